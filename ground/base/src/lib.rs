@@ -1,0 +1,1 @@
+//! Vocabulary: page, LSN, transaction and table ids, limits, storage error kinds.

@@ -1,0 +1,1 @@
+//! The outside world: files, clock and threads, real and simulated.

@@ -1,0 +1,1 @@
+//! The write side of the Performance Schema: class registry, counter pages, flags.

@@ -1,0 +1,1 @@
+//! Small missing batteries: shared/local atomics, byte cursor, seeded random.

@@ -1,0 +1,1 @@
+//! Instrumented blocking primitives, slots and asymmetric publication.

@@ -1,0 +1,1 @@
+//! SQL types, values, collations, row layout and memcomparable keys.

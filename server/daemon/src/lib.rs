@@ -1,0 +1,1 @@
+//! Listener, connection threads, configuration, start and stop.

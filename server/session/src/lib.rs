@@ -1,0 +1,1 @@
+//! One statement from bytes to result: variables, transactions, errors.

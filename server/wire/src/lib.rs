@@ -1,0 +1,1 @@
+//! MySQL packets in, packets out; owns no socket.

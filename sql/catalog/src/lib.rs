@@ -1,0 +1,1 @@
+//! Dictionary, definition cache, open-table handles, accounts.

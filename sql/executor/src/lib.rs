@@ -1,0 +1,1 @@
+//! Runs plans: point programs and row operators.

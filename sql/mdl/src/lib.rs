@@ -1,0 +1,1 @@
+//! Metadata locks by name, granted in session slots.

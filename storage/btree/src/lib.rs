@@ -1,0 +1,1 @@
+//! B+trees: search, cursor, insert, split, check.

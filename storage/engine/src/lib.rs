@@ -1,0 +1,1 @@
+//! The storage boundary: tables, DML, commit, recovery.

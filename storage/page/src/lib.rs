@@ -1,0 +1,1 @@
+//! Page and record layouts as typed views over bytes; no I/O.

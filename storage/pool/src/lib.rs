@@ -1,0 +1,1 @@
+//! Buffer pool: translation words, frames, cleaner, mini-transactions.

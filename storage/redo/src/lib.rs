@@ -1,0 +1,1 @@
+//! Redo log: ring, group commit, checkpoints, reader.

@@ -1,0 +1,1 @@
+//! Tablespaces: page allocation inside a data file.

@@ -1,0 +1,1 @@
+//! Transactions: ids, undo, rollback, waiting for another transaction's end.

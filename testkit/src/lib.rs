@@ -1,0 +1,1 @@
+//! Test support: servers started from tests, golden runner, crash campaigns.

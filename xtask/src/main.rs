@@ -1,0 +1,2 @@
+//! Project chores: tidy, test, bench, soak.
+fn main() {}
