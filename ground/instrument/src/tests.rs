@@ -1,0 +1,74 @@
+//! Tests over the whole crate: what threads count is found again, once.
+
+use super::*;
+
+static SILENT: MutexClass = MutexClass::new("wait/synch/mutex/test/silent");
+static LOUD: FileClass = FileClass::new("wait/io/file/test/loud");
+
+#[test]
+fn a_class_with_flags_off_is_never_registered_by_a_hit() {
+    static OFF: MutexClass = MutexClass::new("wait/synch/mutex/test/off");
+    hit(&OFF);
+    assert_eq!(OFF.id_if_registered(), None);
+    assert!(classes().iter().all(|c| c.name() != OFF.name()));
+    OFF.set_flags(ENABLED | TIMED | 0x80);
+    assert_eq!(OFF.flags(), ENABLED | TIMED);
+    hit(&OFF);
+    assert_eq!(totals().class(&OFF).count, 1);
+}
+
+#[test]
+fn contended_counts_whatever_the_flags_and_threads_fold_when_they_end() {
+    #[expect(clippy::disallowed_methods, reason = "host::thread is above this crate")]
+    let threads: Vec<_> = (1..=4u64)
+        .map(|n| {
+            std::thread::spawn(move || {
+                contended(&SILENT, n * 1000);
+                completed(&LOUD, n);
+                count(Counter::InnodbDblwrWrites, n);
+            })
+        })
+        .collect();
+    for t in threads {
+        t.join().unwrap();
+    }
+    let sums = totals();
+    let silent = sums.class(&SILENT);
+    assert_eq!((silent.count, silent.waits), (0, 4));
+    assert_eq!((silent.wait_ns_sum, silent.wait_ns_max), (10_000, 4000));
+    assert_eq!(sums.class(&LOUD).count, 4);
+    assert_eq!(sums.counter(Counter::InnodbDblwrWrites), 10);
+}
+
+#[test]
+fn the_current_page_can_be_swapped_and_a_page_that_ends_is_kept_in_the_totals() {
+    let page = CounterPage::boxed();
+    let before = totals().counter(Counter::InnodbLogWaits);
+    // SAFETY: the box outlives both the registration and its time as current page.
+    let registration = unsafe { attach(&*page) };
+    // SAFETY: as above; this thread alone uses it.
+    let old = unsafe { set_current(&*page) };
+    count(Counter::InnodbLogWaits, 5);
+    // SAFETY: the previous pointer of this same thread.
+    unsafe { set_current(old) };
+    count(Counter::InnodbLogWaits, 1);
+    assert_eq!(page.counter(Counter::InnodbLogWaits), 5);
+    assert_eq!(totals().counter(Counter::InnodbLogWaits), before + 6);
+    let mut live = 0;
+    for_each_page(|p| live += usize::from(std::ptr::eq(p, &*page)));
+    assert_eq!(live, 1);
+    drop(registration);
+    assert_eq!(page.counter(Counter::InnodbLogWaits), 0);
+    assert_eq!(totals().counter(Counter::InnodbLogWaits), before + 6);
+}
+
+#[test]
+fn register_lists_classes_once_with_their_defaults() {
+    static STATEMENT: StatementClass = StatementClass::new("statement/test/select");
+    register(&[&STATEMENT, &STATEMENT]);
+    assert_eq!(classes().iter().filter(|c| c.name() == STATEMENT.name()).count(), 1);
+    assert!(STATEMENT.timed());
+    assert_eq!(classes()[usize::from(STATEMENT.id())].name(), STATEMENT.name());
+    assert_eq!(Counter::from_name("com_select"), Some(Counter::ComSelect));
+    assert_eq!(Counter::ComSelect.name(), "Com_select");
+}
