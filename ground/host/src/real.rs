@@ -1,0 +1,391 @@
+//! The data folder on a real file system.
+//!
+//! 1. One server per folder: the lock file's `flock` is held as long as the [`RealDisk`] lives,
+//!    and the kernel drops it when the process dies, however it dies.
+//! 2. `O_DIRECT` is used when a trial write in this folder has worked; otherwise I/O goes through
+//!    the page cache, with the same guarantees after `fdatasync`.
+
+use std::fmt;
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::aligned::AlignedBuf;
+use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
+
+/// Name of the lock file inside the data folder.
+pub const LOCK_NAME: &str = "limpid.lock";
+
+/// Permission bits of new files: the owner, and the group for reading.
+const FILE_MODE: u32 = 0o640;
+/// Permission bits of new folders.
+const DIR_MODE: u32 = 0o750;
+
+/// Why a data folder cannot be used.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process holds the lock.
+    Locked {
+        /// The data folder.
+        path: PathBuf,
+        /// The holder's process id, when the lock file tells it.
+        pid: Option<u32>,
+    },
+    /// This user may not read or write there.
+    Denied {
+        /// What was refused.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The path exists and is no folder.
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Anything else.
+    Io {
+        /// What was attempted upon.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl OpenError {
+    fn from_io(path: &Path, source: io::Error) -> OpenError {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                OpenError::Denied { path, source }
+            }
+            io::ErrorKind::NotADirectory => OpenError::NotAFolder { path },
+            _ => OpenError::Io { path, source },
+        }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Locked { path, pid: Some(pid) } => {
+                write!(f, "data folder {} is in use by process {pid}", path.display())
+            }
+            OpenError::Locked { path, pid: None } => {
+                write!(f, "data folder {} is in use by another process", path.display())
+            }
+            OpenError::Denied { path, source } => {
+                write!(f, "no permission for {}: {source}", path.display())
+            }
+            OpenError::NotAFolder { path } => write!(f, "{} is no folder", path.display()),
+            OpenError::Io { path, source } => write!(f, "cannot use {}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Denied { source, .. } | OpenError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// A data folder, locked for this process.
+#[derive(Debug)]
+pub struct RealDisk {
+    root: PathBuf,
+    direct: bool,
+    // Held for its flock.
+    _lock: fs::File,
+}
+
+impl RealDisk {
+    /// Locks a data folder, making it when it is missing (its parent must exist).
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<RealDisk>, OpenError> {
+        let root = path.as_ref().to_path_buf();
+        let made = fs::DirBuilder::new().mode(DIR_MODE).create(&root);
+        match made {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(OpenError::from_io(&root, e));
+            }
+            _ => {}
+        }
+        // Listing tells an unreadable folder now rather than in the middle of recovery.
+        fs::read_dir(&root).map_err(|e| OpenError::from_io(&root, e))?;
+        let lock = take_lock(&root)?;
+        let direct = try_direct(&root.join(LOCK_NAME));
+        Ok(Arc::new(RealDisk { root, direct, _lock: lock }))
+    }
+
+    /// True when file I/O bypasses the page cache.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    fn full(&self, name: &str) -> io::Result<PathBuf> {
+        check_name(name)?;
+        Ok(self.root.join(name))
+    }
+
+    fn list_into(&self, folder: &str, names: &mut Vec<String>) -> io::Result<()> {
+        for entry in fs::read_dir(self.root.join(folder))? {
+            let entry = entry?;
+            let Ok(part) = entry.file_name().into_string() else { continue };
+            let name = if folder.is_empty() { part } else { format!("{folder}/{part}") };
+            if entry.file_type()?.is_dir() {
+                self.list_into(&name, names)?;
+            } else if name != LOCK_NAME {
+                names.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_folder(path: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                Self::sync_folder(&entry.path())?;
+            }
+        }
+        fs::File::open(path)?.sync_all()
+    }
+}
+
+/// Opens the lock file and takes its lock without waiting.
+fn take_lock(root: &Path) -> Result<fs::File, OpenError> {
+    let path = root.join(LOCK_NAME);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+    let mut file = options.open(&path).map_err(|e| OpenError::from_io(&path, e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let mut text = [0u8; 64];
+            let got = file.read(&mut text).unwrap_or(0);
+            Err(OpenError::Locked { path: root.to_path_buf(), pid: pid_in(&text[..got]) })
+        }
+        Err(TryLockError::Error(e)) => Err(OpenError::from_io(&path, e)),
+    }
+}
+
+/// The process id in a lock file's first line, `pid N`.
+fn pid_in(text: &[u8]) -> Option<u32> {
+    let line = std::str::from_utf8(text.split(|b| *b == b'\n').next()?).ok()?;
+    line.strip_prefix("pid ")?.parse().ok()
+}
+
+/// Writes this process's id into the lock file, in a direct write if the file system takes one.
+/// Returns true when it did. The lock does not depend on the text, so errors are no failure.
+fn try_direct(path: &Path) -> bool {
+    let mut block = AlignedBuf::zeroed(BLOCK_BYTES);
+    let text = format!("pid {}\n", std::process::id());
+    block[..text.len()].copy_from_slice(text.as_bytes());
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_DIRECT);
+    let direct = options.open(path).and_then(|file| {
+        file.write_all_at(&block, 0)?;
+        file.read_exact_at(&mut block, 0)
+    });
+    if direct.is_ok() {
+        return true;
+    }
+    if let Ok(file) = OpenOptions::new().write(true).open(path) {
+        let _ = file.write_all_at(&block, 0);
+    }
+    false
+}
+
+impl Disk for RealDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let path = self.full(name)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(mode != OpenMode::Read).mode(FILE_MODE);
+        options.create_new(mode == OpenMode::Create);
+        if self.direct {
+            options.custom_flags(libc::O_DIRECT);
+        }
+        let file = options.open(path)?;
+        Ok(Arc::new(RealFile { name: name.to_string(), file }))
+    }
+
+    fn create_dir(&self, name: &str) -> io::Result<()> {
+        let path = self.full(name)?;
+        match fs::DirBuilder::new().mode(DIR_MODE).create(&path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            other => other,
+        }
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.full(name)?)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.full(from)?, self.full(to)?)
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        match fs::metadata(self.full(name)?) {
+            Ok(found) => Ok(found.is_file()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        self.list_into("", &mut names)?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        Self::sync_folder(&self.root)
+    }
+}
+
+/// An open file of a [`RealDisk`].
+struct RealFile {
+    name: String,
+    file: fs::File,
+}
+
+impl File for RealFile {
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], at + done as u64) {
+                Ok(0) => break,
+                // A direct read that stops inside a block has met the end of the file.
+                Ok(n) if !n.is_multiple_of(BLOCK_BYTES) => return Ok(done + n),
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        self.file.write_all_at(buf, at)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that is removed at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("limpid-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Scratch(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn files_keep_their_bytes_and_names() {
+        let scratch = Scratch::new("bytes");
+        let disk = RealDisk::open(&scratch.0).unwrap();
+        disk.create_dir("redo").unwrap();
+        disk.create_dir("redo").unwrap();
+        let file = disk.open("redo/a", OpenMode::Create).unwrap();
+        assert_eq!(
+            disk.open("redo/a", OpenMode::Create).err().unwrap().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        let mut buf = AlignedBuf::zeroed(2 * BLOCK_BYTES);
+        buf.fill(0x5a);
+        file.write_at(&buf, BLOCK_BYTES as u64).unwrap();
+        file.sync_data().unwrap();
+        assert_eq!(file.len().unwrap(), 3 * BLOCK_BYTES as u64);
+        let mut back = AlignedBuf::zeroed(4 * BLOCK_BYTES);
+        assert_eq!(file.read_at(&mut back, 0).unwrap(), 3 * BLOCK_BYTES);
+        assert_eq!(back[BLOCK_BYTES..3 * BLOCK_BYTES], buf[..]);
+        assert!(file.read_exact_at(&mut back, 0).unwrap_err().to_string().contains("redo/a"));
+        disk.rename("redo/a", "b").unwrap();
+        disk.sync_dir().unwrap();
+        assert_eq!(disk.list().unwrap(), ["b"]);
+        assert!(disk.exists("b").unwrap() && !disk.exists("redo/a").unwrap());
+        disk.remove("b").unwrap();
+        assert!(disk.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn refuses_what_direct_io_would_refuse() {
+        let scratch = Scratch::new("unaligned");
+        let disk = RealDisk::open(&scratch.0).unwrap();
+        let file = disk.open("a", OpenMode::Create).unwrap();
+        let buf = AlignedBuf::zeroed(BLOCK_BYTES);
+        assert!(file.write_at(&buf[..512], 0).is_err());
+        assert!(file.write_at(&buf, 512).is_err());
+        assert!(disk.open("../a", OpenMode::Create).is_err());
+        assert!(disk.open("/tmp/a", OpenMode::Create).is_err());
+    }
+
+    #[test]
+    fn a_second_server_is_told_who_holds_the_folder() {
+        let scratch = Scratch::new("lock");
+        let first = RealDisk::open(&scratch.0).unwrap();
+        match RealDisk::open(&scratch.0) {
+            Err(OpenError::Locked { pid, .. }) => assert_eq!(pid, Some(std::process::id())),
+            other => panic!("{other:?}"),
+        }
+        drop(first);
+        RealDisk::open(&scratch.0).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_the_folders_place_is_refused() {
+        let scratch = Scratch::new("file");
+        fs::write(&scratch.0, b"x").unwrap();
+        let e = RealDisk::open(&scratch.0).unwrap_err();
+        assert!(matches!(e, OpenError::NotAFolder { .. }), "{e}");
+        fs::remove_file(&scratch.0).unwrap();
+    }
+
+    #[test]
+    fn a_missing_parent_is_an_error_with_its_path() {
+        let e = RealDisk::open("/nonexistent-limpid/data").unwrap_err();
+        assert!(e.to_string().contains("/nonexistent-limpid/data"), "{e}");
+    }
+}

@@ -1,0 +1,561 @@
+//! A disk in memory that fails the way disks fail, reproducibly from a seed.
+//!
+//! 1. What is written is readable at once, but durable only after `sync_data` of that file; what
+//!    is created, removed or renamed is in force at once, but durable only after `sync_dir`.
+//! 2. [`SimDisk::crash`] keeps any subset of what is not durable: each 512-byte sector by itself
+//!    is old or new (a sector written twice may hold the first write), each file's length is old
+//!    or new, each folder operation has happened or has not; across files nothing is ordered.
+//! 3. A failed `sync_data` forgets that the bytes are dirty: they are still read back, a later
+//!    `sync_data` succeeds, and a crash loses them. This is what Linux was observed to do.
+//! 4. With one thread, the same seed and the same calls give the same disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Weak};
+
+use stdx::rng::Rng;
+
+use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
+use crate::lock::Lock;
+
+/// The unit that a disk writes wholly or not at all, in bytes.
+pub const SECTOR_BYTES: usize = 512;
+
+type Block = [u8; BLOCK_BYTES];
+
+/// A block that was written and not yet made durable.
+#[derive(Clone)]
+struct Dirty {
+    bytes: Arc<Block>,
+    /// A failed sync has dropped it: readable until the crash, and written by no later sync.
+    lost: bool,
+}
+
+/// A file's contents, apart from its names.
+#[derive(Clone, Default)]
+struct Inode {
+    durable: BTreeMap<u64, Arc<Block>>,
+    durable_bytes: u64,
+    cached: BTreeMap<u64, Dirty>,
+    bytes: u64,
+    /// The length waits for a sync.
+    length_dirty: bool,
+}
+
+/// What one folder operation did to names; applied wholly or not at all.
+#[derive(Clone)]
+struct NameChange(Vec<(String, Option<u64>)>);
+
+/// Counts of what was asked of a [`SimDisk`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SimStats {
+    /// Calls of `read_at`.
+    pub reads: u64,
+    /// Calls of `write_at`.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Calls of `sync_data` that succeeded.
+    pub syncs: u64,
+    /// Calls of `sync_dir` that succeeded.
+    pub dir_syncs: u64,
+}
+
+#[derive(Default)]
+struct Faults {
+    fail_syncs: u32,
+    fail_writes_after: Option<u64>,
+    power_off_after: Option<u64>,
+    free_bytes: Option<u64>,
+}
+
+struct State {
+    rng: Rng,
+    inodes: BTreeMap<u64, Inode>,
+    next_inode: u64,
+    names: BTreeMap<String, u64>,
+    durable_names: BTreeMap<String, u64>,
+    pending: Vec<NameChange>,
+    folders: BTreeSet<String>,
+    faults: Faults,
+    stats: SimStats,
+}
+
+/// A simulated disk. Clones of the `Arc` share it.
+pub struct SimDisk {
+    state: Lock<State>,
+    me: Weak<SimDisk>,
+}
+
+impl SimDisk {
+    /// An empty disk.
+    #[must_use]
+    pub fn new(seed: u64) -> Arc<SimDisk> {
+        SimDisk::from_state(State {
+            rng: Rng::new(seed),
+            inodes: BTreeMap::new(),
+            next_inode: 1,
+            names: BTreeMap::new(),
+            durable_names: BTreeMap::new(),
+            pending: Vec::new(),
+            folders: BTreeSet::new(),
+            faults: Faults::default(),
+            stats: SimStats::default(),
+        })
+    }
+
+    fn from_state(state: State) -> Arc<SimDisk> {
+        Arc::new_cyclic(|me| SimDisk { state: Lock::new(state), me: me.clone() })
+    }
+
+    /// What a power cut at this moment would leave, as a disk of its own (invariant 2); faults
+    /// are not carried over. This disk goes on, so one state can be crashed many ways.
+    #[must_use]
+    pub fn crash(&self) -> Arc<SimDisk> {
+        let mut state = self.state.lock();
+        let seed = state.rng.next_u64();
+        let State { inodes, names: _, durable_names, pending, folders, next_inode, .. } = &*state;
+        let mut rng = Rng::new(seed);
+        let mut names = durable_names.clone();
+        for change in pending {
+            if rng.chance(1, 2) {
+                change.apply(&mut names);
+            }
+        }
+        let inodes: BTreeMap<u64, Inode> = names
+            .values()
+            .filter_map(|id| Some((*id, inodes.get(id)?.after_crash(&mut rng))))
+            .collect();
+        SimDisk::from_state(State {
+            rng,
+            inodes,
+            next_inode: *next_inode,
+            durable_names: names.clone(),
+            names,
+            pending: Vec::new(),
+            folders: folders.clone(),
+            faults: Faults::default(),
+            stats: SimStats::default(),
+        })
+    }
+
+    /// What the death of the process alone leaves: everything written, as the operating system
+    /// holds it; still not durable against a later [`SimDisk::crash`].
+    #[must_use]
+    pub fn kill(&self) -> Arc<SimDisk> {
+        let mut state = self.state.lock();
+        let seed = state.rng.next_u64();
+        SimDisk::from_state(State {
+            rng: Rng::new(seed),
+            inodes: state.inodes.clone(),
+            next_inode: state.next_inode,
+            names: state.names.clone(),
+            durable_names: state.durable_names.clone(),
+            pending: state.pending.clone(),
+            folders: state.folders.clone(),
+            faults: Faults::default(),
+            stats: SimStats::default(),
+        })
+    }
+
+    /// Lets the next `n` calls of `sync_data` fail (invariant 3).
+    pub fn fail_next_syncs(&self, n: u32) {
+        self.state.lock().faults.fail_syncs = n;
+    }
+
+    /// Lets the next call of `sync_data` fail (invariant 3).
+    pub fn fail_next_sync(&self) {
+        self.fail_next_syncs(1);
+    }
+
+    /// After `n` more calls of `write_at` every further one fails, having written any part.
+    pub fn fail_writes_after(&self, n: u64) {
+        self.state.lock().faults.fail_writes_after = Some(n);
+    }
+
+    /// After `n` more operations that change the disk (writes, syncs, folder operations, length
+    /// changes) every further operation fails: the moment to call [`SimDisk::crash`].
+    pub fn power_off_after(&self, n: u64) {
+        self.state.lock().faults.power_off_after = Some(n);
+    }
+
+    /// Leaves room for `bytes` more bytes of file contents; a write that needs more fails with
+    /// `StorageFull` and writes nothing.
+    pub fn enospc_after(&self, bytes: u64) {
+        self.state.lock().faults.free_bytes = Some(bytes);
+    }
+
+    /// Ends all faults.
+    pub fn heal(&self) {
+        self.state.lock().faults = Faults::default();
+    }
+
+    /// Flips one bit (0..=7) of the byte at `offset`, durably: latent bit rot. Panics when the
+    /// file has no such byte: a test's mistake.
+    pub fn flip_bit(&self, name: &str, offset: u64, bit: u8) {
+        let mut state = self.state.lock();
+        let id = *state.names.get(name).expect("the test names an existing file");
+        let inode = state.inodes.get_mut(&id).expect("every name has its inode");
+        assert!(offset < inode.bytes, "{name} has only {} bytes", inode.bytes);
+        let (block, at) = (offset / BLOCK_BYTES as u64, (offset % BLOCK_BYTES as u64) as usize);
+        if let Some(dirty) = inode.cached.get_mut(&block) {
+            Arc::make_mut(&mut dirty.bytes)[at] ^= 1 << bit;
+        }
+        let bytes = inode.durable.entry(block).or_insert_with(|| Arc::new([0; BLOCK_BYTES]));
+        Arc::make_mut(bytes)[at] ^= 1 << bit;
+    }
+
+    /// Counts so far.
+    #[must_use]
+    pub fn stats(&self) -> SimStats {
+        self.state.lock().stats
+    }
+
+    fn change_names(&self, change: NameChange) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.operation()?;
+        change.apply(&mut state.names);
+        state.pending.push(change);
+        Ok(())
+    }
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<String, u64>) {
+        for (name, inode) in &self.0 {
+            match inode {
+                Some(id) => names.insert(name.clone(), *id),
+                None => names.remove(name),
+            };
+        }
+    }
+}
+
+impl State {
+    /// Counts one changing operation; fails when the power is off.
+    fn operation(&mut self) -> io::Result<()> {
+        match &mut self.faults.power_off_after {
+            Some(0) => Err(power_is_off()),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn powered(&self) -> io::Result<()> {
+        if self.faults.power_off_after == Some(0) { Err(power_is_off()) } else { Ok(()) }
+    }
+
+    fn find(&self, name: &str) -> io::Result<u64> {
+        self.names.get(name).copied().ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("no file '{name}' on the simulated disk"),
+            )
+        })
+    }
+}
+
+fn power_is_off() -> io::Error {
+    io::Error::other("simulated disk: the power is off")
+}
+
+impl Inode {
+    fn block(&self, number: u64) -> Option<&Block> {
+        match self.cached.get(&number) {
+            Some(dirty) => Some(&dirty.bytes),
+            None => self.durable.get(&number).map(|b| &**b),
+        }
+    }
+
+    fn has_room_for(&self, number: u64) -> bool {
+        self.cached.contains_key(&number) || self.durable.contains_key(&number)
+    }
+
+    /// Puts one block into the cache. Before it replaces a dirty one, some of that one's sectors
+    /// may have reached the disk on their own.
+    fn write_block(&mut self, number: u64, bytes: &Block, rng: &mut Rng) {
+        if let Some(old) = self.cached.get(&number).filter(|d| !d.lost)
+            && rng.chance(1, 4)
+        {
+            let old = old.bytes.clone();
+            let durable = self.durable.get(&number).map_or([0; BLOCK_BYTES], |b| **b);
+            self.durable.insert(number, Arc::new(mix(&durable, &old, rng)));
+        }
+        self.cached.insert(number, Dirty { bytes: Arc::new(*bytes), lost: false });
+    }
+
+    fn set_bytes(&mut self, bytes: u64) {
+        if bytes == self.bytes {
+            return;
+        }
+        if bytes < self.bytes {
+            // What is cut off reads as zero if the file grows again.
+            let first = bytes.div_ceil(BLOCK_BYTES as u64);
+            let last = self.bytes.div_ceil(BLOCK_BYTES as u64);
+            for number in first..last {
+                if self.has_room_for(number) {
+                    let zero = Dirty { bytes: Arc::new([0; BLOCK_BYTES]), lost: false };
+                    self.cached.insert(number, zero);
+                }
+            }
+        }
+        self.bytes = bytes;
+        self.length_dirty = true;
+    }
+
+    fn sync(&mut self) {
+        let cached = std::mem::take(&mut self.cached);
+        for (number, dirty) in cached {
+            if dirty.lost {
+                self.cached.insert(number, dirty);
+            } else {
+                self.durable.insert(number, dirty.bytes);
+            }
+        }
+        if self.length_dirty {
+            self.durable_bytes = self.bytes;
+            self.length_dirty = false;
+        }
+    }
+
+    fn fail_sync(&mut self, rng: &mut Rng) {
+        for (number, dirty) in &mut self.cached {
+            if !dirty.lost && rng.chance(1, 4) {
+                let durable = self.durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
+                self.durable.insert(*number, Arc::new(mix(&durable, &dirty.bytes, rng)));
+            }
+            dirty.lost = true;
+        }
+        self.length_dirty = false;
+    }
+
+    fn after_crash(&self, rng: &mut Rng) -> Inode {
+        let mut durable = self.durable.clone();
+        for (number, dirty) in &self.cached {
+            if dirty.lost {
+                continue;
+            }
+            let old = durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
+            durable.insert(*number, Arc::new(mix(&old, &dirty.bytes, rng)));
+        }
+        let bytes =
+            if self.length_dirty && rng.chance(1, 2) { self.bytes } else { self.durable_bytes };
+        let end = bytes.div_ceil(BLOCK_BYTES as u64);
+        durable.retain(|number, _| *number < end);
+        Inode { durable, durable_bytes: bytes, cached: BTreeMap::new(), bytes, length_dirty: false }
+    }
+}
+
+/// A block each sector of which is old or new: all old, all new, or drawn one by one.
+fn mix(old: &Block, new: &Block, rng: &mut Rng) -> Block {
+    let mut out = *old;
+    let style = rng.below(4);
+    for (at, sector) in new.chunks_exact(SECTOR_BYTES).enumerate() {
+        let keep_new = match style {
+            0 => false,
+            1 => true,
+            _ => rng.chance(1, 2),
+        };
+        if keep_new {
+            out[at * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(sector);
+        }
+    }
+    out
+}
+
+impl Disk for SimDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        check_name(name)?;
+        let mut state = self.state.lock();
+        state.powered()?;
+        let inode = if mode == OpenMode::Create {
+            if state.names.contains_key(name) {
+                let what = format!("'{name}' exists on the simulated disk");
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+            }
+            if let Some((folder, _)) = name.rsplit_once('/')
+                && !state.folders.contains(folder)
+            {
+                let what = format!("no folder '{folder}' on the simulated disk");
+                return Err(io::Error::new(io::ErrorKind::NotFound, what));
+            }
+            state.operation()?;
+            let id = state.next_inode;
+            state.next_inode += 1;
+            state.inodes.insert(id, Inode::default());
+            let change = NameChange(vec![(name.to_string(), Some(id))]);
+            change.apply(&mut state.names);
+            state.pending.push(change);
+            id
+        } else {
+            state.find(name)?
+        };
+        let disk = self.me.upgrade().expect("a disk is always in its Arc");
+        let writable = mode != OpenMode::Read;
+        Ok(Arc::new(SimFile { disk, inode, name: name.to_string(), writable }))
+    }
+
+    fn create_dir(&self, name: &str) -> io::Result<()> {
+        check_name(name)?;
+        let mut state = self.state.lock();
+        state.powered()?;
+        // Folders are durable at once: nothing in the engine depends on losing one.
+        state.folders.insert(name.to_string());
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.state.lock().find(name)?;
+        self.change_names(NameChange(vec![(name.to_string(), None)]))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        check_name(to)?;
+        let id = self.state.lock().find(from)?;
+        self.change_names(NameChange(vec![(from.to_string(), None), (to.to_string(), Some(id))]))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.state.lock().names.contains_key(name))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.state.lock().names.keys().cloned().collect())
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.operation()?;
+        state.durable_names = state.names.clone();
+        state.pending.clear();
+        state.stats.dir_syncs += 1;
+        Ok(())
+    }
+}
+
+/// An open file of a [`SimDisk`].
+struct SimFile {
+    disk: Arc<SimDisk>,
+    inode: u64,
+    name: String,
+    writable: bool,
+}
+
+impl SimFile {
+    fn with<R>(&self, f: impl FnOnce(&mut State, &mut Inode) -> io::Result<R>) -> io::Result<R> {
+        let mut state = self.disk.state.lock();
+        let mut inode = state.inodes.remove(&self.inode).expect("an open file has its inode");
+        let result = f(&mut state, &mut inode);
+        state.inodes.insert(self.inode, inode);
+        result
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.writable {
+            return Ok(());
+        }
+        let what = format!("'{}' is open for reading only", self.name);
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+    }
+}
+
+/// Takes room for blocks that the file does not have yet.
+fn take_room(state: &mut State, inode: &Inode, first: u64, blocks: u64) -> io::Result<()> {
+    let Some(free) = &mut state.faults.free_bytes else { return Ok(()) };
+    let fresh = (first..first + blocks).filter(|n| !inode.has_room_for(*n)).count();
+    let need = (fresh * BLOCK_BYTES) as u64;
+    if need > *free {
+        return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+    }
+    *free -= need;
+    Ok(())
+}
+
+impl File for SimFile {
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        self.with(|state, inode| {
+            state.powered()?;
+            state.stats.reads += 1;
+            let bytes = inode.bytes.saturating_sub(at).min(buf.len() as u64) as usize;
+            let first = at / BLOCK_BYTES as u64;
+            for (n, out) in buf[..bytes].chunks_mut(BLOCK_BYTES).enumerate() {
+                match inode.block(first + n as u64) {
+                    Some(block) => out.copy_from_slice(&block[..out.len()]),
+                    None => out.fill(0),
+                }
+            }
+            Ok(bytes)
+        })
+    }
+
+    fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        self.check_writable()?;
+        self.with(|state, inode| {
+            state.operation()?;
+            let first = at / BLOCK_BYTES as u64;
+            let blocks = (buf.len() / BLOCK_BYTES) as u64;
+            let mut part = blocks;
+            let mut fails = false;
+            if let Some(left) = &mut state.faults.fail_writes_after {
+                fails = *left == 0;
+                *left = left.saturating_sub(1);
+            }
+            if fails {
+                part = state.rng.below(blocks + 1);
+            }
+            take_room(state, inode, first, part)?;
+            for (n, bytes) in
+                buf.as_chunks::<BLOCK_BYTES>().0.iter().enumerate().take(part as usize)
+            {
+                inode.write_block(first + n as u64, bytes, &mut state.rng);
+            }
+            let end = at + part * BLOCK_BYTES as u64;
+            if part > 0 && end > inode.bytes {
+                inode.set_bytes(end);
+            }
+            state.stats.writes += 1;
+            state.stats.written_bytes += part * BLOCK_BYTES as u64;
+            if fails { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.with(|state, inode| {
+            state.operation()?;
+            if state.faults.fail_syncs > 0 {
+                state.faults.fail_syncs -= 1;
+                inode.fail_sync(&mut state.rng);
+                return Err(io::Error::from_raw_os_error(libc::EIO));
+            }
+            inode.sync();
+            state.stats.syncs += 1;
+            Ok(())
+        })
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.with(|_, inode| Ok(inode.bytes))
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.with(|state, inode| {
+            state.operation()?;
+            inode.set_bytes(bytes);
+            Ok(())
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cfg(test)]
+#[path = "sim_tests.rs"]
+mod tests;

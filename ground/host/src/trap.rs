@@ -1,0 +1,1 @@
+//! Test support: proves that code writes no memory that other threads see.
