@@ -1,2 +1,41 @@
-//! Project chores: tidy, test, bench, soak.
-fn main() {}
+//! Project chores: `cargo xtask tidy | test | models | bench | soak`.
+//!
+//! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test),
+//! `packages` (what the tests need from the distribution), `test` (everything CI runs),
+//! `bench` (ratios against a peer).
+
+mod bench;
+mod packages;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  tidy     check the shape of the tree (floors, file sizes, banned calls, names in the documents)
+  test     install what the tests need, build, run every test, print one closing summary
+  models   run the loom models only
+  bench    point-select --peer DSN: QPS, p95 and server CPU per query beside a peer, interleaved
+  soak     long campaigns: the crash campaign with many seeds, the negative controls";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy::run(),
+        Some("test") => test::run(&arguments[1..]),
+        Some("models") => test::models(),
+        Some("bench") => bench::run(&arguments[1..]),
+        Some("soak") => test::soak(),
+        _ => Err(USAGE.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

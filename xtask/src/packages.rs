@@ -1,0 +1,45 @@
+//! Distribution packages that the tests run: installed when missing, named when that is impossible.
+
+use crate::shell;
+use std::process::Command;
+
+/// Program that must be on the path, and the Debian package that brings it.
+const NEEDED: [(&str, &str); 4] = [
+    ("sysbench", "sysbench"),
+    ("mariadb", "mariadb-client"),
+    ("valgrind", "valgrind"),
+    ("strace", "strace"),
+];
+
+/// Installs what is missing with apt-get, as root or through sudo.
+pub fn install() -> Result<(), String> {
+    let missing: Vec<&str> =
+        NEEDED.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("installing {}", missing.join(" "));
+    apt_get(&["update", "-qq"])?;
+    let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    arguments.extend(&missing);
+    apt_get(&arguments)
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn apt_get(arguments: &[&str]) -> Result<(), String> {
+    let mut command = if on_path("sudo") {
+        let mut command = Command::new("sudo");
+        command.arg("apt-get");
+        command
+    } else {
+        Command::new("apt-get")
+    };
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    shell::run(&mut command).map_err(|e| {
+        format!("{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace")
+    })
+}

@@ -1,0 +1,85 @@
+//! Running programs and finding the root of the tree.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Folder of the workspace: xtask lives one level below it.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a member folder").into()
+}
+
+/// What a test run said, summed over its harnesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+    /// Tests that were ignored or filtered.
+    pub skipped: u64,
+}
+
+impl Tally {
+    /// Adds another run's numbers.
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
+    /// Reads libtest's closing line, `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
+    pub fn from_line(line: &str) -> Option<Tally> {
+        let rest = line.trim().strip_prefix("test result: ")?;
+        let number = |word: &str| {
+            rest.split(['.', ';'])
+                .filter_map(|part| part.trim().strip_suffix(word))
+                .find_map(|n| n.trim().parse().ok())
+        };
+        Some(Tally {
+            passed: number("passed")?,
+            failed: number("failed")?,
+            skipped: number("ignored").unwrap_or(0),
+        })
+    }
+}
+
+/// Runs a program to its end; its output goes through.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    let status = command.status().map_err(|e| format!("{shown}: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}")) }
+}
+
+/// Runs a test command, letting its output through and adding up what its harnesses report.
+pub fn run_counting(command: &mut Command) -> Result<(Tally, bool), String> {
+    let shown = format!("{command:?}");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(|e| format!("{shown}: {e}"))?;
+    let mut tally = Tally::default();
+    let output = child.stdout.take().expect("standard output is piped above");
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(|e| format!("{shown}: {e}"))?;
+        if let Some(one) = Tally::from_line(&line) {
+            tally.add(one);
+        }
+        println!("{line}");
+    }
+    let status = child.wait().map_err(|e| format!("{shown}: {e}"))?;
+    Ok((tally, status.success()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_read() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
+        assert_eq!(Tally::from_line(line), Some(Tally { passed: 12, failed: 3, skipped: 1 }));
+        assert_eq!(Tally::from_line("running 3 tests"), None);
+    }
+}

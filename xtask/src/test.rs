@@ -1,0 +1,78 @@
+//! `cargo xtask test`: the rings 0 and 1 of the architecture, in the order in which they fail fastest.
+//!
+//! 1. rustfmt and clippy (lints are errors), 2. the release binary, 3. every unit, golden, litmus,
+//!    crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
+//!
+//! The end-to-end tests find the release binary through `LIMPID_BINARY`.
+
+use crate::shell::{self, Tally};
+use crate::{packages, tidy};
+use std::process::Command;
+use std::time::Instant;
+
+/// Crates that hold loom models in `tests/models.rs`.
+const MODEL_CRATES: [&str; 3] = ["sync", "redo", "mdl"];
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(shell::root());
+    command
+}
+
+/// Everything CI runs; `filter` arguments go to the test harnesses.
+pub fn run(filter: &[String]) -> Result<(), String> {
+    let start = Instant::now();
+    packages::install()?;
+    tidy::run()?;
+    shell::run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    shell::run(&mut cargo(&[
+        "clippy", "--workspace", "--all-targets", "--features", "stdx/count-shared", "--", "-D", "warnings",
+    ]))?;
+    shell::run(&mut cargo(&["build", "--release"]))?;
+    let binary = shell::root().join("target/release/limpid");
+    let mut tests = cargo(&["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"]);
+    tests.env("LIMPID_BINARY", binary);
+    if !filter.is_empty() {
+        tests.arg("--").args(filter);
+    }
+    let (mut tally, mut good) = shell::run_counting(&mut tests)?;
+    let (model_tally, models_good) = run_models()?;
+    tally.add(model_tally);
+    good &= models_good;
+    close(tally, good, start)
+}
+
+/// The loom models alone.
+pub fn models() -> Result<(), String> {
+    let start = Instant::now();
+    let (tally, good) = run_models()?;
+    close(tally, good, start)
+}
+
+/// Long campaigns, for a night rather than for CI.
+pub fn soak() -> Result<(), String> {
+    let start = Instant::now();
+    let mut campaign = cargo(&["test", "--release", "-p", "engine", "--features", "stdx/count-shared"]);
+    campaign.args(["--", "campaign", "--nocapture"]);
+    campaign.env("LIMPID_SEEDS", "20000").env("LIMPID_CAMPAIGN_SECONDS", "3600");
+    let (tally, good) = shell::run_counting(&mut campaign)?;
+    close(tally, good, start)
+}
+
+fn run_models() -> Result<(Tally, bool), String> {
+    let mut command = cargo(&["test", "--release", "--test", "models"]);
+    for name in MODEL_CRATES {
+        command.args(["-p", name]);
+    }
+    command
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_TARGET_DIR", shell::root().join("target/loom"));
+    shell::run_counting(&mut command)
+}
+
+fn close(tally: Tally, good: bool, start: Instant) -> Result<(), String> {
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    println!("\n{} in {minutes:.1} minutes", if good { "all green" } else { "NOT green" });
+    println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped);
+    if good && tally.passed > 0 { Ok(()) } else { Err("the test run failed".into()) }
+}
