@@ -1,0 +1,180 @@
+//! Accounts and privileges.
+
+use super::ObjectName;
+
+/// `user@host` or CURRENT_USER.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Account {
+    /// A named account; the host is `%` when not written.
+    Named {
+        /// User.
+        user: String,
+        /// Host.
+        host: String,
+    },
+    /// CURRENT_USER, CURRENT_USER(), USER().
+    Current,
+}
+
+/// An account and how it proves itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSpec {
+    /// Account.
+    pub account: Account,
+    /// IDENTIFIED ...; none when not written.
+    pub identified: Option<Identified>,
+    /// REPLACE 'current password'.
+    pub replace: Option<Vec<u8>>,
+    /// RETAIN CURRENT PASSWORD.
+    pub retain_current: bool,
+    /// DISCARD OLD PASSWORD.
+    pub discard_old: bool,
+}
+
+/// IDENTIFIED [WITH plugin] BY / AS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identified {
+    /// Plugin, when written.
+    pub plugin: Option<String>,
+    /// Secret.
+    pub secret: Secret,
+}
+
+/// The secret of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// Only a plugin was named.
+    None,
+    /// BY 'password'.
+    Password(Vec<u8>),
+    /// BY RANDOM PASSWORD.
+    Random,
+    /// AS 'hash'.
+    Hash(Vec<u8>),
+}
+
+/// CREATE USER.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateUser {
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// Accounts.
+    pub accounts: Vec<AccountSpec>,
+    /// DEFAULT ROLE.
+    pub default_roles: Vec<Account>,
+    /// REQUIRE, WITH limits, PASSWORD and ACCOUNT options.
+    pub options: Vec<AccountOption>,
+}
+
+/// ALTER USER.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlterUser {
+    /// IF EXISTS.
+    pub if_exists: bool,
+    /// Accounts.
+    pub accounts: Vec<AccountSpec>,
+    /// DEFAULT ROLE NONE / ALL / list, as text, when written.
+    pub default_role: Option<String>,
+    /// REQUIRE, WITH limits, PASSWORD and ACCOUNT options.
+    pub options: Vec<AccountOption>,
+}
+
+/// An option after the accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccountOption {
+    /// ACCOUNT LOCK.
+    Lock,
+    /// ACCOUNT UNLOCK.
+    Unlock,
+    /// PASSWORD EXPIRE.
+    PasswordExpire,
+    /// COMMENT 'text'.
+    Comment(Vec<u8>),
+    /// Any other known option, as canonical text: `REQUIRE SSL`, `MAX_QUERIES_PER_HOUR 3`.
+    Other(String),
+}
+
+/// DROP USER.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropUser {
+    /// IF EXISTS.
+    pub if_exists: bool,
+    /// Accounts.
+    pub accounts: Vec<Account>,
+}
+
+/// SET PASSWORD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetPassword {
+    /// FOR account; none for the current one.
+    pub account: Option<Account>,
+    /// New password; none for TO RANDOM.
+    pub password: Option<Vec<u8>>,
+    /// REPLACE 'current password'.
+    pub replace: Option<Vec<u8>>,
+    /// RETAIN CURRENT PASSWORD.
+    pub retain_current: bool,
+}
+
+/// One privilege (or a role) of GRANT and REVOKE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Privilege {
+    /// ALL [PRIVILEGES].
+    All,
+    /// A static or dynamic privilege, upper case: `SELECT`, `CREATE TEMPORARY TABLES`, `BACKUP_ADMIN`; with its columns.
+    /// A word that is no static privilege may also be a role: the statement's `on` tells.
+    Named(String, Vec<String>),
+    /// A role with a host: `'r'@'h'`.
+    Role(Account),
+}
+
+/// What a privilege applies to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantObject {
+    /// `*.*`.
+    Global,
+    /// `db.*`.
+    Schema(String),
+    /// `*`: the current schema.
+    CurrentSchema,
+    /// A table.
+    Table(ObjectName),
+    /// FUNCTION f.
+    Function(ObjectName),
+    /// PROCEDURE p.
+    Procedure(ObjectName),
+}
+
+/// GRANT.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What; a PROXY grant is `Named("PROXY")` with the proxied account in `proxy`.
+    pub privileges: Vec<Privilege>,
+    /// Proxied account of GRANT PROXY ON.
+    pub proxy: Option<Account>,
+    /// ON; none when roles are granted.
+    pub on: Option<GrantObject>,
+    /// TO.
+    pub to: Vec<Account>,
+    /// WITH GRANT OPTION, or WITH ADMIN OPTION for roles.
+    pub with_grant_option: bool,
+    /// AS user [WITH ROLE ...] was written.
+    pub as_user: Option<Account>,
+}
+
+/// REVOKE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoke {
+    /// IF EXISTS.
+    pub if_exists: bool,
+    /// What; `ALL, GRANT OPTION` is `[All, Named("GRANT OPTION")]` with `on` none.
+    pub privileges: Vec<Privilege>,
+    /// Proxied account of REVOKE PROXY ON.
+    pub proxy: Option<Account>,
+    /// ON; none when roles (or everything) are revoked.
+    pub on: Option<GrantObject>,
+    /// FROM.
+    pub from: Vec<Account>,
+    /// IGNORE UNKNOWN USER.
+    pub ignore_unknown: bool,
+}

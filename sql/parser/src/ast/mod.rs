@@ -1,0 +1,130 @@
+//! The syntax tree: owned values that say what was written, nothing about what exists.
+//!
+//! 1. Names keep their spelling; folding case is the catalog's business.
+//! 2. String literals are unescaped bytes; numbers are parsed when they fit 64 bits, otherwise kept as text.
+//! 3. What is grammatical but beyond this server's reach is a node here (joins, subqueries) or
+//!    [`Statement::Unsupported`], so that the session answers 1235 for it and 1064 for nonsense only.
+//! 4. Trees compare with `==` and print with `{:?}`; tests rely on both.
+
+mod account;
+mod admin;
+mod ddl;
+mod dml;
+mod expr;
+mod query;
+mod show;
+
+pub use account::*;
+pub use admin::*;
+pub use ddl::*;
+pub use dml::*;
+pub use expr::*;
+pub use query::*;
+pub use show::*;
+
+/// A possibly qualified name of a table or another schema object: `t` or `db.t`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ObjectName {
+    /// The schema, when written.
+    pub schema: Option<String>,
+    /// The object's own name.
+    pub name: String,
+}
+
+/// One statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// SELECT, VALUES, TABLE, and their unions, with or without WITH.
+    Query(Box<Query>),
+    /// INSERT or REPLACE.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+    /// DO expr, ...
+    Do(Vec<Expr>),
+    /// EXPLAIN of a statement or a connection, or DESCRIBE of a table.
+    Explain(Box<Explain>),
+    /// CREATE DATABASE.
+    CreateDatabase(CreateDatabase),
+    /// ALTER DATABASE.
+    AlterDatabase(AlterDatabase),
+    /// DROP DATABASE.
+    DropDatabase(DropDatabase),
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTable>),
+    /// DROP TABLE.
+    DropTable(DropTable),
+    /// TRUNCATE \[TABLE\].
+    Truncate(ObjectName),
+    /// RENAME TABLE a TO b, ...
+    RenameTable(Vec<(ObjectName, ObjectName)>),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndex>),
+    /// DROP INDEX.
+    DropIndex(DropIndex),
+    /// BEGIN or START TRANSACTION.
+    StartTransaction(StartTransaction),
+    /// COMMIT.
+    Commit(Completion),
+    /// ROLLBACK of the whole transaction.
+    Rollback(Completion),
+    /// SAVEPOINT name.
+    Savepoint(String),
+    /// ROLLBACK TO \[SAVEPOINT\] name.
+    RollbackTo(String),
+    /// RELEASE SAVEPOINT name.
+    ReleaseSavepoint(String),
+    /// SET of variables, names and character sets, in the order written.
+    Set(Vec<SetItem>),
+    /// SET \[scope\] TRANSACTION characteristics.
+    SetTransaction(SetTransaction),
+    /// SET PASSWORD.
+    SetPassword(SetPassword),
+    /// SHOW ...
+    Show(Box<Show>),
+    /// USE schema.
+    Use(String),
+    /// KILL.
+    Kill(Kill),
+    /// SHUTDOWN.
+    Shutdown,
+    /// FLUSH.
+    Flush(Flush),
+    /// CREATE USER.
+    CreateUser(CreateUser),
+    /// ALTER USER.
+    AlterUser(AlterUser),
+    /// DROP USER.
+    DropUser(DropUser),
+    /// RENAME USER a TO b, ...
+    RenameUser(Vec<(Account, Account)>),
+    /// GRANT.
+    Grant(Box<Grant>),
+    /// REVOKE.
+    Revoke(Box<Revoke>),
+    /// PREPARE name FROM text.
+    Prepare(Prepare),
+    /// EXECUTE name USING ...
+    Execute(Execute),
+    /// DEALLOCATE PREPARE or DROP PREPARE.
+    Deallocate(String),
+    /// LOCK TABLES.
+    LockTables(Vec<LockTable>),
+    /// UNLOCK TABLES.
+    UnlockTables,
+    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.
+    Maintain(Maintain),
+    /// RESET PERSIST \[\[IF EXISTS\] variable\].
+    ResetPersist(ResetPersist),
+    /// A statement whose head was recognised and whose execution is not written yet: error 1235.
+    Unsupported(Unsupported),
+}
+
+/// A recognised statement that has no tree of its own yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    /// MySQL's name of the construct, upper case: `ALTER TABLE`, `CREATE VIEW`.
+    pub construct: String,
+}

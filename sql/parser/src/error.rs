@@ -1,0 +1,65 @@
+//! Where and why a text is not SQL.
+
+use std::fmt;
+
+/// A refused text. The session prints it as error 1064 (1065 for [`ErrorKind::Empty`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// Byte offset in the given text where the offending token starts.
+    pub offset: usize,
+    /// Line of that token, counted from 1 at the statement's first byte.
+    pub line: u32,
+}
+
+/// What is wrong with a text; it decides the error number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Nothing but spaces and comments: 1065.
+    Empty,
+    /// Not grammatical: 1064.
+    Syntax,
+    /// Expressions or queries nested deeper than [`crate::DEPTH_MAX`]: 1064, or 1436 as MySQL says.
+    TooDeep,
+    /// An identifier that is not UTF-8: 1300.
+    BadIdentifier,
+    /// An identifier above 64 characters: 1059.
+    IdentifierTooLong(String),
+    /// More than 65,535 parameter markers: 1390.
+    TooManyParams,
+}
+
+impl ParseError {
+    /// MySQL's `near` text: the rest of the statement from the offending token, at most 80 characters.
+    pub fn near<'a>(&self, sql: &'a [u8]) -> std::borrow::Cow<'a, str> {
+        let rest = sql.get(self.offset..).unwrap_or_default();
+        let window = &rest[..rest.len().min(80 * 4)];
+        match String::from_utf8_lossy(window) {
+            std::borrow::Cow::Borrowed(text) => {
+                let end = text.char_indices().nth(80).map_or(text.len(), |(at, _)| at);
+                std::borrow::Cow::Borrowed(&text[..end])
+            }
+            std::borrow::Cow::Owned(text) => {
+                std::borrow::Cow::Owned(text.chars().take(80).collect())
+            }
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ErrorKind::Empty => write!(f, "Query was empty"),
+            ErrorKind::Syntax => {
+                write!(f, "syntax error at offset {}, line {}", self.offset, self.line)
+            }
+            ErrorKind::TooDeep => write!(f, "nested too deeply at line {}", self.line),
+            ErrorKind::BadIdentifier => write!(f, "identifier is not UTF-8 at line {}", self.line),
+            ErrorKind::IdentifierTooLong(name) => write!(f, "identifier '{name}' is too long"),
+            ErrorKind::TooManyParams => write!(f, "too many placeholders"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
