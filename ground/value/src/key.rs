@@ -1,0 +1,219 @@
+//! Memcomparable keys: bytes whose memcmp order is the order of the values.
+//!
+//! Invariants
+//! 1. Each part is self-delimiting, so concatenated parts order by the first part that differs.
+//! 2. A nullable column's part starts with 0x00 (NULL, nothing follows) or 0x01; NULL sorts first.
+//! 3. Integers: the column's width, big-endian, sign bit flipped when signed.
+//! 4. `binary`: each 0x00 becomes 0x00 0xFF, the end is 0x00 0x00.
+//!    0900_ai_ci: the u16 weights (never zero), the end is the weight 0x0000.
+//!    PAD SPACE: every space carries a mark behind it that tells how the rest compares with endless
+//!    spaces (1 less, 3 greater), and the end is a space with mark 2, so 'a' = 'a ' and 'a\t' < 'a'.
+//! 5. Encoding an integer allocates nothing beyond the caller's buffer.
+
+use crate::{ColumnType, Datum, RowError, RowLayout};
+
+/// One part of an index key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyPart {
+    /// The column's number in the table.
+    pub column: usize,
+    /// Only the first so many characters (bytes for binary strings) are part of the key.
+    pub prefix_chars: Option<u32>,
+}
+
+impl KeyPart {
+    /// A part that is the whole column.
+    #[must_use]
+    pub const fn whole(column: usize) -> Self {
+        Self { column, prefix_chars: None }
+    }
+}
+
+/// Why a key could not be encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// The value (of an integer column) is below or above everything the column can hold.
+    OutOfRange {
+        /// The part's number.
+        part: usize,
+        /// Above the largest value rather than below the smallest.
+        above: bool,
+    },
+    /// NULL for a column that cannot hold it: no row has such a key.
+    Null {
+        /// The part's number.
+        part: usize,
+    },
+    /// A value of another kind than the column: convert it first.
+    Kind {
+        /// The part's number.
+        part: usize,
+    },
+    /// The key has fewer parts, or the row or type list fewer columns, than asked for.
+    Missing {
+        /// The part's number.
+        part: usize,
+    },
+    /// The row the key is taken from is damaged.
+    Row(RowError),
+}
+
+impl std::fmt::Display for KeyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            KeyError::OutOfRange { part, .. } => write!(f, "key part {part}: integer out of range"),
+            KeyError::Null { part } => write!(f, "key part {part}: NULL in a NOT NULL column"),
+            KeyError::Kind { part } => write!(f, "key part {part}: value of another kind"),
+            KeyError::Missing { part } => write!(f, "key part {part}: no such column"),
+            KeyError::Row(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+impl From<RowError> for KeyError {
+    fn from(e: RowError) -> Self {
+        KeyError::Row(e)
+    }
+}
+
+/// The parts of an index key, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeySpec {
+    /// The parts; each names a column of the table.
+    pub parts: Vec<KeyPart>,
+}
+
+impl KeySpec {
+    /// A key of these parts.
+    #[must_use]
+    pub fn new(parts: Vec<KeyPart>) -> Self {
+        Self { parts }
+    }
+
+    /// Appends the key of a whole row given as datums, one per column of the table.
+    ///
+    /// # Errors
+    /// See [`KeyError`]; `out` then holds the parts before the failing one.
+    pub fn encode(
+        &self,
+        types: &[ColumnType],
+        row: &[Datum<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), KeyError> {
+        for (part, spec) in self.parts.iter().enumerate() {
+            let missing = KeyError::Missing { part };
+            let ty = types.get(spec.column).ok_or(missing)?;
+            let value = row.get(spec.column).ok_or(missing)?;
+            encode_part(part, ty, spec.prefix_chars, value, out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the first `values.len()` parts, given in the order of the parts: a search key.
+    ///
+    /// # Errors
+    /// See [`KeyError`]; `out` then holds the parts before the failing one.
+    pub fn encode_prefix(
+        &self,
+        types: &[ColumnType],
+        values: &[Datum<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), KeyError> {
+        for (part, value) in values.iter().enumerate() {
+            let missing = KeyError::Missing { part };
+            let spec = self.parts.get(part).ok_or(missing)?;
+            let ty = types.get(spec.column).ok_or(missing)?;
+            encode_part(part, ty, spec.prefix_chars, value, out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the key of an encoded row.
+    ///
+    /// # Errors
+    /// See [`KeyError`]; `out` then holds the parts before the failing one.
+    pub fn encode_from_row(
+        &self,
+        layout: &RowLayout,
+        row: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), KeyError> {
+        for (part, spec) in self.parts.iter().enumerate() {
+            let ty = layout.column_type(spec.column).ok_or(KeyError::Missing { part })?;
+            let value = layout.decode(row, spec.column)?;
+            encode_part(part, ty, spec.prefix_chars, &value, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes `key` the smallest byte string above every key that starts with it, for the end of a prefix
+/// range; `false` when there is none (the key is all 0xFF) and the range has no end.
+pub fn successor(key: &mut Vec<u8>) -> bool {
+    while let Some(last) = key.pop() {
+        if last != 0xFF {
+            key.push(last + 1);
+            return true;
+        }
+    }
+    false
+}
+
+#[inline]
+fn encode_part(
+    part: usize,
+    ty: &ColumnType,
+    prefix: Option<u32>,
+    value: &Datum<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), KeyError> {
+    if value.is_null() {
+        if !ty.nullable {
+            return Err(KeyError::Null { part });
+        }
+        out.push(0);
+        return Ok(());
+    }
+    if ty.nullable {
+        out.push(1);
+    }
+    if let Some(bytes) = ty.kind.int_bytes() {
+        let bits = crate::row::int_bits(ty, value).ok_or_else(|| int_error(part, value))?;
+        put_int(bits, bytes, ty.unsigned, out);
+        return Ok(());
+    }
+    let text = value.as_bytes().ok_or(KeyError::Kind { part })?;
+    if !ty.kind.is_string() {
+        return Err(KeyError::Kind { part });
+    }
+    let _ = prefix;
+    put_string(ty, text, out);
+    Ok(())
+}
+
+fn int_error(part: usize, value: &Datum<'_>) -> KeyError {
+    match value {
+        Datum::Int(v) => KeyError::OutOfRange { part, above: *v >= 0 },
+        Datum::UInt(_) => KeyError::OutOfRange { part, above: true },
+        _ => KeyError::Kind { part },
+    }
+}
+
+#[inline]
+fn put_int(bits: u64, bytes: usize, unsigned: bool, out: &mut Vec<u8>) {
+    let flip = if unsigned { 0 } else { 1u64 << (8 * bytes - 1) };
+    let be = ((bits ^ flip) << (64 - 8 * bytes)).to_be_bytes();
+    out.extend_from_slice(&be[..bytes]);
+}
+
+fn put_string(_ty: &ColumnType, text: &[u8], out: &mut Vec<u8>) {
+    for &b in text {
+        out.push(b);
+        if b == 0 {
+            out.push(0xFF);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}

@@ -1,0 +1,1 @@
+//! Reading numbers out of text, as MySQL converts strings.

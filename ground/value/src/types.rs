@@ -1,0 +1,268 @@
+//! Column types: what the dictionary stores about a column's values.
+
+use crate::Collation;
+
+/// Longest CHAR, in characters, and longest BINARY, in bytes.
+pub const CHAR_LENGTH_MAX: u32 = 255;
+/// Longest VARCHAR or VARBINARY, in bytes (MySQL's row limit).
+pub const VAR_BYTES_MAX: u32 = 65_535;
+/// Bytes that one utf8mb4 character may take.
+pub const UTF8MB4_BYTES_MAX: u32 = 4;
+
+/// The kind of a type, without its attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// TINYINT, 1 byte.
+    TinyInt = 1,
+    /// SMALLINT, 2 bytes.
+    SmallInt = 2,
+    /// MEDIUMINT, 3 bytes.
+    MediumInt = 3,
+    /// INT, 4 bytes.
+    Int = 4,
+    /// BIGINT, 8 bytes.
+    BigInt = 5,
+    /// CHAR(n): text, trailing spaces never stored.
+    Char = 6,
+    /// VARCHAR(n): text.
+    VarChar = 7,
+    /// BINARY(n): bytes, padded with 0x00 to n.
+    Binary = 8,
+    /// VARBINARY(n): bytes.
+    VarBinary = 9,
+    /// DOUBLE: only the type of an expression so far, never of a column.
+    Double = 10,
+    /// DECIMAL: only the type of an expression so far, never of a column.
+    Decimal = 11,
+}
+
+impl Kind {
+    /// The kind with this stored number.
+    #[must_use]
+    pub fn from_u8(v: u8) -> Option<Kind> {
+        Some(match v {
+            1 => Kind::TinyInt,
+            2 => Kind::SmallInt,
+            3 => Kind::MediumInt,
+            4 => Kind::Int,
+            5 => Kind::BigInt,
+            6 => Kind::Char,
+            7 => Kind::VarChar,
+            8 => Kind::Binary,
+            9 => Kind::VarBinary,
+            10 => Kind::Double,
+            11 => Kind::Decimal,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a stored integer; `None` for the other kinds.
+    #[inline]
+    #[must_use]
+    pub const fn int_bytes(self) -> Option<usize> {
+        match self {
+            Kind::TinyInt => Some(1),
+            Kind::SmallInt => Some(2),
+            Kind::MediumInt => Some(3),
+            Kind::Int => Some(4),
+            Kind::BigInt => Some(8),
+            _ => None,
+        }
+    }
+
+    /// Whether this is an integer kind.
+    #[inline]
+    #[must_use]
+    pub const fn is_int(self) -> bool {
+        self.int_bytes().is_some()
+    }
+
+    /// Whether values of this kind are `Datum::Bytes`.
+    #[inline]
+    #[must_use]
+    pub const fn is_string(self) -> bool {
+        matches!(self, Kind::Char | Kind::VarChar | Kind::Binary | Kind::VarBinary)
+    }
+}
+
+/// Bytes that are not an encoded column type, with the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeError(pub &'static str);
+
+impl std::fmt::Display for TypeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "bad column type: {}", self.0)
+    }
+}
+
+impl std::error::Error for TypeError {}
+
+/// The type of one column, or of an expression's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnType {
+    /// The kind of value.
+    pub kind: Kind,
+    /// Integers: no negative values.
+    pub unsigned: bool,
+    /// Whether NULL may be stored.
+    pub nullable: bool,
+    /// Characters (Char, VarChar) or bytes (Binary, VarBinary); 0 for numbers.
+    pub length: u32,
+    /// How text compares; `Binary` for everything that is not text.
+    pub collation: Collation,
+}
+
+/// Bytes that [`ColumnType::encode`] appends.
+pub const ENCODED_TYPE_BYTES: usize = 8;
+
+const FLAG_UNSIGNED: u8 = 1;
+const FLAG_NULLABLE: u8 = 2;
+
+impl ColumnType {
+    /// A nullable integer type.
+    #[must_use]
+    pub const fn int(kind: Kind, unsigned: bool) -> Self {
+        Self { kind, unsigned, nullable: true, length: 0, collation: Collation::Binary }
+    }
+
+    /// A nullable CHAR(`length`) of characters.
+    #[must_use]
+    pub const fn char(length: u32, collation: Collation) -> Self {
+        Self { kind: Kind::Char, unsigned: false, nullable: true, length, collation }
+    }
+
+    /// A nullable VARCHAR(`length`) of characters.
+    #[must_use]
+    pub const fn varchar(length: u32, collation: Collation) -> Self {
+        Self { kind: Kind::VarChar, unsigned: false, nullable: true, length, collation }
+    }
+
+    /// A nullable BINARY(`length`) of bytes.
+    #[must_use]
+    pub const fn binary(length: u32) -> Self {
+        let collation = Collation::Binary;
+        Self { kind: Kind::Binary, unsigned: false, nullable: true, length, collation }
+    }
+
+    /// A nullable VARBINARY(`length`) of bytes.
+    #[must_use]
+    pub const fn varbinary(length: u32) -> Self {
+        let collation = Collation::Binary;
+        Self { kind: Kind::VarBinary, unsigned: false, nullable: true, length, collation }
+    }
+
+    /// The same type with NOT NULL.
+    #[must_use]
+    pub const fn not_null(mut self) -> Self {
+        self.nullable = false;
+        self
+    }
+
+    /// Whether values are text in the column's collation (not bytes, not numbers).
+    #[inline]
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Char | Kind::VarChar)
+    }
+
+    /// Most bytes that a stored value of this type may take; numbers: their width.
+    #[must_use]
+    pub fn bytes_max(&self) -> u32 {
+        match self.kind {
+            Kind::Char | Kind::VarChar => {
+                self.length.saturating_mul(self.collation.bytes_per_char_max())
+            }
+            Kind::Binary | Kind::VarBinary => self.length,
+            Kind::Double => 8,
+            Kind::Decimal => 16,
+            _ => self.kind.int_bytes().map_or(0, |n| n as u32),
+        }
+    }
+
+    /// Smallest and largest value of an integer type, both inside i128; `(0, 0)` for other kinds.
+    #[must_use]
+    pub const fn int_range(&self) -> (i128, i128) {
+        let bits = match self.kind.int_bytes() {
+            Some(bytes) => 8 * bytes as u32,
+            None => return (0, 0),
+        };
+        if self.unsigned {
+            (0, (1i128 << bits) - 1)
+        } else {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        }
+    }
+
+    /// The type as SHOW COLUMNS prints it (`int`, `bigint unsigned`, `char(120)`).
+    #[must_use]
+    pub fn to_sql(&self) -> String {
+        let name = match self.kind {
+            Kind::TinyInt => "tinyint",
+            Kind::SmallInt => "smallint",
+            Kind::MediumInt => "mediumint",
+            Kind::Int => "int",
+            Kind::BigInt => "bigint",
+            Kind::Double => "double",
+            Kind::Decimal => "decimal",
+            Kind::Char => return format!("char({})", self.length),
+            Kind::VarChar => return format!("varchar({})", self.length),
+            Kind::Binary => return format!("binary({})", self.length),
+            Kind::VarBinary => return format!("varbinary({})", self.length),
+        };
+        if self.unsigned { format!("{name} unsigned") } else { name.to_owned() }
+    }
+
+    /// Appends the type's dictionary form: kind u8, flags u8, collation u16, length u32 (all LE).
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let flags = if self.unsigned { FLAG_UNSIGNED } else { 0 }
+            | if self.nullable { FLAG_NULLABLE } else { 0 };
+        out.push(self.kind as u8);
+        out.push(flags);
+        out.extend_from_slice(&self.collation.id().to_le_bytes());
+        out.extend_from_slice(&self.length.to_le_bytes());
+    }
+
+    /// Reads a type from the front of `bytes` and tells how many bytes it took.
+    ///
+    /// # Errors
+    /// The bytes are too few or name something this version does not know.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), TypeError> {
+        let b: &[u8; ENCODED_TYPE_BYTES] = bytes.first_chunk().ok_or(TypeError("too few bytes"))?;
+        let kind = Kind::from_u8(b[0]).ok_or(TypeError("unknown kind"))?;
+        if b[1] & !(FLAG_UNSIGNED | FLAG_NULLABLE) != 0 {
+            return Err(TypeError("unknown flag"));
+        }
+        let collation = Collation::from_id(u16::from_le_bytes([b[2], b[3]]))
+            .ok_or(TypeError("unknown collation"))?;
+        let ty = Self {
+            kind,
+            unsigned: b[1] & FLAG_UNSIGNED != 0,
+            nullable: b[1] & FLAG_NULLABLE != 0,
+            length: u32::from_le_bytes([b[4], b[5], b[6], b[7]]),
+            collation,
+        };
+        ty.check()?;
+        Ok((ty, ENCODED_TYPE_BYTES))
+    }
+
+    /// Whether the type can be that of a column.
+    ///
+    /// # Errors
+    /// A length beyond MySQL's limits, or text attributes on a number.
+    pub fn check(&self) -> Result<(), TypeError> {
+        let ok = match self.kind {
+            Kind::Char | Kind::Binary => self.length <= CHAR_LENGTH_MAX,
+            Kind::VarChar | Kind::VarBinary => self.bytes_max() <= VAR_BYTES_MAX,
+            Kind::Double | Kind::Decimal => true,
+            _ => self.length == 0,
+        };
+        if !ok {
+            return Err(TypeError("length out of range"));
+        }
+        if !self.is_text() && self.collation != Collation::Binary {
+            return Err(TypeError("collation on a type that is not text"));
+        }
+        Ok(())
+    }
+}
