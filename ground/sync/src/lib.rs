@@ -1,1 +1,54 @@
 //! Instrumented blocking primitives, slots and asymmetric publication.
+//!
+//! 1. Every wait of the server goes through the parking lot of this crate: it has a class, is counted
+//!    and timed, is visible in the session's slot while it lasts, and (events only) ends early when the
+//!    session is killed or the deadline passes.
+//! 2. What a session uses it publishes by a plain store to its own slot followed by [`asym::light`];
+//!    whoever needs exclusivity closes a read-mostly word, calls [`asym::heavy`] and scans the slots.
+//! 3. An uncontended acquisition is one read-modify-write, an uncontended release one more; with the
+//!    instruments off nothing else is written.
+//! 4. Under `--cfg loom` the same code runs in loom's model (see `tests/models.rs`).
+// The data behind a lock, memory-mapped slots, futexes and membarrier need unsafe code.
+#![allow(unsafe_code)]
+// The bucket locks of the parking lot itself are std mutexes: the one place below all instruments.
+#![allow(clippy::disallowed_types)]
+
+/// Declares a function that is const except under loom, whose atomics have no const constructors.
+macro_rules! const_fn {
+    ($(#[$attr:meta])* pub fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$attr])*
+        pub const fn $($rest)*
+        #[cfg(loom)]
+        $(#[$attr])*
+        pub fn $($rest)*
+    };
+}
+
+pub mod asym;
+mod current;
+mod dist;
+mod event;
+mod latch;
+mod lot;
+mod mutex;
+mod parker;
+mod session;
+mod slots;
+mod table;
+mod time;
+mod waiting;
+pub mod waits;
+mod word;
+
+pub use current::{Entered, enter, with_current};
+pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
+pub use event::{Event, Prepared};
+pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
+pub use mutex::{Mutex, MutexGuard};
+pub use session::{
+    GRANTS, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, SessionSlot, WorkerSlot,
+};
+pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
+pub use time::{Deadline, WaitResult, now_ns};
+pub use word::{PageWord, WordValue, state};

@@ -1,0 +1,56 @@
+//! The session a thread runs for at the moment: the one swappable pointer.
+//!
+//! 1. While an [`Entered`] lives, the thread's waits are published in that session's slot and can be
+//!    killed there, and what the thread counts goes to that session's page.
+//! 2. Guards nest and end in the opposite order; a guard stays on its thread.
+
+use crate::SessionSlot;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr;
+
+#[cfg(not(loom))]
+thread_local! {
+    static CURRENT: Cell<*const SessionSlot> = const { Cell::new(ptr::null()) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static CURRENT: Cell<*const SessionSlot> = Cell::new(ptr::null());
+}
+
+/// Ends the thread's work for a session when dropped. Leaking it is a bug: the thread would go on
+/// writing to the slot.
+#[must_use = "the session is left when this is dropped"]
+#[derive(Debug)]
+pub struct Entered<'a> {
+    slot: *const SessionSlot,
+    page: *const instrument::CounterPage,
+    _slot: PhantomData<(&'a SessionSlot, *const ())>,
+}
+
+/// Makes the session the thread's current one until the guard is dropped. One session is entered by at
+/// most one thread at a time.
+pub fn enter(slot: &SessionSlot) -> Entered<'_> {
+    // SAFETY: the guard borrows the slot and puts the previous page back when dropped, on this thread
+    // (it is not `Send`), so the page outlives its time as current page.
+    let page = unsafe { instrument::set_current(&slot.counters) };
+    let slot = CURRENT.with(|c| c.replace(slot));
+    Entered { slot, page, _slot: PhantomData }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        CURRENT.with(|c| c.set(self.slot));
+        // SAFETY: what was current when this guard was made: null, the thread's own page, or the page
+        // of an outer guard that is still alive (invariant 2).
+        unsafe { instrument::set_current(self.page) };
+    }
+}
+
+/// Calls `f` with the thread's current session, if any.
+#[inline]
+pub fn with_current<R>(f: impl FnOnce(Option<&SessionSlot>) -> R) -> R {
+    let slot = CURRENT.with(Cell::get);
+    // SAFETY: null, or a slot that a living guard of this thread borrows (invariant 2).
+    f(unsafe { slot.as_ref() })
+}

@@ -1,0 +1,157 @@
+//! An event: wait until a condition that others make true.
+//!
+//! 1. A waiter announces itself (`prepare`), then checks its condition, then waits; a notifier makes the
+//!    condition true, then looks for announcements. With a full fence between the steps on both sides
+//!    one sees the other, so no notification is lost and one without waiters writes nothing.
+//! 2. `sequence` changes with every notification that found somebody announced; a waiter parks only if it
+//!    is still what it was when announced.
+
+use crate::lot::{Parked, Pick, lot};
+use crate::waiting::Waiting;
+use crate::{Deadline, WaitResult, with_current};
+use instrument::CondClass;
+use std::cell::Cell;
+use stdx::{Ordering, SharedAtomic, class, fence};
+
+/// A place to wait for a condition.
+#[derive(Debug)]
+pub struct Event {
+    class: &'static CondClass,
+    sequence: SharedAtomic<u32, { class::LATCH }>,
+    announced: SharedAtomic<u32, { class::LATCH }>,
+}
+
+/// An announced wait: check the condition, then [`Event::wait`] or drop it.
+#[must_use = "check the condition, then wait or drop this"]
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    event: &'a Event,
+    sequence: u32,
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        self.event.announced.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Event {
+    const_fn! {
+        /// An event of a class.
+        pub fn new(class: &'static CondClass) -> Self {
+            Self { class, sequence: SharedAtomic::new(0), announced: SharedAtomic::new(0) }
+        }
+    }
+
+    /// Announces a wait. The caller then checks its condition, and waits only if it does not hold.
+    pub fn prepare(&self) -> Prepared<'_> {
+        self.announced.fetch_add(1, Ordering::SeqCst);
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        Prepared { event: self, sequence }
+    }
+
+    /// Waits for a notification, the deadline, or a kill of the current session. A kill that happened
+    /// before counts too: the caller must stop waiting, or use [`Self::wait_unkillable`].
+    ///
+    /// # Panics
+    /// When `seen` comes from another event.
+    pub fn wait(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
+        self.wait_as(seen, deadline, true)
+    }
+
+    /// As [`Self::wait`], and a kill does not end it: for waits that must not be given up.
+    ///
+    /// # Panics
+    /// When `seen` comes from another event.
+    pub fn wait_unkillable(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
+        self.wait_as(seen, deadline, false)
+    }
+
+    /// Waits until `condition` holds, the deadline passes or the session is killed.
+    pub fn wait_until(
+        &self,
+        deadline: Deadline,
+        mut condition: impl FnMut() -> bool,
+    ) -> WaitResult {
+        loop {
+            if condition() {
+                return WaitResult::Woken;
+            }
+            let seen = self.prepare();
+            if condition() {
+                return WaitResult::Woken;
+            }
+            match self.wait(seen, deadline) {
+                WaitResult::Woken => {}
+                end if condition() => {
+                    let _ = end;
+                    return WaitResult::Woken;
+                }
+                end => return end,
+            }
+        }
+    }
+
+    fn wait_as(&self, seen: Prepared<'_>, deadline: Deadline, killable: bool) -> WaitResult {
+        assert!(std::ptr::eq(seen.event, self), "a wait is prepared and done at the same event");
+        instrument::hit(self.class);
+        let _waiting = Waiting::begin(self.class, self.key());
+        let parked = with_current(|slot| {
+            let slot = slot.filter(|_| killable);
+            lot().park(self.key(), 0, slot, deadline, || {
+                self.sequence.load(Ordering::Relaxed) == seen.sequence
+            })
+        });
+        match parked {
+            Parked::Woken(_) | Parked::Invalid => WaitResult::Woken,
+            Parked::TimedOut => WaitResult::TimedOut,
+            Parked::Killed => WaitResult::Killed,
+        }
+    }
+
+    /// Wakes everyone who waits; without waiters one load. The condition was made true before.
+    #[inline]
+    pub fn notify_all(&self) {
+        if self.anyone() {
+            self.notify(usize::MAX);
+        }
+    }
+
+    /// Wakes at least one of those who wait (and everyone who is between announcement and parking);
+    /// without waiters one load. The condition was made true before.
+    #[inline]
+    pub fn notify_one(&self) {
+        if self.anyone() {
+            self.notify(1);
+        }
+    }
+
+    /// Whether somebody is announced; orders the caller's earlier stores before the look.
+    #[inline]
+    pub fn anyone(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.announced.load(Ordering::Relaxed) != 0
+    }
+
+    #[cold]
+    fn notify(&self, most: usize) {
+        self.sequence.fetch_add(1, Ordering::SeqCst);
+        let left = Cell::new(most);
+        lot().unpark(
+            self.key(),
+            |_| match left.get() {
+                0 => Pick::Stop,
+                n => {
+                    left.set(n - 1);
+                    Pick::Wake(0)
+                }
+            },
+            |_| (),
+        );
+    }
+
+    fn key(&self) -> usize {
+        (&raw const self.sequence).addr()
+    }
+}

@@ -1,0 +1,121 @@
+//! What one parked thread sleeps on.
+//!
+//! 1. `state` goes WAITING -> something else exactly once per parking, under the lock of the bucket that
+//!    holds the thread's entry, together with the removal of that entry.
+//! 2. A wake-up may come late or twice (the futex call follows the unlock): sleepers re-read `state`.
+
+use crate::Deadline;
+use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
+
+pub(crate) const WAITING: u32 = 0;
+pub(crate) const KILLED: u32 = 1;
+/// Woken; the waker's token is added.
+pub(crate) const WOKEN: u32 = 2;
+
+#[derive(Debug)]
+pub(crate) struct Parker {
+    state: SharedAtomic<u32, { class::LATCH }>,
+    #[cfg(loom)]
+    thread: loom::thread::Thread,
+}
+
+impl Parker {
+    /// The calling thread's parker, armed: its state is WAITING.
+    #[cfg(not(loom))]
+    pub(crate) fn armed() -> Arc<Self> {
+        thread_local! {
+            static PARKER: Arc<Parker> = Arc::new(Parker { state: SharedAtomic::new(WAITING) });
+        }
+        let parker = PARKER
+            .try_with(Arc::clone)
+            .unwrap_or_else(|_| Arc::new(Self { state: SharedAtomic::new(WAITING) }));
+        parker.state.store(WAITING, Ordering::Relaxed);
+        parker
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn armed() -> Arc<Self> {
+        Arc::new(Self { state: SharedAtomic::new(WAITING), thread: loom::thread::current() })
+    }
+
+    /// Ends the waiting with `state`. The bucket is locked and the entry was just removed from it.
+    pub(crate) fn finish(&self, state: u32) {
+        self.state.store(state, Ordering::Release);
+    }
+
+    /// Sleeps until the waiting ends; `None` when the deadline passes first.
+    #[cfg(not(loom))]
+    pub(crate) fn sleep(&self, deadline: Deadline) -> Option<u32> {
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            if state != WAITING {
+                return Some(state);
+            }
+            let left = deadline.left();
+            if left.is_some_and(|d| d.is_zero()) {
+                return None;
+            }
+            futex_wait(self.address(), WAITING, left);
+        }
+    }
+
+    /// In a model every deadline passes at once: all that matters is what it races with.
+    #[cfg(loom)]
+    pub(crate) fn sleep(&self, deadline: Deadline) -> Option<u32> {
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            if state != WAITING {
+                return Some(state);
+            }
+            if deadline != Deadline::Never {
+                return None;
+            }
+            loom::thread::park();
+        }
+    }
+
+    /// Makes the sleeper look at its state.
+    #[cfg(not(loom))]
+    pub(crate) fn wake(&self) {
+        futex_wake(self.address());
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn wake(&self) {
+        self.thread.unpark();
+    }
+
+    #[cfg(not(loom))]
+    fn address(&self) -> *const u32 {
+        (&raw const self.state).cast()
+    }
+}
+
+#[cfg(not(loom))]
+fn futex_wait(address: *const u32, expected: u32, left: Option<std::time::Duration>) {
+    let timeout = left.map(|d| libc::timespec {
+        tv_sec: d.as_secs().min(1 << 40) as libc::time_t,
+        tv_nsec: libc::c_long::from(d.subsec_nanos() as i32),
+    });
+    let timeout: *const libc::timespec = timeout.as_ref().map_or(std::ptr::null(), |t| t);
+    // SAFETY: `address` is a live aligned u32 for the whole call (the parker is borrowed), `timeout` is
+    // null or points to a timespec on this stack. Any return means: look at the state again.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            address,
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            timeout,
+        );
+    }
+}
+
+#[cfg(not(loom))]
+fn futex_wake(address: *const u32) {
+    // SAFETY: `address` belongs to a live parker; the call only looks up waiters by it.
+    unsafe {
+        libc::syscall(libc::SYS_futex, address, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
+    }
+}

@@ -1,0 +1,185 @@
+//! Slots: what sessions and workers publish.
+//!
+//! 1. A slot has one owner, who alone writes its `LocalAtomic` fields; anyone may read them.
+//! 2. `kill` and `parked` implement invariant 2 of the parking lot; `kill` alone on its line pair is
+//!    written by others, and only when somebody is killed.
+//! 3. Zero bytes are valid for every field, so a slot may start as fresh anonymous memory; `reset` then
+//!    gives the fields whose idle value is not zero that value, before the slot is announced.
+//! 4. A session slot is whole pages: its writes never touch a page that holds anything else.
+
+use crate::lot::lot;
+use instrument::CounterPage;
+use stdx::{CacheLine, LocalAtomic, Ordering, SharedAtomic, class, fence};
+
+/// Metadata-lock grants kept inside a slot.
+pub const GRANTS: usize = 16;
+
+/// Not killed.
+pub const KILL_NONE: u8 = 0;
+/// The running statement is to end (`KILL QUERY`).
+pub const KILL_QUERY: u8 = 1;
+/// The session is to end (`KILL CONNECTION`).
+pub const KILL_CONNECTION: u8 = 2;
+
+/// What one session publishes; several pages, alone on them.
+#[derive(Debug)]
+#[repr(C, align(4096))]
+pub struct SessionSlot {
+    /// Metadata-lock grants: interned object id << 8 | mode; 0 is free.
+    pub grants: [LocalAtomic<u64>; GRANTS],
+    /// Scoped intention-exclusive grants, one bit (or count) per scope.
+    pub scoped_ix: LocalAtomic<u64>,
+    /// Grants that did not fit into `grants` and are in the slow table.
+    pub grants_overflow: LocalAtomic<u32>,
+    /// The read view's position; `u64::MAX` is none.
+    pub snapshot: LocalAtomic<u64>,
+    /// Held read sides of `DistRwLock`s, one bit each.
+    pub(crate) dist: LocalAtomic<u64>,
+    /// Class number + 1 of the wait that is going on; 0 is none.
+    pub wait_class: LocalAtomic<u32>,
+    /// What is waited for: an address or an id.
+    pub wait_object: LocalAtomic<u64>,
+    /// When the wait began, in [`crate::now_ns`] nanoseconds.
+    pub wait_start_ns: LocalAtomic<u64>,
+    /// The processlist id; 0 until the owner sets it.
+    pub session_id: LocalAtomic<u64>,
+    /// Key of the killable wait the session is about to enter or in; 0 is none.
+    pub(crate) parked: LocalAtomic<usize>,
+    kill: CacheLine<SharedAtomic<u8, { class::SESSION }>>,
+    /// The session's counters.
+    pub counters: CounterPage,
+}
+
+/// A wait that is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveWait {
+    /// Number of its class in [`instrument::classes`].
+    pub class: u16,
+    /// What is waited for: an address or an id.
+    pub object: u64,
+    /// When it began, in [`crate::now_ns`] nanoseconds.
+    pub start_ns: u64,
+}
+
+impl SessionSlot {
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self {
+            grants: std::array::from_fn(|_| LocalAtomic::new(0)),
+            scoped_ix: LocalAtomic::new(0),
+            grants_overflow: LocalAtomic::new(0),
+            snapshot: LocalAtomic::new(u64::MAX),
+            dist: LocalAtomic::new(0),
+            wait_class: LocalAtomic::new(0),
+            wait_object: LocalAtomic::new(0),
+            wait_start_ns: LocalAtomic::new(0),
+            session_id: LocalAtomic::new(0),
+            parked: LocalAtomic::new(0),
+            kill: CacheLine(SharedAtomic::new(KILL_NONE)),
+            counters: CounterPage::new(),
+        }
+    }
+
+    /// Gives every field its idle value. The slot is not announced (yet, or any more).
+    pub(crate) fn reset(&self) {
+        for grant in &self.grants {
+            grant.store(0, Ordering::Relaxed);
+        }
+        self.scoped_ix.store(0, Ordering::Relaxed);
+        self.grants_overflow.store(0, Ordering::Relaxed);
+        self.snapshot.store(u64::MAX, Ordering::Relaxed);
+        self.dist.store(0, Ordering::Relaxed);
+        self.wait_class.store(0, Ordering::Relaxed);
+        self.session_id.store(0, Ordering::Relaxed);
+        self.parked.store(0, Ordering::Relaxed);
+        self.kill.store(KILL_NONE, Ordering::Relaxed);
+    }
+
+    /// Kills the session's statement ([`KILL_QUERY`]) or the session ([`KILL_CONNECTION`]): raises the
+    /// flag, never lowers it, and ends the killable wait the session is in. Callable by anyone.
+    pub fn kill(&self, level: u8) {
+        self.kill.fetch_max(level, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let key = self.parked.load(Ordering::Relaxed);
+        if key != 0 {
+            lot().kill(key, std::ptr::from_ref(self).addr());
+        }
+    }
+
+    /// The kill level; one relaxed load.
+    #[inline(always)]
+    pub fn kill_level(&self) -> u8 {
+        self.kill.load(Ordering::Relaxed)
+    }
+
+    /// Whether the statement or the session is to end.
+    #[inline(always)]
+    pub fn killed(&self) -> bool {
+        self.kill_level() != KILL_NONE
+    }
+
+    /// Takes back a [`KILL_QUERY`] (at the start of a statement); a [`KILL_CONNECTION`] stays. Writes
+    /// nothing if there is nothing to take back. Only the session's own thread calls it.
+    pub fn clear_query_kill(&self) {
+        if self.kill_level() == KILL_QUERY {
+            let _ = self.kill.compare_exchange(
+                KILL_QUERY,
+                KILL_NONE,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
+    /// The wait the session is in, as its thread last published it.
+    pub fn live_wait(&self) -> Option<LiveWait> {
+        let class = self.wait_class.load(Ordering::Acquire).checked_sub(1)?;
+        Some(LiveWait {
+            class: class as u16,
+            object: self.wait_object.load(Ordering::Relaxed),
+            start_ns: self.wait_start_ns.load(Ordering::Relaxed),
+        })
+    }
+
+    /// The addresses the slot occupies: whole pages.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        let start = std::ptr::from_ref(self).addr();
+        start..start + size_of::<Self>()
+    }
+}
+
+/// What one running thread publishes to the log and to whoever reclaims memory.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub struct WorkerSlot {
+    /// Lower bound of the log range being copied; `u64::MAX` is idle.
+    pub copying: LocalAtomic<u64>,
+    /// Lower bound of the log range whose pages are not dirty-marked yet; `u64::MAX` is idle.
+    pub dirtying: LocalAtomic<u64>,
+    /// Epoch the worker reads in; `u64::MAX` is idle.
+    pub epoch: LocalAtomic<u64>,
+}
+
+impl WorkerSlot {
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self {
+            copying: LocalAtomic::new(u64::MAX),
+            dirtying: LocalAtomic::new(u64::MAX),
+            epoch: LocalAtomic::new(u64::MAX),
+        }
+    }
+
+    /// Gives every field its idle value. The slot is not announced.
+    pub(crate) fn reset(&self) {
+        self.copying.store(u64::MAX, Ordering::Relaxed);
+        self.dirtying.store(u64::MAX, Ordering::Relaxed);
+        self.epoch.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// The addresses the slot occupies.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        let start = std::ptr::from_ref(self).addr();
+        start..start + size_of::<Self>()
+    }
+}

@@ -1,0 +1,54 @@
+//! Deadlines, wait results and the monotonic clock of waits.
+
+use std::time::{Duration, Instant};
+
+/// How long a wait may last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deadline {
+    /// As long as it takes.
+    Never,
+    /// Until this moment; one in the past times out at once if the wait is not over already.
+    At(Instant),
+}
+
+impl Deadline {
+    /// The deadline this long from now; `Never` when that is beyond the clock.
+    pub fn after(duration: Duration) -> Self {
+        Instant::now().checked_add(duration).map_or(Self::Never, Self::At)
+    }
+
+    /// Time left: `None` for `Never`, zero when passed.
+    pub(crate) fn left(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::At(at) => Some(at.saturating_duration_since(Instant::now())),
+        }
+    }
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum WaitResult {
+    /// Notified, perhaps spuriously: check the condition again.
+    Woken,
+    /// The deadline passed first.
+    TimedOut,
+    /// The session was killed; it stays so until [`crate::SessionSlot::clear_query_kill`].
+    Killed,
+}
+
+/// Nanoseconds of the monotonic clock, the unit of [`crate::LiveWait::start_ns`].
+#[cfg(not(loom))]
+pub fn now_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid place for the result; the monotonic clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// A model has no time.
+#[cfg(loom)]
+pub fn now_ns() -> u64 {
+    0
+}

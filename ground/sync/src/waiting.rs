@@ -1,0 +1,63 @@
+//! The bracket around every wait: published while it lasts, counted and timed when it ends.
+//!
+//! 1. `start_ns` and `object` are stored before `class` (Release), so a reader that finds a class finds
+//!    what belongs to it or something newer.
+
+use crate::{now_ns, with_current};
+use instrument::Class;
+use stdx::Ordering;
+
+/// A wait that has begun; dropping it ends it.
+pub(crate) struct Waiting {
+    class: &'static Class,
+    start_ns: u64,
+}
+
+impl Waiting {
+    /// Publishes the wait for `object` (an address) in the current session's slot.
+    #[cold]
+    pub(crate) fn begin(class: &'static Class, object: usize) -> Self {
+        let start_ns = now_ns();
+        with_current(|slot| {
+            if let Some(slot) = slot {
+                slot.wait_start_ns.store(start_ns, Ordering::Relaxed);
+                slot.wait_object.store(object as u64, Ordering::Relaxed);
+                slot.wait_class.store(u32::from(class.id()) + 1, Ordering::Release);
+            }
+        });
+        Self { class, start_ns }
+    }
+
+    /// Whether the wait is still young enough to spin: only with cores to spare, at most 2 us.
+    pub(crate) fn may_spin(&self) -> bool {
+        if !spinning_pays() || now_ns() - self.start_ns > 2000 {
+            return false;
+        }
+        for _ in 0..16 {
+            std::hint::spin_loop();
+        }
+        true
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        with_current(|slot| {
+            if let Some(slot) = slot {
+                slot.wait_class.store(0, Ordering::Release);
+            }
+        });
+        instrument::contended(self.class, now_ns().saturating_sub(self.start_ns));
+    }
+}
+
+#[cfg(not(loom))]
+fn spinning_pays() -> bool {
+    static CORES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)) > 2
+}
+
+#[cfg(loom)]
+fn spinning_pays() -> bool {
+    false
+}
