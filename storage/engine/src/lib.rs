@@ -1,1 +1,20 @@
 //! The storage boundary: tables, DML, commit, recovery.
+//!
+//! The only storage crate that SQL imports. Reading order: [`config`](EngineConfig) (what goes in), `table`
+//! (a table's indexes), `engine` (open, recover, background work, shut down), `client` (one client's
+//! transaction), `scan`.
+
+mod client;
+mod config;
+mod engine;
+mod scan;
+mod table;
+
+pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
+pub use client::{Client, UndoMark};
+pub use config::{EngineConfig, IndexSpec, RecoveryReport, Settings, TableSpec, TableStorage};
+pub use engine::Engine;
+pub use scan::Scan;
+pub use sync::SessionSlot;
+pub use table::Table;
+pub use value::{ColumnType, KeyPart};

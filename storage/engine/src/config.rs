@@ -1,0 +1,137 @@
+//! What an engine is opened with, what can be switched while it runs, and what recovery found.
+//!
+//! 1. A [`TableSpec`] is only a description: where the table lies is its [`TableStorage`].
+//! 2. [`Settings`] are read where they are used, so a change acts on the next use.
+
+use base::{IndexId, PageNo, SpaceId, TableId};
+use stdx::{Ordering, SharedAtomic, class};
+use value::{ColumnType, KeyPart};
+
+/// Sizes and limits, fixed while the engine is open.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// Memory for cached pages, in bytes.
+    pub pool_bytes: usize,
+    /// Memory of the redo ring, in bytes; a power of two.
+    pub log_ring_bytes: usize,
+    /// Size of all redo files together, in bytes.
+    pub redo_capacity_bytes: u64,
+    /// The most sessions (clients, and the engine's own threads) at a time.
+    pub sessions_max: usize,
+    /// The most workers at a time; a client holds one session slot and one worker slot.
+    pub workers_max: usize,
+    /// Entries of the transaction-state ring; a power of two, at most 2^20.
+    pub trx_states: usize,
+    /// The dictionary's own tables: number `i` has table id `i + 1` and lies in the system space.
+    pub system_tables: Vec<TableSpec>,
+}
+
+impl Default for EngineConfig {
+    fn default() -> EngineConfig {
+        EngineConfig {
+            pool_bytes: 128 << 20,
+            log_ring_bytes: 16 << 20,
+            redo_capacity_bytes: 100 << 20,
+            sessions_max: 4096,
+            workers_max: 4096,
+            trx_states: trx::STATES_MAX,
+            system_tables: Vec::new(),
+        }
+    }
+}
+
+/// A table as the dictionary describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Its id; [`crate::Engine::new_table_id`] gives a fresh one.
+    pub id: TableId,
+    /// Its name, for messages only.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnType>,
+    /// Id of the clustered index.
+    pub clustered_id: IndexId,
+    /// Parts of the clustered key; empty: a hidden row id of six bytes.
+    pub clustered: Vec<KeyPart>,
+    /// Secondary indexes, in the order in which scans number them from 1.
+    pub secondaries: Vec<IndexSpec>,
+    /// The AUTO_INCREMENT column, if any.
+    pub autoinc_column: Option<usize>,
+}
+
+/// A secondary index as the dictionary describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// Its id; [`crate::Engine::new_index_id`] gives a fresh one.
+    pub id: IndexId,
+    /// Its name, for messages only.
+    pub name: String,
+    /// No two rows may have the same key, unless a part of it is NULL.
+    pub unique: bool,
+    /// Parts of the key.
+    pub parts: Vec<KeyPart>,
+}
+
+/// Where a table lies: what the dictionary keeps beside the [`TableSpec`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableStorage {
+    /// Its tablespace.
+    pub space: SpaceId,
+    /// Root page of every index, the clustered one first.
+    pub roots: Vec<(IndexId, PageNo)>,
+}
+
+/// Settings that may change at any time.
+#[derive(Debug)]
+pub struct Settings {
+    lock_wait_timeout_s: SharedAtomic<u32, { class::OTHER }>,
+    flush_log_at_trx_commit: SharedAtomic<u8, { class::OTHER }>,
+}
+
+impl Settings {
+    pub(crate) fn new() -> Settings {
+        Settings {
+            lock_wait_timeout_s: SharedAtomic::new(50),
+            flush_log_at_trx_commit: SharedAtomic::new(1),
+        }
+    }
+
+    /// `innodb_lock_wait_timeout` of new clients, in seconds; a client may have its own, see
+    /// [`crate::Client::set_lock_wait_timeout`].
+    pub fn lock_wait_timeout_s(&self) -> u32 {
+        self.lock_wait_timeout_s.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::lock_wait_timeout_s`].
+    pub fn set_lock_wait_timeout_s(&self, seconds: u32) {
+        self.lock_wait_timeout_s.store(seconds, Ordering::Relaxed);
+    }
+
+    /// `innodb_flush_log_at_trx_commit`: 0, 1 or 2.
+    pub fn flush_log_at_trx_commit(&self) -> u8 {
+        self.flush_log_at_trx_commit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_flush_log_at_trx_commit(&self, mode: u8) {
+        self.flush_log_at_trx_commit.store(mode, Ordering::Relaxed);
+    }
+}
+
+/// What opening an engine did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// The data folder was empty: system tables have no rows.
+    pub created: bool,
+    /// Bytes of redo read.
+    pub redo_bytes: u64,
+    /// Page operations and logical records in them.
+    pub redo_records: u64,
+    /// Pages repaired from the doublewrite file.
+    pub torn_pages: u64,
+    /// Transactions rolled back.
+    pub losers: u64,
+    /// Committed transactions whose purge was finished.
+    pub purged: u64,
+    /// Files removed because no table of the dictionary lies in them.
+    pub orphans: Vec<String>,
+}
