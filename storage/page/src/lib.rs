@@ -1,1 +1,50 @@
 //! Page and record layouts as typed views over bytes; no I/O.
+//!
+//! 1. Every change of a page is a [`PageOp`], applied by the same [`apply`] when it is made and when it is
+//!    redone: the same page and the same op give the same bytes, byte for byte.
+//! 2. [`apply`] checks an op against the page before it writes: on `Err` the page is as it was.
+//! 3. [`Node`] reads a page that nobody writes meanwhile; [`RacyNode`] one that may change under it. Both check
+//!    every offset they find; neither panics on any bytes.
+//! 4. Multi-byte numbers are little-endian, except the key heads, which compare like the bytes they stand for.
+// RacyNode reads bytes that another thread may be writing: that needs raw pointers and atomic loads over them.
+#![allow(unsafe_code)]
+
+mod apply;
+mod check;
+pub mod header;
+mod node;
+mod op;
+mod racy;
+mod rebuild;
+#[cfg(test)]
+mod tests;
+
+pub use apply::{apply, node_prefix_len};
+pub use check::check_node;
+pub use header::PageKind;
+pub use node::{Found, Node, common_prefix, head_of};
+pub use op::{AppendBuf, PageOp};
+pub use racy::RacyNode;
+
+use base::PAGE_BYTES;
+
+/// First byte after the page header: where slots, or a non-node page's body, begin.
+pub const BODY_AT: usize = header::BYTES;
+
+/// Bytes of one slot.
+pub const SLOT_BYTES: usize = 8;
+
+/// Bytes an entry takes in the heap besides its key and payload (the payload's length).
+pub const ENTRY_HEADER_BYTES: usize = 2;
+
+/// The longest key of a node, in bytes. An inner node always has room for two fences and two separators of it.
+pub const KEY_BYTES_MAX: usize = 3400;
+
+/// The largest key plus payload of a leaf, in bytes: fits next to two fences of the largest size.
+pub const ENTRY_BYTES_MAX: usize =
+    PAGE_BYTES - BODY_AT - SLOT_BYTES - ENTRY_HEADER_BYTES - 2 * KEY_BYTES_MAX;
+
+/// Bytes of a slotted page that an entry takes, slot included; `suffix` is the key without the page's prefix.
+pub const fn entry_bytes(suffix: usize, payload: usize) -> usize {
+    SLOT_BYTES + ENTRY_HEADER_BYTES + suffix + payload
+}

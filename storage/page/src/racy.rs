@@ -1,0 +1,303 @@
+//! A B+tree page that another thread may be writing: search and copy out.
+//!
+//! 1. All bytes are read by relaxed atomic loads of whole aligned words; nothing hands out a reference to them.
+//! 2. Every offset read is checked against the page before it is used, so garbage gives a wrong answer or
+//!    `None`, never an access outside the page, a panic or an endless loop.
+//! 3. An answer means something only after the caller has validated the page's version word.
+
+use crate::header::{self, HAS_HIGH, PageKind};
+use crate::node::{Found, Slot};
+use crate::{BODY_AT, ENTRY_HEADER_BYTES, SLOT_BYTES};
+use base::{IndexId, PAGE_BYTES, PageBuf, PageNo};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+use stdx::LocalAtomic;
+
+const WORDS: usize = PAGE_BYTES / 8;
+
+/// View of a frame's bytes that may change at any moment.
+#[derive(Clone, Copy)]
+pub struct RacyNode<'a> {
+    words: *const LocalAtomic<u64>,
+    life: PhantomData<&'a [LocalAtomic<u64>]>,
+}
+
+/// The header words that a search needs, read once.
+#[derive(Clone, Copy)]
+struct Head {
+    count: u16,
+    prefix_len: u16,
+    low_off: u16,
+}
+
+impl<'a> RacyNode<'a> {
+    /// Looks at the page at `frame`.
+    ///
+    /// # Safety
+    /// `frame` is aligned to 8 and `PAGE_BYTES` bytes from it stay mapped and readable for `'a`. Other threads
+    /// may write them meanwhile: the project accepts that such plain writes race with these atomic loads.
+    #[inline]
+    pub unsafe fn new(frame: *const u8) -> RacyNode<'a> {
+        debug_assert!(frame.cast::<u64>().is_aligned());
+        RacyNode { words: frame.cast(), life: PhantomData }
+    }
+
+    /// The word at index `i`; out of range gives 0.
+    #[inline(always)]
+    fn word(self, i: usize) -> u64 {
+        if i >= WORDS {
+            return 0;
+        }
+        // SAFETY: `i` is inside the page, which `new`'s caller promised to be mapped and aligned for `'a`.
+        let word = unsafe { &*self.words.add(i) };
+        u64::from_le(word.load(stdx::Ordering::Relaxed))
+    }
+
+    /// Eight bytes from any offset; those past the page's end are 0.
+    #[inline(always)]
+    fn word_at(self, off: usize) -> u64 {
+        let (i, shift) = (off / 8, (off % 8) * 8);
+        let low = self.word(i);
+        if shift == 0 { low } else { low >> shift | self.word(i + 1) << (64 - shift) }
+    }
+
+    #[inline(always)]
+    fn u16_at(self, off: usize) -> u16 {
+        self.word_at(off) as u16
+    }
+
+    #[inline(always)]
+    fn slot(self, slot: u16) -> Slot {
+        Slot::from_word(self.word(BODY_AT / 8 + usize::from(slot)))
+    }
+
+    #[inline(always)]
+    fn head(self) -> Head {
+        let w = self.word(header::SLOTS / 8);
+        let count = w as u16;
+        let fits = BODY_AT + SLOT_BYTES * usize::from(count) <= PAGE_BYTES;
+        let count = if fits { count } else { 0 };
+        let low_off = self.word(header::LOW_OFF / 8) as u16;
+        Head { count, prefix_len: (w >> 48) as u16, low_off }
+    }
+
+    /// Level above the leaves, if the page is a B+tree node.
+    #[inline]
+    pub fn node_level(self) -> Option<u8> {
+        let w = self.word(1) >> 32;
+        let (kind, level) = (w as u8, (w >> 8) as u8);
+        (kind == PageKind::Leaf as u8 && level == 0 || kind == PageKind::Inner as u8 && level > 0)
+            .then_some(level)
+    }
+
+    /// The index that the node belongs to.
+    #[inline]
+    pub fn index_id(self) -> IndexId {
+        IndexId(self.word(header::INDEX / 8))
+    }
+
+    /// Entries.
+    #[inline]
+    pub fn count(self) -> u16 {
+        self.head().count
+    }
+
+    /// Compares page bytes `off..off + len` with `key`; `None` outside the page.
+    #[inline]
+    fn compare(self, off: usize, len: usize, key: &[u8]) -> Option<Ordering> {
+        if off + len > PAGE_BYTES {
+            return None;
+        }
+        let common = len.min(key.len());
+        let mut at = 0;
+        while at + 8 <= common {
+            let mine = self.word_at(off + at).swap_bytes();
+            let theirs = be_word(&key[at..]);
+            if mine != theirs {
+                return Some(mine.cmp(&theirs));
+            }
+            at += 8;
+        }
+        if at < common {
+            let keep = u64::MAX << (64 - 8 * (common - at));
+            let mine = self.word_at(off + at).swap_bytes() & keep;
+            let theirs = be_word(&key[at..common]);
+            if mine != theirs {
+                return Some(mine.cmp(&theirs));
+            }
+        }
+        Some(len.cmp(&key.len()))
+    }
+
+    /// First entry whose key is not smaller than `key`; `None` when the bytes contradict themselves.
+    #[inline]
+    pub fn search(self, key: &[u8]) -> Option<Found> {
+        let h = self.head();
+        let prefix_len = usize::from(h.prefix_len);
+        if prefix_len > 0 {
+            let low = usize::from(h.low_off);
+            let n = prefix_len.min(key.len());
+            match self.compare(low, prefix_len, &key[..n])? {
+                Ordering::Equal => {}
+                // The prefix is above the key (or longer): so are all entries.
+                Ordering::Greater => return Some(Found { slot: 0, exact: false }),
+                Ordering::Less => return Some(Found { slot: h.count, exact: false }),
+            }
+        }
+        self.search_suffix(h.count, &key[prefix_len..])
+    }
+
+    #[inline]
+    fn search_suffix(self, count: u16, suffix: &[u8]) -> Option<Found> {
+        let head = crate::head_of(suffix);
+        let lo = self.lower_bound(0, count, head);
+        let first = self.slot(lo);
+        if lo == count || first.head != head {
+            return Some(Found { slot: lo, exact: false });
+        }
+        match self.compare_slot(first, suffix)? {
+            Ordering::Equal => return Some(Found { slot: lo, exact: true }),
+            Ordering::Greater => return Some(Found { slot: lo, exact: false }),
+            Ordering::Less => {}
+        }
+        let hi = match head.checked_add(1) {
+            Some(next) => self.lower_bound(lo + 1, count, next),
+            None => count,
+        };
+        self.search_equal_heads(lo + 1, hi, suffix)
+    }
+
+    /// First slot in `lo..hi` whose head is not smaller. Heads in order are halved without branches.
+    #[inline(always)]
+    fn lower_bound(self, lo: u16, hi: u16, head: u32) -> u16 {
+        let (mut base, mut len) = (usize::from(lo), usize::from(hi.saturating_sub(lo)));
+        while len > 1 {
+            let half = len / 2;
+            let below = (self.word(BODY_AT / 8 + base + half - 1) as u32) < head;
+            base += if below { half } else { 0 };
+            len -= half;
+        }
+        if len == 1 && (self.word(BODY_AT / 8 + base) as u32) < head {
+            base += 1;
+        }
+        base as u16
+    }
+
+    #[cold]
+    fn search_equal_heads(self, mut lo: u16, mut hi: u16, suffix: &[u8]) -> Option<Found> {
+        while lo < hi {
+            let mid = lo + (hi - lo) / 2;
+            match self.compare_slot(self.slot(mid), suffix)? {
+                Ordering::Less => lo = mid + 1,
+                Ordering::Equal => return Some(Found { slot: mid, exact: true }),
+                Ordering::Greater => hi = mid,
+            }
+        }
+        Some(Found { slot: lo, exact: false })
+    }
+
+    #[inline(always)]
+    fn compare_slot(self, s: Slot, suffix: &[u8]) -> Option<Ordering> {
+        let len = usize::from(s.len);
+        if len.min(suffix.len()) <= 4 {
+            // Heads are equal, so the shorter one ends here and the length decides.
+            return Some(len.cmp(&suffix.len()));
+        }
+        self.compare(usize::from(s.off) + ENTRY_HEADER_BYTES, len, suffix)
+    }
+
+    /// The child page that covers `key`; `None` when the bytes contradict themselves.
+    #[inline]
+    pub fn child(self, key: &[u8]) -> Option<PageNo> {
+        let found = self.search(key)?;
+        let slot = if found.exact { found.slot } else { found.slot.saturating_sub(1) };
+        self.child_at(slot)
+    }
+
+    /// The child page in a slot.
+    #[inline]
+    pub fn child_at(self, slot: u16) -> Option<PageNo> {
+        let (at, len) = self.payload_range(slot)?;
+        (len == 4).then(|| PageNo(self.word_at(at) as u32))
+    }
+
+    /// First byte and length of a payload, inside the page.
+    #[inline]
+    fn payload_range(self, slot: u16) -> Option<(usize, usize)> {
+        if slot >= self.head().count {
+            return None;
+        }
+        let s = self.slot(slot);
+        let off = usize::from(s.off);
+        if off < BODY_AT || off + ENTRY_HEADER_BYTES > PAGE_BYTES {
+            return None;
+        }
+        let at = off + ENTRY_HEADER_BYTES + usize::from(s.len);
+        let len = usize::from(self.u16_at(off));
+        (at + len <= PAGE_BYTES).then_some((at, len))
+    }
+
+    /// Replaces `out` by an entry's payload; `None` when the bytes contradict themselves.
+    #[inline]
+    pub fn copy_payload(self, slot: u16, out: &mut Vec<u8>) -> Option<()> {
+        let (at, len) = self.payload_range(slot)?;
+        self.copy_bytes(at, len, out);
+        Some(())
+    }
+
+    /// Replaces `out` by `len` bytes from `at`; the range is inside the page.
+    #[inline]
+    fn copy_bytes(self, at: usize, len: usize, out: &mut Vec<u8>) {
+        out.clear();
+        out.reserve(len + 8);
+        let mut done = 0;
+        while done < len {
+            out.extend_from_slice(&self.word_at(at + done).to_le_bytes());
+            done += 8;
+        }
+        out.truncate(len);
+    }
+
+    /// Replaces `out` by the high fence. `Some(false)`: there is none, this is the right edge.
+    pub fn copy_high_fence(self, out: &mut Vec<u8>) -> Option<bool> {
+        out.clear();
+        if (self.word(1) >> 56) as u8 & HAS_HIGH == 0 {
+            return Some(false);
+        }
+        let w = self.word(header::LOW_OFF / 8);
+        self.copy_fence((w >> 32) as u16, (w >> 48) as u16, out)
+    }
+
+    /// Replaces `out` by the low fence, empty at the left edge.
+    pub fn copy_low_fence(self, out: &mut Vec<u8>) -> Option<()> {
+        let w = self.word(header::LOW_OFF / 8);
+        self.copy_fence(w as u16, (w >> 16) as u16, out).map(|_| ())
+    }
+
+    fn copy_fence(self, off: u16, len: u16, out: &mut Vec<u8>) -> Option<bool> {
+        let (off, len) = (usize::from(off), usize::from(len));
+        if off + len > PAGE_BYTES {
+            return None;
+        }
+        self.copy_bytes(off, len, out);
+        Some(true)
+    }
+
+    /// Copies the whole page.
+    pub fn copy_page(self, out: &mut PageBuf) {
+        for (i, eight) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            *eight = self.word(i).to_le_bytes();
+        }
+    }
+}
+
+/// The first eight bytes of `b` as a big-endian number, zero-padded.
+#[inline(always)]
+fn be_word(b: &[u8]) -> u64 {
+    if let Some(eight) = b.first_chunk::<8>() {
+        return u64::from_be_bytes(*eight);
+    }
+    let mut w = [0; 8];
+    w[..b.len()].copy_from_slice(b);
+    u64::from_be_bytes(w)
+}
