@@ -1,1 +1,26 @@
 //! Redo log: ring, group commit, checkpoints, reader.
+//!
+//! 1. A mini-transaction's redo is in the log wholly or not at all: one frame, one checksum.
+//! 2. Log order is reservation order; an LSN is a byte position in the endless stream of frames.
+//! 3. What [`Log::commit`] acknowledged in mode 1 was covered by an `fdatasync` before.
+//! 4. No byte at or above the checkpoint is overwritten, however far the writers run ahead.
+//! 5. The first error of a write or sync is the last: nothing is acknowledged after it.
+//!
+//! How appending works is told in [`Log::append`], group commit in the module `flush`, why a full
+//! ring cannot deadlock in `log`, what is on disk in `frame`, `control` and `files`.
+
+pub mod body;
+mod config;
+mod control;
+mod files;
+mod flush;
+mod frame;
+pub mod kind;
+mod log;
+mod pace;
+mod replay;
+mod ring;
+
+pub use config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
+pub use log::{FatalHook, Log, TraceHook};
+pub use replay::Replay;

@@ -1,0 +1,209 @@
+//! Writing the ring to the files, and group commit.
+//!
+//! 1. One write is in flight at a time: whoever holds the writer's mutex leads. It is only ever
+//!    tried, never waited for.
+//! 2. A leader publishes in `flight` how far its write will reach and its group (alternating 0, 1).
+//!    A committer that is covered waits for that group's event, one that is not for the other's.
+//!    When the write is over the leader wakes the whole of its own group, and one of the other,
+//!    who leads next: so nobody is woken by a write that does not concern him.
+//! 3. No wake-up is lost: a waiter announces itself, then tries to lead; a leader lets go of the
+//!    mutex, then notifies. One of them sees the other. A waiter that leaves without having led
+//!    passes the call to lead on, if nobody leads (`Log::pass_on`).
+//! 4. `durable` moves only after `fdatasync` has returned success for every file written since the
+//!    last time. After an error it never moves again.
+//! 5. The last block is written again when the log grows inside it; the bytes before are the same,
+//!    so each of its sectors, old or new, has them.
+
+use base::{Error, Lsn, Result};
+use host::{AlignedBuf, BLOCK_BYTES};
+use instrument::{Counter, count};
+use stdx::Ordering;
+use sync::{Deadline, MutexGuard};
+
+use crate::config::LogEvent;
+use crate::log::Log;
+
+const BLOCK: u64 = BLOCK_BYTES as u64;
+/// Bytes of one write at most; ring room is given back after each.
+const CHUNK: u64 = 1 << 20;
+
+/// What the leader works with.
+pub(crate) struct Writer {
+    /// The block that holds the end of what is written, as it stands in the file.
+    pub last_block: AlignedBuf,
+    chunk: AlignedBuf,
+    /// Files written since the last sync.
+    pub unsynced: Vec<bool>,
+    group: u64,
+}
+
+impl Writer {
+    pub(crate) fn new(files: u32) -> Writer {
+        Writer {
+            last_block: AlignedBuf::zeroed(BLOCK_BYTES),
+            chunk: AlignedBuf::new(),
+            unsynced: vec![false; files as usize],
+            group: 0,
+        }
+    }
+}
+
+/// What a round of writing came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// Something was written or synced.
+    Done,
+    /// A mini-transaction below is still being copied.
+    Copying,
+    /// The files are full up to the checkpoint.
+    Full,
+}
+
+impl Log {
+    /// Returns when everything below `lsn` is written, and durable if asked.
+    pub(crate) fn reach(&self, lsn: u64, durable: bool) -> Result<()> {
+        let mark = if durable { &self.marks.durable } else { &self.marks.written };
+        if mark.load(Ordering::Acquire) >= lsn {
+            return self.check();
+        }
+        if lsn > self.tail().0 {
+            return Err(Error::Internal("an LSN beyond the log's end was waited for"));
+        }
+        let mut waited = false;
+        loop {
+            let reached = mark.load(Ordering::Acquire) >= lsn;
+            if reached || self.failed() {
+                if waited {
+                    self.pass_on();
+                }
+                return self.check();
+            }
+            if let Some(writer) = self.writer.try_lock() {
+                self.lead(writer, durable)?;
+                continue;
+            }
+            let flight = self.marks.flight.load(Ordering::Acquire);
+            let (end, group) = (flight & !7, (flight & 1) as usize);
+            let event = &self.groups[if end >= lsn { group } else { 1 - group }];
+            let seen = event.prepare();
+            if mark.load(Ordering::Acquire) >= lsn
+                || self.failed()
+                || flight != self.marks.flight.load(Ordering::Acquire)
+            {
+                continue;
+            }
+            if let Some(writer) = self.writer.try_lock() {
+                drop(seen);
+                self.lead(writer, durable)?;
+                continue;
+            }
+            let _ = event.wait_unkillable(seen, Deadline::Never);
+            waited = true;
+        }
+    }
+
+    /// Waits until the ring has room up to `end`; leads when nobody else does.
+    #[cold]
+    pub(crate) fn wait_for_room(&self, end: u64) -> Result<()> {
+        count(Counter::InnodbLogWaits, 1);
+        while end > self.room_end() {
+            self.check()?;
+            if let Some(writer) = self.writer.try_lock() {
+                self.lead(writer, false)?;
+                continue;
+            }
+            let seen = self.room.prepare();
+            if end <= self.room_end() || self.failed() {
+                continue;
+            }
+            if let Some(writer) = self.writer.try_lock() {
+                drop(seen);
+                self.lead(writer, false)?;
+                continue;
+            }
+            let _ = self.room.wait_unkillable(seen, Deadline::Never);
+        }
+        // A failed log gives no room: what it did not write may not be overwritten as if it were.
+        self.check()
+    }
+
+    /// One round as the leader, then whatever must be waited for without the mutex.
+    fn lead(&self, mut writer: MutexGuard<'_, Writer>, sync: bool) -> Result<()> {
+        let result = self.round(&mut writer, sync);
+        let group = (writer.group & 1) as usize;
+        let first = result.as_ref().is_err_and(|e| self.latch(e));
+        drop(writer);
+        if let Err(e) = &result {
+            self.announce_failure(first, e);
+        }
+        self.groups[group].notify_all();
+        self.groups[1 - group].notify_one();
+        self.room.notify_all();
+        match result? {
+            Round::Done => Ok(()),
+            Round::Copying => {
+                std::thread::yield_now();
+                Ok(())
+            }
+            Round::Full => self.wait_for_space(self.written().0),
+        }
+    }
+
+    /// Hands the call to lead to another waiter, unless somebody leads.
+    fn pass_on(&self) {
+        if let Some(writer) = self.writer.try_lock() {
+            drop(writer);
+            self.groups[0].notify_one();
+            self.groups[1].notify_one();
+            self.room.notify_all();
+        }
+    }
+
+    fn round(&self, writer: &mut Writer, sync: bool) -> Result<Round> {
+        let end = self.contiguous_end();
+        // After the slots: a frame that was given up when the log failed is never written.
+        self.check()?;
+        let written = self.marks.written.load(Ordering::Relaxed);
+        let durable = self.marks.durable.load(Ordering::Relaxed);
+        if end == written && (!sync || durable == written) {
+            return Ok(Round::Copying);
+        }
+        writer.group += 1;
+        self.marks.flight.store(end | (writer.group & 1), Ordering::Release);
+        let reached = self.write_until(writer, written, end)?;
+        if sync && durable < reached {
+            self.files.sync(&mut writer.unsynced)?;
+            count(Counter::InnodbOsLogFsyncs, 1);
+            self.tell(LogEvent::Durable(Lsn(reached)));
+            self.marks.durable.store(reached, Ordering::Release);
+        }
+        if reached < end { Ok(Round::Full) } else { Ok(Round::Done) }
+    }
+
+    /// Writes `[from, end)` as far as the files have room; returns how far that was.
+    fn write_until(&self, writer: &mut Writer, mut from: u64, end: u64) -> Result<u64> {
+        while from < end {
+            let base = from / BLOCK * BLOCK;
+            let to = end.min(base + CHUNK).min(self.limits.write_end());
+            if to <= from {
+                break;
+            }
+            let Writer { last_block, chunk, unsynced, .. } = &mut *writer;
+            let (head, bytes) = ((from - base) as usize, (to - base) as usize);
+            chunk.clear();
+            chunk.resize(bytes.next_multiple_of(BLOCK_BYTES));
+            chunk[..head].copy_from_slice(&last_block[..head]);
+            self.ring.get(from, &mut chunk[head..bytes]);
+            self.files.write(base, chunk, unsynced)?;
+            let last = chunk.len() - BLOCK_BYTES;
+            last_block.copy_from_slice(&chunk[last..]);
+            count(Counter::InnodbLogWrites, 1);
+            count(Counter::InnodbOsLogWritten, chunk.len() as u64);
+            self.tell(LogEvent::Written(Lsn(to)));
+            self.marks.written.store(to, Ordering::Release);
+            self.room.notify_all();
+            from = to;
+        }
+        Ok(from)
+    }
+}

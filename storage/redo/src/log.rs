@@ -1,0 +1,436 @@
+//! The log: appending, and what others may ask about it.
+//!
+//! 1. `durable <= written <= contiguous end <= tail`; all four only grow.
+//! 2. A worker's `copying` is at most the start of every frame it has reserved and not yet copied;
+//!    its `dirtying` at most the start of every frame whose pages are not stamped yet. Both are
+//!    stored before the `fetch_add` that reserves (an `AcqRel` in whose release sequence every
+//!    later value of `tail` stands), so whoever reads `tail` first and the slots afterwards sees
+//!    them, or newer values, each of which is again such a bound.
+//! 3. A frame is at most a quarter of the ring.
+//!
+//! **A full ring does not deadlock.** The appender reserves first, stamps its pages, lets go of
+//! its latches, and only then waits for room (`end <= written + ring`), holding nothing but its
+//! `copying` mark, which it has raised to the exact start of its frame. Take the lowest start `S`
+//! among the frames that wait. Every frame below `S` is copied or being copied by a thread that
+//! does not wait for the log, so the contiguous end reaches `S` in finite time: no thread's mark is
+//! below `S` for good (a thread between its first mark and the `fetch_add` is runnable). Whoever
+//! then leads a write moves `written` to `S`, and `S + frame <= S + ring / 4 < written + ring`: the
+//! frame at `S` has room. Somebody leads, because each waiter leads itself when nobody does
+//! (`Log::wait_for_room`). By induction over `S` all get through. The one other thing a write waits
+//! for is room in the files, which checkpoints give (`pace`).
+
+use std::sync::{Arc, OnceLock};
+
+use base::{Error, Lsn, Result};
+use host::Disk;
+use instrument::{CondClass, Counter, MutexClass, count};
+use stdx::{CacheLine, Ordering, SharedAtomic, class};
+use sync::{Event, Mutex, SlotTable, WorkerSlot};
+
+use crate::config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
+use crate::control::{CONTROL_NAME, Control, ControlFile};
+use crate::files::{Files, Shape, corrupt};
+use crate::flush::Writer;
+use crate::frame::{self, HEADER_BYTES, Key};
+use crate::pace::Limits;
+use crate::replay::{self, Replay};
+use crate::ring::Ring;
+
+static WRITER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_writer_mutex");
+static CONTROL_MUTEX: MutexClass =
+    MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
+static COMMIT_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_flushed");
+static ROOM_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_ring_full");
+static SPACE_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_files_full");
+static WORK_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_wants_checkpoint");
+
+/// The first LSN of a new log: 0 stays "before everything".
+pub(crate) const FIRST_LSN: u64 = 4096;
+const RING_BYTES_MIN: usize = 64 << 10;
+
+/// Called once, with the first error of a write or sync; a server ends its process here.
+pub type FatalHook = Box<dyn Fn(&Error) + Send + Sync>;
+/// Told what happens to the log, in order; for tests.
+pub type TraceHook = Box<dyn Fn(LogEvent) + Send + Sync>;
+
+/// Positions that committers and writers exchange.
+pub(crate) struct Marks {
+    /// Everything below was handed to the operating system; ring space below may be used again.
+    pub written: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// Everything below is durable.
+    pub durable: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// The end of the write in flight or last done, a multiple of 8, plus its group (0 or 1).
+    pub flight: SharedAtomic<u64, { class::LOG_DURABLE }>,
+}
+
+/// The redo log.
+pub struct Log {
+    /// The next LSN to reserve.
+    pub(crate) tail: CacheLine<SharedAtomic<u64, { class::LOG_TAIL }>>,
+    pub(crate) marks: CacheLine<Marks>,
+    pub(crate) limits: CacheLine<Limits>,
+    pub(crate) failed: CacheLine<SharedAtomic<bool, { class::LOG_DURABLE }>>,
+    pub(crate) slots: Arc<SlotTable>,
+    pub(crate) ring: Ring,
+    pub(crate) files: Arc<Files>,
+    key: Key,
+    body_bytes_max: usize,
+    pub(crate) settings: LogSettings,
+    pub(crate) writer: Mutex<Writer>,
+    control: Mutex<ControlFile>,
+    /// Committers wait for the write of their group here.
+    pub(crate) groups: [Event; 2],
+    /// Appenders wait for ring room here.
+    pub(crate) room: Event,
+    /// Everybody waits for a checkpoint here.
+    pub(crate) space: Event,
+    pub(crate) work: Event,
+    first_error: OnceLock<Error>,
+    fatal: OnceLock<FatalHook>,
+    trace: OnceLock<TraceHook>,
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log")
+            .field("tail", &self.tail())
+            .field("written", &self.written())
+            .field("durable", &self.durable())
+            .field("checkpoint", &self.checkpoint_lsn())
+            .field("failed", &self.failed())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Log {
+    /// Whether the disk holds a log: its control file is in place.
+    pub fn exists(disk: &dyn Disk) -> Result<bool> {
+        disk.exists(CONTROL_NAME).map_err(|e| Error::io("look for", CONTROL_NAME, e))
+    }
+
+    /// Makes an empty log. All or nothing: after a crash in the middle [`Log::exists`] is false
+    /// and creating again works. [`Error::NoSpace`] when the files do not fit on the disk.
+    pub fn create(
+        disk: &Arc<dyn Disk>,
+        config: &LogConfig,
+        slots: Arc<SlotTable>,
+    ) -> Result<Arc<Log>> {
+        let shape = Shape::for_capacity(random_id(), config.capacity_bytes);
+        let files = Files::create(&**disk, shape)?;
+        let control = Control {
+            sequence: 0,
+            log_id: shape.log_id,
+            incarnation: 1,
+            incarnation_start: FIRST_LSN,
+            file_count: shape.count,
+            file_data_bytes: shape.data_bytes,
+            checkpoint: FIRST_LSN,
+            durable: FIRST_LSN,
+            payload: Vec::new(),
+        };
+        let control = ControlFile::create(&**disk, control)?;
+        Ok(Log::start(config, slots, Arc::new(files), control, FIRST_LSN, Writer::new(shape.count)))
+    }
+
+    /// Opens a log and finds its tail. The frames from the checkpoint to the tail are durable when
+    /// this returns, and belong to the past: new ones can be told from leftovers beyond the tail.
+    ///
+    /// The caller applies what [`Replay`] yields, then calls [`Log::resume`] with its tail.
+    /// [`Error::Foreign`] for files that are not ours or of a newer format, [`Error::CorruptLog`]
+    /// when redo that was durable cannot be read.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        config: &LogConfig,
+        slots: Arc<SlotTable>,
+    ) -> Result<(Arc<Log>, Replay)> {
+        let mut control = ControlFile::open(&**disk)?;
+        let was = control.control.clone();
+        let shape =
+            Shape { log_id: was.log_id, count: was.file_count, data_bytes: was.file_data_bytes };
+        let files = Arc::new(Files::open(&**disk, shape)?);
+        let mut scan = Replay::new(Arc::clone(&files), &was, u64::MAX);
+        while scan.step()?.is_some() {}
+        let tail = scan.position();
+        if tail < was.durable || tail < was.incarnation_start {
+            return Err(corrupt(tail, "redo that was durable is missing or damaged"));
+        }
+        let mut writer = Writer::new(shape.count);
+        replay::secure(&files, was.checkpoint, tail, &mut writer)?;
+        control.control.incarnation = was
+            .incarnation
+            .checked_add(1)
+            .ok_or(corrupt(tail, "the log was opened too many times"))?;
+        control.control.incarnation_start = tail;
+        control.control.durable = tail;
+        control.write()?;
+        let replay = Replay::new(Arc::clone(&files), &was, tail);
+        Ok((Log::start(config, slots, files, control, tail, writer), replay))
+    }
+
+    fn start(
+        config: &LogConfig,
+        slots: Arc<SlotTable>,
+        files: Arc<Files>,
+        control: ControlFile,
+        tail: u64,
+        writer: Writer,
+    ) -> Arc<Log> {
+        let ring_bytes = config.ring_bytes.max(RING_BYTES_MIN).next_power_of_two();
+        let capacity = files.capacity();
+        let frame_max = (ring_bytes as u64 / 4).min(capacity / 16) as usize;
+        let now = &control.control;
+        let key = Key { log_id: now.log_id, incarnation: now.incarnation };
+        Arc::new(Log {
+            tail: CacheLine(SharedAtomic::new(tail)),
+            marks: CacheLine(Marks {
+                written: SharedAtomic::new(tail),
+                durable: SharedAtomic::new(tail),
+                flight: SharedAtomic::new(tail),
+            }),
+            limits: CacheLine(Limits::new(capacity, now.checkpoint)),
+            failed: CacheLine(SharedAtomic::new(false)),
+            slots,
+            ring: Ring::new(ring_bytes),
+            key,
+            body_bytes_max: frame_max - HEADER_BYTES,
+            files,
+            settings: LogSettings::new(),
+            writer: Mutex::new(&WRITER_MUTEX, writer),
+            control: Mutex::new(&CONTROL_MUTEX, control),
+            groups: [Event::new(&COMMIT_COND), Event::new(&COMMIT_COND)],
+            room: Event::new(&ROOM_COND),
+            space: Event::new(&SPACE_COND),
+            work: Event::new(&WORK_COND),
+            first_error: OnceLock::new(),
+            fatal: OnceLock::new(),
+            trace: OnceLock::new(),
+        })
+    }
+
+    /// Ends recovery: checks that the caller has replayed up to the tail that was found.
+    pub fn resume(&self, tail: Lsn) -> Result<()> {
+        if tail == self.tail() { Ok(()) } else { Err(Error::Internal("replay stopped early")) }
+    }
+
+    /// The longest body of one mini-transaction, in bytes.
+    #[must_use]
+    pub fn mtr_bytes_max(&self) -> usize {
+        self.body_bytes_max
+    }
+
+    /// Appends one mini-transaction's redo and returns its end LSN; it is not durable yet.
+    ///
+    /// `stamped(start, end)` is called between reservation and copying: there the caller stamps
+    /// page LSNs (`end`) and dirty marks (`start`) and releases its latches. Nothing before it
+    /// waits, and no latch is held when this waits for room. The order of the steps is
+    /// `engine.md` P-E; invariant 2 tells why it is right.
+    ///
+    /// [`Error::LogFull`] for a body above [`Log::mtr_bytes_max`] and [`Error::Io`] when the log
+    /// has failed before: nothing is reserved and `stamped` is dropped uncalled. When the log
+    /// fails while this waits for room, `stamped` was called and the frame is lost.
+    pub fn append(
+        &self,
+        worker: &WorkerSlot,
+        body: &[u8],
+        stamped: impl FnOnce(Lsn, Lsn),
+    ) -> Result<Lsn> {
+        if body.is_empty() {
+            return Err(Error::Internal("a mini-transaction without redo was appended"));
+        }
+        if body.len() > self.body_bytes_max {
+            return Err(Error::LogFull);
+        }
+        self.check()?;
+        let digest = frame::digest(body);
+        let bytes = frame::frame_bytes(body.len()) as u64;
+        let low = self.tail.load(Ordering::Acquire);
+        worker.copying.store(low, Ordering::Relaxed);
+        worker.dirtying.store(low, Ordering::Relaxed);
+        let start = self.tail.fetch_add(bytes, Ordering::AcqRel);
+        // The exact start, so that the write that makes our room is not held up by ourselves.
+        worker.copying.store(start, Ordering::Release);
+        let end = start + bytes;
+        stamped(Lsn(start), Lsn(end));
+        worker.dirtying.store(u64::MAX, Ordering::Release);
+        if end > self.room_end()
+            && let Err(e) = self.wait_for_room(end)
+        {
+            worker.copying.store(u64::MAX, Ordering::Release);
+            return Err(e);
+        }
+        let header = frame::header(digest, body.len() as u32, start, self.key);
+        self.ring.put(start, &header);
+        self.ring.put(start + HEADER_BYTES as u64, body);
+        worker.copying.store(u64::MAX, Ordering::Release);
+        count(Counter::InnodbLogWriteRequests, 1);
+        Ok(Lsn(end))
+    }
+
+    /// Ring space below this may be written by its reservers.
+    pub(crate) fn room_end(&self) -> u64 {
+        self.marks.written.load(Ordering::Acquire) + self.ring.bytes()
+    }
+
+    /// Every frame below is wholly in the ring or the files (invariant 2).
+    pub(crate) fn contiguous_end(&self) -> u64 {
+        let tail = self.tail.load(Ordering::Acquire);
+        let marks = self.slots.workers().map(|w| w.copying.load(Ordering::Acquire));
+        marks.fold(tail, u64::min)
+    }
+
+    /// Pages of every frame below are stamped and marked dirty: a checkpoint bound takes this
+    /// first and the frames' dirty marks afterwards.
+    #[must_use]
+    pub fn dirty_floor(&self) -> Lsn {
+        let tail = self.tail.load(Ordering::Acquire);
+        let marks = self.slots.workers().map(|w| w.dirtying.load(Ordering::Acquire));
+        Lsn(marks.fold(tail, u64::min))
+    }
+
+    /// The end of everything reserved.
+    #[must_use]
+    pub fn tail(&self) -> Lsn {
+        Lsn(self.tail.load(Ordering::Acquire))
+    }
+
+    /// Everything below was handed to the operating system.
+    #[must_use]
+    pub fn written(&self) -> Lsn {
+        Lsn(self.marks.written.load(Ordering::Acquire))
+    }
+
+    /// Everything below is durable.
+    #[must_use]
+    pub fn durable(&self) -> Lsn {
+        Lsn(self.marks.durable.load(Ordering::Acquire))
+    }
+
+    /// What is switchable at run time.
+    #[must_use]
+    pub fn settings(&self) -> &LogSettings {
+        &self.settings
+    }
+
+    /// Makes a commit that ends at `lsn` as durable as the flush mode asks, then returns.
+    pub fn commit(&self, lsn: Lsn) -> Result<()> {
+        let mode = self.settings.flush_mode();
+        match mode {
+            FlushMode::Sync => self.reach(lsn.0, true)?,
+            FlushMode::Write => self.reach(lsn.0, false)?,
+            FlushMode::Timer => self.check()?,
+        }
+        self.tell(LogEvent::Acknowledged(lsn, mode));
+        Ok(())
+    }
+
+    /// Makes everything below `lsn` durable, whatever the mode.
+    pub fn flush_to(&self, lsn: Lsn) -> Result<()> {
+        self.reach(lsn.0, true)
+    }
+
+    /// Writes and syncs what there is: once a second in modes 0 and 2.
+    pub fn flush_timer_tick(&self) -> Result<()> {
+        self.reach(self.contiguous_end(), true)
+    }
+
+    /// Moves the start of recovery to `lsn`, keeping `payload` (at most
+    /// [`CHECKPOINT_PAYLOAD_MAX`] bytes) with it, and gives the space below back.
+    ///
+    /// Every page change below `lsn` must be durable in its file. `lsn` must be a start of a
+    /// frame, as [`Log::dirty_floor`] and page dirty marks are.
+    pub fn checkpoint(&self, lsn: Lsn, payload: &[u8]) -> Result<()> {
+        if payload.len() > CHECKPOINT_PAYLOAD_MAX {
+            return Err(Error::Internal("a checkpoint payload is too long"));
+        }
+        self.flush_to(lsn)?;
+        let mut control = self.control.lock();
+        let old = &control.control;
+        if lsn.0 < old.checkpoint {
+            return Err(Error::Internal("a checkpoint went backwards"));
+        }
+        if lsn.0 == old.checkpoint && payload == old.payload {
+            return Ok(());
+        }
+        control.control.checkpoint = lsn.0;
+        control.control.durable = self.durable().0;
+        control.control.payload = payload.to_vec();
+        control.write().inspect_err(|e| self.fail(e))?;
+        self.limits.moved(lsn.0);
+        drop(control);
+        self.tell(LogEvent::Checkpoint(lsn));
+        self.space.notify_all();
+        Ok(())
+    }
+
+    /// The payload of the last checkpoint; empty for a log that never had one.
+    #[must_use]
+    pub fn checkpoint_payload(&self) -> Vec<u8> {
+        self.control.lock().control.payload.clone()
+    }
+
+    /// Where recovery would start.
+    #[must_use]
+    pub fn checkpoint_lsn(&self) -> Lsn {
+        Lsn(self.limits.checkpoint())
+    }
+
+    /// True after the first error of a write or sync: nothing is acknowledged any more.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// The first error, for everybody who comes later.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.failed() {
+            return Ok(());
+        }
+        Err(self.first_error.get().map_or(Error::Internal("the log has failed"), Error::duplicate))
+    }
+
+    /// Registers what to do at the first error; the first registration counts.
+    pub fn set_fatal_hook(&self, hook: FatalHook) {
+        let _ = self.fatal.set(hook);
+    }
+
+    /// Registers a listener for [`LogEvent`]s; the first registration counts.
+    pub fn set_trace_hook(&self, hook: TraceHook) {
+        let _ = self.trace.set(hook);
+    }
+
+    pub(crate) fn tell(&self, event: LogEvent) {
+        if let Some(hook) = self.trace.get() {
+            hook(event);
+        }
+    }
+
+    /// Latches the first error; true for the caller that was first. A leader calls this before it lets go of the writer: a second sync might "succeed".
+    pub(crate) fn latch(&self, error: &Error) -> bool {
+        let first = self.first_error.set(error.duplicate()).is_ok();
+        self.failed.store(true, Ordering::SeqCst);
+        first
+    }
+
+    /// Latches an error, wakes everybody and runs the fatal hook, once.
+    pub(crate) fn fail(&self, error: &Error) {
+        let first = self.latch(error);
+        self.announce_failure(first, error);
+    }
+
+    pub(crate) fn announce_failure(&self, first: bool, error: &Error) {
+        for event in self.groups.iter().chain([&self.room, &self.space, &self.work]) {
+            event.notify_all();
+        }
+        if first && let Some(hook) = self.fatal.get() {
+            hook(error);
+        }
+    }
+}
+
+/// A number that no other log has, good enough to tell files apart.
+fn random_id() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let mut hasher = std::hash::RandomState::new().build_hasher();
+    hasher.write_u64(host::clock::unix_micros());
+    hasher.finish()
+}
