@@ -1,0 +1,183 @@
+//! Rows of a result, written straight into the send buffer.
+//!
+//! 1. A text row is a sequence of length-encoded strings, 0xFB for NULL.
+//! 2. A binary row is `00 | NULL bitmap from bit 2 | values`; the bitmap's bytes are reserved first and a
+//!    NULL sets its bit in place.
+
+use crate::constants::ColumnCode;
+use crate::number::{self, Digits};
+use crate::{Outbox, lenenc};
+
+/// Writes one text row; dropping it before [`TextRow::end`] leaves a broken packet, so always end it.
+#[derive(Debug)]
+pub struct TextRow<'o>(&'o mut Outbox);
+
+impl<'o> TextRow<'o> {
+    /// Starts a row.
+    #[inline]
+    pub fn begin(out: &'o mut Outbox) -> Self {
+        out.begin();
+        Self(out)
+    }
+
+    /// NULL.
+    #[inline]
+    pub fn null(&mut self) {
+        self.0.body().push(lenenc::NULL);
+    }
+
+    /// A string.
+    #[inline]
+    pub fn bytes(&mut self, v: &[u8]) {
+        lenenc::put_bytes(self.0.body(), v);
+    }
+
+    /// A signed integer.
+    #[inline]
+    pub fn int(&mut self, v: i64) {
+        self.bytes(Digits::signed(v).as_bytes());
+    }
+
+    /// An unsigned integer.
+    #[inline]
+    pub fn uint(&mut self, v: u64) {
+        self.bytes(Digits::unsigned(v).as_bytes());
+    }
+
+    /// A double.
+    pub fn double(&mut self, v: f64) {
+        let body = self.0.body();
+        let at = body.len();
+        // The text is shorter than 251 bytes, so its length has one byte.
+        body.push(0);
+        number::put_double(body, v);
+        body[at] = (body.len() - at - 1) as u8;
+    }
+
+    /// Ends the row.
+    #[inline]
+    pub fn end(self) {
+        self.0.end();
+    }
+}
+
+/// Writes one binary row.
+#[derive(Debug)]
+pub struct BinaryRow<'o> {
+    out: &'o mut Outbox,
+    bitmap_at: usize,
+    column: usize,
+}
+
+impl<'o> BinaryRow<'o> {
+    /// Starts a row of `columns` columns.
+    #[inline]
+    pub fn begin(out: &'o mut Outbox, columns: usize) -> Self {
+        let body = out.begin();
+        body.push(0);
+        let bitmap_at = body.len();
+        body.resize(bitmap_at + (columns + 2).div_ceil(8), 0);
+        Self { out, bitmap_at, column: 0 }
+    }
+
+    /// NULL.
+    #[inline]
+    pub fn null(&mut self) {
+        let bit = self.column + 2;
+        self.out.body()[self.bitmap_at + bit / 8] |= 1 << (bit % 8);
+        self.column += 1;
+    }
+
+    /// A string.
+    #[inline]
+    pub fn bytes(&mut self, v: &[u8]) {
+        lenenc::put_bytes(self.out.body(), v);
+        self.column += 1;
+    }
+
+    /// An integer (two's complement) in the width of its column's type.
+    #[inline]
+    pub fn int(&mut self, v: i64, code: ColumnCode) {
+        let body = self.out.body();
+        match code {
+            ColumnCode::Tiny => body.push(v as u8),
+            ColumnCode::Short | ColumnCode::Year => {
+                body.extend_from_slice(&(v as u16).to_le_bytes());
+            }
+            ColumnCode::Long | ColumnCode::Int24 => {
+                body.extend_from_slice(&(v as u32).to_le_bytes());
+            }
+            _ => body.extend_from_slice(&v.to_le_bytes()),
+        }
+        self.column += 1;
+    }
+
+    /// A double.
+    pub fn double(&mut self, v: f64) {
+        self.out.body().extend_from_slice(&v.to_le_bytes());
+        self.column += 1;
+    }
+
+    /// Ends the row.
+    #[inline]
+    pub fn end(self) {
+        self.out.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_row() {
+        let mut out = Outbox::new();
+        let mut row = TextRow::begin(&mut out);
+        row.bytes(b"abc");
+        row.null();
+        row.int(-12);
+        row.uint(7);
+        row.double(1.5);
+        row.end();
+        assert_eq!(out.bytes(), b"\x0F\0\0\0\x03abc\xFB\x03-12\x017\x031.5");
+    }
+
+    #[test]
+    fn a_binary_row_with_nulls() {
+        let mut out = Outbox::new();
+        let mut row = BinaryRow::begin(&mut out, 8);
+        row.int(-1, ColumnCode::Long);
+        row.null();
+        row.bytes(b"x");
+        row.int(2, ColumnCode::Tiny);
+        row.int(3, ColumnCode::Short);
+        row.int(4, ColumnCode::LongLong);
+        row.null();
+        row.null();
+        row.end();
+        let want = [
+            &[22u8, 0, 0, 0, 0, 0b0000_1000, 0b0000_0011][..],
+            &[0xFF, 0xFF, 0xFF, 0xFF, 1, b'x', 2, 3, 0],
+            &[4, 0, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        // header 4 + 00 + bitmap 2 + 4 + 2 + 1 + 2 + 8
+        assert_eq!(out.bytes()[3..], want[3..]);
+        assert_eq!(usize::from(out.bytes()[0]), out.len() - 4);
+    }
+
+    #[test]
+    fn a_warm_row_does_not_grow_the_buffer() {
+        let mut out = Outbox::new();
+        let mut capacity = 0;
+        for round in 0..10 {
+            out.clear();
+            let mut row = BinaryRow::begin(&mut out, 1);
+            row.bytes(&[b'x'; 120]);
+            row.end();
+            let now = out.bytes().as_ptr() as usize;
+            assert!(round == 0 || now == capacity);
+            capacity = now;
+        }
+    }
+}
