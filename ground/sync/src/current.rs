@@ -18,6 +18,15 @@ loom::thread_local! {
     static CURRENT: Cell<*const SessionSlot> = Cell::new(ptr::null());
 }
 
+#[cfg(not(loom))]
+use instrument::set_current as set_page;
+
+/// The threads of a model are one thread to `instrument`: they all count into that thread's page.
+#[cfg(loom)]
+unsafe fn set_page(page: *const instrument::CounterPage) -> *const instrument::CounterPage {
+    page
+}
+
 /// Ends the thread's work for a session when dropped. Leaking it is a bug: the thread would go on
 /// writing to the slot.
 #[must_use = "the session is left when this is dropped"]
@@ -33,7 +42,7 @@ pub struct Entered<'a> {
 pub fn enter(slot: &SessionSlot) -> Entered<'_> {
     // SAFETY: the guard borrows the slot and puts the previous page back when dropped, on this thread
     // (it is not `Send`), so the page outlives its time as current page.
-    let page = unsafe { instrument::set_current(&slot.counters) };
+    let page = unsafe { set_page(slot.page()) };
     let slot = CURRENT.with(|c| c.replace(slot));
     Entered { slot, page, _slot: PhantomData }
 }
@@ -43,7 +52,7 @@ impl Drop for Entered<'_> {
         CURRENT.with(|c| c.set(self.slot));
         // SAFETY: what was current when this guard was made: null, the thread's own page, or the page
         // of an outer guard that is still alive (invariant 2).
-        unsafe { instrument::set_current(self.page) };
+        unsafe { set_page(self.page) };
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::Deadline;
 use std::sync::Arc;
+#[cfg(not(loom))]
 use stdx::{Ordering, SharedAtomic, class};
 
 pub(crate) const WAITING: u32 = 0;
@@ -13,11 +14,19 @@ pub(crate) const KILLED: u32 = 1;
 /// Woken; the waker's token is added.
 pub(crate) const WOKEN: u32 = 2;
 
+#[cfg(not(loom))]
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: SharedAtomic<u32, { class::LATCH }>,
-    #[cfg(loom)]
-    thread: loom::thread::Thread,
+}
+
+/// In a model the futex is a mutex and a condition variable: loom's `park` forgets an `unpark` that comes
+/// before it when the thread blocks on something else in between.
+#[cfg(loom)]
+#[derive(Debug)]
+pub(crate) struct Parker {
+    state: loom::sync::Mutex<u32>,
+    changed: loom::sync::Condvar,
 }
 
 impl Parker {
@@ -36,12 +45,19 @@ impl Parker {
 
     #[cfg(loom)]
     pub(crate) fn armed() -> Arc<Self> {
-        Arc::new(Self { state: SharedAtomic::new(WAITING), thread: loom::thread::current() })
+        let state = loom::sync::Mutex::new(WAITING);
+        Arc::new(Self { state, changed: loom::sync::Condvar::new() })
     }
 
     /// Ends the waiting with `state`. The bucket is locked and the entry was just removed from it.
+    #[cfg(not(loom))]
     pub(crate) fn finish(&self, state: u32) {
         self.state.store(state, Ordering::Release);
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn finish(&self, state: u32) {
+        *self.state.lock().expect("no panic inside") = state;
     }
 
     /// Sleeps until the waiting ends; `None` when the deadline passes first.
@@ -63,16 +79,14 @@ impl Parker {
     /// In a model every deadline passes at once: all that matters is what it races with.
     #[cfg(loom)]
     pub(crate) fn sleep(&self, deadline: Deadline) -> Option<u32> {
-        loop {
-            let state = self.state.load(Ordering::Acquire);
-            if state != WAITING {
-                return Some(state);
-            }
+        let mut state = self.state.lock().expect("no panic inside");
+        while *state == WAITING {
             if deadline != Deadline::Never {
                 return None;
             }
-            loom::thread::park();
+            state = self.changed.wait(state).expect("no panic inside");
         }
+        Some(*state)
     }
 
     /// Makes the sleeper look at its state.
@@ -83,7 +97,10 @@ impl Parker {
 
     #[cfg(loom)]
     pub(crate) fn wake(&self) {
-        self.thread.unpark();
+        // The state was set before; the lock keeps the notification from falling between its reader's
+        // look and its sleep, as the futex's compare does.
+        drop(self.state.lock());
+        self.changed.notify_one();
     }
 
     #[cfg(not(loom))]

@@ -21,6 +21,12 @@ pub const KILL_QUERY: u8 = 1;
 /// The session is to end (`KILL CONNECTION`).
 pub const KILL_CONNECTION: u8 = 2;
 
+#[cfg(not(loom))]
+type Counters = CounterPage;
+/// The stacks of a model are too small to build a page on.
+#[cfg(loom)]
+type Counters = Box<CounterPage>;
+
 /// What one session publishes; several pages, alone on them.
 #[derive(Debug)]
 #[repr(C, align(4096))]
@@ -47,7 +53,7 @@ pub struct SessionSlot {
     pub(crate) parked: LocalAtomic<usize>,
     kill: CacheLine<SharedAtomic<u8, { class::SESSION }>>,
     /// The session's counters.
-    pub counters: CounterPage,
+    pub counters: Counters,
 }
 
 /// A wait that is going on.
@@ -76,8 +82,14 @@ impl SessionSlot {
             session_id: LocalAtomic::new(0),
             parked: LocalAtomic::new(0),
             kill: CacheLine(SharedAtomic::new(KILL_NONE)),
-            counters: CounterPage::new(),
+            counters: CounterPage::boxed(),
         }
+    }
+
+    /// The counter page.
+    #[inline(always)]
+    pub(crate) fn page(&self) -> &CounterPage {
+        &self.counters
     }
 
     /// Gives every field its idle value. The slot is not announced (yet, or any more).

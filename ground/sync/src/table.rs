@@ -36,7 +36,7 @@ impl SlotTable {
     /// A free session slot, reset; `None` when all are taken. Its counter page is registered.
     pub fn acquire_session(self: &Arc<Self>) -> Option<SessionSlotRef> {
         let index = self.sessions.acquire(SessionSlot::reset)?;
-        let page = &raw const self.sessions.get(index).counters;
+        let page = self.sessions.get(index).page();
         // SAFETY: the reference holds the table, hence the page, longer than the registration; it is
         // dropped by whoever owns the slot, when no thread is in the session any more.
         let registration = Some(unsafe { instrument::attach(page) });

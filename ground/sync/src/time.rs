@@ -17,6 +17,7 @@ impl Deadline {
         Instant::now().checked_add(duration).map_or(Self::Never, Self::At)
     }
 
+    #[cfg(not(loom))]
     /// Time left: `None` for `Never`, zero when passed.
     pub(crate) fn left(self) -> Option<Duration> {
         match self {

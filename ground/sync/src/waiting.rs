@@ -42,6 +42,10 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        // A model that fails unwinds every thread, and loom's thread-locals are gone by then.
+        if cfg!(loom) && std::thread::panicking() {
+            return;
+        }
         with_current(|slot| {
             if let Some(slot) = slot {
                 slot.wait_class.store(0, Ordering::Release);
