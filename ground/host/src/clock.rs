@@ -2,6 +2,11 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use instrument::CondClass;
+use sync::{Deadline, Event, WaitResult};
+
+static SLEEP: CondClass = CondClass::new("wait/synch/cond/host/sleep");
+
 /// The monotonic clock.
 #[must_use]
 pub fn now() -> Instant {
@@ -13,4 +18,32 @@ pub fn now() -> Instant {
 pub fn unix_micros() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Sleeps, unless or until the current session is killed: `Killed` then, else `TimedOut`.
+pub fn sleep(duration: Duration) -> WaitResult {
+    let deadline = Deadline::after(duration);
+    Event::new(&SLEEP).wait_until(deadline, || false)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_at_least_as_long_as_asked() {
+        let begin = now();
+        assert_eq!(sleep(Duration::from_millis(5)), WaitResult::TimedOut);
+        assert!(begin.elapsed() >= Duration::from_millis(5));
+        assert!(unix_micros() > 1_700_000_000_000_000);
+    }
+
+    #[test]
+    fn a_killed_session_does_not_sleep() {
+        let slots = sync::SlotTable::new(1, 1);
+        let session = slots.acquire_session().expect("one slot is free");
+        session.kill(1);
+        let _entered = sync::enter(&session);
+        assert_eq!(sleep(Duration::from_secs(60)), WaitResult::Killed);
+    }
 }

@@ -15,7 +15,6 @@
 mod aligned;
 pub mod clock;
 mod disk;
-mod lock;
 mod real;
 mod sim;
 pub mod thread;

@@ -13,10 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Weak};
 
+use instrument::MutexClass;
 use stdx::rng::Rng;
+use sync::Mutex;
 
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
-use crate::lock::Lock;
+
+static SIM_DISK: MutexClass = MutexClass::new("wait/synch/mutex/host/sim_disk");
 
 /// The unit that a disk writes wholly or not at all, in bytes.
 pub const SECTOR_BYTES: usize = 512;
@@ -83,7 +86,7 @@ struct State {
 
 /// A simulated disk. Clones of the `Arc` share it.
 pub struct SimDisk {
-    state: Lock<State>,
+    state: Mutex<State>,
     me: Weak<SimDisk>,
 }
 
@@ -105,7 +108,7 @@ impl SimDisk {
     }
 
     fn from_state(state: State) -> Arc<SimDisk> {
-        Arc::new_cyclic(|me| SimDisk { state: Lock::new(state), me: me.clone() })
+        Arc::new_cyclic(|me| SimDisk { state: Mutex::new(&SIM_DISK, state), me: me.clone() })
     }
 
     /// What a power cut at this moment would leave, as a disk of its own (invariant 2); faults
