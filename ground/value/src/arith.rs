@@ -1,6 +1,21 @@
 //! Arithmetic with MySQL's result types.
+//!
+//! Invariants
+//! 1. NULL on either side gives NULL; so does a zero divisor (the session adds warning 1365).
+//! 2. A double or a string makes the result a double; else a decimal makes it a decimal; else it is
+//!    BIGINT, unsigned as soon as one operand is (for `%` and unary minus: see there).
+//! 3. Nothing wraps: a result outside its type is an error.
 
 use crate::Datum;
+use crate::compare::{exact, to_double};
+use crate::number;
+
+/// Most digits behind the point of a decimal.
+pub const SCALE_MAX: u8 = 30;
+/// Digits that `/` adds behind the point (div_precision_increment's default).
+pub const DIV_SCALE_ADD: u8 = 4;
+/// Decimals stay below this: i128 holds 38 digits, MySQL 65 (a known gap).
+const DECIMAL_MAX: i128 = 10i128.pow(38);
 
 /// Why an operation has no result. The session adds the expression's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,65 +30,307 @@ pub enum ArithError {
     DecimalOutOfRange,
 }
 
+impl std::fmt::Display for ArithError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self {
+            ArithError::BigIntOutOfRange => "BIGINT",
+            ArithError::BigIntUnsignedOutOfRange => "BIGINT UNSIGNED",
+            ArithError::DoubleOutOfRange => "DOUBLE",
+            ArithError::DecimalOutOfRange => "DECIMAL",
+        };
+        write!(f, "{kind} value is out of range")
+    }
+}
+
+impl std::error::Error for ArithError {}
+
+/// What an operation gives.
+pub type ArithResult = Result<Datum<'static>, ArithError>;
+
+/// Rule 2: the kind of arithmetic two operands need.
+enum Operands {
+    Null,
+    /// Both integers; whether the result is unsigned.
+    Ints(i128, i128, bool),
+    /// Both exact: unscaled values and scales.
+    Decimals((i128, u8), (i128, u8)),
+    Doubles(f64, f64),
+}
+
+fn operands(a: &Datum<'_>, b: &Datum<'_>) -> Operands {
+    if a.is_null() || b.is_null() {
+        return Operands::Null;
+    }
+    match (exact(a), exact(b)) {
+        (Some(x), Some(y)) => {
+            if matches!(a, Datum::Decimal { .. }) || matches!(b, Datum::Decimal { .. }) {
+                return Operands::Decimals(x, y);
+            }
+            let unsigned = matches!(a, Datum::UInt(_)) || matches!(b, Datum::UInt(_));
+            Operands::Ints(x.0, y.0, unsigned)
+        }
+        _ => Operands::Doubles(to_double(a), to_double(b)),
+    }
+}
+
+fn int(v: i128, unsigned: bool) -> ArithResult {
+    if unsigned {
+        u64::try_from(v).map(Datum::UInt).map_err(|_| ArithError::BigIntUnsignedOutOfRange)
+    } else {
+        i64::try_from(v).map(Datum::Int).map_err(|_| ArithError::BigIntOutOfRange)
+    }
+}
+
+fn double(v: f64) -> ArithResult {
+    if v.is_finite() { Ok(Datum::Double(v)) } else { Err(ArithError::DoubleOutOfRange) }
+}
+
+fn decimal(v: Option<i128>, scale: u8) -> ArithResult {
+    match v {
+        Some(unscaled) if -DECIMAL_MAX < unscaled && unscaled < DECIMAL_MAX => {
+            Ok(Datum::Decimal { unscaled, scale })
+        }
+        _ => Err(ArithError::DecimalOutOfRange),
+    }
+}
+
+/// Both values at the larger of the two scales.
+fn align(a: (i128, u8), b: (i128, u8)) -> Option<(i128, i128, u8)> {
+    let scale = a.1.max(b.1);
+    let up = |(v, s): (i128, u8)| v.checked_mul(10i128.pow(u32::from(scale - s)));
+    Some((up(a)?, up(b)?, scale))
+}
+
 /// `a + b`; NULL when either is.
 ///
 /// # Errors
 /// The result is outside its type.
-pub fn add(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
+pub fn add(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    match operands(&a, &b) {
+        Operands::Null => Ok(Datum::Null),
+        Operands::Ints(x, y, unsigned) => int(x + y, unsigned),
+        Operands::Decimals(x, y) => {
+            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
+            decimal(x.checked_add(y), scale)
+        }
+        Operands::Doubles(x, y) => double(x + y),
+    }
 }
 
 /// `a - b`; NULL when either is.
 ///
 /// # Errors
-/// The result is outside its type.
-pub fn sub(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
+/// The result is outside its type; with an unsigned operand that is anything below zero.
+pub fn sub(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    match operands(&a, &b) {
+        Operands::Null => Ok(Datum::Null),
+        Operands::Ints(x, y, unsigned) => int(x - y, unsigned),
+        Operands::Decimals(x, y) => {
+            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
+            decimal(x.checked_sub(y), scale)
+        }
+        Operands::Doubles(x, y) => double(x - y),
+    }
 }
 
 /// `a * b`; NULL when either is.
 ///
 /// # Errors
 /// The result is outside its type.
-pub fn mul(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
+pub fn mul(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    match operands(&a, &b) {
+        Operands::Null => Ok(Datum::Null),
+        // Two 64-bit factors always fit i128: |i64::MIN| * u64::MAX < 2^127.
+        Operands::Ints(x, y, unsigned) => match x.checked_mul(y) {
+            Some(v) => int(v, unsigned),
+            None => int(i128::MAX, unsigned),
+        },
+        Operands::Decimals(x, y) => {
+            let scale = x.1 + y.1;
+            let product = x.0.checked_mul(y.0);
+            let cut = scale.saturating_sub(SCALE_MAX);
+            decimal(product.map(|p| round_off(p, cut)), scale.min(SCALE_MAX))
+        }
+        Operands::Doubles(x, y) => double(x * y),
+    }
 }
 
-/// `a / b`; NULL when either is, or when `b` is zero.
+/// `a / b`: a decimal with [`DIV_SCALE_ADD`] more digits than `a`, or a double.
 ///
 /// # Errors
 /// The result is outside its type.
-pub fn div(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
+pub fn div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    let (x, y) = match operands(&a, &b) {
+        Operands::Null => return Ok(Datum::Null),
+        Operands::Doubles(_, 0.0) => return Ok(Datum::Null),
+        Operands::Doubles(x, y) => return double(x / y),
+        Operands::Ints(x, y, _) => ((x, 0), (y, 0)),
+        Operands::Decimals(x, y) => (x, y),
+    };
+    if y.0 == 0 {
+        return Ok(Datum::Null);
+    }
+    let scale = (x.1 + DIV_SCALE_ADD).min(SCALE_MAX);
+    decimal(divide(x, y, scale), scale)
 }
 
-/// `a DIV b`; NULL when either is, or when `b` is zero.
+/// The quotient with `scale` digits behind the point, rounded half away from zero. Long division: no
+/// intermediate value is larger than ten times the divisor.
+fn divide(x: (i128, u8), y: (i128, u8), scale: u8) -> Option<i128> {
+    let negative = (x.0 < 0) != (y.0 < 0);
+    let (n, mut d) = (x.0.unsigned_abs(), y.0.unsigned_abs());
+    // n / 10^xs / (d / 10^ys) = (n / d) * 10^(ys - xs): one more digit per step, or a larger divisor.
+    let mut steps = i32::from(scale) + i32::from(y.1) - i32::from(x.1);
+    while steps < 0 {
+        d = d.checked_mul(10)?;
+        steps += 1;
+    }
+    let (mut q, mut r) = (n / d, n % d);
+    for _ in 0..steps {
+        r = r.checked_mul(10)?;
+        q = q.checked_mul(10)?.checked_add(r / d)?;
+        r %= d;
+    }
+    let q = i128::try_from(q.checked_add(u128::from(r >= d - r))?).ok()?;
+    Some(if negative { -q } else { q })
+}
+
+/// Drops `digits` decimal digits, rounding half away from zero.
+fn round_off(v: i128, digits: u8) -> i128 {
+    if digits == 0 {
+        return v;
+    }
+    let unit = 10i128.pow(u32::from(digits));
+    v / unit + if (v % unit).abs() >= unit / 2 { v.signum() } else { 0 }
+}
+
+/// `a DIV b`: the integer part of the quotient.
+///
+/// # Errors
+/// The result is outside BIGINT.
+pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    let unsigned = matches!(a, Datum::UInt(_)) || matches!(b, Datum::UInt(_));
+    match operands(&a, &b) {
+        Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
+        Operands::Ints(x, y, unsigned) => int(x / y, unsigned),
+        Operands::Decimals(_, (0, _)) | Operands::Doubles(_, 0.0) => Ok(Datum::Null),
+        Operands::Decimals(x, y) => {
+            let (x, y, _) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
+            int(x / y, unsigned)
+        }
+        Operands::Doubles(x, y) => {
+            let q = (x / y).trunc();
+            if q.abs() < 1e30 { int(q as i128, unsigned) } else { int(i128::MAX, unsigned) }
+        }
+    }
+}
+
+/// `a % b`: the sign, and whether it is unsigned, are those of `a`.
+///
+/// # Errors
+/// None so far: the remainder is never larger than an operand.
+pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    match operands(&a, &b) {
+        Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
+        Operands::Ints(x, y, _) => int(x % y, matches!(a, Datum::UInt(_))),
+        Operands::Decimals(_, (0, _)) | Operands::Doubles(_, 0.0) => Ok(Datum::Null),
+        Operands::Decimals(x, y) => {
+            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
+            decimal(Some(x % y), scale)
+        }
+        Operands::Doubles(x, y) => double(x % y),
+    }
+}
+
+/// `-a`: an unsigned integer becomes signed.
 ///
 /// # Errors
 /// The result is outside its type.
-pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
+pub fn neg(a: Datum<'_>) -> ArithResult {
+    match a {
+        Datum::Null => Ok(Datum::Null),
+        Datum::Int(v) => int(-i128::from(v), false),
+        Datum::UInt(v) => int(-i128::from(v), false),
+        Datum::Decimal { unscaled, scale } => decimal(unscaled.checked_neg(), scale),
+        Datum::Double(v) => Ok(Datum::Double(-v)),
+        Datum::Bytes(s) => Ok(Datum::Double(-number::double_of_text(s).0)),
+    }
 }
 
-/// `a % b`; NULL when either is, or when `b` is zero.
-///
-/// # Errors
-/// The result is outside its type.
-pub fn rem(a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = (a, b);
-    Ok(Datum::Null)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::to_text;
+    use Datum::{Bytes, Double, Int, Null, UInt};
 
-/// `-a`; NULL of NULL.
-///
-/// # Errors
-/// The result is outside its type.
-pub fn neg(a: Datum<'_>) -> Result<Datum<'static>, ArithError> {
-    let _ = a;
-    Ok(Datum::Null)
+    fn show(r: ArithResult) -> String {
+        match r {
+            Ok(d) => to_text(&d),
+            Err(e) => e.to_string(),
+        }
+    }
+
+    const fn dec(unscaled: i128, scale: u8) -> Datum<'static> {
+        Datum::Decimal { unscaled, scale }
+    }
+
+    #[test]
+    fn integers_never_wrap() {
+        assert_eq!(add(Int(1), Int(2)), Ok(Int(3)));
+        assert_eq!(add(UInt(1), Int(-1)), Ok(UInt(0)));
+        assert_eq!(show(add(Int(i64::MAX), Int(1))), "BIGINT value is out of range");
+        assert_eq!(add(Int(i64::MAX), UInt(1)), Ok(UInt(1 << 63)));
+        assert_eq!(show(sub(UInt(0), Int(1))), "BIGINT UNSIGNED value is out of range");
+        assert_eq!(mul(Int(i64::MIN), UInt(0)), Ok(UInt(0)));
+        assert_eq!(
+            show(mul(UInt(u64::MAX), UInt(u64::MAX))),
+            "BIGINT UNSIGNED value is out of range"
+        );
+        assert_eq!(
+            show(mul(Int(i64::MIN), UInt(u64::MAX))),
+            "BIGINT UNSIGNED value is out of range"
+        );
+        assert_eq!(show(int_div(Int(i64::MIN), Int(-1))), "BIGINT value is out of range");
+        assert_eq!(rem(Int(i64::MIN), Int(-1)), Ok(Int(0)));
+        assert_eq!(rem(Int(-7), UInt(3)), Ok(Int(-1)));
+        assert_eq!(rem(UInt(7), Int(-3)), Ok(UInt(1)));
+        assert_eq!(show(neg(Int(i64::MIN))), "BIGINT value is out of range");
+        assert_eq!(neg(UInt(1 << 63)), Ok(Int(i64::MIN)));
+        assert_eq!(show(neg(UInt((1 << 63) + 1))), "BIGINT value is out of range");
+    }
+
+    #[test]
+    fn division_gives_a_decimal_with_four_more_digits() {
+        for (a, b, want) in [
+            (Int(1), Int(3), "0.3333"),
+            (Int(2), Int(3), "0.6667"),
+            (Int(-2), Int(3), "-0.6667"),
+            (Int(7), Int(0), "NULL"),
+            (dec(100, 2), Int(3), "0.333333"),
+            (Int(1), dec(3, 1), "3.3333"),
+            (Int(1), dec(1, 30), "1000000000000000000000000000000.0000"),
+            (dec(1, 30), Int(2), "0.000000000000000000000000000001"),
+            (Double(1.0), Int(4), "0.25"),
+            (Double(1.0), Int(0), "NULL"),
+            (Bytes(b"9"), Int(2), "4.5"),
+            (Null, Int(2), "NULL"),
+            (UInt(u64::MAX), Int(1), "18446744073709551615.0000"),
+        ] {
+            assert_eq!(show(div(a, b)), want, "{a:?} / {b:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_and_doubles() {
+        assert_eq!(show(add(dec(15, 1), Int(1))), "2.5");
+        assert_eq!(show(sub(dec(150, 2), dec(5, 1))), "1.00");
+        assert_eq!(show(mul(dec(15, 1), dec(25, 2))), "0.375");
+        assert_eq!(show(mul(dec(15, 20), dec(1, 11))), "0.000000000000000000000000000002");
+        assert_eq!(show(rem(dec(75, 1), Int(2))), "1.5");
+        assert_eq!(show(int_div(dec(75, 1), Int(2))), "3");
+        assert_eq!(show(mul(dec(DECIMAL_MAX - 1, 0), Int(10))), "DECIMAL value is out of range");
+        assert_eq!(show(mul(Double(f64::MAX), Int(2))), "DOUBLE value is out of range");
+        assert_eq!(show(add(Bytes(b"1.5x"), Int(1))), "2.5");
+        assert_eq!(show(neg(Bytes(b"5"))), "-5");
+    }
 }

@@ -1,6 +1,15 @@
 //! Storing a value into a column: conversion, range and length checks as MySQL does them.
+//!
+//! Invariants
+//! 1. What comes out fits the column: [`crate::RowLayout::encode`] takes it.
+//! 2. Strict: a value that would have to change is an error, but for trailing spaces (a note for VARCHAR,
+//!    nothing for CHAR). Not strict: it is changed, with a warning, and never an error.
+//! 3. Integers into integer columns in range, and strings that fit, touch no buffer.
 
-use crate::{ColumnType, Datum};
+use crate::collation::utf8;
+use crate::number::{self, Rest};
+use crate::row::strip_spaces;
+use crate::{ColumnType, Datum, Kind};
 
 /// Why a value cannot be stored. The session gives each its MySQL number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +18,8 @@ pub enum ConvertError {
     OutOfRange,
     /// 1406: the string is longer than the column.
     TooLong,
+    /// 1265 (`Data truncated`): a number followed by something else.
+    Truncated,
     /// 1366: not a number; the text as MySQL quotes it in the message.
     Incorrect {
         /// What MySQL calls the wanted type: `integer`.
@@ -60,8 +71,14 @@ pub struct Coerced<'a> {
     pub warning: Option<Warning>,
 }
 
-/// Converts `d` for storage in a column of type `ty`. `scratch` holds the text when a number is
-/// stored as text or BINARY is padded; it is cleared first.
+impl<'a> Coerced<'a> {
+    fn plain(value: Datum<'a>) -> Self {
+        Self { value, warning: None }
+    }
+}
+
+/// Converts `d` for storage in a column of type `ty`. `scratch` is overwritten when the value needs
+/// bytes of its own (a number stored as text, a padded BINARY); it is cleared first.
 ///
 /// # Errors
 /// Strict: every value that does not fit. Not strict: never.
@@ -71,9 +88,218 @@ pub fn coerce<'a>(
     strict: bool,
     scratch: &'a mut Vec<u8>,
 ) -> Result<Coerced<'a>, ConvertError> {
-    let _ = (strict, scratch);
-    if d.is_null() && !ty.nullable {
+    if d.is_null() {
+        return store_null(ty, strict, scratch);
+    }
+    match ty.kind {
+        Kind::Double => Ok(Coerced::plain(Datum::Double(crate::compare::to_double(&d)))),
+        Kind::Decimal => Ok(Coerced::plain(d)),
+        kind if kind.is_int() => store_int(d, ty, strict),
+        _ => match d {
+            Datum::Bytes(s) => store_string(s, ty, strict, scratch),
+            number => {
+                let mut text = std::mem::take(scratch);
+                text.clear();
+                crate::format::append_text(&number, &mut text);
+                *scratch = text;
+                store_number_text(ty, strict, scratch)
+            }
+        },
+    }
+}
+
+fn store_null<'a>(
+    ty: &ColumnType,
+    strict: bool,
+    scratch: &'a mut Vec<u8>,
+) -> Result<Coerced<'a>, ConvertError> {
+    if ty.nullable {
+        return Ok(Coerced::plain(Datum::Null));
+    }
+    if strict {
         return Err(ConvertError::NullInNotNull);
     }
-    Ok(Coerced { value: d, warning: None })
+    let value = implicit_default(ty, scratch);
+    Ok(Coerced { value, warning: Some(Warning::NullInNotNull) })
 }
+
+/// The value a NOT NULL column without DEFAULT gets when none is given: zero or the empty string.
+pub fn implicit_default<'a>(ty: &ColumnType, scratch: &'a mut Vec<u8>) -> Datum<'a> {
+    match ty.kind {
+        Kind::Double => Datum::Double(0.0),
+        Kind::Decimal => Datum::Decimal { unscaled: 0, scale: 0 },
+        Kind::Binary => {
+            scratch.clear();
+            scratch.resize(ty.length as usize, 0);
+            Datum::Bytes(scratch)
+        }
+        kind if kind.is_string() => Datum::Bytes(b""),
+        _ if ty.unsigned => Datum::UInt(0),
+        _ => Datum::Int(0),
+    }
+}
+
+fn store_int<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Result<Coerced<'a>, ConvertError> {
+    let (value, rest, text): (i128, Rest, &[u8]) = match d {
+        Datum::Int(v) => (i128::from(v), Rest::Clean, b""),
+        Datum::UInt(v) => (i128::from(v), Rest::Clean, b""),
+        Datum::Double(v) => (double_to_int(v), Rest::Clean, b""),
+        Datum::Decimal { unscaled, scale } => (decimal_to_int(unscaled, scale), Rest::Clean, b""),
+        Datum::Bytes(s) => {
+            let read = number::int_of_text(s);
+            (read.value, read.rest, s)
+        }
+        Datum::Null => return Ok(Coerced::plain(Datum::Null)),
+    };
+    let (low, high) = ty.int_range();
+    let inside = value.clamp(low, high);
+    let made = if ty.unsigned { Datum::UInt(inside as u64) } else { Datum::Int(inside as i64) };
+    // MySQL looks at the range first, then at what stood behind the number.
+    let trouble = if inside != value {
+        (ConvertError::OutOfRange, Warning::OutOfRange)
+    } else {
+        match rest {
+            Rest::Clean => return Ok(Coerced::plain(made)),
+            Rest::Garbage => (ConvertError::Truncated, Warning::Truncated { note: false }),
+            Rest::NoNumber => {
+                let (wanted, value) = ("integer", quote(text));
+                let warning = Warning::Incorrect { wanted, value: value.clone() };
+                (ConvertError::Incorrect { wanted, value }, warning)
+            }
+        }
+    };
+    if strict { Err(trouble.0) } else { Ok(Coerced { value: made, warning: Some(trouble.1) }) }
+}
+
+/// Rounds half to even, as C's rint; saturated far outside every column.
+fn double_to_int(v: f64) -> i128 {
+    v.round_ties_even().clamp(-1e30, 1e30) as i128
+}
+
+/// Rounds half away from zero.
+fn decimal_to_int(unscaled: i128, scale: u8) -> i128 {
+    let Some(unit) = 10i128.checked_pow(u32::from(scale)) else { return 0 };
+    let half = (unscaled % unit).unsigned_abs() >= unit.unsigned_abs().div_ceil(2);
+    unscaled / unit + if half && unit > 1 { unscaled.signum() } else { 0 }
+}
+
+/// A number's text: ASCII, so only its length can be wrong.
+fn store_number_text<'a>(
+    ty: &ColumnType,
+    strict: bool,
+    text: &'a mut Vec<u8>,
+) -> Result<Coerced<'a>, ConvertError> {
+    let fits = text.len() <= ty.length as usize;
+    if !fits && strict {
+        return Err(ConvertError::TooLong);
+    }
+    text.truncate(ty.length as usize);
+    if ty.kind == Kind::Binary {
+        text.resize(ty.length as usize, 0);
+    }
+    let warning = if fits { None } else { Some(Warning::Truncated { note: false }) };
+    Ok(Coerced { value: Datum::Bytes(text), warning })
+}
+
+fn store_string<'a>(
+    s: &'a [u8],
+    ty: &ColumnType,
+    strict: bool,
+    scratch: &'a mut Vec<u8>,
+) -> Result<Coerced<'a>, ConvertError> {
+    if !ty.is_text() {
+        return store_binary(s, ty, strict, scratch);
+    }
+    let mut warning = None;
+    let valid = valid_utf8_len(s);
+    let mut kept = s;
+    if valid < s.len() {
+        let value = quote_bad(&s[valid..]);
+        if strict {
+            return Err(ConvertError::BadUtf8 { value });
+        }
+        warning = Some(Warning::BadUtf8 { value });
+        kept = &s[..valid];
+    }
+    // A string of at most `length` bytes cannot have more characters than that.
+    if kept.len() > ty.length as usize {
+        let fits = utf8::prefix_len(kept, ty.length as usize);
+        let lost = &kept[fits..];
+        kept = &kept[..fits];
+        if !strip_spaces(lost).is_empty() {
+            if strict {
+                return Err(ConvertError::TooLong);
+            }
+            warning = warning.or(Some(Warning::Truncated { note: false }));
+        } else if !lost.is_empty() && ty.kind == Kind::VarChar {
+            warning = warning.or(Some(Warning::Truncated { note: true }));
+        }
+    }
+    if ty.kind == Kind::Char {
+        kept = strip_spaces(kept);
+    }
+    Ok(Coerced { value: Datum::Bytes(kept), warning })
+}
+
+fn store_binary<'a>(
+    s: &'a [u8],
+    ty: &ColumnType,
+    strict: bool,
+    scratch: &'a mut Vec<u8>,
+) -> Result<Coerced<'a>, ConvertError> {
+    let length = ty.length as usize;
+    if s.len() > length {
+        // In binary strings spaces are bytes like others: losing one is losing data.
+        if strict {
+            return Err(ConvertError::TooLong);
+        }
+        let warning = Some(Warning::Truncated { note: false });
+        return Ok(Coerced { value: Datum::Bytes(&s[..length]), warning });
+    }
+    if ty.kind == Kind::Binary && s.len() < length {
+        scratch.clear();
+        scratch.extend_from_slice(s);
+        scratch.resize(length, 0);
+        return Ok(Coerced::plain(Datum::Bytes(scratch)));
+    }
+    Ok(Coerced::plain(Datum::Bytes(s)))
+}
+
+/// Bytes of `s` before the first that is not utf8mb4.
+fn valid_utf8_len(s: &[u8]) -> usize {
+    match std::str::from_utf8(s) {
+        Ok(_) => s.len(),
+        Err(e) => e.valid_up_to(),
+    }
+}
+
+/// Text for a message: at most 64 bytes, unprintable ones as `\xNN`.
+fn quote(s: &[u8]) -> String {
+    let shown = utf8::prefix_len(s, 64);
+    let mut out = String::new();
+    for chunk in s[..shown].utf8_chunks() {
+        out.push_str(chunk.valid());
+        for b in chunk.invalid() {
+            out.push_str(&format!("\\x{b:02X}"));
+        }
+    }
+    out
+}
+
+/// Bad bytes for a message: the first six, printable ASCII as it is, `...` when there are more.
+fn quote_bad(s: &[u8]) -> String {
+    let mut out = String::new();
+    for &b in s.iter().take(6) {
+        match b {
+            b' '..=b'~' => out.push(char::from(b)),
+            _ => out.push_str(&format!("\\x{b:02X}")),
+        }
+    }
+    if s.len() > 6 {
+        out.push_str("...");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,180 @@
 //! Values as MySQL's text protocol prints them.
+//!
+//! Invariants
+//! 1. Nothing is allocated beyond the caller's buffer, except for doubles.
+//! 2. Doubles print the shortest digits that read back as the same double, without an exponent while
+//!    the point stands within 15 digits of the first one.
 
 use crate::Datum;
 
+/// Longest text of an integer: 20 digits or a sign and 19.
+const INT_TEXT_MAX: usize = 20;
+/// Beyond so many digits before the point, or zeros behind it, doubles print with an exponent.
+const POINT_MAX: i32 = 15;
+
+const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
+2021222324252627282930313233343536373839\
+4041424344454647484950515253545556575859\
+6061626364656667686970717273747576777879\
+8081828384858687888990919293949596979899";
+
 /// Appends the text of a value; NULL appends nothing (the protocol marks it otherwise).
+#[inline]
 pub fn append_text(d: &Datum<'_>, out: &mut Vec<u8>) {
     match *d {
         Datum::Null => {}
         Datum::Bytes(b) => out.extend_from_slice(b),
-        Datum::Int(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Datum::UInt(v) => out.extend_from_slice(v.to_string().as_bytes()),
-        Datum::Double(_) | Datum::Decimal { .. } => {}
+        Datum::Int(v) => append_int(v, out),
+        Datum::UInt(v) => append_uint(v, out),
+        Datum::Double(v) => append_double(v, out),
+        Datum::Decimal { unscaled, scale } => append_decimal(unscaled, scale, out),
+    }
+}
+
+/// Appends a signed integer.
+#[inline]
+pub fn append_int(v: i64, out: &mut Vec<u8>) {
+    if v < 0 {
+        out.push(b'-');
+    }
+    append_uint(v.unsigned_abs(), out);
+}
+
+/// Appends an unsigned integer.
+#[inline]
+pub fn append_uint(mut v: u64, out: &mut Vec<u8>) {
+    let mut buf = [0; INT_TEXT_MAX];
+    let mut at = buf.len();
+    while v >= 100 {
+        let pair = 2 * (v % 100) as usize;
+        v /= 100;
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    if v >= 10 {
+        let pair = 2 * v as usize;
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    } else {
+        at -= 1;
+        buf[at] = b'0' + v as u8;
+    }
+    out.extend_from_slice(&buf[at..]);
+}
+
+/// Appends `unscaled / 10^scale` with all `scale` digits behind the point.
+pub fn append_decimal(unscaled: i128, scale: u8, out: &mut Vec<u8>) {
+    let mut buf = [b'0'; 304];
+    let mut at = buf.len();
+    let mut v = unscaled.unsigned_abs();
+    let mut digits = 0;
+    while v > 0 || digits <= usize::from(scale) {
+        if digits == usize::from(scale) && scale > 0 {
+            at -= 1;
+            buf[at] = b'.';
+        }
+        at -= 1;
+        buf[at] = b'0' + (v % 10) as u8;
+        v /= 10;
+        digits += 1;
+    }
+    if unscaled < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&buf[at..]);
+}
+
+/// Appends a double.
+pub fn append_double(v: f64, out: &mut Vec<u8>) {
+    // Rust's exponent form has the shortest digits: "-1.2345e-7".
+    let text = format!("{v:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    out.extend_from_slice(sign.as_bytes());
+    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    // Where the point stands, counted from the first digit.
+    let point = exponent + 1;
+    if !(1 - POINT_MAX..=POINT_MAX).contains(&point) {
+        out.extend_from_slice(mantissa.as_bytes());
+        out.push(b'e');
+        append_int(i64::from(exponent), out);
+    } else if point <= 0 {
+        out.extend_from_slice(b"0.");
+        out.extend(std::iter::repeat_n(b'0', point.unsigned_abs() as usize));
+        out.extend_from_slice(&digits);
+    } else {
+        let whole = point as usize;
+        out.extend_from_slice(&digits[..whole.min(digits.len())]);
+        out.extend(std::iter::repeat_n(b'0', whole.saturating_sub(digits.len())));
+        if digits.len() > whole {
+            out.push(b'.');
+            out.extend_from_slice(&digits[whole..]);
+        }
+    }
+}
+
+/// The text of a value, for messages and tests; `NULL` for NULL.
+#[must_use]
+pub fn to_text(d: &Datum<'_>) -> String {
+    let mut out = Vec::new();
+    match d {
+        Datum::Null => out.extend_from_slice(b"NULL"),
+        d => append_text(d, &mut out),
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers() {
+        for v in [0, 1, 9, 10, 99, 100, 101, 999, 1000, 12345, i64::MAX, -1, -10, i64::MIN] {
+            assert_eq!(to_text(&Datum::Int(v)), v.to_string());
+        }
+        assert_eq!(to_text(&Datum::UInt(u64::MAX)), u64::MAX.to_string());
+    }
+
+    #[test]
+    fn decimals_keep_their_scale() {
+        for (unscaled, scale, want) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (5, 1, "0.5"),
+            (-5, 3, "-0.005"),
+            (150, 2, "1.50"),
+            (-12345, 0, "-12345"),
+        ] {
+            assert_eq!(to_text(&Datum::Decimal { unscaled, scale }), want);
+        }
+        let widest = Datum::Decimal { unscaled: i128::MIN, scale: u8::MAX };
+        assert_eq!(to_text(&widest).len(), 258, "no value overruns the buffer");
+    }
+
+    #[test]
+    fn doubles_as_mysql_prints_them() {
+        for (v, want) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-1.5, "-1.5"),
+            (0.1, "0.1"),
+            (100.0, "100"),
+            (123_456.789, "123456.789"),
+            (1e14, "100000000000000"),
+            (1e15, "1e15"),
+            (1.234_567_890_123_456_8e17, "1.2345678901234568e17"),
+            (1e-5, "0.00001"),
+            (1e-15, "0.000000000000001"),
+            (1e-16, "1e-16"),
+            (f64::MAX, "1.7976931348623157e308"),
+            (-2.5e-300, "-2.5e-300"),
+        ] {
+            assert_eq!(to_text(&Datum::Double(v)), want);
+        }
     }
 }

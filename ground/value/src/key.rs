@@ -188,8 +188,11 @@ fn encode_part(
     if !ty.kind.is_string() {
         return Err(KeyError::Kind { part });
     }
-    let _ = prefix;
-    put_string(ty, text, out);
+    let text = match prefix {
+        Some(chars) => ty.collation.prefix(text, chars as usize),
+        None => text,
+    };
+    ty.collation.key_part(text, out);
     Ok(())
 }
 
@@ -208,12 +211,5 @@ fn put_int(bits: u64, bytes: usize, unsigned: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(&be[..bytes]);
 }
 
-fn put_string(_ty: &ColumnType, text: &[u8], out: &mut Vec<u8>) {
-    for &b in text {
-        out.push(b);
-        if b == 0 {
-            out.push(0xFF);
-        }
-    }
-    out.extend_from_slice(&[0, 0]);
-}
+#[cfg(test)]
+mod tests;

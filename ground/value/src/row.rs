@@ -321,3 +321,6 @@ fn get_fixed<'r>(ty: &ColumnType, bytes: &'r [u8]) -> Datum<'r> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

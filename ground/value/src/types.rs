@@ -266,3 +266,42 @@ impl ColumnType {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionary_form_comes_back_and_bad_bytes_do_not() {
+        let ai = Collation::default();
+        let types = [
+            ColumnType::int(Kind::BigInt, true).not_null(),
+            ColumnType::char(120, ai),
+            ColumnType::varchar(16_383, ai).not_null(),
+            ColumnType::varbinary(65_535),
+        ];
+        let mut bytes = Vec::new();
+        types.iter().for_each(|t| t.encode(&mut bytes));
+        for (i, t) in types.iter().enumerate() {
+            assert_eq!(
+                ColumnType::decode(&bytes[i * ENCODED_TYPE_BYTES..]),
+                Ok((*t, ENCODED_TYPE_BYTES))
+            );
+        }
+        for (at, v) in [(0, 99), (1, 4), (2, 1), (4, 1)] {
+            let mut bad = bytes.clone();
+            bad[at] = v;
+            assert!(ColumnType::decode(&bad).is_err(), "byte {at} = {v}");
+        }
+        assert!(ColumnType::decode(&bytes[..7]).is_err());
+        assert!(ColumnType::char(256, ai).check().is_err());
+        assert!(ColumnType::varchar(16_384, ai).check().is_err());
+    }
+
+    #[test]
+    fn types_print_as_mysql_shows_them() {
+        assert_eq!(ColumnType::int(Kind::Int, true).to_sql(), "int unsigned");
+        assert_eq!(ColumnType::char(120, Collation::default()).to_sql(), "char(120)");
+        assert_eq!(ColumnType::varbinary(7).to_sql(), "varbinary(7)");
+    }
+}

@@ -3,8 +3,15 @@
 //! Invariants
 //! 1. `sort_key(a) < sort_key(b)` by memcmp exactly when `compare(a, b)` is `Less`; equal likewise.
 //! 2. Equal strings hash equal.
-//! 3. No function panics on bytes that are not UTF-8: a bad byte counts as one character U+FFFD-like
-//!    above every real one, so a damaged page cannot stop the server.
+//! 3. No function panics on bytes that are not UTF-8 (a bad byte counts as one character near the end
+//!    of the order), so a damaged page cannot stop the server.
+//! 4. Keys on disk depend on the tables: a change of weights needs a new collation id or a rebuild.
+
+mod pad;
+#[cfg(test)]
+mod tests;
+mod uca;
+pub(crate) mod utf8;
 
 use std::cmp::Ordering;
 
@@ -104,21 +111,77 @@ impl Collation {
     /// Order of two strings.
     #[must_use]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        let (mut ka, mut kb) = (Vec::new(), Vec::new());
-        self.sort_key(a, &mut ka);
-        self.sort_key(b, &mut kb);
-        ka.cmp(&kb)
-    }
-
-    /// Appends bytes whose memcmp order is the collation's order.
-    pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
-        // Short-lived first version: right for `binary` only; the weights follow.
-        out.extend_from_slice(s);
+        match self {
+            Collation::Binary => a.cmp(b),
+            Collation::Utf8mb4Bin => pad::compare(pad::bin(a), pad::bin(b)),
+            Collation::Utf8mb4GeneralCi => pad::compare(pad::General(a), pad::General(b)),
+            Collation::Utf8mb4_0900AiCi => uca::compare(a, b),
+        }
     }
 
     /// Whether two strings are equal.
     #[must_use]
     pub fn equals(self, a: &[u8], b: &[u8]) -> bool {
         self.compare(a, b) == Ordering::Equal
+    }
+
+    /// Appends bytes whose memcmp order is the collation's order.
+    pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Collation::Binary => out.extend_from_slice(s),
+            Collation::Utf8mb4Bin => pad::sort_key(pad::bin(s), false, out),
+            Collation::Utf8mb4GeneralCi => pad::sort_key(pad::General(s), true, out),
+            Collation::Utf8mb4_0900AiCi => uca::sort_key(s, out),
+        }
+    }
+
+    /// Appends the sort key in a self-delimiting form: after it another key part may follow and memcmp
+    /// still orders by the first part that differs. [`crate::key`] rule 4 gives the form.
+    pub fn key_part(self, s: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Collation::Binary => {
+                for &b in s {
+                    out.push(b);
+                    if b == 0 {
+                        out.push(0xFF);
+                    }
+                }
+                out.extend_from_slice(&[0, 0]);
+            }
+            Collation::Utf8mb4_0900AiCi => {
+                uca::sort_key(s, out);
+                out.extend_from_slice(&[0, 0]);
+            }
+            _ => self.sort_key(s, out),
+        }
+    }
+
+    /// A hash for memory (not for disk): equal strings hash equal. `seed` chains several values.
+    #[must_use]
+    pub fn hash(self, s: &[u8], seed: u64) -> u64 {
+        let mut h = seed ^ 0x9E37_79B9_7F4A_7C15;
+        let mut mix =
+            |w: u16| h = (h.rotate_left(23) ^ u64::from(w)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        match self {
+            Collation::Binary => pad::bin(s).for_each(&mut mix),
+            Collation::Utf8mb4Bin => pad::each_stripped(pad::bin(s), &mut mix),
+            Collation::Utf8mb4GeneralCi => pad::each_stripped(pad::General(s), &mut mix),
+            Collation::Utf8mb4_0900AiCi => uca::Scanner::new(s).for_each(&mut mix),
+        }
+        h ^ (h >> 32)
+    }
+
+    /// How many characters a string has (bytes for `binary`).
+    #[must_use]
+    pub fn char_count(self, s: &[u8]) -> usize {
+        if self == Collation::Binary { s.len() } else { utf8::count(s) }
+    }
+
+    /// The first `chars` characters of a string (bytes for `binary`).
+    #[must_use]
+    pub fn prefix(self, s: &[u8], chars: usize) -> &[u8] {
+        let len =
+            if self == Collation::Binary { chars.min(s.len()) } else { utf8::prefix_len(s, chars) };
+        &s[..len]
     }
 }

@@ -1,0 +1,105 @@
+use super::*;
+use crate::{Collation, RowLayout};
+use Datum::{Bytes, Double, Int, Null, UInt};
+
+const AI: Collation = Collation::Utf8mb4_0900AiCi;
+
+/// `value [warning]` or the error, for strict and not strict.
+fn both(d: Datum<'_>, ty: ColumnType) -> [String; 2] {
+    [true, false].map(|strict| {
+        let mut scratch = vec![1, 2, 3];
+        match coerce(d, &ty, strict, &mut scratch) {
+            Err(e) => format!("error {e:?}"),
+            Ok(c) => {
+                let mut row = Vec::new();
+                RowLayout::new(&[ty]).encode(&[c.value], &mut row).expect("rule 1");
+                match c.warning {
+                    None => crate::format::to_text(&c.value),
+                    Some(w) => format!("{} {w:?}", crate::format::to_text(&c.value)),
+                }
+            }
+        }
+    })
+}
+
+fn same(d: Datum<'_>, ty: ColumnType, want: &str) {
+    assert_eq!(both(d, ty), [want, want], "{d:?} into {}", ty.to_sql());
+}
+
+fn differ(d: Datum<'_>, ty: ColumnType, strict: &str, lax: &str) {
+    assert_eq!(both(d, ty), [strict, lax], "{d:?} into {}", ty.to_sql());
+}
+
+#[test]
+fn integers_keep_their_range() {
+    let tiny = ColumnType::int(Kind::TinyInt, false);
+    let utiny = ColumnType::int(Kind::TinyInt, true);
+    let ubig = ColumnType::int(Kind::BigInt, true);
+    same(Int(-128), tiny, "-128");
+    same(UInt(255), utiny, "255");
+    same(UInt(u64::MAX), ubig, "18446744073709551615");
+    differ(Int(128), tiny, "error OutOfRange", "127 OutOfRange");
+    differ(Int(-1), utiny, "error OutOfRange", "0 OutOfRange");
+    differ(UInt(u64::MAX), tiny, "error OutOfRange", "127 OutOfRange");
+    differ(Double(1e300), ubig, "error OutOfRange", "18446744073709551615 OutOfRange");
+    same(Double(2.5), tiny, "2");
+    same(Double(-3.5), tiny, "-4");
+    same(Datum::Decimal { unscaled: 25, scale: 1 }, tiny, "3");
+    same(Datum::Decimal { unscaled: -249, scale: 2 }, tiny, "-2");
+    same(Datum::Decimal { unscaled: 7, scale: 0 }, tiny, "7");
+}
+
+#[test]
+fn text_into_integers() {
+    let int = ColumnType::int(Kind::Int, false);
+    same(Bytes(b" 12 "), int, "12");
+    same(Bytes(b"1.5e1"), int, "15");
+    differ(Bytes(b"12abc"), int, "error Truncated", "12 Truncated { note: false }");
+    differ(
+        Bytes(b"abc"),
+        int,
+        "error Incorrect { wanted: \"integer\", value: \"abc\" }",
+        "0 Incorrect { wanted: \"integer\", value: \"abc\" }",
+    );
+    differ(Bytes(b"3000000000x"), int, "error OutOfRange", "2147483647 OutOfRange");
+}
+
+#[test]
+fn strings_keep_their_length() {
+    let v3 = ColumnType::varchar(3, AI);
+    let c3 = ColumnType::char(3, AI);
+    same(Bytes("äöü".as_bytes()), v3, "äöü");
+    same(Bytes(b"a  "), v3, "a  ");
+    same(Bytes(b"a  "), c3, "a");
+    same(Bytes(b"abc   "), v3, "abc Truncated { note: true }");
+    same(Bytes(b"abc   "), c3, "abc");
+    differ(Bytes(b"abcd"), v3, "error TooLong", "abc Truncated { note: false }");
+    differ(Bytes("äöüß".as_bytes()), c3, "error TooLong", "äöü Truncated { note: false }");
+    differ(
+        Bytes(b"a\xFFb"),
+        v3,
+        "error BadUtf8 { value: \"\\\\xFFb\" }",
+        "a BadUtf8 { value: \"\\\\xFFb\" }",
+    );
+    same(Int(-12), v3, "-12");
+    differ(Int(1234), v3, "error TooLong", "123 Truncated { note: false }");
+}
+
+#[test]
+fn binary_strings_count_every_byte() {
+    let b3 = ColumnType::binary(3);
+    let vb3 = ColumnType::varbinary(3);
+    same(Bytes(b"a"), b3, "a\0\0");
+    same(Bytes(b"a"), vb3, "a");
+    same(Int(7), b3, "7\0\0");
+    differ(Bytes(b"abc "), vb3, "error TooLong", "abc Truncated { note: false }");
+}
+
+#[test]
+fn null_needs_a_nullable_column() {
+    let int = ColumnType::int(Kind::Int, false);
+    same(Null, int, "NULL");
+    differ(Null, int.not_null(), "error NullInNotNull", "0 NullInNotNull");
+    differ(Null, ColumnType::varchar(3, AI).not_null(), "error NullInNotNull", " NullInNotNull");
+    differ(Null, ColumnType::binary(2).not_null(), "error NullInNotNull", "\0\0 NullInNotNull");
+}

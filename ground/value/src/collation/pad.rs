@@ -1,0 +1,121 @@
+//! PAD SPACE collations: `utf8mb4_general_ci` (a u16 weight per character) and `utf8mb4_bin` (bytes).
+//!
+//! Invariants
+//! 1. A string compares as if followed by endless spaces.
+//! 2. In a sort key every space is followed by a mark that tells how what comes after the run of
+//!    spaces compares with a space: `LESS` or `GREATER`; the end of the string is a space with `END`.
+//!    The end is therefore unique: the key is self-delimiting and needs no escapes.
+//! 3. UTF-8 bytes order as code points, so `utf8mb4_bin` weighs bytes.
+
+use super::utf8::first_char;
+use std::cmp::Ordering;
+
+const RAW: &[u8; 6144] = include_bytes!("general_ci.bin");
+static TABLE: [u16; 3072] = words();
+const NONE: u16 = 0xFFFF;
+/// Weight of characters above the BMP and of malformed bytes.
+const ABOVE: u16 = 0xFFFD;
+const SPACE: u16 = 0x20;
+
+const LESS: u8 = 1;
+const END: u8 = 2;
+const GREATER: u8 = 3;
+
+const fn words() -> [u16; 3072] {
+    let mut table = [0; 3072];
+    let mut i = 0;
+    while i < table.len() {
+        table[i] = u16::from_le_bytes([RAW[2 * i], RAW[2 * i + 1]]);
+        i += 1;
+    }
+    table
+}
+
+fn general_weight(c: Option<u32>) -> u16 {
+    match c {
+        Some(c @ 0..=0xFFFF) => match TABLE[(c >> 8) as usize] {
+            NONE => c as u16,
+            page => TABLE[256 + 256 * usize::from(page) + (c & 0xFF) as usize],
+        },
+        _ => ABOVE,
+    }
+}
+
+/// The weights of a string under `utf8mb4_general_ci`.
+pub(super) struct General<'a>(pub(super) &'a [u8]);
+
+impl Iterator for General<'_> {
+    type Item = u16;
+
+    #[inline]
+    fn next(&mut self) -> Option<u16> {
+        let &b = self.0.first()?;
+        if b < 0x80 {
+            self.0 = &self.0[1..];
+            return Some(u16::from(b.to_ascii_uppercase()));
+        }
+        let (c, len) = first_char(self.0);
+        self.0 = &self.0[len..];
+        Some(general_weight(c))
+    }
+}
+
+/// The weights of a string under `utf8mb4_bin`.
+pub(super) fn bin(s: &[u8]) -> impl Iterator<Item = u16> {
+    s.iter().map(|&b| u16::from(b))
+}
+
+/// Rule 1, weight by weight.
+pub(super) fn compare(
+    mut a: impl Iterator<Item = u16>,
+    mut b: impl Iterator<Item = u16>,
+) -> Ordering {
+    loop {
+        let (x, y) = match (a.next(), b.next()) {
+            (None, None) => return Ordering::Equal,
+            (x, y) => (x.unwrap_or(SPACE), y.unwrap_or(SPACE)),
+        };
+        if x != y {
+            return x.cmp(&y);
+        }
+    }
+}
+
+/// Appends the key of rule 2; weights take two bytes when `wide`, else one.
+pub(super) fn sort_key(weights: impl Iterator<Item = u16>, wide: bool, out: &mut Vec<u8>) {
+    let put = |w: u16, out: &mut Vec<u8>| {
+        if wide {
+            out.push((w >> 8) as u8);
+        }
+        out.push(w as u8);
+    };
+    let mut spaces = 0usize;
+    for w in weights {
+        if w == SPACE {
+            spaces += 1;
+            continue;
+        }
+        for _ in 0..spaces {
+            put(SPACE, out);
+            out.push(if w < SPACE { LESS } else { GREATER });
+        }
+        spaces = 0;
+        put(w, out);
+    }
+    put(SPACE, out);
+    out.push(END);
+}
+
+/// The weights without the trailing spaces, for hashing.
+pub(super) fn each_stripped(weights: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) {
+    let mut spaces = 0usize;
+    for w in weights {
+        if w == SPACE {
+            spaces += 1;
+            continue;
+        }
+        (0..spaces).for_each(|_| each(SPACE));
+        spaces = 0;
+        each(w);
+    }
+}

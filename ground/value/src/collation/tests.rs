@@ -1,0 +1,163 @@
+use super::Collation;
+use std::cmp::Ordering;
+use stdx::rng::Rng;
+
+const AI: Collation = Collation::Utf8mb4_0900AiCi;
+const GENERAL: Collation = Collation::Utf8mb4GeneralCi;
+const BIN: Collation = Collation::Utf8mb4Bin;
+
+fn key(c: Collation, s: &[u8]) -> Vec<u8> {
+    let mut k = Vec::new();
+    c.sort_key(s, &mut k);
+    k
+}
+
+fn hex(c: Collation, s: &str) -> String {
+    key(c, s.as_bytes())
+        .chunks(2)
+        .map(|w| format!("{:04X}", u16::from(w[0]) << 8 | u16::from(w[1])))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn names_and_numbers_are_mysqls() {
+    for c in Collation::ALL {
+        assert_eq!(Collation::from_id(c.id()), Some(c));
+        assert_eq!(Collation::from_name(&c.name().to_uppercase()), Some(c));
+    }
+    assert_eq!(Collation::default_of("UTF8MB4"), Some(AI));
+    assert_eq!(Collation::from_id(8), None);
+}
+
+#[test]
+fn uca_weights_come_from_the_table_and_the_formulas() {
+    // Entries of allkeys-9.0.0.txt.
+    assert_eq!(hex(AI, "abc"), "1C47 1C60 1C7A");
+    assert_eq!(hex(AI, "AÀ"), "1C47 1C47");
+    assert_eq!(hex(AI, " "), "0209");
+    assert_eq!(hex(AI, "\u{0}\u{ad}"), "", "control characters and soft hyphen are ignored");
+    assert_eq!(hex(AI, "ß"), "1E71 1E71", "expands to ss");
+    assert_eq!(hex(AI, "æ"), "1C47 1CAA", "expands to ae");
+    assert_eq!(hex(AI, "\u{301}"), "", "an accent has no primary weight");
+    // Implicit weights: base + (c >> 15), (c & 7FFF) | 8000.
+    assert_eq!(hex(AI, "中"), "FB40 CE2D");
+    assert_eq!(hex(AI, "\u{20000}"), "FB84 8000");
+    assert_eq!(hex(AI, "\u{17000}"), "FB00 8000");
+    assert_eq!(hex(AI, "\u{10FFFD}"), "FBE1 FFFD");
+    // A Hangul syllable equals its jamo.
+    assert_eq!(hex(AI, "한"), hex(AI, "\u{1112}\u{1161}\u{11ab}"));
+    assert_eq!(hex(AI, "가"), hex(AI, "\u{1100}\u{1161}"));
+    // At most 8 collation elements, and no contraction (l + middle dot is one weight in the DUCET).
+    assert_eq!(key(AI, "\u{FDFA}".as_bytes()).len(), 16);
+    assert_eq!(hex(AI, "l·"), format!("{} {}", hex(AI, "l"), hex(AI, "·")));
+}
+
+#[test]
+fn each_collation_decides_equality_its_own_way() {
+    let cases: &[(&str, &str, [bool; 3])] = &[
+        // 0900_ai_ci, general_ci, bin
+        ("a", "A", [true, true, false]),
+        ("a", "á", [true, true, false]),
+        ("a", "a  ", [false, true, true]),
+        ("", "  ", [false, true, true]),
+        ("ß", "ss", [true, false, false]),
+        ("ß", "s", [false, true, false]),
+        ("ñ", "N", [true, true, false]),
+        ("Ё", "е", [true, true, false]),
+        ("й", "и", [false, false, false]),
+        ("ø", "o", [true, false, false]),
+        ("😀", "😁", [false, true, false]),
+        ("Ω", "ω", [true, true, false]),
+        ("a\u{301}", "á", [true, false, false]),
+    ];
+    for (a, b, want) in cases {
+        for (c, want) in [AI, GENERAL, BIN].into_iter().zip(want) {
+            assert_eq!(
+                c.equals(a.as_bytes(), b.as_bytes()),
+                *want,
+                "{a:?} = {b:?} in {}",
+                c.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn pad_space_puts_control_characters_below_the_end() {
+    for c in [GENERAL, BIN] {
+        assert_eq!(c.compare(b"a\t", b"a"), Ordering::Less);
+        assert_eq!(c.compare(b"a \t", b"a"), Ordering::Less);
+        assert_eq!(c.compare(b"a\t", b"a \t"), Ordering::Less);
+        assert_eq!(c.compare(b"a b", b"ab"), Ordering::Less);
+        assert_eq!(c.compare(b"a!", b"a"), Ordering::Greater);
+    }
+    assert_eq!(AI.compare(b"a", b"a!"), Ordering::Less);
+}
+
+/// Strings from a small alphabet, so that prefixes, spaces and near misses are common.
+fn random_string(rng: &mut Rng) -> Vec<u8> {
+    const PIECES: &[&[u8]] = &[
+        b"a",
+        b"A",
+        b"b",
+        b" ",
+        b"  ",
+        b"\t",
+        b"\0",
+        b"\x01",
+        b"!",
+        "ß".as_bytes(),
+        "á".as_bytes(),
+        "ж".as_bytes(),
+        "中".as_bytes(),
+        "😀".as_bytes(),
+        "한".as_bytes(),
+        "\u{301}".as_bytes(),
+        b"\xFF",
+        b"\xC3",
+    ];
+    let n = rng.below(6);
+    (0..n).flat_map(|_| PIECES[rng.below(PIECES.len() as u64) as usize].iter().copied()).collect()
+}
+
+#[test]
+fn sort_keys_hashes_and_comparison_agree() {
+    let mut rng = Rng::new(7);
+    for _ in 0..40_000 {
+        let (a, b) = (random_string(&mut rng), random_string(&mut rng));
+        for c in Collation::ALL {
+            let order = c.compare(&a, &b);
+            assert_eq!(key(c, &a).cmp(&key(c, &b)), order, "{a:?} {b:?} in {}", c.name());
+            assert_eq!(c.compare(&b, &a), order.reverse());
+            if order == Ordering::Equal {
+                assert_eq!(c.hash(&a, 1), c.hash(&b, 1), "{a:?} {b:?} in {}", c.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_code_point_has_weights_in_every_collation() {
+    let mut buf = [0; 4];
+    let mut out = Vec::new();
+    for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+        let s = c.encode_utf8(&mut buf).as_bytes();
+        assert_eq!(super::utf8::first_char(s), (Some(c as u32), s.len()));
+        for collation in [AI, GENERAL] {
+            out.clear();
+            collation.sort_key(s, &mut out);
+            assert!(out.len() <= 18 && out.len() % 2 == (collation == GENERAL) as usize, "{c:?}");
+            assert!(collation != AI || out.chunks(2).all(|w| w != [0, 0]), "rule 2, {c:?}");
+        }
+    }
+}
+
+#[test]
+fn prefixes_count_characters() {
+    assert_eq!(AI.prefix("aßb中c".as_bytes(), 3), "aßb".as_bytes());
+    assert_eq!(AI.prefix(b"ab", 5), b"ab");
+    assert_eq!(AI.prefix(b"\xFF\xFEab", 3), b"\xFF\xFEa");
+    assert_eq!(Collation::Binary.prefix("ß".as_bytes(), 1), b"\xC3");
+    assert_eq!(AI.char_count("aß中😀".as_bytes()), 4);
+}
