@@ -95,12 +95,12 @@ impl<T: ?Sized> RwLatch<T> {
 
     /// Latches for reading if that is possible at once.
     pub fn try_read(&self) -> Option<RwReadGuard<'_, T>> {
-        self.try_take(READ).then_some(RwReadGuard { latch: self, _thread: PhantomData })
+        self.try_take(READ).then(|| RwReadGuard { latch: self, _thread: PhantomData })
     }
 
     /// Latches for writing if that is possible at once.
     pub fn try_write(&self) -> Option<RwWriteGuard<'_, T>> {
-        self.try_take(WRITE).then_some(RwWriteGuard { latch: self, _thread: PhantomData })
+        self.try_take(WRITE).then(|| RwWriteGuard { latch: self, _thread: PhantomData })
     }
 
     /// The value, when the latch itself is exclusively borrowed.

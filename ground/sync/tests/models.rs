@@ -6,6 +6,7 @@
 //! `--cfg loom` the light and heavy fences are full fences, and `word.rs` adds the fences (`model_fence`)
 //! that stand for its sequentially consistent accesses. What that hides, `litmus.rs` looks for on real
 //! threads.
+#![allow(clippy::unwrap_used, clippy::disallowed_types, reason = "tests")]
 #![cfg(loom)]
 
 use instrument::{CondClass, MutexClass, RwLockClass};
