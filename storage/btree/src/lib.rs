@@ -1,1 +1,67 @@
 //! B+trees: search, cursor, insert, split, check.
+//!
+//! 1. A tree has no latch of its own and no sibling links. Readers take no latch: they read a page's version word,
+//!    the page, and the word again; a child's word is read before the parent's is checked the second time.
+//! 2. The root's page number never changes: when the root is full, its content moves to a new page below it.
+//! 3. A leaf op happens in the caller's mini-transaction; a split is a mini-transaction of its own, so a crash
+//!    between the two leaves a correct tree. A leaf op that does not fit has changed nothing.
+//! 4. Latches are taken from the root down: parent before child, a tree's pages before the space's header page.
+//! 5. A node covers [low fence, high fence); its parent's separators are exactly the low fences of its children.
+//!    A leaf may be empty; an inner node never is.
+
+mod check;
+mod cursor;
+mod descend;
+mod free;
+mod leaf;
+mod plan;
+mod split;
+#[cfg(test)]
+mod tests;
+
+pub use check::TreeReport;
+pub use cursor::{Cursor, Range};
+pub use leaf::{Fit, Position};
+pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX};
+
+use base::{Error, IndexId, PageId, PageNo, Result};
+use page::{PageKind, PageOp};
+use pool::{Mtr, Tablespace};
+use std::sync::Arc;
+
+/// A B+tree in a tablespace. Cheap to make from what the dictionary knows.
+#[derive(Clone)]
+pub struct Tree {
+    /// Where its pages are.
+    pub ts: Arc<Tablespace>,
+    /// Its root, for ever.
+    pub root: PageNo,
+    /// The index it is.
+    pub index: IndexId,
+}
+
+impl Tree {
+    /// The tree of `index` whose root is page `root`.
+    pub fn new(ts: Arc<Tablespace>, root: PageNo, index: IndexId) -> Tree {
+        Tree { ts, root, index }
+    }
+
+    /// Makes an empty tree in `mtr`; answers its root page.
+    ///
+    /// Errors: [`Error::NoSpace`] before anything is changed.
+    pub fn create(mtr: &mut Mtr<'_>, ts: &Arc<Tablespace>, index: IndexId) -> Result<PageNo> {
+        let root = space::allocate(mtr, ts)?;
+        let h = mtr.fresh(ts, root)?;
+        mtr.apply(h, &empty_leaf(index))?;
+        Ok(root)
+    }
+
+    fn corrupt(&self, page: PageNo, what: &'static str) -> Error {
+        Error::corrupt(PageId::new(self.ts.id(), page), what)
+    }
+}
+
+/// The op that makes a page the only leaf of an empty tree.
+fn empty_leaf(index_id: IndexId) -> PageOp<'static> {
+    PageOp::Init { kind: PageKind::Leaf, level: 0, index_id, low_fence: &[], high_fence: None }
+}

@@ -54,7 +54,7 @@ fn init(
     if (kind == PageKind::Inner) != (level > 0) {
         return Err(refuse(page, header::LEVEL, "level does not suit the page kind"));
     }
-    if !kind.is_node() && !(low.is_empty() && high.is_none()) {
+    if !kind.is_node() && (!low.is_empty() || high.is_some()) {
         return Err(refuse(page, header::KIND, "fences of a page that is no node"));
     }
     page[header::KIND] = kind as u8;

@@ -1,0 +1,217 @@
+//! Range reads: one leaf at a time is copied, then read without latches.
+//!
+//! 1. A cursor stands between two entries: `next` answers the one after and steps over it, `prev` the one before.
+//! 2. What it answers from one leaf is one state of that leaf; between leaves the tree may change. Every entry that
+//!    is in the range all the while is answered once.
+//! 3. The next leaf is found by descending with the fence of the last one; no leaf knows its neighbours.
+//! 4. Buffers live as long as the cursor: a warm one allocates nothing.
+
+use crate::Tree;
+use crate::descend::{RESTARTS_MAX, Way};
+use base::{PAGE_BYTES, PageBuf, Result};
+use page::Node;
+use std::ops::Bound;
+
+/// A lower or upper end of a range, kept in a reusable buffer.
+#[derive(Default)]
+struct Edge {
+    kind: EdgeKind,
+    key: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum EdgeKind {
+    #[default]
+    Open,
+    Included,
+    Excluded,
+}
+
+impl Edge {
+    fn set(&mut self, bound: Bound<&[u8]>) {
+        let (kind, key) = match bound {
+            Bound::Unbounded => (EdgeKind::Open, &[][..]),
+            Bound::Included(key) => (EdgeKind::Included, key),
+            Bound::Excluded(key) => (EdgeKind::Excluded, key),
+        };
+        self.kind = kind;
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
+
+    /// Whether a key is below a high edge.
+    fn admits_below(&self, key: &[u8]) -> bool {
+        match self.kind {
+            EdgeKind::Open => true,
+            EdgeKind::Included => key <= &self.key[..],
+            EdgeKind::Excluded => key < &self.key[..],
+        }
+    }
+
+    /// Whether a key is above a low edge.
+    fn admits_above(&self, key: &[u8]) -> bool {
+        match self.kind {
+            EdgeKind::Open => true,
+            EdgeKind::Included => key >= &self.key[..],
+            EdgeKind::Excluded => key > &self.key[..],
+        }
+    }
+}
+
+/// Reusable state of a range read. It belongs to no tree until [`Cursor::open`].
+pub struct Cursor {
+    leaf: Box<PageBuf>,
+    /// The leaf copy holds something, and the cursor stands before its entry `at`.
+    placed: bool,
+    at: u16,
+    low: Edge,
+    high: Edge,
+    key: Vec<u8>,
+    fence: Vec<u8>,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Cursor::new()
+    }
+}
+
+impl Cursor {
+    /// An unopened cursor: an empty range.
+    pub fn new() -> Cursor {
+        Cursor {
+            leaf: Box::new([0; PAGE_BYTES]),
+            placed: false,
+            at: 0,
+            low: Edge::default(),
+            high: Edge::default(),
+            key: Vec::new(),
+            fence: Vec::new(),
+        }
+    }
+
+    /// Sets the range. The first `next` begins at its low end, a first `prev` at its high end.
+    pub fn open(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) {
+        self.low.set(low);
+        self.high.set(high);
+        self.placed = false;
+    }
+
+    /// The entry after the cursor: key and payload; `None` at the range's end.
+    pub fn next(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {
+        if !self.placed {
+            self.place_low(tree)?;
+        }
+        loop {
+            let node = Node::new(&self.leaf)?;
+            if self.at < node.count() {
+                break;
+            }
+            let Some(high) = node.high_fence() else { return Ok(None) };
+            if !self.high.admits_below(high) {
+                return Ok(None);
+            }
+            self.fence.clear();
+            self.fence.extend_from_slice(high);
+            load(tree, Way::To(&self.fence), &mut self.leaf)?;
+            self.at = Node::new(&self.leaf)?.search(&self.fence)?.slot;
+        }
+        let node = Node::new(&self.leaf)?;
+        node.copy_key(self.at, &mut self.key)?;
+        if !self.high.admits_below(&self.key) {
+            return Ok(None);
+        }
+        self.at += 1;
+        Ok(Some((&self.key, node.payload(self.at - 1)?)))
+    }
+
+    /// The entry before the cursor: key and payload; `None` at the range's beginning.
+    pub fn prev(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {
+        if !self.placed {
+            self.place_high(tree)?;
+        }
+        while self.at == 0 {
+            let low = Node::new(&self.leaf)?.low_fence();
+            // Entries to the left are below `low`; with the edge there or above, none of them is in the range.
+            if low.is_empty() || self.low.kind != EdgeKind::Open && low <= &self.low.key[..] {
+                return Ok(None);
+            }
+            self.fence.clear();
+            self.fence.extend_from_slice(low);
+            load(tree, Way::Below(&self.fence), &mut self.leaf)?;
+            self.at = Node::new(&self.leaf)?.search(&self.fence)?.slot;
+        }
+        let node = Node::new(&self.leaf)?;
+        node.copy_key(self.at - 1, &mut self.key)?;
+        if !self.low.admits_above(&self.key) {
+            return Ok(None);
+        }
+        self.at -= 1;
+        Ok(Some((&self.key, node.payload(self.at)?)))
+    }
+
+    fn place_low(&mut self, tree: &Tree) -> Result<()> {
+        load(tree, Way::To(&self.low.key), &mut self.leaf)?;
+        let found = Node::new(&self.leaf)?.search(&self.low.key)?;
+        let over = found.exact && self.low.kind == EdgeKind::Excluded;
+        self.at = found.slot + u16::from(over);
+        self.placed = true;
+        Ok(())
+    }
+
+    fn place_high(&mut self, tree: &Tree) -> Result<()> {
+        if self.high.kind == EdgeKind::Open {
+            load(tree, Way::Last, &mut self.leaf)?;
+            self.at = Node::new(&self.leaf)?.count();
+        } else {
+            load(tree, Way::To(&self.high.key), &mut self.leaf)?;
+            let found = Node::new(&self.leaf)?.search(&self.high.key)?;
+            let over = found.exact && self.high.kind == EdgeKind::Included;
+            self.at = found.slot + u16::from(over);
+        }
+        self.placed = true;
+        Ok(())
+    }
+}
+
+/// Copies the leaf that `way` leads to.
+fn load(tree: &Tree, way: Way<'_>, leaf: &mut PageBuf) -> Result<()> {
+    for _ in 0..RESTARTS_MAX {
+        if let Some(page) = tree.try_descend(way)? {
+            page.node().copy_page(leaf);
+            if page.validate() {
+                return Ok(());
+            }
+        }
+    }
+    leaf.copy_from_slice(&tree.descend_shared(way)?[..]);
+    Ok(())
+}
+
+/// A cursor that knows its tree.
+pub struct Range<'t> {
+    tree: &'t Tree,
+    cursor: Cursor,
+}
+
+impl Range<'_> {
+    /// See [`Cursor::next`].
+    #[allow(clippy::should_implement_trait)] // it lends from itself, which `Iterator` cannot
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.cursor.next(self.tree)
+    }
+
+    /// See [`Cursor::prev`].
+    pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.cursor.prev(self.tree)
+    }
+}
+
+impl Tree {
+    /// Reads a range with a cursor of its own; a caller that reads often keeps a [`Cursor`].
+    pub fn range(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Range<'_> {
+        let mut cursor = Cursor::new();
+        cursor.open(low, high);
+        Range { tree: self, cursor }
+    }
+}

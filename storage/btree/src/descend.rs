@@ -1,0 +1,148 @@
+//! Ways down the tree, and the point read.
+//!
+//! 1. Optimistic first; after [`RESTARTS_MAX`] lost races a latched descent, which cannot lose.
+//! 2. A wrong byte is believed to be corruption only after the page's version was validated.
+
+use crate::Tree;
+use base::{PageNo, Result};
+use page::{Node, RacyNode};
+use pool::{Optimistic, SharedPage};
+
+/// Lost races after which a descent takes latches.
+pub(crate) const RESTARTS_MAX: u32 = 8;
+
+/// More levels than 2^32 pages can have.
+pub(crate) const LEVELS_MAX: u8 = 32;
+
+/// Which child to follow.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'k> {
+    /// The one that covers the key.
+    To(&'k [u8]),
+    /// The last one that holds keys below this one.
+    Below(&'k [u8]),
+    /// The last one.
+    Last,
+}
+
+impl Way<'_> {
+    #[inline(always)]
+    fn racy_child(self, node: RacyNode<'_>) -> Option<PageNo> {
+        match self {
+            Way::To(key) => node.child(key),
+            Way::Below(key) => node.child_at(node.search(key)?.slot.saturating_sub(1)),
+            Way::Last => node.child_at(node.count().checked_sub(1)?),
+        }
+    }
+
+    fn child(self, node: &Node<'_>) -> Result<PageNo> {
+        let slot = match self {
+            Way::To(key) => node.child_slot(key)?,
+            Way::Below(key) => node.search(key)?.slot.saturating_sub(1),
+            Way::Last => node.count().saturating_sub(1),
+        };
+        node.child(slot)
+    }
+}
+
+impl Tree {
+    /// Reads the payload of `key` into `out`. `false`: there is no such key.
+    ///
+    /// Writes no shared memory, and allocates nothing once `out` is large enough.
+    #[inline]
+    pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        for _ in 0..RESTARTS_MAX {
+            if let Some(found) = self.try_get(key, out)? {
+                return Ok(found);
+            }
+        }
+        self.get_latched(key, out)
+    }
+
+    #[inline]
+    fn try_get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<bool>> {
+        let Some(leaf) = self.try_descend(Way::To(key))? else { return Ok(None) };
+        let node = leaf.node();
+        let found = node.search(key);
+        let copied = match found {
+            Some(f) if f.exact => node.copy_payload(f.slot, out),
+            other => other.map(|_| ()),
+        };
+        if !leaf.validate() {
+            return Ok(None);
+        }
+        match (found, copied) {
+            (Some(f), Some(())) => Ok(Some(f.exact)),
+            _ => Err(self.corrupt(leaf.page_no(), "leaf entries lie outside the page")),
+        }
+    }
+
+    /// Goes down without latches. `None`: lost a race, start again.
+    #[inline]
+    pub(crate) fn try_descend(&self, way: Way<'_>) -> Result<Option<Optimistic<'_>>> {
+        let mut page = self.ts.optimistic(self.root)?;
+        let mut above = None;
+        loop {
+            let node = page.node();
+            let level = node.node_level();
+            let child = match level {
+                Some(0) if above.is_none_or(|a| a == 1) => return Ok(Some(page)),
+                Some(l) if l < LEVELS_MAX && above.is_none_or(|a| a == l + 1) => {
+                    way.racy_child(node)
+                }
+                _ => None,
+            };
+            if !page.validate() {
+                return Ok(None);
+            }
+            let Some(child) = child else {
+                return Err(self.corrupt(page.page_no(), "not a node of this level"));
+            };
+            let next = self.ts.optimistic(child)?;
+            // Still the parent: so `next` is the version of the page that was its child.
+            if !page.validate() {
+                return Ok(None);
+            }
+            above = level;
+            page = next;
+        }
+    }
+
+    fn get_latched(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let leaf = self.descend_shared(Way::To(key))?;
+        let node = Node::new(&leaf)?;
+        let found = node.search(key)?;
+        if found.exact {
+            out.clear();
+            out.extend_from_slice(node.payload(found.slot)?);
+        }
+        Ok(found.exact)
+    }
+
+    /// Goes down with shared latches, the child's before the parent's is let go.
+    pub(crate) fn descend_shared(&self, way: Way<'_>) -> Result<SharedPage<'_>> {
+        let mut page = self.ts.shared(self.root)?;
+        let mut page_no = self.root;
+        let mut level = self.level_of(page_no, &page)?;
+        while level > 0 {
+            let child = way.child(&Node::new(&page)?)?;
+            let next = self.ts.shared(child)?;
+            if self.level_of(child, &next)? + 1 != level {
+                return Err(self.corrupt(page_no, "not a node of this level"));
+            }
+            page = next;
+            page_no = child;
+            level -= 1;
+        }
+        Ok(page)
+    }
+
+    /// The node's level, checked.
+    pub(crate) fn level_of(&self, page_no: PageNo, page: &base::PageBuf) -> Result<u8> {
+        let node = Node::new(page)?;
+        if node.level() > LEVELS_MAX || node.is_leaf() != (node.level() == 0) {
+            return Err(self.corrupt(page_no, "level does not suit the page kind"));
+        }
+        Ok(node.level())
+    }
+}

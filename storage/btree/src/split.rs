@@ -1,0 +1,270 @@
+//! Splits, each a mini-transaction of its own.
+//!
+//! 1. Parent first, then child, both exclusive; what was seen on the way down is looked at again under the latches.
+//! 2. A parent without room for the separator is split first, and the whole begins again.
+//! 3. Space is allocated before anything is changed, so a full disk changes nothing.
+
+use crate::Tree;
+use crate::descend::LEVELS_MAX;
+use crate::plan::{Plan, plan_inner, plan_leaf};
+use base::{Error, PageNo, Result, TrxId};
+use page::{AppendBuf, Node, PageKind, PageOp};
+use pool::{Held, Mtr, Pool};
+use sync::WorkerSlot;
+
+/// What a node has to have room for.
+#[derive(Clone, Copy)]
+enum Need<'n> {
+    /// A leaf: the key with a payload of so many bytes, new or grown.
+    Row(usize),
+    /// An inner node: one more separator.
+    Separator(&'n [u8]),
+}
+
+/// How one attempt ended.
+enum Step {
+    /// There is room now (or the tree changed so that somebody else made it).
+    Done,
+    /// The parent has no room for this separator.
+    ParentFull(Vec<u8>),
+}
+
+/// A node's content, taken out so that it can be written elsewhere.
+struct Content {
+    kind: PageKind,
+    level: u8,
+    prefix: Vec<u8>,
+    high: Option<Vec<u8>>,
+    max_trx: TrxId,
+    entries: AppendBuf,
+}
+
+impl Content {
+    fn from_slot(node: &Node<'_>, first: u16) -> Result<Content> {
+        let mut entries = AppendBuf::new();
+        for i in first..node.count() {
+            let (suffix, payload) = node.suffix_and_payload(i)?;
+            entries.push(suffix, payload);
+        }
+        Ok(Content {
+            kind: if node.is_leaf() { PageKind::Leaf } else { PageKind::Inner },
+            level: node.level(),
+            prefix: node.prefix().to_vec(),
+            high: node.high_fence().map(<[u8]>::to_vec),
+            max_trx: node.max_trx_id(),
+            entries,
+        })
+    }
+}
+
+impl Tree {
+    /// Makes room for `key` with `payload_bytes` of payload (a new entry, or the found one's new payload).
+    ///
+    /// The caller holds no latch, and positions again afterwards: others may have taken the room meanwhile.
+    /// Errors: [`Error::NoSpace`] and nothing was changed.
+    pub fn split(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        key: &[u8],
+        payload_bytes: usize,
+    ) -> Result<()> {
+        let mut level = 0;
+        let mut separator = Vec::new();
+        loop {
+            let need = match level {
+                0 => Need::Row(payload_bytes),
+                _ => Need::Separator(&separator),
+            };
+            match self.split_at(pool, worker, key, level, need)? {
+                Step::Done if level == 0 => return Ok(()),
+                Step::Done => level = 0,
+                Step::ParentFull(_) if level >= LEVELS_MAX => {
+                    return Err(self.corrupt(self.root, "too many levels"));
+                }
+                Step::ParentFull(above) => {
+                    level += 1;
+                    separator = above;
+                }
+            }
+        }
+    }
+
+    /// Splits the node of `level` that covers `key`, if it lacks the room.
+    fn split_at(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        key: &[u8],
+        level: u8,
+        need: Need<'_>,
+    ) -> Result<Step> {
+        loop {
+            let (parent, root_level) = self.find_level(key, level + 1)?;
+            let Some(parent) = parent else {
+                if root_level < level || self.raise_root(pool, worker, key, level, need)? {
+                    return Ok(Step::Done);
+                }
+                continue;
+            };
+            if let Some(step) = self.split_child(pool, worker, parent, key, level, need)? {
+                return Ok(step);
+            }
+        }
+    }
+
+    /// The node of `level` that covers `key`, if the tree is that high; and the root's level.
+    fn find_level(&self, key: &[u8], level: u8) -> Result<(Option<PageNo>, u8)> {
+        let mut page_no = self.root;
+        let mut page = self.ts.shared(page_no)?;
+        let root_level = self.level_of(page_no, &page)?;
+        let mut at = root_level;
+        if at < level {
+            return Ok((None, root_level));
+        }
+        while at > level {
+            let node = Node::new(&page)?;
+            let child = node.child(node.child_slot(key)?)?;
+            let next = self.ts.shared(child)?;
+            if self.level_of(child, &next)? + 1 != at {
+                return Err(self.corrupt(child, "not a node of this level"));
+            }
+            page = next;
+            page_no = child;
+            at -= 1;
+        }
+        Ok((Some(page_no), root_level))
+    }
+
+    /// `None`: the parent is no longer the parent; look for it again.
+    fn split_child(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        parent_no: PageNo,
+        key: &[u8],
+        level: u8,
+        need: Need<'_>,
+    ) -> Result<Option<Step>> {
+        let mut mtr = Mtr::new(pool, worker);
+        let parent = mtr.exclusive(&self.ts, parent_no)?;
+        let node = Node::new(mtr.page(parent))?;
+        if node.level() != level + 1 || node.index_id() != self.index || !node.covers(key) {
+            return Ok(None);
+        }
+        let slot = node.child_slot(key)?;
+        let child_no = node.child(slot)?;
+        let child = mtr.exclusive(&self.ts, child_no)?;
+        if self.level_of(child_no, mtr.page(child))? != level {
+            return Err(self.corrupt(child_no, "not a node of this level"));
+        }
+        let node = Node::new(mtr.page(child))?;
+        if has_room(&node, key, need)? {
+            return Ok(Some(Step::Done));
+        }
+        let plan = if level == 0 { plan_leaf(&node, key)? } else { plan_inner(&node, key)? };
+        if !Node::new(mtr.page(parent))?.fits(&plan.separator, 4) {
+            return Ok(Some(Step::ParentFull(plan.separator)));
+        }
+        self.write_split(&mut mtr, parent, slot, child, &plan)?;
+        mtr.commit()?;
+        // One split may not be enough for a large row.
+        Ok(None)
+    }
+
+    fn write_split(
+        &self,
+        mtr: &mut Mtr<'_>,
+        parent: Held,
+        slot: u16,
+        child: Held,
+        plan: &Plan,
+    ) -> Result<()> {
+        let content = Content::from_slot(&Node::new(mtr.page(child))?, plan.slot)?;
+        let separator = &plan.separator[..];
+        let right = space::allocate(mtr, &self.ts)?;
+        self.write_node(mtr, right, &content, separator)?;
+        mtr.apply(child, &PageOp::Truncate { slot: plan.slot, high_fence: separator })?;
+        let payload = &right.0.to_le_bytes();
+        mtr.apply(parent, &PageOp::Insert { slot: slot + 1, key: separator, payload })
+    }
+
+    /// Writes content into a freshly allocated page.
+    fn write_node(
+        &self,
+        mtr: &mut Mtr<'_>,
+        page_no: PageNo,
+        content: &Content,
+        low_fence: &[u8],
+    ) -> Result<()> {
+        let h = mtr.fresh(&self.ts, page_no)?;
+        let init = PageOp::Init {
+            kind: content.kind,
+            level: content.level,
+            index_id: self.index,
+            low_fence,
+            high_fence: content.high.as_deref(),
+        };
+        mtr.apply(h, &init)?;
+        mtr.apply(h, &content.entries.op(&content.prefix))?;
+        if content.max_trx != TrxId::NONE {
+            mtr.apply(h, &PageOp::SetMaxTrxId { trx: content.max_trx })?;
+        }
+        Ok(())
+    }
+
+    /// Moves the root's content to a new page below it. `true`: there was room after all.
+    fn raise_root(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        key: &[u8],
+        level: u8,
+        need: Need<'_>,
+    ) -> Result<bool> {
+        let mut mtr = Mtr::new(pool, worker);
+        let root = mtr.exclusive(&self.ts, self.root)?;
+        let node = Node::new(mtr.page(root))?;
+        if node.level() != level {
+            return Ok(false);
+        }
+        if has_room(&node, key, need)? {
+            return Ok(true);
+        }
+        if level >= LEVELS_MAX {
+            return Err(self.corrupt(self.root, "too many levels"));
+        }
+        let content = Content::from_slot(&node, 0)?;
+        let below = space::allocate(&mut mtr, &self.ts)?;
+        self.write_node(&mut mtr, below, &content, &[])?;
+        let init = PageOp::Init {
+            kind: PageKind::Inner,
+            level: level + 1,
+            index_id: self.index,
+            low_fence: &[],
+            high_fence: None,
+        };
+        mtr.apply(root, &init)?;
+        let payload = &below.0.to_le_bytes();
+        mtr.apply(root, &PageOp::Insert { slot: 0, key: &[], payload })?;
+        mtr.commit()?;
+        Ok(false)
+    }
+}
+
+fn has_room(node: &Node<'_>, key: &[u8], need: Need<'_>) -> Result<bool> {
+    match need {
+        Need::Separator(separator) => Ok(node.fits(separator, 4)),
+        Need::Row(payload) => {
+            let found = node.search(key)?;
+            if found.exact {
+                return node.fits_replace(found.slot, payload);
+            }
+            if payload + key.len() > page::ENTRY_BYTES_MAX {
+                let (bytes, limit) = (payload + key.len(), page::ENTRY_BYTES_MAX);
+                return Err(Error::RowTooLarge { bytes, limit });
+            }
+            Ok(node.fits(key, payload))
+        }
+    }
+}
