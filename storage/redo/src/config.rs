@@ -9,9 +9,9 @@ pub const CHECKPOINT_PAYLOAD_MAX: usize = 256;
 /// Sizes of a log.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
-    /// Memory between appending and writing, in bytes; made a power of two, at least 64 KiB.
+    /// Memory between appending and writing, in bytes; made a power of two, at least 256 KiB.
     pub ring_bytes: usize,
-    /// Redo kept on disk, in bytes; rounded up to whole files. Fixed when the log is created:
+    /// Redo kept on disk, in bytes, at least 8 MiB; rounded up to whole files. Fixed when the log is created:
     /// [`crate::Log::open`] takes what the files have.
     pub capacity_bytes: u64,
 }

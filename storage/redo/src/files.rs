@@ -22,6 +22,9 @@ pub(crate) const FILES_MAX: u32 = 64;
 const MAGIC: [u8; 8] = *b"LIMPIDRL";
 const COVERED_FROM: usize = 12;
 const BLOCK: u64 = BLOCK_BYTES as u64;
+/// With less, a mini-transaction could not hold the images of a few pages; this crate's tests want
+/// many laps.
+const CAPACITY_MIN: u64 = if cfg!(test) { 256 << 10 } else { 8 << 20 };
 /// Bytes of one write while the files are filled with zeros.
 const FILL_BYTES: usize = 1 << 20;
 
@@ -36,7 +39,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// Files for at least `capacity` bytes: up to 32 MiB each, at most [`FILES_MAX`].
     pub(crate) fn for_capacity(log_id: u64, capacity: u64) -> Shape {
-        let capacity = capacity.max(64 * BLOCK);
+        let capacity = capacity.max(CAPACITY_MIN);
         let wanted = capacity.div_ceil(32 << 20).max(2);
         let count = wanted.min(u64::from(FILES_MAX)) as u32;
         let data_bytes = capacity.div_ceil(u64::from(count)).next_multiple_of(BLOCK);

@@ -24,3 +24,6 @@ mod ring;
 pub use config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
 pub use log::{FatalHook, Log, TraceHook};
 pub use replay::Replay;
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -46,7 +46,8 @@ static WORK_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_wants_c
 
 /// The first LSN of a new log: 0 stays "before everything".
 pub(crate) const FIRST_LSN: u64 = 4096;
-const RING_BYTES_MIN: usize = 64 << 10;
+/// Room for mini-transactions of a few pages; this crate's tests want a ring that is full soon.
+const RING_BYTES_MIN: usize = if cfg!(test) { 64 << 10 } else { 256 << 10 };
 
 /// Called once, with the first error of a write or sync; a server ends its process here.
 pub type FatalHook = Box<dyn Fn(&Error) + Send + Sync>;
@@ -177,7 +178,7 @@ impl Log {
     ) -> Arc<Log> {
         let ring_bytes = config.ring_bytes.max(RING_BYTES_MIN).next_power_of_two();
         let capacity = files.capacity();
-        let frame_max = (ring_bytes as u64 / 4).min(capacity / 16) as usize;
+        let frame_max = (ring_bytes as u64 / 4).min(frame_bytes_max(capacity)) as usize;
         let now = &control.control;
         let key = Key { log_id: now.log_id, incarnation: now.incarnation };
         Arc::new(Log {
@@ -337,12 +338,16 @@ impl Log {
     /// [`CHECKPOINT_PAYLOAD_MAX`] bytes) with it, and gives the space below back.
     ///
     /// Every page change below `lsn` must be durable in its file. `lsn` must be a start of a
-    /// frame, as [`Log::dirty_floor`] and page dirty marks are.
+    /// frame, as [`Log::dirty_floor`] and page dirty marks are. It may be above what is durable of
+    /// the log itself: nothing below it is needed any more. So this never waits for log space.
     pub fn checkpoint(&self, lsn: Lsn, payload: &[u8]) -> Result<()> {
         if payload.len() > CHECKPOINT_PAYLOAD_MAX {
             return Err(Error::Internal("a checkpoint payload is too long"));
         }
-        self.flush_to(lsn)?;
+        self.check()?;
+        if lsn > self.tail() {
+            return Err(Error::Internal("a checkpoint beyond the log's end"));
+        }
         let mut control = self.control.lock();
         let old = &control.control;
         if lsn.0 < old.checkpoint {
@@ -352,7 +357,7 @@ impl Log {
             return Ok(());
         }
         control.control.checkpoint = lsn.0;
-        control.control.durable = self.durable().0;
+        control.control.durable = self.durable().max(lsn).0;
         control.control.payload = payload.to_vec();
         control.write().inspect_err(|e| self.fail(e))?;
         self.limits.moved(lsn.0);
@@ -425,6 +430,11 @@ impl Log {
             hook(error);
         }
     }
+}
+
+/// The longest frame of a log: eight of them fit into what pacing keeps free.
+pub(crate) const fn frame_bytes_max(capacity: u64) -> u64 {
+    capacity / 64
 }
 
 /// A number that no other log has, good enough to tell files apart.

@@ -2,13 +2,14 @@
 //!
 //! 1. A write never reaches `checkpoint (rounded down to a block) + capacity`: the writer stops
 //!    there and waits, whatever happened before it (`Limits::write_end`).
-//! 2. Pacing keeps it from getting there: from 3/4 of the capacity on the cleaner is called, from
-//!    7/8 on each mini-transaction waits a little, from 15/16 on it waits for a checkpoint. It
-//!    waits before it takes a latch, so the cleaner can always get at the pages.
-//! 3. The last 1/16 is for mini-transactions that were let through before. If more than that is in
-//!    flight at once the log can fill up while the cleaner needs it; then no checkpoint comes, and
-//!    after [`STUCK_AFTER`] the log fails as after an I/O error: the server restarts and recovers,
-//!    and nothing acknowledged is lost.
+//! 2. Pacing keeps it from getting there: from 3/4 of the capacity on the cleaner is called and
+//!    each mini-transaction waits a little (from 13/16 on), from 7/8 on it waits for a checkpoint.
+//!    It waits before it takes a latch, so the cleaner can always get at the pages.
+//! 3. The last 1/8 is for mini-transactions that were let through before: eight of the largest, or
+//!    thousands of the usual size. If more than that is in flight at once the log can fill up while
+//!    the cleaner needs it to write a page; then no checkpoint comes, and after [`STUCK_AFTER`] the
+//!    log fails as after an I/O error: the server restarts and recovers, nothing acknowledged is
+//!    lost.
 
 use std::time::{Duration, Instant};
 
@@ -76,18 +77,18 @@ impl Log {
         loop {
             self.check()?;
             self.work.notify_all();
-            if self.checkpoint_age() < 14 * sixteenth {
+            if self.checkpoint_age() < 13 * sixteenth {
                 return Ok(());
             }
             let seen = self.space.prepare();
             let age = self.checkpoint_age();
-            if age < 14 * sixteenth || self.failed() {
+            if age < 13 * sixteenth || self.failed() {
                 continue;
             }
             count(Counter::InnodbLogWaits, 1);
-            if age < 15 * sixteenth {
+            if age < 14 * sixteenth {
                 // Up to 2 ms, the more the nearer to the stop.
-                let wait = Duration::from_micros((age - 14 * sixteenth) * 2000 / sixteenth);
+                let wait = Duration::from_micros((age - 13 * sixteenth) * 2000 / sixteenth);
                 let _ = self.space.wait_unkillable(seen, Deadline::after(wait));
                 return self.check();
             }

@@ -15,6 +15,7 @@ use crate::control::Control;
 use crate::files::{Files, corrupt};
 use crate::flush::Writer;
 use crate::frame::{HEADER_BYTES, Header, frame_bytes};
+use crate::log::frame_bytes_max;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 /// Bytes read at once.
@@ -125,7 +126,7 @@ impl Replay {
         } else {
             header.incarnation < self.incarnation
         };
-        if !header.plausible(self.at, self.files.capacity() / 16) || !incarnation_fits {
+        if !header.plausible(self.at, frame_bytes_max(self.files.capacity())) || !incarnation_fits {
             return Ok(None);
         }
         let body_bytes = header.body_bytes as usize;

@@ -1,0 +1,58 @@
+//! Tests of the whole log on a simulated disk.
+
+mod bad_files;
+mod commit;
+mod crash;
+mod threads;
+
+use std::sync::Arc;
+
+use base::{Lsn, Result};
+use host::{Disk, SimDisk};
+use sync::{SlotTable, WorkerSlotRef};
+
+use crate::{Log, LogConfig, Replay};
+
+/// The smallest log there can be: laps come often.
+fn small() -> LogConfig {
+    LogConfig { ring_bytes: 64 << 10, capacity_bytes: 256 << 10 }
+}
+
+fn slots() -> Arc<SlotTable> {
+    SlotTable::new(1, 16)
+}
+
+/// A log with one worker, for tests with one thread.
+struct One {
+    log: Arc<Log>,
+    worker: WorkerSlotRef,
+}
+
+impl One {
+    fn wrap(log: Arc<Log>) -> One {
+        let worker = log.slots.acquire_worker().expect("16 slots are enough");
+        One { log, worker }
+    }
+
+    fn create(disk: &Arc<SimDisk>) -> One {
+        One::wrap(Log::create(&as_disk(disk), &small(), slots()).expect("the disk is sound"))
+    }
+
+    fn open(disk: &Arc<SimDisk>) -> Result<(One, Replay)> {
+        let (log, replay) = Log::open(&as_disk(disk), &small(), slots())?;
+        Ok((One::wrap(log), replay))
+    }
+
+    fn append(&self, body: &[u8]) -> Result<Lsn> {
+        self.log.append(&self.worker, body, |_, _| {})
+    }
+}
+
+fn as_disk(disk: &Arc<SimDisk>) -> Arc<dyn Disk> {
+    Arc::clone(disk) as Arc<dyn Disk>
+}
+
+/// Bodies of a replay, in order.
+fn bodies(replay: Replay) -> Result<Vec<Vec<u8>>> {
+    replay.map(|frame| frame.map(|(_, _, body)| body)).collect()
+}
