@@ -26,7 +26,8 @@ pub fn sleep(duration: Duration) -> WaitResult {
     Event::new(&SLEEP).wait_until(deadline, || false)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

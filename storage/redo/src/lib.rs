@@ -25,5 +25,6 @@ pub use config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSett
 pub use log::{FatalHook, Log, TraceHook};
 pub use replay::Replay;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -162,7 +162,7 @@ fn bodies_are_bounded_before_anything_is_reserved() {
     let one = One::create(&SimDisk::new(1));
     let tail = one.log.tail();
     let max = one.log.mtr_bytes_max();
-    assert!(max <= (64 << 10) / 4 && max >= 4000);
+    assert!((4000..=(64 << 10) / 4).contains(&max));
     assert!(matches!(one.append(&vec![1; max + 1]), Err(Error::LogFull)));
     assert!(one.append(b"").is_err());
     assert_eq!(one.log.tail(), tail);
