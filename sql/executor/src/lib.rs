@@ -1,1 +1,302 @@
-//! Runs plans: point programs and row operators.
+//! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
+//!
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`eval`] (expressions),
+//! [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`].
+//!
+//! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
+//! locks taken here are given back by the session, at the end of the statement (autocommit) or of
+//! the transaction. 3. The hot path of a point select allocates nothing and writes nothing that
+//! another session reads.
+
+mod change;
+mod ddl;
+mod eval;
+mod insert;
+mod point;
+mod ranges;
+mod rows;
+mod select;
+mod show;
+mod store;
+
+pub use planner::plan::{KeyFlags, ResultColumn};
+pub use planner::{OwnedDatum, SqlError};
+
+use catalog::{TableCache, TableRef};
+use engine::Client;
+use mdl::Mode;
+use parser::ast::{self, Statement};
+use planner::{Plan, PlanContext};
+use sync::Deadline;
+use value::Datum;
+
+/// What expressions and messages need to know of the session.
+pub trait Environment {
+    /// Current database.
+    fn database(&self) -> Option<&str>;
+    /// `user@host` as USER() prints it.
+    fn user(&self) -> String;
+    /// The server's version string.
+    fn version(&self) -> String;
+    /// Id of the connection.
+    fn connection_id(&self) -> u64;
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES is on.
+    fn strict(&self) -> bool;
+    /// NO_AUTO_VALUE_ON_ZERO is on.
+    fn zero_is_a_value(&self) -> bool;
+    /// CLIENT_FOUND_ROWS: UPDATE counts matched rows.
+    fn count_matched_rows(&self) -> bool;
+    /// Value of a system variable (1193 if there is none).
+    fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError>;
+    /// Value of a user variable; NULL if it was never set.
+    fn user_variable(&self, name: &str) -> OwnedDatum;
+    /// Sets a user variable.
+    fn set_user_variable(&mut self, name: &str, value: OwnedDatum);
+    /// LAST_INSERT_ID().
+    fn last_insert_id(&self) -> u64;
+    /// ROW_COUNT().
+    fn row_count(&self) -> i64;
+    /// FOUND_ROWS().
+    fn found_rows(&self) -> u64;
+    /// Until when this statement waits for metadata locks.
+    fn lock_deadline(&self) -> Deadline;
+    /// Default collation of new databases.
+    fn server_collation(&self) -> value::Collation;
+    /// Microseconds since 1970.
+    fn now_us(&self) -> i64;
+    /// Waits; false when interrupted by KILL.
+    fn sleep(&mut self, seconds: f64) -> bool;
+    /// Adds to the diagnostics area.
+    fn warn(&mut self, level: WarningLevel, number: u16, text: String);
+}
+
+/// Level of a warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningLevel {
+    /// Note.
+    Note,
+    /// Warning.
+    Warning,
+}
+
+/// Where result rows go.
+pub trait RowSink {
+    /// Announces the columns; called once, before the first row.
+    fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError>;
+    /// Sends a row.
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError>;
+}
+
+/// Everything a statement runs against.
+pub struct Context<'a> {
+    /// The engine's client of this session.
+    pub client: &'a mut Client,
+    /// Open tables and metadata locks of this session.
+    pub tables: &'a mut TableCache,
+    /// The session.
+    pub env: &'a mut dyn Environment,
+}
+
+impl Context<'_> {
+    fn planning(&mut self) -> PlanContext<'_> {
+        PlanContext {
+            client: self.client,
+            database: self.env.database(),
+            deadline: self.env.lock_deadline(),
+            tables: self.tables,
+        }
+    }
+
+    /// Schema of a written name.
+    fn schema_of(&self, name: &ast::ObjectName) -> Result<String, SqlError> {
+        match (&name.schema, self.env.database()) {
+            (Some(schema), _) => Ok(schema.clone()),
+            (None, Some(database)) => Ok(database.to_string()),
+            (None, None) => Err(SqlError::NoDatabase),
+        }
+    }
+}
+
+/// What a statement did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// A result set was sent.
+    pub has_rows: bool,
+    /// Rows sent.
+    pub rows_sent: u64,
+    /// Rows changed.
+    pub affected_rows: u64,
+    /// First generated AUTO_INCREMENT value, 0 if none.
+    pub last_insert_id: u64,
+    /// Info text of the OK packet.
+    pub info: String,
+}
+
+enum Program {
+    Point(Box<point::PointSelect>),
+    Rows(Box<Plan>),
+    /// DDL and SHOW run from the tree; nothing in them depends on parameters.
+    Tree,
+}
+
+/// A compiled statement of one session. It makes itself anew when a table changed since.
+pub struct Prepared {
+    statement: Statement,
+    program: Program,
+    columns: Vec<ResultColumn>,
+    table: Option<(TableRef, Mode)>,
+    database: Option<String>,
+    stale: bool,
+}
+
+impl Prepared {
+    /// Result columns; empty for a statement without a result set.
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.columns
+    }
+
+    /// The statement's tree.
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// True for a read by primary key: literals of such a statement may be lifted out as parameters.
+    pub fn is_point(&self) -> bool {
+        matches!(self.program, Program::Point(_))
+    }
+
+    /// True when the current database is the one the statement was compiled in.
+    pub fn database_is(&self, database: Option<&str>) -> bool {
+        self.database.as_deref() == database
+    }
+}
+
+/// Compiles a statement. Takes metadata locks, which the session gives back.
+///
+/// # Errors
+/// Unknown names, 1235 for what cannot run yet, lock and storage errors.
+pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepared, SqlError> {
+    let database = context.env.database().map(str::to_string);
+    let mut made = Prepared {
+        statement,
+        program: Program::Tree,
+        columns: Vec::new(),
+        table: None,
+        database,
+        stale: false,
+    };
+    compile(&mut made, context)?;
+    Ok(made)
+}
+
+fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
+    let mut planning = context.planning();
+    let plan = match &made.statement {
+        Statement::Query(query) => Plan::Select(planner::select::plan_query(&mut planning, query)?),
+        Statement::Insert(insert) => {
+            Plan::Insert(planner::change::plan_insert(&mut planning, insert)?)
+        }
+        Statement::Update(update) => {
+            Plan::Change(planner::change::plan_update(&mut planning, update)?)
+        }
+        Statement::Delete(delete) => {
+            Plan::Change(planner::change::plan_delete(&mut planning, delete)?)
+        }
+        Statement::Do(list) => {
+            let mut scope = planner::bind::Scope::new(None, "field list");
+            let bound =
+                list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>()?;
+            Plan::Do(bound)
+        }
+        Statement::Show(show) => {
+            made.columns = show::columns(show, context)?;
+            return Ok(());
+        }
+        other => return ddl::check(other),
+    };
+    made.stale = false;
+    made.columns = Vec::new();
+    made.table = match &plan {
+        Plan::Select(select) => {
+            made.columns = select.outputs.iter().map(|o| o.column.clone()).collect();
+            select.table.map(|t| (t, if select.locking { Mode::SW } else { Mode::SR }))
+        }
+        Plan::Insert(insert) => Some((insert.table, Mode::SW)),
+        Plan::Change(change) => Some((change.table, Mode::SW)),
+        Plan::Do(_) => None,
+    };
+    made.program = match point::PointSelect::of(&plan, context.tables) {
+        Some(point) => Program::Point(Box::new(point)),
+        None => Program::Rows(Box::new(plan)),
+    };
+    Ok(())
+}
+
+/// Runs a compiled statement. The session calls this between its own begin and commit and gives the
+/// metadata locks back afterwards.
+///
+/// # Errors
+/// Everything a statement can end in; its changes are rolled back by then.
+pub fn execute(
+    prepared: &mut Prepared,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    lock(prepared, context)?;
+    match &mut prepared.program {
+        Program::Point(point) => point.run(context, params, &prepared.columns, sink),
+        Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),
+        Program::Tree => match &prepared.statement {
+            Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
+            other => ddl::run(other, context),
+        },
+    }
+}
+
+/// Locks the table; compiles anew until the definition it was compiled for is the locked one.
+fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
+    let Some((table, mode)) = prepared.table else {
+        return Ok(());
+    };
+    let deadline = context.env.lock_deadline();
+    if !prepared.stale && context.tables.relock(context.client.slot(), table, mode, deadline)? {
+        return Ok(());
+    }
+    // The lock is held (by relock, or by the open inside compile), so the definition cannot change
+    // between this compilation and the run.
+    prepared.stale = true;
+    compile(prepared, context)
+}
+
+fn run_plan(
+    plan: &Plan,
+    columns: &[ResultColumn],
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    match plan {
+        Plan::Select(select) => select::run(select, columns, context, params, sink),
+        Plan::Do(list) => {
+            let row = eval::Row { params, ..eval::Row::default() };
+            list.iter().try_for_each(|e| eval::eval(e, &row, context.env).map(drop))?;
+            Ok(Outcome::default())
+        }
+        Plan::Insert(insert) => atomically(context, |c| insert::run(insert, c, params)),
+        Plan::Change(change) => atomically(context, |c| change::run(change, c, params)),
+    }
+}
+
+/// Runs a change; an error rolls back what this statement did and nothing more.
+fn atomically(
+    context: &mut Context<'_>,
+    run: impl FnOnce(&mut Context<'_>) -> Result<Outcome, SqlError>,
+) -> Result<Outcome, SqlError> {
+    context.client.begin();
+    let mark = context.client.mark();
+    run(context).or_else(|error| {
+        context.client.rollback_to(mark)?;
+        Err(error)
+    })
+}

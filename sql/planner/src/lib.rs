@@ -1,1 +1,63 @@
-//! Binding and physical plans.
+//! From syntax trees to plans: names bound, types derived, access paths chosen.
+//!
+//! Reading order: [`error`] (everything a statement can end in), [`expr`] (compiled expressions),
+//! [`bind`] (syntax to expressions), [`access`] (which index, which ranges), [`plan`] and the
+//! builders [`select`] and [`change`].
+//!
+//! 1. A plan names tables by [`catalog::TableRef`]: it is valid while the versions agree. 2. Ranges
+//! only narrow what is read: the filter is always checked again, so a range may be too wide, never
+//! too narrow. 3. What is grammatical but not planned yet is [`SqlError::Unsupported`] naming the
+//! construct, never a different result.
+
+pub mod access;
+pub mod bind;
+pub mod change;
+pub mod error;
+pub mod expr;
+pub mod functions;
+pub mod plan;
+pub mod select;
+
+pub use error::SqlError;
+pub use expr::{Expr, OwnedDatum, Typed};
+pub use plan::{
+    Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,
+    SelectPlan,
+};
+
+use catalog::{TableCache, TableRef};
+use engine::Client;
+use sync::Deadline;
+
+/// What the planner needs to know of the session.
+pub struct PlanContext<'a> {
+    /// Locks names and opens tables.
+    pub client: &'a Client,
+    /// Open tables of the session.
+    pub tables: &'a mut TableCache,
+    /// Current database.
+    pub database: Option<&'a str>,
+    /// Until when to wait for metadata locks.
+    pub deadline: Deadline,
+}
+
+impl PlanContext<'_> {
+    /// Schema of a written name: its own or the current database (1046 without one).
+    pub fn schema_of(&self, name: &parser::ast::ObjectName) -> Result<String, SqlError> {
+        match (&name.schema, self.database) {
+            (Some(schema), _) => Ok(schema.clone()),
+            (None, Some(database)) => Ok(database.to_string()),
+            (None, None) => Err(SqlError::NoDatabase),
+        }
+    }
+
+    /// Opens a table under the given metadata lock mode.
+    pub fn open(
+        &mut self,
+        name: &parser::ast::ObjectName,
+        mode: mdl::Mode,
+    ) -> Result<TableRef, SqlError> {
+        let schema = self.schema_of(name)?;
+        Ok(self.tables.open(self.client, &schema, &name.name, mode, self.deadline)?)
+    }
+}

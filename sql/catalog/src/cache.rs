@@ -1,0 +1,182 @@
+//! A session's open-table handles and the metadata locks it holds.
+//!
+//! 1. A handle belongs to one name and stays at its index for the cache's life, so a compiled plan
+//!    refers to it by [`TableRef`]. 2. Locking a handle that was open before writes nothing that
+//!    another session reads except the session's own slot: no map, no reference count, no mutex.
+//! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
+
+use crate::names::{Definition, NameEntry};
+use crate::{Catalog, CatalogError, TableDef};
+use engine::Client;
+use instrument::Counter;
+use mdl::{Held, Mode, Object};
+use std::collections::HashMap;
+use std::sync::Arc;
+use sync::{Deadline, SessionSlot};
+
+/// A handle's index and the version the holder has planned for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableRef {
+    handle: usize,
+    version: u64,
+}
+
+struct Handle {
+    entry: Arc<NameEntry>,
+    definition: Option<Arc<Definition>>,
+    version: u64,
+}
+
+/// Open tables and metadata locks of one session.
+pub struct TableCache {
+    catalog: Arc<Catalog>,
+    handles: Vec<Handle>,
+    by_name: HashMap<(String, String), usize>,
+    held: Held,
+}
+
+impl TableCache {
+    /// An empty cache of a session.
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        TableCache {
+            catalog,
+            handles: Vec::new(),
+            by_name: HashMap::new(),
+            held: Held::new(),
+        }
+    }
+
+    /// The dictionary behind this cache.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Locks a name and opens its current definition; 1146 if there is none.
+    pub fn open(
+        &mut self,
+        client: &Client,
+        schema: &str,
+        name: &str,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<TableRef, CatalogError> {
+        let handle = self.lock_name(client.slot(), schema, name, mode, deadline)?;
+        self.refresh(handle);
+        let h = &self.handles[handle];
+        if h.definition.is_some() {
+            return Ok(TableRef { handle, version: h.version });
+        }
+        if self.catalog.schema(schema).is_none() {
+            return Err(CatalogError::UnknownDatabase(schema.to_string()));
+        }
+        Err(CatalogError::NoSuchTable { schema: schema.to_string(), name: name.to_string() })
+    }
+
+    /// Locks a table that a plan refers to; `false` when the definition has changed since, in which
+    /// case the lock is held but the plan must be made anew.
+    pub fn relock(
+        &mut self,
+        slot: &SessionSlot,
+        table: TableRef,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<bool, CatalogError> {
+        let h = &self.handles[table.handle];
+        self.catalog.mdl().take(slot, &mut self.held, &h.entry.object, mode, deadline)?;
+        let current = h.version == table.version && h.entry.version() == table.version;
+        instrument::count(
+            if current { Counter::TableOpenCacheHits } else { Counter::TableOpenCacheMisses },
+            1,
+        );
+        Ok(current)
+    }
+
+    /// Locks a name whether or not a table of that name exists; the handle's index.
+    pub(crate) fn lock_name(
+        &mut self,
+        slot: &SessionSlot,
+        schema: &str,
+        name: &str,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<usize, CatalogError> {
+        let handle = self.handle(schema, name);
+        let object = &self.handles[handle].entry.object;
+        self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?;
+        Ok(handle)
+    }
+
+    /// Locks a schema (or another object that is no table) until the statement or transaction ends.
+    pub(crate) fn lock_object(
+        &mut self,
+        slot: &SessionSlot,
+        object: Arc<Object>,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        self.catalog.mdl().take(slot, &mut self.held, &object, mode, deadline)?;
+        Ok(())
+    }
+
+    fn handle(&mut self, schema: &str, name: &str) -> usize {
+        let key = (schema.to_string(), name.to_string());
+        if let Some(&handle) = self.by_name.get(&key) {
+            return handle;
+        }
+        let entry = self.catalog.names().entry(schema, name);
+        self.handles.push(Handle { entry, definition: None, version: 0 });
+        self.by_name.insert(key, self.handles.len() - 1);
+        self.handles.len() - 1
+    }
+
+    /// Takes over the published definition; the name is locked by the caller.
+    pub(crate) fn refresh(&mut self, handle: usize) {
+        let h = &mut self.handles[handle];
+        if h.version == h.entry.version() {
+            instrument::count(Counter::TableOpenCacheHits, 1);
+            return;
+        }
+        instrument::count(Counter::TableOpenCacheMisses, 1);
+        (h.version, h.definition) = h.entry.current();
+    }
+
+    pub(crate) fn entry(&self, handle: usize) -> &Arc<NameEntry> {
+        &self.handles[handle].entry
+    }
+
+    pub(crate) fn definition(&self, handle: usize) -> Option<&Arc<Definition>> {
+        self.handles[handle].definition.as_ref()
+    }
+
+    /// The definition of an open table.
+    pub fn def(&self, table: TableRef) -> &TableDef {
+        &self.opened(table).def
+    }
+
+    /// The engine's table of an open table.
+    pub fn table(&self, table: TableRef) -> &engine::Table {
+        &self.opened(table).table
+    }
+
+    fn opened(&self, table: TableRef) -> &Definition {
+        self.handles[table.handle]
+            .definition
+            .as_ref()
+            .expect("a TableRef is made of an open handle")
+    }
+
+    /// Gives back every metadata lock: at the end of an autocommitted statement or a transaction.
+    pub fn release_all(&mut self, slot: &SessionSlot) {
+        self.catalog.mdl().release_all(slot, &mut self.held);
+    }
+
+    /// A mark for [`TableCache::release_since`].
+    pub fn mark(&self) -> usize {
+        self.held.mark()
+    }
+
+    /// Gives back the locks taken after `mark`.
+    pub fn release_since(&mut self, slot: &SessionSlot, mark: usize) {
+        self.catalog.mdl().release_since(slot, &mut self.held, mark);
+    }
+}

@@ -1,0 +1,365 @@
+//! The system tables and the catalog that reads and changes them.
+//!
+//! 1. A definition is stored as one byte string cut into chunks, one row each, so that it may be
+//!    longer than a row. 2. Every change is part of the DDL statement's own transaction: after a
+//!    crash either all of its rows are there or none. 3. The in-memory maps are changed only after
+//!    the commit.
+
+use crate::names::{Definition, Names};
+use crate::{Account, CatalogError, SchemaDef, TableDef};
+use base::{IndexId, TableId};
+use engine::{Client, Engine, Table, TableSpec};
+use mdl::Mdl;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+use sync::Mutex;
+use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
+
+static SCHEMAS: instrument::MutexClass =
+    instrument::MutexClass::new("wait/synch/mutex/sql/schemata");
+static ACCOUNTS: instrument::MutexClass =
+    instrument::MutexClass::new("wait/synch/mutex/sql/acl_cache");
+
+const CHUNK_BYTES: usize = 3000;
+const NAME_BYTES: u32 = 256;
+
+/// Position of each system table in [`system_tables`].
+#[derive(Clone, Copy)]
+enum System {
+    Schemata,
+    Tables,
+    Accounts,
+}
+
+/// The system tables, in the order in which the engine creates them.
+pub fn system_tables() -> Vec<TableSpec> {
+    let bytes = |n| ColumnType::varbinary(n).not_null();
+    let number = |kind, unsigned| ColumnType::int(kind, unsigned).not_null();
+    let shapes: [(&str, Vec<ColumnType>, usize); 3] = [
+        ("mysql.schemata", vec![bytes(NAME_BYTES), number(Kind::Int, true)], 1),
+        (
+            "mysql.tables",
+            vec![
+                bytes(NAME_BYTES),
+                bytes(NAME_BYTES),
+                number(Kind::Int, true),
+                bytes(CHUNK_BYTES as u32),
+            ],
+            3,
+        ),
+        ("mysql.user", vec![bytes(NAME_BYTES), bytes(NAME_BYTES), bytes(64), bytes(1024)], 2),
+    ];
+    let specs = shapes.into_iter().zip(1..).map(|((name, columns, key), id)| TableSpec {
+        id: TableId(id),
+        name: name.to_string(),
+        columns,
+        clustered_id: IndexId(id),
+        clustered: (0..key).map(KeyPart::whole).collect(),
+        secondaries: Vec::new(),
+        autoinc_column: None,
+    });
+    specs.collect()
+}
+
+/// The data dictionary of a server.
+pub struct Catalog {
+    engine: Arc<Engine>,
+    mdl: Arc<Mdl>,
+    names: Names,
+    schemas: Mutex<BTreeMap<String, Arc<SchemaDef>>>,
+    accounts: Mutex<Arc<Vec<Account>>>,
+}
+
+impl Catalog {
+    /// Loads the dictionary (making it on a new database), opens every table and finishes recovery.
+    pub fn open(engine: Arc<Engine>, mdl: Arc<Mdl>) -> Result<Arc<Catalog>, CatalogError> {
+        let catalog = Catalog {
+            names: Names::new(Arc::clone(&mdl)),
+            schemas: Mutex::new(&SCHEMAS, BTreeMap::new()),
+            accounts: Mutex::new(&ACCOUNTS, Arc::new(Vec::new())),
+            engine,
+            mdl,
+        };
+        let mut client = catalog.engine.client()?;
+        catalog.load_schemas(&mut client)?;
+        catalog.load_tables(&mut client)?;
+        catalog.load_accounts(&mut client)?;
+        if catalog.accounts().is_empty() {
+            catalog.bootstrap(&mut client)?;
+        }
+        Ok(Arc::new(catalog))
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The metadata locks.
+    pub fn mdl(&self) -> &Arc<Mdl> {
+        &self.mdl
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// A schema by name.
+    pub fn schema(&self, name: &str) -> Option<Arc<SchemaDef>> {
+        self.schemas.lock().get(name).cloned()
+    }
+
+    /// Every schema, ordered by name.
+    pub fn schemas(&self) -> Vec<Arc<SchemaDef>> {
+        self.schemas.lock().values().cloned().collect()
+    }
+
+    /// Names of a schema's tables, ordered.
+    pub fn table_names(&self, schema: &str) -> Vec<String> {
+        self.names.of_schema(schema).iter().map(|d| d.def.name.clone()).collect()
+    }
+
+    /// The accounts as they are now.
+    pub fn accounts(&self) -> Arc<Vec<Account>> {
+        Arc::clone(&self.accounts.lock())
+    }
+
+    /// Stores an account, replacing one of the same user and host; durable on return.
+    pub fn set_account(&self, client: &mut Client, account: &Account) -> Result<(), CatalogError> {
+        let row = [
+            Datum::Bytes(account.user.as_bytes()),
+            Datum::Bytes(account.host.as_bytes()),
+            Datum::Bytes(account.plugin.as_bytes()),
+            Datum::Bytes(&account.auth_string),
+        ];
+        self.transact(client, |c, client| c.put(client, System::Accounts, &row))?;
+        self.load_accounts(client)
+    }
+
+    /// Runs `change` as one transaction that is durable when this returns.
+    pub(crate) fn transact<T>(
+        &self,
+        client: &mut Client,
+        change: impl FnOnce(&Catalog, &mut Client) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        client.begin();
+        match change(self, client) {
+            Ok(value) => {
+                client.commit()?;
+                Ok(value)
+            }
+            Err(error) => {
+                client.rollback()?;
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn store_schema(
+        &self,
+        client: &mut Client,
+        def: &SchemaDef,
+    ) -> Result<(), CatalogError> {
+        let row = [Datum::Bytes(def.name.as_bytes()), Datum::UInt(u64::from(def.collation.id()))];
+        self.put(client, System::Schemata, &row)
+    }
+
+    pub(crate) fn erase_schema(&self, client: &mut Client, name: &str) -> Result<(), CatalogError> {
+        let key = self.key(System::Schemata, &[Datum::Bytes(name.as_bytes())])?;
+        client.delete(&self.system(System::Schemata), &key)?;
+        Ok(())
+    }
+
+    pub(crate) fn publish_schema(&self, name: &str, def: Option<SchemaDef>) {
+        let mut schemas = self.schemas.lock();
+        match def {
+            Some(def) => schemas.insert(name.to_string(), Arc::new(def)),
+            None => schemas.remove(name),
+        };
+    }
+
+    /// Writes a table's definition, replacing what stood there under the same name.
+    pub(crate) fn store_table(
+        &self,
+        client: &mut Client,
+        def: &TableDef,
+    ) -> Result<(), CatalogError> {
+        self.erase_table(client, &def.schema, &def.name)?;
+        for (chunk, body) in (0_u64..).zip(def.encode().chunks(CHUNK_BYTES)) {
+            let row = [
+                Datum::Bytes(def.schema.as_bytes()),
+                Datum::Bytes(def.name.as_bytes()),
+                Datum::UInt(chunk),
+                Datum::Bytes(body),
+            ];
+            self.put(client, System::Tables, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a table's definition rows; none is fine.
+    pub(crate) fn erase_table(
+        &self,
+        client: &mut Client,
+        schema: &str,
+        name: &str,
+    ) -> Result<(), CatalogError> {
+        for chunk in 0_u64.. {
+            let parts = [
+                Datum::Bytes(schema.as_bytes()),
+                Datum::Bytes(name.as_bytes()),
+                Datum::UInt(chunk),
+            ];
+            let key = self.key(System::Tables, &parts)?;
+            if !client.delete(&self.system(System::Tables), &key)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn bootstrap(&self, client: &mut Client) -> Result<(), CatalogError> {
+        let root = Account {
+            user: "root".into(),
+            host: "localhost".into(),
+            plugin: "caching_sha2_password".into(),
+            auth_string: Vec::new(),
+        };
+        self.set_account(client, &root)
+    }
+
+    fn load_schemas(&self, client: &mut Client) -> Result<(), CatalogError> {
+        let mut found = BTreeMap::new();
+        self.each_row(client, System::Schemata, |c, row| {
+            let name = c.column_text(System::Schemata, row, 0)?;
+            let id = c.column_u64(System::Schemata, row, 1)?;
+            let collation = u16::try_from(id).ok().and_then(Collation::from_id);
+            let collation = collation.ok_or_else(|| bad(&name, "unknown collation"))?;
+            found.insert(name.clone(), Arc::new(SchemaDef { name, collation }));
+            Ok(())
+        })?;
+        *self.schemas.lock() = found;
+        Ok(())
+    }
+
+    fn load_tables(&self, client: &mut Client) -> Result<(), CatalogError> {
+        let mut stored: BTreeMap<(String, String), Vec<u8>> = BTreeMap::new();
+        self.each_row(client, System::Tables, |c, row| {
+            let key =
+                (c.column_text(System::Tables, row, 0)?, c.column_text(System::Tables, row, 1)?);
+            let body = c.column(System::Tables, row, 3)?;
+            stored.entry(key).or_default().extend_from_slice(body.as_bytes().unwrap_or_default());
+            Ok(())
+        })?;
+        let mut tables: HashMap<TableId, Arc<Table>> = HashMap::new();
+        let mut live = BTreeSet::new();
+        for ((schema, name), body) in stored {
+            let def =
+                TableDef::decode(&body).map_err(|what| bad(&format!("{schema}.{name}"), what))?;
+            let table = self.engine.open_table(&def.spec(), def.storage.clone())?;
+            tables.insert(def.id, Arc::clone(&table));
+            live.insert(def.storage.space);
+            self.names.entry(&schema, &name).publish(Some(Arc::new(Definition { def, table })));
+        }
+        self.engine.finish_recovery(&|id| tables.get(&id).cloned(), &live)?;
+        Ok(())
+    }
+
+    fn load_accounts(&self, client: &mut Client) -> Result<(), CatalogError> {
+        let mut found = Vec::new();
+        self.each_row(client, System::Accounts, |c, row| {
+            found.push(Account {
+                user: c.column_text(System::Accounts, row, 0)?,
+                host: c.column_text(System::Accounts, row, 1)?,
+                plugin: c.column_text(System::Accounts, row, 2)?,
+                auth_string: c
+                    .column(System::Accounts, row, 3)?
+                    .as_bytes()
+                    .unwrap_or_default()
+                    .to_vec(),
+            });
+            Ok(())
+        })?;
+        *self.accounts.lock() = Arc::new(found);
+        Ok(())
+    }
+
+    fn system(&self, which: System) -> Arc<Table> {
+        self.engine.system_table(which as usize)
+    }
+
+    fn each_row(
+        &self,
+        client: &mut Client,
+        which: System,
+        mut visit: impl FnMut(&Catalog, &[u8]) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        let table = self.system(which);
+        let mut scan = client.scan(&table, 0, Bound::Unbounded, Bound::Unbounded)?;
+        while let Some(row) = scan.next()? {
+            visit(self, row)?;
+        }
+        Ok(())
+    }
+
+    fn key(&self, which: System, values: &[Datum<'_>]) -> Result<Vec<u8>, CatalogError> {
+        let table = self.system(which);
+        let spec = table.spec();
+        let mut key = Vec::new();
+        KeySpec::new(spec.clustered.clone())
+            .encode_prefix(&spec.columns, values, &mut key)
+            .map_err(|_| bad(&spec.name, "a name is too long for the dictionary"))?;
+        Ok(key)
+    }
+
+    /// Inserts a row of a system table, or replaces the one of the same key.
+    fn put(
+        &self,
+        client: &mut Client,
+        which: System,
+        values: &[Datum<'_>],
+    ) -> Result<(), CatalogError> {
+        let table = self.system(which);
+        let spec = table.spec();
+        let mut row = Vec::new();
+        table.layout().encode(values, &mut row).map_err(|e| bad(&spec.name, e.what))?;
+        let key = self.key(which, &values[..spec.clustered.len()])?;
+        let mut old = Vec::new();
+        if client.read_for_update(&table, &key, &mut old)? {
+            client.update(&table, &key, &row)?;
+        } else {
+            client.insert(&table, &row)?;
+        }
+        Ok(())
+    }
+
+    fn column<'r>(
+        &self,
+        which: System,
+        row: &'r [u8],
+        column: usize,
+    ) -> Result<Datum<'r>, CatalogError> {
+        let table = self.system(which);
+        table.layout().decode(row, column).map_err(|e| bad(&table.spec().name, e.what))
+    }
+
+    fn column_text(
+        &self,
+        which: System,
+        row: &[u8],
+        column: usize,
+    ) -> Result<String, CatalogError> {
+        let bytes = self.column(which, row, column)?.as_bytes().unwrap_or_default().to_vec();
+        String::from_utf8(bytes).map_err(|_| bad("mysql", "a name is not UTF-8"))
+    }
+
+    fn column_u64(&self, which: System, row: &[u8], column: usize) -> Result<u64, CatalogError> {
+        let value = self.column(which, row, column)?;
+        value.as_u64().ok_or_else(|| bad("mysql", "a number is missing"))
+    }
+}
+
+fn bad(object: &str, what: &'static str) -> CatalogError {
+    CatalogError::BadDefinition { object: object.to_string(), what }
+}

@@ -1,0 +1,52 @@
+//! What can go wrong between a name and a definition; `session` gives each its MySQL number.
+
+use mdl::MdlError;
+
+/// Why a catalog call failed.
+#[derive(Debug)]
+pub enum CatalogError {
+    /// No such table (1146).
+    NoSuchTable {
+        /// Schema of the missing table.
+        schema: String,
+        /// Name of the missing table.
+        name: String,
+    },
+    /// DROP TABLE names tables that do not exist (1051), listed as `schema.name,schema.name`.
+    UnknownTables(String),
+    /// No such schema (1049).
+    UnknownDatabase(String),
+    /// CREATE TABLE of an existing name (1050).
+    TableExists(String),
+    /// CREATE DATABASE of an existing name (1007).
+    DatabaseExists(String),
+    /// DROP DATABASE of a missing name (1008).
+    DropMissingDatabase(String),
+    /// CREATE INDEX of an existing name (1061).
+    IndexExists(String),
+    /// DROP INDEX of a missing name (1091).
+    UnknownIndex(String),
+    /// The metadata lock was not granted.
+    Lock(MdlError),
+    /// The engine refused.
+    Storage(base::Error),
+    /// A dictionary row that cannot be read: which object, and why.
+    BadDefinition {
+        /// `schema.name` of the damaged definition.
+        object: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl From<base::Error> for CatalogError {
+    fn from(error: base::Error) -> Self {
+        CatalogError::Storage(error)
+    }
+}
+
+impl From<MdlError> for CatalogError {
+    fn from(error: MdlError) -> Self {
+        CatalogError::Lock(error)
+    }
+}

@@ -1,0 +1,189 @@
+//! UPDATE and DELETE: find the rows first, then take each and change it.
+//!
+//! 1. Keys are collected before the first change, so that a row is never met twice. 2. Each row is
+//! read again for the change, which waits for another transaction's uncommitted version, and the
+//! filter is checked on what was found then.
+
+use crate::eval::{Row, condition, eval};
+use crate::rows::{self, Source, check_killed};
+use crate::select::{limit_value, order};
+use crate::store::{convert, default_of, encode, explain_duplicate};
+use crate::{Context, Outcome, SqlError};
+use instrument::Counter;
+use planner::OwnedDatum;
+use planner::plan::{ChangePlan, InsertValue};
+use std::ops::ControlFlow;
+use value::{Datum, KeySpec, RowLayout};
+
+/// Runs the plan; the caller rolls back on error.
+///
+/// # Errors
+/// Conversion, lock and storage errors, 1062 for a duplicate key, 1317 when killed.
+pub fn run(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Outcome, SqlError> {
+    let limit = match &plan.limit {
+        Some(expr) => limit_value(expr, context.env, params)?,
+        None => u64::MAX,
+    };
+    let keys = find(plan, context, params, limit)?;
+    let mut change =
+        Change { plan, params, matched: 0, changed: 0, old: Vec::new(), new: Vec::new() };
+    for key in keys {
+        check_killed()?;
+        change.one(context, &key)?;
+    }
+    Ok(change.outcome(context))
+}
+
+/// Clustered keys of the rows to change, in order, at most `limit`.
+fn find(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    limit: u64,
+) -> Result<Vec<Vec<u8>>, SqlError> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let spec = context.tables.table(plan.table).key(0).cloned();
+    let spec = spec.filter(|s| !s.parts.is_empty()).ok_or_else(|| {
+        // The engine addresses rows by their clustered key; a hidden one is not in the row bytes.
+        SqlError::unsupported("UPDATE or DELETE of a table without PRIMARY KEY")
+    })?;
+    let source =
+        Source { table: plan.table, access: &plan.access, filter: plan.filter.as_ref(), params };
+    let mut found: Vec<(Vec<OwnedDatum>, Vec<u8>)> = Vec::new();
+    rows::each(context, source, &mut |row, env| {
+        let sort = plan
+            .order_by
+            .iter()
+            .map(|k| Ok(eval(&k.value.expr, row, env)?.into_owned()))
+            .collect::<Result<_, SqlError>>()?;
+        found.push((sort, clustered_key(&spec, row)?));
+        let enough = plan.order_by.is_empty() && found.len() as u64 >= limit;
+        Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    found.sort_by(|a, b| order(&plan.order_by, &a.0, &b.0));
+    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(found.into_iter().map(|(_, key)| key).collect())
+}
+
+fn clustered_key(spec: &KeySpec, row: &Row<'_>) -> Result<Vec<u8>, SqlError> {
+    let internal = || SqlError::Storage(base::Error::Internal("row without a clustered key"));
+    let (layout, bytes) = row.stored.ok_or_else(internal)?;
+    let mut key = Vec::new();
+    spec.encode_from_row(layout, bytes, &mut key).map_err(|_| internal())?;
+    Ok(key)
+}
+
+struct Change<'p> {
+    plan: &'p ChangePlan,
+    params: &'p [Datum<'p>],
+    matched: u64,
+    changed: u64,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+impl Change<'_> {
+    fn one(&mut self, context: &mut Context<'_>, key: &[u8]) -> Result<(), SqlError> {
+        let table = context.tables.table(self.plan.table);
+        self.old.clear();
+        if !context.client.read_for_update(table, key, &mut self.old)? {
+            return Ok(());
+        }
+        let row =
+            Row { stored: Some((table.layout(), &self.old)), params: self.params, aggregates: &[] };
+        if let Some(filter) = &self.plan.filter
+            && condition(filter, &row, context.env)? != Some(true)
+        {
+            return Ok(());
+        }
+        self.matched += 1;
+        let Some(assignments) = &self.plan.assignments else {
+            context.client.delete(table, key)?;
+            self.changed += 1;
+            return Ok(());
+        };
+        let values =
+            assigned(assignments, self.plan, &self.old, self.matched, context, self.params)?;
+        encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
+        if self.new == self.old {
+            return Ok(());
+        }
+        note_autoinc(context, self.plan, &values)?;
+        let table = context.tables.table(self.plan.table);
+        context
+            .client
+            .update(table, key, &self.new)
+            .map_err(|error| explain_duplicate(error, context, self.plan.table, &values))?;
+        self.changed += 1;
+        Ok(())
+    }
+
+    fn outcome(self, context: &Context<'_>) -> Outcome {
+        if self.plan.assignments.is_none() {
+            instrument::count(Counter::InnodbRowsDeleted, self.changed);
+            return Outcome { affected_rows: self.changed, ..Outcome::default() };
+        }
+        instrument::count(Counter::InnodbRowsUpdated, self.changed);
+        let affected = if context.env.count_matched_rows() { self.matched } else { self.changed };
+        let info =
+            format!("Rows matched: {}  Changed: {}  Warnings: 0", self.matched, self.changed);
+        Outcome { affected_rows: affected, info, ..Outcome::default() }
+    }
+}
+
+/// MySQL evaluates assignments from left to right, each seeing the ones before it.
+fn assigned(
+    assignments: &[(usize, InsertValue)],
+    plan: &ChangePlan,
+    old: &[u8],
+    number: u64,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Vec<OwnedDatum>, SqlError> {
+    let layout = context.tables.table(plan.table).layout();
+    let mut values = decode(layout, old)?;
+    let mut current = old.to_vec();
+    for (column, value) in assignments {
+        let def = &context.tables.def(plan.table).columns[*column];
+        let row = Row { stored: Some((layout, &current)), params, aggregates: &[] };
+        values[*column] = match value {
+            InsertValue::Expr(expr) => {
+                let value = eval(expr, &row, context.env)?;
+                convert(&value.get(), def, number, context.env)?
+            }
+            InsertValue::Default => default_of(def, context.env)?,
+        };
+        if assignments.len() > 1 {
+            encode(layout, &values, &mut current)?;
+        }
+    }
+    Ok(values)
+}
+
+fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
+    (0..layout.columns())
+        .map(|c| layout.decode(row, c).map(|d| OwnedDatum::of(&d)).map_err(crate::eval::damaged))
+        .collect()
+}
+
+/// An UPDATE that raises the AUTO_INCREMENT column raises the counter (MySQL 8).
+fn note_autoinc(
+    context: &mut Context<'_>,
+    plan: &ChangePlan,
+    values: &[OwnedDatum],
+) -> Result<(), SqlError> {
+    let assigned = plan.assignments.iter().flatten().map(|(column, _)| *column);
+    let Some(column) = context.tables.def(plan.table).autoinc_column() else { return Ok(()) };
+    if let Some(value) = values[column].datum().as_u64()
+        && assigned.into_iter().any(|c| c == column)
+    {
+        context.client.note_autoinc(context.tables.table(plan.table), value)?;
+    }
+    Ok(())
+}

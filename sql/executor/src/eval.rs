@@ -1,0 +1,349 @@
+//! Evaluates expressions over one row, with MySQL's three-valued logic.
+
+use crate::{Environment, SqlError};
+use planner::expr::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
+use planner::functions::{Function, FunctionId};
+use std::cmp::Ordering;
+use value::{Collation, Datum, RowLayout};
+
+/// The row an expression sees.
+#[derive(Clone, Copy, Default)]
+pub struct Row<'v> {
+    /// Stored row and its layout, if there is a table.
+    pub stored: Option<(&'v RowLayout, &'v [u8])>,
+    /// Parameters of the statement.
+    pub params: &'v [Datum<'v>],
+    /// Results of the aggregates.
+    pub aggregates: &'v [OwnedDatum],
+}
+
+/// A value, borrowed from the row or the plan where possible.
+#[derive(Debug, Clone)]
+pub enum Value<'v> {
+    /// Borrowed.
+    Datum(Datum<'v>),
+    /// Computed text.
+    Owned(OwnedDatum),
+}
+
+impl Value<'_> {
+    /// The value.
+    pub fn get(&self) -> Datum<'_> {
+        match self {
+            Value::Datum(datum) => *datum,
+            Value::Owned(owned) => owned.datum(),
+        }
+    }
+
+    /// A copy that owns its bytes.
+    pub fn into_owned(self) -> OwnedDatum {
+        match self {
+            Value::Datum(datum) => OwnedDatum::of(&datum),
+            Value::Owned(owned) => owned,
+        }
+    }
+}
+
+const NULL: Value<'static> = Value::Datum(Datum::Null);
+
+fn truth(value: Option<bool>) -> Value<'static> {
+    Value::Datum(value.map_or(Datum::Null, |b| Datum::Int(i64::from(b))))
+}
+
+/// Evaluates an expression.
+///
+/// # Errors
+/// Numbers out of range (1690), a damaged row, an unknown variable.
+pub fn eval<'v>(
+    expr: &'v Expr,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Value<'v>, SqlError> {
+    Ok(match expr {
+        Expr::Const(value) => Value::Datum(value.datum()),
+        Expr::Param(n) => Value::Datum(row.params.get(*n).copied().unwrap_or_default()),
+        Expr::Column(n) => Value::Datum(column(row, *n)?),
+        Expr::Aggregate(n) => Value::Datum(row.aggregates[*n].datum()),
+        Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
+        Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
+        Expr::AssignUserVar(name, value) => {
+            let value = eval(value, row, env)?.into_owned();
+            env.set_user_variable(name, value.clone());
+            Value::Owned(value)
+        }
+        Expr::Arith(op, a, b) => {
+            let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
+            Value::Datum(arithmetic(*op, a.get(), b.get())?)
+        }
+        Expr::Neg(a) => Value::Datum(value::neg(eval(a, row, env)?.get())?),
+        Expr::Compare(op, a, b, collation) => {
+            let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
+            truth(compare(*op, &a.get(), &b.get(), *collation))
+        }
+        Expr::And(..) | Expr::Or(..) | Expr::Xor(..) | Expr::Not(_) | Expr::Is(..) => {
+            truth(condition(expr, row, env)?)
+        }
+        Expr::In(value, list, collation) => truth(is_in(value, list, *collation, row, env)?),
+        Expr::Like(value, pattern, escape, collation) => {
+            let (value, pattern) = (eval(value, row, env)?, eval(pattern, row, env)?);
+            truth(like(&value.get(), &pattern.get(), *escape, *collation))
+        }
+        Expr::Case(branches, otherwise) => {
+            for (when, then) in branches {
+                if condition(when, row, env)? == Some(true) {
+                    return eval(then, row, env);
+                }
+            }
+            match otherwise {
+                Some(value) => eval(value, row, env)?,
+                None => NULL,
+            }
+        }
+        Expr::Call(function, arguments) => call(function, arguments, row, env)?,
+    })
+}
+
+/// Evaluates a condition: true, false or unknown.
+///
+/// # Errors
+/// As [`eval`].
+pub fn condition(
+    expr: &Expr,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Option<bool>, SqlError> {
+    match expr {
+        Expr::And(a, b) => match condition(a, row, env)? {
+            Some(false) => Ok(Some(false)),
+            Some(true) => condition(b, row, env),
+            None => Ok(condition(b, row, env)?.filter(|b| !b)),
+        },
+        Expr::Or(a, b) => match condition(a, row, env)? {
+            Some(true) => Ok(Some(true)),
+            Some(false) => condition(b, row, env),
+            None => Ok(condition(b, row, env)?.filter(|b| *b)),
+        },
+        Expr::Xor(a, b) => {
+            let (a, b) = (condition(a, row, env)?, condition(b, row, env)?);
+            Ok(a.zip(b).map(|(a, b)| a != b))
+        }
+        Expr::Not(a) => Ok(condition(a, row, env)?.map(|a| !a)),
+        Expr::Is(a, Truth::Null, negated) => {
+            Ok(Some(eval(a, row, env)?.get().is_null() != *negated))
+        }
+        Expr::Is(a, what, negated) => {
+            let a = condition(a, row, env)?;
+            let holds = match what {
+                Truth::True => a == Some(true),
+                Truth::False => a == Some(false),
+                Truth::Null | Truth::Unknown => a.is_none(),
+            };
+            Ok(Some(holds != *negated))
+        }
+        other => Ok(is_true(&eval(other, row, env)?.get())),
+    }
+}
+
+/// A value as a condition: zero is false, NULL unknown, text is read as a number.
+fn is_true(value: &Datum<'_>) -> Option<bool> {
+    let equal = value::compare(value, &Datum::Int(0), Collation::Binary)?;
+    Some(equal != Ordering::Equal)
+}
+
+fn column<'v>(row: &Row<'v>, position: usize) -> Result<Datum<'v>, SqlError> {
+    let (layout, bytes) =
+        row.stored.ok_or(SqlError::Storage(base::Error::Internal("column without a row")))?;
+    layout.decode(bytes, position).map_err(damaged)
+}
+
+/// A stored row that cannot be decoded.
+pub fn damaged(error: value::RowError) -> SqlError {
+    let text = format!(
+        "Index is corrupted: column {}, offset {}: {}",
+        error.column, error.offset, error.what
+    );
+    SqlError::Other(1712, "HY000", text)
+}
+
+/// Compares two values; `None` is unknown.
+pub fn compare(op: Comparison, a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -> Option<bool> {
+    if op == Comparison::NullSafeEq && (a.is_null() || b.is_null()) {
+        return Some(a.is_null() && b.is_null());
+    }
+    let order = value::compare(a, b, collation)?;
+    Some(match op {
+        Comparison::Eq | Comparison::NullSafeEq => order == Ordering::Equal,
+        Comparison::Ne => order != Ordering::Equal,
+        Comparison::Lt => order == Ordering::Less,
+        Comparison::Le => order != Ordering::Greater,
+        Comparison::Gt => order == Ordering::Greater,
+        Comparison::Ge => order != Ordering::Less,
+    })
+}
+
+fn arithmetic(op: Arithmetic, a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, SqlError> {
+    Ok(match op {
+        Arithmetic::Add => value::add(a, b)?,
+        Arithmetic::Sub => value::sub(a, b)?,
+        Arithmetic::Mul => value::mul(a, b)?,
+        Arithmetic::Div => value::div(a, b)?,
+        Arithmetic::IntDiv => value::int_div(a, b)?,
+        Arithmetic::Mod => value::rem(a, b)?,
+    })
+}
+
+fn is_in(
+    value: &Expr,
+    list: &[Expr],
+    collation: Collation,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Option<bool>, SqlError> {
+    let value = eval(value, row, env)?;
+    let mut unknown = false;
+    for item in list {
+        let item = eval(item, row, env)?;
+        match value::equals(&value.get(), &item.get(), collation) {
+            Some(true) => return Ok(Some(true)),
+            Some(false) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { None } else { Some(false) })
+}
+
+/// LIKE: `%` any characters, `_` one; characters compare by the collation.
+pub fn like(
+    value: &Datum<'_>,
+    pattern: &Datum<'_>,
+    escape: u8,
+    collation: Collation,
+) -> Option<bool> {
+    if value.is_null() || pattern.is_null() {
+        return None;
+    }
+    let (value, pattern) = (text(value), text(pattern));
+    let (value, pattern) = (String::from_utf8_lossy(&value), String::from_utf8_lossy(&pattern));
+    let value: Vec<char> = value.chars().collect();
+    let pattern: Vec<char> = pattern.chars().collect();
+    Some(like_chars(&value, &pattern, escape as char, collation))
+}
+
+/// Greedy matching with one point of return: the last `%` seen.
+fn like_chars(value: &[char], pattern: &[char], escape: char, collation: Collation) -> bool {
+    let (mut v, mut p) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while v < value.len() {
+        let escaped = pattern.get(p) == Some(&escape) && p + 1 < pattern.len();
+        let wanted = pattern.get(p + usize::from(escaped)).copied();
+        match wanted {
+            Some('%') if !escaped => {
+                retry = Some((p + 1, v));
+                p += 1;
+                continue;
+            }
+            Some('_') if !escaped => {
+                (p, v) = (p + 1, v + 1);
+                continue;
+            }
+            Some(c) if same_char(c, value[v], collation) => {
+                (p, v) = (p + 1 + usize::from(escaped), v + 1);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((after, start)) = retry else { return false };
+        (p, v) = (after, start + 1);
+        retry = Some((after, v));
+    }
+    pattern[p..].iter().all(|c| *c == '%')
+}
+
+fn same_char(a: char, b: char, collation: Collation) -> bool {
+    let (mut x, mut y) = ([0; 4], [0; 4]);
+    a == b || collation.equals(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
+}
+
+/// A value as text.
+pub fn text(value: &Datum<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    if !value.is_null() {
+        value::format::append_text(value, &mut out);
+    }
+    out
+}
+
+fn call<'v>(
+    function: &Function,
+    arguments: &'v [Expr],
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Value<'v>, SqlError> {
+    let bytes = |text: String| Value::Owned(OwnedDatum::Bytes(text.into_bytes()));
+    Ok(match function.id {
+        FunctionId::Database => match env.database() {
+            Some(name) => bytes(name.to_string()),
+            None => NULL,
+        },
+        FunctionId::User => bytes(env.user()),
+        FunctionId::Version => bytes(env.version()),
+        FunctionId::ConnectionId => Value::Datum(Datum::UInt(env.connection_id())),
+        FunctionId::LastInsertId => Value::Datum(Datum::UInt(env.last_insert_id())),
+        FunctionId::RowCount => Value::Datum(Datum::Int(env.row_count())),
+        FunctionId::FoundRows => Value::Datum(Datum::Int(env.found_rows() as i64)),
+        FunctionId::Concat => {
+            let mut joined = Vec::new();
+            for argument in arguments {
+                let value = eval(argument, row, env)?;
+                if value.get().is_null() {
+                    return Ok(NULL);
+                }
+                value::format::append_text(&value.get(), &mut joined);
+            }
+            Value::Owned(OwnedDatum::Bytes(joined))
+        }
+        FunctionId::Length | FunctionId::CharLength => {
+            let value = eval(&arguments[0], row, env)?;
+            if value.get().is_null() {
+                return Ok(NULL);
+            }
+            let text = text(&value.get());
+            let length = match function.id {
+                FunctionId::Length => text.len(),
+                _ => String::from_utf8_lossy(&text).chars().count(),
+            };
+            Value::Datum(Datum::Int(length as i64))
+        }
+        FunctionId::If => {
+            let chosen = if condition(&arguments[0], row, env)? == Some(true) { 1 } else { 2 };
+            eval(&arguments[chosen], row, env)?
+        }
+        FunctionId::IfNull | FunctionId::Coalesce => {
+            for argument in arguments {
+                let value = eval(argument, row, env)?;
+                if !value.get().is_null() {
+                    return Ok(value);
+                }
+            }
+            NULL
+        }
+        FunctionId::NullIf => {
+            let (a, b) = (eval(&arguments[0], row, env)?, eval(&arguments[1], row, env)?);
+            let same = value::equals(&a.get(), &b.get(), Collation::Utf8mb4_0900AiCi) == Some(true);
+            if same { NULL } else { a }
+        }
+        FunctionId::Abs => {
+            let value = eval(&arguments[0], row, env)?;
+            let negative = value::compare(&value.get(), &Datum::Int(0), Collation::Binary);
+            match negative {
+                Some(Ordering::Less) => Value::Datum(value::neg(value.get())?),
+                _ => value,
+            }
+        }
+        FunctionId::Sleep => {
+            let seconds = eval(&arguments[0], row, env)?;
+            let seconds = String::from_utf8_lossy(&text(&seconds.get())).parse().unwrap_or(0.0);
+            Value::Datum(Datum::Int(i64::from(!env.sleep(seconds))))
+        }
+    })
+}

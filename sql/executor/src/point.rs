@@ -1,0 +1,147 @@
+//! SELECT by the whole primary key: the hot path, from parameters to the row in the send buffer.
+//!
+//! 1. Buffers live in the program, so a warm run allocates nothing. 2. A key value that is not an
+//! integer of the column's range (or text under the column's own collation) takes the general way,
+//! so this path needs no conversion rules.
+
+use crate::eval::{Row, condition, damaged, eval};
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, select};
+use catalog::{TableCache, TableRef};
+use planner::expr::Expr;
+use planner::plan::{Access, Plan, SelectPlan};
+use value::{ColumnType, Datum, KeySpec};
+
+/// Columns that fit the array on the stack; more take the general way.
+const OUTPUTS_MAX: usize = 32;
+const KEY_PARTS_MAX: usize = 4;
+
+/// A compiled point select.
+pub struct PointSelect {
+    table: TableRef,
+    plan: SelectPlan,
+    key_spec: KeySpec,
+    key_types: Vec<ColumnType>,
+    /// Columns by position, when every output is a plain column.
+    columns: Vec<usize>,
+    /// The filter says no more than the key does.
+    filter_is_key: bool,
+    key: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl PointSelect {
+    /// The program of a plan that is a point select over plain columns; otherwise `None`.
+    pub fn of(plan: &Plan, tables: &TableCache) -> Option<PointSelect> {
+        let Plan::Select(select) = plan else { return None };
+        let (Some(table), Access::Point(parts)) = (select.table, &select.access) else {
+            return None;
+        };
+        let simple = !select.grouped
+            && !select.distinct
+            && !select.locking
+            && select.limit.is_none()
+            && select.outputs.len() <= OUTPUTS_MAX
+            && parts.len() <= KEY_PARTS_MAX;
+        let columns: Option<Vec<usize>> = select
+            .outputs
+            .iter()
+            .map(|o| match o.value.expr {
+                Expr::Column(c) => Some(c),
+                _ => None,
+            })
+            .collect();
+        if !simple || !parts.iter().all(|p| matches!(p, Expr::Param(_) | Expr::Const(_))) {
+            return None;
+        }
+        let def = tables.def(table);
+        Some(PointSelect {
+            table,
+            key_spec: tables.table(table).key(0)?.clone(),
+            key_types: def.columns.iter().map(|c| c.ty).collect(),
+            columns: columns?,
+            filter_is_key: matches!(select.filter, Some(Expr::Compare(..))) && parts.len() == 1,
+            plan: select.clone(),
+            key: Vec::with_capacity(64),
+            row: Vec::with_capacity(1024),
+        })
+    }
+
+    /// Reads the row and sends it.
+    pub fn run(
+        &mut self,
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+        header: &[ResultColumn],
+        sink: &mut dyn RowSink,
+    ) -> Result<Outcome, SqlError> {
+        if !self.encode_key(params) {
+            return select::run(&self.plan, header, context, params, sink);
+        }
+        sink.header(header)?;
+        let table = context.tables.table(self.table);
+        let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
+        self.row.clear();
+        if !context.client.get(table, &self.key, &mut self.row)? {
+            return Ok(outcome);
+        }
+        let layout = table.layout();
+        if !self.filter_is_key
+            && let Some(filter) = &self.plan.filter
+        {
+            let row = Row { stored: Some((layout, &self.row)), params, aggregates: &[] };
+            if condition(filter, &row, context.env)? != Some(true) {
+                return Ok(outcome);
+            }
+        }
+        let mut values = [Datum::Null; OUTPUTS_MAX];
+        for (value, column) in values.iter_mut().zip(&self.columns) {
+            *value = layout.decode(&self.row, *column).map_err(damaged)?;
+        }
+        sink.row(&values[..self.columns.len()])?;
+        outcome.rows_sent = 1;
+        Ok(outcome)
+    }
+
+    /// Encodes the key; false when a value needs the general way.
+    fn encode_key(&mut self, params: &[Datum<'_>]) -> bool {
+        let Access::Point(parts) = &self.plan.access else { return false };
+        let mut values = [Datum::Null; KEY_PARTS_MAX];
+        for ((value, part), spec) in values.iter_mut().zip(parts).zip(&self.key_spec.parts) {
+            *value = match part {
+                Expr::Const(constant) => constant.datum(),
+                Expr::Param(n) => params.get(*n).copied().unwrap_or_default(),
+                _ => return false,
+            };
+            if !fits(value, &self.key_types[spec.column]) {
+                return false;
+            }
+        }
+        self.key.clear();
+        self.key_spec.encode_prefix(&self.key_types, &values[..parts.len()], &mut self.key).is_ok()
+    }
+}
+
+/// True when the value can be a key of that type as it is.
+fn fits(value: &Datum<'_>, ty: &ColumnType) -> bool {
+    match value {
+        Datum::Int(v) => ty.kind.is_int() && in_range(i128::from(*v), ty),
+        Datum::UInt(v) => ty.kind.is_int() && in_range(i128::from(*v), ty),
+        Datum::Bytes(_) => ty.kind.is_string(),
+        _ => false,
+    }
+}
+
+fn in_range(v: i128, ty: &ColumnType) -> bool {
+    let (least, greatest) = ty.int_range();
+    least <= v && v <= greatest
+}
+
+/// Evaluates the outputs of a plan whose outputs are not plain columns; kept here so that the two
+/// ways stay side by side.
+pub fn evaluate_outputs<'v>(
+    outputs: &'v [planner::plan::Output],
+    row: &Row<'v>,
+    env: &mut dyn crate::Environment,
+) -> Result<Vec<crate::eval::Value<'v>>, SqlError> {
+    outputs.iter().map(|o| eval(&o.value.expr, row, env)).collect()
+}

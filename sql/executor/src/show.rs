@@ -1,0 +1,364 @@
+//! SHOW of what the dictionary knows; SHOW of the server's own state is the session's.
+
+use crate::eval::like;
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
+use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef};
+use mdl::Mode;
+use parser::ast::{ObjectName, Show, ShowFilter};
+use std::fmt::Write;
+use value::{Collation, Datum, Kind};
+
+/// Result columns of a SHOW statement, or 1235 for one that is not here.
+pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
+    let texts = |names: &[&str]| names.iter().map(|n| ResultColumn::text(n, 256)).collect();
+    Ok(match show {
+        Show::Databases(_) => texts(&["Database"]),
+        Show::Tables { full, schema, filter, .. } => {
+            let schema = schema_or_current(schema.as_deref(), context)?;
+            let name = match filter {
+                Some(ShowFilter::Like(pattern)) => {
+                    format!("Tables_in_{schema} ({})", String::from_utf8_lossy(pattern))
+                }
+                _ => format!("Tables_in_{schema}"),
+            };
+            if *full { texts(&[&name, "Table_type"]) } else { texts(&[&name]) }
+        }
+        Show::Columns { full: false, .. } => {
+            texts(&["Field", "Type", "Null", "Key", "Default", "Extra"])
+        }
+        Show::Columns { full: true, .. } => texts(&[
+            "Field",
+            "Type",
+            "Collation",
+            "Null",
+            "Key",
+            "Default",
+            "Extra",
+            "Privileges",
+            "Comment",
+        ]),
+        Show::Index { .. } => texts(&[
+            "Table",
+            "Non_unique",
+            "Key_name",
+            "Seq_in_index",
+            "Column_name",
+            "Collation",
+            "Cardinality",
+            "Sub_part",
+            "Packed",
+            "Null",
+            "Index_type",
+            "Comment",
+            "Index_comment",
+            "Visible",
+            "Expression",
+        ]),
+        Show::CreateTable(_) => texts(&["Table", "Create Table"]),
+        Show::CreateDatabase { .. } => texts(&["Database", "Create Database"]),
+        other => return Err(SqlError::unsupported(construct(other))),
+    })
+}
+
+/// `SHOW` and the words of the tree node's name.
+pub fn construct(show: &Show) -> String {
+    let debug = format!("{show:?}");
+    let name: String = debug.chars().take_while(|c| c.is_alphanumeric()).collect();
+    let mut words = String::from("SHOW");
+    for c in name.chars() {
+        if c.is_uppercase() {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_uppercase());
+    }
+    words
+}
+
+/// Runs the statement.
+///
+/// # Errors
+/// Unknown names, network errors.
+pub fn run(
+    show: &Show,
+    header: &[ResultColumn],
+    context: &mut Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let rows = rows(show, context)?;
+    sink.header(header)?;
+    for row in &rows {
+        let values: Vec<_> = row
+            .iter()
+            .map(|v| v.as_deref().map_or(Datum::Null, |s| Datum::Bytes(s.as_bytes())))
+            .collect();
+        sink.row(&values)?;
+    }
+    Ok(Outcome { has_rows: true, rows_sent: rows.len() as u64, ..Outcome::default() })
+}
+
+type TextRow = Vec<Option<String>>;
+
+fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
+    match show {
+        Show::Databases(filter) => {
+            let names = context.tables.catalog().schemas();
+            let names = names.iter().map(|s| s.name.clone());
+            single(names.filter(|n| passes(filter.as_ref(), n)), filter.as_ref())
+        }
+        Show::Tables { full, schema, filter, .. } => {
+            let schema = schema_or_current(schema.as_deref(), context)?;
+            let catalog = context.tables.catalog();
+            if catalog.schema(&schema).is_none() {
+                return Err(catalog::CatalogError::UnknownDatabase(schema).into());
+            }
+            let names = catalog.table_names(&schema);
+            let mut rows =
+                single(names.into_iter().filter(|n| passes(filter.as_ref(), n)), filter.as_ref())?;
+            if *full {
+                rows.iter_mut().for_each(|row| row.push(Some("BASE TABLE".into())));
+            }
+            Ok(rows)
+        }
+        Show::Columns { full, table, filter, .. } => {
+            refuse_where(filter.as_ref())?;
+            with_table(table, context, |def| {
+                let shown = def.columns.iter().filter(|c| passes(filter.as_ref(), &c.name));
+                shown.map(|c| column_row(def, c, *full)).collect()
+            })
+        }
+        Show::Index { table, filter, .. } => {
+            if filter.is_some() {
+                return Err(SqlError::unsupported("SHOW ... WHERE"));
+            }
+            with_table(table, context, |def| {
+                def.indexes.iter().flat_map(|index| index_rows(def, index)).collect()
+            })
+        }
+        Show::CreateTable(table) => with_table(table, context, |def| {
+            vec![vec![Some(def.name.clone()), Some(create_table(def))]]
+        }),
+        Show::CreateDatabase { name, if_not_exists } => {
+            let schema = context.tables.catalog().schema(name);
+            let schema =
+                schema.ok_or_else(|| catalog::CatalogError::UnknownDatabase(name.clone()))?;
+            let exists = if *if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+            let text = format!(
+                "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{} */ \
+                 /*!80016 DEFAULT ENCRYPTION='N' */",
+                quoted(name),
+                schema.collation.charset(),
+                collate(schema.collation),
+            );
+            Ok(vec![vec![Some(name.clone()), Some(text)]])
+        }
+        other => Err(SqlError::unsupported(construct(other))),
+    }
+}
+
+fn schema_or_current(schema: Option<&str>, context: &Context<'_>) -> Result<String, SqlError> {
+    schema.or(context.env.database()).map(str::to_string).ok_or(SqlError::NoDatabase)
+}
+
+fn single(
+    names: impl Iterator<Item = String>,
+    filter: Option<&ShowFilter>,
+) -> Result<Vec<TextRow>, SqlError> {
+    refuse_where(filter)?;
+    Ok(names.map(|name| vec![Some(name)]).collect())
+}
+
+fn refuse_where(filter: Option<&ShowFilter>) -> Result<(), SqlError> {
+    match filter {
+        Some(ShowFilter::Where(_)) => Err(SqlError::unsupported("SHOW ... WHERE")),
+        _ => Ok(()),
+    }
+}
+
+/// LIKE of a SHOW statement.
+pub fn passes(filter: Option<&ShowFilter>, name: &str) -> bool {
+    match filter {
+        Some(ShowFilter::Like(pattern)) => {
+            let (name, pattern) = (Datum::Bytes(name.as_bytes()), Datum::Bytes(pattern));
+            like(&name, &pattern, b'\\', Collation::Utf8mb4GeneralCi) == Some(true)
+        }
+        _ => true,
+    }
+}
+
+fn with_table<T>(
+    name: &ObjectName,
+    context: &mut Context<'_>,
+    show: impl FnOnce(&TableDef) -> T,
+) -> Result<T, SqlError> {
+    let schema = context.schema_of(name)?;
+    let deadline = context.env.lock_deadline();
+    let table = context.tables.open(context.client, &schema, &name.name, Mode::SH, deadline)?;
+    Ok(show(context.tables.def(table)))
+}
+
+/// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.
+fn key_kind(def: &TableDef, position: usize) -> &'static str {
+    let leads = |i: &IndexDef| i.parts.first().is_some_and(|p| p.column == position);
+    if def.primary().is_some_and(|p| p.parts.iter().any(|part| part.column == position)) {
+        "PRI"
+    } else if def.secondaries().iter().any(|i| leads(i) && i.unique && i.parts.len() == 1) {
+        "UNI"
+    } else if def.secondaries().iter().any(leads) {
+        "MUL"
+    } else {
+        ""
+    }
+}
+
+fn default_text(column: &ColumnDef) -> Option<String> {
+    match &column.default {
+        DefaultValue::None | DefaultValue::Null => None,
+        DefaultValue::Int(v) => Some(v.to_string()),
+        DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+fn column_row(def: &TableDef, column: &ColumnDef, full: bool) -> TextRow {
+    let position = def.column(&column.name).unwrap_or_default();
+    let yes_no = if column.ty.nullable { "YES" } else { "NO" };
+    let extra = if column.auto_increment { "auto_increment" } else { "" };
+    let collation = column.ty.is_text().then(|| column.ty.collation.name().to_string());
+    let mut row = vec![Some(column.name.clone()), Some(column.ty.to_sql())];
+    if full {
+        row.push(collation);
+    }
+    row.push(Some(yes_no.into()));
+    row.push(Some(key_kind(def, position).into()));
+    row.push(default_text(column));
+    row.push(Some(extra.into()));
+    if full {
+        row.push(Some("select,insert,update,references".into()));
+        row.push(Some(column.comment.clone()));
+    }
+    row
+}
+
+fn index_rows(def: &TableDef, index: &IndexDef) -> Vec<TextRow> {
+    let rows = index.parts.iter().zip(1..).map(|(part, number)| {
+        let column = &def.columns[part.column];
+        let text = |s: &str| Some(s.to_string());
+        vec![
+            text(&def.name),
+            Some(u8::from(!index.unique).to_string()),
+            text(&index.name),
+            Some(format!("{number}")),
+            text(&column.name),
+            text("A"),
+            None,
+            part.prefix_chars.map(|n| n.to_string()),
+            None,
+            text(if column.ty.nullable { "YES" } else { "" }),
+            text("BTREE"),
+            text(""),
+            text(&index.comment),
+            text("YES"),
+            None,
+        ]
+    });
+    rows.collect()
+}
+
+/// A name in backquotes.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn string(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+fn collate(collation: Collation) -> String {
+    if collation == Collation::Binary {
+        String::new()
+    } else {
+        format!(" COLLATE {}", collation.name())
+    }
+}
+
+fn create_table(def: &TableDef) -> String {
+    let mut lines: Vec<String> = def.columns.iter().map(|c| create_column(def, c)).collect();
+    lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
+    let mut out = format!("CREATE TABLE {} (\n  {}\n)", quoted(&def.name), lines.join(",\n  "));
+    let _ = write!(
+        out,
+        " ENGINE=InnoDB DEFAULT CHARSET={}{}",
+        def.collation.charset(),
+        collate(def.collation)
+    );
+    if !def.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", string(&def.comment));
+    }
+    out
+}
+
+fn create_column(def: &TableDef, column: &ColumnDef) -> String {
+    let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
+    if column.ty.is_text() && column.ty.collation != def.collation {
+        let _ = write!(
+            out,
+            " CHARACTER SET {}{}",
+            column.ty.collation.charset(),
+            collate(column.ty.collation)
+        );
+    }
+    if !column.ty.nullable {
+        out.push_str(" NOT NULL");
+    }
+    match &column.default {
+        DefaultValue::Null => out.push_str(" DEFAULT NULL"),
+        DefaultValue::None => {}
+        DefaultValue::Int(v) => {
+            let _ = write!(out, " DEFAULT '{v}'");
+        }
+        DefaultValue::Bytes(bytes) => {
+            let _ = write!(out, " DEFAULT {}", default_bytes(column, bytes));
+        }
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", string(&column.comment));
+    }
+    out
+}
+
+fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
+    let binary = matches!(column.ty.kind, Kind::Binary | Kind::VarBinary);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
+            string(text)
+        }
+        _ => bytes.iter().fold(String::from("0x"), |mut out, b| {
+            let _ = write!(out, "{b:02X}");
+            out
+        }),
+    }
+}
+
+fn create_index(def: &TableDef, index: &IndexDef) -> String {
+    let parts: Vec<_> = index
+        .parts
+        .iter()
+        .map(|p| {
+            let prefix = p.prefix_chars.map_or_else(String::new, |n| format!("({n})"));
+            format!("{}{prefix}", quoted(&def.columns[p.column].name))
+        })
+        .collect();
+    let head = match (index.primary, index.unique) {
+        (true, _) => "PRIMARY KEY".to_string(),
+        (_, true) => format!("UNIQUE KEY {}", quoted(&index.name)),
+        _ => format!("KEY {}", quoted(&index.name)),
+    };
+    let comment = if index.comment.is_empty() {
+        String::new()
+    } else {
+        format!(" COMMENT {}", string(&index.comment))
+    };
+    format!("{head} ({}){comment}", parts.join(","))
+}

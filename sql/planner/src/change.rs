@@ -1,0 +1,135 @@
+//! Plans of INSERT, UPDATE and DELETE over one table.
+
+use crate::access;
+use crate::bind::Scope;
+use crate::plan::{ChangePlan, InsertPlan, InsertValue, SortKey};
+use crate::select::{bind_limit, index_choice, single_table};
+use crate::{PlanContext, SqlError};
+use catalog::TableDef;
+use mdl::Mode;
+use parser::ast::{self, InsertSource};
+
+/// INSERT ... VALUES and REPLACE ... VALUES.
+pub fn plan_insert(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+) -> Result<InsertPlan, SqlError> {
+    let rows = match &insert.source {
+        InsertSource::Values(rows) => rows,
+        InsertSource::Query(_) => return Err(SqlError::unsupported("INSERT ... SELECT")),
+    };
+    let refused = [
+        (insert.ignore, "INSERT IGNORE"),
+        (!insert.partitions.is_empty(), "PARTITION"),
+        (insert.row_alias.is_some(), "INSERT ... AS alias"),
+        (!insert.on_duplicate.is_empty(), "ON DUPLICATE KEY UPDATE"),
+    ];
+    refuse(&refused)?;
+    let table = context.open(&insert.table, Mode::SW)?;
+    let def = context.tables.def(table);
+    let columns: Vec<usize> = match &insert.columns {
+        Some(names) => names.iter().map(|c| column_of(def, c)).collect::<Result<_, _>>()?,
+        None => (0..def.columns.len()).collect(),
+    };
+    if let Some(twice) = columns.iter().enumerate().find(|(i, c)| columns[..*i].contains(c)) {
+        let text = format!("Column '{}' specified twice", def.columns[*twice.1].name);
+        return Err(SqlError::Other(1110, "42000", text));
+    }
+    let mut scope = Scope::new(None, "field list");
+    let mut bound = Vec::with_capacity(rows.len());
+    for (position, row) in rows.iter().enumerate() {
+        let empty = row.is_empty() && insert.columns.as_ref().is_none_or(Vec::is_empty);
+        if row.len() != columns.len() && !empty {
+            let text = format!("Column count doesn't match value count at row {}", position + 1);
+            return Err(SqlError::Other(1136, "21S01", text));
+        }
+        let mut values = row.iter().map(|e| scope.bind_value(e)).collect::<Result<Vec<_>, _>>()?;
+        values.resize(columns.len(), InsertValue::Default);
+        bound.push(values);
+    }
+    Ok(InsertPlan { table, columns, rows: bound, replace: insert.replace })
+}
+
+fn refuse(refused: &[(bool, &'static str)]) -> Result<(), SqlError> {
+    match refused.iter().find(|(written, _)| *written) {
+        Some((_, construct)) => Err(SqlError::unsupported(*construct)),
+        None => Ok(()),
+    }
+}
+
+fn column_of(def: &TableDef, column: &ast::ColumnRef) -> Result<usize, SqlError> {
+    let unknown = || SqlError::UnknownColumn { name: column.column.clone(), clause: "field list" };
+    def.column(&column.column).ok_or_else(unknown)
+}
+
+/// UPDATE of one table.
+pub fn plan_update(
+    context: &mut PlanContext<'_>,
+    update: &ast::Update,
+) -> Result<ChangePlan, SqlError> {
+    refuse(&[(update.with.is_some(), "WITH"), (update.ignore, "UPDATE IGNORE")])?;
+    let parts = Parts {
+        tables: &update.tables,
+        filter: update.filter.as_ref(),
+        order_by: &update.order_by,
+        limit: update.limit.as_ref(),
+    };
+    plan_change(context, &parts, Some(&update.assignments))
+}
+
+/// DELETE from one table.
+pub fn plan_delete(
+    context: &mut PlanContext<'_>,
+    delete: &ast::Delete,
+) -> Result<ChangePlan, SqlError> {
+    refuse(&[
+        (delete.with.is_some(), "WITH"),
+        (delete.ignore, "DELETE IGNORE"),
+        (!delete.targets.is_empty(), "multi-table DELETE"),
+    ])?;
+    let parts = Parts {
+        tables: &delete.tables,
+        filter: delete.filter.as_ref(),
+        order_by: &delete.order_by,
+        limit: delete.limit.as_ref(),
+    };
+    plan_change(context, &parts, None)
+}
+
+struct Parts<'a> {
+    tables: &'a [ast::TableRef],
+    filter: Option<&'a ast::Expr>,
+    order_by: &'a [ast::OrderItem],
+    limit: Option<&'a ast::Limit>,
+}
+
+fn plan_change(
+    context: &mut PlanContext<'_>,
+    parts: &Parts<'_>,
+    assignments: Option<&[ast::Assignment]>,
+) -> Result<ChangePlan, SqlError> {
+    let factor = single_table(parts.tables)?
+        .ok_or_else(|| SqlError::unsupported("multi-table statement"))?;
+    let table = context.open(&factor.name, Mode::SW)?;
+    let def = context.tables.def(table);
+    let named = Some((def, factor.alias.as_deref().unwrap_or(&factor.name.name)));
+    let assignments = assignments
+        .map(|list| {
+            let mut scope = Scope::new(named, "field list");
+            list.iter()
+                .map(|a| Ok((column_of(def, &a.column)?, scope.bind_value(&a.value)?)))
+                .collect::<Result<Vec<_>, SqlError>>()
+        })
+        .transpose()?;
+    let mut scope = Scope::new(named, "where clause");
+    let filter = parts.filter.map(|f| scope.bind(f).map(|typed| typed.expr)).transpose()?;
+    let mut scope = Scope::new(named, "order clause");
+    let order_by = parts
+        .order_by
+        .iter()
+        .map(|item| Ok(SortKey { value: scope.bind(&item.expr)?, descending: item.descending }))
+        .collect::<Result<Vec<_>, SqlError>>()?;
+    let access = access::choose(def, filter.as_ref(), &index_choice(def, factor)?);
+    let limit = parts.limit.map(bind_limit).transpose()?.map(|(_, count)| count);
+    Ok(ChangePlan { table, access, filter, assignments, order_by, limit })
+}

@@ -1,0 +1,169 @@
+//! Everything a statement can end in, and the one table of MySQL's numbers, SQLSTATEs and texts.
+
+use base::Error as StorageError;
+use catalog::CatalogError;
+use mdl::MdlError;
+
+/// Why a statement failed.
+#[derive(Debug)]
+pub enum SqlError {
+    /// Grammatical, but not there yet (1235).
+    Unsupported(String),
+    /// No database selected (1046).
+    NoDatabase,
+    /// Unknown column in a clause (1054).
+    UnknownColumn {
+        /// As written.
+        name: String,
+        /// `field list`, `where clause`, ...
+        clause: &'static str,
+    },
+    /// Unknown table in a column reference (1051 family: 1109).
+    UnknownTable {
+        /// As written.
+        name: String,
+        /// Where it was written.
+        clause: &'static str,
+    },
+    /// From the dictionary.
+    Catalog(CatalogError),
+    /// From the engine.
+    Storage(StorageError),
+    /// A duplicate key (1062).
+    DuplicateEntry {
+        /// The key's values joined by `-`.
+        value: String,
+        /// `table.index`.
+        key: String,
+    },
+    /// Anything else: number, SQLSTATE and final text.
+    Other(u16, &'static str, String),
+}
+
+impl From<CatalogError> for SqlError {
+    fn from(error: CatalogError) -> Self {
+        match error {
+            CatalogError::Storage(error) => SqlError::Storage(error),
+            error => SqlError::Catalog(error),
+        }
+    }
+}
+
+impl From<StorageError> for SqlError {
+    fn from(error: StorageError) -> Self {
+        SqlError::Storage(error)
+    }
+}
+
+impl From<value::ArithError> for SqlError {
+    fn from(error: value::ArithError) -> Self {
+        SqlError::Other(1690, "22003", format!("{error}"))
+    }
+}
+
+impl SqlError {
+    /// 1235 for a construct.
+    pub fn unsupported(construct: impl Into<String>) -> SqlError {
+        SqlError::Unsupported(construct.into())
+    }
+
+    /// Number, SQLSTATE and text as MySQL sends them.
+    pub fn parts(&self) -> (u16, &'static str, String) {
+        match self {
+            SqlError::Unsupported(what) => {
+                (1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
+            }
+            SqlError::NoDatabase => (1046, "3D000", "No database selected".into()),
+            SqlError::UnknownColumn { name, clause } => {
+                (1054, "42S22", format!("Unknown column '{name}' in '{clause}'"))
+            }
+            SqlError::UnknownTable { name, clause } => {
+                (1109, "42S02", format!("Unknown table '{name}' in {clause}"))
+            }
+            SqlError::DuplicateEntry { value, key } => {
+                (1062, "23000", format!("Duplicate entry '{value}' for key '{key}'"))
+            }
+            SqlError::Other(number, state, text) => (*number, state, text.clone()),
+            SqlError::Catalog(error) => catalog_parts(error),
+            SqlError::Storage(error) => storage_parts(error),
+        }
+    }
+}
+
+fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
+    use CatalogError as E;
+    match error {
+        E::NoSuchTable { schema, name } => {
+            (1146, "42S02", format!("Table '{schema}.{name}' doesn't exist"))
+        }
+        E::UnknownTables(names) => (1051, "42S02", format!("Unknown table '{names}'")),
+        E::UnknownDatabase(name) => (1049, "42000", format!("Unknown database '{name}'")),
+        E::TableExists(name) => (1050, "42S01", format!("Table '{name}' already exists")),
+        E::DatabaseExists(name) => {
+            (1007, "HY000", format!("Can't create database '{name}'; database exists"))
+        }
+        E::DropMissingDatabase(name) => {
+            (1008, "HY000", format!("Can't drop database '{name}'; database doesn't exist"))
+        }
+        E::IndexExists(name) => (1061, "42000", format!("Duplicate key name '{name}'")),
+        E::UnknownIndex(name) => {
+            (1091, "42000", format!("Can't DROP '{name}'; check that column/key exists"))
+        }
+        E::Lock(MdlError::TimedOut) => lock_wait_timeout(),
+        E::Lock(MdlError::Deadlock) => deadlock(),
+        E::Lock(MdlError::Killed) => interrupted(),
+        E::Lock(other) => (1105, "HY000", format!("Metadata lock: {other:?}")),
+        E::Storage(error) => storage_parts(error),
+        E::BadDefinition { object, what } => {
+            (1812, "HY000", format!("Definition of '{object}' cannot be read: {what}"))
+        }
+    }
+}
+
+fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
+    use StorageError as E;
+    match error {
+        E::LockWaitTimeout => lock_wait_timeout(),
+        E::Deadlock => deadlock(),
+        E::Killed => interrupted(),
+        E::Shutdown => (1053, "08S01", "Server shutdown in progress".into()),
+        E::NoSpace { path } => (1114, "HY000", format!("The table '{}' is full", table_of(path))),
+        E::RowTooLarge { limit, .. } => (
+            1118,
+            "42000",
+            format!(
+                "Row size too large (> {limit}). Changing some columns to TEXT or BLOB may help. \
+                 In current row format, BLOB prefix of 0 bytes is stored inline."
+            ),
+        ),
+        E::KeyTooLong { .. } => {
+            (1071, "42000", "Specified key was too long; max key length is 3072 bytes".into())
+        }
+        E::AutoincExhausted => {
+            (1467, "HY000", "Failed to read auto-increment value from storage engine".into())
+        }
+        E::TooManyTransactions => (1637, "HY000", "Too many active concurrent transactions".into()),
+        E::Corrupt { .. } => {
+            (1030, "HY000", format!("Got error 126 - 'Index is corrupted' ({error})"))
+        }
+        other => (1030, "HY000", format!("Got error from storage engine: {other}")),
+    }
+}
+
+/// A data file's path without folder prefix and suffix, as near to the table's name as it gets.
+fn table_of(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.split('.').next().unwrap_or(name)
+}
+
+fn lock_wait_timeout() -> (u16, &'static str, String) {
+    (1205, "HY000", "Lock wait timeout exceeded; try restarting transaction".into())
+}
+
+fn deadlock() -> (u16, &'static str, String) {
+    (1213, "40001", "Deadlock found when trying to get lock; try restarting transaction".into())
+}
+
+fn interrupted() -> (u16, &'static str, String) {
+    (1317, "70100", "Query execution was interrupted".into())
+}

@@ -1,0 +1,254 @@
+//! Compiled expressions: columns are positions, functions are entries of the registry.
+
+use crate::functions::Function;
+use value::{Collation, ColumnType, Datum, Kind};
+
+/// A value that owns its bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedDatum {
+    /// NULL.
+    Null,
+    /// BIGINT.
+    Int(i64),
+    /// BIGINT UNSIGNED.
+    UInt(u64),
+    /// DOUBLE.
+    Double(f64),
+    /// DECIMAL: `unscaled / 10^scale`.
+    Decimal(i128, u8),
+    /// Text or bytes.
+    Bytes(Vec<u8>),
+}
+
+impl OwnedDatum {
+    /// The value, borrowed.
+    pub fn datum(&self) -> Datum<'_> {
+        match self {
+            OwnedDatum::Null => Datum::Null,
+            OwnedDatum::Int(v) => Datum::Int(*v),
+            OwnedDatum::UInt(v) => Datum::UInt(*v),
+            OwnedDatum::Double(v) => Datum::Double(*v),
+            OwnedDatum::Decimal(unscaled, scale) => {
+                Datum::Decimal { unscaled: *unscaled, scale: *scale }
+            }
+            OwnedDatum::Bytes(bytes) => Datum::Bytes(bytes),
+        }
+    }
+
+    /// A copy of a value.
+    pub fn of(datum: &Datum<'_>) -> OwnedDatum {
+        match datum {
+            Datum::Null => OwnedDatum::Null,
+            Datum::Int(v) => OwnedDatum::Int(*v),
+            Datum::UInt(v) => OwnedDatum::UInt(*v),
+            Datum::Double(v) => OwnedDatum::Double(*v),
+            Datum::Decimal { unscaled, scale } => OwnedDatum::Decimal(*unscaled, *scale),
+            Datum::Bytes(bytes) => OwnedDatum::Bytes(bytes.to_vec()),
+        }
+    }
+}
+
+/// Comparison operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `<=>`
+    NullSafeEq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Comparison {
+    /// The operator with its operands exchanged.
+    pub fn flipped(self) -> Comparison {
+        match self {
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Le => Comparison::Ge,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Ge => Comparison::Le,
+            same => same,
+        }
+    }
+}
+
+/// Arithmetic operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The names say it.
+pub enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    IntDiv,
+    Mod,
+}
+
+/// Aggregate functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are SQL's.
+pub enum AggregateKind {
+    CountAll,
+    Count,
+    Sum,
+    Min,
+    Max,
+    Avg,
+}
+
+/// One aggregate of a SELECT; the expression that uses it is [`Expr::Aggregate`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct AggregateCall {
+    /// Which.
+    pub kind: AggregateKind,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// What is aggregated; a constant for COUNT(*).
+    pub argument: Expr,
+    /// Collation by which MIN, MAX and DISTINCT compare.
+    pub collation: Collation,
+}
+
+/// What `IS` asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are SQL's.
+pub enum Truth {
+    Null,
+    True,
+    False,
+    Unknown,
+}
+
+/// A compiled expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    /// A constant.
+    Const(OwnedDatum),
+    /// A parameter of a prepared statement, or a literal lifted out of a cached text statement.
+    Param(usize),
+    /// A column of the table's row.
+    Column(usize),
+    /// The result of an aggregate of this SELECT.
+    Aggregate(usize),
+    /// `@@name`; scope `true` is global.
+    SystemVar(bool, String),
+    /// `@name`
+    UserVar(String),
+    /// `@name := value`
+    AssignUserVar(String, Box<Expr>),
+    /// Arithmetic.
+    Arith(Arithmetic, Box<Expr>, Box<Expr>),
+    /// Unary minus.
+    Neg(Box<Expr>),
+    /// A comparison under a collation.
+    Compare(Comparison, Box<Expr>, Box<Expr>, Collation),
+    /// AND.
+    And(Box<Expr>, Box<Expr>),
+    /// OR.
+    Or(Box<Expr>, Box<Expr>),
+    /// XOR.
+    Xor(Box<Expr>, Box<Expr>),
+    /// NOT.
+    Not(Box<Expr>),
+    /// IS [NOT] NULL and its kin.
+    Is(Box<Expr>, Truth, bool),
+    /// expr IN (list).
+    In(Box<Expr>, Vec<Expr>, Collation),
+    /// expr LIKE pattern, with the escape character.
+    Like(Box<Expr>, Box<Expr>, u8, Collation),
+    /// CASE with conditions; the simple form is rewritten to it.
+    Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// A function of the registry.
+    Call(&'static Function, Vec<Expr>),
+}
+
+impl Expr {
+    /// An integer constant.
+    pub fn int(v: i64) -> Expr {
+        Expr::Const(OwnedDatum::Int(v))
+    }
+
+    /// True when the value does not depend on a row: no column and no aggregate inside.
+    pub fn is_row_constant(&self) -> bool {
+        let mut constant = true;
+        self.visit(&mut |e| {
+            constant &= !matches!(e, Expr::Column(_) | Expr::Aggregate(_) | Expr::AssignUserVar(..))
+        });
+        constant
+    }
+
+    /// True when an aggregate is inside.
+    pub fn has_aggregate(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e, Expr::Aggregate(_)));
+        found
+    }
+
+    /// True when a plain column is inside.
+    pub fn has_column(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e, Expr::Column(_)));
+        found
+    }
+
+    /// Calls `f` for this expression and everything below it.
+    pub fn visit(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
+        match self {
+            Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Aggregate(_) => {}
+            Expr::SystemVar(..) | Expr::UserVar(_) => {}
+            Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => e.visit(f),
+            Expr::Arith(_, a, b) | Expr::Compare(_, a, b, _) | Expr::Like(a, b, ..) => {
+                a.visit(f);
+                b.visit(f);
+            }
+            Expr::And(a, b) | Expr::Or(a, b) | Expr::Xor(a, b) => {
+                a.visit(f);
+                b.visit(f);
+            }
+            Expr::In(e, list, _) => {
+                e.visit(f);
+                list.iter().for_each(|x| x.visit(f));
+            }
+            Expr::Case(branches, otherwise) => {
+                branches.iter().for_each(|(when, then)| {
+                    when.visit(f);
+                    then.visit(f);
+                });
+                otherwise.iter().for_each(|e| e.visit(f));
+            }
+            Expr::Call(_, arguments) => arguments.iter().for_each(|x| x.visit(f)),
+        }
+    }
+}
+
+/// An expression with its result type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// The expression.
+    pub expr: Expr,
+    /// Result type.
+    pub ty: ColumnType,
+    /// Digits after the point, for DECIMAL results; 31 means "not fixed" (DOUBLE).
+    pub decimals: u8,
+}
+
+impl Typed {
+    /// An expression whose type has no decimals.
+    pub fn new(expr: Expr, ty: ColumnType) -> Typed {
+        Typed { expr, ty, decimals: 0 }
+    }
+
+    /// BIGINT, perhaps NULL.
+    pub fn bigint(expr: Expr) -> Typed {
+        Typed::new(expr, ColumnType::int(Kind::BigInt, false))
+    }
+}
