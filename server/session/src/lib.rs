@@ -1,1 +1,3 @@
 //! One statement from bytes to result: variables, transactions, errors.
+
+pub mod variables;

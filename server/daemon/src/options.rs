@@ -1,0 +1,317 @@
+//! The command line and option files, as MySQL spells them.
+//!
+//! 1. Later wins: option files first, then the command line; `SET PERSIST` (read once the data folder is
+//!    known) wins over option files and loses to nothing but the command line.
+//! 2. An option that is unknown is an error naming its place, unless it starts with `loose_`.
+//! 3. Files that belong to another installation (`/etc/my.cnf`, `/etc/mysql/my.cnf`, `~/.my.cnf`) are read
+//!    for the group `[limpid]` only; a file named by the user also for `[mysqld]` and `[server]`.
+
+use crate::optfile::{self, Written};
+use session::variables::{self, Kind, Value, VarId};
+use std::path::{Path, PathBuf};
+
+const OWN_GROUPS: &[&str] = &["limpid"];
+const ALL_GROUPS: &[&str] = &["mysqld", "server", "limpid"];
+
+/// Options of MySQL that are no variables and mean nothing here; taken with a note in the log.
+const IGNORED: &[&str] = &[
+    "user",
+    "console",
+    "standalone",
+    "symbolic_links",
+    "mysqlx",
+    "mysqlx_port",
+    "mysqlx_socket",
+    "innodb_log_checksums",
+    "character_set_client_handshake",
+    "federated",
+    "archive",
+    "blackhole",
+    "ssl",
+    "log_short_format",
+    "allow_suspicious_udfs",
+    "external_locking",
+    "innodb_status_file",
+    "old_passwords",
+    "binlog_checksum",
+    "relay_log_index",
+    "log_bin_index",
+    "verbose",
+];
+
+/// What was asked at start-up.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Values by variable, in the order given, those of option files first.
+    pub given: Vec<(VarId, Value)>,
+    /// How many of `given` came from option files.
+    pub from_files: usize,
+    /// Notes for the log.
+    pub notes: Vec<String>,
+    /// `--help`.
+    pub help: bool,
+    /// `--version`.
+    pub version: bool,
+}
+
+impl Options {
+    /// The last value given for a variable.
+    pub fn value(&self, name: &'static str) -> Option<&Value> {
+        let id = variables::id(name);
+        self.given.iter().rev().find(|(i, _)| *i == id).map(|(_, v)| v)
+    }
+
+    /// The text given for a variable, if any was.
+    pub fn text(&self, name: &'static str) -> Option<String> {
+        self.value(name).and_then(|v| match v {
+            Value::Text(t) if !t.is_empty() => Some(t.to_string()),
+            _ => None,
+        })
+    }
+
+    /// The number given for a variable, or its default.
+    pub fn number(&self, name: &'static str) -> u64 {
+        let id = variables::id(name);
+        self.value(name).map_or_else(|| variables::compiled_default(id).as_u64(), Value::as_u64)
+    }
+}
+
+/// Reads the command line (without the program's name) and the option files it asks for. The error is one
+/// sentence for the user.
+pub fn read(args: &[String]) -> Result<Options, String> {
+    read_with(args, &default_files())
+}
+
+fn default_files() -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from("/etc/my.cnf"), PathBuf::from("/etc/mysql/my.cnf")];
+    files.extend(std::env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")));
+    files
+}
+
+fn read_with(args: &[String], defaults: &[PathBuf]) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut rest = args;
+    // The options about option files must come first, as in MySQL.
+    let mut files: Vec<(PathBuf, &[&str])> = Vec::new();
+    let mut use_defaults = true;
+    while let Some((first, after)) = rest.split_first() {
+        if first == "--no-defaults" {
+            use_defaults = false;
+        } else if let Some(file) = first.strip_prefix("--defaults-file=") {
+            use_defaults = false;
+            files.push((PathBuf::from(file), ALL_GROUPS));
+        } else if let Some(file) = first.strip_prefix("--defaults-extra-file=") {
+            files.push((PathBuf::from(file), ALL_GROUPS));
+        } else if !(first == "--print-defaults" || first.starts_with("--defaults-group-suffix=")) {
+            break;
+        }
+        rest = after;
+    }
+    if use_defaults {
+        let own = defaults.iter().filter(|f| f.exists()).map(|f| (f.clone(), OWN_GROUPS));
+        files = own.chain(files).collect();
+    }
+    for (file, groups) in files {
+        for written in optfile::read(&file, groups)? {
+            apply(&mut options, &written)?;
+        }
+    }
+    options.from_files = options.given.len();
+    command_line(&mut options, rest)?;
+    Ok(options)
+}
+
+fn command_line(options: &mut Options, args: &[String]) -> Result<(), String> {
+    let mut args = args.iter().peekable();
+    while let Some(arg) = args.next() {
+        let place = || String::from("command line");
+        if let Some((name, attached)) = short(arg) {
+            let value = match attached {
+                Some(value) => value,
+                None => {
+                    args.next().cloned().ok_or(format!("option '{arg}' requires an argument"))?
+                }
+            };
+            apply(options, &Written { name: name.into(), value: Some(value), place: place() })?;
+            continue;
+        }
+        match arg.as_str() {
+            "--help" | "-?" | "-h" => options.help = true,
+            "--version" | "-V" => options.version = true,
+            "--verbose" | "-v" => {}
+            "serve" if options.given.len() == options.from_files => {}
+            _ => {
+                let Some(body) = arg.strip_prefix("--") else {
+                    return Err(format!("unexpected argument '{arg}'; options start with --"));
+                };
+                let (name, mut value) = match body.split_once('=') {
+                    Some((name, value)) => (name, Some(value.to_string())),
+                    None => (body, None),
+                };
+                if name.starts_with("defaults-") || name == "no-defaults" {
+                    return Err(format!("--{name} must be given before all other options"));
+                }
+                let name = name.replace('-', "_");
+                if value.is_none() && takes_value(&name) {
+                    value = args.next_if(|a| !a.starts_with("--")).cloned();
+                }
+                apply(options, &Written { name, value, place: place() })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The long name of a one-letter option with a value, and the value when it is attached.
+fn short(arg: &str) -> Option<(&'static str, Option<String>)> {
+    let mut chars = arg.strip_prefix('-')?.chars();
+    let name = match chars.next()? {
+        'P' => "port",
+        'S' => "socket",
+        'u' => "user",
+        'b' => "basedir",
+        't' => "tmpdir",
+        _ => return None,
+    };
+    let attached = chars.as_str();
+    Some((name, (!attached.is_empty()).then(|| attached.to_string())))
+}
+
+fn takes_value(name: &str) -> bool {
+    variables::find(name).is_some_and(|id| !matches!(id.get().kind, Kind::Bool))
+}
+
+fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
+    let loose = written.name.strip_prefix("loose_");
+    let name = loose.unwrap_or(&written.name);
+    match resolve(name, written.value.as_deref()) {
+        Ok(Some((id, value, note))) => {
+            options.given.push((id, value));
+            options.notes.extend(note.map(|n| format!("{}: {n}", written.place)));
+            Ok(())
+        }
+        Ok(None) => {
+            options.notes.push(format!("{}: option '{name}' has no effect", written.place));
+            Ok(())
+        }
+        Err(text) if loose.is_some() => {
+            options.notes.push(format!("{}: {text}; ignored", written.place));
+            Ok(())
+        }
+        Err(text) => Err(format!("{}: {text}", written.place)),
+    }
+}
+
+type Resolved = Option<(VarId, Value, Option<String>)>;
+
+fn resolve(name: &str, value: Option<&str>) -> Result<Resolved, String> {
+    if let Some(id) = variables::find(name) {
+        let v = id.get();
+        let Some(text) = value.or(matches!(v.kind, Kind::Bool).then_some("")) else {
+            return Err(format!("option '--{name}' requires an argument"));
+        };
+        let checked = v.kind.parse(v.name, text);
+        let (value, note) =
+            checked.map_err(|_| format!("'{text}' is no valid value for option '{name}'"))?;
+        return Ok(Some((id, value, note)));
+    }
+    for (prefix, on) in [("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")] {
+        if let Some(id) = name.strip_prefix(prefix).and_then(variables::find)
+            && matches!(id.get().kind, Kind::Bool)
+            && value.is_none()
+        {
+            return resolve(id.get().name, Some(on));
+        }
+    }
+    if IGNORED.contains(&name.strip_prefix("skip_").unwrap_or(name)) {
+        return Ok(None);
+    }
+    Err(match value {
+        Some(value) => format!("unknown variable '{name}={value}'"),
+        None => format!("unknown option '--{name}'"),
+    })
+}
+
+/// What `--help` prints.
+pub fn help() -> String {
+    let mut text = String::from(concat!(
+        "Limpid, a MySQL-compatible transactional database server\n\n",
+        "Usage: limpid [serve] [--defaults-file=FILE | --no-defaults] [--defaults-extra-file=FILE]\n",
+        "              [OPTIONS]\n\n",
+        "Options are MySQL's; dashes and underscores are the same, sizes take K, M, G.\n",
+        "Option files: --defaults-file and --defaults-extra-file are read for [mysqld], [server] and\n",
+        "[limpid]; /etc/my.cnf, /etc/mysql/my.cnf and ~/.my.cnf for [limpid] only.\n\n",
+        "  --datadir=DIR                    data folder (./limpid-data)\n",
+        "  --port=N                         TCP port (3306)\n",
+        "  --bind-address=ADDR              TCP address (127.0.0.1)\n",
+        "  --socket=PATH                    Unix socket (limpid.sock in the data folder)\n",
+        "  --innodb-buffer-pool-size=SIZE   memory for cached pages (128M)\n",
+        "  --help, --version\n\n",
+        "Variables and their values when nothing is given:\n",
+    ));
+    for id in variables::sorted() {
+        let v = id.get();
+        text += &format!("  {:<56} {}\n", v.name.replace('_', "-"), v.default);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Options, String> {
+        read_with(&args.iter().map(|a| a.to_string()).collect::<Vec<_>>(), &[])
+    }
+
+    #[test]
+    fn mysql_spellings() {
+        let o = parse(&[
+            "--datadir=/d",
+            "--port",
+            "3307",
+            "--innodb_buffer_pool-size=2G",
+            "-S/tmp/s",
+            "--skip-networking",
+        ])
+        .unwrap();
+        assert_eq!(o.text("datadir").as_deref(), Some("/d"));
+        assert_eq!(o.number("port"), 3307);
+        assert_eq!(o.number("innodb_buffer_pool_size"), 2 << 30);
+        assert_eq!(o.text("socket").as_deref(), Some("/tmp/s"));
+        assert_eq!(o.number("skip_networking"), 1);
+        assert_eq!(parse(&["--skip-innodb-print-all-deadlocks"]).unwrap().given.len(), 1);
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        assert_eq!(
+            parse(&["--nosuch=1"]).unwrap_err(),
+            "command line: unknown variable 'nosuch=1'"
+        );
+        assert!(parse(&["--port=abc"]).unwrap_err().contains("'abc'"));
+        assert!(parse(&["--datadir"]).unwrap_err().contains("requires an argument"));
+        assert!(
+            parse(&["--port=1", "--defaults-file=x"]).unwrap_err().contains("before all other")
+        );
+        assert!(parse(&["stray"]).is_err());
+        let o = parse(&["--loose-nosuch=1", "--user=mysql"]).unwrap();
+        assert_eq!(o.notes.len(), 2);
+    }
+
+    #[test]
+    fn the_command_line_wins_over_files() {
+        let file = std::env::temp_dir().join(format!("limpid-opt-{}.cnf", std::process::id()));
+        std::fs::write(&file, "[mysqld]\nport=1\nmax_connections=9\n").unwrap();
+        let o = parse(&[&format!("--defaults-file={}", file.display()), "--port=2"]).unwrap();
+        assert_eq!((o.number("port"), o.number("max_connections"), o.from_files), (2, 9, 2));
+        let others = read_with(&[], std::slice::from_ref(&file)).unwrap();
+        assert_eq!(others.given.len(), 0, "[mysqld] of another installation is not ours");
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn help_lists_every_variable() {
+        assert!(help().contains("innodb-flush-log-at-trx-commit"));
+    }
+}

@@ -1,0 +1,334 @@
+//! Types of system variables: what may be assigned, and how values are shown.
+
+use super::{Assign, Value, VarError};
+
+/// Type and range of a variable.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// ON or OFF.
+    Bool,
+    /// An unsigned integer from..=to; beyond it is cut with a warning. Sizes take K, M, G, T on the
+    /// command line.
+    Int(u64, u64),
+    /// A number from..=to.
+    Double(u64, u64),
+    /// One of these words, or its number.
+    Enum(&'static [&'static str]),
+    /// One of these words, or NULL.
+    NullableEnum(&'static [&'static str]),
+    /// A set of words, comma-separated, or a bit mask; with `true`: `word=on` and `word=off`.
+    Flags(&'static [&'static str], bool),
+    /// Any text.
+    Text,
+}
+
+/// The default collation.
+pub const AI_CI: &str = "utf8mb4_0900_ai_ci";
+/// Character sets that are accepted by name; all but `binary` and `latin1` are read as UTF-8.
+pub const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"];
+/// Collations that are accepted by name.
+pub const COLLATIONS: &[&str] = &[
+    AI_CI,
+    "utf8mb4_general_ci",
+    "utf8mb4_unicode_ci",
+    "utf8mb4_unicode_520_ci",
+    "utf8mb4_bin",
+    "utf8mb4_0900_bin",
+    "utf8mb4_0900_as_cs",
+    "utf8mb3_general_ci",
+    "utf8_general_ci",
+    "latin1_swedish_ci",
+    "ascii_general_ci",
+    "binary",
+];
+/// How connections get threads.
+pub const THREADS: &[&str] = &["one-thread-per-connection", "pool-of-threads"];
+
+/// MySQL 8.4's default.
+pub const DEFAULT_SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,\
+NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+
+/// Bits of `sql_mode`, in MySQL's order; empty names are bits that no longer exist.
+pub const SQL_MODES: &[&str] = &[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
+
+/// Bits that `ANSI` stands for, besides its own.
+const ANSI_BITS: u64 = 0b10_1111 | 1 << 18;
+/// Bits that `TRADITIONAL` stands for, besides its own.
+const TRADITIONAL_BITS: u64 = 1 << 21 | 1 << 22 | 1 << 23 | 1 << 24 | 1 << 26 | 1 << 27 | 1 << 30;
+
+/// Switches of `optimizer_switch`; clients set them, the planner has no use for them yet.
+pub const OPTIMIZER_SWITCHES: &[&str] = &[
+    "index_merge",
+    "index_merge_union",
+    "index_merge_sort_union",
+    "index_merge_intersection",
+    "engine_condition_pushdown",
+    "index_condition_pushdown",
+    "mrr",
+    "mrr_cost_based",
+    "block_nested_loop",
+    "batched_key_access",
+    "materialization",
+    "semijoin",
+    "loosescan",
+    "firstmatch",
+    "duplicateweedout",
+    "subquery_materialization_cost_based",
+    "use_index_extensions",
+    "condition_fanout_filter",
+    "derived_merge",
+    "use_invisible_indexes",
+    "skip_scan",
+    "hash_join",
+    "subquery_to_derived",
+    "prefer_ordering_index",
+    "hypergraph_optimizer",
+    "derived_condition_pushdown",
+    "hash_set_operations",
+];
+/// `batched_key_access`, `use_invisible_indexes`, `subquery_to_derived`, `hypergraph_optimizer` are off.
+const SWITCH_DEFAULT: u64 = ((1 << 27) - 1) & !(1 << 9 | 1 << 19 | 1 << 22 | 1 << 24);
+
+/// What an assignment became: the value, and the warning text (1292) when it was cut to the range.
+pub type Checked = Result<(Value, Option<String>), VarError>;
+
+impl Kind {
+    /// Checks an assigned value of variable `name`.
+    pub fn check(&self, name: &str, v: &Assign<'_>) -> Checked {
+        let wrong_type = || VarError::WrongType(name.to_string());
+        let wrong_value = || VarError::WrongValue(name.to_string(), v.to_text());
+        match self {
+            Kind::Bool => {
+                boolean(v).map(|b| (Value::UInt(u64::from(b)), None)).ok_or_else(wrong_value)
+            }
+            Kind::Int(min, max) => match v {
+                Assign::Int(n) => Ok(clamp(name, i128::from(*n), *min, *max)),
+                Assign::UInt(n) => Ok(clamp(name, i128::from(*n), *min, *max)),
+                _ => Err(wrong_type()),
+            },
+            Kind::Double(min, max) => {
+                let n = match v {
+                    Assign::Int(n) => *n as f64,
+                    Assign::UInt(n) => *n as f64,
+                    Assign::Double(n) => *n,
+                    _ => return Err(wrong_type()),
+                };
+                Ok((Value::Double(n.clamp(*min as f64, *max as f64)), None))
+            }
+            Kind::Enum(words) => {
+                word(words, v).map(|i| (Value::UInt(i), None)).ok_or_else(wrong_value)
+            }
+            Kind::NullableEnum(words) => match v {
+                Assign::Null => Ok((Value::Null, None)),
+                v => word(words, v).map(|i| (Value::UInt(i), None)).ok_or_else(wrong_value),
+            },
+            Kind::Flags(words, false) => {
+                flags(words, v).map(|m| (Value::UInt(m), None)).ok_or_else(wrong_value)
+            }
+            Kind::Flags(words, true) => {
+                switches(words, v).map(|m| (Value::UInt(m), None)).ok_or_else(wrong_value)
+            }
+            Kind::Text => match v {
+                Assign::Text(text) => Ok((Value::Text((*text).into()), None)),
+                Assign::Null => Ok((Value::Null, None)),
+                _ => Err(wrong_type()),
+            },
+        }
+    }
+
+    /// Reads a value as the command line and option files write it; an empty text means ON for a boolean.
+    pub fn parse(&self, name: &str, text: &str) -> Checked {
+        match self {
+            Kind::Bool if text.is_empty() => Ok((Value::UInt(1), None)),
+            Kind::Int(..) => {
+                let n = sized(text)
+                    .ok_or_else(|| VarError::WrongValue(name.to_string(), text.to_string()))?;
+                self.check(name, &n)
+            }
+            Kind::Double(..) => {
+                let n = text.parse::<f64>().ok().filter(|n| n.is_finite());
+                let n = n.ok_or_else(|| VarError::WrongValue(name.into(), text.into()))?;
+                self.check(name, &Assign::Double(n))
+            }
+            _ => self.check(name, &Assign::Text(text)),
+        }
+    }
+
+    /// How SHOW VARIABLES and option files write a value.
+    pub fn show(&self, v: &Value) -> String {
+        match (self, v) {
+            (_, Value::Null) => String::new(),
+            (_, Value::Text(text)) => text.to_string(),
+            (Kind::Bool, Value::UInt(n)) => String::from(if *n != 0 { "ON" } else { "OFF" }),
+            (Kind::Enum(words) | Kind::NullableEnum(words), Value::UInt(n)) => {
+                words.get(*n as usize).copied().unwrap_or_default().to_string()
+            }
+            (Kind::Flags(words, false), Value::UInt(mask)) => names(words, *mask).join(","),
+            (Kind::Flags(words, true), Value::UInt(mask)) => {
+                let one = |(i, w): (usize, &&str)| {
+                    format!("{w}={}", if mask >> i & 1 == 1 { "on" } else { "off" })
+                };
+                words.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
+            }
+            (Kind::Double(..), Value::Double(n)) => format!("{n:.6}"),
+            (_, Value::UInt(n)) => n.to_string(),
+            (_, Value::Double(n)) => n.to_string(),
+        }
+    }
+
+    /// Whether `@@x` yields text rather than a number.
+    pub const fn is_text(&self) -> bool {
+        !matches!(self, Kind::Bool | Kind::Int(..) | Kind::Double(..))
+    }
+}
+
+fn clamp(name: &str, n: i128, min: u64, max: u64) -> (Value, Option<String>) {
+    let cut = n.clamp(i128::from(min), i128::from(max)) as u64;
+    let warning =
+        (i128::from(cut) != n).then(|| format!("Truncated incorrect {name} value: '{n}'"));
+    (Value::UInt(cut), warning)
+}
+
+fn boolean(v: &Assign<'_>) -> Option<bool> {
+    match v {
+        Assign::Int(0) | Assign::UInt(0) => Some(false),
+        Assign::Int(1) | Assign::UInt(1) => Some(true),
+        Assign::Text(t) if ["ON", "TRUE", "1"].iter().any(|w| t.eq_ignore_ascii_case(w)) => {
+            Some(true)
+        }
+        Assign::Text(t) if ["OFF", "FALSE", "0"].iter().any(|w| t.eq_ignore_ascii_case(w)) => {
+            Some(false)
+        }
+        _ => None,
+    }
+}
+
+fn word(words: &[&str], v: &Assign<'_>) -> Option<u64> {
+    match v {
+        Assign::Int(n) => u64::try_from(*n).ok().filter(|n| (*n as usize) < words.len()),
+        Assign::UInt(n) => Some(*n).filter(|n| (*n as usize) < words.len()),
+        Assign::Text(t) => {
+            let by_name = words.iter().position(|w| w.eq_ignore_ascii_case(t));
+            let found = by_name.or_else(|| t.parse::<usize>().ok().filter(|&n| n < words.len()));
+            found.map(|n| n as u64)
+        }
+        _ => None,
+    }
+}
+
+fn names(words: &[&'static str], mask: u64) -> Vec<&'static str> {
+    let set = words.iter().enumerate().filter(|(i, w)| mask >> i & 1 == 1 && !w.is_empty());
+    set.map(|(_, w)| *w).collect()
+}
+
+fn flags(words: &[&str], v: &Assign<'_>) -> Option<u64> {
+    let known = words
+        .iter()
+        .enumerate()
+        .filter(|(_, w)| !w.is_empty())
+        .fold(0, |mask, (i, _)| mask | 1u64 << i);
+    let mask = match v {
+        Assign::Int(n) => u64::try_from(*n).ok()?,
+        Assign::UInt(n) => *n,
+        Assign::Text(t) => {
+            let mut mask = 0;
+            for part in t.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+                let by_name =
+                    words.iter().position(|w| !w.is_empty() && w.eq_ignore_ascii_case(part));
+                match by_name {
+                    Some(i) => mask |= 1 << i,
+                    // A bit mask in a string, as dumps restore it.
+                    None => mask |= part.parse::<u64>().ok()?,
+                }
+            }
+            mask
+        }
+        _ => return None,
+    };
+    (mask & !known == 0).then(|| expand_modes(words, mask))
+}
+
+/// ANSI and TRADITIONAL stand for other modes too.
+fn expand_modes(words: &[&str], mask: u64) -> u64 {
+    if words.first() != SQL_MODES.first() {
+        return mask;
+    }
+    let ansi = if mask >> 18 & 1 == 1 { ANSI_BITS } else { 0 };
+    let traditional = if mask >> 27 & 1 == 1 { TRADITIONAL_BITS } else { 0 };
+    mask | ansi | traditional
+}
+
+fn switches(words: &[&str], v: &Assign<'_>) -> Option<u64> {
+    let Assign::Text(t) = v else { return None };
+    let mut mask = SWITCH_DEFAULT;
+    for part in t.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+        if part.eq_ignore_ascii_case("default") {
+            mask = SWITCH_DEFAULT;
+            continue;
+        }
+        let (name, state) = part.split_once('=')?;
+        let Some(i) = words.iter().position(|w| w.eq_ignore_ascii_case(name)) else {
+            // MariaDB's clients set switches of their own.
+            continue;
+        };
+        match state.to_ascii_lowercase().as_str() {
+            "on" => mask |= 1 << i,
+            "off" => mask &= !(1 << i),
+            "default" => mask = mask & !(1 << i) | SWITCH_DEFAULT & 1 << i,
+            _ => return None,
+        }
+    }
+    Some(mask)
+}
+
+/// A number with an optional K, M, G, T, P or E.
+fn sized(text: &str) -> Option<Assign<'static>> {
+    let text = text.trim();
+    let (digits, shift) = match text.char_indices().last()? {
+        (at, c) if c.is_ascii_alphabetic() => {
+            let power = "KMGTPE".find(c.to_ascii_uppercase())? as u32 + 1;
+            (&text[..at], power * 10)
+        }
+        _ => (text, 0),
+    };
+    if let Some(negative) = digits.strip_prefix('-') {
+        let n: i64 = negative.parse().ok()?;
+        return n.checked_neg()?.checked_mul(1 << shift).map(Assign::Int);
+    }
+    let n: u64 = digits.parse().ok()?;
+    n.checked_mul(1 << shift).map(Assign::UInt)
+}
