@@ -59,6 +59,15 @@ impl SlotTable {
         self.workers.live()
     }
 
+    /// The number of a session slot of this table: what [`SessionSlotRef::index`] says of it.
+    pub fn session_index(&self, slot: &SessionSlot) -> usize {
+        let first = std::ptr::from_ref(self.sessions.get(0)).addr();
+        let at = std::ptr::from_ref(slot).addr().wrapping_sub(first);
+        let index = at / size_of::<SessionSlot>();
+        assert!(index < self.sessions.len, "the slot is of this table");
+        index
+    }
+
     /// The number of session slots.
     pub fn sessions_max(&self) -> usize {
         self.sessions.len

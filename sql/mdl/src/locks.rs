@@ -1,0 +1,286 @@
+//! Acquire and release: the fast path, and the door to the slow one.
+
+use crate::held::Held;
+use crate::mode::{Mode, Namespace};
+use crate::object::{Id, MDL_WAIT, Object};
+use crate::registry::{Registry, name_of};
+use crate::wait::Waiters;
+use std::sync::Arc;
+use stdx::{LocalAtomic, Ordering};
+use sync::waits::WaitsFor;
+use sync::{Deadline, GRANTS, SessionSlot, SlotTable, asym};
+
+/// Why a lock was not granted. The request has left no trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MdlError {
+    /// 1205: the deadline passed.
+    TimedOut,
+    /// 1213: waiting would never have ended.
+    Deadlock,
+    /// 1317: the session was killed.
+    Killed,
+    /// The session holds 255 grants of one scope already.
+    TooMany,
+}
+
+impl std::fmt::Display for MdlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            MdlError::TimedOut => "metadata lock wait timed out",
+            MdlError::Deadlock => "metadata lock wait would be a deadlock",
+            MdlError::Killed => "killed while waiting for a metadata lock",
+            MdlError::TooMany => "too many grants of one scope",
+        })
+    }
+}
+
+impl std::error::Error for MdlError {}
+
+/// All metadata locks of a server.
+#[derive(Debug)]
+pub struct Mdl {
+    pub(crate) slots: Arc<SlotTable>,
+    pub(crate) registry: Registry,
+    pub(crate) graph: Arc<WaitsFor>,
+    pub(crate) waiters: Waiters,
+    scopes: [Arc<Object>; 3],
+}
+
+impl Mdl {
+    /// Metadata locks over a slot table, with a waits-for graph of their own.
+    #[must_use]
+    pub fn new(slots: Arc<SlotTable>) -> Self {
+        Self::with_graph(slots, Arc::new(WaitsFor::new()))
+    }
+
+    /// As [`Mdl::new`], sharing the graph with the engine, so that deadlocks over rows and names are
+    /// found. Waiters are named by the number of their session slot.
+    #[must_use]
+    pub fn with_graph(slots: Arc<SlotTable>, graph: Arc<WaitsFor>) -> Self {
+        MDL_WAIT.class().set_flags(instrument::ENABLED | instrument::TIMED);
+        let registry = Registry::new();
+        let scopes = [Namespace::Global, Namespace::BackupLock, Namespace::Commit]
+            .map(|n| registry.intern(name_of(n, "", ""), &slots));
+        Self { slots, registry, graph, waiters: Waiters::new(), scopes }
+    }
+
+    /// The object of a name. The caller has normalised the name (lower case where names ignore case)
+    /// and keeps the handle: interning is for the first use. The scopes that are one object
+    /// (global, backup lock, commit) ignore `schema` and `name`.
+    #[must_use]
+    pub fn intern(&self, namespace: Namespace, schema: &str, name: &str) -> Arc<Object> {
+        match namespace.scope_byte() {
+            Some(n) => Arc::clone(&self.scopes[n as usize]),
+            None => self.registry.intern(name_of(namespace, schema, name), &self.slots),
+        }
+    }
+
+    /// All writes: IX for writers, S for FLUSH TABLES WITH READ LOCK.
+    #[must_use]
+    pub fn global(&self) -> &Arc<Object> {
+        &self.scopes[0]
+    }
+
+    /// DDL: IX for it, S for LOCK INSTANCE FOR BACKUP.
+    #[must_use]
+    pub fn backup_lock(&self) -> &Arc<Object> {
+        &self.scopes[1]
+    }
+
+    /// Commits: IX around each.
+    #[must_use]
+    pub fn commit(&self) -> &Arc<Object> {
+        &self.scopes[2]
+    }
+
+    /// The waits-for graph that waits are published in.
+    #[must_use]
+    pub fn waits(&self) -> &Arc<WaitsFor> {
+        &self.graph
+    }
+
+    /// Locks a name, waiting if need be. A session may hold several grants of one object; each is
+    /// released by itself. Own grants never block: an upgrade is an acquire of the stronger mode.
+    /// The thread must have entered the session ([`sync::enter`]) for a kill to end the wait.
+    ///
+    /// # Errors
+    /// See [`MdlError`].
+    ///
+    /// # Panics
+    /// When the mode does not exist in the object's namespace.
+    #[inline]
+    pub fn acquire(
+        &self,
+        slot: &SessionSlot,
+        object: &Arc<Object>,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), MdlError> {
+        if try_fast(slot, object, mode)? {
+            return Ok(());
+        }
+        self.acquire_slow(slot, object, mode, deadline)
+    }
+
+    /// As [`Mdl::acquire`], unless `held` has a grant that covers it already; notes the new grant there.
+    ///
+    /// # Errors
+    /// See [`MdlError`].
+    #[inline]
+    pub fn take(
+        &self,
+        slot: &SessionSlot,
+        held: &mut Held,
+        object: &Arc<Object>,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), MdlError> {
+        if held.covers(object, mode) {
+            return Ok(());
+        }
+        self.acquire(slot, object, mode, deadline)?;
+        held.push(object.id().grant(mode));
+        Ok(())
+    }
+
+    /// Gives back one grant. One that the session does not have is ignored (an error in debug builds).
+    #[inline]
+    pub fn release(&self, slot: &SessionSlot, object: &Object, mode: Mode) {
+        self.release_word(slot, object, object.id(), mode);
+    }
+
+    /// Gives back every grant in `held`, last first, and empties it.
+    #[inline]
+    pub fn release_all(&self, slot: &SessionSlot, held: &mut Held) {
+        self.release_since(slot, held, 0);
+    }
+
+    /// Gives back the grants noted after `mark` was taken ([`Held::mark`]): ROLLBACK TO SAVEPOINT.
+    pub fn release_since(&self, slot: &SessionSlot, held: &mut Held, mark: usize) {
+        while held.mark() > mark
+            && let Some(word) = held.pop()
+        {
+            if let Some((id, mode)) = Id::of_grant(word)
+                && let Some(object) = self.registry.by_place(id)
+            {
+                self.release_word(slot, object, id, mode);
+            }
+        }
+    }
+
+    /// Gives back whatever the session still holds, wherever it is: the end of a session.
+    pub fn release_session(&self, slot: &SessionSlot) {
+        for word in &slot.grants {
+            if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Relaxed))
+                && let Some(object) = self.registry.by_place(id)
+            {
+                self.release_word(slot, object, id, mode);
+            }
+        }
+        for object in &self.scopes {
+            while scope_count(slot, object.id()).is_some_and(|n| n > 0) {
+                self.release(slot, object, Mode::IX);
+            }
+        }
+        if slot.grants_overflow.load(Ordering::Relaxed) > 0 {
+            let me = self.slots.session_index(slot) as u64;
+            self.registry.all().iter().for_each(|o| self.drop_tickets(o, me));
+            slot.grants_overflow.store(0, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn release_word(&self, slot: &SessionSlot, object: &Object, id: Id, mode: Mode) {
+        if clear(slot, id, mode) {
+            notify_if_closed(object);
+        } else {
+            self.release_ticket(slot, object, mode);
+        }
+    }
+
+    /// Forgets the names that nobody uses; growth does it by itself. Returns how many.
+    pub fn sweep(&self) -> usize {
+        self.registry.sweep(&self.slots)
+    }
+}
+
+/// The weak half of P-D. `true`: granted. `false`: go the slow way.
+#[inline]
+fn try_fast(slot: &SessionSlot, object: &Object, mode: Mode) -> Result<bool, MdlError> {
+    let id = object.id();
+    // The first look saves a pointless publication while a strong request is around.
+    if !mode.weak_in(id.namespace()) || object.closed_to(mode) || !publish(slot, id, mode)? {
+        return Ok(false);
+    }
+    asym::light();
+    if !object.closed_to(mode) {
+        return Ok(true);
+    }
+    clear(slot, id, mode);
+    notify_if_closed(object);
+    Ok(false)
+}
+
+/// Stores the grant in the slot; `false` when its words are all taken.
+#[inline]
+fn publish(slot: &SessionSlot, id: Id, mode: Mode) -> Result<bool, MdlError> {
+    if let Some(count) = scope_count(slot, id) {
+        if count == 0xFF {
+            return Err(MdlError::TooMany);
+        }
+        add_scope(slot, id, 1);
+        return Ok(true);
+    }
+    match find(slot, 0) {
+        Some(word) => {
+            word.store(id.grant(mode), Ordering::Release);
+            Ok(true)
+        }
+        None => Ok(false),
+    }
+}
+
+/// Takes the grant out of the slot; `false` when it is not there.
+#[inline]
+fn clear(slot: &SessionSlot, id: Id, mode: Mode) -> bool {
+    if mode == Mode::IX
+        && let Some(count) = scope_count(slot, id)
+    {
+        if count > 0 {
+            add_scope(slot, id, 1u64.wrapping_neg());
+        }
+        return count > 0;
+    }
+    // Release: what was done under the grant happens before whoever finds it gone.
+    find(slot, id.grant(mode)).map(|word| word.store(0, Ordering::Release)).is_some()
+}
+
+#[inline]
+fn find(slot: &SessionSlot, word: u64) -> Option<&LocalAtomic<u64>> {
+    let words: &[LocalAtomic<u64>; GRANTS] = &slot.grants;
+    words.iter().find(|w| w.load(Ordering::Relaxed) == word)
+}
+
+/// The IX grants of a scope that is one object, as counted in the slot; `None` for other objects.
+#[inline]
+pub(crate) fn scope_count(slot: &SessionSlot, id: Id) -> Option<u64> {
+    let byte = id.namespace().scope_byte()?;
+    Some(slot.scoped_ix.load(Ordering::Acquire) >> (8 * byte) & 0xFF)
+}
+
+#[inline]
+fn add_scope(slot: &SessionSlot, id: Id, n: u64) {
+    if let Some(byte) = id.namespace().scope_byte() {
+        let now = slot.scoped_ix.load(Ordering::Relaxed);
+        slot.scoped_ix.store(now.wrapping_add(n << (8 * byte)), Ordering::Release);
+    }
+}
+
+/// After a grant left a slot: whoever waits for that must look again. One is enough, he looks for all.
+#[inline]
+fn notify_if_closed(object: &Object) {
+    asym::light();
+    if object.any_closed() {
+        object.event.notify_one();
+    }
+}

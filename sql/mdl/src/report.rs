@@ -1,0 +1,109 @@
+//! Who holds and who waits for what, for performance_schema.metadata_locks and for messages.
+//!
+//! The rows are a picture, not a snapshot: grants in slots may come and go while it is taken.
+
+use crate::locks::{Mdl, scope_count};
+use crate::mode::{Mode, Namespace};
+use crate::object::{Id, Object, Ticket};
+use crate::queue::blockers;
+use std::sync::Arc;
+use stdx::Ordering;
+use sync::SessionSlot;
+
+/// Whether a row is a grant or a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// `GRANTED`.
+    Granted,
+    /// `PENDING`.
+    Pending,
+    /// `VICTIM`: about to end as a deadlock's victim.
+    Victim,
+}
+
+/// One grant or request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockRow {
+    /// The kind of name.
+    pub namespace: Namespace,
+    /// The database; may be empty.
+    pub schema: String,
+    /// The name; may be empty.
+    pub name: String,
+    /// How it is or is to be locked.
+    pub mode: Mode,
+    /// Granted or not.
+    pub status: Status,
+    /// The owner's slot number.
+    pub slot: usize,
+    /// The owner's processlist id.
+    pub session_id: u64,
+}
+
+impl Mdl {
+    /// Every grant and request of every session.
+    #[must_use]
+    pub fn locks(&self) -> Vec<LockRow> {
+        let mut rows = Vec::new();
+        for slot in self.slots.sessions() {
+            let index = self.slots.session_index(slot);
+            for word in &slot.grants {
+                if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Acquire))
+                    && let Some(object) = self.registry.by_place(id)
+                {
+                    rows.push(self.row(object, mode, Status::Granted, index));
+                }
+            }
+            for object in [self.global(), self.backup_lock(), self.commit()] {
+                for _ in 0..scope_count(slot, object.id()).unwrap_or(0) {
+                    rows.push(self.row(object, Mode::IX, Status::Granted, index));
+                }
+            }
+        }
+        for object in self.registry.all() {
+            let (granted, pending) = {
+                let state = object.state.lock();
+                (state.granted.clone(), state.pending.clone())
+            };
+            let granted = granted.iter().map(|t| (t, Status::Granted));
+            let pending = pending
+                .iter()
+                .map(|t| (t, if t.victim { Status::Victim } else { Status::Pending }));
+            for (ticket, status) in granted.chain(pending) {
+                rows.push(self.row(&object, ticket.mode, status, ticket.owner as usize));
+            }
+        }
+        rows
+    }
+
+    /// The processlist ids of the sessions that a request would wait for now: names for a message.
+    #[must_use]
+    pub fn blockers(&self, slot: &SessionSlot, object: &Arc<Object>, mode: Mode) -> Vec<u64> {
+        let owner = self.slots.session_index(slot) as u64;
+        let ticket = Ticket { number: 0, owner, mode, victim: false };
+        let found = {
+            let state = object.state.lock();
+            blockers(object, &state, &self.holders(object), &ticket)
+        };
+        found.into_iter().map(|o| self.session_id(o as usize)).collect()
+    }
+
+    fn row(&self, object: &Object, mode: Mode, status: Status, slot: usize) -> LockRow {
+        let name = object.name();
+        LockRow {
+            namespace: name.namespace,
+            schema: name.schema.to_string(),
+            name: name.name.to_string(),
+            mode,
+            status,
+            slot,
+            session_id: self.session_id(slot),
+        }
+    }
+
+    /// 0 when the session has gone.
+    fn session_id(&self, index: usize) -> u64 {
+        let slot = self.slots.sessions().find(|s| self.slots.session_index(s) == index);
+        slot.map_or(0, |s| s.session_id.load(Ordering::Relaxed))
+    }
+}
