@@ -43,7 +43,7 @@ struct Walk<'t> {
 impl Tree {
     /// Verifies the tree. Errors: the first contradiction as [`base::Error::Corrupt`], or a failed read.
     pub fn check(&self) -> Result<TreeReport> {
-        let level = self.level_of(self.root, &self.copy(self.root)?)?;
+        let level = self.level_of(self.root, &*self.copy(self.root)?)?;
         let mut walk = Walk { tree: self, seen: HashSet::new(), report: TreeReport::default() };
         walk.report.levels = level + 1;
         walk.visit(&Expected { page_no: self.root, level, low: &[], high: None })?;

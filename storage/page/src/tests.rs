@@ -402,7 +402,7 @@ fn readers_survive_a_scribbler() {
             let found = racy.search(&key);
             let copied = found.and_then(|f| racy.copy_payload(f.slot, &mut out));
             stdx::fence(Ordering::Acquire);
-            if before % 2 == 0 && version.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && version.load(Ordering::Relaxed) == before {
                 let found = found.expect("a page at rest is consistent");
                 if found.exact {
                     copied.expect("a page at rest is consistent");

@@ -1,0 +1,6 @@
+//! Tests of the trees over the real pool, log and simulated disk.
+
+mod env;
+mod model;
+mod plans;
+mod stress;
