@@ -1,1 +1,17 @@
-//! Test support: servers started from tests, golden runner, crash campaigns.
+//! Test support: real servers started from tests, stock clients run against them, golden scripts.
+//!
+//! The house lints on waits and threads do not apply: tests wait for processes.
+//!
+//! Reading order: [`server`] (start, stop, kill a server in a folder of its own), [`client`] (the
+//! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
+//! misbehave), [`golden`] (recorded conversations).
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod client;
+pub mod golden;
+pub mod raw;
+pub mod server;
+
+pub use client::{Answer, Conversation};
+pub use server::{Server, ServerBuilder, TempDir};

@@ -1,0 +1,94 @@
+//! Bytes on a socket, for clients that misbehave.
+
+use crate::Server;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connection that speaks only as far as the test wants.
+#[derive(Debug)]
+pub struct RawClient {
+    stream: UnixStream,
+}
+
+impl RawClient {
+    /// Connects over the Unix socket; reads time out after ten seconds.
+    ///
+    /// # Panics
+    /// When nobody listens.
+    pub fn connect(server: &Server) -> RawClient {
+        let stream = UnixStream::connect(server.socket()).expect("server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
+        RawClient { stream }
+    }
+
+    /// Reads one packet; `None` when the server closed the connection.
+    pub fn packet(&mut self) -> Option<Vec<u8>> {
+        let mut head = [0; 4];
+        self.stream.read_exact(&mut head).ok()?;
+        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).ok()?;
+        Some(body)
+    }
+
+    /// Sends bytes as they are; false when the server has closed.
+    pub fn send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).is_ok()
+    }
+
+    /// Sends one packet with the given sequence number.
+    pub fn send_packet(&mut self, sequence: u8, body: &[u8]) -> bool {
+        let length = (body.len() as u32).to_le_bytes();
+        let mut bytes = vec![length[0], length[1], length[2], sequence];
+        bytes.extend_from_slice(body);
+        self.send(&bytes)
+    }
+
+    /// Logs in as root without a password and without a database.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn login(&mut self) {
+        self.packet().expect("greeting");
+        // PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | LONG_PASSWORD | TRANSACTIONS
+        let capabilities: u32 = 0x0200 | 0x8000 | 0x0008_0000 | 1 | 0x2000;
+        let mut body = capabilities.to_le_bytes().to_vec();
+        body.extend((16_u32 << 20).to_le_bytes());
+        body.push(45);
+        body.extend([0; 23]);
+        body.extend(b"root\0\0caching_sha2_password\0");
+        assert!(self.send_packet(1, &body));
+        let mut sequence = 3;
+        loop {
+            let answer = self.packet().expect("answer to the login");
+            match answer.first() {
+                Some(0) => return,
+                // Authentication goes on: an empty answer means an empty password.
+                Some(0xfe | 1) if answer != [1, 3] => {
+                    assert!(self.send_packet(sequence, &[]));
+                    sequence += 2;
+                }
+                Some(1) => {}
+                _ => panic!("login refused: {}", String::from_utf8_lossy(&answer)),
+            }
+        }
+    }
+
+    /// Sends a command packet.
+    pub fn command(&mut self, command: u8, body: &[u8]) -> bool {
+        let mut bytes = vec![command];
+        bytes.extend_from_slice(body);
+        self.send_packet(0, &bytes)
+    }
+
+    /// Number of the error packet that comes next.
+    ///
+    /// # Panics
+    /// When something else comes.
+    pub fn expect_error(&mut self) -> u16 {
+        let packet = self.packet().expect("an error packet");
+        assert_eq!(packet[0], 0xff, "no error: {packet:?}");
+        u16::from_le_bytes([packet[1], packet[2]])
+    }
+}
