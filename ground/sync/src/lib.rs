@@ -29,6 +29,7 @@ pub mod asym;
 mod current;
 mod dist;
 mod event;
+mod held;
 mod latch;
 mod lot;
 mod mutex;
@@ -44,6 +45,7 @@ mod word;
 pub use current::{Entered, enter, with_current};
 pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
 pub use event::{Event, Prepared};
+pub use held::page_latches_held;
 pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
 pub use mutex::{Mutex, MutexGuard};
 pub use session::{

@@ -19,8 +19,8 @@ use loom::sync::Mutex;
 #[cfg(not(loom))]
 use std::sync::Mutex;
 
-const BUCKETS: usize = if cfg!(loom) { 1 } else { 256 };
-const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
+const BUCKETS: usize = if cfg!(loom) { 2 } else { 256 };
+const COUNTERS: usize = if cfg!(loom) { 2 } else { 1024 };
 
 /// A waiter is handed the lock instead of merely woken once it has waited this long (barging before).
 pub(crate) const HANDOFF_NS: u64 = 1_000_000;

@@ -55,8 +55,9 @@ impl WaitsFor {
     }
 
     /// Notes that `waiter` is about to wait for all of `blockers`; on a deadlock with one of them
-    /// nothing is noted.
+    /// nothing is noted. The thread holds no page latch (checked in debug builds).
     pub fn add_all(&self, waiter: u64, blockers: &[u64]) -> Result<EdgeGuard<'_>, Deadlock> {
+        debug_assert!(crate::page_latches_held() <= 0, "no lock wait while holding a page latch");
         let mut edges = self.edges.lock();
         for &blocker in blockers {
             if let Some(cycle) = path(&edges, waiter, blocker) {

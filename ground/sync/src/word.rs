@@ -12,9 +12,9 @@
 //!    exclude. A woken waiter either gets its wish, or finds a holder whose release wakes again. An
 //!    eviction wakes everyone: who wanted to hold the page is told so, and will release nothing.
 
-use crate::Deadline;
 use crate::lot::{Pick, lot};
 use crate::waiting::Waiting;
+use crate::{Deadline, held};
 use instrument::RwLockClass;
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
@@ -163,6 +163,7 @@ impl PageWord {
         instrument::hit(&CLASS);
         let taken =
             matches!(seen.state(), FREE | MARKED) && self.change(seen, seen.with_state(EXCLUSIVE));
+        held::change(i32::from(taken));
         // The bytes written from here on must not be seen before the state is.
         fence(Ordering::Release);
         taken
@@ -188,6 +189,7 @@ impl PageWord {
     #[inline]
     pub fn release_exclusive(&self) {
         let held = self.held(EXCLUSIVE);
+        held::change(-1);
         self.release_as(held.bumped().with_state(FREE));
     }
 
@@ -195,6 +197,7 @@ impl PageWord {
     #[inline]
     pub fn release_unchanged(&self) {
         let held = self.held(EXCLUSIVE);
+        held::change(-1);
         self.release_as(held.with_state(FREE));
     }
 
@@ -209,7 +212,9 @@ impl PageWord {
     #[inline]
     pub fn try_shared(&self, seen: WordValue) -> bool {
         instrument::hit(&CLASS);
-        seen.shared().is_some_and(|to| self.change(seen, to))
+        let taken = seen.shared().is_some_and(|to| self.change(seen, to));
+        held::change(i32::from(taken));
+        taken
     }
 
     /// Adds a shared hold, waiting for a writer. `Err` when the page is not in memory.
@@ -233,6 +238,7 @@ impl PageWord {
     pub fn release_shared(&self) {
         let before = WordValue { raw: self.0.fetch_sub(1 << STATE_SHIFT, Ordering::SeqCst) };
         debug_assert!((1..=SHARED_MAX).contains(&before.state()), "a shared hold was released");
+        held::change(-1);
         if before.state() == 1 || before.state() == SHARED_MAX {
             self.wake();
         }
@@ -261,6 +267,7 @@ impl PageWord {
     pub fn publish_exclusive(&self, frame: u32) {
         let held = self.held(IO_PENDING);
         self.release_as(WordValue::new(held.version().wrapping_add(1), EXCLUSIVE, frame));
+        held::change(1);
         fence(Ordering::Release);
     }
 
@@ -283,6 +290,7 @@ impl PageWord {
     /// Ends an exclusive hold by eviction: next version, no frame.
     pub fn evict(&self) {
         let held = self.held(EXCLUSIVE);
+        held::change(-1);
         self.release_as(WordValue::new(held.version().wrapping_add(1), EVICTED, 0));
     }
 

@@ -282,3 +282,24 @@ fn a_distributed_lock_times_out_and_opens_again() {
     drop(write);
     assert!(lock.read(&slot, soon()).is_ok());
 }
+
+#[test]
+#[cfg(debug_assertions)]
+fn page_latches_are_known_and_a_lock_wait_under_one_is_refused() {
+    let word = PageWord::new();
+    assert!(word.begin_io(word.load()));
+    word.publish_exclusive(1);
+    assert_eq!(sync::page_latches_held(), 1);
+    let wait = std::panic::catch_unwind(|| sync::waits::WaitsFor::new().add(1, 2).is_ok());
+    assert!(wait.is_err());
+    word.downgrade();
+    assert!(word.try_shared(word.load()));
+    assert_eq!(sync::page_latches_held(), 2);
+    word.release_shared();
+    assert!(word.try_upgrade());
+    word.release_unchanged();
+    assert!(word.try_exclusive(word.load()));
+    word.evict();
+    assert_eq!(sync::page_latches_held(), 0);
+    assert!(sync::waits::WaitsFor::new().add(1, 2).is_ok());
+}
