@@ -31,9 +31,12 @@ pub fn head_of(suffix: &[u8]) -> u32 {
     if let Some(four) = suffix.first_chunk::<4>() {
         return u32::from_be_bytes(*four);
     }
-    let mut b = [0; 4];
-    b[..suffix.len()].copy_from_slice(suffix);
-    u32::from_be_bytes(b)
+    match *suffix {
+        [] => 0,
+        [a] => u32::from_be_bytes([a, 0, 0, 0]),
+        [a, b] => u32::from_be_bytes([a, b, 0, 0]),
+        [a, b, c, ..] => u32::from_be_bytes([a, b, c, 0]),
+    }
 }
 
 /// First byte of a slot inside the page.
