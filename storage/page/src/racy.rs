@@ -263,32 +263,61 @@ impl<'a> RacyNode<'a> {
         unsafe { out.set_len(len) };
     }
 
-    /// Copies as many bytes as come in whole blocks of 16 by unaligned loads; answers how many.
+    /// Copies as many bytes as come in whole blocks of 16, by unaligned loads; answers how many.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     fn copy_blocks(self, at: usize, len: usize, to: *mut u8) -> usize {
-        let blocks = len / 16 * 16;
-        if blocks == 0 {
-            return 0;
-        }
+        let (long, blocks) = (len / 64 * 64, len / 16 * 16);
         let from = self.words.cast::<u8>().wrapping_add(at);
-        // SAFETY: reads `blocks <= len` bytes from `at`, inside the page, and writes as many to `to`, which has room
-        // for `len`. The compiler sees no plain load of the racing bytes; the loop ends as `i` reaches `blocks`.
-        unsafe {
-            std::arch::asm!(
-                "2:",
-                "movdqu {x}, [{from} + {i}]",
-                "movdqu [{to} + {i}], {x}",
-                "add {i}, 16",
-                "cmp {i}, {blocks}",
-                "jb 2b",
-                x = out(xmm_reg) _,
-                from = in(reg) from,
-                to = in(reg) to,
-                i = inout(reg) 0usize => _,
-                blocks = in(reg) blocks,
-                options(nostack),
-            );
+        let mut i = 0usize;
+        if long > 0 {
+            // SAFETY: as below, for `long <= blocks`.
+            unsafe {
+                std::arch::asm!(
+                    "2:",
+                    "movdqu {a}, [{from} + {i}]",
+                    "movdqu {b}, [{from} + {i} + 16]",
+                    "movdqu {c}, [{from} + {i} + 32]",
+                    "movdqu {d}, [{from} + {i} + 48]",
+                    "movdqu [{to} + {i}], {a}",
+                    "movdqu [{to} + {i} + 16], {b}",
+                    "movdqu [{to} + {i} + 32], {c}",
+                    "movdqu [{to} + {i} + 48], {d}",
+                    "add {i}, 64",
+                    "cmp {i}, {long}",
+                    "jb 2b",
+                    a = out(xmm_reg) _,
+                    b = out(xmm_reg) _,
+                    c = out(xmm_reg) _,
+                    d = out(xmm_reg) _,
+                    from = in(reg) from,
+                    to = in(reg) to,
+                    i = inout(reg) i,
+                    long = in(reg) long,
+                    options(nostack),
+                );
+            }
+        }
+        if i < blocks {
+            // SAFETY: reads `blocks <= len` bytes from `at`, inside the page, and writes as many to `to`, which has
+            // room for `len`. The compiler sees no plain load of the racing bytes; the loop ends as `i` reaches
+            // `blocks`.
+            unsafe {
+                std::arch::asm!(
+                    "2:",
+                    "movdqu {x}, [{from} + {i}]",
+                    "movdqu [{to} + {i}], {x}",
+                    "add {i}, 16",
+                    "cmp {i}, {blocks}",
+                    "jb 2b",
+                    x = out(xmm_reg) _,
+                    from = in(reg) from,
+                    to = in(reg) to,
+                    i = inout(reg) i => _,
+                    blocks = in(reg) blocks,
+                    options(nostack),
+                );
+            }
         }
         blocks
     }

@@ -383,18 +383,21 @@ fn readers_survive_a_scribbler() {
                 version.fetch_add(1, Ordering::AcqRel);
                 stdx::fence(Ordering::SeqCst);
                 // SAFETY: the only writer; readers go through RacyNode.
-                let bytes = frame.0.get().cast::<u8>();
-                for (i, b) in local.iter().enumerate() {
-                    // SAFETY: inside the page.
-                    unsafe { bytes.add(i).write_volatile(*b) };
+                let words = frame.0.get().cast::<u64>();
+                for (i, eight) in local.as_chunks::<8>().0.iter().enumerate() {
+                    // SAFETY: inside the page, which is aligned to words.
+                    unsafe { words.add(i).write_volatile(u64::from_ne_bytes(*eight)) };
                 }
                 version.fetch_add(1, Ordering::AcqRel);
+                // A page at rest now and then, so that reads are confirmed too.
+                (0..rng.below(3000)).for_each(|_| std::hint::spin_loop());
             }
         });
         let mut rng = Rng::new(6);
         let mut out = vec![];
-        let end = std::time::Instant::now() + std::time::Duration::from_millis(300);
-        while std::time::Instant::now() < end {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        let mut disturbed = 0u64;
+        while (confirmed < 2000 || disturbed < 2000) && std::time::Instant::now() < end {
             let key = [b"b", &[rng.below(40) as u8][..]].concat();
             let before = version.load(Ordering::Acquire);
             // SAFETY: the frame outlives the scope and is aligned.
@@ -409,6 +412,8 @@ fn readers_survive_a_scribbler() {
                     assert!(out.iter().all(|&b| b == key[1]));
                     confirmed += 1;
                 }
+            } else {
+                disturbed += 1;
             }
         }
         stop.store(true, Ordering::Relaxed);
