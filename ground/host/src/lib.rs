@@ -18,6 +18,8 @@ mod disk;
 mod real;
 mod sim;
 pub mod thread;
+// A model has no signals.
+#[cfg(not(loom))]
 pub mod trap;
 
 pub use aligned::AlignedBuf;

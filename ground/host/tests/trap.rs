@@ -2,6 +2,8 @@
 //!
 //! One test only: any other thread's write would be caught too.
 
+#![cfg(not(loom))]
+
 use std::hint::black_box;
 
 use host::AlignedBuf;

@@ -245,8 +245,9 @@ impl Log {
         let digest = frame::digest(body);
         let bytes = frame::frame_bytes(body.len()) as u64;
         let low = self.tail.load(Ordering::Acquire);
-        worker.copying.store(low, Ordering::Relaxed);
-        worker.dirtying.store(low, Ordering::Relaxed);
+        // Release: whoever reads this mark instead of the last frame's "done" must see that copy.
+        worker.copying.store(low, Ordering::Release);
+        worker.dirtying.store(low, Ordering::Release);
         let start = self.tail.fetch_add(bytes, Ordering::AcqRel);
         // The exact start, so that the write that makes our room is not held up by ourselves.
         worker.copying.store(start, Ordering::Release);
