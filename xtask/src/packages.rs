@@ -13,8 +13,11 @@ const NEEDED: [(&str, &str); 4] = [
 
 /// Installs what is missing with apt-get, as root or through sudo.
 pub fn install() -> Result<(), String> {
-    let missing: Vec<&str> =
-        NEEDED.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package).collect();
+    let missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|(program, _)| !on_path(program))
+        .map(|(_, package)| *package)
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }

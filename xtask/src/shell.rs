@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn closing_lines_are_read() {
-        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
+        let line =
+            "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
         assert_eq!(Tally::from_line(line), Some(Tally { passed: 12, failed: 3, skipped: 1 }));
         assert_eq!(Tally::from_line("running 3 tests"), None);
     }

@@ -26,11 +26,19 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     tidy::run()?;
     shell::run(&mut cargo(&["fmt", "--all", "--check"]))?;
     shell::run(&mut cargo(&[
-        "clippy", "--workspace", "--all-targets", "--features", "stdx/count-shared", "--", "-D", "warnings",
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--features",
+        "stdx/count-shared",
+        "--",
+        "-D",
+        "warnings",
     ]))?;
     shell::run(&mut cargo(&["build", "--release"]))?;
     let binary = shell::root().join("target/release/limpid");
-    let mut tests = cargo(&["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"]);
+    let mut tests =
+        cargo(&["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"]);
     tests.env("LIMPID_BINARY", binary);
     if !filter.is_empty() {
         tests.arg("--").args(filter);
@@ -52,7 +60,8 @@ pub fn models() -> Result<(), String> {
 /// Long campaigns, for a night rather than for CI.
 pub fn soak() -> Result<(), String> {
     let start = Instant::now();
-    let mut campaign = cargo(&["test", "--release", "-p", "engine", "--features", "stdx/count-shared"]);
+    let mut campaign =
+        cargo(&["test", "--release", "-p", "engine", "--features", "stdx/count-shared"]);
     campaign.args(["--", "campaign", "--nocapture"]);
     campaign.env("LIMPID_SEEDS", "20000").env("LIMPID_CAMPAIGN_SECONDS", "3600");
     let (tally, good) = shell::run_counting(&mut campaign)?;

@@ -15,14 +15,30 @@ const UNSAFE_CRATES: [&str; 6] = ["stdx", "instrument", "sync", "host", "page", 
 
 /// Pattern, crates where it is allowed, what to use instead.
 const BANNED: [(&str, &[&str], &str); 8] = [
-    ("println!(", &["daemon", "limpid", "xtask", "testkit"], "return text; the daemon owns the terminal"),
+    (
+        "println!(",
+        &["daemon", "limpid", "xtask", "testkit"],
+        "return text; the daemon owns the terminal",
+    ),
     ("dbg!(", &[], "nothing: remove it"),
     ("todo!(", &[], "error 1235 naming the construct"),
     ("unimplemented!(", &[], "error 1235 naming the construct"),
-    ("std::env::var", &["daemon", "xtask", "testkit"], "configuration: only the daemon reads the environment"),
-    ("std::fs::", &["host", "daemon", "xtask", "testkit"], "host::Disk, which the simulator replaces"),
+    (
+        "std::env::var",
+        &["daemon", "xtask", "testkit"],
+        "configuration: only the daemon reads the environment",
+    ),
+    (
+        "std::fs::",
+        &["host", "daemon", "xtask", "testkit"],
+        "host::Disk, which the simulator replaces",
+    ),
     ("SystemTime::now", &["host", "instrument", "sync", "xtask", "testkit"], "host::clock"),
-    ("thread_local!", &["stdx", "instrument", "sync", "testkit"], "session state: a session is not a thread"),
+    (
+        "thread_local!",
+        &["stdx", "instrument", "sync", "testkit"],
+        "session state: a session is not a thread",
+    ),
 ];
 
 struct Member {
@@ -81,7 +97,9 @@ fn members(root: &Path) -> Vec<Member> {
 fn member(folder: &Path) -> Member {
     let text = read(&folder.join("Cargo.toml"));
     let value = |key: &str| {
-        text.lines().find_map(|l| l.trim().strip_prefix(key)).map(|v| v.trim_matches([' ', '=', '"']))
+        text.lines()
+            .find_map(|l| l.trim().strip_prefix(key))
+            .map(|v| v.trim_matches([' ', '=', '"']))
     };
     Member {
         name: value("name").unwrap_or("?").to_string(),
@@ -146,7 +164,9 @@ fn check_file(root: &Path, member: &Member, path: &Path, found: &mut Vec<String>
     let code = without_tests(&text);
     let lines = code.lines().count();
     if lines > LINES_MAX {
-        found.push(format!("{shown}: {lines} lines without tests, more than {LINES_MAX}: split by noun"));
+        found.push(format!(
+            "{shown}: {lines} lines without tests, more than {LINES_MAX}: split by noun"
+        ));
     }
     if code.contains("allow(unsafe_code)") && !UNSAFE_CRATES.contains(&member.name.as_str()) {
         found.push(format!("{shown}: unsafe is allowed in {UNSAFE_CRATES:?} only"));
@@ -154,7 +174,9 @@ fn check_file(root: &Path, member: &Member, path: &Path, found: &mut Vec<String>
     if member.name == "xtask" {
         return;
     }
-    for (number, line) in code.lines().enumerate().filter(|(_, l)| !l.trim_start().starts_with("//")) {
+    for (number, line) in
+        code.lines().enumerate().filter(|(_, l)| !l.trim_start().starts_with("//"))
+    {
         for (pattern, allowed, instead) in BANNED {
             if line.contains(pattern) && !allowed.contains(&member.name.as_str()) {
                 found.push(format!("{shown}:{}: `{pattern}` is banned: {instead}", number + 1));
@@ -177,7 +199,10 @@ fn check_architecture(root: &Path, members: &[Member], found: &mut Vec<String>) 
         match table.get(member.name.as_str()) {
             None => found.push(format!("ARCHITECTURE.md does not list the crate {}", member.name)),
             Some(floor) if *floor != member.floor => {
-                found.push(format!("ARCHITECTURE.md puts {} on floor {floor}, its Cargo.toml on {}", member.name, member.floor));
+                found.push(format!(
+                    "ARCHITECTURE.md puts {} on floor {floor}, its Cargo.toml on {}",
+                    member.name, member.floor
+                ));
             }
             Some(_) => {}
         }
@@ -210,8 +235,14 @@ mod tests {
 
     #[test]
     fn an_import_of_a_higher_floor_is_found() {
-        let low = Member { name: "low".into(), folder: PathBuf::new(), floor: 1, dependencies: vec!["high".into()] };
-        let high = Member { name: "high".into(), folder: PathBuf::new(), floor: 2, dependencies: vec![] };
+        let low = Member {
+            name: "low".into(),
+            folder: PathBuf::new(),
+            floor: 1,
+            dependencies: vec!["high".into()],
+        };
+        let high =
+            Member { name: "high".into(), folder: PathBuf::new(), floor: 2, dependencies: vec![] };
         let mut found = Vec::new();
         check_floors(&[low, high], &mut found);
         assert_eq!(found.len(), 1, "{found:?}");
