@@ -291,3 +291,6 @@ impl Mode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

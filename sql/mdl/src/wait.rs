@@ -4,8 +4,9 @@
 //! 1. A session waits for at most one ticket; while it does, it is in `Waiters`.
 //! 2. A waiter parks only with its current blockers in the graph, or for a short slice after which it
 //!    tries again: a deadlock is never slept through.
-//! 3. A deadlock is believed when each of its metadata-lock edges was found again in the tickets; edges of
-//!    other kinds of lock are believed when they stay for a few slices.
+//! 3. A deadlock is believed when all its edges were found in the tickets twice, the second round with the
+//!    same tickets as the first: then all its members waited at once, and nobody who waits releases
+//!    anything. A cycle through other kinds of lock is believed when it stays for `BELIEVED`.
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last.
 
 use crate::locks::{Mdl, MdlError};
@@ -22,8 +23,8 @@ static WAITERS: MutexClass = MutexClass::new("wait/synch/mutex/sql/MDL_waiters")
 
 /// How long a waiter sleeps whose blockers could not be published.
 const SLICE: Duration = Duration::from_millis(1);
-/// Slices after which edges that are not ours are believed.
-const BELIEVED: u32 = 5;
+/// How long a cycle with edges that are not ours must stay.
+const BELIEVED: Duration = Duration::from_millis(5);
 
 /// One request that waits.
 #[derive(Clone, Copy)]
@@ -55,17 +56,19 @@ enum Look {
     Blocked(Vec<u64>),
 }
 
-/// What a cycle in the graph turns out to be.
+/// What to do about a cycle in the graph.
 enum Cycle {
-    /// An edge is out of date; its owner was woken.
-    Stale,
-    /// Only edges of other kinds of lock are unproven.
-    Unproven,
-    /// A lighter waiter was told to give up.
-    OtherVictim,
+    /// Look again: an edge was out of date, is unproven yet, or another waiter was told to give up.
+    Again,
     /// The requester is the victim.
     Mine,
 }
+
+/// A cycle with edges of other kinds of lock, and since when it was seen.
+type Unproven = Option<(Vec<u64>, Instant)>;
+
+/// A member's ticket: where, which, how heavy. `None`: it waits for another kind of lock.
+type Proof = Option<(Arc<Object>, u64, u32)>;
 
 impl Mdl {
     /// Waits until the ticket is granted. On an error the ticket is gone.
@@ -80,7 +83,7 @@ impl Mdl {
     }
 
     fn wait_loop(&self, w: &Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
-        let mut unproven = 0;
+        let mut unproven: Unproven = None;
         loop {
             let seen = w.object.event.prepare();
             let blocked_by = match self.look(w) {
@@ -90,18 +93,19 @@ impl Mdl {
             };
             let (edges, until) = match self.graph.add_all(w.owner, &blocked_by) {
                 Ok(edges) => (Some(edges), deadline),
-                Err(deadlock) => {
-                    match self.judge(w, &deadlock.cycle, unproven >= BELIEVED) {
-                        Cycle::Mine => return Err(MdlError::Deadlock),
-                        Cycle::Unproven => unproven += 1,
-                        Cycle::Stale | Cycle::OtherVictim => {}
-                    }
-                    (None, slice(deadline))
-                }
+                Err(deadlock) => match self.judge(w, deadlock.cycle, &mut unproven) {
+                    Cycle::Mine => return Err(MdlError::Deadlock),
+                    Cycle::Again => (None, slice(deadline)),
+                },
             };
             let published = edges.is_some();
             let result = w.object.event.wait(seen, until);
             drop(edges);
+            #[cfg(loom)]
+            if !published {
+                // A model has no time: a slice is over at once, and others must move on first.
+                loom::thread::yield_now();
+            }
             match result {
                 WaitResult::Woken => {}
                 WaitResult::TimedOut if !published && !passed(deadline) => {}
@@ -135,39 +139,56 @@ impl Mdl {
         false
     }
 
-    /// Rules 3 and 4. `cycle` begins with the requester, whose own edges are fresh; each member waits
-    /// for the next.
-    fn judge(&self, w: &Waiting<'_>, cycle: &[u64], believe: bool) -> Cycle {
-        let mut lightest: Option<(u32, Arc<Object>, u64)> = None;
-        let mut foreign = false;
-        for (at, &member) in cycle.iter().enumerate().skip(1) {
-            let next = cycle[(at + 1) % cycle.len()];
-            let Some((object, number)) = self.waiters.of(member) else {
-                foreign = true;
-                continue;
-            };
-            match self.edge_weight(&object, number, next) {
-                None => {
-                    object.event.notify_all();
-                    return Cycle::Stale;
+    /// Rules 3 and 4. `cycle` begins with the requester; each member waits for the next.
+    fn judge(&self, w: &Waiting<'_>, cycle: Vec<u64>, unproven: &mut Unproven) -> Cycle {
+        let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
+            return Cycle::Again;
+        };
+        let numbers = |round: &[Proof]| -> Vec<Option<u64>> {
+            round.iter().map(|p| p.as_ref().map(|(_, number, _)| *number)).collect()
+        };
+        if numbers(&first) != numbers(&second) {
+            return Cycle::Again;
+        }
+        if second.iter().any(Option::is_none) {
+            match unproven {
+                Some((seen, since)) if *seen == cycle => {
+                    if since.elapsed() < BELIEVED {
+                        return Cycle::Again;
+                    }
                 }
-                Some(weight) if lightest.as_ref().is_none_or(|(w, ..)| weight < *w) => {
-                    lightest = Some((weight, object, number));
+                _ => {
+                    *unproven = Some((cycle, Instant::now()));
+                    return Cycle::Again;
                 }
-                Some(_) => {}
             }
         }
-        if foreign && !believe {
-            return Cycle::Unproven;
-        }
         let mine = w.mode.deadlock_weight(w.object.namespace());
-        match lightest {
-            Some((weight, object, number)) if weight < mine => {
-                make_victim(&object, number);
-                Cycle::OtherVictim
+        match second.iter().flatten().min_by_key(|(.., weight)| *weight) {
+            Some((object, number, weight)) if *weight < mine => {
+                make_victim(object, *number);
+                Cycle::Again
             }
             _ => Cycle::Mine,
         }
+    }
+
+    /// Finds every edge of a cycle in the tickets; `None`, with the owner woken, when one is out of date.
+    fn prove(&self, cycle: &[u64]) -> Option<Vec<Proof>> {
+        let nexts = cycle.iter().skip(1).chain(cycle.first());
+        cycle.iter().zip(nexts).map(|(&member, &next)| self.prove_edge(member, next)).collect()
+    }
+
+    fn prove_edge(&self, member: u64, next: u64) -> Option<Proof> {
+        let Some((object, number)) = self.waiters.of(member) else {
+            // Not one of ours, or one that has just stopped waiting: then its edges are gone.
+            return self.graph.edges().contains(&(member, next)).then_some(None);
+        };
+        let weight = self.edge_weight(&object, number, next);
+        if weight.is_none() {
+            object.event.notify_all();
+        }
+        weight.map(|weight| Some((object, number, weight)))
     }
 
     /// The weight of a pending ticket if it really waits for session `next`.

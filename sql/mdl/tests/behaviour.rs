@@ -1,0 +1,401 @@
+//! Locks as sessions see them: every pair of modes, queues, upgrades, deadlocks, kills, overflow.
+#![cfg(not(loom))]
+
+mod support;
+
+use mdl::{Held, MdlError, Mode, Namespace, Status};
+use std::time::{Duration, Instant};
+use support::{Rig, soon};
+use sync::{Deadline, KILL_QUERY};
+
+use Mode::{IX, S, SH, SNRW, SNW, SR, SRO, SU, SW, SWLP, X};
+
+const OBJECT_MODES: [Mode; 10] = [S, SH, SR, SW, SWLP, SU, SRO, SNW, SNRW, X];
+
+/// Rows of metadata_locking.md 3.1, columns in the order of `OBJECT_MODES`.
+const GRANTED: [&str; 10] = [
+    "+++++++++-",
+    "+++++++++-",
+    "++++++++--",
+    "++++++----",
+    "++++++----",
+    "+++++-+---",
+    "+++--+++--",
+    "+++---+---",
+    "++--------",
+    "----------",
+];
+
+/// Rows of 3.2.
+const PENDING: [&str; 10] = [
+    "+++++++++-",
+    "++++++++++",
+    "++++++++--",
+    "+++++++---",
+    "++++++----",
+    "+++++++++-",
+    "+++-++++--",
+    "+++++++++-",
+    "+++++++++-",
+    "++++++++++",
+];
+
+fn allows(matrix: &[&str], request: usize, other: usize) -> bool {
+    matrix[request].as_bytes()[other] == b'+'
+}
+
+#[test]
+fn every_request_against_every_grant() {
+    let rig = Rig::new();
+    let (a, b) = (rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    for (g, granted) in OBJECT_MODES.into_iter().enumerate() {
+        for (r, request) in OBJECT_MODES.into_iter().enumerate() {
+            rig.lock(&a, &t, granted);
+            let got = rig.try_lock(&b, &t, request);
+            assert_eq!(got, allows(&GRANTED, r, g), "{request:?} against granted {granted:?}");
+            if got {
+                rig.mdl.release(&b, &t, request);
+            }
+            rig.mdl.release(&a, &t, granted);
+            assert!(rig.mdl.locks().is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_request_against_every_pending_request() {
+    let rig = Rig::new();
+    let (holder, waiter, asker) = (rig.session(), rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    let mut tried = 0;
+    for (p, pending) in OBJECT_MODES.into_iter().enumerate() {
+        for (r, request) in OBJECT_MODES.into_iter().enumerate() {
+            // Some grant that makes `pending` wait and lets `request` through.
+            let found = (0..10).find(|&g| !allows(&GRANTED, p, g) && allows(&GRANTED, r, g));
+            let Some(g) = found else { continue };
+            tried += 1;
+            rig.lock(&holder, &t, OBJECT_MODES[g]);
+            std::thread::scope(|s| {
+                s.spawn(|| {
+                    rig.lock(&waiter, &t, pending);
+                    rig.mdl.release(&waiter, &t, pending);
+                });
+                rig.until_pending(1);
+                let got = rig.try_lock(&asker, &t, request);
+                assert_eq!(got, allows(&PENDING, r, p), "{request:?} against pending {pending:?}");
+                if got {
+                    rig.mdl.release(&asker, &t, request);
+                }
+                rig.mdl.release(&holder, &t, OBJECT_MODES[g]);
+            });
+            assert!(rig.mdl.locks().is_empty());
+        }
+    }
+    assert_eq!(tried, 50, "the other pairs have no grant that tells them apart");
+}
+
+#[test]
+fn scopes_take_intentions_of_many_and_one_stop() {
+    let rig = Rig::new();
+    let (a, b) = (rig.session(), rig.session());
+    let schema = rig.mdl.intern(Namespace::Schema, "test", "");
+    let allowed = |g: Mode, r: Mode| matches!((g, r), (IX, IX) | (S, S));
+    for o in [rig.mdl.global().clone(), schema, rig.mdl.commit().clone()] {
+        for g in [IX, S, X] {
+            for r in [IX, S, X] {
+                rig.lock(&a, &o, g);
+                rig.lock(&a, &o, g);
+                let got = rig.try_lock(&b, &o, r);
+                assert_eq!(got, allowed(g, r), "{r:?} against granted {g:?}");
+                rig.mdl.release(&a, &o, g);
+                assert!(got || !rig.try_lock(&b, &o, r), "the second grant still counts");
+                rig.mdl.release(&a, &o, g);
+                if got {
+                    rig.mdl.release(&b, &o, r);
+                }
+                assert!(rig.mdl.locks().is_empty());
+            }
+        }
+    }
+    let global = rig.mdl.global();
+    for _ in 0..255 {
+        rig.lock(&a, global, IX);
+    }
+    assert_eq!(rig.mdl.acquire(&a, global, IX, soon()), Err(MdlError::TooMany));
+    rig.mdl.release_session(&a);
+    assert!(rig.try_lock(&b, global, X));
+}
+
+/// Bug 989, and the queue behind a waiting DDL.
+#[test]
+fn ddl_waits_for_the_transaction_and_later_readers_wait_for_the_ddl() {
+    let rig = Rig::new();
+    let (reader, ddl, late) = (rig.session(), rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&reader, &t, SR);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            rig.lock(&ddl, &t, X);
+            assert!(!rig.try_lock(&reader, &t, SR), "nobody reads under X");
+            rig.mdl.release(&ddl, &t, X);
+        });
+        rig.until_pending(1);
+        s.spawn(|| {
+            rig.lock(&late, &t, SR);
+            let granted = rig.mdl.locks();
+            assert!(granted.iter().all(|r| r.mode != X), "X went first: {granted:?}");
+            rig.mdl.release(&late, &t, SR);
+        });
+        rig.until_pending(2);
+        assert!(rig.try_lock(&reader, &t, SH), "SHOW goes ahead of waiting DDL");
+        assert_eq!(rig.mdl.blockers(&late, &t, SNRW), [100, 101], "the message names the blockers");
+        rig.mdl.release(&reader, &t, SH);
+        rig.mdl.release(&reader, &t, SR);
+    });
+    assert!(rig.mdl.locks().is_empty());
+}
+
+#[test]
+fn a_withdrawn_request_lets_the_others_go_on() {
+    let rig = Rig::new();
+    let (reader, ddl, late) = (rig.session(), rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&reader, &t, SR);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let end = rig.mdl.acquire(&ddl, &t, X, Deadline::after(Duration::from_millis(60)));
+            assert_eq!(end, Err(MdlError::TimedOut));
+        });
+        rig.until_pending(1);
+        let begun = Instant::now();
+        rig.lock(&late, &t, SR);
+        assert!(begun.elapsed() < Duration::from_secs(5), "woken when the DDL gave up");
+    });
+    rig.mdl.release(&late, &t, SR);
+    rig.mdl.release(&reader, &t, SR);
+    assert!(rig.try_lock(&late, &t, SR) && rig.mdl.locks().len() == 1, "and the fast path is open");
+}
+
+#[test]
+fn a_kill_ends_the_wait() {
+    let rig = Rig::new();
+    let (reader, ddl) = (rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&reader, &t, SR);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let _in = sync::enter(&ddl);
+            assert_eq!(rig.mdl.acquire(&ddl, &t, X, soon()), Err(MdlError::Killed));
+        });
+        rig.until_pending(1);
+        ddl.kill(KILL_QUERY);
+    });
+    assert_eq!(rig.mdl.locks().len(), 1);
+}
+
+#[test]
+fn an_upgrade_waits_for_others_only_and_keeps_what_it_had() {
+    let rig = Rig::new();
+    let (alter, reader) = (rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    let mut held = Held::new();
+    rig.mdl.take(&alter, &mut held, &t, SU, soon()).unwrap();
+    assert!(rig.try_lock(&reader, &t, SW), "SU leaves writers alone");
+    assert_eq!(
+        rig.mdl.take(&alter, &mut held, &t, X, Deadline::At(Instant::now())),
+        Err(MdlError::TimedOut)
+    );
+    assert!(!rig.try_lock(&reader, &t, SU), "SU is still there");
+    rig.mdl.release(&reader, &t, SW);
+    rig.mdl.take(&alter, &mut held, &t, X, soon()).unwrap();
+    assert!(held.covers(&t, SNRW));
+    rig.mdl.downgrade(&alter, &t, X, SNW);
+    held.downgraded(&t, X, SNW);
+    assert!(rig.try_lock(&reader, &t, SR) && !rig.try_lock(&reader, &t, SW), "SNW lets readers in");
+    rig.mdl.release_all(&alter, &mut held);
+    assert!(rig.try_lock(&reader, &t, SW));
+}
+
+/// The manual's LOCK TABLES / RENAME / INSERT example: the RENAME goes first.
+#[test]
+fn rename_goes_ahead_of_a_waiting_insert() {
+    let rig = Rig::new();
+    let (locker, insert, rename) = (rig.session(), rig.session(), rig.session());
+    let x = rig.mdl.intern(Namespace::Table, "test", "x");
+    rig.lock(&locker, &x, SNRW);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            rig.lock(&insert, &x, SW);
+            assert!(rig.mdl.locks().iter().all(|r| r.slot == insert.index()));
+            rig.mdl.release(&insert, &x, SW);
+        });
+        rig.until_pending(1);
+        s.spawn(|| {
+            rig.lock(&rename, &x, X);
+            assert!(rig.pending().iter().any(|r| r.mode == SW), "the insert still waits");
+            rig.mdl.release(&rename, &x, X);
+        });
+        rig.until_pending(2);
+        rig.mdl.release(&locker, &x, SNRW);
+    });
+}
+
+/// DML loses to DDL, whoever closes the cycle.
+#[test]
+fn deadlocks_end_with_the_lighter_request() {
+    for ddl_closes in [true, false] {
+        let rig = Rig::new();
+        let (dml, ddl) = (rig.session(), rig.session());
+        let a = rig.mdl.intern(Namespace::Table, "test", "a");
+        let b = rig.mdl.intern(Namespace::Table, "test", "b");
+        rig.lock(&dml, &a, SR);
+        rig.lock(&ddl, &b, X);
+        let run_dml = || {
+            assert_eq!(rig.mdl.acquire(&dml, &b, SR, soon()), Err(MdlError::Deadlock));
+            rig.mdl.release(&dml, &a, SR);
+        };
+        let run_ddl = || {
+            assert_eq!(rig.mdl.acquire(&ddl, &a, X, soon()), Ok(()));
+            rig.mdl.release_session(&ddl);
+        };
+        std::thread::scope(|s| {
+            if ddl_closes {
+                s.spawn(run_dml);
+            } else {
+                s.spawn(run_ddl);
+            }
+            rig.until_pending(1);
+            if ddl_closes { run_ddl() } else { run_dml() }
+        });
+        assert!(rig.mdl.locks().is_empty());
+        assert!(rig.mdl.waits().edges().is_empty());
+    }
+}
+
+#[test]
+fn a_deadlock_through_another_kind_of_lock_is_found() {
+    let rig = Rig::new();
+    let (dml, ddl) = (rig.session(), rig.session());
+    let a = rig.mdl.intern(Namespace::Table, "test", "a");
+    rig.lock(&ddl, &a, X);
+    // The DDL's session waits for a row that the DML's session has: the engine published this edge.
+    let _row = rig.mdl.waits().add(ddl.index() as u64, dml.index() as u64).unwrap();
+    assert_eq!(rig.mdl.acquire(&dml, &a, SR, soon()), Err(MdlError::Deadlock));
+}
+
+#[test]
+fn more_grants_than_a_slot_has_words() {
+    let rig = Rig::new();
+    let (many, ddl) = (rig.session(), rig.session());
+    let mut held = Held::new();
+    let name = |i: usize| format!("t{i}");
+    let objects: Vec<_> =
+        (0..40).map(|i| rig.mdl.intern(Namespace::Table, "test", &name(i))).collect();
+    let savepoint = 20;
+    for (i, o) in objects.iter().enumerate() {
+        assert_eq!(held.mark(), i);
+        rig.mdl.take(&many, &mut held, o, SR, soon()).unwrap();
+        rig.mdl.take(&many, &mut held, o, SR, soon()).unwrap();
+    }
+    assert_eq!(held.mark(), 40, "a second use takes nothing");
+    assert!(objects.iter().all(|o| !rig.try_lock(&ddl, o, X)), "strong requests see all of them");
+    assert!(rig.try_lock(&ddl, &objects[39], SR), "others share a ticketed table");
+    rig.mdl.release(&ddl, &objects[39], SR);
+    rig.mdl.release_since(&many, &mut held, savepoint);
+    for (i, o) in objects.iter().enumerate() {
+        assert_eq!(rig.try_lock(&ddl, o, X), i >= savepoint, "table {i}");
+    }
+    rig.mdl.release_session(&ddl);
+    rig.mdl.release_all(&many, &mut held);
+    assert!(held.is_empty() && rig.mdl.locks().is_empty());
+    assert!(objects.iter().all(|o| rig.try_lock(&ddl, o, X)));
+    rig.mdl.release_session(&ddl);
+    assert!(rig.mdl.locks().is_empty());
+}
+
+#[test]
+fn unused_names_are_forgotten_and_used_ones_are_not() {
+    let rig = Rig::new();
+    let s = rig.session();
+    let granted = rig.mdl.intern(Namespace::Table, "test", "granted");
+    rig.lock(&s, &granted, SR);
+    let strong = rig.mdl.intern(Namespace::Table, "test", "strong");
+    rig.lock(&s, &strong, SRO);
+    let handle = rig.mdl.intern(Namespace::Table, "test", "handle");
+    drop((granted, strong));
+    for i in 0..20_000 {
+        drop(rig.mdl.intern(Namespace::Table, "test", &i.to_string()));
+    }
+    assert!(rig.mdl.sweep() > 0);
+    assert_eq!(rig.mdl.sweep(), 0, "what is left is in use");
+    let again = rig.mdl.intern(Namespace::Table, "test", "handle");
+    assert!(std::sync::Arc::ptr_eq(&handle, &again));
+    let other = rig.session();
+    for (name, mode) in [("granted", X), ("strong", SW)] {
+        let o = rig.mdl.intern(Namespace::Table, "test", name);
+        assert!(!rig.try_lock(&other, &o, mode), "{name} is still locked");
+    }
+    // A recycled object serves its new name.
+    let fresh = rig.mdl.intern(Namespace::Schema, "fresh", "");
+    assert_eq!((&*fresh.name().schema, fresh.namespace()), ("fresh", Namespace::Schema));
+    rig.lock(&s, &fresh, IX);
+    assert!(!rig.try_lock(&other, &fresh, X));
+}
+
+#[test]
+fn the_report_shows_grants_and_requests() {
+    let rig = Rig::new();
+    let (a, b) = (rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&a, rig.mdl.global(), IX);
+    rig.lock(&a, &t, SW);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            rig.lock(&b, &t, SNW);
+            rig.mdl.release(&b, &t, SNW);
+        });
+        rig.until_pending(1);
+        let rows: Vec<String> = rig
+            .mdl
+            .locks()
+            .iter()
+            .map(|r| {
+                let (kind, mode) = (r.namespace.object_type(), r.mode.lock_type());
+                let status = if r.status == Status::Granted { "GRANTED" } else { "PENDING" };
+                format!("{kind} {}.{} {mode} {status} {}", r.schema, r.name, r.session_id)
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "TABLE test.t SHARED_WRITE GRANTED 100",
+                "GLOBAL . INTENTION_EXCLUSIVE GRANTED 100",
+                "TABLE test.t SHARED_NO_WRITE PENDING 101",
+            ]
+        );
+        rig.mdl.release(&a, &t, SW);
+    });
+    rig.mdl.release_session(&a);
+    assert!(rig.mdl.locks().is_empty());
+}
+
+/// SWLP yields to a waiting SRO, SW does not.
+#[test]
+fn low_priority_writes_yield() {
+    let rig = Rig::new();
+    let (writer, ro, other) = (rig.session(), rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&writer, &t, SW);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            rig.lock(&ro, &t, SRO);
+            rig.mdl.release(&ro, &t, SRO);
+        });
+        rig.until_pending(1);
+        assert!(!rig.try_lock(&other, &t, SWLP));
+        assert!(rig.try_lock(&other, &t, SW));
+        rig.mdl.release(&other, &t, SW);
+        rig.mdl.release(&writer, &t, SW);
+    });
+}
