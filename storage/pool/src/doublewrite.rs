@@ -1,0 +1,211 @@
+//! The doublewrite file: copies of the pages being written in place, against torn writes.
+//!
+//! 1. The file holds one batch: a directory page, then up to [`BATCH_MAX`] sealed pages. It is
+//!    durable before the first of its pages is written in place, and is not overwritten before
+//!    all of them are durable in place.
+//! 2. So a copy that the directory vouches for is never older than the bytes in place; a slot the
+//!    directory does not vouch for (left from an older batch, torn) counts for nothing.
+//! 3. A directory that does not verify means: no batch. Its pages were then never written in place.
+
+use base::{Error, FORMAT_VERSION, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
+use host::{AlignedBuf, Disk, File, OpenMode};
+use std::collections::HashMap;
+use std::sync::Arc;
+use stdx::bytes::{Put, Reader, Truncated};
+
+/// Name of the file in the data folder.
+pub(crate) const NAME: &str = "doublewrite";
+
+/// Most pages in one batch.
+pub(crate) const BATCH_MAX: usize = 64;
+
+const MAGIC: &[u8; 8] = b"LIMPIDDW";
+
+/// Bytes of the directory that its checksum covers; the checksum follows them.
+const DIRECTORY_BYTES: usize = 24 + BATCH_MAX * 24;
+
+/// Pages to be written, sealed, in one block-aligned buffer: directory first.
+pub(crate) struct Batch {
+    buf: AlignedBuf,
+    ids: Vec<PageId>,
+}
+
+impl Batch {
+    pub(crate) fn new() -> Batch {
+        Batch { buf: AlignedBuf::zeroed((1 + BATCH_MAX) * PAGE_BYTES), ids: Vec::new() }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ids.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.ids.len() == BATCH_MAX
+    }
+
+    pub(crate) fn ids(&self) -> &[PageId] {
+        &self.ids
+    }
+
+    /// Appends a page; the caller copies the bytes into the place returned.
+    pub(crate) fn push(&mut self, id: PageId) -> &mut PageBuf {
+        assert!(!self.is_full(), "a batch has a fixed size");
+        self.ids.push(id);
+        self.page_mut(self.ids.len() - 1)
+    }
+
+    /// Takes the last page back.
+    pub(crate) fn pop(&mut self) {
+        self.ids.pop();
+    }
+
+    /// The bytes of page `i`.
+    pub(crate) fn page_mut(&mut self, i: usize) -> &mut PageBuf {
+        let at = (1 + i) * PAGE_BYTES;
+        (&mut self.buf[at..at + PAGE_BYTES]).try_into().expect("a page's range")
+    }
+
+    /// The bytes of pages `from..to`, as they lie one after another.
+    pub(crate) fn range(&self, from: usize, to: usize) -> &[u8] {
+        &self.buf[(1 + from) * PAGE_BYTES..(1 + to) * PAGE_BYTES]
+    }
+
+    /// Fills in the directory and returns the whole batch as it goes to the file.
+    pub(crate) fn with_directory(&mut self, number: u64) -> &[u8] {
+        let mut dir = Vec::with_capacity(DIRECTORY_BYTES + 4);
+        dir.put_bytes(MAGIC);
+        dir.put_u32_le(FORMAT_VERSION);
+        dir.put_u32_le(self.ids.len() as u32);
+        dir.put_u64_le(number);
+        for (i, id) in self.ids.iter().enumerate() {
+            let bytes = self.range(i, i + 1);
+            dir.put_u32_le(id.space.0);
+            dir.put_u32_le(id.page.0);
+            dir.put_u64_le(crc32c(bytes).into());
+            dir.put_u64_le(page_lsn(bytes).0);
+        }
+        dir.resize(DIRECTORY_BYTES, 0);
+        dir.put_u32_le(crc32c(&dir));
+        self.buf[..PAGE_BYTES].fill(0);
+        self.buf[..dir.len()].copy_from_slice(&dir);
+        &self.buf[..(1 + self.ids.len()) * PAGE_BYTES]
+    }
+}
+
+fn page_lsn(bytes: &[u8]) -> Lsn {
+    page::header::lsn(bytes.try_into().expect("a whole page"))
+}
+
+fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// Opens the file, making it when it is missing.
+pub(crate) fn open(disk: &dyn Disk) -> Result<Arc<dyn File>> {
+    let io = |op| move |e| Error::io(op, NAME, e);
+    if disk.exists(NAME).map_err(io("look for"))? {
+        return disk.open(NAME, OpenMode::ReadWrite).map_err(io("open"));
+    }
+    let file = disk.open(NAME, OpenMode::Create).map_err(io("create"))?;
+    disk.sync_dir().map_err(io("make durable the name of"))?;
+    Ok(file)
+}
+
+/// The copies that the file's directory vouches for.
+pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
+    let mut buf = AlignedBuf::zeroed((1 + BATCH_MAX) * PAGE_BYTES);
+    let got = file.read_at(&mut buf, 0).map_err(|e| Error::io("read", NAME, e))?;
+    let (directory, slots) = buf[..got].split_at(got.min(PAGE_BYTES));
+    let Some(entries) = directory_entries(directory)? else { return Ok(HashMap::new()) };
+    let mut copies = HashMap::new();
+    for ((id, crc, lsn), slot) in entries.into_iter().zip(slots.chunks_exact(PAGE_BYTES)) {
+        if crc32c(slot) == crc && page_lsn(slot) == lsn {
+            let copy: Box<PageBuf> = slot.to_vec().try_into().expect("a slot is a page long");
+            copies.insert(id, copy);
+        }
+    }
+    Ok(copies)
+}
+
+/// Page, checksum of the whole slot, page LSN.
+type Entry = (PageId, u32, Lsn);
+
+/// `None`: no whole directory, so no batch.
+fn directory_entries(bytes: &[u8]) -> Result<Option<Vec<Entry>>> {
+    let Some((body, rest)) = bytes.split_at_checked(DIRECTORY_BYTES) else { return Ok(None) };
+    if rest.get(..4) != Some(&crc32c(body).to_le_bytes()) || !body.starts_with(MAGIC) {
+        return Ok(None);
+    }
+    let mut r = Reader::new(&body[MAGIC.len()..]);
+    let version = r.u32_le().unwrap_or(0);
+    if version > FORMAT_VERSION {
+        let what = format!("format {version} is newer than this server's {FORMAT_VERSION}");
+        return Err(Error::Foreign { path: NAME.into(), what });
+    }
+    Ok(parse_entries(&mut r).ok())
+}
+
+fn parse_entries(r: &mut Reader<'_>) -> std::result::Result<Vec<Entry>, Truncated> {
+    let count = r.u32_le()?;
+    let _number = r.u64_le()?;
+    (0..count)
+        .map(|_| {
+            let id = PageId::new(SpaceId(r.u32_le()?), PageNo(r.u32_le()?));
+            Ok((id, r.u64_le()? as u32, Lsn(r.u64_le()?)))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::SimDisk;
+
+    fn id(page: u32) -> PageId {
+        PageId::new(SpaceId(16), PageNo(page))
+    }
+
+    fn batch_of(pages: std::ops::Range<u32>) -> Batch {
+        let mut batch = Batch::new();
+        for p in pages {
+            batch.push(id(p)).fill(p as u8);
+        }
+        batch
+    }
+
+    #[test]
+    fn copies_come_back_only_when_the_directory_vouches_for_them() {
+        let disk = SimDisk::new(1);
+        let file = open(&*disk).unwrap();
+        assert!(read(&*file).unwrap().is_empty());
+        file.write_at(batch_of(1..5).with_directory(1), 0).unwrap();
+        file.write_at(batch_of(7..9).with_directory(2), 0).unwrap();
+        let copies = read(&*file).unwrap();
+        let mut ids: Vec<u32> = copies.keys().map(|id| id.page.0).collect();
+        ids.sort_unstable();
+        // Pages 3 and 4 still lie in the file, but belong to an older batch.
+        assert_eq!(ids, [7, 8]);
+        assert!(copies[&id(8)].iter().all(|&b| b == 8));
+        disk.flip_bit(NAME, 2 * PAGE_BYTES as u64 + 77, 3);
+        assert_eq!(read(&*file).unwrap().len(), 1);
+        disk.flip_bit(NAME, 33, 0);
+        assert!(read(&*file).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_newer_format_is_refused() {
+        let disk = SimDisk::new(1);
+        let file = open(&*disk).unwrap();
+        let mut batch = batch_of(1..2);
+        batch.with_directory(1);
+        batch.buf[8] = FORMAT_VERSION as u8 + 1;
+        let crc = crc32c(&batch.buf[..DIRECTORY_BYTES]);
+        batch.buf[DIRECTORY_BYTES..DIRECTORY_BYTES + 4].copy_from_slice(&crc.to_le_bytes());
+        file.write_at(&batch.buf, 0).unwrap();
+        assert!(matches!(read(&*file), Err(Error::Foreign { .. })));
+    }
+}

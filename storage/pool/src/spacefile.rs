@@ -1,0 +1,87 @@
+//! Page 0 of a tablespace: what tells a file of ours from another, and whose it is.
+//!
+//! 1. The first three fields never change after the file was made; the rest belongs to the crate
+//!    `space`, which changes it by logged writes.
+//! 2. Page 0 is written and durable before the file is used, so a file without it is not ours.
+
+use base::{Error, FORMAT_VERSION, IndexId, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
+use page::{BODY_AT, PageKind, PageOp};
+
+/// First bytes of the body of page 0.
+pub const MAGIC: &[u8; 8] = b"LIMPIDTS";
+/// Offset of the format version, u32.
+pub const FORMAT_AT: usize = BODY_AT + 8;
+/// Offset of the tablespace's id, u32.
+pub const SPACE_ID_AT: usize = BODY_AT + 12;
+/// Offset of the number of pages ever allocated (page 0 included), u32.
+pub const PAGE_COUNT_AT: usize = BODY_AT + 16;
+/// Offset of the first page of the free list, u32; [`PageNo::NONE`] when it is empty.
+pub const FREE_HEAD_AT: usize = BODY_AT + 20;
+/// Offset of the last AUTO_INCREMENT value reserved, u64.
+pub const AUTOINC_AT: usize = BODY_AT + 24;
+/// Offset of the flags, u32; none is defined yet.
+pub const FLAGS_AT: usize = BODY_AT + 32;
+/// Offset of the root page of a half-built index, u32; [`PageNo::NONE`] when there is none.
+pub const AUX_ROOT_AT: usize = BODY_AT + 36;
+/// Offset of the number of pages in the free list, u32.
+pub const FREE_COUNT_AT: usize = BODY_AT + 40;
+/// First byte after the header's fields.
+const END: usize = BODY_AT + 44;
+
+/// Page 0 of a new tablespace, sealed.
+pub(crate) fn first_page(id: SpaceId, page: &mut PageBuf) -> Result<()> {
+    page.fill(0);
+    page::header::set_page_id(page, PageId::new(id, PageNo(0)));
+    let init = PageOp::Init {
+        kind: PageKind::SpaceHeader,
+        level: 0,
+        index_id: IndexId(0),
+        low_fence: b"",
+        high_fence: None,
+    };
+    page::apply(page, &init)?;
+    let mut body = [0u8; END - BODY_AT];
+    let mut put = |at: usize, bytes: &[u8]| {
+        body[at - BODY_AT..at - BODY_AT + bytes.len()].copy_from_slice(bytes);
+    };
+    put(BODY_AT, MAGIC);
+    put(FORMAT_AT, &FORMAT_VERSION.to_le_bytes());
+    put(SPACE_ID_AT, &id.0.to_le_bytes());
+    put(PAGE_COUNT_AT, &1u32.to_le_bytes());
+    put(FREE_HEAD_AT, &PageNo::NONE.0.to_le_bytes());
+    put(AUX_ROOT_AT, &PageNo::NONE.0.to_le_bytes());
+    page::apply(page, &PageOp::Write { at: BODY_AT as u16, bytes: &body })?;
+    page::header::seal(page);
+    Ok(())
+}
+
+/// Checks that page 0, whose checksum is known to be good or bad, begins a tablespace `id`.
+pub(crate) fn check(page: &PageBuf, id: SpaceId, path: &str) -> Result<()> {
+    let foreign = |what: String| Err(Error::Foreign { path: path.into(), what });
+    if !page[BODY_AT..].starts_with(MAGIC) {
+        return foreign("not a Limpid tablespace".into());
+    }
+    let version = read_u32(page, FORMAT_AT);
+    if version > FORMAT_VERSION {
+        return foreign(format!("format {version} is newer than this server's {FORMAT_VERSION}"));
+    }
+    let found = read_u32(page, SPACE_ID_AT);
+    if found != id.0 {
+        return foreign(format!("holds tablespace {found}, not {id}"));
+    }
+    page::header::verify(page, PageId::new(id, PageNo(0))).map(|_| ())
+}
+
+/// Reads a field of page 0.
+pub fn read_u32(page: &PageBuf, at: usize) -> u32 {
+    let bytes = page[at..at + 4].try_into().expect("four bytes");
+    u32::from_le_bytes(bytes)
+}
+
+/// Reads a field of page 0.
+pub fn read_u64(page: &PageBuf, at: usize) -> u64 {
+    let bytes = page[at..at + 8].try_into().expect("eight bytes");
+    u64::from_le_bytes(bytes)
+}
+
+const _: () = assert!(END <= PAGE_BYTES);

@@ -1,0 +1,189 @@
+//! One tablespace: its file, its page words, how far the file reaches.
+//!
+//! 1. `pages` is how many whole pages the file has room for: no page at or above it is read,
+//!    latched or given a word. It only grows while the tablespace is open.
+//! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk.
+
+use crate::arena::Arena;
+use crate::words::Words;
+use crate::{Pool, io, spacefile};
+use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
+use host::{AlignedBuf, File, OpenMode};
+use instrument::MutexClass;
+use std::io::ErrorKind;
+use std::sync::{Arc, Weak};
+use stdx::{Ordering, SharedAtomic, class};
+use sync::{Mutex, PageWord};
+
+static GROWTH_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_grow_mutex");
+
+/// Fewest and most pages that one growth adds.
+const GROW_MIN: u32 = 4;
+const GROW_MAX: u32 = 64;
+
+/// An open tablespace.
+pub struct Tablespace {
+    id: SpaceId,
+    name: String,
+    pub(crate) file: Arc<dyn File>,
+    words: Words,
+    pub(crate) arena: Arc<Arena>,
+    pub(crate) pool: Weak<Pool>,
+    pages: SharedAtomic<u32, { class::POOL }>,
+    growth: Mutex<()>,
+}
+
+impl std::fmt::Debug for Tablespace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tablespace({} {:?}, {} pages)", self.id, self.name, self.pages_in_file())
+    }
+}
+
+impl Tablespace {
+    fn with_file(pool: &Pool, id: SpaceId, name: &str, file: Arc<dyn File>, pages: u32) -> Self {
+        Tablespace {
+            id,
+            name: name.to_owned(),
+            file,
+            words: Words::new(),
+            arena: pool.arena.clone(),
+            pool: pool.me.clone(),
+            pages: SharedAtomic::new(pages),
+            growth: Mutex::new(&GROWTH_MUTEX, ()),
+        }
+    }
+
+    pub(crate) fn create(pool: &Pool, id: SpaceId, name: &str) -> Result<Tablespace> {
+        let io = |op| move |e| Error::io(op, name, e);
+        let file = pool.disk.open(name, OpenMode::Create).map_err(io("create"))?;
+        let made = (|| {
+            let ts = Tablespace::with_file(pool, id, name, file.clone(), 0);
+            ts.grow(PageNo(0))?;
+            let mut first = AlignedBuf::zeroed(PAGE_BYTES);
+            spacefile::first_page(id, as_page(&mut first))?;
+            io::write(io::Of::Data, &*file, &first, 0)?;
+            io::sync_data(io::Of::Data, &*file)?;
+            pool.disk.sync_dir().map_err(io("make durable the name of"))?;
+            Ok(ts)
+        })();
+        if made.is_err() {
+            // The error being reported matters more; a file left over is an orphan to be swept.
+            let _ = pool.disk.remove(name);
+        }
+        made
+    }
+
+    pub(crate) fn open(pool: &Pool, id: SpaceId, name: &str) -> Result<Tablespace> {
+        let file = pool.disk.open(name, OpenMode::ReadWrite).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::MissingSpace(id),
+            _ => Error::io("open", name, e),
+        })?;
+        let bytes = file.len().map_err(|e| Error::io("measure", name, e))?;
+        let pages = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
+        let ts = Tablespace::with_file(pool, id, name, file, pages);
+        pool.repair(&ts)?;
+        let mut first = AlignedBuf::zeroed(PAGE_BYTES);
+        io::read_or_zero(&*ts.file, &mut first, 0)?;
+        spacefile::check(as_page(&mut first), id, name)?;
+        Ok(ts)
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SpaceId {
+        self.id
+    }
+
+    /// Its file's name in the data folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many pages the file has room for.
+    pub fn pages_in_file(&self) -> u32 {
+        self.pages.load(Ordering::Acquire)
+    }
+
+    /// Makes room for `page` in the file, and for some more when there is any.
+    ///
+    /// [`Error::NoSpace`]: the disk is full and nothing has changed. [`Error::Io`].
+    pub fn grow(&self, page: PageNo) -> Result<()> {
+        if page.0 < self.pages_in_file() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.growth.lock();
+        let have = self.pages_in_file();
+        if page.0 < have {
+            return Ok(());
+        }
+        if page == PageNo::NONE {
+            return Err(Error::NoSpace { path: self.name.clone() });
+        }
+        let need = page.0 + 1;
+        let want = need.max(have.saturating_add((have / 4).clamp(GROW_MIN, GROW_MAX)));
+        let reached = match self.write_zeroes(have, want) {
+            Err(Error::NoSpace { .. }) if want > need => self.write_zeroes(have, need),
+            done => done,
+        };
+        if reached.is_err() {
+            // Gives back what was written of it; the tablespace is right with or without.
+            let _ = self.file.set_len(u64::from(have) * PAGE_BYTES as u64);
+        }
+        self.pages.store(reached?, Ordering::Release);
+        Ok(())
+    }
+
+    /// Writes zeroes over pages `from..to`; returns `to`.
+    fn write_zeroes(&self, from: u32, to: u32) -> Result<u32> {
+        let zeroes = AlignedBuf::zeroed(GROW_MAX.min(to - from) as usize * PAGE_BYTES);
+        let mut at = from;
+        while at < to {
+            let n = GROW_MAX.min(to - at);
+            let bytes = &zeroes[..n as usize * PAGE_BYTES];
+            let write = io::write(io::Of::Data, &*self.file, bytes, offset(PageNo(at)));
+            write.map_err(|e| match e {
+                Error::Io { source, path, .. } if is_full(&source) => Error::NoSpace { path },
+                other => other,
+            })?;
+            at += n;
+        }
+        Ok(to)
+    }
+
+    /// The id of a page of this tablespace.
+    pub(crate) fn page_id(&self, page: PageNo) -> PageId {
+        PageId::new(self.id, page)
+    }
+
+    /// The word of a page; `Err` above the end of the file.
+    #[inline]
+    pub(crate) fn word(&self, page: PageNo) -> Result<&PageWord> {
+        if page.0 >= self.pages.load(Ordering::Acquire) {
+            return Err(self.beyond_end(page));
+        }
+        Ok(self.words.word(page.0))
+    }
+
+    #[cold]
+    fn beyond_end(&self, page: PageNo) -> Error {
+        Error::corrupt(self.page_id(page), "a page beyond the end of its file is referred to")
+    }
+
+    /// The pool, unless it is being torn down.
+    pub(crate) fn pool(&self) -> Result<Arc<Pool>> {
+        self.pool.upgrade().ok_or(Error::Shutdown)
+    }
+}
+
+/// Byte offset of a page in its file.
+pub(crate) fn offset(page: PageNo) -> u64 {
+    u64::from(page.0) * PAGE_BYTES as u64
+}
+
+/// The bytes of a buffer that is one page long.
+pub(crate) fn as_page(buf: &mut [u8]) -> &mut PageBuf {
+    buf.try_into().expect("the buffer is one page long")
+}
+
+fn is_full(e: &std::io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
