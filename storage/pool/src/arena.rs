@@ -57,13 +57,8 @@ impl Arena {
         Ok(Arena { mapping, mapping_bytes, base, frames })
     }
 
-    /// How many frames there are.
-    pub(crate) fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    /// The address of a frame's bytes. Panics above [`Arena::frames`]: frame numbers come from
-    /// page words, which only the pool writes.
+    /// The address of a frame's bytes. Panics for a frame that does not exist: frame
+    /// numbers come from page words, which only the pool writes.
     #[inline]
     pub(crate) fn frame(&self, no: u32) -> NonNull<PageBuf> {
         assert!(no < self.frames, "a page word names a frame that does not exist");

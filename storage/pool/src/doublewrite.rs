@@ -58,11 +58,6 @@ impl Batch {
         self.page_mut(self.ids.len() - 1)
     }
 
-    /// Takes the last page back.
-    pub(crate) fn pop(&mut self) {
-        self.ids.pop();
-    }
-
     /// The bytes of page `i`.
     pub(crate) fn page_mut(&mut self, i: usize) -> &mut PageBuf {
         let at = (1 + i) * PAGE_BYTES;
