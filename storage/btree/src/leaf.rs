@@ -60,7 +60,7 @@ fn check_size(key: &[u8], payload: usize) -> Result<()> {
 
 impl Tree {
     /// Latches the leaf that covers `key` exclusively and looks the key up.
-    pub fn position(&self, mtr: &mut Mtr<'_>, key: &[u8]) -> Result<Position> {
+    pub fn position<'p>(&'p self, mtr: &mut Mtr<'p>, key: &[u8]) -> Result<Position> {
         for _ in 0..RESTARTS_MAX {
             if let Some(leaf) = self.try_descend(Way::To(key))?
                 && let Some(held) = mtr.try_upgrade(&leaf)
@@ -95,7 +95,7 @@ impl Tree {
     }
 
     /// The latched way down: shared latches to the leaf's parent, whose latch keeps the leaf from splitting away.
-    fn exclusive_leaf(&self, mtr: &mut Mtr<'_>, key: &[u8]) -> Result<(Held, PageNo)> {
+    fn exclusive_leaf<'p>(&'p self, mtr: &mut Mtr<'p>, key: &[u8]) -> Result<(Held, PageNo)> {
         loop {
             let mut parent = self.ts.shared(self.root)?;
             let mut level = self.level_of(self.root, &parent)?;
@@ -158,13 +158,7 @@ impl Tree {
     }
 
     /// Overwrites bytes of the found entry's payload, from `at` on.
-    pub fn patch_at(
-        &self,
-        mtr: &mut Mtr<'_>,
-        pos: &Position,
-        at: u16,
-        bytes: &[u8],
-    ) -> Result<()> {
+    pub fn patch_at(&self, mtr: &mut Mtr<'_>, pos: &Position, at: u16, bytes: &[u8]) -> Result<()> {
         mtr.apply(pos.page, &PageOp::Patch { slot: pos.slot, at, bytes })
     }
 
@@ -174,12 +168,7 @@ impl Tree {
     }
 
     /// Raises the leaf's `max_trx_id` to `trx` (no op when it is as high already).
-    pub fn raise_max_trx_id(
-        &self,
-        mtr: &mut Mtr<'_>,
-        pos: &Position,
-        trx: TrxId,
-    ) -> Result<()> {
+    pub fn raise_max_trx_id(&self, mtr: &mut Mtr<'_>, pos: &Position, trx: TrxId) -> Result<()> {
         if pos.node(mtr)?.max_trx_id() >= trx {
             return Ok(());
         }

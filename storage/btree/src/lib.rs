@@ -49,7 +49,7 @@ impl Tree {
     /// Makes an empty tree in `mtr`; answers its root page.
     ///
     /// Errors: [`Error::NoSpace`] before anything is changed.
-    pub fn create(mtr: &mut Mtr<'_>, ts: &Arc<Tablespace>, index: IndexId) -> Result<PageNo> {
+    pub fn create<'p>(mtr: &mut Mtr<'p>, ts: &'p Tablespace, index: IndexId) -> Result<PageNo> {
         let root = space::allocate(mtr, ts)?;
         let h = mtr.fresh(ts, root)?;
         mtr.apply(h, &empty_leaf(index))?;

@@ -172,9 +172,9 @@ impl Tree {
         Ok(None)
     }
 
-    fn write_split(
-        &self,
-        mtr: &mut Mtr<'_>,
+    fn write_split<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
         parent: Held,
         slot: u16,
         child: Held,
@@ -190,9 +190,9 @@ impl Tree {
     }
 
     /// Writes content into a freshly allocated page.
-    fn write_node(
-        &self,
-        mtr: &mut Mtr<'_>,
+    fn write_node<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
         page_no: PageNo,
         content: &Content,
         low_fence: &[u8],

@@ -189,10 +189,8 @@ fn a_cursor_turns_around_and_is_reused() {
     let mut rng = Rng::new(77);
     for _ in 0..20 {
         let (from, to) = (rng.below(1000) as u16, 1500 + rng.below(1000) as u16);
-        cursor.open(
-            Bound::Included(&from.to_be_bytes()[..]),
-            Bound::Excluded(&to.to_be_bytes()[..]),
-        );
+        cursor
+            .open(Bound::Included(&from.to_be_bytes()[..]), Bound::Excluded(&to.to_be_bytes()[..]));
         // `at`: the entry after the cursor, which a first prev puts at the end.
         let mut at = from;
         for step in 0..4000 {
