@@ -1,0 +1,11 @@
+//! Recorded conversations with the stock client, by feature: `tests/sql/*.sql` and their `.result`.
+
+use std::path::Path;
+use testkit::{Server, TempDir};
+
+#[test]
+fn recorded_conversations_come_out_the_same() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    testkit::golden::run_folder(&server, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sql"));
+}

@@ -1,0 +1,12 @@
+SELECT 1;
+SELECT 1 + 2 * 3 AS seven, 7 DIV 2, 7 / 2, 7 % 4, -5;
+SELECT 'text', "double", 'it''s', 'a' 'b', x'4142', NULL;
+SELECT 1 = 1, 1 <> 1, NULL = NULL, NULL <=> NULL, 2 > 1 AND NULL, 2 > 1 OR NULL, NOT 0;
+SELECT 'abc' LIKE 'a%', 'abc' LIKE 'A_C', 'a' = 'A', 'abc' LIKE 'b%';
+SELECT 5 BETWEEN 1 AND 9, 5 IN (1, 5, 9), 5 NOT IN (1, NULL);
+SELECT CASE 2 WHEN 1 THEN 'one' WHEN 2 THEN 'two' ELSE 'many' END, IF(1 > 2, 'yes', 'no');
+SELECT IFNULL(NULL, 3), COALESCE(NULL, NULL, 4), NULLIF(1, 1), CONCAT('a', 1, 'b'), LENGTH('héllo'), CHAR_LENGTH('héllo');
+SELECT 18446744073709551615, 9223372036854775807 + 1;
+SELECT DATABASE();
+SET @a = 5, @b := 'x';
+SELECT @a, @b, @never_set;
