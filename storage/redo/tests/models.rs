@@ -267,6 +267,8 @@ struct Commits {
     flight: Mark,
     writer: Mutex<u64>,
     groups: [Event; 2],
+    /// A mistake to plant.
+    call_next: bool,
 }
 
 impl Commits {
@@ -312,7 +314,9 @@ impl Commits {
         let group = (*writer & 1) as usize;
         drop(writer);
         self.groups[group].notify_all();
-        self.groups[1 - group].notify_one();
+        if self.call_next {
+            self.groups[1 - group].notify_one();
+        }
     }
 
     fn pass_on(&self) {
@@ -324,7 +328,7 @@ impl Commits {
     }
 }
 
-fn commits(preemptions: usize, threads: usize) {
+fn commits(preemptions: usize, threads: usize, call_next: bool) {
     explore(preemptions, move || {
         let log = Arc::new(Commits {
             tail: SharedAtomic::new(0),
@@ -332,6 +336,7 @@ fn commits(preemptions: usize, threads: usize) {
             flight: SharedAtomic::new(0),
             writer: Mutex::new(&WRITER, 0),
             groups: [Event::new(&COND), Event::new(&COND)],
+            call_next,
         });
         let commit = |log: &Commits| {
             let lsn = log.tail.fetch_add(8, Ordering::AcqRel) + 8;
@@ -353,6 +358,13 @@ fn commits(preemptions: usize, threads: usize) {
 /// Nobody sleeps for ever: loom reports a thread that waits when all others are done.
 #[test]
 fn every_committer_is_woken() {
-    commits(3, 2);
-    commits(1, 3);
+    commits(3, 2, true);
+    commits(1, 3, true);
+}
+
+/// The model can fail: a leader that does not call the next one leaves him asleep.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_next_leader_that_is_not_called_is_noticed() {
+    commits(3, 2, false);
 }
