@@ -26,6 +26,12 @@ impl Tree {
         Ok(())
     }
 
+    /// Frees every page but the root, which the caller frees in the mini-transaction that ends its own record
+    /// of the drop. May be called again after a crash.
+    pub fn free_below_root(&self, pool: &Pool, worker: &WorkerSlot) -> Result<()> {
+        self.drain(pool, worker, self.root)
+    }
+
     /// Frees everything below a node.
     fn drain(&self, pool: &Pool, worker: &WorkerSlot, page_no: PageNo) -> Result<()> {
         loop {

@@ -1,96 +1,296 @@
 //! One client's view of the engine: its transaction and its buffers.
+//!
+//! 1. A transaction takes an id and an undo segment with its first write, not before.
+//! 2. Commit: the segment's state in a mini-transaction is the commit record; then others see the rows; then
+//!    the log is made durable; then old versions are removed and the segment is free for the next one.
+//! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What could not be
+//!    undone or purged is the engine's to finish.
 
+use crate::engine::{Engine, Unfinished};
+use crate::rollback::Lookup;
+use crate::row::HEADER_BYTES;
+use crate::scan::ScanBuffers;
+use crate::writer::{Buffers, Waiter, Writer};
 use crate::{Scan, Table};
-use base::{Result, TrxId};
+use base::{Error, Result, TrxId};
+use instrument::Counter;
 use std::ops::Bound;
-use sync::{SessionSlot, WorkerSlot};
+use std::sync::Arc;
+use sync::{SessionSlot, SessionSlotRef, WorkerSlot, WorkerSlotRef};
+use trx::{IdKind, Segment, State, UndoPos};
 
 /// A place in a transaction's undo to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UndoMark {}
+pub struct UndoMark(UndoPos);
+
+/// A transaction that has written.
+struct Running {
+    segment: Segment,
+    /// The tables it wrote to, for rollback and purge.
+    tables: Vec<Arc<Table>>,
+}
 
 /// One client of the engine; used by one thread at a time.
-pub struct Client {}
+pub struct Client {
+    engine: Arc<Engine>,
+    slot: SessionSlotRef,
+    worker: WorkerSlotRef,
+    lock_wait_timeout_s: Option<u32>,
+    begun: bool,
+    running: Option<Running>,
+    /// A free segment, kept for the next transaction.
+    cached: Option<Segment>,
+    buffers: Buffers,
+    scan: ScanBuffers,
+}
 
 impl Client {
+    pub(crate) fn new(engine: &Arc<Engine>) -> Result<Client> {
+        let slots = engine.slots();
+        Ok(Client {
+            slot: slots.acquire_session().ok_or(Error::TooManyTransactions)?,
+            worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
+            engine: Arc::clone(engine),
+            lock_wait_timeout_s: None,
+            begun: false,
+            running: None,
+            cached: None,
+            buffers: Buffers::default(),
+            scan: ScanBuffers::default(),
+        })
+    }
+
+    /// The engine it belongs to.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Its session slot, where its waits are visible and killable.
     pub fn slot(&self) -> &SessionSlot {
-        todo!()
+        &self.slot
     }
 
     /// Number of its session slot: its name in the waits-for graph.
     pub fn slot_index(&self) -> usize {
-        todo!()
+        self.slot.index()
     }
 
     /// Its worker slot.
     pub fn worker(&self) -> &WorkerSlot {
-        todo!()
+        &self.worker
     }
 
     /// Sets how long this client waits for another transaction's row, in seconds.
-    pub fn set_lock_wait_timeout(&mut self, _seconds: u32) {
-        todo!()
+    pub fn set_lock_wait_timeout(&mut self, seconds: u32) {
+        self.lock_wait_timeout_s = Some(seconds);
     }
 
     /// Begins a transaction; nothing happens until it writes. In a transaction already: nothing.
     pub fn begin(&mut self) {
-        todo!()
+        self.begun = true;
     }
 
     /// Between [`Self::begin`] (or the first write) and the end.
     pub fn in_transaction(&self) -> bool {
-        todo!()
+        self.begun || self.running.is_some()
     }
 
     /// The transaction has changed something.
     pub fn has_written(&self) -> bool {
-        todo!()
+        self.running.as_ref().is_some_and(|r| !r.segment.last().is_none())
     }
 
     /// The transaction's id, once it has written.
     pub fn trx_id(&self) -> Option<TrxId> {
-        todo!()
+        self.running.as_ref().map(|r| r.segment.trx())
+    }
+
+    /// `trx_id`, or none.
+    #[inline]
+    pub(crate) fn me(&self) -> TrxId {
+        self.running.as_ref().map_or(TrxId::NONE, |r| r.segment.trx())
     }
 
     /// Commits; durable on return as `innodb_flush_log_at_trx_commit` says. An error after the commit record
     /// was written is an error of the log, and final.
     pub fn commit(&mut self) -> Result<()> {
-        todo!()
+        self.begun = false;
+        let Some(mut running) = self.running.take() else { return Ok(()) };
+        let segment = &mut running.segment;
+        let wrote = !segment.last().is_none();
+        let purge = wrote && segment.needs_purge();
+        let state = if purge { State::Committed } else { State::Free };
+        let lsn = match self.engine.trx().write_state(&self.worker, segment, state) {
+            Ok(lsn) => lsn,
+            Err(e) => {
+                // The log has failed: nothing is acknowledged any more, recovery decides.
+                segment.restore_state(State::Active);
+                self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
+                return Err(e);
+            }
+        };
+        self.engine.trx().end(segment.trx(), lsn);
+        let durable = if wrote { self.engine.log().commit(lsn) } else { Ok(()) };
+        if durable.is_err() || !purge {
+            self.keep_segment(running.segment, purge, running.tables);
+            return durable;
+        }
+        let done = self.purge(&mut running);
+        self.keep_segment(running.segment, done.is_err(), running.tables);
+        Ok(())
+    }
+
+    /// Removes old versions, then frees the segment.
+    fn purge(&mut self, running: &mut Running) -> Result<()> {
+        let tables = &running.tables;
+        let segment = &mut running.segment;
+        let engine = &*self.engine;
+        let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
+        if !writer.purge(&|id| Engine::lookup_in(tables, id), &mut self.buffers)? {
+            return Err(Error::Internal("a transaction wrote to a table it does not know"));
+        }
+        engine.trx().write_state(&self.worker, segment, State::Free)?;
+        Ok(())
+    }
+
+    /// Keeps a segment for the next transaction, or leaves the work that it still has.
+    fn keep_segment(&mut self, mut segment: Segment, unfinished: bool, tables: Vec<Arc<Table>>) {
+        if unfinished {
+            return self.engine.leave_unfinished(Unfinished::new(segment, tables));
+        }
+        // A chain that could not be cut is only longer than it need be.
+        let _ = self.engine.trx().trim(&self.worker, &mut segment);
+        self.cached = Some(segment);
     }
 
     /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the background; the
     /// client is out of the transaction in any case.
     pub fn rollback(&mut self) -> Result<()> {
-        todo!()
+        self.begun = false;
+        if self.running.is_none() {
+            return Ok(());
+        }
+        let undone = self.undo_to(UndoPos::NONE);
+        let Some(mut running) = self.running.take() else { return undone };
+        let segment = &mut running.segment;
+        let freed = undone.and_then(|()| {
+            let lsn = self.engine.trx().write_state(&self.worker, segment, State::Free)?;
+            self.engine.trx().end(segment.trx(), lsn);
+            Ok(())
+        });
+        if freed.is_err() {
+            segment.restore_state(State::Active);
+        }
+        self.keep_segment(running.segment, freed.is_err(), running.tables);
+        freed
     }
 
     /// The present place, to which [`Self::rollback_to`] can go back: the beginning of a statement.
     pub fn mark(&self) -> UndoMark {
-        todo!()
+        UndoMark(self.running.as_ref().map_or(UndoPos::NONE, |r| r.segment.last()))
     }
 
-    /// Undoes everything since `mark`, which is of the same transaction.
-    pub fn rollback_to(&mut self, _mark: UndoMark) -> Result<()> {
-        todo!()
+    /// Undoes everything since `mark`, which is of the same transaction. After an error the transaction can
+    /// only be rolled back.
+    pub fn rollback_to(&mut self, mark: UndoMark) -> Result<()> {
+        self.undo_to(mark.0)
+    }
+
+    fn undo_to(&mut self, until: UndoPos) -> Result<()> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let (segment, tables) = (&mut running.segment, &running.tables);
+        let engine = &*self.engine;
+        let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
+        let lookup = |id| match Engine::lookup_in(tables, id) {
+            Lookup::Later => Lookup::Dropped,
+            found => found,
+        };
+        writer.undo_to(until, &lookup, &mut self.buffers)?;
+        Ok(())
+    }
+
+    /// Runs `f` with this client's means to write to `table`; undoes its row when it fails.
+    fn write<T>(
+        &mut self,
+        table: &Table,
+        f: impl FnOnce(&mut Writer<'_>, &mut Buffers) -> Result<T>,
+    ) -> Result<T> {
+        self.start_writing(table)?;
+        let mark = self.mark();
+        let timeout_s = self.lock_wait_timeout_s;
+        let timeout_s = timeout_s.unwrap_or_else(|| self.engine.settings().lock_wait_timeout_s());
+        let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
+        let waiter = Waiter { slot: &self.slot, index: self.slot.index(), timeout_s };
+        let mut writer = Writer {
+            engine: &self.engine,
+            worker: &self.worker,
+            waiter: Some(waiter),
+            segment: &mut running.segment,
+        };
+        let result = f(&mut writer, &mut self.buffers);
+        if result.is_err() && self.mark() != mark {
+            self.rollback_to(mark)?;
+        }
+        result
+    }
+
+    fn start_writing(&mut self, table: &Table) -> Result<()> {
+        self.start_transaction()?;
+        let Some(running) = &mut self.running else { return Ok(()) };
+        if !running.tables.iter().any(|t| std::ptr::eq(&**t, table)) {
+            // A newer handle of a table (DDL in between) takes the older one's place.
+            running.tables.retain(|t| t.id() != table.id());
+            running.tables.push(table.handle()?);
+        }
+        Ok(())
+    }
+
+    /// Gives the transaction its id and undo segment.
+    pub(crate) fn start_transaction(&mut self) -> Result<()> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let index = self.worker.index();
+        let session = self.slot.index();
+        let cached = self.cached.take();
+        let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
+        self.running = Some(Running { segment, tables: Vec::new() });
+        Ok(())
+    }
+
+    /// The segment of the transaction, for DDL.
+    pub(crate) fn parts(&mut self) -> Result<(&Engine, &WorkerSlot, &mut Segment)> {
+        self.start_transaction()?;
+        let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
+        Ok((&self.engine, &self.worker, &mut running.segment))
     }
 
     /// Puts the row with clustered key `key` into `out` (cleared first): the latest committed version, or this
     /// transaction's own. `false`: there is none. Warm: nothing shared is written, nothing allocated.
-    pub fn get(&mut self, _table: &Table, _key: &[u8], _out: &mut Vec<u8>) -> Result<bool> {
-        todo!()
+    #[inline]
+    pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let me = self.me();
+        if !self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)? {
+            out.clear();
+            return Ok(false);
+        }
+        strip_header(out);
+        instrument::count(Counter::InnodbRowsRead, 1);
+        Ok(true)
     }
 
     /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered index, then
-    /// the secondaries from 1; the bounds are keys of that index or prefixes of them.
+    /// the secondaries from 1. A bound is a key of that index or the beginning of one (whole parts): a prefix
+    /// stands for all keys that begin with it.
     pub fn scan<'a>(
         &'a mut self,
-        _table: &'a Table,
-        _index: usize,
-        _low: Bound<&[u8]>,
-        _high: Bound<&[u8]>,
+        table: &'a Table,
+        index: usize,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
     ) -> Result<Scan<'a>> {
-        todo!()
+        let me = self.me();
+        Scan::open(&self.engine, me, table, index, (low, high), &mut self.scan)
     }
 
     /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends. Waits for
@@ -99,41 +299,100 @@ impl Client {
     /// Errors: [`base::Error::LockWaitTimeout`], [`base::Error::Deadlock`], [`base::Error::Killed`].
     pub fn read_for_update(
         &mut self,
-        _table: &Table,
-        _key: &[u8],
-        _out: &mut Vec<u8>,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
     ) -> Result<bool> {
-        todo!()
+        out.clear();
+        let found = self.write(table, |w, b| w.lock(table, key, b))?;
+        if found {
+            out.extend_from_slice(&self.buffers.before);
+            strip_header(out);
+            instrument::count(Counter::InnodbRowsRead, 1);
+        }
+        Ok(found)
     }
 
     /// Inserts a row (in [`value::RowLayout`] form). On an error the row is not there in any index.
     ///
     /// Errors: [`base::Error::Duplicate`], the waits' errors, [`base::Error::RowTooLarge`].
-    pub fn insert(&mut self, _table: &Table, _row: &[u8]) -> Result<()> {
-        todo!()
+    pub fn insert(&mut self, table: &Table, row: &[u8]) -> Result<()> {
+        let mut key = std::mem::take(&mut self.buffers.key);
+        let result = self.insert_with(table, row, &mut key);
+        self.buffers.key = key;
+        result
+    }
+
+    fn insert_with(&mut self, table: &Table, row: &[u8], key: &mut Vec<u8>) -> Result<()> {
+        if !table.clustered_key_of(row, key)? {
+            let id = self.engine.trx().ids.take(IdKind::Row, self.engine.pool(), &self.worker)?;
+            key.extend_from_slice(&id.to_be_bytes()[2..]);
+        }
+        self.write(table, |w, b| w.insert(table, key, row, b))?;
+        instrument::count(Counter::InnodbRowsInserted, 1);
+        Ok(())
     }
 
     /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`: there is no
-    /// such row. Errors as [`Self::insert`].
-    pub fn update(&mut self, _table: &Table, _old_key: &[u8], _new_row: &[u8]) -> Result<bool> {
-        todo!()
+    /// such row. Errors as [`Self::insert`]; then the row is as it was.
+    pub fn update(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
+        let mut key = std::mem::take(&mut self.buffers.key);
+        let hidden = match table.clustered_key_of(new_row, &mut key) {
+            Ok(known) => !known,
+            Err(e) => return Err(e),
+        };
+        let result = self.write(table, |w, b| {
+            if hidden || key == old_key {
+                return w.update(table, old_key, new_row, b);
+            }
+            if !w.delete(table, old_key, b)? {
+                return Ok(false);
+            }
+            w.insert(table, &key, new_row, b).map(|()| true)
+        });
+        self.buffers.key = key;
+        if matches!(result, Ok(true)) {
+            instrument::count(Counter::InnodbRowsUpdated, 1);
+        }
+        result
     }
 
     /// Deletes a row. `false`: there is no such row. Errors: the waits' errors.
-    pub fn delete(&mut self, _table: &Table, _key: &[u8]) -> Result<bool> {
-        todo!()
+    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
+        let found = self.write(table, |w, b| w.delete(table, key, b))?;
+        if found {
+            instrument::count(Counter::InnodbRowsDeleted, 1);
+        }
+        Ok(found)
     }
 
     /// Takes `n` consecutive AUTO_INCREMENT values, the first of which is returned; they are never given
     /// again, also not after a crash or a rollback.
     ///
     /// Errors: [`base::Error::AutoincExhausted`] when the column's type has no `n` values left.
-    pub fn reserve_autoinc(&mut self, _table: &Table, _n: u64) -> Result<u64> {
-        todo!()
+    pub fn reserve_autoinc(&mut self, table: &Table, n: u64) -> Result<u64> {
+        let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
+        autoinc.reserve(&self.engine, &self.worker, &table.ts, n)
     }
 
     /// Notes that `value` was given explicitly: the counter goes on above it. Call before the insert.
-    pub fn note_autoinc(&mut self, _table: &Table, _value: u64) -> Result<()> {
-        todo!()
+    pub fn note_autoinc(&mut self, table: &Table, value: u64) -> Result<()> {
+        let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
+        autoinc.note(&self.engine, &self.worker, &table.ts, value)
+    }
+}
+
+/// Leaves a row's bytes of its payload.
+fn strip_header(payload: &mut Vec<u8>) {
+    payload.drain(..HEADER_BYTES.min(payload.len()));
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // What cannot be undone now is left to the engine.
+        let _ = self.rollback();
+        if let Some(segment) = self.cached.take() {
+            self.engine.trx().give_back(segment);
+        }
     }
 }

@@ -1,136 +1,314 @@
-//! The engine: open, recover, background work, shut down.
+//! The engine: what all clients share, and the steps of its background work.
+//!
+//! 1. `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
+//! 2. Work that a client could not finish (`unfinished`) stays here; its transactions stay active until it is
+//!    done, so nobody sees the rows.
+//! 3. The engine's own worker slot is used under its mutex.
 
-use crate::{
-    Client, EngineConfig, IndexSpec, RecoveryReport, Settings, Table, TableSpec, TableStorage,
-};
-use base::{IndexId, Lsn, PageNo, Result, SpaceId, TableId};
+use crate::background::Background;
+use crate::files::space_name;
+use crate::rollback::{Lookup, Tables};
+use crate::writer::{Buffers, Writer};
+use crate::{Client, Settings, Table, TableSpec, TableStorage};
+use base::{Error, IndexId, Lsn, Result, SpaceId, TableId};
 use host::Disk;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use sync::SlotTable;
+use instrument::MutexClass;
+use pool::{Pool, Tablespace};
+use redo::{FlushMode, Log};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use sync::waits::WaitsFor;
+use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
+use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
+
+static SPACES: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_system_mutex");
+static UNFINISHED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unfinished_transactions");
+static WORKER: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_worker");
+static THREADS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_threads");
+
+/// Pages that one step of the cleaner writes at most.
+const CLEAN_PAGES: usize = 64;
+
+/// A transaction whose rollback (state active) or purge (state committed) is still to be done.
+pub(crate) struct Unfinished {
+    pub segment: Segment,
+    pub tables: Vec<Arc<Table>>,
+}
+
+impl Unfinished {
+    pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
+        Unfinished { segment, tables }
+    }
+}
 
 /// A storage engine over one data folder.
-pub struct Engine {}
+pub struct Engine {
+    pub(crate) disk: Arc<dyn Disk>,
+    log: Arc<Log>,
+    pool: Arc<Pool>,
+    trx: TrxSystem,
+    slots: Arc<SlotTable>,
+    waits: Arc<WaitsFor>,
+    settings: Settings,
+    spaces: Mutex<HashMap<SpaceId, Arc<Tablespace>>>,
+    pub(crate) system: OnceLock<Vec<Arc<Table>>>,
+    pub(crate) unfinished: Mutex<Vec<Unfinished>>,
+    worker: Mutex<WorkerSlotRef>,
+    pub(crate) background: Mutex<Option<Background>>,
+}
+
+/// What an engine is put together from.
+pub(crate) struct Parts {
+    pub disk: Arc<dyn Disk>,
+    pub log: Arc<Log>,
+    pub pool: Arc<Pool>,
+    pub slots: Arc<SlotTable>,
+    pub waits: Arc<WaitsFor>,
+    pub trx: TrxSystem,
+    pub spaces: HashMap<SpaceId, Arc<Tablespace>>,
+    pub worker: WorkerSlotRef,
+}
 
 impl Engine {
-    /// Opens the engine on `disk`; creates it when the disk is empty. Otherwise repairs torn pages, redoes
-    /// the log and rolls back the losers that touched system tables only; [`Self::finish_recovery`] does
-    /// the rest.
-    ///
-    /// Errors: [`base::Error::Foreign`] for a folder of something else or of a newer format.
-    pub fn open(_cfg: EngineConfig, _disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, RecoveryReport)> {
-        todo!()
+    pub(crate) fn assemble(p: Parts) -> Arc<Engine> {
+        Arc::new(Engine {
+            disk: p.disk,
+            log: p.log,
+            pool: p.pool,
+            trx: p.trx,
+            slots: p.slots,
+            waits: p.waits,
+            settings: Settings::new(),
+            spaces: Mutex::new(&SPACES, p.spaces),
+            system: OnceLock::new(),
+            unfinished: Mutex::new(&UNFINISHED, Vec::new()),
+            worker: Mutex::new(&WORKER, p.worker),
+            background: Mutex::new(&THREADS, None),
+        })
     }
 
-    /// Rolls back the remaining losers, finishes the purge of committed transactions and removes the files
-    /// of spaces that no table of the dictionary has. `tables` opens the table of an id, or says that it
-    /// was dropped; `live` are the spaces of all tables of the dictionary (the system tables' excepted).
-    pub fn finish_recovery(
-        &self,
-        _tables: &dyn Fn(TableId) -> Option<Arc<Table>>,
-        _live: &BTreeSet<SpaceId>,
-    ) -> Result<RecoveryReport> {
-        todo!()
+    #[inline]
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
-    /// Starts the cleaner/checkpointer and the log timer as threads. [`Self::shutdown`] ends them.
-    pub fn start_background(self: &Arc<Self>) -> Result<()> {
-        todo!()
+    /// The redo log, for its settings, figures and hooks.
+    #[inline]
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
-    /// Writes some dirty pages; what the cleaner thread does in a loop. The number of pages written.
-    pub fn step_cleaner(&self) -> Result<usize> {
-        todo!()
+    #[inline]
+    pub(crate) fn trx(&self) -> &TrxSystem {
+        &self.trx
     }
 
-    /// Advances the log's checkpoint as far as the dirty pages allow; its position.
-    pub fn checkpoint(&self) -> Result<Lsn> {
-        todo!()
-    }
-
-    /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must be gone.
-    pub fn shutdown(&self) -> Result<()> {
-        todo!()
-    }
-
-    /// What to do when the log or a data file cannot be made durable: the daemon ends the process.
-    pub fn on_fatal(&self, _hook: Box<dyn Fn(&base::Error) + Send + Sync>) {
-        todo!()
+    /// Runs `f` with the engine's own worker slot.
+    pub(crate) fn with_worker<R>(&self, f: impl FnOnce(&WorkerSlot) -> R) -> R {
+        f(&self.worker.lock())
     }
 
     /// The settings that may change at any time.
     pub fn settings(&self) -> &Settings {
-        todo!()
+        &self.settings
     }
 
-    /// Sets `innodb_flush_log_at_trx_commit`: 0, 1 or 2.
-    pub fn set_flush_log_at_trx_commit(&self, _mode: u8) {
-        todo!()
+    /// Sets `innodb_flush_log_at_trx_commit`: 0, 1 or 2; anything else is 1.
+    pub fn set_flush_log_at_trx_commit(&self, mode: u8) {
+        let mode = FlushMode::from_value(mode).unwrap_or(FlushMode::Sync);
+        self.log.settings().set_flush_mode(mode);
+        self.settings.note_flush_log_at_trx_commit(mode as u8);
+    }
+
+    /// What to do when the log or a data file cannot be made durable: the daemon ends the process. The first
+    /// registration counts.
+    pub fn on_fatal(&self, hook: Box<dyn Fn(&Error) + Send + Sync>) {
+        self.log.set_fatal_hook(hook);
     }
 
     /// The slots of all sessions and workers; metadata locks use the same.
     pub fn slots(&self) -> &Arc<SlotTable> {
-        todo!()
+        &self.slots
     }
 
     /// The waits-for graph of row waits. Its nodes are session slot numbers, as those of metadata locks.
     pub fn waits(&self) -> &Arc<WaitsFor> {
-        todo!()
-    }
-
-    /// A table id that was never given before.
-    pub fn new_table_id(&self) -> Result<TableId> {
-        todo!()
-    }
-
-    /// An index id that was never given before.
-    pub fn new_index_id(&self) -> Result<IndexId> {
-        todo!()
-    }
-
-    /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if that does
-    /// not commit, the file goes away. The caller writes the dictionary rows and commits.
-    pub fn create_table(&self, _client: &mut Client, _spec: &TableSpec) -> Result<Arc<Table>> {
-        todo!()
-    }
-
-    /// Opens a table that the dictionary describes.
-    ///
-    /// Errors: [`base::Error::MissingSpace`] when its file is gone.
-    pub fn open_table(&self, _spec: &TableSpec, _storage: TableStorage) -> Result<Arc<Table>> {
-        todo!()
-    }
-
-    /// System table number `i` of the configuration.
-    pub fn system_table(&self, _i: usize) -> Arc<Table> {
-        todo!()
-    }
-
-    /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction. Nobody
-    /// uses the table any more (its metadata lock is exclusive).
-    pub fn drop_table_storage(&self, _space: SpaceId) -> Result<()> {
-        todo!()
-    }
-
-    /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of the client's
-    /// transaction: if that does not commit, its pages are freed. The caller writes the dictionary row with
-    /// the root page and commits; then opens the table anew.
-    ///
-    /// Errors: [`base::Error::Duplicate`].
-    pub fn create_index(
-        &self,
-        _client: &mut Client,
-        _table: &Table,
-        _index: &IndexSpec,
-    ) -> Result<PageNo> {
-        todo!()
+        &self.waits
     }
 
     /// A new client.
     ///
     /// Errors: [`base::Error::TooManyTransactions`] when all slots are taken.
     pub fn client(self: &Arc<Self>) -> Result<Client> {
-        todo!()
+        Client::new(self)
+    }
+
+    /// A table id that was never given before; at least 1024.
+    pub fn new_table_id(&self) -> Result<TableId> {
+        self.with_worker(|w| self.trx.ids.take(IdKind::Table, &self.pool, w)).map(TableId)
+    }
+
+    /// An index id that was never given before; at least 1024.
+    pub fn new_index_id(&self) -> Result<IndexId> {
+        self.with_worker(|w| self.trx.ids.take(IdKind::Index, &self.pool, w)).map(IndexId)
+    }
+
+    /// System table number `i` of the configuration.
+    ///
+    /// # Panics
+    /// When the configuration has no such table.
+    pub fn system_table(&self, i: usize) -> Arc<Table> {
+        let tables = self.system.get().expect("set before `open` returns");
+        Arc::clone(&tables[i])
+    }
+
+    /// Opens a table that the dictionary describes.
+    ///
+    /// Errors: [`base::Error::MissingSpace`] when its file is gone.
+    pub fn open_table(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
+        let ts = self.space(storage.space)?.ok_or(Error::MissingSpace(storage.space))?;
+        let last = space::autoinc(&ts)?;
+        Table::new(spec, &storage, &ts, last.saturating_add(1))
+    }
+
+    /// An open tablespace, opened if need be; `None`: there is no file.
+    pub(crate) fn space(&self, id: SpaceId) -> Result<Option<Arc<Tablespace>>> {
+        let mut spaces = self.spaces.lock();
+        if let Some(ts) = spaces.get(&id) {
+            return Ok(Some(Arc::clone(ts)));
+        }
+        let name = space_name(id);
+        if !self.disk.exists(&name).map_err(|e| Error::io("look for", &*name, e))? {
+            return Ok(None);
+        }
+        let ts = self.pool.open_tablespace(id, &name)?;
+        spaces.insert(id, Arc::clone(&ts));
+        Ok(Some(ts))
+    }
+
+    /// Makes a tablespace.
+    pub(crate) fn create_space(&self, id: SpaceId) -> Result<Arc<Tablespace>> {
+        let ts = self.pool.create_tablespace(id, &space_name(id))?;
+        self.spaces.lock().insert(id, Arc::clone(&ts));
+        Ok(ts)
+    }
+
+    /// Removes a tablespace and its file, if they are there.
+    pub(crate) fn drop_space(&self, id: SpaceId) -> Result<()> {
+        match self.space(id) {
+            Ok(None) => Ok(()),
+            Ok(Some(ts)) => {
+                self.spaces.lock().remove(&id);
+                self.pool.drop_tablespace(&ts)
+            }
+            // A file whose making a crash cut off.
+            Err(Error::Foreign { .. } | Error::Corrupt { .. }) => {
+                let name = space_name(id);
+                let io = |op| move |e| Error::io(op, space_name(id), e);
+                self.disk.remove(&name).map_err(io("remove"))?;
+                self.disk.sync_dir().map_err(io("make durable the removal of"))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Writes some dirty pages and finishes what clients left; what the cleaner thread does in a loop. The
+    /// number of pages written.
+    pub fn step_cleaner(&self) -> Result<usize> {
+        let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
+        if !self.unfinished.lock().is_empty() {
+            // It is tried again at the next step.
+            let _ = self.finish(&Self::no_tables);
+        }
+        Ok(cleaned)
+    }
+
+    fn no_tables(_: TableId) -> Lookup {
+        Lookup::Later
+    }
+
+    /// Advances the log's checkpoint as far as the dirty pages allow; its position.
+    pub fn checkpoint(&self) -> Result<Lsn> {
+        self.trx.ids.with_checkpoint_payload(|payload| self.pool.checkpoint(payload))
+    }
+
+    /// Takes over work that a client could not finish.
+    pub(crate) fn leave_unfinished(&self, work: Unfinished) {
+        self.unfinished.lock().push(work);
+    }
+
+    /// Finishes what there is to finish: rollbacks, purges. What needs a table that is not known stays.
+    /// The numbers of transactions rolled back and purged.
+    pub(crate) fn finish(&self, tables: &Tables<'_>) -> Result<(u64, u64)> {
+        let mut counts = (0, 0);
+        let mut first_error = None;
+        // Losers first: a purge then meets committed rows only.
+        for state in [State::Active, State::Committed] {
+            let mut all = self.unfinished.lock();
+            let (now, rest) =
+                std::mem::take(&mut *all).into_iter().partition(|u| u.segment.state() == state);
+            *all = rest;
+            drop(all);
+            let now: Vec<Unfinished> = now;
+            for mut work in now {
+                match self.finish_one(&mut work, tables) {
+                    Ok(true) if state == State::Active => counts.0 += 1,
+                    Ok(true) => counts.1 += 1,
+                    Ok(false) => {}
+                    Err(e) => first_error = first_error.or(Some(e)),
+                }
+                match work.segment.state() {
+                    State::Free => self.trx.give_back(work.segment),
+                    _ => self.leave_unfinished(work),
+                }
+            }
+        }
+        first_error.map_or(Ok(counts), Err)
+    }
+
+    fn finish_one(&self, work: &mut Unfinished, tables: &Tables<'_>) -> Result<bool> {
+        let lookup = |id| match Self::lookup_in(&work.tables, id) {
+            Lookup::Later => tables(id),
+            found => found,
+        };
+        self.with_worker(|worker| {
+            let segment = &mut work.segment;
+            let id = segment.trx();
+            let state = segment.state();
+            let mut b = Buffers::default();
+            let mut writer = Writer { engine: self, worker, waiter: None, segment };
+            let done = match state {
+                State::Active => writer.undo_to(UndoPos::NONE, &lookup, &mut b)?,
+                _ => writer.purge(&lookup, &mut b)?,
+            };
+            if !done {
+                return Ok(false);
+            }
+            match self.trx.write_state(worker, segment, State::Free) {
+                Ok(lsn) if state == State::Active => self.trx.end(id, lsn),
+                Ok(_) => {}
+                Err(e) => {
+                    segment.restore_state(state);
+                    return Err(e);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must be gone.
+    pub fn shutdown(&self) -> Result<()> {
+        self.stop_background();
+        self.log.flush_to(self.log.tail())?;
+        self.pool.flush_all()?;
+        self.checkpoint()?;
+        Ok(())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Not joined: the last handle may be a thread's own.
+        self.signal_background();
     }
 }

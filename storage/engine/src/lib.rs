@@ -4,13 +4,27 @@
 //! (a table's indexes), `engine` (open, recover, background work, shut down), `client` (one client's
 //! transaction), `scan`.
 
+mod autoinc;
+mod background;
+mod check;
 mod client;
 mod config;
+mod ddl;
+mod dml;
 mod engine;
+mod entry;
+mod files;
+mod open;
+mod purge;
+mod rollback;
+mod row;
 mod scan;
 mod table;
+mod version;
+mod writer;
 
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
+pub use check::TableCheck;
 pub use client::{Client, UndoMark};
 pub use config::{EngineConfig, IndexSpec, RecoveryReport, Settings, TableSpec, TableStorage};
 pub use engine::Engine;

@@ -1,45 +1,214 @@
 //! A table that is open: its layout, its indexes and its counters.
+//!
+//! 1. A clustered entry's payload is a row header and the row bytes; its key is the encoded clustered key, or
+//!    the hidden row id, six bytes big-endian.
+//! 2. A secondary entry's key is the encoded parts followed by the clustered key; its payload says how long the
+//!    latter is. It has no delete mark: an entry counts when the row's version has the same key. For every
+//!    version of a row that somebody may see or roll back to there is an entry; there may be more.
+//! 3. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
+use crate::autoinc::Autoinc;
 use crate::{IndexSpec, TableSpec, TableStorage};
-use base::TableId;
+use base::{Error, IndexId, PageNo, Result, TableId};
+use btree::Tree;
+use instrument::MutexClass;
+use pool::Tablespace;
+use std::sync::{Arc, Weak};
+use sync::Mutex;
 use value::{KeySpec, RowLayout};
 
-/// An open table. Immutable but for its AUTO_INCREMENT counter: DDL opens another one.
-pub struct Table {}
+static UNIQUE_GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unique_gate");
+
+/// Payload of a secondary entry: flags, length of the clustered key.
+pub(crate) const SECONDARY_PAYLOAD_BYTES: usize = 3;
+
+/// An open table.
+pub struct Table {
+    me: Weak<Table>,
+    spec: TableSpec,
+    layout: RowLayout,
+    pub(crate) ts: Arc<Tablespace>,
+    pub(crate) clustered: Tree,
+    /// `None`: hidden row id.
+    clustered_key: Option<KeySpec>,
+    pub(crate) secondaries: Vec<Secondary>,
+    pub(crate) autoinc: Option<Autoinc>,
+}
+
+/// An open secondary index.
+pub(crate) struct Secondary {
+    pub spec: IndexSpec,
+    pub key: KeySpec,
+    pub tree: Tree,
+    /// Orders inserts of one unique key whose neighbours lie in more than one leaf.
+    pub gate: Mutex<()>,
+}
+
+impl Secondary {
+    pub fn new(spec: &IndexSpec, ts: &Arc<Tablespace>, root: PageNo) -> Secondary {
+        Secondary {
+            spec: spec.clone(),
+            key: KeySpec::new(spec.parts.clone()),
+            tree: Tree::new(Arc::clone(ts), root, spec.id),
+            gate: Mutex::new(&UNIQUE_GATE, ()),
+        }
+    }
+
+    /// Puts the encoded parts of a row into `out` (cleared first).
+    pub fn prefix(&self, layout: &RowLayout, row: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        self.key.encode_from_row(layout, row, out).map_err(bad_row)
+    }
+
+    /// Whether a part of the row's key is NULL: then it is no duplicate of anything.
+    pub fn has_null(&self, layout: &RowLayout, row: &[u8]) -> Result<bool> {
+        for part in &self.key.parts {
+            if layout.decode(row, part.column).map_err(bad_row)?.is_null() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A row or key that contradicts its table's layout: the caller's mistake.
+fn bad_row<E: std::fmt::Display>(_: E) -> Error {
+    Error::Internal("a row's bytes contradict its table's layout")
+}
+
+/// The payload of a secondary entry.
+pub(crate) fn secondary_payload(clustered_key: &[u8]) -> [u8; SECONDARY_PAYLOAD_BYTES] {
+    let n = (clustered_key.len() as u16).to_le_bytes();
+    [0, n[0], n[1]]
+}
+
+/// Splits a secondary entry's key into its parts and the clustered key.
+pub(crate) fn split_entry<'k>(key: &'k [u8], payload: &[u8]) -> Result<(&'k [u8], &'k [u8])> {
+    let bad = Error::Internal("a secondary entry's payload contradicts its key");
+    let Some(&[_, a, b]) = payload.first_chunk::<SECONDARY_PAYLOAD_BYTES>() else {
+        return Err(bad);
+    };
+    match key.len().checked_sub(usize::from(u16::from_le_bytes([a, b]))) {
+        Some(at) => Ok(key.split_at(at)),
+        None => Err(bad),
+    }
+}
 
 impl Table {
+    /// Puts the parts together. `autoinc_next` is the counter found in the tablespace.
+    pub(crate) fn new(
+        spec: &TableSpec,
+        storage: &TableStorage,
+        ts: &Arc<Tablespace>,
+        autoinc_next: u64,
+    ) -> Result<Arc<Table>> {
+        let root_of = |id: IndexId| {
+            let root = storage.roots.iter().find(|(i, _)| *i == id);
+            root.map(|(_, no)| *no).ok_or(Error::Internal("an index without a root page"))
+        };
+        let autoinc = match spec.autoinc_column {
+            Some(column) => {
+                let ty = spec.columns.get(column).ok_or(Error::Internal("no such column"))?;
+                Some(Autoinc::new(ty, autoinc_next))
+            }
+            None => None,
+        };
+        let secondary = |s: &IndexSpec| Ok(Secondary::new(s, ts, root_of(s.id)?));
+        let secondaries = spec.secondaries.iter().map(secondary).collect::<Result<_>>()?;
+        let root = root_of(spec.clustered_id)?;
+        Ok(Arc::new_cyclic(|me| Table {
+            me: me.clone(),
+            layout: RowLayout::new(&spec.columns),
+            ts: Arc::clone(ts),
+            clustered: Tree::new(Arc::clone(ts), root, spec.clustered_id),
+            clustered_key: (!spec.clustered.is_empty())
+                .then(|| KeySpec::new(spec.clustered.clone())),
+            secondaries,
+            autoinc,
+            spec: spec.clone(),
+        }))
+    }
+
+    /// Another handle of the same table.
+    pub(crate) fn handle(&self) -> Result<Arc<Table>> {
+        self.me.upgrade().ok_or(Error::Internal("a table is used while it is dropped"))
+    }
+
     /// Its id.
     pub fn id(&self) -> TableId {
-        todo!()
+        self.spec.id
     }
 
     /// What it was opened with.
     pub fn spec(&self) -> &TableSpec {
-        todo!()
+        &self.spec
     }
 
     /// Where it lies.
     pub fn storage(&self) -> TableStorage {
-        todo!()
+        let mut roots = vec![(self.spec.clustered_id, self.clustered.root)];
+        roots.extend(self.secondaries.iter().map(|s| (s.spec.id, s.tree.root)));
+        TableStorage { space: self.ts.id(), roots }
     }
 
     /// The layout of its rows.
     pub fn layout(&self) -> &RowLayout {
-        todo!()
+        &self.layout
     }
 
-    /// The key of index `index` (0: clustered, empty for a hidden row id; then the secondaries).
-    pub fn key(&self, _index: usize) -> Option<&KeySpec> {
-        todo!()
+    /// The key of index `index` (0: clustered, `None` for a hidden row id; then the secondaries from 1).
+    pub fn key(&self, index: usize) -> Option<&KeySpec> {
+        match index.checked_sub(1) {
+            None => self.clustered_key.as_ref(),
+            Some(i) => self.secondaries.get(i).map(|s| &s.key),
+        }
     }
 
     /// Number of indexes, the clustered one included.
     pub fn indexes(&self) -> usize {
-        todo!()
+        1 + self.secondaries.len()
     }
 
     /// The description of secondary index `index` (from 1).
-    pub fn index_spec(&self, _index: usize) -> Option<&IndexSpec> {
-        todo!()
+    pub fn index_spec(&self, index: usize) -> Option<&IndexSpec> {
+        self.secondaries.get(index.checked_sub(1)?).map(|s| &s.spec)
+    }
+
+    /// The next AUTO_INCREMENT value, if the table has such a column.
+    pub fn autoinc_next(&self) -> Option<u64> {
+        self.autoinc.as_ref().map(Autoinc::peek)
+    }
+
+    /// The tree of index `index`.
+    pub(crate) fn tree(&self, index: usize) -> Option<&Tree> {
+        match index.checked_sub(1) {
+            None => Some(&self.clustered),
+            Some(i) => self.secondaries.get(i).map(|s| &s.tree),
+        }
+    }
+
+    /// Puts the clustered key of a row into `out` (cleared first); `false`: it is a hidden row id.
+    pub(crate) fn clustered_key_of(&self, row: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let Some(key) = &self.clustered_key else { return Ok(false) };
+        key.encode_from_row(&self.layout, row, out).map_err(bad_row)?;
+        Ok(true)
+    }
+
+    /// Whether two versions of a row have the same key in every secondary index.
+    pub(crate) fn same_secondary_keys(
+        &self,
+        a: &[u8],
+        b: &[u8],
+        scratch: (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        for s in &self.secondaries {
+            s.prefix(&self.layout, a, scratch.0)?;
+            s.prefix(&self.layout, b, scratch.1)?;
+            if scratch.0 != scratch.1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

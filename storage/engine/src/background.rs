@@ -1,0 +1,117 @@
+//! The engine's threads: the cleaner, which also moves the checkpoint, and the log's timer.
+//!
+//! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
+//! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`], [`Engine::checkpoint`]).
+//! 3. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on trying, since
+//!    a full disk may become less full.
+
+use crate::engine::Engine;
+use base::Result;
+use host::thread::JoinHandle;
+use instrument::CondClass;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use stdx::{Ordering, SharedAtomic, class};
+use sync::{Deadline, Event, WaitResult};
+
+static STOP: CondClass = CondClass::new("wait/synch/cond/limpid/background_stop");
+
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+const CLEANER_IDLE: Duration = Duration::from_millis(50);
+const TIMER_EVERY: Duration = Duration::from_secs(1);
+/// Dirty pages above this share of the pool are written even without need.
+const DIRTY_PERCENT_MAX: usize = 50;
+
+/// Tells the threads to stop.
+struct Stop {
+    now: SharedAtomic<bool, { class::OTHER }>,
+    event: Event,
+}
+
+/// The running threads.
+pub(crate) struct Background {
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts the cleaner/checkpointer and the log timer as threads; once. [`Self::shutdown`] ends them.
+    pub fn start_background(self: &Arc<Self>) -> Result<()> {
+        let mut background = self.background.lock();
+        if background.is_some() {
+            return Ok(());
+        }
+        let stop = Arc::new(Stop { now: SharedAtomic::new(false), event: Event::new(&STOP) });
+        let mut threads = Vec::new();
+        let rounds: [(&str, fn(Weak<Engine>, Arc<Stop>)); 2] =
+            [("cleaner", cleaner), ("log_timer", log_timer)];
+        for (name, rounds) in rounds {
+            let (weak, stop) = (Arc::downgrade(self), Arc::clone(&stop));
+            let spawned = host::thread::spawn(name, move || rounds(weak, stop));
+            threads.push(spawned.map_err(|e| base::Error::io("start thread", name, e))?);
+        }
+        self.pool().set_background_cleaner(true);
+        *background = Some(Background { stop, threads });
+        Ok(())
+    }
+
+    pub(crate) fn stop_background(&self) {
+        for thread in self.signal_background() {
+            // A panic in it was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+
+    /// Tells the threads to stop, without waiting for them.
+    pub(crate) fn signal_background(&self) -> Vec<JoinHandle<()>> {
+        let Some(background) = self.background.lock().take() else { return Vec::new() };
+        background.stop.now.store(true, Ordering::SeqCst);
+        background.stop.event.notify_all();
+        self.log().work().notify_all();
+        self.pool().set_background_cleaner(false);
+        self.pool().work().notify_all();
+        background.threads
+    }
+}
+
+impl Engine {
+    fn too_dirty(&self) -> bool {
+        let pool = self.pool();
+        pool.dirty_frames() * 100 > pool.frames() * DIRTY_PERCENT_MAX
+    }
+}
+
+fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
+    let mut checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+    let mut woken = false;
+    while !stop.now.load(Ordering::SeqCst) {
+        let Some(engine) = engine.upgrade() else { return };
+        let pressed = engine.log().wants_checkpoint();
+        let busy = if pressed || woken || engine.too_dirty() {
+            engine.step_cleaner().is_ok_and(|n| n > 0)
+        } else {
+            false
+        };
+        if pressed || Instant::now() >= checkpoint_at {
+            let _ = engine.checkpoint();
+            checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+        }
+        if !busy {
+            let work = engine.pool().work();
+            let seen = work.prepare();
+            woken = work.wait(seen, Deadline::after(CLEANER_IDLE)) == WaitResult::Woken;
+        }
+    }
+}
+
+fn log_timer(engine: Weak<Engine>, stop: Arc<Stop>) {
+    loop {
+        let deadline = Deadline::after(TIMER_EVERY);
+        let _ = stop.event.wait_until(deadline, || stop.now.load(Ordering::SeqCst));
+        if stop.now.load(Ordering::SeqCst) {
+            return;
+        }
+        let Some(engine) = engine.upgrade() else { return };
+        let _ = engine.log().flush_timer_tick();
+    }
+}

@@ -1,0 +1,145 @@
+//! Tables and indexes that come and go, atomically with the transaction that writes the dictionary.
+//!
+//! 1. What is made is named in the transaction's undo before it can be used: rollback, and a crash before the
+//!    commit, remove it again.
+//! 2. A file goes away only after the transaction that dropped its table is durable. A crash in between, or
+//!    right after a file was made, leaves an orphan: recovery removes files that the dictionary does not name.
+
+use crate::engine::Engine;
+use crate::rollback::index_body;
+use crate::row::{RowHeader, row_bytes};
+use crate::table::{Secondary, Table};
+use crate::writer::{Buffers, Writer};
+use crate::{Client, IndexSpec, TableSpec, TableStorage};
+use base::{Error, IndexId, PageNo, Result, SpaceId, TableId};
+use btree::Tree;
+use pool::{Mtr, Pool, Tablespace};
+use std::ops::Bound;
+use std::sync::Arc;
+use sync::WorkerSlot;
+use trx::{IdKind, NewRecord, RecordKind, record_bytes};
+
+impl Engine {
+    /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if that does
+    /// not commit, the file goes away. The caller writes the dictionary rows and commits.
+    pub fn create_table(&self, client: &mut Client, spec: &TableSpec) -> Result<Arc<Table>> {
+        let (_, worker, segment) = client.parts()?;
+        let id = self.trx().ids.take(IdKind::Space, self.pool(), worker)?;
+        let id = SpaceId(u32::try_from(id).map_err(|_| Error::Internal("no tablespace id left"))?);
+        let body = id.0.to_le_bytes();
+        segment.reserve(self.pool(), worker, self.trx().undo(), record_bytes(0, body.len()))?;
+        let mut mtr = Mtr::new(self.pool(), worker);
+        let undo = segment.latch(&mut mtr, self.trx().undo())?;
+        let kind = RecordKind::CreateSpace;
+        let new = NewRecord { kind, purge: false, table: spec.id, key: &[], body: &body };
+        segment.append(&mut mtr, undo, new)?;
+        mtr.commit()?;
+        let ts = self.create_space(id)?;
+        let roots = create_indexes(self.pool(), worker, &ts, spec)?;
+        Table::new(spec, &TableStorage { space: id, roots }, &ts, 1)
+    }
+
+    /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction. Nobody
+    /// uses the table any more (its metadata lock is exclusive).
+    pub fn drop_table_storage(&self, space: SpaceId) -> Result<()> {
+        self.log().flush_to(self.log().tail())?;
+        self.drop_space(space)
+    }
+
+    /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of the client's
+    /// transaction: if that does not commit, its pages are freed. The caller writes the dictionary row with
+    /// the root page and commits; then opens the table anew.
+    ///
+    /// Errors: [`base::Error::Duplicate`]; the caller then rolls back.
+    pub fn create_index(
+        &self,
+        client: &mut Client,
+        table: &Table,
+        index: &IndexSpec,
+    ) -> Result<PageNo> {
+        let root = self.start_index(client, table, index)?;
+        let building = Secondary::new(index, &table.ts, root);
+        let mut b = Buffers::default();
+        let (_, worker, segment) = client.parts()?;
+        let me = segment.trx();
+        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
+        let mut last_key = None;
+        while let Some((key, payload)) = rows.next()? {
+            let h = RowHeader::read(payload)?;
+            if h.trx != me && self.trx().is_active(h.trx) {
+                return Err(Error::Internal("an index is built while a transaction writes"));
+            }
+            if !h.deleted {
+                let row = row_bytes(payload);
+                writer.build_entry(table, &building, (key, row), &mut last_key, &mut b)?;
+            }
+        }
+        Ok(root)
+    }
+
+    fn start_index(&self, client: &mut Client, table: &Table, index: &IndexSpec) -> Result<PageNo> {
+        let (_, worker, segment) = client.parts()?;
+        let undo = self.trx().undo();
+        let bytes = record_bytes(0, index_body(table.ts.id(), PageNo(0), index.id).len());
+        segment.reserve(self.pool(), worker, undo, bytes)?;
+        let mut mtr = Mtr::new(self.pool(), worker);
+        let latched = segment.latch(&mut mtr, undo)?;
+        let root = Tree::create(&mut mtr, &table.ts, index.id)?;
+        let body = index_body(table.ts.id(), root, index.id);
+        let kind = RecordKind::CreateIndex;
+        let new = NewRecord { kind, purge: false, table: table.id(), key: &[], body: &body };
+        segment.append(&mut mtr, latched, new)?;
+        mtr.commit()?;
+        Ok(root)
+    }
+}
+
+impl Writer<'_> {
+    /// Adds one row to an index that nobody else knows yet.
+    fn build_entry(
+        &mut self,
+        table: &Table,
+        s: &Secondary,
+        (key, row): (&[u8], &[u8]),
+        _last: &mut Option<Vec<u8>>,
+        b: &mut Buffers,
+    ) -> Result<()> {
+        s.prefix(table.layout(), row, &mut b.entry)?;
+        let parts = b.entry.len();
+        if s.spec.unique && !s.has_null(table.layout(), row)? {
+            let prefix = &b.entry[..parts];
+            let mut same = s.tree.range(Bound::Included(prefix), Bound::Unbounded);
+            if same.next()?.is_some_and(|(entry, _)| entry.starts_with(prefix)) {
+                return Err(Error::Duplicate { index: s.spec.id, key: prefix.to_vec() });
+            }
+        }
+        b.entry.extend_from_slice(key);
+        let entry = std::mem::take(&mut b.entry);
+        let done = self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key));
+        b.entry = entry;
+        done
+    }
+}
+
+/// Makes the empty indexes of a table; their roots, the clustered one first.
+pub(crate) fn create_indexes(
+    pool: &Arc<Pool>,
+    worker: &WorkerSlot,
+    ts: &Arc<Tablespace>,
+    spec: &TableSpec,
+) -> Result<Vec<(IndexId, PageNo)>> {
+    let ids = std::iter::once(spec.clustered_id).chain(spec.secondaries.iter().map(|s| s.id));
+    let make = |id| {
+        let mut mtr = Mtr::new(pool, worker);
+        let root = Tree::create(&mut mtr, ts, id)?;
+        mtr.commit()?;
+        Ok((id, root))
+    };
+    ids.map(make).collect()
+}
+
+/// Table ids of the dictionary's own tables.
+pub(crate) fn system_table_id(i: usize) -> TableId {
+    TableId(i as u64 + 1)
+}

@@ -1,0 +1,219 @@
+//! Secondary entries: insert with the unique check, remove.
+//!
+//! 1. Check and insert of a unique key are atomic: all entries with that key lie in the latched leaf, or else the
+//!    index's gate is held from the check to the insert. Leaves are never merged, so entries that share a leaf
+//!    with all their neighbours once did so always before.
+//! 2. An entry is a duplicate when the latest version of its row has the same key; a row of another active
+//!    transaction is waited for first, since either outcome is possible.
+//! 3. An entry is removed only when no version of its row that somebody may still see or roll back to has its
+//!    key; that is looked up under the latch of the entry's leaf.
+
+use crate::row::row_bytes;
+use crate::table::{Secondary, Table, secondary_payload, split_entry};
+use crate::version::Latest;
+use crate::writer::{Buffers, Try, Writer};
+use base::{Error, Result, TrxId};
+use btree::{Fit, Position};
+use pool::Mtr;
+use std::ops::Bound;
+
+/// What a look at the entries of one unique key found.
+enum Unique {
+    Free,
+    Wait(TrxId),
+    /// The entries may lie in more than one leaf.
+    Spread,
+}
+
+impl Writer<'_> {
+    /// Inserts the entry of `row` into secondary index `index`, unless it is there.
+    pub fn insert_entry(
+        &mut self,
+        table: &Table,
+        index: usize,
+        key: &[u8],
+        row: &[u8],
+        b: &mut Buffers,
+    ) -> Result<()> {
+        let s = &table.secondaries[index];
+        s.prefix(table.layout(), row, &mut b.entry)?;
+        let parts = b.entry.len();
+        b.entry.extend_from_slice(key);
+        let entry = std::mem::take(&mut b.entry);
+        let unique = s.spec.unique && !s.has_null(table.layout(), row)?;
+        let done = match unique {
+            false => self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key)),
+            true => self.insert_unique(table, index, (&entry, parts), key, b),
+        };
+        b.entry = entry;
+        done
+    }
+
+    pub fn try_entry(&mut self, s: &Secondary, entry: &[u8], key: &[u8]) -> Result<Try<()>> {
+        let mut mtr = self.mtr();
+        let pos = s.tree.position(&mut mtr, entry)?;
+        self.put_entry(mtr, &pos, s, entry, key)
+    }
+
+    fn put_entry(
+        &mut self,
+        mut mtr: Mtr<'_>,
+        pos: &Position,
+        s: &Secondary,
+        entry: &[u8],
+        key: &[u8],
+    ) -> Result<Try<()>> {
+        if pos.found {
+            return Ok(Try::Done(()));
+        }
+        let payload = secondary_payload(key);
+        if s.tree.insert_at(&mut mtr, pos, entry, &payload)? == Fit::Full {
+            return Ok(Try::Split(payload.len()));
+        }
+        mtr.commit()?;
+        Ok(Try::Done(()))
+    }
+
+    fn insert_unique(
+        &mut self,
+        table: &Table,
+        index: usize,
+        (entry, parts): (&[u8], usize),
+        key: &[u8],
+        b: &mut Buffers,
+    ) -> Result<()> {
+        let s = &table.secondaries[index];
+        let in_one_leaf = self.retry(&s.tree, entry, |w| {
+            let mut mtr = w.mtr();
+            let pos = s.tree.position(&mut mtr, entry)?;
+            match w.check_leaf(table, index, &mtr, &pos, (&entry[..parts], key), b)? {
+                Unique::Wait(trx) => Ok(Try::Wait(trx)),
+                Unique::Spread => Ok(Try::Done(false)),
+                Unique::Free => Ok(match w.put_entry(mtr, &pos, s, entry, key)? {
+                    Try::Done(()) => Try::Done(true),
+                    Try::Wait(trx) => Try::Wait(trx),
+                    Try::Undo(n) => Try::Undo(n),
+                    Try::Split(n) => Try::Split(n),
+                }),
+            }
+        })?;
+        if in_one_leaf {
+            return Ok(());
+        }
+        loop {
+            let gate = s.gate.lock();
+            match self.check_range(table, index, (&entry[..parts], key), b)? {
+                Unique::Wait(trx) => {
+                    drop(gate);
+                    self.wait_for(trx)?;
+                }
+                _ => return self.retry(&s.tree, entry, |w| w.try_entry(s, entry, key)),
+            }
+        }
+    }
+
+    /// Looks at the entries with key `prefix` in the latched leaf, if all of them must be there.
+    fn check_leaf(
+        &self,
+        table: &Table,
+        index: usize,
+        mtr: &Mtr<'_>,
+        pos: &Position,
+        (prefix, key): (&[u8], &[u8]),
+        b: &mut Buffers,
+    ) -> Result<Unique> {
+        let node = pos.node(mtr)?;
+        // A fence inside the key's range, or at its end where only an equal prefix could follow.
+        let left_open = node.low_fence() > prefix;
+        let right_open = node.high_fence().is_some_and(|high| high.starts_with(prefix));
+        if left_open || right_open {
+            return Ok(Unique::Spread);
+        }
+        let first = node.search(prefix)?.slot;
+        for slot in first..node.count() {
+            node.copy_key(slot, &mut b.old_entry)?;
+            if !b.old_entry.starts_with(prefix) {
+                break;
+            }
+            let (parts, other) = split_entry(&b.old_entry, node.payload(slot)?)?;
+            if parts.len() == prefix.len()
+                && other != key
+                && let Some(trx) = self.conflict(table, index, prefix, other, &mut b.other)?
+            {
+                return Ok(Unique::Wait(trx));
+            }
+        }
+        Ok(Unique::Free)
+    }
+
+    /// Looks at the entries with key `prefix` wherever they are. The caller holds the gate.
+    fn check_range(
+        &self,
+        table: &Table,
+        index: usize,
+        (prefix, key): (&[u8], &[u8]),
+        b: &mut Buffers,
+    ) -> Result<Unique> {
+        let mut range =
+            table.secondaries[index].tree.range(Bound::Included(prefix), Bound::Unbounded);
+        while let Some((entry, payload)) = range.next()? {
+            if !entry.starts_with(prefix) {
+                break;
+            }
+            let (parts, other) = split_entry(entry, payload)?;
+            if parts.len() == prefix.len()
+                && other != key
+                && let Some(trx) = self.conflict(table, index, prefix, other, &mut b.other)?
+            {
+                return Ok(Unique::Wait(trx));
+            }
+        }
+        Ok(Unique::Free)
+    }
+
+    /// Whether the row `other` has the unique key `prefix`: then an error, or whom to wait for.
+    fn conflict(
+        &self,
+        table: &Table,
+        index: usize,
+        prefix: &[u8],
+        other: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<Option<TrxId>> {
+        match self.engine.read_latest(self.me(), table, other, payload)? {
+            Latest::Missing => Ok(None),
+            Latest::Busy(trx) => Ok(Some(trx)),
+            Latest::Row => {
+                let s = &table.secondaries[index];
+                let mut found = Vec::new();
+                s.prefix(table.layout(), row_bytes(payload), &mut found)?;
+                if found != prefix {
+                    return Ok(None);
+                }
+                Err(Error::Duplicate { index: s.spec.id, key: found })
+            }
+        }
+    }
+
+    /// Removes the entry of a row with parts `prefix` from secondary index `index`, if it is there and
+    /// `needed` (asked under the entry's latch) says no.
+    pub fn remove_entry(
+        &mut self,
+        s: &Secondary,
+        (prefix, key): (&[u8], &[u8]),
+        entry: &mut Vec<u8>,
+        mut needed: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        entry.clear();
+        entry.extend_from_slice(prefix);
+        entry.extend_from_slice(key);
+        let mut mtr = self.mtr();
+        let pos = s.tree.position(&mut mtr, entry)?;
+        if !pos.found || needed()? {
+            return Ok(());
+        }
+        s.tree.remove_at(&mut mtr, &pos)?;
+        mtr.commit()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! After the commit: removing what only older versions needed. There are no read views yet, so the committing
+//! session removes it at once; recovery finishes what a crash cut off.
+//!
+//! 1. A committed transaction's records are looked at from the last one backwards; each removal is idempotent.
+//! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a row over it,
+//!    who then takes care of the old version's entries.
+//! 3. Entries go before the row they were for.
+
+use crate::rollback::{Lookup, Tables};
+use crate::row::{RowHeader, row_bytes};
+use crate::table::Table;
+use crate::writer::{Buffers, Writer};
+use base::{PageId, Result, UNDO_SPACE};
+use trx::{RecordKind, UndoRecord};
+
+impl Writer<'_> {
+    /// Removes what the segment's committed transaction left. `false`: a table was not known yet.
+    pub fn purge(&mut self, tables: &Tables<'_>, b: &mut Buffers) -> Result<bool> {
+        let mut bytes = Vec::new();
+        let mut at = self.segment.last();
+        while !at.is_none() {
+            self.engine.trx().read_undo(at, &mut bytes)?;
+            let place = PageId::new(UNDO_SPACE, at.page);
+            let record = UndoRecord::decode(&bytes, place, at.offset)?;
+            if record.purge {
+                match tables(record.table) {
+                    Lookup::Open(table) => self.purge_record(&record, &table, b)?,
+                    Lookup::Dropped => {}
+                    Lookup::Later => return Ok(false),
+                }
+            }
+            at = record.previous;
+        }
+        Ok(true)
+    }
+
+    fn purge_record(
+        &mut self,
+        record: &UndoRecord<'_>,
+        table: &Table,
+        b: &mut Buffers,
+    ) -> Result<()> {
+        if record.kind == RecordKind::Update {
+            return self.purge_entries(table, record.key, row_bytes(record.body), b);
+        }
+        // A delete mark: the row itself still has the contents.
+        if !table.clustered.get(record.key, &mut b.after)? || !self.is_my_mark(&b.after)? {
+            return Ok(());
+        }
+        let row = std::mem::take(&mut b.after);
+        let done = self.purge_entries(table, record.key, row_bytes(&row), b);
+        b.after = row;
+        done?;
+        self.purge_mark(table, record.key)
+    }
+
+    fn is_my_mark(&self, payload: &[u8]) -> Result<bool> {
+        let h = RowHeader::read(payload)?;
+        Ok(h.deleted && h.trx == self.me())
+    }
+
+    fn purge_mark(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        let mut mtr = self.mtr();
+        let pos = table.clustered.position(&mut mtr, key)?;
+        if pos.found && self.is_my_mark(pos.payload(&mtr)?)? {
+            table.clustered.remove_at(&mut mtr, &pos)?;
+            mtr.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Removes the entries of an old version that no newer one needs.
+    fn purge_entries(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        old: &[u8],
+        b: &mut Buffers,
+    ) -> Result<()> {
+        let engine = self.engine;
+        for (index, s) in table.secondaries.iter().enumerate() {
+            s.prefix(table.layout(), old, &mut b.entry)?;
+            let prefix = std::mem::take(&mut b.entry);
+            let (other, undo) = (&mut b.other, &mut b.undo);
+            let done = self.remove_entry(s, (&prefix, key), &mut b.old_entry, || {
+                loop {
+                    if !table.clustered.get(key, other)? {
+                        return Ok(false);
+                    }
+                    let needs = engine.version_needs(table, key, (index, &prefix), other, undo)?;
+                    if let Some(needs) = needs {
+                        return Ok(needs);
+                    }
+                }
+            });
+            b.entry = prefix;
+            done?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! Undoing: a statement, a transaction, a loser found by recovery. One code for all three.
+//!
+//! 1. Records are undone from the last one backwards. A record's secondary entries go first, in mini-transactions
+//!    of their own; then one mini-transaction restores the row and steps the segment back. So the last record of a
+//!    segment is always one whose row is not restored yet, and undoing it again after a crash is right.
+//! 2. Undoing waits for nobody: the rows are this transaction's.
+//! 3. A row that was put over another transaction's committed delete mark is removed, not marked again: the purge
+//!    of that mark may have passed already.
+
+use crate::engine::Engine;
+use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
+use crate::table::Table;
+use crate::writer::{Buffers, Try, Writer};
+use base::{Error, IndexId, PageId, PageNo, Result, SpaceId, TableId, UNDO_SPACE};
+use btree::{Fit, Tree};
+use std::sync::Arc;
+use stdx::bytes::{Reader, Truncated};
+use trx::{RecordKind, UndoPos, UndoRecord};
+
+/// What is known of a table that an undo record names.
+pub(crate) enum Lookup {
+    /// Here it is.
+    Open(Arc<Table>),
+    /// It was dropped: there is nothing to undo.
+    Dropped,
+    /// Not known yet: stop here.
+    Later,
+}
+
+/// Finds the tables of undo records.
+pub(crate) type Tables<'a> = dyn Fn(TableId) -> Lookup + 'a;
+
+/// What became of a row by undoing.
+enum Restored<'r> {
+    /// It goes.
+    Removed,
+    /// It has this payload again.
+    Payload(&'r [u8]),
+}
+
+impl Writer<'_> {
+    /// Undoes the records after `until`. `false`: stopped at a table that is not known yet.
+    pub fn undo_to(
+        &mut self,
+        until: UndoPos,
+        tables: &Tables<'_>,
+        b: &mut Buffers,
+    ) -> Result<bool> {
+        let mut bytes = Vec::new();
+        while self.segment.last() != until {
+            let at = self.segment.last();
+            if at.is_none() {
+                return Err(Error::Internal("rolling back to a place that is no longer there"));
+            }
+            self.engine.trx().read_undo(at, &mut bytes)?;
+            let place = PageId::new(UNDO_SPACE, at.page);
+            let record = UndoRecord::decode(&bytes, place, at.offset)?;
+            if record.trx != self.me() {
+                return Err(Error::corrupt(place, "another transaction's undo record"));
+            }
+            if !self.undo_record(&record, tables, b)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn undo_record(
+        &mut self,
+        record: &UndoRecord<'_>,
+        tables: &Tables<'_>,
+        b: &mut Buffers,
+    ) -> Result<bool> {
+        match record.kind {
+            RecordKind::CreateSpace => self.undo_create_space(record)?,
+            RecordKind::CreateIndex => self.undo_create_index(record)?,
+            RecordKind::Insert | RecordKind::Update | RecordKind::Header => {
+                match tables(record.table) {
+                    Lookup::Open(table) => self.undo_row(record, &table, b)?,
+                    Lookup::Dropped => self.step_back(record.previous)?,
+                    Lookup::Later => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The record is undone and nothing else belongs to it.
+    fn step_back(&mut self, previous: UndoPos) -> Result<()> {
+        let mut mtr = self.mtr();
+        let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
+        self.segment.step_back(&mut mtr, header, previous)?;
+        mtr.commit()?;
+        Ok(())
+    }
+
+    fn undo_row(&mut self, record: &UndoRecord<'_>, table: &Table, b: &mut Buffers) -> Result<()> {
+        let restored = match record.kind {
+            RecordKind::Update => {
+                let before = RowHeader::read(record.body)?;
+                match before.deleted && before.trx != self.me() {
+                    true => Restored::Removed,
+                    false => Restored::Payload(record.body),
+                }
+            }
+            _ => Restored::Removed,
+        };
+        if record.kind != RecordKind::Header {
+            self.undo_entries(record, table, &restored, b)?;
+        }
+        self.retry(&table.clustered, record.key, |w| w.try_undo_row(record, table, &restored))
+    }
+
+    /// Removes the entries that only the version being undone needs.
+    fn undo_entries(
+        &mut self,
+        record: &UndoRecord<'_>,
+        table: &Table,
+        restored: &Restored<'_>,
+        b: &mut Buffers,
+    ) -> Result<()> {
+        if table.secondaries.is_empty() {
+            return Ok(());
+        }
+        let engine = self.engine;
+        if !table.clustered.get(record.key, &mut b.after)? {
+            return Err(Error::Internal("the row of an undo record is missing"));
+        }
+        for (index, s) in table.secondaries.iter().enumerate() {
+            s.prefix(table.layout(), row_bytes(&b.after), &mut b.entry)?;
+            let mut prefix = std::mem::take(&mut b.entry);
+            let (other, undo) = (&mut b.other, &mut b.undo);
+            let done = self.remove_entry(s, (&prefix, record.key), &mut b.old_entry, || {
+                let Restored::Payload(before) = restored else { return Ok(false) };
+                other.clear();
+                other.extend_from_slice(before);
+                let needs =
+                    engine.version_needs(table, record.key, (index, &prefix), other, undo)?;
+                needs.ok_or(Error::Internal("a transaction ended while it was rolled back"))
+            });
+            // The committed delete mark below goes as well, and with it the entries of its version.
+            if done.is_ok()
+                && record.kind == RecordKind::Update
+                && matches!(restored, Restored::Removed)
+            {
+                s.prefix(table.layout(), row_bytes(record.body), &mut prefix)?;
+                let key = (&prefix[..], record.key);
+                self.remove_entry(s, key, &mut b.old_entry, || Ok(false))?;
+            }
+            b.entry = prefix;
+            done?;
+        }
+        Ok(())
+    }
+
+    fn try_undo_row(
+        &mut self,
+        record: &UndoRecord<'_>,
+        table: &Table,
+        restored: &Restored<'_>,
+    ) -> Result<Try<()>> {
+        let mut mtr = self.mtr();
+        let tree = &table.clustered;
+        let pos = tree.position(&mut mtr, record.key)?;
+        if !pos.found || RowHeader::read(pos.payload(&mtr)?)?.trx != self.me() {
+            return Err(Error::Internal("the row of an undo record is another transaction's"));
+        }
+        let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
+        match (record.kind, restored) {
+            (RecordKind::Header, _) if record.body.len() == HEADER_BYTES => {
+                tree.patch_at(&mut mtr, &pos, 0, record.body)?;
+            }
+            (RecordKind::Header, _) => {
+                return Err(Error::Internal("a row header of another size in undo"));
+            }
+            (_, Restored::Removed) => tree.remove_at(&mut mtr, &pos)?,
+            (_, Restored::Payload(payload)) => {
+                if tree.replace_at(&mut mtr, &pos, payload)? == Fit::Full {
+                    return Ok(Try::Split(payload.len()));
+                }
+            }
+        }
+        self.segment.step_back(&mut mtr, header, record.previous)?;
+        mtr.commit()?;
+        Ok(Try::Done(()))
+    }
+
+    fn undo_create_space(&mut self, record: &UndoRecord<'_>) -> Result<()> {
+        let id = read_space(record.body)?;
+        self.engine.drop_space(id)?;
+        self.step_back(record.previous)
+    }
+
+    /// Everything but the root goes first, as often as it takes; the root in one go with the record.
+    fn undo_create_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
+        let (space, root, index) = read_index(record.body)?;
+        // Without its file the index is gone with the table.
+        let Some(ts) = self.engine.space(space)? else { return self.step_back(record.previous) };
+        let tree = Tree::new(Arc::clone(&ts), root, index);
+        tree.free_below_root(self.engine.pool(), self.worker)?;
+        let mut mtr = self.mtr();
+        let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
+        space::free(&mut mtr, &ts, root)?;
+        self.segment.step_back(&mut mtr, header, record.previous)?;
+        mtr.commit()?;
+        Ok(())
+    }
+}
+
+/// The body of a [`RecordKind::CreateIndex`] record.
+pub(crate) fn index_body(space: SpaceId, root: PageNo, index: IndexId) -> Vec<u8> {
+    let mut body = space.0.to_le_bytes().to_vec();
+    body.extend_from_slice(&root.0.to_le_bytes());
+    body.extend_from_slice(&index.0.to_le_bytes());
+    body
+}
+
+fn read_space(body: &[u8]) -> Result<SpaceId> {
+    Ok(SpaceId(Reader::new(body).u32_le().map_err(cut)?))
+}
+
+fn read_index(body: &[u8]) -> Result<(SpaceId, PageNo, IndexId)> {
+    let mut r = Reader::new(body);
+    let space = SpaceId(r.u32_le().map_err(cut)?);
+    Ok((space, PageNo(r.u32_le().map_err(cut)?), IndexId(r.u64_le().map_err(cut)?)))
+}
+
+fn cut(_: Truncated) -> Error {
+    Error::Internal("an undo record of DDL is cut short")
+}
+
+impl Engine {
+    /// Finds open tables in a list: those that a transaction wrote to.
+    pub(crate) fn lookup_in(tables: &[Arc<Table>], id: TableId) -> Lookup {
+        match tables.iter().find(|t| t.id() == id) {
+            Some(table) => Lookup::Open(Arc::clone(table)),
+            None => Lookup::Later,
+        }
+    }
+}

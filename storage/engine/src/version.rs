@@ -1,0 +1,228 @@
+//! Which version of a row counts: without read views, the latest committed one or one's own.
+//!
+//! ```text
+//! row's trx      what a reader takes
+//! own            the row as it is
+//! ended          the row as it is
+//! active         steps back through undo, until the trx of a version is another one
+//! ```
+//!
+//! 1. A copy of a row whose trx had ended before the copy was made is final. "Ended by LSN L", with L loaded
+//!    before the copy, proves it; when it does not, the row is copied again, and the same trx in the new copy
+//!    is proof, since it was seen ended in between.
+//! 2. An undo record read while its owner is active is the right one: owners never write the same place twice.
+//!    So after reading it the owner is looked at again; has it ended, the row is copied again.
+//! 3. The version before the first one of an active trx is committed: its writer had waited for that.
+
+use crate::engine::Engine;
+use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
+use crate::table::Table;
+use base::{Error, Lsn, Result, TrxId};
+use trx::{RecordKind, UndoPos, UndoRecord};
+
+/// What a step back through undo found.
+pub(crate) enum Older {
+    /// The payload is the version before now.
+    Version,
+    /// There is no version before: the row was inserted.
+    Nothing,
+    /// The owner has ended: copy the row again.
+    Reread,
+}
+
+/// What is known of a copied row.
+enum Settled {
+    Yes(bool),
+    Reread(TrxId),
+}
+
+/// The latest version of a row, for somebody who may have to wait for it.
+pub(crate) enum Latest {
+    /// There is no row, or a committed delete mark.
+    Missing,
+    /// Committed, or the asker's own.
+    Row,
+    /// Of another transaction that has not ended.
+    Busy(TrxId),
+}
+
+impl Engine {
+    /// Puts the payload of the row's visible version into `out`; `false`: none. `undo` is scratch.
+    pub(crate) fn read_visible(
+        &self,
+        me: TrxId,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let mut ended = TrxId::NONE;
+        loop {
+            let horizon = self.log().tail();
+            if !table.clustered.get(key, out)? {
+                return Ok(false);
+            }
+            match self.settle(me, table, key, (horizon, ended), out, undo)? {
+                Settled::Yes(visible) => return Ok(visible),
+                Settled::Reread(trx) => ended = trx,
+            }
+        }
+    }
+
+    /// Makes `payload`, copied after the tail was at `horizon`, the visible version of its row, or answers
+    /// that it must be copied again (invariant 1).
+    pub(crate) fn settle_copy(
+        &self,
+        me: TrxId,
+        table: &Table,
+        key: &[u8],
+        horizon: Lsn,
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match self.settle(me, table, key, (horizon, TrxId::NONE), payload, undo)? {
+            Settled::Yes(visible) => Ok(visible),
+            Settled::Reread(_) => self.read_visible(me, table, key, payload, undo),
+        }
+    }
+
+    #[inline]
+    fn settle(
+        &self,
+        me: TrxId,
+        table: &Table,
+        key: &[u8],
+        (horizon, ended): (Lsn, TrxId),
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<Settled> {
+        let h = RowHeader::read(payload)?;
+        if self.trx().ended_by(h.trx, horizon) || h.trx == me || h.trx == ended {
+            return Ok(Settled::Yes(!h.deleted));
+        }
+        self.settle_slowly(me, table, key, payload, undo)
+    }
+
+    #[cold]
+    fn settle_slowly(
+        &self,
+        me: TrxId,
+        table: &Table,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<Settled> {
+        let writer = RowHeader::read(payload)?.trx;
+        loop {
+            let h = RowHeader::read(payload)?;
+            if h.trx != writer || h.trx == me {
+                return Ok(Settled::Yes(!h.deleted));
+            }
+            if !self.trx().is_active(writer) {
+                return Ok(Settled::Reread(writer));
+            }
+            match self.step_back(table, key, payload, undo)? {
+                Older::Version => {}
+                Older::Nothing => return Ok(Settled::Yes(false)),
+                Older::Reread => return Ok(Settled::Reread(writer)),
+            }
+        }
+    }
+
+    /// Makes `payload`, a version of an active transaction, the version before it (invariant 2).
+    pub(crate) fn step_back(
+        &self,
+        table: &Table,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<Older> {
+        let h = RowHeader::read(payload)?;
+        let at = UndoPos::of(h.roll);
+        let read = self.trx().read_undo(at, undo);
+        if !self.trx().is_active(h.trx) {
+            return Ok(Older::Reread);
+        }
+        read?;
+        let place = base::PageId::new(base::UNDO_SPACE, at.page);
+        let record = UndoRecord::decode(undo, place, at.offset)?;
+        if record.trx != h.trx || record.table != table.id() || record.key != key {
+            let what = "a roll pointer leads to another row's undo record";
+            return Err(Error::Corrupt { page: place, offset: u32::from(at.offset), what });
+        }
+        match record.kind {
+            RecordKind::Insert => return Ok(Older::Nothing),
+            RecordKind::Update => {
+                payload.clear();
+                payload.extend_from_slice(record.body);
+            }
+            RecordKind::Header if record.body.len() == HEADER_BYTES => {
+                payload[..HEADER_BYTES].copy_from_slice(record.body);
+            }
+            _ => return Err(Error::corrupt(place, "a roll pointer leads to no row's undo record")),
+        }
+        Ok(Older::Version)
+    }
+
+    /// The latest version of a row, in `out`; see [`Latest`].
+    pub(crate) fn read_latest(
+        &self,
+        me: TrxId,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Latest> {
+        let mut ended = TrxId::NONE;
+        loop {
+            let horizon = self.log().tail();
+            if !table.clustered.get(key, out)? {
+                return Ok(Latest::Missing);
+            }
+            let h = RowHeader::read(out)?;
+            if h.trx == me || h.trx == ended || self.trx().ended_by(h.trx, horizon) {
+                return Ok(if h.deleted { Latest::Missing } else { Latest::Row });
+            }
+            if self.trx().is_active(h.trx) {
+                return Ok(Latest::Busy(h.trx));
+            }
+            ended = h.trx;
+        }
+    }
+
+    /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in secondary
+    /// index `index` and may still be seen or rolled back to. `None`: copy the row again.
+    ///
+    /// The caller holds the latch of the entry's leaf: who writes such a version after this look comes to that
+    /// leaf after the caller has left it, and finds or makes the entry.
+    pub(crate) fn version_needs(
+        &self,
+        table: &Table,
+        key: &[u8],
+        (index, prefix): (usize, &[u8]),
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<Option<bool>> {
+        let mut scratch = Vec::new();
+        loop {
+            let h = RowHeader::read(payload)?;
+            if !h.deleted {
+                table.secondaries[index].prefix(
+                    table.layout(),
+                    row_bytes(payload),
+                    &mut scratch,
+                )?;
+                if scratch == prefix {
+                    return Ok(Some(true));
+                }
+            }
+            if !self.trx().is_active(h.trx) {
+                return Ok(Some(false));
+            }
+            match self.step_back(table, key, payload, undo)? {
+                Older::Version => {}
+                Older::Nothing => return Ok(Some(false)),
+                Older::Reread => return Ok(None),
+            }
+        }
+    }
+}

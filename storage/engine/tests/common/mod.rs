@@ -1,0 +1,264 @@
+//! What the engine's tests share: a dictionary of one table, rows of one shape, and checks.
+#![allow(dead_code)] // every test file uses its own part
+
+use engine::{
+    Client, ColumnType, Engine, EngineConfig, Error, IndexId, IndexSpec, KeyPart, PageNo,
+    RecoveryReport, Result, SpaceId, Table, TableId, TableSpec, TableStorage,
+};
+use host::{Disk, SimDisk};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use value::{Datum, KeySpec, Kind, RowLayout};
+
+/// A row of a test table: key, indexed number, unique number, padding.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    pub id: i64,
+    pub a: Option<i64>,
+    pub u: Option<i64>,
+    pub pad: Vec<u8>,
+}
+
+pub fn columns() -> Vec<ColumnType> {
+    vec![
+        ColumnType::int(Kind::BigInt, false).not_null(),
+        ColumnType::int(Kind::Int, false),
+        ColumnType::int(Kind::BigInt, false),
+        ColumnType::varbinary(4000).not_null(),
+    ]
+}
+
+pub fn encode(table: &Table, row: &Row) -> Vec<u8> {
+    let number = |n: Option<i64>| n.map_or(Datum::Null, Datum::Int);
+    let datums = [Datum::Int(row.id), number(row.a), number(row.u), Datum::Bytes(&row.pad)];
+    let mut out = Vec::new();
+    table.layout().encode(&datums, &mut out).expect("the row fits its columns");
+    out
+}
+
+pub fn decode(layout: &RowLayout, bytes: &[u8]) -> Row {
+    let number = |i| match layout.decode(bytes, i).expect("a whole row") {
+        Datum::Int(n) => Some(n),
+        Datum::Null => None,
+        other => panic!("{other:?} in column {i}"),
+    };
+    let Datum::Bytes(pad) = layout.decode(bytes, 3).expect("a whole row") else {
+        panic!("padding is bytes")
+    };
+    Row { id: number(0).expect("not null"), a: number(1), u: number(2), pad: pad.to_vec() }
+}
+
+pub fn key(table: &Table, id: i64) -> Vec<u8> {
+    let mut out = Vec::new();
+    KeySpec::new(vec![KeyPart::whole(0)])
+        .encode_prefix(&table.spec().columns, &[Datum::Int(id)], &mut out)
+        .expect("a key");
+    out
+}
+
+/// The dictionary: table id and definition.
+pub fn system_spec() -> TableSpec {
+    TableSpec {
+        id: TableId(1),
+        name: "dictionary".into(),
+        columns: vec![
+            ColumnType::int(Kind::BigInt, false).not_null(),
+            ColumnType::varbinary(2000).not_null(),
+        ],
+        clustered_id: IndexId(1),
+        clustered: vec![KeyPart::whole(0)],
+        secondaries: Vec::new(),
+        autoinc_column: None,
+    }
+}
+
+pub fn config() -> EngineConfig {
+    EngineConfig {
+        pool_bytes: 64 * base::PAGE_BYTES,
+        log_ring_bytes: 256 << 10,
+        redo_capacity_bytes: 2 << 20,
+        sessions_max: 16,
+        workers_max: 16,
+        trx_states: 4096,
+        system_tables: vec![system_spec()],
+    }
+}
+
+/// Columns of the index that a test makes later.
+pub fn extra_index(id: IndexId, unique: bool) -> IndexSpec {
+    let parts = vec![KeyPart::whole(1), KeyPart::whole(2)];
+    IndexSpec { id, name: "extra".into(), unique, parts }
+}
+
+pub fn spec(engine: &Engine, hidden: bool) -> Result<TableSpec> {
+    let secondary = |id, name: &str, unique, column| IndexSpec {
+        id,
+        name: name.into(),
+        unique,
+        parts: vec![KeyPart::whole(column)],
+    };
+    Ok(TableSpec {
+        id: engine.new_table_id()?,
+        name: "t".into(),
+        columns: columns(),
+        clustered_id: engine.new_index_id()?,
+        clustered: if hidden { Vec::new() } else { vec![KeyPart::whole(0)] },
+        secondaries: vec![
+            secondary(engine.new_index_id()?, "a", false, 1),
+            secondary(engine.new_index_id()?, "u", true, 2),
+        ],
+        autoinc_column: (!hidden).then_some(0),
+    })
+}
+
+/// What the dictionary keeps of a table.
+fn definition(spec: &TableSpec, storage: &TableStorage) -> Vec<u8> {
+    let mut out = storage.space.0.to_le_bytes().to_vec();
+    out.push(u8::from(spec.clustered.is_empty()));
+    out.push(u8::from(spec.secondaries.get(2).is_some_and(|s| s.unique)));
+    for (index, root) in &storage.roots {
+        out.extend_from_slice(&index.0.to_le_bytes());
+        out.extend_from_slice(&root.0.to_le_bytes());
+    }
+    out
+}
+
+fn parse_definition(id: i64, d: &[u8]) -> (TableSpec, TableStorage) {
+    let space = SpaceId(u32::from_le_bytes(d[..4].try_into().unwrap()));
+    let roots: Vec<(IndexId, PageNo)> = d[6..]
+        .chunks_exact(12)
+        .map(|c| {
+            let index = IndexId(u64::from_le_bytes(c[..8].try_into().unwrap()));
+            (index, PageNo(u32::from_le_bytes(c[8..].try_into().unwrap())))
+        })
+        .collect();
+    let secondary = |i: usize, name: &str, unique, column| IndexSpec {
+        id: roots[i].0,
+        name: name.into(),
+        unique,
+        parts: vec![KeyPart::whole(column)],
+    };
+    let mut secondaries = vec![secondary(1, "a", false, 1), secondary(2, "u", true, 2)];
+    if let Some((index, _)) = roots.get(3) {
+        secondaries.push(extra_index(*index, d[5] == 1));
+    }
+    let spec = TableSpec {
+        id: TableId(id as u64),
+        name: "t".into(),
+        columns: columns(),
+        clustered_id: roots[0].0,
+        clustered: if d[4] == 1 { Vec::new() } else { vec![KeyPart::whole(0)] },
+        secondaries,
+        autoinc_column: (d[4] == 0).then_some(0),
+    };
+    (spec, TableStorage { space, roots })
+}
+
+fn dictionary_row(engine: &Engine, id: i64, definition: &[u8]) -> Vec<u8> {
+    let mut row = Vec::new();
+    let datums = [Datum::Int(id), Datum::Bytes(definition)];
+    engine.system_table(0).layout().encode(&datums, &mut row).expect("fits");
+    row
+}
+
+pub type Tables = BTreeMap<i64, Arc<Table>>;
+
+/// Opens the engine and every table of its dictionary.
+pub fn open(disk: &Arc<SimDisk>) -> Result<(Arc<Engine>, Tables, RecoveryReport)> {
+    open_with(config(), disk)
+}
+
+pub fn open_with(
+    config: EngineConfig,
+    disk: &Arc<SimDisk>,
+) -> Result<(Arc<Engine>, Tables, RecoveryReport)> {
+    let (engine, mut report) = Engine::open(config, Arc::clone(disk) as Arc<dyn Disk>)?;
+    let mut tables = Tables::new();
+    for (id, definition) in dictionary(&engine)? {
+        let (spec, storage) = parse_definition(id, &definition);
+        tables.insert(id, engine.open_table(&spec, storage)?);
+    }
+    let live: BTreeSet<SpaceId> = tables.values().map(|t| t.storage().space).collect();
+    let rest = engine.finish_recovery(&|id| tables.get(&(id.0 as i64)).cloned(), &live)?;
+    report.losers += rest.losers;
+    report.purged += rest.purged;
+    report.orphans.extend(rest.orphans);
+    Ok((engine, tables, report))
+}
+
+pub fn dictionary(engine: &Arc<Engine>) -> Result<BTreeMap<i64, Vec<u8>>> {
+    let table = engine.system_table(0);
+    let mut client = engine.client()?;
+    let mut scan = client.scan(&table, 0, Bound::Unbounded, Bound::Unbounded)?;
+    let mut found = BTreeMap::new();
+    while let Some(row) = scan.next()? {
+        let Datum::Int(id) = table.layout().decode(row, 0).expect("a row") else { panic!("an id") };
+        let Datum::Bytes(d) = table.layout().decode(row, 1).expect("a row") else {
+            panic!("bytes")
+        };
+        found.insert(id, d.to_vec());
+    }
+    Ok(found)
+}
+
+/// CREATE TABLE up to the commit, which is the caller's.
+pub fn create_table(engine: &Engine, client: &mut Client, hidden: bool) -> Result<Arc<Table>> {
+    let spec = spec(engine, hidden)?;
+    let table = engine.create_table(client, &spec)?;
+    let id = spec.id.0 as i64;
+    let row = dictionary_row(engine, id, &definition(&spec, &table.storage()));
+    client.insert(&engine.system_table(0), &row)?;
+    Ok(table)
+}
+
+/// CREATE INDEX up to the commit; the table as it is after the commit.
+pub fn create_index(
+    engine: &Engine,
+    client: &mut Client,
+    table: &Arc<Table>,
+    unique: bool,
+) -> Result<Arc<Table>> {
+    let index = extra_index(engine.new_index_id()?, unique);
+    let root = engine.create_index(client, table, &index)?;
+    let mut spec = table.spec().clone();
+    let mut storage = table.storage();
+    storage.roots.push((index.id, root));
+    spec.secondaries.push(index);
+    let id = spec.id.0 as i64;
+    let row = dictionary_row(engine, id, &definition(&spec, &storage));
+    let system = engine.system_table(0);
+    assert!(client.update(&system, &key(&system, id), &row)?);
+    engine.open_table(&spec, storage)
+}
+
+/// DROP TABLE up to the commit; afterwards the storage is dropped.
+pub fn drop_table(engine: &Engine, client: &mut Client, table: &Table) -> Result<()> {
+    let system = engine.system_table(0);
+    assert!(client.delete(&system, &key(&system, table.id().0 as i64))?);
+    Ok(())
+}
+
+/// All rows in the order of an index.
+pub fn rows(client: &mut Client, table: &Table, index: usize) -> Result<Vec<Row>> {
+    let mut scan = client.scan(table, index, Bound::Unbounded, Bound::Unbounded)?;
+    let mut found = Vec::new();
+    while let Some(row) = scan.next()? {
+        found.push(decode(table.layout(), row));
+    }
+    Ok(found)
+}
+
+pub fn get(client: &mut Client, table: &Table, id: i64) -> Result<Option<Row>> {
+    let mut out = Vec::new();
+    let found = client.get(table, &key(table, id), &mut out)?;
+    Ok(found.then(|| decode(table.layout(), &out)))
+}
+
+pub fn row(id: i64, a: i64, u: i64, pad: usize) -> Row {
+    Row { id, a: Some(a), u: Some(u), pad: vec![b'x'; pad] }
+}
+
+pub fn is_duplicate(result: &Result<()>) -> bool {
+    matches!(result, Err(Error::Duplicate { .. }))
+}

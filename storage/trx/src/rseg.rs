@@ -1,0 +1,120 @@
+//! Rollback segments: the 128 pages from which every undo segment can be found after a crash.
+//!
+//! 1. Pages 1..=128 of the undo space; a slot holds the first page of an undo segment, 0 when empty.
+//! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
+
+use crate::segment::{Segment, State, get_u32};
+use base::{Error, IndexId, PageNo, Result, UNDO_SPACE};
+use instrument::MutexClass;
+use page::{BODY_AT, PageKind, PageOp};
+use pool::{Mtr, Pool, Tablespace};
+use sync::{Mutex, WorkerSlot};
+
+static RSEG: MutexClass = MutexClass::new("wait/synch/mutex/innodb/rseg_mutex");
+
+/// Number of rollback segments.
+pub const RSEGS: usize = 128;
+/// Undo segments of one rollback segment.
+const SLOTS: usize = 1024;
+const SLOTS_AT: usize = BODY_AT + 64;
+
+const _: () = assert!(SLOTS_AT + SLOTS * 4 <= base::PAGE_BYTES);
+
+/// What the rollback segments held after a crash.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// Segments of transactions that did not end.
+    pub active: Vec<Segment>,
+    /// Segments of committed transactions whose purge did not end.
+    pub committed: Vec<Segment>,
+}
+
+/// One rollback segment in memory.
+pub(crate) struct Rseg {
+    number: u8,
+    free: Mutex<Vec<Segment>>,
+}
+
+impl Rseg {
+    pub(crate) fn new(number: u8) -> Rseg {
+        Rseg { number, free: Mutex::new(&RSEG, Vec::new()) }
+    }
+
+    fn page(&self) -> PageNo {
+        PageNo(u32::from(self.number) + 1)
+    }
+
+    /// Makes the page in a new instance.
+    pub(crate) fn create(&self, pool: &Pool, worker: &WorkerSlot, undo: &Tablespace) -> Result<()> {
+        let mut mtr = Mtr::new(pool, worker);
+        let no = space::allocate(&mut mtr, undo)?;
+        let held = mtr.fresh(undo, no)?;
+        let kind = PageKind::RollbackSegment;
+        let index_id = IndexId(0);
+        let init = PageOp::Init { kind, level: 0, index_id, low_fence: &[], high_fence: None };
+        mtr.apply(held, &init)?;
+        mtr.commit()?;
+        if no != self.page() {
+            return Err(Error::Internal("a new undo space gives its pages out of order"));
+        }
+        Ok(())
+    }
+
+    /// A free segment: one that waits, or a new one. `None`: every slot is in use.
+    pub(crate) fn acquire(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+    ) -> Result<Option<Segment>> {
+        if let Some(segment) = self.free.lock().pop() {
+            return Ok(Some(segment));
+        }
+        let mut mtr = Mtr::new(pool, worker);
+        let held = mtr.exclusive(undo, self.page())?;
+        let empty = |i: &usize| get_u32(mtr.page(held), SLOTS_AT + i * 4) == 0;
+        let Some(slot) = (0..SLOTS).find(empty) else { return Ok(None) };
+        let segment = Segment::create(&mut mtr, undo, self.number, slot as u16)?;
+        let first = segment.first().0.to_le_bytes();
+        mtr.apply(held, &PageOp::Write { at: (SLOTS_AT + slot * 4) as u16, bytes: &first })?;
+        mtr.commit()?;
+        Ok(Some(segment))
+    }
+
+    /// Takes a free segment back.
+    pub(crate) fn give_back(&self, segment: Segment) {
+        debug_assert_eq!(segment.state(), State::Free);
+        self.free.lock().push(segment);
+    }
+
+    /// Reads all segments after a crash; free ones stay here.
+    pub(crate) fn recover(&self, undo: &Tablespace, found: &mut Recovered) -> Result<()> {
+        let mut firsts = Vec::new();
+        {
+            let page = undo.shared(self.page())?;
+            if page::header::kind(&page) != Some(PageKind::RollbackSegment) {
+                let place = base::PageId::new(UNDO_SPACE, self.page());
+                return Err(Error::corrupt(place, "not a rollback segment"));
+            }
+            for slot in 0..SLOTS {
+                match get_u32(&page, SLOTS_AT + slot * 4) {
+                    0 => {}
+                    first => firsts.push(PageNo(first)),
+                }
+            }
+        }
+        for first in firsts {
+            let segment = Segment::load(undo, first)?;
+            match segment.state() {
+                State::Free => self.free.lock().push(segment),
+                State::Active => found.active.push(segment),
+                State::Committed => found.committed.push(segment),
+                State::Prepared => {
+                    let place = base::PageId::new(UNDO_SPACE, first);
+                    return Err(Error::corrupt(place, "a prepared transaction: newer format"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,385 @@
+//! An undo segment: the chain of undo pages that one transaction writes.
+//!
+//! 1. The first page's header says whose segment it is, in which state, and which record is the last that
+//!    still counts; a crash loses no more than what the log lost.
+//! 2. Records are appended only: a statement rollback moves `last` back, never `top` (so a roll pointer that
+//!    a reader holds stays true while its transaction is active).
+//! 3. Pages of the chain stay with the segment when it becomes free; long chains are cut.
+//! 4. Latch order: table pages, segment header, record page, space header.
+//!
+//! ```text
+//! every page:  64 next page u32
+//! header page: 68 state u8, rseg u8, slot u16    72 trx id u64    80 last page u32, last offset u16, purge u8
+//! ```
+
+use crate::record::{RecordKind, UndoRecord, record_bytes};
+use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, RollPtr, TableId, TrxId};
+use base::{IndexId, UNDO_SPACE};
+use page::{BODY_AT, PageKind, PageOp, header};
+use pool::{Held, Mtr, Pool, Tablespace};
+use stdx::bytes::Put;
+use sync::WorkerSlot;
+
+const NEXT_AT: u16 = BODY_AT as u16;
+const STATE_AT: u16 = NEXT_AT + 4;
+const STATE_BYTES: usize = 19;
+/// Room behind the header's fields is kept for an XID.
+const FIRST_RECORDS_AT: u16 = 256;
+const RECORDS_AT: u16 = NEXT_AT + 8;
+/// A free segment keeps so many pages.
+const PAGES_KEPT: usize = 16;
+
+const _: () = assert!(STATE_AT as usize + STATE_BYTES <= FIRST_RECORDS_AT as usize);
+const _: () = assert!(
+    record_bytes(0, 0) + page::ENTRY_BYTES_MAX + 64 <= PAGE_BYTES - FIRST_RECORDS_AT as usize
+);
+
+/// State of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    /// Nobody's: ended without work left.
+    Free = 0,
+    /// Its transaction runs; after a crash it is a loser.
+    Active = 1,
+    /// Its transaction is prepared (XA). Reserved: nothing makes it yet.
+    Prepared = 2,
+    /// Its transaction committed; old versions are still to be removed.
+    Committed = 3,
+}
+
+/// A place in the undo pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+pub struct UndoPos {
+    /// The page; 0: nowhere.
+    pub page: PageNo,
+    /// The byte inside.
+    pub offset: u16,
+}
+
+impl UndoPos {
+    /// Nowhere: the end of the chain of records.
+    pub const NONE: UndoPos = UndoPos { page: PageNo(0), offset: 0 };
+
+    /// Whether this is nowhere.
+    pub fn is_none(self) -> bool {
+        self == UndoPos::NONE
+    }
+
+    /// The place a roll pointer points to.
+    pub fn of(roll: RollPtr) -> UndoPos {
+        UndoPos { page: roll.page(), offset: roll.offset() }
+    }
+}
+
+/// A record to be appended.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRecord<'a> {
+    /// What it undoes.
+    pub kind: RecordKind,
+    /// After the commit there is something to remove.
+    pub purge: bool,
+    /// The table, for row records.
+    pub table: TableId,
+    /// The clustered key, for row records.
+    pub key: &'a [u8],
+    /// See [`RecordKind`].
+    pub body: &'a [u8],
+}
+
+/// The pages of a segment latched in a mini-transaction, ready for one append.
+#[derive(Clone, Copy)]
+pub struct Latched {
+    header: Held,
+    page: Held,
+    at: UndoPos,
+}
+
+/// An undo segment in the hands of its owner.
+#[derive(Debug)]
+pub struct Segment {
+    rseg: u8,
+    slot: u16,
+    trx: TrxId,
+    state: State,
+    chain: Vec<PageNo>,
+    /// Index in `chain`, and offset, of the next record.
+    top: (usize, u16),
+    last: UndoPos,
+    purge: bool,
+    scratch: Vec<u8>,
+}
+
+impl Segment {
+    /// Makes the header page of a new segment in the caller's mini-transaction.
+    pub(crate) fn create<'p>(
+        mtr: &mut Mtr<'p>,
+        undo: &'p Tablespace,
+        rseg: u8,
+        slot: u16,
+    ) -> Result<Segment> {
+        let header = new_page(mtr, undo)?;
+        let segment = Segment {
+            rseg,
+            slot,
+            trx: TrxId::NONE,
+            state: State::Free,
+            chain: vec![header.1],
+            top: (0, FIRST_RECORDS_AT),
+            last: UndoPos::NONE,
+            purge: false,
+            scratch: Vec::new(),
+        };
+        segment.write_header(mtr, header.0)?;
+        Ok(segment)
+    }
+
+    /// Reads a segment back after a crash.
+    pub(crate) fn load(undo: &Tablespace, first: PageNo) -> Result<Segment> {
+        let place = PageId::new(UNDO_SPACE, first);
+        let mut chain = Vec::new();
+        let mut next = first;
+        let mut fields = [0; STATE_BYTES - 3];
+        let mut flags = [0; 3];
+        while next != PageNo::NONE {
+            if chain.contains(&next) {
+                return Err(Error::corrupt(place, "the undo pages form a circle"));
+            }
+            let page = undo.shared(next)?;
+            if header::kind(&page) != Some(PageKind::Undo) {
+                return Err(Error::corrupt(PageId::new(UNDO_SPACE, next), "not an undo page"));
+            }
+            if next == first {
+                let at = usize::from(STATE_AT);
+                fields.copy_from_slice(&page[at..at + STATE_BYTES - 3]);
+                flags.copy_from_slice(&page[at + STATE_BYTES - 3..at + STATE_BYTES]);
+            }
+            chain.push(next);
+            next = PageNo(get_u32(&page, usize::from(NEXT_AT)));
+        }
+        let state = match fields[0] {
+            0 => State::Free,
+            1 => State::Active,
+            2 => State::Prepared,
+            3 => State::Committed,
+            _ => return Err(Error::corrupt(place, "unknown state of an undo segment")),
+        };
+        let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| fields[at + i]));
+        Ok(Segment {
+            rseg: fields[1] & 0x7f,
+            slot: u16::from_le_bytes([fields[2], fields[3]]),
+            trx: TrxId(u64::from(u32_at(4)) | u64::from(u32_at(8)) << 32),
+            state,
+            top: (0, FIRST_RECORDS_AT),
+            chain,
+            last: UndoPos {
+                page: PageNo(u32_at(12)),
+                offset: u16::from_le_bytes([flags[0], flags[1]]),
+            },
+            purge: flags[2] != 0,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Hands a free segment to a transaction. In memory only: its first record makes it so on disk.
+    pub(crate) fn start(&mut self, trx: TrxId) {
+        self.trx = trx;
+        self.state = State::Active;
+        self.top = (0, FIRST_RECORDS_AT);
+        self.last = UndoPos::NONE;
+        self.purge = false;
+    }
+
+    /// Whose it is.
+    pub fn trx(&self) -> TrxId {
+        self.trx
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The last record that counts.
+    pub fn last(&self) -> UndoPos {
+        self.last
+    }
+
+    /// Some record asks for work after the commit.
+    pub fn needs_purge(&self) -> bool {
+        self.purge
+    }
+
+    /// Takes back a state that could not be written.
+    pub fn restore_state(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// Its header page.
+    pub(crate) fn first(&self) -> PageNo {
+        self.chain[0]
+    }
+
+    pub(crate) fn place(&self) -> (u8, u16) {
+        (self.rseg, self.slot)
+    }
+
+    /// Makes sure that a record of `bytes` fits, in a mini-transaction of its own. Before table pages are
+    /// latched.
+    pub fn reserve(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+        bytes: usize,
+    ) -> Result<()> {
+        if self.fits(bytes) {
+            return Ok(());
+        }
+        if bytes > PAGE_BYTES - usize::from(RECORDS_AT) {
+            return Err(Error::RowTooLarge { bytes, limit: page::ENTRY_BYTES_MAX });
+        }
+        if self.top.0 + 1 == self.chain.len() {
+            let mut mtr = Mtr::new(pool, worker);
+            let tail = mtr.exclusive(undo, self.chain[self.top.0])?;
+            let (_, no) = new_page(&mut mtr, undo)?;
+            mtr.apply(tail, &PageOp::Write { at: NEXT_AT, bytes: &no.0.to_le_bytes() })?;
+            mtr.commit()?;
+            self.chain.push(no);
+        }
+        self.top = (self.top.0 + 1, RECORDS_AT);
+        Ok(())
+    }
+
+    /// Whether a record of `bytes` fits as it is.
+    pub fn fits(&self, bytes: usize) -> bool {
+        usize::from(self.top.1) + bytes <= PAGE_BYTES
+    }
+
+    /// Where the next record will lie.
+    pub fn next_pos(&self) -> UndoPos {
+        UndoPos { page: self.chain[self.top.0], offset: self.top.1 }
+    }
+
+    /// The roll pointer to the next record.
+    pub fn next_roll(&self, insert: bool) -> RollPtr {
+        let at = self.next_pos();
+        RollPtr::new(insert, self.rseg, at.page, at.offset)
+    }
+
+    /// Latches what [`Self::append`] will write, after the table page and before anything is changed.
+    pub fn latch<'p>(&self, mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<Latched> {
+        let header = mtr.exclusive(undo, self.chain[0])?;
+        let at = self.next_pos();
+        let page = if self.top.0 == 0 { header } else { mtr.exclusive(undo, at.page)? };
+        Ok(Latched { header, page, at })
+    }
+
+    /// Writes a record that [`Self::reserve`] made room for.
+    pub fn append(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
+        let record = UndoRecord {
+            kind: new.kind,
+            purge: new.purge,
+            previous: self.last,
+            trx: self.trx,
+            table: new.table,
+            key: new.key,
+            body: new.body,
+        };
+        self.scratch.clear();
+        record.encode(&mut self.scratch);
+        mtr.apply(at.page, &PageOp::Write { at: at.at.offset, bytes: &self.scratch })?;
+        self.top.1 += self.scratch.len() as u16;
+        self.last = at.at;
+        self.purge |= new.purge;
+        self.write_header(mtr, at.header)
+    }
+
+    /// Latches the header for [`Self::step_back`] or [`Self::set_state`], after the table page.
+    pub fn latch_header<'p>(&self, mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<Held> {
+        mtr.exclusive(undo, self.chain[0])
+    }
+
+    /// The last record is undone by this mini-transaction; `previous` is the one before it.
+    pub fn step_back(&mut self, mtr: &mut Mtr<'_>, header: Held, previous: UndoPos) -> Result<()> {
+        self.last = previous;
+        self.write_header(mtr, header)
+    }
+
+    /// Writes another state: the commit record, or the end of a transaction's work.
+    pub fn set_state(&mut self, mtr: &mut Mtr<'_>, header: Held, state: State) -> Result<()> {
+        self.state = state;
+        self.write_header(mtr, header)
+    }
+
+    fn write_header(&self, mtr: &mut Mtr<'_>, header: Held) -> Result<()> {
+        let mut fields = Vec::with_capacity(STATE_BYTES);
+        fields.put_u8(self.state as u8);
+        fields.put_u8(self.rseg);
+        fields.put_u16_le(self.slot);
+        fields.put_u64_le(self.trx.0);
+        fields.put_u32_le(self.last.page.0);
+        fields.put_u16_le(self.last.offset);
+        fields.put_u8(u8::from(self.purge));
+        debug_assert_eq!(fields.len(), STATE_BYTES);
+        mtr.apply(header, &PageOp::Write { at: STATE_AT, bytes: &fields })
+    }
+
+    /// Cuts a long chain of a free segment.
+    pub(crate) fn trim(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+    ) -> Result<()> {
+        while self.chain.len() > PAGES_KEPT {
+            let n = self.chain.len();
+            let mut mtr = Mtr::new(pool, worker);
+            let before = mtr.exclusive(undo, self.chain[n - 2])?;
+            let none = PageNo::NONE.0.to_le_bytes();
+            space::free(&mut mtr, undo, self.chain[n - 1])?;
+            mtr.apply(before, &PageOp::Write { at: NEXT_AT, bytes: &none })?;
+            mtr.commit()?;
+            self.chain.pop();
+        }
+        Ok(())
+    }
+}
+
+/// A fresh undo page in the caller's mini-transaction.
+fn new_page<'p>(mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<(Held, PageNo)> {
+    let no = space::allocate(mtr, undo)?;
+    let held = mtr.fresh(undo, no)?;
+    let init = PageOp::Init {
+        kind: PageKind::Undo,
+        level: 0,
+        index_id: IndexId(0),
+        low_fence: &[],
+        high_fence: None,
+    };
+    mtr.apply(held, &init)?;
+    mtr.apply(held, &PageOp::Write { at: NEXT_AT, bytes: &PageNo::NONE.0.to_le_bytes() })?;
+    Ok((held, no))
+}
+
+pub(crate) fn get_u32(page: &PageBuf, at: usize) -> u32 {
+    u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
+}
+
+/// Copies the record at `pos` into `out`. Errors: [`Error::Corrupt`] when there is none (any more).
+pub(crate) fn read_record(undo: &Tablespace, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
+    let place = PageId::new(UNDO_SPACE, pos.page);
+    let bad = |what| Error::Corrupt { page: place, offset: u32::from(pos.offset), what };
+    if pos.offset < RECORDS_AT {
+        return Err(bad("undo position outside of the records"));
+    }
+    let page = undo.shared(pos.page)?;
+    if header::kind(&page) != Some(PageKind::Undo) {
+        return Err(bad("not an undo page"));
+    }
+    let bytes = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
+    let n = UndoRecord::length(bytes).ok_or_else(|| bad("undo record runs out of its page"))?;
+    out.clear();
+    out.extend_from_slice(&bytes[..n]);
+    Ok(())
+}

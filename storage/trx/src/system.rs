@@ -1,0 +1,198 @@
+//! All transactions together: who runs, who waits for whom, where the undo segments are.
+//!
+//! 1. A transaction gets its id with its first write. Its end is one store in [`States`], then a wake-up.
+//! 2. Nobody waits for a transaction while holding a latch or a mini-transaction.
+
+use crate::ids::{IdKind, Ids};
+use crate::rseg::{RSEGS, Recovered, Rseg};
+use crate::segment::{Segment, State, UndoPos, read_record};
+use crate::states::States;
+use base::{Error, Lsn, Result, TrxId};
+use instrument::CondClass;
+use pool::{Mtr, Pool, Tablespace};
+use std::sync::Arc;
+use stdx::CacheLine;
+use sync::waits::WaitsFor;
+use sync::{Deadline, Event, WaitResult, WorkerSlot};
+
+static ROW_WAIT: CondClass = CondClass::new("wait/lock/innodb/row");
+const END_EVENTS: usize = 64;
+
+/// The transactions of an engine.
+pub struct TrxSystem {
+    /// Numbers that survive a crash.
+    pub ids: Ids,
+    states: States,
+    pool: Arc<Pool>,
+    undo: Arc<Tablespace>,
+    ends: Box<[CacheLine<Event>]>,
+    waits: Arc<WaitsFor>,
+    rsegs: Vec<CacheLine<Rseg>>,
+}
+
+impl TrxSystem {
+    /// The system over an undo space, without looking into it.
+    pub fn new(
+        pool: &Arc<Pool>,
+        undo: &Arc<Tablespace>,
+        waits: &Arc<WaitsFor>,
+        ids: Ids,
+        states: usize,
+    ) -> TrxSystem {
+        TrxSystem {
+            ids,
+            states: States::new(states),
+            pool: Arc::clone(pool),
+            undo: Arc::clone(undo),
+            ends: (0..END_EVENTS).map(|_| CacheLine(Event::new(&ROW_WAIT))).collect(),
+            waits: Arc::clone(waits),
+            rsegs: (0..RSEGS as u8).map(|n| CacheLine(Rseg::new(n))).collect(),
+        }
+    }
+
+    /// Makes the rollback segments of a new instance.
+    pub fn create(&self, worker: &WorkerSlot) -> Result<()> {
+        self.rsegs.iter().try_for_each(|r| r.create(&self.pool, worker, &self.undo))
+    }
+
+    /// Reads the rollback segments after a crash. The losers are active again.
+    pub fn recover(&self) -> Result<Recovered> {
+        let mut found = Recovered::default();
+        for rseg in &self.rsegs {
+            rseg.recover(&self.undo, &mut found)?;
+        }
+        for segment in &found.active {
+            if !self.states.start(segment.trx(), None) {
+                return Err(Error::Internal("two losers share an entry of the state ring"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The waits-for graph.
+    pub fn waits(&self) -> &Arc<WaitsFor> {
+        &self.waits
+    }
+
+    /// The undo space.
+    pub fn undo(&self) -> &Arc<Tablespace> {
+        &self.undo
+    }
+
+    /// Whether a transaction is active: one load.
+    #[inline]
+    pub fn is_active(&self, id: TrxId) -> bool {
+        self.states.is_active(id)
+    }
+
+    /// See [`States::ended_by`]: one load.
+    #[inline]
+    pub fn ended_by(&self, id: TrxId, lsn: Lsn) -> bool {
+        self.states.ended_by(id, lsn)
+    }
+
+    /// Starts a transaction for session slot `session`. `cached` is a free segment that the client kept.
+    pub fn start(
+        &self,
+        worker: &WorkerSlot,
+        worker_index: usize,
+        session: usize,
+        cached: Option<Segment>,
+    ) -> Result<Segment> {
+        let mut segment = match cached {
+            Some(segment) => segment,
+            None => self.acquire_segment(worker, worker_index)?,
+        };
+        let id = match self.ids.take(IdKind::Trx, &self.pool, worker) {
+            Ok(id) => TrxId(id),
+            Err(e) => {
+                self.give_back(segment);
+                return Err(e);
+            }
+        };
+        if !self.states.start(id, Some(session)) {
+            self.give_back(segment);
+            return Err(Error::TooManyTransactions);
+        }
+        segment.start(id);
+        Ok(segment)
+    }
+
+    fn acquire_segment(&self, worker: &WorkerSlot, worker_index: usize) -> Result<Segment> {
+        for i in 0..RSEGS {
+            let rseg = &self.rsegs[(worker_index + i) % RSEGS];
+            if let Some(segment) = rseg.acquire(&self.pool, worker, &self.undo)? {
+                return Ok(segment);
+            }
+        }
+        Err(Error::TooManyTransactions)
+    }
+
+    /// Puts a free segment where the next transaction finds it.
+    pub fn give_back(&self, segment: Segment) {
+        let (rseg, _) = segment.place();
+        self.rsegs[usize::from(rseg)].give_back(segment);
+    }
+
+    /// Writes the segment's state in a mini-transaction of its own; its end LSN.
+    pub fn write_state(
+        &self,
+        worker: &WorkerSlot,
+        segment: &mut Segment,
+        state: State,
+    ) -> Result<Lsn> {
+        let mut mtr = Mtr::new(&self.pool, worker);
+        let header = segment.latch_header(&mut mtr, &self.undo)?;
+        segment.set_state(&mut mtr, header, state)?;
+        mtr.commit()
+    }
+
+    /// Cuts the chain of a free segment that became long.
+    pub fn trim(&self, worker: &WorkerSlot, segment: &mut Segment) -> Result<()> {
+        segment.trim(&self.pool, worker, &self.undo)
+    }
+
+    /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits for it.
+    pub fn end(&self, id: TrxId, lsn: Lsn) {
+        self.states.end(id, lsn);
+        self.event(id).notify_all();
+    }
+
+    fn event(&self, id: TrxId) -> &Event {
+        &self.ends[id.0 as usize % END_EVENTS].0
+    }
+
+    /// Waits until `id` has ended. The caller holds no latch; its session is the thread's current one.
+    ///
+    /// Errors: [`Error::Deadlock`], [`Error::LockWaitTimeout`], [`Error::Killed`].
+    pub fn wait_for_end(&self, id: TrxId, session: usize, deadline: Deadline) -> Result<()> {
+        let event = self.event(id);
+        while self.is_active(id) {
+            let _edge = match self.states.session(id) {
+                Some(blocker) => match self.waits.add(session as u64, blocker as u64) {
+                    Ok(edge) => Some(edge),
+                    // The blocker may have ended, and its session wait for us with its next transaction.
+                    Err(_) if !self.is_active(id) => return Ok(()),
+                    Err(_) => return Err(Error::Deadlock),
+                },
+                None => None,
+            };
+            let seen = event.prepare();
+            if !self.is_active(id) {
+                return Ok(());
+            }
+            match event.wait(seen, deadline) {
+                WaitResult::Woken => {}
+                _ if !self.is_active(id) => return Ok(()),
+                WaitResult::TimedOut => return Err(Error::LockWaitTimeout),
+                WaitResult::Killed => return Err(Error::Killed),
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the undo record at `pos` into `out`. An error means nothing once the owner has ended.
+    pub fn read_undo(&self, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
+        read_record(&self.undo, pos, out)
+    }
+}
