@@ -160,7 +160,6 @@ impl Pool {
         let floor = self.log.dirty_floor();
         let bound = floor.min(self.oldest_dirty());
         self.failure.check()?;
-        self.log.flush_to(bound)?;
         self.log.checkpoint(bound, payload)?;
         Ok(bound)
     }

@@ -56,3 +56,30 @@ fn as_disk(disk: &Arc<SimDisk>) -> Arc<dyn Disk> {
 fn bodies(replay: Replay) -> Result<Vec<Vec<u8>>> {
     replay.map(|frame| frame.map(|(_, _, body)| body)).collect()
 }
+
+/// The same log on a real file system, `O_DIRECT` where it has it.
+#[test]
+fn works_on_a_real_disk() {
+    let folder = std::env::temp_dir().join(format!("limpid-redo-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut expected = Vec::new();
+    for round in 0..3u8 {
+        let disk: Arc<dyn Disk> = host::RealDisk::open(&folder).expect("a temporary folder");
+        let log = if round == 0 {
+            Log::create(&disk, &small(), slots()).unwrap()
+        } else {
+            let (log, replay) = Log::open(&disk, &small(), slots()).unwrap();
+            let tail = replay.tail();
+            assert_eq!(bodies(replay).unwrap(), expected);
+            log.resume(tail).unwrap();
+            log
+        };
+        let one = One::wrap(log);
+        for n in 1..40u8 {
+            let body = vec![round * 64 + n; usize::from(n) * 70];
+            one.log.commit(one.append(&body).unwrap()).unwrap();
+            expected.push(body);
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
