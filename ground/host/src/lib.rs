@@ -17,6 +17,7 @@ pub mod clock;
 mod disk;
 mod real;
 mod sim;
+mod sim_inode;
 pub mod thread;
 // A model has no signals.
 #[cfg(not(loom))]
@@ -25,4 +26,5 @@ pub mod trap;
 pub use aligned::AlignedBuf;
 pub use disk::{BLOCK_BYTES, Disk, File, OpenMode};
 pub use real::{OpenError, RealDisk};
-pub use sim::{SECTOR_BYTES, SimDisk, SimStats};
+pub use sim::{SimDisk, SimStats};
+pub use sim_inode::SECTOR_BYTES;

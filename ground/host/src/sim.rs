@@ -18,32 +18,9 @@ use stdx::rng::Rng;
 use sync::Mutex;
 
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
+use crate::sim_inode::Inode;
 
 static SIM_DISK: MutexClass = MutexClass::new("wait/synch/mutex/host/sim_disk");
-
-/// The unit that a disk writes wholly or not at all, in bytes.
-pub const SECTOR_BYTES: usize = 512;
-
-type Block = [u8; BLOCK_BYTES];
-
-/// A block that was written and not yet made durable.
-#[derive(Clone)]
-struct Dirty {
-    bytes: Arc<Block>,
-    /// A failed sync has dropped it: readable until the crash, and written by no later sync.
-    lost: bool,
-}
-
-/// A file's contents, apart from its names.
-#[derive(Clone, Default)]
-struct Inode {
-    durable: BTreeMap<u64, Arc<Block>>,
-    durable_bytes: u64,
-    cached: BTreeMap<u64, Dirty>,
-    bytes: u64,
-    /// The length waits for a sync.
-    length_dirty: bool,
-}
 
 /// What one folder operation did to names; applied wholly or not at all.
 #[derive(Clone)]
@@ -263,110 +240,6 @@ impl State {
 
 fn power_is_off() -> io::Error {
     io::Error::other("simulated disk: the power is off")
-}
-
-impl Inode {
-    fn block(&self, number: u64) -> Option<&Block> {
-        match self.cached.get(&number) {
-            Some(dirty) => Some(&dirty.bytes),
-            None => self.durable.get(&number).map(|b| &**b),
-        }
-    }
-
-    fn has_room_for(&self, number: u64) -> bool {
-        self.cached.contains_key(&number) || self.durable.contains_key(&number)
-    }
-
-    /// Puts one block into the cache. Before it replaces a dirty one, some of that one's sectors
-    /// may have reached the disk on their own.
-    fn write_block(&mut self, number: u64, bytes: &Block, rng: &mut Rng) {
-        if let Some(old) = self.cached.get(&number).filter(|d| !d.lost)
-            && rng.chance(1, 4)
-        {
-            let old = old.bytes.clone();
-            let durable = self.durable.get(&number).map_or([0; BLOCK_BYTES], |b| **b);
-            self.durable.insert(number, Arc::new(mix(&durable, &old, rng)));
-        }
-        self.cached.insert(number, Dirty { bytes: Arc::new(*bytes), lost: false });
-    }
-
-    fn set_bytes(&mut self, bytes: u64) {
-        if bytes == self.bytes {
-            return;
-        }
-        if bytes < self.bytes {
-            // What is cut off reads as zero if the file grows again.
-            let first = bytes.div_ceil(BLOCK_BYTES as u64);
-            let last = self.bytes.div_ceil(BLOCK_BYTES as u64);
-            for number in first..last {
-                if self.has_room_for(number) {
-                    let zero = Dirty { bytes: Arc::new([0; BLOCK_BYTES]), lost: false };
-                    self.cached.insert(number, zero);
-                }
-            }
-        }
-        self.bytes = bytes;
-        self.length_dirty = true;
-    }
-
-    fn sync(&mut self) {
-        let cached = std::mem::take(&mut self.cached);
-        for (number, dirty) in cached {
-            if dirty.lost {
-                self.cached.insert(number, dirty);
-            } else {
-                self.durable.insert(number, dirty.bytes);
-            }
-        }
-        if self.length_dirty {
-            self.durable_bytes = self.bytes;
-            self.length_dirty = false;
-        }
-    }
-
-    fn fail_sync(&mut self, rng: &mut Rng) {
-        for (number, dirty) in &mut self.cached {
-            if !dirty.lost && rng.chance(1, 4) {
-                let durable = self.durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
-                self.durable.insert(*number, Arc::new(mix(&durable, &dirty.bytes, rng)));
-            }
-            dirty.lost = true;
-        }
-        self.length_dirty = false;
-    }
-
-    fn after_crash(&self, rng: &mut Rng) -> Inode {
-        let mut durable = self.durable.clone();
-        for (number, dirty) in &self.cached {
-            if dirty.lost {
-                continue;
-            }
-            let old = durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
-            durable.insert(*number, Arc::new(mix(&old, &dirty.bytes, rng)));
-        }
-        let bytes =
-            if self.length_dirty && rng.chance(1, 2) { self.bytes } else { self.durable_bytes };
-        let end = bytes.div_ceil(BLOCK_BYTES as u64);
-        durable.retain(|number, _| *number < end);
-        Inode { durable, durable_bytes: bytes, cached: BTreeMap::new(), bytes, length_dirty: false }
-    }
-}
-
-/// A block each sector of which is old or new: all old, all new, or drawn one by one.
-fn mix(old: &Block, new: &Block, rng: &mut Rng) -> Block {
-    let mut out = *old;
-    let style = rng.below(4);
-    for (at, sector) in new.chunks_exact(SECTOR_BYTES).enumerate() {
-        let keep_new = match style {
-            0 => false,
-            1 => true,
-            _ => rng.chance(1, 2),
-        };
-        if keep_new {
-            out[at * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(sector);
-        }
-    }
-    out
 }
 
 impl Disk for SimDisk {

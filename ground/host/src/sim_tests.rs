@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::AlignedBuf;
+use crate::SECTOR_BYTES;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
