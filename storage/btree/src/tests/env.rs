@@ -1,22 +1,57 @@
-//! A pool, a tablespace and a tree for tests.
+//! A pool, a log, a simulated disk and trees for tests.
 
 use crate::{Fit, Tree};
-use base::{IndexId, PageId, PageNo, SpaceId, TrxId};
-use pool::{Mtr, Pool, Tablespace};
+use base::{IndexId, Lsn, PageNo, SpaceId, TrxId};
+use host::{Disk, SimDisk};
+use pool::{Mtr, Pool, PoolConfig, Tablespace};
+use redo::{Log, LogConfig};
 use std::sync::Arc;
 use sync::{SlotTable, WorkerSlotRef};
 
+const SPACE: SpaceId = SpaceId(16);
+
 pub struct Env {
+    pub disk: Arc<SimDisk>,
+    pub log: Arc<Log>,
     pub pool: Arc<Pool>,
     pub slots: Arc<SlotTable>,
     pub ts: Arc<Tablespace>,
 }
 
+fn config() -> LogConfig {
+    LogConfig { ring_bytes: 1 << 20, capacity_bytes: 16 << 20 }
+}
+
 impl Env {
-    /// `pages`: frames of the pool.
-    pub fn new(_pages: usize) -> Env {
+    /// `frames`: size of the pool, in pages.
+    pub fn new(frames: usize) -> Env {
         let slots = SlotTable::new(8, 16);
-        Env { pool: Arc::new(Pool::mock()), slots, ts: pool::tablespace(SpaceId(16), 6000) }
+        let disk = SimDisk::new(1);
+        let dyn_disk: Arc<dyn Disk> = disk.clone();
+        let log = Log::create(&dyn_disk, &config(), slots.clone()).unwrap();
+        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES };
+        let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
+        let ts = pool.create_tablespace(SPACE, "t").unwrap();
+        Env { disk, log, pool, slots, ts }
+    }
+
+    /// What a server finds that starts on this disk after a crash with the whole log durable.
+    pub fn recovered(&self, frames: usize) -> Env {
+        self.log.flush_to(self.log.tail()).unwrap();
+        let slots = SlotTable::new(8, 16);
+        let disk = self.disk.crash();
+        let dyn_disk: Arc<dyn Disk> = disk.clone();
+        let (log, mut replay) = Log::open(&dyn_disk, &config(), slots.clone()).unwrap();
+        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES };
+        let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
+        let ts = pool.open_tablespace(SPACE, "t").unwrap();
+        pool.repair_torn_pages().unwrap();
+        let tail: Lsn = replay.tail();
+        while let Some((start, end, body)) = replay.next().transpose().unwrap() {
+            pool.redo(start, end, &body, &mut |_, _| Ok(())).unwrap();
+        }
+        log.resume(tail).unwrap();
+        Env { disk, log, pool, slots, ts }
     }
 
     pub fn worker(&self) -> WorkerSlotRef {
@@ -28,12 +63,25 @@ impl Env {
         let mut mtr = Mtr::new(&self.pool, &worker);
         let root = Tree::create(&mut mtr, &self.ts, IndexId(index)).unwrap();
         mtr.commit().unwrap();
+        self.tree_at(root, index)
+    }
+
+    pub fn tree_at(&self, root: PageNo, index: u64) -> Tree {
         Tree::new(self.ts.clone(), root, IndexId(index))
+    }
+
+    /// What the cleaner thread does in a server.
+    pub fn tend(&self) {
+        while self.log.pressure() > 0.4 {
+            self.pool.clean_some(64).unwrap();
+            self.pool.checkpoint(b"").unwrap();
+        }
     }
 }
 
 /// Inserts or replaces, splitting as often as it takes.
 pub fn put(env: &Env, tree: &Tree, worker: &WorkerSlotRef, key: &[u8], payload: &[u8]) {
+    env.tend();
     loop {
         let mut mtr = Mtr::new(&env.pool, worker);
         let pos = tree.position(&mut mtr, key).unwrap();
@@ -61,9 +109,4 @@ pub fn del(env: &Env, tree: &Tree, worker: &WorkerSlotRef, key: &[u8]) -> bool {
         mtr.commit().unwrap();
     }
     pos.found
-}
-
-#[allow(dead_code)]
-pub fn page_id(env: &Env, page: PageNo) -> PageId {
-    PageId::new(env.ts.id(), page)
 }

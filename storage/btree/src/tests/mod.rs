@@ -3,4 +3,5 @@
 mod env;
 mod model;
 mod plans;
+mod redo;
 mod stress;
