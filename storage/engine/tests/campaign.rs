@@ -68,20 +68,21 @@ impl World {
     /// Runs until an operation fails because the disk is gone, or enough was done; then crashes.
     fn run(mut self) -> (Crashed, Rng) {
         if self.rng.chance(4, 5) {
-            let n = 1 + self.rng.below(600);
+            let most = [60, 600, 3000][self.rng.below(3) as usize];
+            let n = 1 + self.rng.below(most);
             trace!(self, "power off after {n}");
             self.disk.power_off_after(n);
         }
-        let steps = 5 + self.rng.below(40);
+        let most = if self.rng.chance(1, 3) { 300 } else { 60 };
+        let steps = 5 + self.rng.below(most);
         let mut allowed = None;
         for _ in 0..steps {
-            let before = self.models.clone();
             match self.step() {
                 Ok(()) => {}
                 Err((error, after)) => {
                     trace!(self, "stopped by {error}");
                     assert!(self.is_crash(&error), "seed {}: {error}", self.seed);
-                    let mut both = vec![before];
+                    let mut both = vec![self.models.clone()];
                     both.extend(after);
                     allowed = Some(both);
                     break;
@@ -113,8 +114,8 @@ impl World {
             }
             3 if self.tables.len() < 4 => self.create_table(),
             4 if self.tables.len() > 1 => self.drop_table(),
-            5 => self.create_index(),
             _ if self.tables.is_empty() => self.create_table(),
+            5 => self.create_index(),
             _ => self.transaction(),
         }?;
         // Without threads somebody must keep the log from running full.

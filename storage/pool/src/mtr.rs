@@ -6,7 +6,8 @@
 //!    page gets the end LSN and, if it was clean, the start LSN as its oldest change; then the
 //!    latches are released.
 //! 3. A mini-transaction is committed, or has changed nothing: dropped with changes in the pages
-//!    that are not in the log, it would corrupt them for good, so the process is aborted.
+//!    that are not in the log, it would corrupt them for good, so the process is aborted (unless
+//!    the pool has failed: then nothing is written any more).
 //! 4. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
 
 use crate::read::Optimistic;
@@ -338,11 +339,14 @@ impl<'p> Mtr<'p> {
 
 impl Drop for Mtr<'_> {
     fn drop(&mut self) {
-        if self.has_changes() {
+        // After a failure no page is written any more, so unlogged changes cannot reach a file; the error
+        // that ended this mini-transaction may be that failure (a frame that could not be cleaned).
+        if self.has_changes() && !self.pool.failed() {
             die(&self.buffers.held);
         }
         self.release_all();
         self.buffers.held.clear();
+        self.buffers.body.clear();
         let mut buffers = std::mem::take(&mut self.buffers);
         if buffers.body.capacity() > KEPT_BYTES_MAX {
             buffers.body = Vec::new();
