@@ -157,8 +157,12 @@ impl Pool {
     /// Lets recovery start as late as the data files allow, keeping `payload` with the checkpoint.
     /// Returns where that is. Writes no page: [`Pool::clean_some`] does.
     pub fn checkpoint(&self, payload: &[u8]) -> Result<Lsn> {
+        let _one_at_a_time = self.checkpointing.lock();
         let floor = self.log.dirty_floor();
         let bound = floor.min(self.oldest_dirty());
+        // A writer that was held up between reading the log's tail and publishing it makes the
+        // floor step back; the last checkpoint stays right.
+        let bound = bound.max(self.log.checkpoint_lsn());
         self.failure.check()?;
         self.log.checkpoint(bound, payload)?;
         Ok(bound)

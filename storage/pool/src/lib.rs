@@ -58,6 +58,8 @@ use sync::{Event, Mutex, RwLatch};
 
 static FREE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/buf_pool_free_list_mutex");
 static CLEANER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/page_cleaner_mutex");
+static CHECKPOINT_MUTEX: MutexClass =
+    MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
 static COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
 static SPACES_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/innodb/fil_space_latch");
 static FREED: CondClass = CondClass::new("wait/synch/cond/innodb/buf_free_frame_cond");
@@ -93,6 +95,7 @@ pub struct Pool {
     spaces: RwLatch<HashMap<SpaceId, Arc<Tablespace>>>,
     cleaner: Mutex<Cleaner>,
     work: Event,
+    checkpointing: Mutex<()>,
     background: SharedAtomic<bool, { class::POOL }>,
     failure: Failure,
     /// Doublewrite copies found at the start, until [`Pool::repair_torn_pages`].
@@ -134,6 +137,7 @@ impl Pool {
             spaces: RwLatch::new(&SPACES_LATCH, HashMap::new()),
             cleaner: Mutex::new(&CLEANER_MUTEX, Cleaner::new(file)),
             work: Event::new(&CLEANER_WORK),
+            checkpointing: Mutex::new(&CHECKPOINT_MUTEX, ()),
             background: SharedAtomic::new(false),
             failure: Failure::new(),
             copies: Mutex::new(&COPIES_MUTEX, Copies { pages, repaired: 0 }),
