@@ -4,6 +4,7 @@
 //! 1. What comes out fits the column: [`crate::RowLayout::encode`] takes it.
 //! 2. Strict: a value that would have to change is an error, but for trailing spaces (a note for VARCHAR,
 //!    nothing for CHAR). Not strict: it is changed, with a warning, and never an error.
+//!    (NULL into NOT NULL: a single-row INSERT fails in both modes; the executor passes `strict` then.)
 //! 3. Integers into integer columns in range, and strings that fit, touch no buffer.
 
 use crate::collation::utf8;
@@ -153,9 +154,11 @@ fn store_int<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Result<Coerced<
     };
     let (low, high) = ty.int_range();
     let inside = value.clamp(low, high);
+    // MySQL: an exact negative number is out of an unsigned range even when it rounds to zero.
+    let negative = matches!(d, Datum::Decimal { unscaled, .. } if unscaled < 0) && ty.unsigned;
     let made = if ty.unsigned { Datum::UInt(inside as u64) } else { Datum::Int(inside as i64) };
     // MySQL looks at the range first, then at what stood behind the number.
-    let trouble = if inside != value {
+    let trouble = if inside != value || negative {
         (ConvertError::OutOfRange, Warning::OutOfRange)
     } else {
         match rest {
@@ -278,7 +281,13 @@ fn quote(s: &[u8]) -> String {
     let shown = utf8::prefix_len(s, 64);
     let mut out = String::new();
     for chunk in s[..shown].utf8_chunks() {
-        out.push_str(chunk.valid());
+        for c in chunk.valid().chars() {
+            if c.is_ascii_control() {
+                out.push_str(&format!("\\x{:02X}", c as u32));
+            } else {
+                out.push(c);
+            }
+        }
         for b in chunk.invalid() {
             out.push_str(&format!("\\x{b:02X}"));
         }

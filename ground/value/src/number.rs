@@ -1,13 +1,14 @@
 //! Reading numbers out of text, as MySQL converts strings.
 //!
 //! Invariants
-//! 1. Leading white space is skipped; the longest prefix that is a number counts; the rest is reported.
+//! 1. Leading white space is skipped; the longest prefix that is a number counts; what follows is
+//!    reported, unless it is spaces. (All as MySQL 9.7 answered when asked.)
 //! 2. No text makes these functions fail or panic: what is not a number is zero.
 
 /// What stood behind the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing, or only white space.
+    /// Nothing, or only spaces.
     Clean,
     /// Something else.
     Garbage,
@@ -66,12 +67,13 @@ fn split(s: &[u8]) -> Pieces<'_> {
         return Pieces { negative: false, whole, fraction, exponent: 0, text: &[], rest };
     }
     let (exponent, end) = exponent(s, end);
-    let clean = s[end..].iter().all(|&b| is_space(b));
+    let clean = s[end..].iter().all(|&b| b == b' ');
     let rest = if clean { Rest::Clean } else { Rest::Garbage };
     Pieces { negative, whole, fraction, exponent, text: &s[..end], rest }
 }
 
-/// The exponent at `end`, if there is a whole one, and the end of the text with it.
+/// The exponent at `end`, and the end of the text with it. MySQL takes an `e` (and its sign) without
+/// digits as part of the number; `text` then is not what Rust parses, see [`double_of_text`].
 fn exponent(s: &[u8], end: usize) -> (i64, usize) {
     if !matches!(s.get(end), Some(b'e' | b'E')) {
         return (0, end);
@@ -80,7 +82,7 @@ fn exponent(s: &[u8], end: usize) -> (i64, usize) {
     let at = end + 1 + sign;
     let n = s.get(at..).map_or(0, digits);
     if n == 0 {
-        return (0, end);
+        return (0, at.min(s.len()));
     }
     let size = s[at..at + n].iter().fold(0i64, |v, d| (v * 10 + i64::from(d - b'0')).min(100_000));
     let negative = s.get(end + 1) == Some(&b'-');
@@ -112,7 +114,7 @@ pub fn int_of_text(s: &[u8]) -> IntText {
 #[must_use]
 pub fn double_of_text(s: &[u8]) -> (f64, Rest) {
     let p = split(s);
-    let text = std::str::from_utf8(p.text).unwrap_or("");
+    let text = std::str::from_utf8(p.text).unwrap_or("").trim_end_matches(['e', 'E', '+', '-']);
     let v = text.parse::<f64>().unwrap_or(0.0);
     (v.clamp(f64::MIN, f64::MAX), p.rest)
 }
@@ -135,7 +137,12 @@ mod tests {
             ("0.49999", 0, Rest::Clean),
             ("-1.5", -2, Rest::Clean),
             ("1e3", 1000, Rest::Clean),
-            ("1e", 1, Rest::Garbage),
+            ("1e", 1, Rest::Clean),
+            ("1e+", 1, Rest::Clean),
+            ("1ex", 1, Rest::Garbage),
+            ("1e+x", 1, Rest::Garbage),
+            ("\t5", 5, Rest::Clean),
+            ("5\t", 5, Rest::Garbage),
             ("12345e-3", 12, Rest::Clean),
             ("5e-1", 1, Rest::Clean),
             ("5e-2", 0, Rest::Clean),
@@ -160,6 +167,7 @@ mod tests {
     fn doubles_take_the_longest_prefix() {
         assert_eq!(double_of_text(b" 1.5e2x"), (150.0, Rest::Garbage));
         assert_eq!(double_of_text(b"-.5"), (-0.5, Rest::Clean));
+        assert_eq!(double_of_text(b"1e+"), (1.0, Rest::Clean));
         assert_eq!(double_of_text(b"x"), (0.0, Rest::NoNumber));
         assert_eq!(double_of_text(b"1e999"), (f64::MAX, Rest::Clean));
         assert_eq!(double_of_text(b"\xFF"), (0.0, Rest::NoNumber));

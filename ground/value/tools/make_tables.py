@@ -10,7 +10,7 @@ As in MySQL, contractions are left out and a character keeps at most its first 8
 
 general_ci.bin: weights of utf8mb4_general_ci for the BMP, derived by rule from Python's unicodedata
 (Unicode licence): simple upper case as of Unicode 3.0, then the base letter of the canonical
-decomposition, only in the planes that MySQL folds, and four exceptions. README.md says what is unverified.
+decomposition, only in the planes that MySQL folds, and four exceptions. README.md says how it was verified.
 
 Format of both, little-endian u16 throughout:
     pages_index[N] (number of the 256-entry page, 0xFFFF = none), pages, then (uca only) expansions.

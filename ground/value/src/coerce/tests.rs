@@ -47,6 +47,10 @@ fn integers_keep_their_range() {
     same(Datum::Decimal { unscaled: 25, scale: 1 }, tiny, "3");
     same(Datum::Decimal { unscaled: -249, scale: 2 }, tiny, "-2");
     same(Datum::Decimal { unscaled: 7, scale: 0 }, tiny, "7");
+    let small = Datum::Decimal { unscaled: -4, scale: 1 };
+    differ(small, utiny, "error OutOfRange", "0 OutOfRange");
+    same(Double(-0.4), utiny, "0");
+    same(Bytes(b"-0.4"), utiny, "0");
 }
 
 #[test]
@@ -60,6 +64,12 @@ fn text_into_integers() {
         int,
         "error Incorrect { wanted: \"integer\", value: \"abc\" }",
         "0 Incorrect { wanted: \"integer\", value: \"abc\" }",
+    );
+    differ(
+        Bytes(b"\x0B"),
+        int,
+        r#"error Incorrect { wanted: "integer", value: "\\x0B" }"#,
+        r#"0 Incorrect { wanted: "integer", value: "\\x0B" }"#,
     );
     differ(Bytes(b"3000000000x"), int, "error OutOfRange", "2147483647 OutOfRange");
 }
