@@ -1,7 +1,7 @@
 //! Metadata locks by name, granted in session slots.
 //!
 //! Reading order: [`mode`] (what conflicts with what), [`object`] (a lockable name), [`registry`] (names
-//! to objects), [`locks`] (acquire and release, the fast path), [`queue`] (the slow path), [`wait`]
+//! to objects), [`locks`] (acquire and release, the fast path), `queue` (the slow path), `wait`
 //! (waiting and deadlocks), [`held`] (a caller's list of its grants), [`report`] (who holds what).
 //!
 //! Invariants
