@@ -64,6 +64,10 @@ fn evaluate(
                 let value = eval(expr, &scope, context.env)?;
                 if column.auto_increment && value.get().is_null() {
                     OwnedDatum::Null
+                } else if plan.rows.len() == 1 && value.get().is_null() && !column.ty.nullable {
+                    // One row alone fails whatever the mode; several rows store the implicit default.
+                    let text = format!("Column '{}' cannot be null", column.name);
+                    return Err(SqlError::Other(1048, "23000", text));
                 } else {
                     convert(&value.get(), column, number, context.env)?
                 }
