@@ -92,6 +92,7 @@ impl Tree {
                 }
                 _ => None,
             };
+            // Before the number is followed: a torn one could name a page that this thread itself has latched.
             if !page.validate() {
                 return Ok(None);
             }
@@ -99,12 +100,12 @@ impl Tree {
                 return Err(self.corrupt(page.page_no(), "not a node of this level"));
             };
             let next = self.ts.optimistic(child)?;
-            // Still the parent: so `next` is the version of the page that was its child.
+            // Still the parent: so `next` is a version that the page had while it was its child.
             if !page.validate() {
                 return Ok(None);
             }
-            above = level;
             page = next;
+            above = level;
         }
     }
 

@@ -10,6 +10,7 @@ use crate::node::{Found, Slot};
 use crate::{BODY_AT, ENTRY_HEADER_BYTES, SLOT_BYTES};
 use base::{IndexId, PAGE_BYTES, PageBuf, PageNo};
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use stdx::LocalAtomic;
 
@@ -167,18 +168,24 @@ impl<'a> RacyNode<'a> {
     /// First slot in `lo..hi` whose head is not smaller. Heads in order are halved without branches.
     #[inline(always)]
     fn lower_bound(self, lo: u16, hi: u16, head: u32) -> u16 {
-        const FIRST: usize = BODY_AT / 8;
-        let (mut at, mut len) = (FIRST + usize::from(lo), usize::from(hi.saturating_sub(lo)));
+        let hi = usize::from(hi).min(WORDS - BODY_AT / 8);
+        let (mut at, mut len) = (usize::from(lo), hi.saturating_sub(usize::from(lo)));
+        let slots = self.words.wrapping_add(BODY_AT / 8);
+        let below = |slot: usize| {
+            // SAFETY: `slot < hi`, as `at + len <= hi` always and a probe is below that; `hi` slots are inside the
+            // page, which `new`'s caller promised to be mapped and aligned for `'a`.
+            let word = unsafe { &*slots.add(slot) };
+            (u64::from_le(word.load(stdx::Ordering::Relaxed)) as u32) < head
+        };
         while len > 1 {
             let half = len / 2;
-            let below = (self.word(at + half - 1) as u32) < head;
-            at = if below { at + half } else { at };
+            at = select_unpredictable(below(at + half - 1), at + half, at);
             len -= half;
         }
-        if len == 1 && (self.word(at) as u32) < head {
+        if len == 1 && below(at) {
             at += 1;
         }
-        (at - FIRST) as u16
+        at as u16
     }
 
     #[cold]
