@@ -6,7 +6,6 @@
 //!    never marked. First pass over a free page: marked; next pass: evicted if it is clean.
 //! 3. A page with changes that the data file may lack (in memory or in flight) keeps its frame.
 
-use crate::frames::Frame;
 use crate::tablespace::Tablespace;
 use crate::{Pool, doublewrite};
 use base::{Error, Result, SpaceId};
@@ -112,7 +111,12 @@ impl Pool {
                 frame.want();
                 false
             }
-            state::MARKED => word.try_exclusive(seen) && evict_if_clean(frame, word),
+            // Clean when looked at, and a change since then would have made `seen` stale.
+            state::MARKED if word.try_exclusive(seen) => {
+                frame.clear();
+                word.evict();
+                true
+            }
             _ => false,
         }
     }
@@ -136,16 +140,4 @@ impl Pool {
         }
         Ok(())
     }
-}
-
-/// Ends an exclusive hold: by eviction if nothing is lost by it.
-fn evict_if_clean(frame: &Frame, word: &sync::PageWord) -> bool {
-    // A writer may have come between the look and the latch; it cannot any more.
-    if !frame.is_clean() {
-        word.release_unchanged();
-        return false;
-    }
-    frame.clear();
-    word.evict();
-    true
 }

@@ -9,7 +9,7 @@ use sync::Deadline;
 type Flag = SharedAtomic<bool, { class::OTHER }>;
 
 const THREADS: u64 = 4;
-const ROUNDS: u64 = 1500;
+const ROUNDS: u64 = 6000;
 const PAGES: u64 = 240;
 
 /// What the engine's cleaner thread does.
@@ -131,11 +131,14 @@ fn many_threads_that_miss_the_same_page_read_it_once() {
     world.pool.flush_all().unwrap();
     world.pool.discard(&ts).unwrap();
     let reads = disk.stats().reads;
-    let barrier = std::sync::Barrier::new(8);
+    let started = SharedAtomic::<u32, { class::OTHER }>::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                barrier.wait();
+                started.fetch_add(1, Ordering::AcqRel);
+                while started.load(Ordering::Acquire) < 8 {
+                    std::thread::yield_now();
+                }
                 for page in 1..=8 {
                     assert_eq!(value(&ts, page).unwrap(), 0);
                 }

@@ -53,12 +53,12 @@ impl World {
     /// What a restart does: torn pages, then redo.
     pub fn recover(disk: Arc<dyn Disk>, frames: usize) -> Result<(World, Arc<Tablespace>)> {
         let slots = SlotTable::new(4, 16);
-        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone())?;
+        let (log, replay) = Log::open(&disk, &log_config(), slots.clone())?;
         let world = World::with_log(disk, slots, log, frames)?;
         let ts = world.pool.open_tablespace(SPACE, NAME)?;
         world.pool.repair_torn_pages()?;
         let tail = replay.tail();
-        while let Some(frame) = replay.next() {
+        for frame in replay {
             let (start, end, body) = frame?;
             world.pool.redo(start, end, &body, &mut |_, _| Ok(()))?;
         }
