@@ -59,6 +59,15 @@ impl SlotTable {
         self.workers.live()
     }
 
+    /// Session slot number `index`, live or not: what [`SessionSlotRef::index`] said.
+    ///
+    /// # Panics
+    /// When there is no slot of this number.
+    #[inline]
+    pub fn session(&self, index: usize) -> &SessionSlot {
+        self.sessions.get(index)
+    }
+
     /// The number of a session slot of this table: what [`SessionSlotRef::index`] says of it.
     pub fn session_index(&self, slot: &SessionSlot) -> usize {
         let first = std::ptr::from_ref(self.sessions.get(0)).addr();

@@ -1,3 +1,30 @@
 //! One statement from bytes to result: variables, transactions, errors.
+//!
+//! Reading order: [`server`] (what sessions share), [`session`] (a command packet in, a reply out),
+//! [`login`], `query` and `statement` (text), `prepared` (binary protocol), `transaction`, `set`, `show`,
+//! `admin`, [`variables`], [`errors`] (every MySQL number the session gives), [`registry`].
 
+pub mod diagnostics;
+pub mod errors;
+pub mod login;
+pub mod registry;
+pub mod server;
+pub mod session;
 pub mod variables;
+
+mod admin;
+mod env;
+mod prepared;
+mod query;
+mod set;
+mod show;
+mod sink;
+mod statement;
+mod status;
+mod transaction;
+
+pub use login::Peer;
+pub use registry::Wake;
+pub use server::{Host, Server, Severity, VERSION};
+pub use session::{Next, Refused, Session};
+pub use sink::Net;

@@ -1,0 +1,284 @@
+//! What statements see of their session: user, schema, variables, clock, diagnostics.
+
+use crate::diagnostics::{Diagnostics, Level};
+use crate::errors;
+use crate::server::{Server, VERSION};
+use crate::variables::{self, Effect, SessionVars, Value, VarId};
+use executor::{Environment, OwnedDatum, SqlError, WarningLevel};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use sync::Deadline;
+use wire::constants::{Capabilities, StatusFlags};
+
+/// Bits of `sql_mode` that the session itself looks at.
+pub mod mode {
+    /// PIPES_AS_CONCAT.
+    pub const PIPES_AS_CONCAT: u64 = 1 << 1;
+    /// ANSI_QUOTES.
+    pub const ANSI_QUOTES: u64 = 1 << 2;
+    /// IGNORE_SPACE.
+    pub const IGNORE_SPACE: u64 = 1 << 3;
+    /// NO_AUTO_VALUE_ON_ZERO.
+    pub const NO_AUTO_VALUE_ON_ZERO: u64 = 1 << 19;
+    /// NO_BACKSLASH_ESCAPES.
+    pub const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
+    /// STRICT_TRANS_TABLES and STRICT_ALL_TABLES.
+    pub const STRICT: u64 = 1 << 21 | 1 << 22;
+    /// HIGH_NOT_PRECEDENCE.
+    pub const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
+}
+
+/// A session's state, apart from its engine client and open tables.
+pub struct Env {
+    /// The server.
+    pub server: Arc<Server>,
+    /// System variables.
+    pub vars: SessionVars,
+    /// User variables, by lower-case name.
+    pub user_vars: HashMap<String, OwnedDatum>,
+    /// Current schema.
+    pub database: Option<String>,
+    /// User name as given.
+    pub user: String,
+    /// Host the client comes from.
+    pub host: String,
+    /// Host part of the account it is.
+    pub account_host: String,
+    /// Connection id.
+    pub id: u64,
+    /// What the client can.
+    pub caps: Capabilities,
+    /// Flags sent with every OK.
+    pub status: StatusFlags,
+    /// LAST_INSERT_ID().
+    pub last_insert_id: u64,
+    /// ROW_COUNT().
+    pub row_count: i64,
+    /// FOUND_ROWS().
+    pub found_rows: u64,
+    /// SHOW WARNINGS.
+    pub diagnostics: Diagnostics,
+    /// Cached `sql_mode`.
+    pub sql_mode: u64,
+    /// Cached collation number of the connection.
+    pub collation: u16,
+    /// Cached `lock_wait_timeout`, in seconds.
+    pub lock_wait_timeout_s: u64,
+    /// NOW() of this statement, in microseconds since 1970, once asked for.
+    pub now_us: Cell<Option<i64>>,
+    /// `SET timestamp`: NOW() stands still.
+    pub timestamp_us: Option<i64>,
+}
+
+impl Env {
+    /// State of a session that has not said who it is.
+    pub fn new(server: Arc<Server>, id: u64, host: String) -> Self {
+        let vars = SessionVars::new(&server.globals);
+        let mut env = Self {
+            vars,
+            server,
+            user_vars: HashMap::new(),
+            database: None,
+            user: String::new(),
+            account_host: String::new(),
+            host,
+            id,
+            caps: Capabilities::PROTOCOL_41,
+            status: StatusFlags::AUTOCOMMIT,
+            last_insert_id: 0,
+            row_count: -1,
+            found_rows: 0,
+            diagnostics: Diagnostics::new(0),
+            sql_mode: 0,
+            collation: wire::constants::COLLATION_0900_AI_CI,
+            lock_wait_timeout_s: 0,
+            now_us: Cell::new(None),
+            timestamp_us: None,
+        };
+        env.refresh();
+        env
+    }
+
+    /// Everything back to a new session's state (COM_RESET_CONNECTION, COM_CHANGE_USER); user, schema and
+    /// what the client can stay.
+    pub fn reset(&mut self) {
+        self.vars = SessionVars::new(&self.server.globals);
+        self.user_vars.clear();
+        self.last_insert_id = 0;
+        self.row_count = -1;
+        self.found_rows = 0;
+        self.timestamp_us = None;
+        self.diagnostics.clear();
+        self.refresh();
+    }
+
+    /// Takes the values that are looked at with every statement out of the variables.
+    pub fn refresh(&mut self) {
+        self.sql_mode = self.vars.number("sql_mode");
+        self.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
+        self.diagnostics.set_kept_max(self.vars.number("max_error_count") as usize);
+        let autocommit = self.vars.number("autocommit") != 0;
+        self.status.set(StatusFlags::AUTOCOMMIT, autocommit);
+        let escapes = self.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;
+        self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
+        let name = variables::id("collation_connection");
+        let shown = name.get().kind.show(self.vars.value(name));
+        let collation = value::Collation::from_name(&shown).map(|c| c.id());
+        self.collation = collation.unwrap_or(wire::constants::COLLATION_GENERAL_CI);
+    }
+
+    /// Whether `autocommit` is on.
+    #[inline]
+    pub fn autocommit(&self) -> bool {
+        self.status.has(StatusFlags::AUTOCOMMIT)
+    }
+
+    /// What the parser is told of `sql_mode`.
+    pub fn parser_mode(&self) -> parser::SqlMode {
+        use parser::SqlMode as P;
+        let bits = [
+            (mode::ANSI_QUOTES, P::ANSI_QUOTES),
+            (mode::NO_BACKSLASH_ESCAPES, P::NO_BACKSLASH_ESCAPES),
+            (mode::PIPES_AS_CONCAT, P::PIPES_AS_CONCAT),
+            (mode::HIGH_NOT_PRECEDENCE, P::HIGH_NOT_PRECEDENCE),
+            (mode::IGNORE_SPACE, P::IGNORE_SPACE),
+        ];
+        let set = bits.into_iter().filter(|(bit, _)| self.sql_mode & bit != 0);
+        set.fold(P::DEFAULT, |m, (_, p)| m.with(p))
+    }
+
+    /// The account as messages write it.
+    pub fn account(&self) -> String {
+        format!("'{}'@'{}'", self.user, self.account_host)
+    }
+
+    /// A variable's value, computed ones included.
+    pub fn variable(&self, id: VarId, global: bool) -> Value {
+        let v = id.get();
+        match v.effect {
+            Effect::WarningCount => Value::UInt(self.diagnostics.warning_count()),
+            Effect::ErrorCount => Value::UInt(self.diagnostics.error_count()),
+            Effect::ConnectionId => Value::UInt(self.id),
+            Effect::LastInsertId => Value::UInt(self.last_insert_id),
+            Effect::Timestamp => Value::Double(self.clock_us() as f64 / 1e6),
+            _ if global || v.scope == variables::Scope::Global => self.server.globals.value(id),
+            _ => self.vars.value(id).clone(),
+        }
+    }
+
+    fn clock_us(&self) -> i64 {
+        if let Some(fixed) = self.timestamp_us {
+            return fixed;
+        }
+        if let Some(now) = self.now_us.get() {
+            return now;
+        }
+        let now = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+        self.now_us.set(Some(now));
+        now
+    }
+
+    /// Adds an error to the diagnostics area.
+    pub fn note_error(&mut self, code: u16, text: &str) {
+        self.diagnostics.add(Level::Error, code, text.to_string());
+    }
+}
+
+impl Environment for Env {
+    fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    fn user(&self) -> String {
+        format!("{}@{}", self.user, self.host)
+    }
+
+    fn version(&self) -> String {
+        VERSION.to_string()
+    }
+
+    fn connection_id(&self) -> u64 {
+        self.id
+    }
+
+    fn strict(&self) -> bool {
+        self.sql_mode & mode::STRICT != 0
+    }
+
+    fn zero_is_a_value(&self) -> bool {
+        self.sql_mode & mode::NO_AUTO_VALUE_ON_ZERO != 0
+    }
+
+    fn count_matched_rows(&self) -> bool {
+        self.caps.has(Capabilities::FOUND_ROWS)
+    }
+
+    fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError> {
+        let id = variables::readable(name, global, false).map_err(errors::variable_read)?;
+        let kind = id.get().kind;
+        Ok(match self.variable(id, global) {
+            Value::Null => OwnedDatum::Null,
+            v if kind.is_text() => OwnedDatum::Bytes(kind.show(&v).into_bytes()),
+            Value::UInt(n) => match i64::try_from(n) {
+                Ok(n) => OwnedDatum::Int(n),
+                Err(_) => OwnedDatum::UInt(n),
+            },
+            Value::Double(n) => OwnedDatum::Double(n),
+            Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
+        })
+    }
+
+    fn user_variable(&self, name: &str) -> OwnedDatum {
+        self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(OwnedDatum::Null)
+    }
+
+    fn set_user_variable(&mut self, name: &str, value: OwnedDatum) {
+        self.user_vars.insert(name.to_lowercase(), value);
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        self.last_insert_id
+    }
+
+    fn row_count(&self) -> i64 {
+        self.row_count
+    }
+
+    fn found_rows(&self) -> u64 {
+        self.found_rows
+    }
+
+    fn lock_deadline(&self) -> Deadline {
+        // A year is MySQL's "for ever"; reading the clock for it would cost every statement.
+        const FOREVER_S: u64 = 31_536_000;
+        if self.lock_wait_timeout_s >= FOREVER_S {
+            return Deadline::Never;
+        }
+        Deadline::after(Duration::from_secs(self.lock_wait_timeout_s))
+    }
+
+    fn server_collation(&self) -> value::Collation {
+        let id = variables::id("collation_server");
+        let name = id.get().kind.show(self.vars.value(id));
+        value::Collation::from_name(&name).unwrap_or(value::Collation::Utf8mb4_0900AiCi)
+    }
+
+    fn now_us(&self) -> i64 {
+        self.clock_us()
+    }
+
+    fn sleep(&mut self, seconds: f64) -> bool {
+        let seconds = seconds.clamp(0.0, 31_536_000.0);
+        host::clock::sleep(Duration::from_secs_f64(seconds)) != sync::WaitResult::Killed
+    }
+
+    fn warn(&mut self, level: WarningLevel, number: u16, text: String) {
+        let level = match level {
+            WarningLevel::Note => Level::Note,
+            WarningLevel::Warning => Level::Warning,
+        };
+        self.diagnostics.add(level, number, text);
+    }
+}

@@ -1,0 +1,272 @@
+//! How a connection proves who it is: handshake, plugin switch, fast and full authentication.
+//!
+//! States: `Response` (the greeting was sent) -> [`Switched` ->] [`Full` -> `Encrypted`] -> done. Each
+//! packet moves one step; a wrong one ends the connection. COM_CHANGE_USER enters at the second step.
+//!
+//! 1. A wrong user and a wrong password look alike.
+//! 2. Full authentication takes the password in clear over the Unix socket only; over TCP it must be
+//!    encrypted with the server's public key.
+
+use crate::errors;
+use crate::server::Server;
+use catalog::Account;
+use executor::SqlError;
+use std::sync::Arc;
+use wire::auth::{self, Plugin};
+use wire::constants::Capabilities;
+use wire::handshake::{self, SCRAMBLE_BYTES, Scramble};
+use wire::{Outbox, rsa_exchange};
+
+/// Where a client comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Peer {
+    /// The Unix socket.
+    Socket,
+    /// TCP, from this address.
+    Tcp(std::net::SocketAddr),
+}
+
+impl Peer {
+    /// Host as accounts name it; loopback is `localhost`, as a MySQL server that resolves names says.
+    pub fn host(&self) -> String {
+        match self {
+            Peer::Socket => "localhost".into(),
+            Peer::Tcp(a) if a.ip().is_loopback() => "localhost".into(),
+            Peer::Tcp(a) => a.ip().to_string(),
+        }
+    }
+
+    /// Host and port as the process list shows it.
+    pub fn shown(&self) -> String {
+        match self {
+            Peer::Socket => "localhost".into(),
+            Peer::Tcp(a) => format!("{}:{}", self.host(), a.port()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Response,
+    Switched,
+    Full,
+    Encrypted,
+}
+
+/// What a step of a login came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Wait for the client's next packet.
+    More,
+    /// The client is who it says.
+    Done,
+}
+
+/// A login that is going on.
+#[derive(Debug)]
+pub struct Login {
+    state: State,
+    scramble: Scramble,
+    plugin: Plugin,
+    secure: bool,
+    /// User name as given.
+    pub user: String,
+    /// Schema to use.
+    pub schema: Option<String>,
+    /// Collation number of the connection.
+    pub collation: u16,
+    /// Account that was matched.
+    pub account: Option<Account>,
+    host: String,
+}
+
+/// The plugin the greeting names.
+pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
+
+/// A fresh challenge; none when the system has no randomness.
+pub fn new_scramble() -> Option<Scramble> {
+    let mut random = [0; SCRAMBLE_BYTES];
+    rsa_exchange::random(&mut random).then(|| handshake::scramble_of(random))
+}
+
+impl Login {
+    /// A login whose greeting carried `scramble`.
+    pub fn new(scramble: Scramble, peer: &Peer) -> Self {
+        Self {
+            state: State::Response,
+            scramble,
+            plugin: DEFAULT_PLUGIN,
+            secure: matches!(peer, Peer::Socket),
+            user: String::new(),
+            schema: None,
+            collation: wire::constants::COLLATION_0900_AI_CI,
+            account: None,
+            host: peer.host(),
+        }
+    }
+
+    /// The next packet answers a switch of plugins: there was no greeting.
+    pub fn expect_switch(&mut self) {
+        self.state = State::Switched;
+    }
+
+    /// Takes a packet of the client; `caps` is set by the first.
+    pub fn step(
+        &mut self,
+        packet: &[u8],
+        caps: &mut Capabilities,
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        match self.state {
+            State::Response => {
+                let r = handshake::response(packet).map_err(|_| errors::bad_handshake())?;
+                *caps = r.caps;
+                handshake::attributes(r.attributes).map_err(|_| errors::bad_handshake())?;
+                let collation = u16::from(r.collation);
+                self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
+            }
+            State::Switched => self.check(packet, server, out),
+            State::Full if packet == [auth::KEY_REQUEST] && !self.secure => {
+                let key = server.keys.public_pem();
+                let key = key.ok_or_else(|| errors::internal("no randomness for a key pair"))?;
+                handshake::auth_more_data(out, key.as_bytes());
+                self.state = State::Encrypted;
+                Ok(Progress::More)
+            }
+            State::Full if self.secure => self.full(Some(packet), server),
+            State::Full => Err(self.denied(true)),
+            State::Encrypted => {
+                let clear = server.keys.decrypt(packet, &self.scramble);
+                self.full(clear.as_deref(), server)
+            }
+        }
+    }
+
+    /// Takes the body of COM_CHANGE_USER.
+    pub fn change_user(
+        &mut self,
+        body: &[u8],
+        caps: Capabilities,
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        let c = handshake::change_user(body, caps).map_err(|_| errors::malformed_packet())?;
+        let collation = c.collation.unwrap_or(self.collation);
+        self.account = None;
+        self.begin(c.user, c.schema, collation, c.plugin, c.auth, server, out)
+    }
+
+    #[allow(clippy::too_many_arguments)] // The fields of one packet.
+    fn begin(
+        &mut self,
+        user: &[u8],
+        schema: Option<&[u8]>,
+        collation: u16,
+        plugin: Option<&[u8]>,
+        answer: &[u8],
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        self.user = String::from_utf8_lossy(user).into_owned();
+        self.schema = schema.map(|s| String::from_utf8_lossy(s).into_owned());
+        self.collation = collation;
+        self.account = find_account(&server.catalog.accounts(), &self.user, &self.host);
+        let wanted = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
+        self.plugin = wanted.unwrap_or(DEFAULT_PLUGIN);
+        let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
+        let empty_stored = self.account.as_ref().is_some_and(|a| a.auth_string.is_empty());
+        // Every plugin answers an empty password by nothing, so no switch is needed to accept it.
+        if spoken == self.plugin.name().as_bytes() || (empty_stored && is_empty_answer(answer)) {
+            return self.check(answer, server, out);
+        }
+        self.scramble =
+            new_scramble().ok_or_else(|| errors::internal("no randomness for a challenge"))?;
+        handshake::auth_switch(out, self.plugin.name(), &self.scramble);
+        self.state = State::Switched;
+        Ok(Progress::More)
+    }
+
+    fn check(
+        &mut self,
+        answer: &[u8],
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        let used_password = !is_empty_answer(answer);
+        let Some(account) = &self.account else { return Err(self.denied(used_password)) };
+        let stored = String::from_utf8_lossy(&account.auth_string).into_owned();
+        if stored.is_empty() || !used_password {
+            let right = stored.is_empty() && !used_password;
+            return if right { Ok(Progress::Done) } else { Err(self.denied(used_password)) };
+        }
+        if self.plugin == Plugin::Native {
+            let right = auth::check_native(&stored, &self.scramble, answer);
+            return if right { Ok(Progress::Done) } else { Err(self.denied(true)) };
+        }
+        let cached = server.cached_digest(&account.user, &account.host, &account.auth_string);
+        if cached.is_some_and(|d| auth::check_fast(&d, &self.scramble, answer)) {
+            handshake::auth_more_data(out, &[auth::FAST_OK]);
+            return Ok(Progress::Done);
+        }
+        handshake::auth_more_data(out, &[auth::FULL_NEEDED]);
+        self.state = State::Full;
+        Ok(Progress::More)
+    }
+
+    fn full(&self, clear: Option<&[u8]>, server: &Server) -> Result<Progress, SqlError> {
+        let password = clear.and_then(auth::clear_password).ok_or_else(|| self.denied(true))?;
+        let account = self.account.as_ref().ok_or_else(|| self.denied(true))?;
+        let stored = String::from_utf8_lossy(&account.auth_string);
+        if !auth::check_full(&stored, password) {
+            return Err(self.denied(true));
+        }
+        let digest = auth::cached_digest(password);
+        server.cache_digest(&account.user, &account.host, &account.auth_string, digest);
+        Ok(Progress::Done)
+    }
+
+    fn denied(&self, used_password: bool) -> SqlError {
+        errors::access_denied(&self.user, &self.host, if used_password { "YES" } else { "NO" })
+    }
+}
+
+fn is_empty_answer(answer: &[u8]) -> bool {
+    // caching_sha2_password answers an empty password by one zero byte.
+    answer.is_empty() || answer == [0]
+}
+
+/// The account of a user from a host: an exact host wins over `%`.
+pub fn find_account(accounts: &Arc<Vec<Account>>, user: &str, host: &str) -> Option<Account> {
+    let of_user = || accounts.iter().filter(|a| a.user == user);
+    let exact = of_user().find(|a| a.host.eq_ignore_ascii_case(host));
+    exact.or_else(|| of_user().find(|a| a.host == "%")).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_localhost() {
+        assert_eq!(Peer::Socket.host(), "localhost");
+        let tcp = |a: &str| Peer::Tcp(a.parse().unwrap());
+        assert_eq!(tcp("127.0.0.1:5").shown(), "localhost:5");
+        assert_eq!(tcp("[::1]:5").host(), "localhost");
+        assert_eq!(tcp("10.0.0.7:5").host(), "10.0.0.7");
+    }
+
+    #[test]
+    fn the_exact_host_wins() {
+        let account = |host: &str| Account {
+            user: "u".into(),
+            host: host.into(),
+            plugin: Plugin::Native.name().into(),
+            auth_string: Vec::new(),
+        };
+        let accounts = Arc::new(vec![account("%"), account("localhost")]);
+        assert_eq!(find_account(&accounts, "u", "localhost").unwrap().host, "localhost");
+        assert_eq!(find_account(&accounts, "u", "10.0.0.7").unwrap().host, "%");
+        assert!(find_account(&accounts, "v", "localhost").is_none());
+    }
+}

@@ -1,0 +1,334 @@
+//! Prepared statements of the binary protocol.
+//!
+//! 1. An execution decodes its parameters into an array on the stack: warm, nothing is allocated.
+//! 2. A statement is never run with parameters that do not match its markers: number and types are checked
+//!    against the packet first.
+
+use crate::errors;
+use crate::registry::Activity;
+use crate::session::Core;
+use crate::sink::{self, Net};
+use crate::statement;
+use executor::{Prepared, ResultColumn, SqlError};
+use instrument::{Counter, count};
+use parser::ast::Statement;
+use value::Datum;
+use wire::prepared::{DateTime, Param, ParamType, Time};
+use wire::reply;
+
+/// What a prepared statement runs.
+enum Program {
+    Compiled(Box<Prepared>),
+    Own(Box<Statement>),
+}
+
+struct One {
+    program: Program,
+    sql: Box<[u8]>,
+    params: usize,
+    types: Vec<ParamType>,
+    /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
+    long: Vec<Option<Vec<u8>>>,
+    /// A piece of long data was refused: the next execution answers 1153.
+    too_long: bool,
+    counter: Option<Counter>,
+    about_diagnostics: bool,
+}
+
+/// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
+#[derive(Default)]
+pub(crate) struct Statements {
+    list: Vec<Option<Box<One>>>,
+    open: usize,
+}
+
+impl Statements {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.open
+    }
+
+    fn add(&mut self, one: One) -> u32 {
+        self.open += 1;
+        let free = self.list.iter().position(Option::is_none);
+        let at = free.unwrap_or_else(|| {
+            self.list.push(None);
+            self.list.len() - 1
+        });
+        self.list[at] = Some(Box::new(one));
+        at as u32 + 1
+    }
+
+    #[inline]
+    fn place(&mut self, id: u32) -> Option<&mut Option<Box<One>>> {
+        self.list.get_mut((id as usize).wrapping_sub(1))
+    }
+
+    fn get(&mut self, id: u32) -> Option<&mut One> {
+        self.place(id)?.as_deref_mut()
+    }
+
+    /// COM_STMT_CLOSE; whether there was one.
+    pub fn close(&mut self, id: u32) -> bool {
+        let closed = self.place(id).is_some_and(|place| place.take().is_some());
+        self.open -= usize::from(closed);
+        closed
+    }
+
+    /// COM_STMT_RESET; whether there is one.
+    pub fn reset(&mut self, id: u32) -> bool {
+        let Some(one) = self.get(id) else { return false };
+        one.long.clear();
+        one.too_long = false;
+        true
+    }
+
+    /// COM_STMT_SEND_LONG_DATA. It has no answer, so a wrong one is remembered for the execution.
+    pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
+        let Some(one) = self.get(id) else { return };
+        let param = usize::from(param);
+        if param >= one.params {
+            one.too_long = true;
+            return;
+        }
+        one.long.resize(one.params, None);
+        let bytes = one.long[param].get_or_insert_with(Vec::new);
+        if bytes.len() + data.len() > bytes_max {
+            one.too_long = true;
+            return;
+        }
+        bytes.extend_from_slice(data);
+    }
+}
+
+impl Core {
+    /// COM_STMT_PREPARE.
+    pub fn prepare_command(&mut self, sql: &[u8]) {
+        count(Counter::Questions, 1);
+        count(Counter::ComStmtPrepare, 1);
+        let now_ns = sync::now_ns();
+        self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
+        let mark = self.tables.mark();
+        let made = self.make(sql);
+        if self.in_transaction {
+            self.tables.release_since(self.client.slot(), mark);
+        } else {
+            self.tables.release_all(self.client.slot());
+        }
+        match made {
+            Ok(one) => self.announce(one),
+            Err(error) => self.send_error(&error),
+        }
+    }
+
+    fn make(&mut self, sql: &[u8]) -> Result<One, SqlError> {
+        let max = self.env.server.globals.number("max_prepared_stmt_count");
+        if self.env.server.statements_open().max(0) as u64 >= max {
+            return Err(errors::too_many_statements(&max.to_string()));
+        }
+        let parsed = statement::parse_next(sql, 0, self.env.parser_mode())
+            .map_err(|e| errors::parse(&e, sql))?;
+        if parsed.more {
+            return Err(statement::refuse_second(sql, parsed.end));
+        }
+        let counter = statement::counter_of(&parsed.statement);
+        let about_diagnostics = statement::is_about_diagnostics(&parsed.statement);
+        let program = match parsed.statement {
+            Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_) => {
+                return Err(errors::not_preparable());
+            }
+            own if statement::is_own(&own) => Program::Own(Box::new(own)),
+            other => Program::Compiled(Box::new(self.compile(other)?)),
+        };
+        Ok(One {
+            program,
+            sql: sql.into(),
+            params: parsed.params,
+            types: Vec::new(),
+            long: Vec::new(),
+            too_long: false,
+            counter,
+            about_diagnostics,
+        })
+    }
+
+    /// Answers COM_STMT_PREPARE.
+    fn announce(&mut self, one: One) {
+        let columns: Vec<ResultColumn> = match &one.program {
+            Program::Compiled(p) => p.columns().to_vec(),
+            Program::Own(_) => Vec::new(),
+        };
+        let params = one.params;
+        let id = self.statements.add(one);
+        self.env.server.count_statements(1);
+        let (caps, status) = (self.env.caps, self.env.status);
+        let warnings = self.env.diagnostics.wire_count();
+        reply::prepared(&mut self.out, id, columns.len() as u16, params as u16, warnings);
+        if params > 0 {
+            let marker = reply::Column::computed(b"?", wire::ColumnCode::VarString, 0);
+            (0..params).for_each(|_| reply::column(&mut self.out, &marker, None));
+            reply::end_of_columns(&mut self.out, caps, status, 0);
+        }
+        if !columns.is_empty() {
+            for c in &columns {
+                reply::column(&mut self.out, &sink::describe(c, self.env.collation), None);
+            }
+            reply::end_of_columns(&mut self.out, caps, status, 0);
+        }
+    }
+
+    /// COM_STMT_EXECUTE.
+    #[inline]
+    pub fn execute_command(&mut self, id: u32, flags: u8, rest: &[u8], net: &mut dyn Net) {
+        count(Counter::ComStmtExecute, 1);
+        // Taken out for the time of its run, so that the session can be borrowed beside it.
+        let Some(mut one) = self.statements.place(id).and_then(Option::take) else {
+            let id = id.to_string();
+            return self.send_error(&errors::unknown_statement(&id, "mysqld_stmt_execute"));
+        };
+        let result = self.run_one(&mut one, flags, rest, net);
+        if let Some(place) = self.statements.place(id) {
+            *place = Some(one);
+        }
+        if let Err(error) = result {
+            self.send_error(&error);
+        }
+    }
+
+    #[inline]
+    fn run_one(
+        &mut self,
+        one: &mut One,
+        flags: u8,
+        rest: &[u8],
+        net: &mut dyn Net,
+    ) -> Result<(), SqlError> {
+        let now_ns = sync::now_ns();
+        self.env.server.registry.entry(self.slot).publish(Activity::Execute, now_ns, &one.sql);
+        if !one.about_diagnostics {
+            self.env.diagnostics.clear();
+        }
+        if flags != 0 {
+            return Err(errors::unsupported("cursors (COM_STMT_EXECUTE flags)"));
+        }
+        if std::mem::take(&mut one.too_long) {
+            one.long.clear();
+            return Err(errors::packet_too_large());
+        }
+        if let Some(counter) = one.counter {
+            count(counter, 1);
+        }
+        let mut values = wire::prepared::params(rest, one.params, &mut one.types)
+            .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
+        let mut few = [Param::Null; FEW];
+        let mut many = Vec::new();
+        let params: &mut [Param<'_>] = if one.params <= FEW {
+            &mut few[..one.params]
+        } else {
+            many.resize(one.params, Param::Null);
+            &mut many
+        };
+        for (i, param) in params.iter_mut().enumerate() {
+            let long = matches!(one.long.get(i), Some(Some(_)));
+            *param = values
+                .next_param(long)
+                .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
+        }
+        self.run_with(&mut one.program, &one.long, params, net)?;
+        one.long.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn run_with(
+        &mut self,
+        program: &mut Program,
+        long: &[Option<Vec<u8>>],
+        params: &[Param<'_>],
+        net: &mut dyn Net,
+    ) -> Result<(), SqlError> {
+        let prepared = match program {
+            Program::Compiled(prepared) => prepared,
+            Program::Own(statement) => {
+                let statement = statement.clone();
+                self.run_own(&statement, true, net);
+                return Ok(());
+            }
+        };
+        self.before(prepared.statement())?;
+        let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
+            true => params.iter().map(temporal_text).collect(),
+            false => Vec::new(),
+        };
+        let datum = |i: usize| match params[i] {
+            Param::Null => Datum::Null,
+            Param::Int(n) => Datum::Int(n),
+            Param::UInt(n) => Datum::UInt(n),
+            Param::Float(n) => Datum::Double(f64::from(n)),
+            Param::Double(n) => Datum::Double(n),
+            Param::Bytes(bytes) => Datum::Bytes(bytes),
+            Param::Long => match long.get(i) {
+                Some(Some(bytes)) => Datum::Bytes(bytes),
+                _ => Datum::Null,
+            },
+            Param::DateTime(_) | Param::Time(_) => match texts.get(i) {
+                Some(Some(text)) => Datum::Bytes(text.as_bytes()),
+                _ => Datum::Null,
+            },
+        };
+        if params.len() <= FEW {
+            let mut data = [Datum::Null; FEW];
+            data.iter_mut().take(params.len()).enumerate().for_each(|(i, d)| *d = datum(i));
+            self.run_compiled(prepared, &data[..params.len()], true, net);
+        } else {
+            let data: Vec<Datum<'_>> = (0..params.len()).map(datum).collect();
+            self.run_compiled(prepared, &data, true, net);
+        }
+        Ok(())
+    }
+}
+
+/// Parameters that fit the array on the stack.
+const FEW: usize = 8;
+
+fn is_temporal(p: &Param<'_>) -> bool {
+    matches!(p, Param::DateTime(_) | Param::Time(_))
+}
+
+fn temporal_text(p: &Param<'_>) -> Option<String> {
+    match p {
+        Param::DateTime(d) => Some(date_time_text(d)),
+        Param::Time(t) => Some(time_text(t)),
+        _ => None,
+    }
+}
+
+fn date_time_text(d: &DateTime) -> String {
+    let date = format!("{:04}-{:02}-{:02}", d.year, d.month, d.day);
+    if d.date_only {
+        return date;
+    }
+    let time = format!("{date} {:02}:{:02}:{:02}", d.hour, d.minute, d.second);
+    if d.micros == 0 { time } else { format!("{time}.{:06}", d.micros) }
+}
+
+fn time_text(t: &Time) -> String {
+    let sign = if t.negative { "-" } else { "" };
+    let hours = u64::from(t.days) * 24 + u64::from(t.hour);
+    let time = format!("{sign}{hours:02}:{:02}:{:02}", t.minute, t.second);
+    if t.micros == 0 { time } else { format!("{time}.{:06}", t.micros) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporal_parameters_become_text() {
+        let d = DateTime { year: 2024, month: 2, day: 3, micros: 5, ..DateTime::default() };
+        assert_eq!(date_time_text(&d), "2024-02-03 00:00:00.000005");
+        assert_eq!(date_time_text(&DateTime { date_only: true, ..d }), "2024-02-03");
+        let t = Time { negative: true, days: 1, hour: 2, minute: 3, ..Time::default() };
+        assert_eq!(time_text(&t), "-26:03:00");
+    }
+}

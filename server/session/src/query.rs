@@ -1,0 +1,273 @@
+//! COM_QUERY: from text to replies.
+//!
+//! 1. Each statement of a text is parsed and run before the next is looked at; an error ends the text.
+//! 2. A statement's reply is complete before the next one's begins, and an error replaces what was written
+//!    of it, unless part of it has been sent already.
+//! 3. Outside a transaction a statement is one: it commits before its OK is written.
+
+use crate::errors;
+use crate::registry::Activity;
+use crate::session::Core;
+use crate::sink::{Net, Rows};
+use crate::statement::{self, Reply, Table};
+use executor::{Context, Outcome, Prepared, RowSink, SqlError};
+use instrument::{Counter, count};
+use parser::ast::Statement;
+use value::Datum;
+use wire::constants::StatusFlags;
+use wire::reply;
+
+/// What was written of a statement's result, and where it began.
+pub(crate) struct Written {
+    start: usize,
+    seq: u8,
+    /// The header is in the buffer.
+    started: bool,
+    /// Something was sent already.
+    flushed: bool,
+    gone: bool,
+}
+
+impl Core {
+    /// Runs the statements of a text.
+    pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
+        let now_ns = sync::now_ns();
+        self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
+        if self.run_cached(sql, net) {
+            return;
+        }
+        let mut from = 0;
+        loop {
+            let parsed = statement::parse_next(sql, from, self.env.parser_mode());
+            let (statement, end, more) = match parsed {
+                Ok(parsed) => (parsed.statement, parsed.end, parsed.more),
+                Err(error) => {
+                    self.env.diagnostics.clear();
+                    self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                    return self.send_error(&errors::parse(&error, sql));
+                }
+            };
+            if more && !self.multi_statements {
+                self.env.diagnostics.clear();
+                return self.send_error(&statement::refuse_second(sql, end));
+            }
+            self.env.status.set(StatusFlags::MORE_RESULTS, more);
+            let went_well = self.run_text(statement, &sql[from..end], net);
+            if !more || !went_well || self.closing {
+                self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                return;
+            }
+            count(Counter::Questions, 1);
+            from = end;
+        }
+    }
+
+    /// Runs one parsed statement; false when it ended in an error.
+    fn run_text(&mut self, statement: Statement, sql: &[u8], net: &mut dyn Net) -> bool {
+        if !statement::is_about_diagnostics(&statement) {
+            self.env.diagnostics.clear();
+        }
+        count(Counter::Queries, 1);
+        if let Some(counter) = statement::counter_of(&statement) {
+            count(counter, 1);
+        }
+        if statement::is_own(&statement) {
+            return self.run_own(&statement, false, net);
+        }
+        if let Err(error) = self.before(&statement) {
+            self.send_error(&error);
+            return false;
+        }
+        match self.compile(statement) {
+            Ok(mut prepared) => {
+                let went_well = self.run_compiled(&mut prepared, &[], false, net);
+                self.remember(sql, prepared);
+                went_well
+            }
+            Err(error) => {
+                let error = self.end_statement(Err(error)).err();
+                let error = error.unwrap_or_else(|| errors::internal("an error got lost"));
+                self.send_error(&error);
+                false
+            }
+        }
+    }
+
+    /// Compiles a statement for the executor. Takes metadata locks.
+    pub fn compile(&mut self, statement: Statement) -> Result<Prepared, SqlError> {
+        let Self { env, client, tables, .. } = self;
+        executor::prepare(statement, &mut Context { client, tables, env })
+    }
+
+    /// What must happen before a statement that changes something: implicit commit, READ ONLY.
+    pub fn before(&mut self, statement: &Statement) -> Result<(), SqlError> {
+        if statement::commits_implicitly(statement) {
+            self.commit_work()?;
+        }
+        if self.read_only && self.in_transaction && statement::writes(statement) {
+            return Err(errors::read_only_transaction());
+        }
+        Ok(())
+    }
+
+    /// Runs a compiled statement and writes its whole reply; false when it ended in an error.
+    #[inline]
+    pub fn run_compiled(
+        &mut self,
+        prepared: &mut Prepared,
+        params: &[Datum<'_>],
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        let Self { env, client, tables, out, codes, .. } = self;
+        let mut written = Written {
+            start: out.len(),
+            seq: out.seq(),
+            started: false,
+            flushed: false,
+            gone: false,
+        };
+        let mut rows = Rows {
+            out,
+            net,
+            caps: env.caps,
+            status: env.status,
+            collation: env.collation,
+            binary,
+            codes,
+            started: false,
+            flushed: false,
+            gone: false,
+            bytes_sent: 0,
+        };
+        let result =
+            executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
+        written.started = rows.started;
+        written.flushed = rows.flushed;
+        written.gone = rows.gone;
+        if rows.bytes_sent != 0 {
+            count(Counter::BytesSent, rows.bytes_sent);
+        }
+        self.conclude(result, &written)
+    }
+
+    /// Ends the statement's transaction part and its reply.
+    #[inline]
+    pub(crate) fn conclude(
+        &mut self,
+        result: Result<Outcome, SqlError>,
+        written: &Written,
+    ) -> bool {
+        match self.end_statement(result) {
+            Ok(outcome) => {
+                self.reply_outcome(&outcome);
+                true
+            }
+            Err(error) => {
+                if !written.flushed {
+                    self.out.rewind(written.start, written.seq);
+                }
+                if written.gone {
+                    self.closing = true;
+                    return false;
+                }
+                self.send_error(&error);
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn reply_outcome(&mut self, outcome: &Outcome) {
+        if outcome.has_rows {
+            self.env.found_rows = outcome.rows_sent;
+            self.env.row_count = -1;
+            let warnings = self.env.diagnostics.wire_count();
+            reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
+            return;
+        }
+        self.env.row_count = outcome.affected_rows as i64;
+        if outcome.last_insert_id != 0 {
+            self.env.last_insert_id = outcome.last_insert_id;
+        }
+        self.send_ok_with(&reply::Ok {
+            affected_rows: outcome.affected_rows,
+            last_insert_id: outcome.last_insert_id,
+            info: outcome.info.as_bytes(),
+            ..reply::Ok::default()
+        });
+    }
+
+    /// Runs a statement that the session itself answers; false when it ended in an error.
+    pub fn run_own(&mut self, statement: &Statement, binary: bool, net: &mut dyn Net) -> bool {
+        match self.own(statement) {
+            Ok(Reply::Ok { schema_changed: true }) => self.ok_with_schema(),
+            Ok(Reply::Ok { schema_changed: false }) => {
+                self.env.row_count = 0;
+                self.send_ok();
+            }
+            Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
+            Ok(Reply::Run(statement)) => return self.run_text(*statement, b"", net),
+            Ok(Reply::Executed(went_well)) => return went_well,
+            Err(error) => {
+                self.send_error(&error);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn send_table(&mut self, table: &Table, binary: bool, net: &mut dyn Net) -> bool {
+        let Self { env, out, codes, .. } = self;
+        let mut written = Written {
+            start: out.len(),
+            seq: out.seq(),
+            started: true,
+            flushed: false,
+            gone: false,
+        };
+        let mut rows = Rows {
+            out,
+            net,
+            caps: env.caps,
+            status: env.status,
+            collation: env.collation,
+            binary,
+            codes,
+            started: false,
+            flushed: false,
+            gone: false,
+            bytes_sent: 0,
+        };
+        let mut result = rows.header(&table.columns);
+        for row in &table.rows {
+            let values: Vec<Datum<'_>> = row
+                .iter()
+                .map(|v| v.as_ref().map_or(Datum::Null, |t| Datum::Bytes(t.as_bytes())))
+                .collect();
+            result = result.and_then(|()| rows.row(&values));
+        }
+        written.flushed = rows.flushed;
+        written.gone = rows.gone;
+        if result.is_err() {
+            self.closing = written.gone;
+            return false;
+        }
+        self.env.found_rows = table.rows.len() as u64;
+        let warnings = self.env.diagnostics.wire_count();
+        reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
+        true
+    }
+}
+
+/// Compiled statements of the text protocol, by shape.
+#[derive(Default)]
+pub(crate) struct PlanCache {}
+
+impl Core {
+    fn run_cached(&mut self, _sql: &[u8], _net: &mut dyn Net) -> bool {
+        false
+    }
+
+    fn remember(&mut self, _sql: &[u8], _prepared: Prepared) {}
+}

@@ -1,0 +1,143 @@
+//! What all sessions of a server share.
+
+use crate::registry::Registry;
+use crate::variables::Globals;
+use catalog::Catalog;
+use engine::Engine;
+use instrument::MutexClass;
+use std::collections::HashMap;
+use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
+use sync::Mutex;
+use wire::auth::CachedDigest;
+use wire::rsa_exchange::KeyPair;
+
+static DIGESTS: MutexClass = MutexClass::new("wait/synch/mutex/sql/sha2_cache");
+
+/// Severity of a line in the error log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Always shown.
+    System,
+    /// Error.
+    Error,
+    /// Warning.
+    Warning,
+    /// Note.
+    Note,
+}
+
+/// What a session asks of the process around it.
+pub trait Host: Send + Sync {
+    /// Stops the server; `by` is the account that asked.
+    fn shutdown(&self, by: &str);
+    /// Writes a line to the error log.
+    fn log(&self, severity: Severity, text: &str);
+}
+
+/// A running server, as its sessions see it.
+pub struct Server {
+    /// Storage.
+    pub engine: Arc<Engine>,
+    /// Dictionary and accounts.
+    pub catalog: Arc<Catalog>,
+    /// Global variables.
+    pub globals: Globals,
+    /// Sessions.
+    pub registry: Registry,
+    /// Key pair for passwords over plain TCP.
+    pub keys: KeyPair,
+    /// The process.
+    pub host: Arc<dyn Host>,
+    /// When the server started, in nanoseconds of [`sync::now_ns`].
+    pub started_ns: u64,
+    digests: Mutex<HashMap<(String, String), (Vec<u8>, CachedDigest)>>,
+    last_id: SharedAtomic<u64, { class::SESSION }>,
+    open: SharedAtomic<u32, { class::SESSION }>,
+    open_max: SharedAtomic<u32, { class::SESSION }>,
+    statements: SharedAtomic<i64, { class::SESSION }>,
+}
+
+/// The banner: clients act on its first part.
+pub const VERSION: &str = concat!("8.4.0-Limpid-", env!("CARGO_PKG_VERSION"));
+
+impl Server {
+    /// A server over an open dictionary.
+    pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
+        let engine = Arc::clone(catalog.engine());
+        Arc::new(Self {
+            registry: Registry::new(Arc::clone(engine.slots())),
+            engine,
+            catalog,
+            globals,
+            keys: KeyPair::new(),
+            host,
+            started_ns: sync::now_ns(),
+            digests: Mutex::new(&DIGESTS, HashMap::new()),
+            last_id: SharedAtomic::new(0),
+            open: SharedAtomic::new(0),
+            open_max: SharedAtomic::new(0),
+            statements: SharedAtomic::new(0),
+        })
+    }
+
+    /// Counts a connection in: its id and how many are open with it.
+    pub(crate) fn connect(&self) -> (u64, u32) {
+        let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.open_max.fetch_max(open, Ordering::Relaxed);
+        (self.last_id.fetch_add(1, Ordering::Relaxed) + 1, open)
+    }
+
+    /// Counts a connection out.
+    pub(crate) fn disconnect(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Open connections.
+    pub fn connections_open(&self) -> u32 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Most connections that were open at a time.
+    pub fn connections_open_max(&self) -> u32 {
+        self.open_max.load(Ordering::Relaxed)
+    }
+
+    /// Connections so far.
+    pub fn connections_total(&self) -> u64 {
+        self.last_id.load(Ordering::Relaxed)
+    }
+
+    /// Seconds since the start.
+    pub fn uptime_s(&self) -> u64 {
+        sync::now_ns().saturating_sub(self.started_ns) / 1_000_000_000
+    }
+
+    /// Counts prepared statements in (or out, when negative); the number there is now.
+    pub(crate) fn count_statements(&self, n: i64) -> i64 {
+        self.statements.fetch_add(n, Ordering::Relaxed) + n
+    }
+
+    /// Prepared statements of all sessions.
+    pub fn statements_open(&self) -> i64 {
+        self.statements.load(Ordering::Relaxed)
+    }
+
+    /// The cached digest of an account whose stored password is still `stored`.
+    pub(crate) fn cached_digest(
+        &self,
+        user: &str,
+        host: &str,
+        stored: &[u8],
+    ) -> Option<CachedDigest> {
+        let digests = self.digests.lock();
+        let (of, digest) = digests.get(&(user.to_string(), host.to_string()))?;
+        (of == stored).then_some(*digest)
+    }
+
+    /// Remembers the digest of an account's password.
+    pub(crate) fn cache_digest(&self, user: &str, host: &str, stored: &[u8], digest: CachedDigest) {
+        let key = (user.to_string(), host.to_string());
+        self.digests.lock().insert(key, (stored.to_vec(), digest));
+    }
+}

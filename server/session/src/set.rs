@@ -1,0 +1,311 @@
+//! SET: system and user variables, names, transaction characteristics.
+//!
+//! 1. Every value of a SET is evaluated and checked before the first is stored, so a SET that fails changes
+//!    no system variable.
+
+use crate::diagnostics::Level;
+use crate::errors;
+use crate::session::Core;
+use crate::variables::{self, Assign, Effect, Value, VarId};
+use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
+use parser::ast::{
+    Expr, Isolation, Literal, Query, QueryBody, ResetPersist, Scope, Select, SelectItem,
+    SelectOptions, SetItem, SetTransaction, Statement, SystemVar,
+};
+use value::Datum;
+
+/// A checked assignment.
+struct Action {
+    id: VarId,
+    value: Value,
+    scope: Scope,
+}
+
+/// Keeps the first value of the first row.
+#[derive(Default)]
+struct First(Option<OwnedDatum>);
+
+impl RowSink for First {
+    fn header(&mut self, _columns: &[ResultColumn]) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        if self.0.is_none() {
+            self.0 = values.first().map(OwnedDatum::of);
+        }
+        Ok(())
+    }
+}
+
+impl Core {
+    /// SET.
+    pub fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
+        let mut actions = Vec::new();
+        for item in items {
+            match item {
+                SetItem::User(name, expr) => {
+                    let value = self.evaluate(expr)?;
+                    self.env.set_user_variable(name, value);
+                }
+                SetItem::System(variable, expr) => actions.push(self.check(variable, expr)?),
+                SetItem::Names(names) => self.names(names.as_ref(), &mut actions)?,
+                SetItem::Charset(charset) => {
+                    let names = charset.as_ref().map(|c| (c.clone(), None));
+                    self.names(names.as_ref(), &mut actions)?;
+                }
+            }
+        }
+        actions.into_iter().try_for_each(|action| self.apply(action))
+    }
+
+    /// The value of an expression without a table.
+    pub fn evaluate(&mut self, expr: &Expr) -> Result<OwnedDatum, SqlError> {
+        let item = SelectItem::Expr { expr: expr.clone(), alias: None, text: String::new() };
+        let select = Select {
+            options: SelectOptions::default(),
+            items: vec![item],
+            from: Vec::new(),
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+        };
+        let query = Query {
+            with: None,
+            body: QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+        };
+        let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
+        let Self { env, client, tables, .. } = self;
+        let mut first = First::default();
+        executor::execute(&mut prepared, &mut Context { client, tables, env }, &[], &mut first)?;
+        Ok(first.0.unwrap_or(OwnedDatum::Null))
+    }
+
+    fn check(&mut self, variable: &SystemVar, expr: &Expr) -> Result<Action, SqlError> {
+        let scope = variable.scope;
+        let global = matches!(scope, Scope::Global | Scope::Persist | Scope::PersistOnly);
+        let only = scope == Scope::PersistOnly;
+        let name = match &variable.component {
+            Some(component) => format!("{component}.{}", variable.name),
+            None => variable.name.clone(),
+        };
+        let id = variables::settable(&name, global, only).map_err(errors::variable)?;
+        if matches!(expr, Expr::Default) {
+            let value = match global {
+                true => self.env.server.globals.initial(id),
+                false => self.env.server.globals.value(id),
+            };
+            return Ok(Action { id, value, scope });
+        }
+        // A bare word such as SET x = ON arrives as a string or, where it looks like one, as a column.
+        let value = match expr {
+            Expr::Column(c) if c.table.is_none() => {
+                OwnedDatum::Bytes(c.column.clone().into_bytes())
+            }
+            Expr::Literal(Literal::Bool(b)) => OwnedDatum::Int(i64::from(*b)),
+            other => self.evaluate(other)?,
+        };
+        let value = self.checked(id, &value)?;
+        Ok(Action { id, value, scope })
+    }
+
+    fn checked(&mut self, id: VarId, value: &OwnedDatum) -> Result<Value, SqlError> {
+        let v = id.get();
+        let text;
+        let assign = match value {
+            OwnedDatum::Null => Assign::Null,
+            OwnedDatum::Int(n) => Assign::Int(*n),
+            OwnedDatum::UInt(n) => Assign::UInt(*n),
+            OwnedDatum::Double(n) => Assign::Double(*n),
+            OwnedDatum::Decimal(n, scale) => {
+                Assign::Double(*n as f64 / 10f64.powi(i32::from(*scale)))
+            }
+            OwnedDatum::Bytes(bytes) => {
+                text = String::from_utf8_lossy(bytes);
+                Assign::Text(&text)
+            }
+        };
+        if let (Assign::Text(word), Effect::Names) = (&assign, v.effect) {
+            known_name(v.name, word)?;
+        }
+        let (value, warning) = v.kind.check(v.name, &assign).map_err(errors::variable)?;
+        if let Some(warning) = warning {
+            const TRUNCATED: u16 = 1292;
+            self.env.diagnostics.add(Level::Warning, TRUNCATED, warning);
+        }
+        Ok(value)
+    }
+
+    fn names(
+        &mut self,
+        names: Option<&(String, Option<String>)>,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), SqlError> {
+        let default = ("utf8mb4".to_string(), None);
+        let (charset, collation) = names.unwrap_or(&default);
+        known_name("character_set_client", charset)?;
+        let collation = match collation {
+            Some(name) => {
+                known_name("collation_connection", name)?;
+                let of = name.split('_').next().unwrap_or_default();
+                if !of.eq_ignore_ascii_case(charset) {
+                    return Err(errors::collation_mismatch(name, charset));
+                }
+                name.clone()
+            }
+            None => default_collation(charset).to_string(),
+        };
+        for (name, word) in [
+            ("character_set_client", charset.as_str()),
+            ("character_set_connection", charset),
+            ("character_set_results", charset),
+            ("collation_connection", &collation),
+        ] {
+            let id = variables::id(name);
+            let value = self.checked(id, &OwnedDatum::Bytes(word.as_bytes().to_vec()))?;
+            actions.push(Action { id, value, scope: Scope::Session });
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, action: Action) -> Result<(), SqlError> {
+        let Action { id, value, scope } = action;
+        let globals = &self.env.server.globals;
+        match scope {
+            Scope::PersistOnly => globals.persist(id, &value).map_err(errors::variable),
+            Scope::Persist => {
+                globals.persist(id, &value).map_err(errors::variable)?;
+                self.apply_global(id, value)
+            }
+            Scope::Global => self.apply_global(id, value),
+            Scope::Session | Scope::Unspecified => self.apply_session(id, value),
+        }
+    }
+
+    fn apply_global(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
+        let server = &self.env.server;
+        match id.get().effect {
+            Effect::FlushLogAtTrxCommit => {
+                server.engine.set_flush_log_at_trx_commit(value.as_u64() as u8);
+            }
+            Effect::LockWaitTimeout => {
+                server.engine.settings().set_lock_wait_timeout_s(value.as_u64() as u32);
+            }
+            _ => {}
+        }
+        for id in same(id) {
+            server.globals.set(id, value.clone());
+        }
+        Ok(())
+    }
+
+    fn apply_session(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
+        match id.get().effect {
+            Effect::Autocommit if value.as_u64() != 0 && !self.env.autocommit() => {
+                self.commit_work()?;
+            }
+            Effect::LastInsertId => self.env.last_insert_id = value.as_u64(),
+            Effect::Timestamp => {
+                let Value::Double(seconds) = value else { return Ok(()) };
+                self.env.timestamp_us = (seconds != 0.0).then_some((seconds * 1e6) as i64);
+                return Ok(());
+            }
+            Effect::Names if id.get().name == "character_set_connection" => {
+                let charset = id.get().kind.show(&value);
+                let collation = variables::id("collation_connection");
+                let word = default_collation(&charset).as_bytes().to_vec();
+                let value = self.checked(collation, &OwnedDatum::Bytes(word))?;
+                self.env.vars.set(collation, value);
+            }
+            _ => {}
+        }
+        for id in same(id) {
+            self.env.vars.set(id, value.clone());
+        }
+        self.env.refresh();
+        self.refresh();
+        Ok(())
+    }
+
+    /// SET TRANSACTION.
+    pub fn set_transaction(&mut self, set: &SetTransaction) -> Result<(), SqlError> {
+        let next_only = set.scope == Scope::Unspecified;
+        if next_only && self.in_transaction {
+            return Err(errors::in_transaction());
+        }
+        if let Some(read_only) = set.read_only {
+            if next_only {
+                self.next_read_only = Some(read_only);
+            } else {
+                self.set_number("transaction_read_only", u64::from(read_only), set.scope)?;
+            }
+        }
+        // Isolation levels do not differ before read views come; the level is kept and shown.
+        if let Some(level) = set.isolation.filter(|_| !next_only) {
+            let word = match level {
+                Isolation::ReadUncommitted => 0,
+                Isolation::ReadCommitted => 1,
+                Isolation::RepeatableRead => 2,
+                Isolation::Serializable => 3,
+            };
+            self.set_number("transaction_isolation", word, set.scope)?;
+        }
+        Ok(())
+    }
+
+    fn set_number(&mut self, name: &'static str, n: u64, scope: Scope) -> Result<(), SqlError> {
+        self.apply(Action { id: variables::id(name), value: Value::UInt(n), scope })
+    }
+
+    /// RESET PERSIST.
+    pub fn reset_persist(&mut self, reset: &ResetPersist) -> Result<(), SqlError> {
+        let result = self.env.server.globals.reset_persist(reset.name.as_deref());
+        match result {
+            Err(error) if reset.if_exists => {
+                let (code, _, text) = errors::variable(error).parts();
+                self.env.diagnostics.add(Level::Warning, code, text);
+                Ok(())
+            }
+            other => other.map_err(errors::variable),
+        }
+    }
+}
+
+/// A variable and those that are other names of it.
+fn same(id: VarId) -> Vec<VarId> {
+    let twin = match id.get().name {
+        "transaction_isolation" => "tx_isolation",
+        "tx_isolation" => "transaction_isolation",
+        "transaction_read_only" => "tx_read_only",
+        "tx_read_only" => "transaction_read_only",
+        _ => return vec![id],
+    };
+    vec![id, variables::id(twin)]
+}
+
+fn known_name(variable: &str, word: &str) -> Result<(), SqlError> {
+    let (list, collation) = match variable {
+        "collation_connection" => (variables::kind::COLLATIONS, true),
+        _ => (variables::kind::CHARSETS, false),
+    };
+    if list.iter().any(|w| w.eq_ignore_ascii_case(word)) {
+        return Ok(());
+    }
+    Err(if collation { errors::unknown_collation(word) } else { errors::unknown_charset(word) })
+}
+
+fn default_collation(charset: &str) -> &'static str {
+    match charset.to_ascii_lowercase().as_str() {
+        "binary" => "binary",
+        "latin1" => "latin1_swedish_ci",
+        "ascii" => "ascii_general_ci",
+        "utf8" | "utf8mb3" => "utf8mb3_general_ci",
+        _ => variables::kind::AI_CI,
+    }
+}

@@ -1,0 +1,223 @@
+//! Result rows on their way to the client: from the executor's values into the send buffer.
+//!
+//! 1. A row is written straight into the buffer. Large results are sent in pieces, so memory stays bounded
+//!    and a client that has gone away ends the statement.
+//! 2. An error before anything of the result was sent replaces it; later it follows the rows.
+
+use crate::errors;
+use executor::{ResultColumn, RowSink, SqlError};
+use value::{Datum, Kind};
+use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
+use wire::reply::{self, Column};
+use wire::row::{BinaryRow, TextRow};
+use wire::{Outbox, lenenc};
+
+/// Bytes that may gather before they are sent.
+const SEND_AT_BYTES: usize = 64 * 1024;
+
+/// The way to the client.
+pub trait Net {
+    /// Sends bytes; blocks up to `net_write_timeout`. An error means that the client is gone.
+    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+}
+
+/// Sends the rows of one statement.
+pub struct Rows<'a> {
+    /// Send buffer.
+    pub out: &'a mut Outbox,
+    /// The client.
+    pub net: &'a mut dyn Net,
+    /// What the client understands.
+    pub caps: Capabilities,
+    /// Status for the EOF after the columns.
+    pub status: StatusFlags,
+    /// Collation number of text.
+    pub collation: u16,
+    /// Binary rows rather than text.
+    pub binary: bool,
+    /// Column types, for binary rows; reused between statements.
+    pub codes: &'a mut Vec<ColumnCode>,
+    /// The header was written.
+    pub started: bool,
+    /// Something was sent already.
+    pub flushed: bool,
+    /// The client is gone.
+    pub gone: bool,
+    /// Bytes sent here rather than at the end of the statement.
+    pub bytes_sent: u64,
+}
+
+impl Rows<'_> {
+    #[cold]
+    fn flush(&mut self) -> Result<(), SqlError> {
+        self.bytes_sent += self.out.len() as u64;
+        self.flushed = true;
+        let sent = self.net.send(self.out.bytes());
+        self.out.clear();
+        sent.map_err(|_| {
+            self.gone = true;
+            errors::cannot_send()
+        })
+    }
+}
+
+impl RowSink for Rows<'_> {
+    #[inline]
+    fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
+        self.started = true;
+        reply::column_count(self.out, columns.len());
+        for c in columns {
+            reply::column(self.out, &describe(c, self.collation), None);
+        }
+        reply::end_of_columns(self.out, self.caps, self.status, 0);
+        if self.binary {
+            self.codes.clear();
+            self.codes.extend(columns.iter().map(|c| code_of(c)));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        if self.binary {
+            binary_row(self.out, self.codes, values);
+        } else {
+            text_row(self.out, values);
+        }
+        if self.out.len() >= SEND_AT_BYTES { self.flush() } else { Ok(()) }
+    }
+}
+
+#[inline]
+fn text_row(out: &mut Outbox, values: &[Datum<'_>]) {
+    let mut row = TextRow::begin(out);
+    for v in values {
+        match v {
+            Datum::Null => row.null(),
+            Datum::Bytes(b) => row.bytes(b),
+            Datum::Int(n) => row.int(*n),
+            Datum::UInt(n) => row.uint(*n),
+            other => row.bytes(value::format::to_text(other).as_bytes()),
+        }
+    }
+    row.end();
+}
+
+#[inline]
+fn binary_row(out: &mut Outbox, codes: &[ColumnCode], values: &[Datum<'_>]) {
+    let mut row = BinaryRow::begin(out, values.len());
+    for (v, code) in values.iter().zip(codes) {
+        match v {
+            Datum::Null => row.null(),
+            Datum::Bytes(b) if !is_number(*code) => row.bytes(b),
+            Datum::Int(n) if is_integer(*code) => row.int(*n, *code),
+            Datum::UInt(n) if is_integer(*code) => row.int(*n as i64, *code),
+            other => convert(&mut row, other, *code),
+        }
+    }
+    row.end();
+}
+
+/// A value of another type than its column was announced with.
+#[cold]
+fn convert(row: &mut BinaryRow<'_>, v: &Datum<'_>, code: ColumnCode) {
+    let text = value::format::to_text(v);
+    match code {
+        ColumnCode::Double => row.double(text.parse().unwrap_or(0.0)),
+        code if is_integer(code) => {
+            let n = text.parse::<i64>().or_else(|_| text.parse::<u64>().map(|n| n as i64));
+            row.int(n.unwrap_or(0), code);
+        }
+        _ => row.bytes(text.as_bytes()),
+    }
+}
+
+const fn is_integer(code: ColumnCode) -> bool {
+    matches!(
+        code,
+        ColumnCode::Tiny
+            | ColumnCode::Short
+            | ColumnCode::Int24
+            | ColumnCode::Long
+            | ColumnCode::LongLong
+    )
+}
+
+const fn is_number(code: ColumnCode) -> bool {
+    is_integer(code) || matches!(code, ColumnCode::Double)
+}
+
+/// Wire type of a column.
+#[inline]
+pub fn code_of(c: &ResultColumn) -> ColumnCode {
+    if c.null_literal {
+        return ColumnCode::Null;
+    }
+    match c.ty.kind {
+        Kind::TinyInt => ColumnCode::Tiny,
+        Kind::SmallInt => ColumnCode::Short,
+        Kind::MediumInt => ColumnCode::Int24,
+        Kind::Int => ColumnCode::Long,
+        Kind::BigInt => ColumnCode::LongLong,
+        Kind::Char | Kind::Binary => ColumnCode::String,
+        Kind::VarChar | Kind::VarBinary => ColumnCode::VarString,
+        Kind::Double => ColumnCode::Double,
+        Kind::Decimal => ColumnCode::NewDecimal,
+    }
+}
+
+/// What the client is told about a column; `collation` is that of text.
+#[inline]
+pub fn describe(c: &ResultColumn, collation: u16) -> Column<'_> {
+    let text = c.ty.is_text();
+    let mut flags = ColumnFlags::EMPTY;
+    flags.set(ColumnFlags::NOT_NULL, !c.ty.nullable);
+    flags.set(ColumnFlags::UNSIGNED, c.ty.unsigned);
+    flags.set(ColumnFlags::PRIMARY_KEY, c.keys.primary);
+    flags.set(ColumnFlags::UNIQUE_KEY, c.keys.unique);
+    flags.set(ColumnFlags::MULTIPLE_KEY, c.keys.multiple);
+    flags.set(ColumnFlags::AUTO_INCREMENT, c.keys.auto_increment);
+    flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
+    flags.set(ColumnFlags::BINARY, !text);
+    let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
+    flags.set(ColumnFlags::PART_OF_KEY, keyed);
+    Column {
+        schema: c.schema.as_bytes(),
+        table: c.table.as_bytes(),
+        org_table: c.org_table.as_bytes(),
+        name: c.name.as_bytes(),
+        org_name: c.org_name.as_bytes(),
+        collation: if text { collation } else { COLLATION_BINARY },
+        length: display_length(c),
+        code: code_of(c),
+        flags,
+        decimals: c.decimals,
+    }
+}
+
+fn display_length(c: &ResultColumn) -> u32 {
+    match c.ty.kind {
+        Kind::TinyInt => 4,
+        Kind::SmallInt => 6,
+        Kind::MediumInt => 9,
+        Kind::Int if c.ty.unsigned => 10,
+        Kind::Int => 11,
+        Kind::BigInt => 20,
+        Kind::Char | Kind::VarChar => c.ty.length.saturating_mul(value::types::UTF8MB4_BYTES_MAX),
+        Kind::Binary | Kind::VarBinary => c.ty.length,
+        Kind::Double => 23,
+        Kind::Decimal => c.ty.length.max(10),
+    }
+}
+
+/// Appends a text row of plain strings, for results the session makes itself.
+pub fn strings(out: &mut Outbox, values: &[Option<String>]) {
+    let body = out.begin();
+    for v in values {
+        match v {
+            Some(text) => lenenc::put_bytes(body, text.as_bytes()),
+            None => body.push(lenenc::NULL),
+        }
+    }
+    out.end();
+}

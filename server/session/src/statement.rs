@@ -1,0 +1,264 @@
+//! What kind of statement is it: who runs it, what it counts as, what it does to the transaction.
+
+use crate::errors;
+use crate::session::Core;
+use executor::{ResultColumn, SqlError};
+use instrument::Counter;
+use parser::ast::{Explain, Show, Statement};
+use parser::{ParseError, SqlMode};
+
+/// One statement of a text.
+pub struct Parsed {
+    /// Its tree.
+    pub statement: Statement,
+    /// Where the next one begins.
+    pub end: usize,
+    /// Another one follows.
+    pub more: bool,
+    /// Parameter markers in it.
+    pub params: usize,
+}
+
+/// A result the session makes itself.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Columns.
+    pub columns: Vec<ResultColumn>,
+    /// Rows, as text.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(names: &[&str]) -> Self {
+        let columns = names.iter().map(|n| ResultColumn::text(n, 1024)).collect();
+        Self { columns, rows: Vec::new() }
+    }
+}
+
+/// What a statement of the session's own comes to.
+pub enum Reply {
+    /// OK.
+    Ok {
+        /// The schema may have changed.
+        schema_changed: bool,
+    },
+    /// A result set.
+    Table(Table),
+    /// Another statement says the same.
+    Run(Box<Statement>),
+    /// The reply was written.
+    Executed(bool),
+}
+
+/// OK without anything.
+pub const OK: Reply = Reply::Ok { schema_changed: false };
+
+/// Parses the statement that begins at `from`.
+pub fn parse_next(sql: &[u8], from: usize, mode: SqlMode) -> Result<Parsed, ParseError> {
+    let _ = (sql, from, mode);
+    todo!()
+}
+
+/// 1064 at the second statement, for a client that did not ask for several.
+pub fn refuse_second(sql: &[u8], end: usize) -> SqlError {
+    let line = 1 + sql[..end].iter().filter(|&&b| b == b'\n').count() as u32;
+    let kind = parser::ErrorKind::Syntax;
+    errors::parse(&ParseError { kind, offset: end, line }, sql)
+}
+
+/// The statement shows the diagnostics area and must not clear it.
+pub fn is_about_diagnostics(statement: &Statement) -> bool {
+    let Statement::Show(show) = statement else { return false };
+    matches!(**show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)
+}
+
+/// The session runs it rather than the executor.
+pub fn is_own(statement: &Statement) -> bool {
+    use Statement as S;
+    match statement {
+        S::StartTransaction(_)
+        | S::Commit(_)
+        | S::Rollback(_)
+        | S::Set(_)
+        | S::SetTransaction(_)
+        | S::SetPassword(_)
+        | S::Use(_)
+        | S::Kill(_)
+        | S::Shutdown
+        | S::Flush(_)
+        | S::AlterUser(_)
+        | S::Prepare(_)
+        | S::Execute(_)
+        | S::Deallocate(_)
+        | S::UnlockTables
+        | S::ResetPersist(_) => true,
+        S::Explain(explain) => matches!(**explain, Explain::Table { .. }),
+        S::Show(show) => is_own_show(show),
+        _ => false,
+    }
+}
+
+fn is_own_show(show: &Show) -> bool {
+    !matches!(
+        show,
+        Show::Databases(_)
+            | Show::Tables { .. }
+            | Show::Columns { .. }
+            | Show::Index { .. }
+            | Show::CreateTable(_)
+            | Show::CreateDatabase { .. }
+    )
+}
+
+/// Commits the open transaction before it runs.
+pub fn commits_implicitly(statement: &Statement) -> bool {
+    use Statement as S;
+    matches!(
+        statement,
+        S::CreateDatabase(_)
+            | S::AlterDatabase(_)
+            | S::DropDatabase(_)
+            | S::CreateTable(_)
+            | S::DropTable(_)
+            | S::Truncate(_)
+            | S::RenameTable(_)
+            | S::CreateIndex(_)
+            | S::DropIndex(_)
+            | S::CreateUser(_)
+            | S::AlterUser(_)
+            | S::DropUser(_)
+            | S::RenameUser(_)
+            | S::Grant(_)
+            | S::Revoke(_)
+            | S::SetPassword(_)
+    )
+}
+
+/// Changes rows.
+pub fn writes(statement: &Statement) -> bool {
+    matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+}
+
+/// The `Com_` counter of a statement.
+pub fn counter_of(statement: &Statement) -> Option<Counter> {
+    use Counter as C;
+    use Statement as S;
+    Some(match statement {
+        S::Query(_) => C::ComSelect,
+        S::Insert(i) if i.replace => C::ComReplace,
+        S::Insert(_) => C::ComInsert,
+        S::Update(_) => C::ComUpdate,
+        S::Delete(_) => C::ComDelete,
+        S::Do(_) => C::ComDo,
+        S::Explain(_) => C::ComExplainOther,
+        S::CreateDatabase(_) => C::ComCreateDb,
+        S::AlterDatabase(_) => C::ComAlterDb,
+        S::DropDatabase(_) => C::ComDropDb,
+        S::CreateTable(_) => C::ComCreateTable,
+        S::DropTable(_) => C::ComDropTable,
+        S::Truncate(_) => C::ComTruncate,
+        S::RenameTable(_) => C::ComRenameTable,
+        S::CreateIndex(_) => C::ComCreateIndex,
+        S::DropIndex(_) => C::ComDropIndex,
+        S::StartTransaction(_) => C::ComBegin,
+        S::Commit(_) => C::ComCommit,
+        S::Rollback(_) => C::ComRollback,
+        S::Savepoint(_) => C::ComSavepoint,
+        S::RollbackTo(_) => C::ComRollbackToSavepoint,
+        S::ReleaseSavepoint(_) => C::ComReleaseSavepoint,
+        S::Set(_) | S::SetTransaction(_) | S::SetPassword(_) | S::ResetPersist(_) => {
+            C::ComSetOption
+        }
+        S::Show(show) => return show_counter(show),
+        S::Use(_) => C::ComChangeDb,
+        S::Kill(_) => C::ComKill,
+        S::Shutdown => C::ComShutdown,
+        S::Flush(_) => C::ComFlush,
+        S::CreateUser(_) => C::ComCreateUser,
+        S::AlterUser(_) => C::ComAlterUser,
+        S::DropUser(_) => C::ComDropUser,
+        S::Grant(_) => C::ComGrant,
+        S::Revoke(_) => C::ComRevoke,
+        S::Prepare(_) => C::ComPrepareSql,
+        S::Execute(_) => C::ComExecuteSql,
+        S::Deallocate(_) => C::ComDeallocSql,
+        S::LockTables(_) => C::ComLockTables,
+        S::UnlockTables => C::ComUnlockTables,
+        _ => return None,
+    })
+}
+
+fn show_counter(show: &Show) -> Option<Counter> {
+    use Counter as C;
+    Some(match show {
+        Show::Databases(_) => C::ComShowDatabases,
+        Show::Tables { .. } => C::ComShowTables,
+        Show::TableStatus { .. } => C::ComShowTableStatus,
+        Show::OpenTables { .. } => C::ComShowOpenTables,
+        Show::Columns { .. } => C::ComShowFields,
+        Show::Index { .. } => C::ComShowKeys,
+        Show::ProcessList { .. } => C::ComShowProcesslist,
+        Show::Status { .. } => C::ComShowStatus,
+        Show::Variables { .. } => C::ComShowVariables,
+        Show::Warnings(_) | Show::CountWarnings => C::ComShowWarnings,
+        Show::Errors(_) | Show::CountErrors => C::ComShowErrors,
+        Show::CreateTable(_) => C::ComShowCreateTable,
+        Show::CreateDatabase { .. } => C::ComShowCreateDb,
+        Show::Engines => C::ComShowStorageEngines,
+        Show::Engine(..) => C::ComShowEngineStatus,
+        Show::Collation(_) => C::ComShowCollations,
+        Show::Charset(_) => C::ComShowCharsets,
+        Show::Grants(_) => C::ComShowGrants,
+        Show::Privileges => C::ComShowPrivileges,
+        Show::Plugins => C::ComShowPlugins,
+        Show::Triggers { .. } => C::ComShowTriggers,
+        _ => return None,
+    })
+}
+
+impl Core {
+    /// Runs a statement for which [`is_own`] holds.
+    pub fn own(&mut self, statement: &Statement) -> Result<Reply, SqlError> {
+        use Statement as S;
+        if commits_implicitly(statement) {
+            self.commit_work()?;
+        }
+        match statement {
+            S::StartTransaction(start) => self.start_transaction(start)?,
+            S::Commit(how) => self.complete(how, true)?,
+            S::Rollback(how) => self.complete(how, false)?,
+            S::Set(items) => self.set(items)?,
+            S::SetTransaction(set) => self.set_transaction(set)?,
+            S::Use(schema) => {
+                self.use_schema(schema)?;
+                return Ok(Reply::Ok { schema_changed: true });
+            }
+            S::Kill(kill) => self.kill_statement(kill)?,
+            S::Shutdown => self.env.server.host.shutdown(&self.env.account()),
+            S::Flush(flush) => self.flush(flush)?,
+            S::AlterUser(alter) => self.alter_user(alter)?,
+            S::SetPassword(set) => self.set_password(set)?,
+            S::ResetPersist(reset) => self.reset_persist(reset)?,
+            // No table can be locked yet, so there is nothing to unlock.
+            S::UnlockTables => {}
+            S::Show(show) => return self.show(show).map(Reply::Table),
+            S::Explain(explain) => return describe(explain),
+            S::Prepare(_) | S::Execute(_) | S::Deallocate(_) => {
+                return Err(errors::unsupported("PREPARE ... FROM (SQL)"));
+            }
+            _ => return Err(errors::internal("a statement of nobody")),
+        }
+        Ok(OK)
+    }
+}
+
+/// DESCRIBE t is SHOW COLUMNS FROM t.
+fn describe(explain: &Explain) -> Result<Reply, SqlError> {
+    let Explain::Table { table, pattern } = explain else {
+        return Err(errors::unsupported("EXPLAIN"));
+    };
+    let filter = pattern.clone().map(parser::ast::ShowFilter::Like);
+    let show = Show::Columns { extended: false, full: false, table: table.clone(), filter };
+    Ok(Reply::Run(Box::new(Statement::Show(Box::new(show)))))
+}

@@ -1,0 +1,50 @@
+//! SHOW STATUS: the counters of a session or of the server, and what is computed from its state.
+
+use crate::server::Server;
+use instrument::{Counter, Totals};
+use stdx::Ordering;
+use sync::SessionSlot;
+
+/// Names and values, ordered by name.
+pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, String)> {
+    let totals = match global {
+        true => instrument::totals(),
+        false => {
+            let mut own = Totals::new();
+            own.add_page(&slot.counters, 0);
+            own
+        }
+    };
+    let counted = Counter::ALL.iter().filter(|c| !is_computed(**c));
+    let mut list: Vec<(String, String)> =
+        counted.map(|c| (c.name().to_string(), totals.counter(*c).to_string())).collect();
+    list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
+    list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+    list
+}
+
+fn is_computed(c: Counter) -> bool {
+    matches!(c, Counter::Connections)
+}
+
+fn computed(server: &Server) -> Vec<(&'static str, u64)> {
+    let open = u64::from(server.connections_open());
+    let totals = instrument::totals();
+    let running =
+        server.registry.processes().iter().filter(|p| p.command != "Sleep").count() as u64;
+    let slots = server.engine.slots().sessions();
+    let live = slots.filter(|s| s.session_id.load(Ordering::Relaxed) != 0).count() as u64;
+    vec![
+        ("Connections", server.connections_total()),
+        ("Max_used_connections", u64::from(server.connections_open_max())),
+        ("Prepared_stmt_count", server.statements_open().max(0) as u64),
+        ("Threads_cached", 0),
+        ("Threads_connected", open.max(live)),
+        ("Threads_running", running),
+        ("Uptime", server.uptime_s()),
+        ("Uptime_since_flush_status", server.uptime_s()),
+        ("Open_tables", totals.counter(Counter::TableOpenCacheMisses)),
+        ("Innodb_page_size", base::PAGE_BYTES as u64),
+        ("Innodb_buffer_pool_bytes_data", 0),
+    ]
+}

@@ -1,0 +1,115 @@
+//! Where transactions begin and end.
+//!
+//! 1. `in_transaction` is what the client is told; the engine's transaction begins with the first write.
+//! 2. Metadata locks are given back with the transaction, or with the statement outside of one.
+//! 3. A deadlock rolls the whole transaction back, any other error only the statement (the executor has
+//!    done that by then).
+
+use crate::errors;
+use crate::session::Core;
+use executor::{Outcome, SqlError};
+use instrument::{Counter, count};
+use parser::ast::{Completion, StartTransaction};
+
+impl Core {
+    /// Ends a statement: commits or rolls back what it did if it stands alone. Its result, or the error of
+    /// the commit.
+    #[inline]
+    pub fn end_statement(
+        &mut self,
+        result: Result<Outcome, SqlError>,
+    ) -> Result<Outcome, SqlError> {
+        if self.in_transaction {
+            if matches!(result, Err(SqlError::Storage(base::Error::Deadlock))) {
+                self.rollback_work();
+            }
+            return result;
+        }
+        if !self.env.autocommit() && (self.tables.mark() > 0 || self.client.in_transaction()) {
+            self.in_transaction = true;
+            self.show_transaction();
+            return result;
+        }
+        let mut result = result;
+        if self.client.in_transaction() {
+            let ended = if result.is_ok() { self.client.commit() } else { self.client.rollback() };
+            if let Err(error) = ended {
+                result = result.and(Err(SqlError::from(error)));
+            }
+        }
+        self.tables.release_all(self.client.slot());
+        result
+    }
+
+    /// BEGIN, START TRANSACTION.
+    pub fn start_transaction(&mut self, start: &StartTransaction) -> Result<(), SqlError> {
+        self.commit_work()?;
+        self.in_transaction = true;
+        let default = self.env.vars.number("transaction_read_only") != 0;
+        let next = self.next_read_only.take().unwrap_or(default);
+        self.read_only = start.read_only.unwrap_or(next);
+        self.show_transaction();
+        Ok(())
+    }
+
+    /// Commits what is open and gives back its locks.
+    pub fn commit_work(&mut self) -> Result<(), SqlError> {
+        let committed = match self.client.in_transaction() {
+            true => {
+                count(Counter::HandlerCommit, 1);
+                self.client.commit()
+            }
+            false => Ok(()),
+        };
+        self.leave_transaction();
+        committed.map_err(SqlError::from)
+    }
+
+    /// Rolls back what is open and gives back its locks.
+    pub fn rollback_work(&mut self) {
+        if self.client.in_transaction() {
+            count(Counter::HandlerRollback, 1);
+            // What could not be undone now is the engine's to finish; the client is out of it.
+            if let Err(error) = self.client.rollback() {
+                let text = format!("Rollback is left to the background: {error}");
+                self.env.server.host.log(crate::server::Severity::Warning, &text);
+            }
+        }
+        self.leave_transaction();
+    }
+
+    /// The session ends or starts anew.
+    pub fn end_transaction_for_ever(&mut self) {
+        self.rollback_work();
+    }
+
+    fn leave_transaction(&mut self) {
+        self.tables.release_all(self.client.slot());
+        self.in_transaction = false;
+        self.read_only = false;
+        self.show_transaction();
+    }
+
+    /// COMMIT and ROLLBACK with AND CHAIN and RELEASE.
+    pub fn complete(&mut self, how: &Completion, commit: bool) -> Result<(), SqlError> {
+        let default = self.env.vars.number("completion_type");
+        let chain = how.chain.unwrap_or(default == 1 && how.release != Some(true));
+        let release = how.release.unwrap_or(default == 2 && how.chain != Some(true));
+        if chain && release {
+            return Err(errors::wrong_arguments("COMMIT"));
+        }
+        let read_only = self.read_only;
+        if commit {
+            self.commit_work()?;
+        } else {
+            self.rollback_work();
+        }
+        if chain {
+            self.in_transaction = true;
+            self.read_only = read_only;
+            self.show_transaction();
+        }
+        self.closing = release;
+        Ok(())
+    }
+}
