@@ -1,0 +1,156 @@
+//! What survives a restart, and what happens when the disk refuses.
+
+mod common;
+
+use common::{create_index, create_table, get, key, row, rows};
+use engine::{Engine, EngineConfig, Error};
+use host::{Disk, OpenMode, SimDisk};
+use std::sync::Arc;
+
+fn open(disk: &Arc<SimDisk>) -> (Arc<Engine>, common::Tables) {
+    let (engine, tables, _) = common::open(disk).unwrap();
+    (engine, tables)
+}
+
+#[test]
+fn counters_go_on_after_a_crash() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    let hidden = create_table(&engine, &mut c, true).unwrap();
+    let first = c.reserve_autoinc(&table, 3).unwrap();
+    assert_eq!(first, 1);
+    for id in 1..=3 {
+        c.insert(&table, &common::encode(&table, &row(id, 0, id, 5))).unwrap();
+        c.insert(&hidden, &common::encode(&hidden, &row(id, 0, id, 5))).unwrap();
+    }
+    c.note_autoinc(&table, 40).unwrap();
+    c.insert(&table, &common::encode(&table, &row(40, 0, 40, 5))).unwrap();
+    c.commit().unwrap();
+    // The largest row goes, its value stays used.
+    assert!(c.delete(&table, &key(&table, 40)).unwrap());
+    c.commit().unwrap();
+    let id = c.trx_id();
+    assert_eq!(id, None);
+    drop((c, table, hidden, engine));
+
+    let disk = disk.crash();
+    let (engine, tables) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = tables.values().find(|t| !t.spec().clustered.is_empty()).unwrap();
+    let hidden = tables.values().find(|t| t.spec().clustered.is_empty()).unwrap();
+    assert_eq!(table.autoinc_next(), Some(41));
+    assert_eq!(c.reserve_autoinc(table, 1).unwrap(), 41);
+    assert_eq!(rows(&mut c, table, 0).unwrap().len(), 3);
+    c.insert(hidden, &common::encode(hidden, &row(9, 0, 9, 5))).unwrap();
+    c.commit().unwrap();
+    let ids: Vec<i64> = rows(&mut c, hidden, 0).unwrap().iter().map(|r| r.id).collect();
+    assert_eq!(ids, [1, 2, 3, 9], "a hidden row id was given twice or out of order");
+}
+
+#[test]
+fn autoinc_ends_with_its_type() {
+    let (engine, _) = open(&SimDisk::new(1));
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.note_autoinc(&table, i64::MAX as u64 - 2).unwrap();
+    assert_eq!(c.reserve_autoinc(&table, 1).unwrap(), i64::MAX as u64 - 1);
+    assert!(matches!(c.reserve_autoinc(&table, 2), Err(Error::AutoincExhausted)));
+    assert_eq!(c.reserve_autoinc(&table, 1).unwrap(), i64::MAX as u64);
+    assert!(matches!(c.reserve_autoinc(&table, 1), Err(Error::AutoincExhausted)));
+    c.note_autoinc(&table, u64::MAX).unwrap();
+    assert!(matches!(c.reserve_autoinc(&table, 1), Err(Error::AutoincExhausted)));
+}
+
+#[test]
+fn a_clean_shutdown_leaves_nothing_to_do() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    engine.start_background().unwrap();
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.commit().unwrap();
+    let table2 = create_index(&engine, &mut c, &table, true).unwrap();
+    c.insert(&table2, &common::encode(&table2, &row(1, 2, 3, 5))).unwrap();
+    c.commit().unwrap();
+    drop(c);
+    engine.shutdown().unwrap();
+    drop((table, table2, engine));
+    let (engine, tables, report) = common::open(&disk.crash()).unwrap();
+    assert_eq!((report.redo_records, report.losers, report.purged), (0, 0, 0), "{report:?}");
+    let table = tables.values().next().unwrap();
+    assert_eq!(table.indexes(), 4);
+    assert!(get(&mut engine.client().unwrap(), table, 1).unwrap().is_some());
+}
+
+#[test]
+fn a_full_disk_fails_the_statement_and_not_the_server() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.insert(&table, &common::encode(&table, &row(0, 0, 0, 5))).unwrap();
+    c.commit().unwrap();
+    disk.enospc_after(64 << 10);
+    c.begin();
+    c.insert(&table, &common::encode(&table, &row(1, 0, 1, 5))).unwrap();
+    let mark = c.mark();
+    let mut id = 100;
+    let error = loop {
+        id += 1;
+        match c.insert(&table, &common::encode(&table, &row(id, 0, id, 3000))) {
+            Ok(()) => assert!(id < 10_000, "the disk is never full"),
+            Err(e) => break e,
+        }
+    };
+    assert!(matches!(error, Error::NoSpace { .. }), "{error}");
+    c.rollback_to(mark).unwrap();
+    c.commit().unwrap();
+    assert!(get(&mut c, &table, 1).unwrap().is_some());
+    assert!(get(&mut c, &table, 101).unwrap().is_none());
+    disk.heal();
+    c.insert(&table, &common::encode(&table, &row(2, 0, 2, 3000))).unwrap();
+    c.commit().unwrap();
+    assert_eq!(engine.check_table(&table).unwrap().rows, 3);
+}
+
+#[test]
+fn a_failed_fsync_is_final_and_told() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let (tell, told) = std::sync::mpsc::channel();
+    engine.on_fatal(Box::new(move |e| tell.send(e.to_string()).unwrap()));
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.commit().unwrap();
+    c.insert(&table, &common::encode(&table, &row(1, 0, 1, 5))).unwrap();
+    disk.fail_next_sync();
+    assert!(matches!(c.commit(), Err(Error::Io { .. })));
+    assert!(told.recv().unwrap().contains("fdatasync"));
+    let later = c.insert(&table, &common::encode(&table, &row(2, 0, 2, 5)));
+    let later = later.and_then(|()| c.commit());
+    assert!(later.is_err(), "nothing is acknowledged after a failed fsync");
+}
+
+#[test]
+fn foreign_and_newer_folders_are_refused() {
+    let disk = SimDisk::new(1);
+    disk.open("ibdata1", OpenMode::Create).unwrap();
+    let opened = Engine::open(EngineConfig::default(), disk as Arc<dyn Disk>);
+    assert!(matches!(opened, Err(Error::Foreign { path, .. }) if path == "ibdata1"));
+}
+
+#[test]
+fn a_table_without_its_file_is_named() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.commit().unwrap();
+    let (spec, storage) = (table.spec().clone(), table.storage());
+    drop(table);
+    engine.drop_table_storage(storage.space).unwrap();
+    let opened = engine.open_table(&spec, storage.clone()).map(|_| ());
+    assert!(matches!(opened, Err(Error::MissingSpace(s)) if s == storage.space), "{opened:?}");
+}

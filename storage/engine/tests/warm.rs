@@ -1,0 +1,76 @@
+//! What a warm point read costs others: nothing shared is written, nothing is allocated. (The first is counted
+//! with the feature `stdx/count-shared`; without it that count is zero by definition.)
+
+mod common;
+
+use common::{create_table, key, row};
+use host::SimDisk;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ops::Bound;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: passes everything on to the system allocator.
+#[allow(unsafe_code, reason = "a counting allocator is the only way to count allocations")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|a| a.set(a.get() + 1));
+        // SAFETY: the caller's contract is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is the same.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_warm_read_writes_nothing_shared_and_allocates_nothing() {
+    let (engine, ..) = common::open(&SimDisk::new(1)).unwrap();
+    let mut client = engine.client().unwrap();
+    let table = create_table(&engine, &mut client, false).unwrap();
+    for id in 0..300 {
+        client.insert(&table, &common::encode(&table, &row(id, id, id, 100))).unwrap();
+    }
+    client.commit().unwrap();
+    let keys: Vec<Vec<u8>> = (0..300).map(|id| key(&table, id)).collect();
+    let mut out = Vec::new();
+    for key in &keys {
+        assert!(client.get(&table, key, &mut out).unwrap());
+    }
+    stdx::class::reset_shared_writes();
+    let before = ALLOCATIONS.get();
+    for _ in 0..10 {
+        for key in &keys {
+            assert!(client.get(&table, key, &mut out).unwrap());
+        }
+    }
+    let allocations = ALLOCATIONS.get() - before;
+    assert_eq!(stdx::class::shared_writes(), [0; stdx::class::COUNT]);
+    assert_eq!(allocations, 0);
+    // A range read of committed rows: the same.
+    let read = |client: &mut engine::Client| {
+        let (low, high) = (Bound::Included(&keys[20][..]), Bound::Excluded(&keys[120][..]));
+        let mut scan = client.scan(&table, 0, low, high).unwrap();
+        let mut rows = 0;
+        while scan.next().unwrap().is_some() {
+            rows += 1;
+        }
+        assert_eq!(rows, 100);
+    };
+    read(&mut client);
+    stdx::class::reset_shared_writes();
+    let before = ALLOCATIONS.get();
+    read(&mut client);
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(stdx::class::shared_writes(), [0; stdx::class::COUNT]);
+}
