@@ -28,6 +28,9 @@ struct Stop {
     event: Event,
 }
 
+/// What a thread runs.
+type Rounds = fn(Weak<Engine>, Arc<Stop>);
+
 /// The running threads.
 pub(crate) struct Background {
     stop: Arc<Stop>,
@@ -43,8 +46,7 @@ impl Engine {
         }
         let stop = Arc::new(Stop { now: SharedAtomic::new(false), event: Event::new(&STOP) });
         let mut threads = Vec::new();
-        let rounds: [(&str, fn(Weak<Engine>, Arc<Stop>)); 2] =
-            [("cleaner", cleaner), ("log_timer", log_timer)];
+        let rounds: [(&str, Rounds); 2] = [("cleaner", cleaner), ("log_timer", log_timer)];
         for (name, rounds) in rounds {
             let (weak, stop) = (Arc::downgrade(self), Arc::clone(&stop));
             let spawned = host::thread::spawn(name, move || rounds(weak, stop));

@@ -215,6 +215,7 @@ impl Client {
         table: &Table,
         f: impl FnOnce(&mut Writer<'_>, &mut Buffers) -> Result<T>,
     ) -> Result<T> {
+        self.engine.relieve_log()?;
         self.start_writing(table)?;
         let mark = self.mark();
         let timeout_s = self.lock_wait_timeout_s;

@@ -4,6 +4,8 @@
 //!    commit, remove it again.
 //! 2. A file goes away only after the transaction that dropped its table is durable. A crash in between, or
 //!    right after a file was made, leaves an orphan: recovery removes files that the dictionary does not name.
+//! 3. Background rollback and purge of a dropped table are stopped, not waited for: what they would restore is
+//!    gone. While one of them runs, the drop waits.
 
 use crate::engine::Engine;
 use crate::rollback::index_body;
@@ -43,6 +45,7 @@ impl Engine {
     /// uses the table any more (its metadata lock is exclusive).
     pub fn drop_table_storage(&self, space: SpaceId) -> Result<()> {
         self.log().flush_to(self.log().tail())?;
+        self.forget_space(space);
         self.drop_space(space)
     }
 
@@ -64,15 +67,15 @@ impl Engine {
         let me = segment.trx();
         let mut writer = Writer { engine: self, worker, waiter: None, segment };
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
-        let mut last_key = None;
         while let Some((key, payload)) = rows.next()? {
             let h = RowHeader::read(payload)?;
             if h.trx != me && self.trx().is_active(h.trx) {
                 return Err(Error::Internal("an index is built while a transaction writes"));
             }
             if !h.deleted {
+                self.relieve_log()?;
                 let row = row_bytes(payload);
-                writer.build_entry(table, &building, (key, row), &mut last_key, &mut b)?;
+                writer.build_entry(table, &building, (key, row), &mut b)?;
             }
         }
         Ok(root)
@@ -102,7 +105,6 @@ impl Writer<'_> {
         table: &Table,
         s: &Secondary,
         (key, row): (&[u8], &[u8]),
-        _last: &mut Option<Vec<u8>>,
         b: &mut Buffers,
     ) -> Result<()> {
         s.prefix(table.layout(), row, &mut b.entry)?;

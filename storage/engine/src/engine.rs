@@ -23,6 +23,7 @@ use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
 
 static SPACES: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_system_mutex");
 static UNFINISHED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unfinished_transactions");
+static FINISHING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/finish_transactions");
 static WORKER: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_worker");
 static THREADS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_threads");
 
@@ -31,13 +32,22 @@ const CLEAN_PAGES: usize = 64;
 
 /// A transaction whose rollback (state active) or purge (state committed) is still to be done.
 pub(crate) struct Unfinished {
-    pub segment: Segment,
-    pub tables: Vec<Arc<Table>>,
+    segment: Segment,
+    tables: Vec<Arc<Table>>,
+    /// Tables dropped meanwhile: there is nothing to do for them any more.
+    dropped: Vec<TableId>,
 }
 
 impl Unfinished {
     pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
-        Unfinished { segment, tables }
+        Unfinished { segment, tables, dropped: Vec::new() }
+    }
+
+    /// The tables of a tablespace are gone.
+    fn forget_space(&mut self, space: SpaceId) {
+        let gone = self.tables.iter().filter(|t| t.ts.id() == space).map(|t| t.id());
+        self.dropped.extend(gone);
+        self.tables.retain(|t| t.ts.id() != space);
     }
 }
 
@@ -53,6 +63,7 @@ pub struct Engine {
     spaces: Mutex<HashMap<SpaceId, Arc<Tablespace>>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
     pub(crate) unfinished: Mutex<Vec<Unfinished>>,
+    finishing: Mutex<()>,
     worker: Mutex<WorkerSlotRef>,
     pub(crate) background: Mutex<Option<Background>>,
 }
@@ -82,6 +93,7 @@ impl Engine {
             spaces: Mutex::new(&SPACES, p.spaces),
             system: OnceLock::new(),
             unfinished: Mutex::new(&UNFINISHED, Vec::new()),
+            finishing: Mutex::new(&FINISHING, ()),
             worker: Mutex::new(&WORKER, p.worker),
             background: Mutex::new(&THREADS, None),
         })
@@ -123,7 +135,10 @@ impl Engine {
     /// What to do when the log or a data file cannot be made durable: the daemon ends the process. The first
     /// registration counts.
     pub fn on_fatal(&self, hook: Box<dyn Fn(&Error) + Send + Sync>) {
-        self.log.set_fatal_hook(hook);
+        let hook = Arc::new(hook);
+        let same = Arc::clone(&hook);
+        self.log.set_fatal_hook(Box::new(move |e| hook(e)));
+        self.pool.set_fatal_hook(Box::new(move |e| same(e)));
     }
 
     /// The slots of all sessions and workers; metadata locks use the same.
@@ -232,6 +247,22 @@ impl Engine {
         self.trx.ids.with_checkpoint_payload(|payload| self.pool.checkpoint(payload))
     }
 
+    /// Stops the unfinished work on a tablespace that is about to be dropped.
+    pub(crate) fn forget_space(&self, space: SpaceId) {
+        let _none_is_running = self.finishing.lock();
+        self.unfinished.lock().iter_mut().for_each(|u| u.forget_space(space));
+    }
+
+    /// Makes room in the log when no thread does: before a writer begins, with no latch held.
+    #[inline]
+    pub(crate) fn relieve_log(&self) -> Result<()> {
+        if self.log.wants_checkpoint() && self.background.lock().is_none() {
+            while self.pool.clean_some(CLEAN_PAGES)? > 0 {}
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
     /// Takes over work that a client could not finish.
     pub(crate) fn leave_unfinished(&self, work: Unfinished) {
         self.unfinished.lock().push(work);
@@ -240,6 +271,8 @@ impl Engine {
     /// Finishes what there is to finish: rollbacks, purges. What needs a table that is not known stays.
     /// The numbers of transactions rolled back and purged.
     pub(crate) fn finish(&self, tables: &Tables<'_>) -> Result<(u64, u64)> {
+        // One at a time: what is taken out of the list is then in nobody else's hands.
+        let _one = self.finishing.lock();
         let mut counts = (0, 0);
         let mut first_error = None;
         // Losers first: a purge then meets committed rows only.
@@ -267,12 +300,13 @@ impl Engine {
     }
 
     fn finish_one(&self, work: &mut Unfinished, tables: &Tables<'_>) -> Result<bool> {
-        let lookup = |id| match Self::lookup_in(&work.tables, id) {
+        let Unfinished { segment, tables: known, dropped } = work;
+        let lookup = |id| match Self::lookup_in(known, id) {
+            _ if dropped.contains(&id) => Lookup::Dropped,
             Lookup::Later => tables(id),
             found => found,
         };
         self.with_worker(|worker| {
-            let segment = &mut work.segment;
             let id = segment.trx();
             let state = segment.state();
             let mut b = Buffers::default();

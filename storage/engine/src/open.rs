@@ -200,7 +200,7 @@ fn redo_all(
     replay: &mut Replay,
     report: &mut RecoveryReport,
 ) -> Result<()> {
-    while let Some(frame) = replay.next() {
+    for frame in replay.by_ref() {
         let (start, end, body) = frame?;
         let mut logical = |kind, bytes: &[u8]| {
             report.redo_records += 1;

@@ -19,6 +19,7 @@ impl Writer<'_> {
         let mut bytes = Vec::new();
         let mut at = self.segment.last();
         while !at.is_none() {
+            self.engine.relieve_log()?;
             self.engine.trx().read_undo(at, &mut bytes)?;
             let place = PageId::new(UNDO_SPACE, at.page);
             let record = UndoRecord::decode(&bytes, place, at.offset)?;

@@ -52,6 +52,7 @@ impl Writer<'_> {
             if at.is_none() {
                 return Err(Error::Internal("rolling back to a place that is no longer there"));
             }
+            self.engine.relieve_log()?;
             self.engine.trx().read_undo(at, &mut bytes)?;
             let place = PageId::new(UNDO_SPACE, at.page);
             let record = UndoRecord::decode(&bytes, place, at.offset)?;

@@ -1,5 +1,7 @@
 //! Two and more clients: who sees what, who waits for whom, and how waits end.
 
+#![allow(clippy::unwrap_used)] // tests
+
 mod common;
 
 use common::{create_table, get, key, row, rows};
@@ -344,4 +346,35 @@ fn a_unique_key_has_one_row_whoever_writes() {
     let table = tables.values().next().unwrap();
     assert_eq!(rows(&mut engine.client().unwrap(), table, 0).unwrap(), expected);
     engine.check_table(table).unwrap();
+}
+
+#[test]
+fn a_unique_key_whose_entries_fill_many_leaves_is_still_checked() {
+    let (engine, table) = world();
+    let mut a = engine.client().unwrap();
+    // Entries of deleted rows stay until the commit.
+    for i in 0..1500 {
+        insert(&mut a, &table, 1000 + i, 777).unwrap();
+        assert!(a.delete(&table, &key(&table, 1000 + i)).unwrap());
+    }
+    insert(&mut a, &table, 1700, 777).unwrap();
+    assert!(common::is_duplicate(&insert(&mut a, &table, 900, 777)));
+    assert!(common::is_duplicate(&insert(&mut a, &table, 9000, 777)));
+    let waiters: Vec<_> = [901, 1750, 9001]
+        .map(|id| {
+            let t = Arc::clone(&table);
+            spawn(&engine, move |c| {
+                let done = insert(c, &t, id, 777);
+                c.commit().unwrap();
+                done
+            })
+        })
+        .into_iter()
+        .collect();
+    until_waiting(&engine, 3);
+    a.rollback().unwrap();
+    let results: Vec<_> = waiters.into_iter().map(|w| w.join().unwrap()).collect();
+    assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 1, "{results:?}");
+    engine.check_table(&table).unwrap();
+    assert_eq!(rows(&mut a, &table, 2).unwrap().len(), 6);
 }

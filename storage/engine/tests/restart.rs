@@ -1,5 +1,7 @@
 //! What survives a restart, and what happens when the disk refuses.
 
+#![allow(clippy::unwrap_used)] // tests
+
 mod common;
 
 use common::{create_index, create_table, get, key, row, rows};

@@ -1,6 +1,8 @@
 //! What a warm point read costs others: nothing shared is written, nothing is allocated. (The first is counted
 //! with the feature `stdx/count-shared`; without it that count is zero by definition.)
 
+#![allow(clippy::unwrap_used)] // tests
+
 mod common;
 
 use common::{create_table, key, row};
