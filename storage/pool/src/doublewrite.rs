@@ -5,8 +5,11 @@
 //!    all of them are durable in place.
 //! 2. So a copy that the directory vouches for is never older than the bytes in place; a slot the
 //!    directory does not vouch for (left from an older batch, torn) counts for nothing.
-//! 3. A directory that does not verify means: no batch. Its pages were then never written in place.
+//! 3. After a crash all copies are written in place again, torn there or not: if it was the `fdatasync`
+//!    of the pages in place that failed, they may look sound and yet never have reached the disk.
+//! 4. A directory that does not verify means: no batch. Its pages were then never written in place.
 
+use crate::io;
 use base::{Error, FORMAT_VERSION, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, Disk, File, OpenMode};
 use std::collections::HashMap;
@@ -110,7 +113,8 @@ pub(crate) fn open(disk: &dyn Disk) -> Result<Arc<dyn File>> {
     Ok(file)
 }
 
-/// The copies that the file's directory vouches for.
+/// The copies that the file's directory vouches for, durable when this returns: after a failed
+/// `fdatasync` that nobody survived, reading them back proves nothing.
 pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
     let mut buf = AlignedBuf::zeroed((1 + BATCH_MAX) * PAGE_BYTES);
     let got = file.read_at(&mut buf, 0).map_err(|e| Error::io("read", NAME, e))?;
@@ -123,6 +127,9 @@ pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
             copies.insert(id, copy);
         }
     }
+    let whole = got / PAGE_BYTES * PAGE_BYTES;
+    io::write(io::Of::Doublewrite, file, &buf[..whole], 0)?;
+    io::sync_data(io::Of::Doublewrite, file)?;
     Ok(copies)
 }
 

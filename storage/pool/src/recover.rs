@@ -1,7 +1,7 @@
 //! Offline recovery: torn pages from the doublewrite file, then redo.
 //!
-//! 1. A page in place is replaced by its doublewrite copy only if it does not verify; the copy is
-//!    the newest thing ever written there (`doublewrite.rs` 2).
+//! 1. A page with a doublewrite copy is replaced by it, once and before anything else is written:
+//!    the copy is the newest thing ever written there (`doublewrite.rs` 2 and 3).
 //! 2. Redo takes a mini-transaction as a whole: whether a page lacks it is decided once, at its
 //!    first record there, and the page's LSN is set after the last one.
 
@@ -56,7 +56,7 @@ impl Drop for Redoing {
 
 impl Pool {
     /// Repairs the torn pages of all open tablespaces and forgets the doublewrite copies. Returns
-    /// how many pages were repaired since the pool was made (opening a tablespace repairs too).
+    /// how many pages were torn since the pool was made (opening a tablespace repairs too).
     ///
     /// All tablespaces that the log may name must be open by now: the next batch of the cleaner
     /// overwrites the copies.
@@ -70,26 +70,25 @@ impl Pool {
         Ok(copies.repaired)
     }
 
-    /// Repairs the torn pages of one tablespace.
+    /// Writes the doublewrite copies of one tablespace's pages in place and forgets them.
     pub(crate) fn repair(&self, ts: &Tablespace) -> Result<()> {
         let mut copies = self.copies.lock();
+        let mine: Vec<PageId> =
+            copies.pages.keys().filter(|id| id.space == ts.id()).copied().collect();
         let mut buf = AlignedBuf::zeroed(PAGE_BYTES);
-        let mut repaired = 0;
-        for (id, copy) in copies.pages.iter().filter(|(id, _)| id.space == ts.id()) {
+        let mut torn = 0;
+        for id in &mine {
             io::read_or_zero(&*ts.file, &mut buf, offset(id.page))?;
-            if page::header::verify(as_page(&mut buf), *id).is_ok() {
-                continue;
-            }
-            buf.copy_from_slice(&copy[..]);
-            if page::header::verify(as_page(&mut buf), *id).is_ok() {
-                io::write(io::Of::Data, &*ts.file, &buf, offset(id.page))?;
-                repaired += 1;
-            }
+            torn += usize::from(page::header::verify(as_page(&mut buf), *id).is_err());
+            buf.copy_from_slice(&copies.pages[id][..]);
+            page::header::verify(as_page(&mut buf), *id)?;
+            io::write(io::Of::Data, &*ts.file, &buf, offset(id.page))?;
         }
-        if repaired > 0 {
+        if !mine.is_empty() {
             io::sync_data(io::Of::Data, &*ts.file)?;
         }
-        copies.repaired += repaired;
+        copies.pages.retain(|id, _| id.space != ts.id());
+        copies.repaired += torn;
         Ok(())
     }
 

@@ -78,10 +78,11 @@ impl Tablespace {
             ErrorKind::NotFound => Error::MissingSpace(id),
             _ => Error::io("open", name, e),
         })?;
-        let bytes = file.len().map_err(|e| Error::io("measure", name, e))?;
-        let pages = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
-        let ts = Tablespace::with_file(pool, id, name, file, pages);
+        let ts = Tablespace::with_file(pool, id, name, file, 0);
         pool.repair(&ts)?;
+        let bytes = ts.file.len().map_err(|e| Error::io("measure", name, e))?;
+        let pages = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
+        ts.pages.store(pages, Ordering::Release);
         let mut first = AlignedBuf::zeroed(PAGE_BYTES);
         io::read_or_zero(&*ts.file, &mut first, 0)?;
         spacefile::check(as_page(&mut first), id, name)?;

@@ -6,21 +6,31 @@ use host::{File, OpenMode, RealDisk};
 use std::io;
 use stdx::{Ordering, SharedAtomic, class};
 
-/// A disk whose reads of data files fail while `broken`.
-struct BadReads {
+type Flag = Arc<SharedAtomic<bool, { class::OTHER }>>;
+
+/// A disk whose reads, or syncs of the data file, fail while the flag is set.
+struct BadDisk {
     under: Arc<SimDisk>,
-    broken: Arc<SharedAtomic<bool, { class::OTHER }>>,
+    bad_reads: Flag,
+    bad_syncs: Flag,
 }
 
 struct BadFile {
     under: Arc<dyn File>,
-    broken: Arc<SharedAtomic<bool, { class::OTHER }>>,
+    disk: Arc<SimDisk>,
+    bad_reads: Flag,
+    bad_syncs: Flag,
 }
 
-impl Disk for BadReads {
+fn bad_disk(seed: u64) -> BadDisk {
+    BadDisk { under: SimDisk::new(seed), bad_reads: Flag::default(), bad_syncs: Flag::default() }
+}
+
+impl Disk for BadDisk {
     fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let under = self.under.open(name, mode)?;
-        Ok(Arc::new(BadFile { under, broken: self.broken.clone() }))
+        let (bad_reads, bad_syncs) = (self.bad_reads.clone(), self.bad_syncs.clone());
+        Ok(Arc::new(BadFile { under, disk: self.under.clone(), bad_reads, bad_syncs }))
     }
     fn create_dir(&self, name: &str) -> io::Result<()> {
         self.under.create_dir(name)
@@ -44,7 +54,7 @@ impl Disk for BadReads {
 
 impl File for BadFile {
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
-        if self.broken.load(Ordering::Relaxed) {
+        if self.bad_reads.load(Ordering::Relaxed) {
             buf.fill(0xEE);
             return Err(io::Error::from_raw_os_error(5));
         }
@@ -54,6 +64,9 @@ impl File for BadFile {
         self.under.write_at(buf, at)
     }
     fn sync_data(&self) -> io::Result<()> {
+        if self.bad_syncs.load(Ordering::Relaxed) && self.name() == NAME {
+            self.disk.fail_next_sync();
+        }
         self.under.sync_data()
     }
     fn len(&self) -> io::Result<u64> {
@@ -69,8 +82,8 @@ impl File for BadFile {
 
 #[test]
 fn a_read_error_reaches_every_reader_and_passes() {
-    let broken = Arc::new(SharedAtomic::new(false));
-    let disk = BadReads { under: SimDisk::new(1), broken: broken.clone() };
+    let disk = bad_disk(1);
+    let broken = disk.bad_reads.clone();
     let world = World::create(Arc::new(disk), 64).unwrap();
     let ts = counters(&world, 4);
     world.pool.flush_all().unwrap();
@@ -143,6 +156,33 @@ fn the_first_failed_sync_is_the_last_write() {
         for page in 1..=3 {
             assert_eq!(value(&ts, page).unwrap(), 0);
         }
+    }
+}
+
+/// The server dies of a failed sync; the system still shows pages that it will never write.
+#[test]
+fn pages_that_only_look_written_are_written_again() {
+    let bad = bad_disk(7);
+    let (disk, bad_syncs) = (bad.under.clone(), bad.bad_syncs.clone());
+    let world = World::create(Arc::new(bad), 64).unwrap();
+    let ts = counters(&world, 3);
+    world.pool.flush_all().unwrap();
+    world.pool.checkpoint(b"").unwrap();
+    let mut m = world.mtr();
+    bump(&mut m, &ts, 2);
+    world.log.flush_to(m.commit().unwrap()).unwrap();
+    bad_syncs.store(true, Ordering::Relaxed);
+    assert!(world.pool.clean_some(64).is_err());
+    drop(world);
+
+    let disk = disk.kill();
+    let (world, ts) = World::recover(disk.clone(), 64).unwrap();
+    assert_eq!(value(&ts, 2).unwrap(), 1);
+    world.pool.flush_all().unwrap();
+    world.pool.checkpoint(b"").unwrap();
+    for _ in 0..20 {
+        let (_world, ts) = World::recover(disk.crash(), 64).unwrap();
+        assert_eq!(value(&ts, 2).unwrap(), 1);
     }
 }
 
