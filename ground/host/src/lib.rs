@@ -16,6 +16,7 @@ mod aligned;
 pub mod clock;
 mod disk;
 mod real;
+pub mod signal;
 mod sim;
 mod sim_inode;
 pub mod thread;

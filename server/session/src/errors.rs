@@ -77,6 +77,10 @@ errors! {
     /// A write in a READ ONLY transaction.
     read_only_transaction() =
         1792 "25006" "Cannot execute statement in a READ ONLY transaction";
+    /// Nothing came for wait_timeout seconds.
+    idle_too_long() =
+        4031 "HY000" "The client was disconnected by the server because of inactivity. \
+                      See wait_timeout and interactive_timeout for configuring this behavior.";
     /// A bug that was caught.
     internal(what) = 1815 "HY000" "Internal error: {what}";
     /// A malformed packet of a known command.

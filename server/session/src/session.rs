@@ -217,6 +217,14 @@ impl Session {
         core.out.clear();
     }
 
+    /// Nothing came in time: the error that tells the client so.
+    pub fn refuse_idle(&mut self) {
+        if self.is_logged_in() {
+            self.core.out.set_seq(0);
+            self.core.send_error(&errors::idle_too_long());
+        }
+    }
+
     /// Counts an event of this connection.
     pub fn count(&self, counter: Counter) {
         self.core.client.slot().counters.add(counter, 1);

@@ -1,0 +1,188 @@
+//! One thread per connection: read, step, send.
+//!
+//! 1. A statement costs two system calls: `recv(MSG_DONTWAIT)` and `send`. `poll` is called only when there
+//!    is nothing to read, so that a busy client is answered without a second context switch.
+//! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
+//! 3. Every wait for the client has a time-out, and ends when the session is killed.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use session::{Net, Next, Session, Wake};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stdx::{Ordering, SharedAtomic, class};
+
+use crate::process::Process;
+use instrument::Counter;
+use session::Severity;
+
+/// How often a blocked send looks whether its session was killed.
+const SEND_CHECK: Duration = Duration::from_millis(500);
+
+/// A client's socket; shared with whoever may kill the session.
+pub struct Socket {
+    fd: OwnedFd,
+    woken: SharedAtomic<bool, { class::SESSION }>,
+}
+
+impl Socket {
+    /// A connected socket.
+    pub fn new(fd: OwnedFd) -> Arc<Self> {
+        Arc::new(Self { fd, woken: SharedAtomic::new(false) })
+    }
+
+    /// Sends everything, waiting up to `timeout_s` seconds for room.
+    pub fn send_all(&self, mut bytes: &[u8], timeout_s: u64) -> io::Result<()> {
+        let mut until = None;
+        while !bytes.is_empty() {
+            match send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(n) => bytes = &bytes[n..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let end = *until
+                        .get_or_insert_with(|| host::clock::now() + Duration::from_secs(timeout_s));
+                    self.wait_for_room(end)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_room(&self, until: Instant) -> io::Result<()> {
+        if self.woken.load(Ordering::Relaxed) || host::clock::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let left = until.saturating_duration_since(host::clock::now()).min(SEND_CHECK);
+        self.wait(PollFlags::OUT, left).map(drop)
+    }
+
+    /// Waits until the socket is ready or the time is over; false when it is over.
+    fn wait(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.fd, what)];
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(n) => Ok(n > 0),
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Wake for Socket {
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Relaxed);
+        // The reader sees the end of the stream; what is being written may still arrive.
+        let _ = shutdown(&self.fd, Shutdown::Read);
+    }
+}
+
+/// The way out, for results that are sent before their statement ends.
+struct Out<'a> {
+    socket: &'a Socket,
+    timeout_s: u64,
+}
+
+impl Net for Out<'_> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.send_all(bytes, self.timeout_s)
+    }
+}
+
+/// Why a connection ended, when the client did not say goodbye.
+enum Lost {
+    Quit,
+    Read,
+    Write,
+    Idle,
+    Killed,
+}
+
+/// Serves a client until it leaves. `session` has written its greeting.
+pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
+    let ended = catch_unwind(AssertUnwindSafe(|| talk(&mut session, socket)));
+    let id = session.id();
+    match ended {
+        Ok(lost) => report(process, &session, &lost),
+        Err(_) => {
+            let text = format!("Connection {id} ended by a bug; it was rolled back, others go on.");
+            process.log.write(Severity::Error, "MY-010000", &text);
+        }
+    }
+    // Rolling back may meet the same bug again.
+    if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+        let text = format!("Connection {id} could not be rolled back in the foreground.");
+        process.log.write(Severity::Error, "MY-010000", &text);
+    }
+}
+
+fn report(process: &Process, session: &Session, lost: &Lost) {
+    let why = match lost {
+        Lost::Quit => return,
+        Lost::Read => "Got an error reading communication packets",
+        Lost::Write => "Got an error writing communication packets",
+        Lost::Idle => "Got timeout reading communication packets",
+        Lost::Killed => "KILL_CONNECTION",
+    };
+    let counter =
+        if session.is_logged_in() { Counter::AbortedClients } else { Counter::AbortedConnects };
+    session.count(counter);
+    let text = format!("Aborted connection {} ({why}).", session.who());
+    process.log.write(Severity::Note, "MY-010914", &text);
+}
+
+fn talk(session: &mut Session, socket: &Socket) -> Lost {
+    loop {
+        if !session.outgoing().is_empty() {
+            if socket.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
+                return Lost::Write;
+            }
+            session.sent();
+        }
+        match read(session, socket) {
+            Ok(0) if session.is_killed() => return Lost::Killed,
+            Ok(0) => return Lost::Read,
+            Ok(n) => session.received(n),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                session.refuse_idle();
+                let _ = socket.send_all(session.outgoing(), 1);
+                return Lost::Idle;
+            }
+            Err(_) => return Lost::Read,
+        }
+        let mut out = Out { socket, timeout_s: session.write_timeout_s() };
+        if session.step(&mut out) == Next::Close {
+            let sent = socket.send_all(session.outgoing(), session.write_timeout_s());
+            session.sent();
+            return match sent {
+                _ if session.is_killed() => Lost::Killed,
+                Ok(()) => Lost::Quit,
+                Err(_) => Lost::Write,
+            };
+        }
+    }
+}
+
+/// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
+fn read(session: &mut Session, socket: &Socket) -> io::Result<usize> {
+    loop {
+        match recv(&socket.fd, session.space(), RecvFlags::DONTWAIT) {
+            Ok((n, _)) => return Ok(n),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let left = Duration::from_secs(session.timeout_s());
+                if !socket.wait(PollFlags::IN, left)? {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Listening sockets: TCP and Unix, one thread each that accepts and hands over to connection threads.
+//!
+//! 1. A connection above the limit is answered 1040 by the accepting thread: it costs no thread.
+//! 2. A Unix socket file that nobody listens on is replaced; one that somebody listens on is an error.
+
+use crate::connection::{self, Socket};
+use crate::process::Process;
+use rustix::net::{Shutdown, listen, shutdown, sockopt};
+use session::{Peer, Server, Session, Severity, Wake};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// Seconds for the refusal of a connection to be taken.
+const REFUSE_S: u64 = 1;
+
+/// A bound socket.
+pub enum Listener {
+    /// TCP.
+    Tcp(TcpListener),
+    /// Unix.
+    Unix(UnixListener),
+}
+
+/// Addresses of `bind_address`: `*` is all, names other than `localhost` are not resolved.
+pub fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
+    let one = |part: &str| match part.trim() {
+        "*" => Ok(IpAddr::from([0_u16; 8])),
+        "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
+        other => other.parse().map_err(|_| {
+            format!("bind-address '{other}' is no IP address (names are not resolved)")
+        }),
+    };
+    text.split(',').map(one).collect()
+}
+
+impl Listener {
+    /// Binds TCP. The error is one sentence for the user.
+    pub fn tcp(address: IpAddr, port: u16) -> Result<Self, String> {
+        let at = SocketAddr::new(address, port);
+        let bound = TcpListener::bind(at).and_then(|l| {
+            listen(&l, BACKLOG)?;
+            Ok(l)
+        });
+        match bound {
+            Ok(listener) => Ok(Self::Tcp(listener)),
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse => Err(format!(
+                "Can't start server: port {port} on {address} is in use. Do you already have another \
+                 server running there? Choose another one with --port=N."
+            )),
+            Err(e) => Err(format!("Can't start server: cannot listen on {at}: {e}")),
+        }
+    }
+
+    /// Binds a Unix socket. The error is one sentence for the user.
+    pub fn unix(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        if path.exists() {
+            if UnixStream::connect(path).is_ok() {
+                return Err(format!(
+                    "Can't start server: another server is using the socket {shown}. Choose another \
+                     one with --socket=PATH."
+                ));
+            }
+            std::fs::remove_file(path).map_err(|e| {
+                format!("Can't start server: cannot replace the socket {shown}: {e}")
+            })?;
+        }
+        let bound = UnixListener::bind(path).and_then(|l| {
+            listen(&l, BACKLOG)?;
+            // Anyone may knock; who may enter is decided by the login.
+            let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            std::fs::set_permissions(path, everyone)?;
+            Ok(l)
+        });
+        bound
+            .map(Self::Unix)
+            .map_err(|e| format!("Can't start server: cannot listen on the socket {shown}: {e}"))
+    }
+
+    /// Makes the accepting thread return.
+    pub fn stop(&self) {
+        let _ = match self {
+            Self::Tcp(l) => shutdown(l.as_fd(), Shutdown::Both),
+            Self::Unix(l) => shutdown(l.as_fd(), Shutdown::Both),
+        };
+    }
+
+    fn accept(&self) -> io::Result<(OwnedFd, Peer)> {
+        match self {
+            Self::Tcp(l) => {
+                let (stream, address) = l.accept()?;
+                // A reply is one send: waiting to fill packets only costs time.
+                stream.set_nodelay(true)?;
+                sockopt::set_socket_keepalive(&stream, true)?;
+                let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+                Ok((stream.into(), Peer::Tcp(address)))
+            }
+            Self::Unix(l) => l.accept().map(|(stream, _)| (stream.into(), Peer::Socket)),
+        }
+    }
+}
+
+/// Accepts until [`Listener::stop`].
+pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Listener) {
+    while !process.is_stopping() {
+        match listener.accept() {
+            Ok((fd, peer)) if !process.is_stopping() => begin(process, server, fd, peer),
+            Ok(_) => return,
+            Err(error) => {
+                if process.is_stopping() {
+                    return;
+                }
+                let text = format!("Error in accept: {error}");
+                process.log.write(Severity::Error, "MY-010283", &text);
+                // Out of file descriptors, most likely: connections that end give some back.
+                let _ = host::clock::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) {
+    let socket = Socket::new(fd);
+    let wake: Arc<dyn Wake> = Arc::clone(&socket) as _;
+    let session = match Session::new(server, peer, wake) {
+        Ok(session) => session,
+        Err(refused) => {
+            let _ = socket.send_all(&refused.0, REFUSE_S);
+            return;
+        }
+    };
+    let shared = Arc::clone(process);
+    let stack = stack_bytes(server);
+    let spawned = host::thread::spawn_with_stack("connection", stack, move || {
+        connection::serve(&shared, session, &socket);
+    });
+    if let Err(error) = spawned {
+        let text = format!("Can't create thread to handle new connection: {error}");
+        process.log.write(Severity::Error, "MY-010249", &text);
+    }
+}
+
+fn stack_bytes(server: &Server) -> usize {
+    // Without optimisation the parser's frames are several times as large.
+    let factor = if cfg!(debug_assertions) { 8 } else { 1 };
+    server.globals.number("thread_stack") as usize * factor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_listed() {
+        assert_eq!(addresses("127.0.0.1,::1").unwrap().len(), 2);
+        assert!(addresses("*").unwrap()[0].is_unspecified());
+        assert!(addresses("db.example.com").unwrap_err().contains("db.example.com"));
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let first = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = first.local_addr().unwrap().port();
+        let Err(text) = Listener::tcp(IpAddr::from([127, 0, 0, 1]), port) else {
+            panic!("bound twice");
+        };
+        assert!(text.contains(&format!("port {port}")) && text.contains("in use"), "{text}");
+    }
+
+    #[test]
+    fn a_dead_socket_file_is_replaced_and_a_live_one_is_not() {
+        let path = std::env::temp_dir().join(format!("limpid-sock-{}", std::process::id()));
+        let first = Listener::unix(&path).ok().unwrap();
+        assert!(Listener::unix(&path).is_err());
+        drop(first);
+        assert!(Listener::unix(&path).is_ok());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,325 @@
+//! Start and stop: from options to a listening server, and orderly down again.
+//!
+//! 1. Whatever is wrong at start-up ends in one message and exit code 1, and leaves nothing behind.
+//! 2. Order: folder locked, ports bound, engine recovered, dictionary open, socket bound, then clients.
+//! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
+
+use crate::listener::{self, Listener};
+use crate::options::{self, Options};
+use crate::persisted;
+use crate::process::Process;
+use catalog::Catalog;
+use engine::{Engine, EngineConfig};
+use host::signal::{self, Signal};
+use host::{OpenError, RealDisk};
+use session::variables::{self, Globals, Value};
+use session::{Host, Server, Severity, VERSION};
+use std::io::Write;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stop waits for sessions to end.
+const STOP_WAIT: Duration = Duration::from_secs(30);
+const STOP_POLL: Duration = Duration::from_millis(10);
+/// Engine clients besides connections: start-up, background, one above the limit for root.
+const SPARE_CLIENTS: usize = 16;
+
+/// Runs the server with the arguments after the program's name.
+pub fn main(args: &[String]) -> ExitCode {
+    let options = match options::read(args) {
+        Ok(options) => options,
+        Err(text) => return fail_plainly(&text),
+    };
+    if options.help {
+        print(&options::help());
+        return ExitCode::SUCCESS;
+    }
+    if options.version {
+        print(&format!("limpid  Ver {VERSION} for Linux on {}\n", std::env::consts::ARCH));
+        return ExitCode::SUCCESS;
+    }
+    signal::block();
+    let process = Process::new();
+    match run(&process, &options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            process.log.write(Severity::Error, "MY-010119", &format!("Aborting: {text}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn fail_plainly(text: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "limpid: {text}");
+    ExitCode::FAILURE
+}
+
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Where things are.
+struct Places {
+    datadir: PathBuf,
+    socket: PathBuf,
+    pid_file: PathBuf,
+    port: u16,
+    addresses: Vec<IpAddr>,
+    networking: bool,
+}
+
+impl Places {
+    fn of(options: &Options) -> Result<Self, String> {
+        let datadir = PathBuf::from(options.text("datadir").unwrap_or("./limpid-data".into()));
+        let inside = |name: &'static str, default: &str| {
+            datadir.join(options.text(name).unwrap_or_else(|| default.to_string()))
+        };
+        let bind = options.text("bind_address").unwrap_or_else(|| "127.0.0.1".into());
+        // A socket that the user names is relative to where the server was started.
+        let socket = options.text("socket").map(PathBuf::from);
+        Ok(Self {
+            socket: socket.unwrap_or_else(|| datadir.join("limpid.sock")),
+            pid_file: inside("pid_file", "limpid.pid"),
+            port: u16::try_from(options.number("port"))
+                .map_err(|_| "port above 65535".to_string())?,
+            addresses: listener::addresses(&bind)?,
+            networking: options.number("skip_networking") == 0 && options.number("port") != 0,
+            datadir,
+        })
+    }
+}
+
+fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
+    let places = Places::of(options)?;
+    if let Some(file) = options.text("log_error").filter(|f| f != "stderr") {
+        let path = places.datadir.join(&file);
+        let opened = process.log.to_file(&path);
+        opened.map_err(|e| format!("cannot open the error log {}: {e}", path.display()))?;
+    }
+    process.log.set_verbosity(options.number("log_error_verbosity") as u8);
+    log_panics(process);
+    for note in &options.notes {
+        process.log.write(Severity::Warning, "MY-011068", note);
+    }
+    let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
+    process.log.write(Severity::System, "MY-010116", &text);
+    let disk = RealDisk::open(&places.datadir).map_err(|e| folder_error(&e))?;
+    let mut listeners = Vec::new();
+    if places.networking {
+        for address in &places.addresses {
+            listeners.push(Listener::tcp(*address, places.port)?);
+        }
+    }
+    let (globals, connections) = make_globals(options, &places)?;
+    let engine = open_engine(process, &globals, connections, disk)?;
+    let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
+    let catalog = Catalog::open(Arc::clone(&engine), mdl)
+        .map_err(|e| format!("the dictionary cannot be read: {e:?}"))?;
+    engine.start_background().map_err(|e| format!("background threads: {e}"))?;
+    let served = serve(process, &places, listeners, globals, catalog);
+    let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
+    served?;
+    stopped?;
+    let text = format!("limpid: Shutdown complete (version {VERSION})");
+    process.log.write(Severity::System, "MY-010910", &text);
+    Ok(())
+}
+
+fn folder_error(error: &OpenError) -> String {
+    match error {
+        OpenError::Locked { path, pid } => {
+            let by = pid.map_or("another server".to_string(), |p| format!("process {p}"));
+            format!("data folder {} is in use by {by}", path.display())
+        }
+        other => other.to_string(),
+    }
+}
+
+fn log_panics(process: &Arc<Process>) {
+    let process = Arc::clone(process);
+    std::panic::set_hook(Box::new(move |info| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("?");
+        let text = format!("Bug in thread '{name}': {info}").replace('\n', " ");
+        process.log.write(Severity::Error, "MY-010000", &text);
+    }));
+}
+
+/// The global variables, and for how many connections there must be room.
+fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), String> {
+    let kept = persisted::read(&places.datadir)?;
+    let mut given = options.given[..options.from_files].to_vec();
+    given.extend(kept.values.iter().cloned());
+    given.extend_from_slice(&options.given[options.from_files..]);
+    let text = |name: &'static str, value: &str| (variables::id(name), Value::Text(value.into()));
+    let absolute = std::path::absolute(&places.datadir).unwrap_or(places.datadir.clone());
+    let shown = |path: &Path| std::path::absolute(path).unwrap_or(path.to_path_buf());
+    let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    given.extend([
+        text("version", VERSION),
+        text("innodb_version", VERSION),
+        text("version_compile_machine", std::env::consts::ARCH),
+        text("datadir", &format!("{}/", absolute.display())),
+        text("socket", &shown(&places.socket).display().to_string()),
+        text("pid_file", &shown(&places.pid_file).display().to_string()),
+        text("hostname", hostname.trim()),
+        text("server_uuid", &persisted::server_uuid(&places.datadir)),
+    ]);
+    let store = persisted::Store::new(&places.datadir);
+    // What is persisted is in `given` already, where the command line can win over it.
+    let globals = Globals::new(&given, kept.texts, Some(Box::new(store)));
+    for (id, value) in &options.given[options.from_files..] {
+        globals.set(*id, value.clone());
+    }
+    let connections = globals.number("max_connections") as usize;
+    Ok((globals, connections))
+}
+
+fn open_engine(
+    process: &Arc<Process>,
+    globals: &Globals,
+    connections: usize,
+    disk: Arc<RealDisk>,
+) -> Result<Arc<Engine>, String> {
+    // SET GLOBAL max_connections may raise the limit later: slots cost address space only.
+    const SLOTS_MIN: usize = 4096;
+    let slots = (connections + SPARE_CLIENTS).max(SLOTS_MIN);
+    let ring = (globals.number("innodb_log_buffer_size") as usize).next_power_of_two();
+    let config = EngineConfig {
+        pool_bytes: globals.number("innodb_buffer_pool_size") as usize,
+        log_ring_bytes: ring,
+        redo_capacity_bytes: globals.number("innodb_redo_log_capacity"),
+        sessions_max: slots,
+        workers_max: slots,
+        system_tables: catalog::system_tables(),
+        ..EngineConfig::default()
+    };
+    let (engine, report) = Engine::open(config, disk).map_err(|e| e.to_string())?;
+    let log = Arc::clone(process);
+    engine.on_fatal(Box::new(move |error| {
+        let text = format!("{error}. The server stops now; starting it again recovers.");
+        log.log.write(Severity::Error, "MY-012592", &text);
+        std::process::abort();
+    }));
+    engine.set_flush_log_at_trx_commit(globals.number("innodb_flush_log_at_trx_commit") as u8);
+    let seconds = globals.number("innodb_lock_wait_timeout") as u32;
+    engine.settings().set_lock_wait_timeout_s(seconds);
+    let text = match report.created {
+        true => "A new data folder was made.".to_string(),
+        false => format!(
+            "Recovery: {} bytes of redo, {} records, {} torn pages, {} transactions rolled back.",
+            report.redo_bytes, report.redo_records, report.torn_pages, report.losers
+        ),
+    };
+    process.log.write(Severity::System, "MY-013577", &text);
+    Ok(engine)
+}
+
+/// Serves clients until a signal or SHUTDOWN.
+fn serve(
+    process: &Arc<Process>,
+    places: &Places,
+    mut listeners: Vec<Listener>,
+    globals: Globals,
+    catalog: Arc<Catalog>,
+) -> Result<(), String> {
+    let unprotected =
+        catalog.accounts().iter().any(|a| a.user == "root" && a.auth_string.is_empty());
+    let open_to_all = places.networking && places.addresses.iter().any(|a| !a.is_loopback());
+    if unprotected && open_to_all {
+        return Err("root has no password, so only loopback addresses may be bound. Start with \
+                    --bind-address=127.0.0.1, set one (ALTER USER root@localhost IDENTIFIED BY '...'), \
+                    then bind another address."
+            .into());
+    }
+    listeners.push(Listener::unix(&places.socket)?);
+    let host: Arc<dyn Host> = Arc::clone(process) as _;
+    let server = Server::new(catalog, globals, host);
+    write_pid(&places.pid_file)?;
+    let listeners = Arc::new(listeners);
+    let mut threads = Vec::new();
+    for i in 0..listeners.len() {
+        let (process, server) = (Arc::clone(process), Arc::clone(&server));
+        let listeners = Arc::clone(&listeners);
+        let run = move || listener::accept_all(&process, &server, &listeners[i]);
+        let spawned = host::thread::spawn("listener", run);
+        threads.push(spawned.map_err(|e| format!("cannot start a listener: {e}"))?);
+    }
+    announce(process, places, unprotected);
+    let reason = wait_for_stop(process);
+    process.log.write(Severity::System, "MY-013105", &format!("{reason}: normal shutdown."));
+    stop(process, &server, &listeners);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    let _ = std::fs::remove_file(&places.socket);
+    let _ = std::fs::remove_file(&places.pid_file);
+    Ok(())
+}
+
+fn wait_for_stop(process: &Process) -> &'static str {
+    loop {
+        match signal::wait() {
+            Signal::Terminate => return "SIGTERM or SHUTDOWN",
+            Signal::Interrupt => return "SIGINT",
+            Signal::HangUp => {
+                process.log.write(Severity::Note, "MY-010000", "SIGHUP: nothing to reopen.");
+            }
+        }
+    }
+}
+
+/// Refuses new connections and ends the old ones.
+fn stop(process: &Process, server: &Server, listeners: &[Listener]) {
+    process.set_stopping();
+    listeners.iter().for_each(Listener::stop);
+    let until = host::clock::now() + STOP_WAIT;
+    while server.connections_open() > 0 && host::clock::now() < until {
+        // Again each time: a session may just have been accepted.
+        server.registry.kill_all();
+        let _ = host::clock::sleep(STOP_POLL);
+    }
+    let left = server.connections_open();
+    if left > 0 {
+        let text = format!("{left} connections did not end in {} s.", STOP_WAIT.as_secs());
+        process.log.write(Severity::Warning, "MY-010909", &text);
+    }
+}
+
+fn write_pid(path: &Path) -> Result<(), String> {
+    std::fs::write(path, format!("{}\n", std::process::id()))
+        .map_err(|e| format!("cannot write the pid file {}: {e}", path.display()))
+}
+
+/// Says how to connect.
+fn announce(process: &Process, places: &Places, unprotected: bool) {
+    let socket = std::path::absolute(&places.socket).unwrap_or(places.socket.clone());
+    let port = match places.networking {
+        true => places.port.to_string(),
+        false => "0".to_string(),
+    };
+    let text = format!(
+        "limpid: ready for connections. Version: '{VERSION}'  socket: '{}'  port: {port}.",
+        socket.display()
+    );
+    process.log.write(Severity::System, "MY-010931", &text);
+    if unprotected {
+        let text = "root has NO PASSWORD and may connect from this machine only. Set one: ALTER USER \
+                    root@localhost IDENTIFIED BY '...'";
+        process.log.write(Severity::Warning, "MY-010453", text);
+    }
+    let mut how = String::from("Connect with:\n");
+    if places.networking {
+        let address = places.addresses.first().map_or(String::new(), |a| match a {
+            a if a.is_unspecified() => "127.0.0.1".into(),
+            a => a.to_string(),
+        });
+        how += &format!("  mariadb --host={address} --port={} --user=root\n", places.port);
+    }
+    how += &format!("  mariadb --socket={} --user=root\n", socket.display());
+    print(&how);
+    let _ = std::io::stdout().flush();
+}
