@@ -1,5 +1,5 @@
-//! Debug builds only: no thread begins a mini-transaction, or waits for a free frame of another
-//! one, while it holds page latches from an earlier one.
+//! Debug builds only: no thread begins a mini-transaction while it holds page latches of an earlier
+//! one, since beginning may wait for log space.
 //!
 //! 1. The count is per thread; a latch is released by the thread that took it (the guards are not
 //!    `Send`).
