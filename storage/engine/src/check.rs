@@ -4,6 +4,7 @@
 //!    writes and nothing is left to purge: then there are no delete marks and no entries of older versions.
 
 use crate::engine::Engine;
+use crate::files::FIRST_USER_SPACE;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Table, split_entry};
 use base::{Error, Result};
@@ -56,6 +57,16 @@ impl Engine {
             }
             if !expected.is_empty() {
                 return Err(Error::Internal("check: a row without its secondary entry"));
+            }
+        }
+        if table.ts.id() >= FIRST_USER_SPACE {
+            // The space is this table's alone.
+            let space = space::header(&table.ts)?;
+            let known = 1 + found.pages + u64::from(space.free_count);
+            if u64::from(space.page_count) != known {
+                return Err(Error::Internal(
+                    "check: pages that neither an index nor the free list has",
+                ));
             }
         }
         Ok(found)

@@ -32,7 +32,22 @@ struct Model {
 
 type Models = BTreeMap<i64, Model>;
 
+/// What happened in all runs together: a campaign in which something never happens proves nothing about it.
+#[derive(Debug, Default)]
+struct Totals {
+    crashes: u64,
+    torn_pages: u64,
+    losers: u64,
+    purged: u64,
+    orphans: u64,
+    full_disks: u64,
+    commits: u64,
+    rollbacks: u64,
+    recoveries_cut_off: u64,
+}
+
 struct World {
+    totals: Totals,
     seed: u64,
     rng: Rng,
     disk: Arc<SimDisk>,
@@ -58,22 +73,39 @@ macro_rules! trace {
 }
 
 impl World {
-    fn open(seed: u64, rng: Rng, disk: Arc<SimDisk>, trace: bool) -> Result<World> {
+    fn open(
+        seed: u64,
+        rng: Rng,
+        disk: Arc<SimDisk>,
+        trace: bool,
+        totals: &mut Totals,
+    ) -> Result<World> {
         let (engine, tables, report) = common::open(&disk)?;
         if trace {
             eprintln!("opened: {report:?}");
         }
+        let mut totals = std::mem::take(totals);
+        totals.torn_pages += report.torn_pages;
+        totals.losers += report.losers;
+        totals.purged += report.purged;
+        totals.orphans += report.orphans.len() as u64;
         let client = engine.client()?;
-        Ok(World { seed, rng, disk, engine, client, tables, models: Models::new(), trace })
+        let models = Models::new();
+        Ok(World { totals, seed, rng, disk, engine, client, tables, models, trace })
     }
 
     /// Runs until an operation fails because the disk is gone, or enough was done; then crashes.
-    fn run(mut self) -> (Crashed, Rng) {
+    fn run(mut self) -> (Crashed, Rng, Totals) {
         if self.rng.chance(4, 5) {
             let most = [60, 600, 3000][self.rng.below(3) as usize];
             let n = 1 + self.rng.below(most);
             trace!(self, "power off after {n}");
             self.disk.power_off_after(n);
+        }
+        if self.rng.chance(1, 6) {
+            let bytes = self.rng.below(1 << 20);
+            trace!(self, "disk full after {bytes}");
+            self.disk.enospc_after(bytes);
         }
         let most = if self.rng.chance(1, 3) { 300 } else { 60 };
         let steps = 5 + self.rng.below(most);
@@ -81,6 +113,12 @@ impl World {
         for _ in 0..steps {
             match self.step() {
                 Ok(()) => {}
+                Err((Error::NoSpace { path }, _)) => {
+                    trace!(self, "{path}: disk full");
+                    self.totals.full_disks += 1;
+                    self.disk.heal();
+                    self.client.rollback().expect("there is room again, and no power cut to come");
+                }
                 Err((error, after)) => {
                     trace!(self, "stopped by {error}");
                     assert!(self.is_crash(&error), "seed {}: {error}", self.seed);
@@ -95,7 +133,8 @@ impl World {
         let killed = self.rng.chance(1, 5);
         let disk = if killed { self.disk.kill() } else { self.disk.crash() };
         trace!(self, "{}", if killed { "killed" } else { "crashed" });
-        (Crashed { disk, allowed }, self.rng.clone())
+        self.totals.crashes += 1;
+        (Crashed { disk, allowed }, self.rng.clone(), std::mem::take(&mut self.totals))
     }
 
     fn is_crash(&self, error: &Error) -> bool {
@@ -126,6 +165,7 @@ impl World {
     fn commit(&mut self, after: Models) -> std::result::Result<(), (Error, Option<Models>)> {
         match self.client.commit() {
             Ok(()) => {
+                self.totals.commits += 1;
                 self.models = after;
                 Ok(())
             }
@@ -214,6 +254,7 @@ impl World {
         }
         if self.rng.chance(1, 5) {
             trace!(self, "rollback");
+            self.totals.rollbacks += 1;
             return self.client.rollback().map_err(|e| (e, None));
         }
         trace!(self, "commit {:?}", self.client.trx_id());
@@ -246,14 +287,15 @@ impl World {
 
     fn new_row(&mut self, id: i64) -> Row {
         let a = (!self.rng.chance(1, 8)).then(|| self.rng.below(20) as i64);
-        let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(400) as i64);
+        let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(4000) as i64);
         let long = self.rng.chance(1, 6);
         let pad = self.rng.below(if long { 3500 } else { 300 }) as usize;
         Row { id, a, u, pad: vec![self.rng.next_u64() as u8; pad] }
     }
 
     fn insert_rows(&mut self, table: &Arc<Table>, model: &mut Model) -> Result<()> {
-        let n = 1 + self.rng.below(12);
+        let most = if self.rng.chance(1, 12) { 120 } else { 12 };
+        let n = 1 + self.rng.below(most);
         let first = match model.hidden {
             true => self.rng.below(1000) as i64,
             false => self.client.reserve_autoinc(table, n)? as i64,
@@ -261,7 +303,7 @@ impl World {
         assert!(model.hidden || first > model.autoinc, "seed {}: id {first} again", self.seed);
         for i in 0..n {
             let mut id = first + i as i64;
-            if self.rng.chance(1, 6) {
+            if self.rng.chance(1, 20) {
                 id = self.rng.below(60) as i64 + 1;
             }
             let row = self.new_row(id);
@@ -447,14 +489,14 @@ fn explain(allowed: &[Models], found: &Models) {
 }
 
 /// Opens after a crash; recovery itself may be cut off by another crash, again and again.
-fn reopen(seed: u64, rng: &mut Rng, disk: Arc<SimDisk>, trace: bool) -> World {
+fn reopen(seed: u64, rng: &mut Rng, disk: Arc<SimDisk>, trace: bool, totals: &mut Totals) -> World {
     let mut disk = disk;
     loop {
         let again = rng.chance(1, 3);
         if again {
             disk.power_off_after(1 + rng.below(60));
         }
-        match World::open(seed, rng.clone(), Arc::clone(&disk), trace) {
+        match World::open(seed, rng.clone(), Arc::clone(&disk), trace, totals) {
             Ok(world) => {
                 disk.heal();
                 return world;
@@ -463,6 +505,7 @@ fn reopen(seed: u64, rng: &mut Rng, disk: Arc<SimDisk>, trace: bool) -> World {
                 if trace {
                     eprintln!("crashed in recovery");
                 }
+                totals.recoveries_cut_off += 1;
                 disk = disk.crash();
             }
             Err(e) => panic!("seed {seed}: recovery failed: {e}"),
@@ -470,15 +513,15 @@ fn reopen(seed: u64, rng: &mut Rng, disk: Arc<SimDisk>, trace: bool) -> World {
     }
 }
 
-fn run_seed(seed: u64, trace: bool) {
+fn run_seed(seed: u64, trace: bool, totals: &mut Totals) {
     let mut rng = Rng::new(seed);
     let disk = SimDisk::new(seed);
     let mut crashed = Crashed { disk, allowed: vec![Models::new()] };
     for _ in 0..=CRASHES {
         rng.next_u64();
-        let mut world = reopen(seed, &mut rng, Arc::clone(&crashed.disk), trace);
+        let mut world = reopen(seed, &mut rng, Arc::clone(&crashed.disk), trace, totals);
         world.verify(std::mem::take(&mut crashed.allowed)).expect("the disk works");
-        (crashed, rng) = world.run();
+        (crashed, rng, *totals) = world.run();
     }
 }
 
@@ -502,7 +545,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     let trace = number("LIMPID_TRACE").is_some();
     if let Some(seed) = number("LIMPID_SEED") {
         let _name = Name(seed);
-        return run_seed(seed, trace);
+        return run_seed(seed, trace, &mut Totals::default());
     }
     let (seeds, time) = match number("LIMPID_SEEDS") {
         Some(n) => (n, Duration::MAX),
@@ -510,10 +553,18 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     };
     let start = Instant::now();
     let mut done = 0;
+    let mut totals = Totals::default();
     while done < seeds && start.elapsed() < time {
         done += 1;
         let _name = Name(done);
-        run_seed(done, trace);
+        run_seed(done, trace, &mut totals);
     }
-    println!("{done} seeds, {CRASHES} crashes and more each, {:?}", start.elapsed());
+    println!("{done} seeds in {:?}: {totals:?}", start.elapsed());
+    let t = &totals;
+    let happened =
+        [t.torn_pages, t.losers, t.purged, t.orphans, t.full_disks, t.recoveries_cut_off];
+    assert!(done < 100 || !happened.contains(&0), "a kind of trouble never happened: {totals:?}");
+    let count = |c| instrument::totals().counter(c);
+    let evictions = count(instrument::Counter::InnodbBufferPoolWaitFree);
+    assert!(done < 100 || evictions > 0, "the pool was never full");
 }
