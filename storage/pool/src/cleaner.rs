@@ -76,8 +76,8 @@ impl Pool {
         Ok(cleaned)
     }
 
-    /// The `limit` most urgent changed frames, in the order of their pages. Looks at every frame: 10 us for
-    /// 8,192 frames (128 MiB), 6 ms for 64 GiB, where an ordered structure would pay.
+    /// The `limit` most urgent changed frames, in the order of their pages. Looks at every
+    /// frame, so its cost grows with the pool: above some 10 GiB an ordered structure would pay.
     fn pick(&self, picks: &mut Vec<(bool, Lsn, u32)>, limit: usize) {
         picks.clear();
         for (no, frame) in self.frames.iter().enumerate() {
