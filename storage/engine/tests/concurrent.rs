@@ -378,3 +378,65 @@ fn a_unique_key_whose_entries_fill_many_leaves_is_still_checked() {
     engine.check_table(&table).unwrap();
     assert_eq!(rows(&mut a, &table, 2).unwrap().len(), 6);
 }
+
+/// Four writers, threads in the background, a power cut at any moment: what was acknowledged before is there.
+#[test]
+fn what_many_writers_were_told_survives_a_power_cut() {
+    use stdx::{LocalAtomic, Ordering};
+    const WRITERS: usize = 4;
+    for seed in 0..6 {
+        let disk = SimDisk::new(seed);
+        let (engine, ..) = common::open(&disk).unwrap();
+        let mut c = engine.client().unwrap();
+        let table = create_table(&engine, &mut c, false).unwrap();
+        c.commit().unwrap();
+        drop(c);
+        engine.start_background().unwrap();
+        let told: Arc<[LocalAtomic<i64>]> = (0..WRITERS).map(|_| LocalAtomic::new(0)).collect();
+        let stop = Arc::new(LocalAtomic::new(false));
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|n| {
+                let (t, told, stop) = (Arc::clone(&table), Arc::clone(&told), Arc::clone(&stop));
+                spawn(&engine, move |c| {
+                    let mut i = 0;
+                    while !stop.load(Ordering::Relaxed) && i < 99_000 {
+                        // Two rows at a time, and the one before is changed.
+                        let id = (n as i64 + 1) * 100_000 + 2 * i;
+                        insert(c, &t, id, 10 * id).unwrap();
+                        insert(c, &t, id + 1, 10 * id + 1).unwrap();
+                        if i > 0 {
+                            assert!(update(c, &t, id - 1, 5, 10 * id + 2).unwrap());
+                        }
+                        c.commit().unwrap();
+                        i += 1;
+                        told[n].store(i, Ordering::Release);
+                    }
+                })
+            })
+            .collect();
+        let _ = host::clock::sleep(Duration::from_millis(20 + 17 * seed));
+        let acknowledged: Vec<i64> = told.iter().map(|t| t.load(Ordering::Acquire)).collect();
+        let after = disk.crash();
+        stop.store(true, Ordering::Relaxed);
+        writers.into_iter().for_each(|w| w.join().unwrap());
+        engine.shutdown().unwrap();
+        drop((engine, table));
+
+        let (engine, tables, _) = common::open(&after).unwrap();
+        let table = tables.values().next().unwrap();
+        engine.check_table(table).unwrap();
+        let mut c = engine.client().unwrap();
+        for (n, told) in acknowledged.iter().enumerate() {
+            for i in 0..*told {
+                let id = (n as i64 + 1) * 100_000 + 2 * i;
+                assert_eq!(get(&mut c, table, id).unwrap().unwrap().u, Some(10 * id));
+                let next = get(&mut c, table, id + 1).unwrap().unwrap().u;
+                let changed = Some(10 * (id + 2) + 2);
+                assert!(next == changed || i + 1 >= *told && next == Some(10 * id + 1));
+            }
+        }
+        let count = rows(&mut c, table, 0).unwrap().len();
+        assert_eq!(count % 2, 0, "half a transaction");
+        assert!(acknowledged.iter().sum::<i64>() > 0, "nothing was tested");
+    }
+}

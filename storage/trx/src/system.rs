@@ -17,6 +17,8 @@ use sync::{Deadline, Event, WaitResult, WorkerSlot};
 
 static ROW_WAIT: CondClass = CondClass::new("wait/lock/innodb/row");
 const END_EVENTS: usize = 64;
+/// Entries of the state ring tried for a new transaction.
+const IDS_TRIED_MAX: usize = 256;
 
 /// The transactions of an engine.
 pub struct TrxSystem {
@@ -103,19 +105,25 @@ impl TrxSystem {
             Some(segment) => segment,
             None => self.acquire_segment(worker, worker_index)?,
         };
-        let id = match self.ids.take(IdKind::Trx, &self.pool, worker) {
-            Ok(id) => TrxId(id),
+        match self.start_id(worker, session) {
+            Ok(id) => segment.start(id),
             Err(e) => {
                 self.give_back(segment);
                 return Err(e);
             }
-        };
-        if !self.states.start(id, Some(session)) {
-            self.give_back(segment);
-            return Err(Error::TooManyTransactions);
         }
-        segment.start(id);
         Ok(segment)
+    }
+
+    /// Takes an id and makes it active. An id whose entry a very old transaction still has is left out.
+    fn start_id(&self, worker: &WorkerSlot, session: usize) -> Result<TrxId> {
+        for _ in 0..IDS_TRIED_MAX {
+            let id = TrxId(self.ids.take(IdKind::Trx, &self.pool, worker)?);
+            if self.states.start(id, Some(session)) {
+                return Ok(id);
+            }
+        }
+        Err(Error::TooManyTransactions)
     }
 
     fn acquire_segment(&self, worker: &WorkerSlot, worker_index: usize) -> Result<Segment> {
