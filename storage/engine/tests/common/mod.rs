@@ -12,12 +12,18 @@ use std::sync::Arc;
 use value::{Datum, KeySpec, Kind, RowLayout};
 
 /// A row of a test table: key, indexed number, unique number, padding.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     pub id: i64,
     pub a: Option<i64>,
     pub u: Option<i64>,
     pub pad: Vec<u8>,
+}
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Row({} {:?} {:?} {} bytes)", self.id, self.a, self.u, self.pad.len())
+    }
 }
 
 pub fn columns() -> Vec<ColumnType> {
