@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
-use stdx::{Ordering, SharedAtomic};
 
 const WRITERS: u64 = 3;
 
@@ -14,7 +13,6 @@ const WRITERS: u64 = 3;
 fn writers_and_readers_share_a_tree() {
     let env = Env::new(64);
     let tree = env.tree(9);
-    let stop: SharedAtomic<bool, 31> = SharedAtomic::new(false);
     let end = Instant::now() + Duration::from_millis(1500);
     let models: Vec<BTreeMap<u32, u8>> = std::thread::scope(|s| {
         let writers: Vec<_> = (0..WRITERS)
@@ -25,13 +23,12 @@ fn writers_and_readers_share_a_tree() {
             .collect();
         let scanner = s.spawn(|| {
             let mut scans = 0;
-            while !stop.load(Ordering::Relaxed) || scans == 0 {
+            while Instant::now() < end || scans == 0 {
                 scan_once(&tree, scans % 2 == 1);
                 scans += 1;
             }
         });
         let models = writers.into_iter().map(|w| w.join().unwrap()).collect();
-        stop.store(true, Ordering::Relaxed);
         scanner.join().unwrap();
         models
     });
