@@ -109,7 +109,7 @@ impl Tree {
         }
     }
 
-    fn get_latched(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn get_latched(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let leaf = self.descend_shared(Way::To(key))?;
         let node = Node::new(&leaf)?;
         let found = node.search(key)?;

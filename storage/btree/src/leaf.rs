@@ -95,7 +95,11 @@ impl Tree {
     }
 
     /// The latched way down: shared latches to the leaf's parent, whose latch keeps the leaf from splitting away.
-    fn exclusive_leaf<'p>(&'p self, mtr: &mut Mtr<'p>, key: &[u8]) -> Result<(Held, PageNo)> {
+    pub(crate) fn exclusive_leaf<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+    ) -> Result<(Held, PageNo)> {
         loop {
             let mut parent = self.ts.shared(self.root)?;
             let mut level = self.level_of(self.root, &parent)?;
