@@ -15,6 +15,8 @@
 mod aligned;
 pub mod clock;
 mod disk;
+#[cfg(not(loom))]
+pub mod probe;
 mod real;
 pub mod signal;
 mod sim;
