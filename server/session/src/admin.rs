@@ -147,7 +147,7 @@ impl Core {
     fn fields_of(&mut self, table: &[u8], pattern: &[u8]) -> Result<(), SqlError> {
         let name = String::from_utf8_lossy(table).replace('`', "``");
         let sql = format!("SELECT * FROM `{name}`");
-        let parsed = crate::statement::parse_next(sql.as_bytes(), 0, self.env.parser_mode())
+        let parsed = crate::statement::parse_next(sql.as_bytes(), 0, self.env.parser_mode(), true)
             .map_err(|e| errors::parse(&e, sql.as_bytes()))?;
         let compiled = self.compile(parsed.statement);
         if !self.in_transaction {

@@ -28,3 +28,6 @@ pub use registry::Wake;
 pub use server::{Host, Server, Severity, VERSION};
 pub use session::{Next, Refused, Session};
 pub use sink::Net;
+
+#[cfg(test)]
+mod tests;

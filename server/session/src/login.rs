@@ -105,6 +105,11 @@ impl Login {
         }
     }
 
+    /// The challenge that was answered.
+    pub fn scramble(&self) -> &Scramble {
+        &self.scramble
+    }
+
     /// The next packet answers a switch of plugins: there was no greeting.
     pub fn expect_switch(&mut self) {
         self.state = State::Switched;

@@ -126,7 +126,7 @@ impl Core {
         if self.env.server.statements_open().max(0) as u64 >= max {
             return Err(errors::too_many_statements(&max.to_string()));
         }
-        let parsed = statement::parse_next(sql, 0, self.env.parser_mode())
+        let parsed = statement::parse_next(sql, 0, self.env.parser_mode(), true)
             .map_err(|e| errors::parse(&e, sql))?;
         if parsed.more {
             return Err(statement::refuse_second(sql, parsed.end));

@@ -12,7 +12,10 @@ use crate::sink::{Net, Rows};
 use crate::statement::{self, Reply, Table};
 use executor::{Context, Outcome, Prepared, RowSink, SqlError};
 use instrument::{Counter, count};
+use parser::SqlMode;
 use parser::ast::Statement;
+use parser::shape::{self, ShapeBuf, ShapeValue};
+use std::collections::HashMap;
 use value::Datum;
 use wire::constants::StatusFlags;
 use wire::reply;
@@ -38,7 +41,7 @@ impl Core {
         }
         let mut from = 0;
         loop {
-            let parsed = statement::parse_next(sql, from, self.env.parser_mode());
+            let parsed = statement::parse_next(sql, from, self.env.parser_mode(), false);
             let (statement, end, more) = match parsed {
                 Ok(parsed) => (parsed.statement, parsed.end, parsed.more),
                 Err(error) => {
@@ -52,7 +55,7 @@ impl Core {
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.status.set(StatusFlags::MORE_RESULTS, more);
-            let went_well = self.run_text(statement, &sql[from..end], net);
+            let went_well = self.run_text(statement, net);
             if !more || !went_well || self.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
@@ -63,7 +66,7 @@ impl Core {
     }
 
     /// Runs one parsed statement; false when it ended in an error.
-    fn run_text(&mut self, statement: Statement, sql: &[u8], net: &mut dyn Net) -> bool {
+    fn run_text(&mut self, statement: Statement, net: &mut dyn Net) -> bool {
         if !statement::is_about_diagnostics(&statement) {
             self.env.diagnostics.clear();
         }
@@ -81,7 +84,6 @@ impl Core {
         match self.compile(statement) {
             Ok(mut prepared) => {
                 let went_well = self.run_compiled(&mut prepared, &[], false, net);
-                self.remember(sql, prepared);
                 went_well
             }
             Err(error) => {
@@ -207,7 +209,7 @@ impl Core {
                 self.send_ok();
             }
             Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
-            Ok(Reply::Run(statement)) => return self.run_text(*statement, b"", net),
+            Ok(Reply::Run(statement)) => return self.run_text(*statement, net),
             Ok(Reply::Executed(went_well)) => return went_well,
             Err(error) => {
                 self.send_error(&error);
@@ -260,14 +262,95 @@ impl Core {
     }
 }
 
-/// Compiled statements of the text protocol, by shape.
-#[derive(Default)]
-pub(crate) struct PlanCache {}
+/// Shapes that are remembered; the whole cache is dropped when more come.
+const SHAPES_MAX: usize = 512;
+/// Literals that fit the array on the stack; more take the ordinary way.
+const LITERALS_MAX: usize = 8;
 
-impl Core {
-    fn run_cached(&mut self, _sql: &[u8], _net: &mut dyn Net) -> bool {
-        false
+/// Compiled point reads of the text protocol, by shape.
+#[derive(Default)]
+pub(crate) struct PlanCache {
+    /// Position of each shape's plan; a position without a plan means "not a point read".
+    positions: HashMap<Box<[u8]>, usize>,
+    plans: Vec<Option<Box<Prepared>>>,
+    scanned: ShapeBuf,
+    mode: SqlMode,
+}
+
+impl PlanCache {
+    fn add(&mut self, shape: &[u8], plan: Option<Box<Prepared>>) {
+        if self.plans.len() >= SHAPES_MAX {
+            self.clear();
+        }
+        self.positions.insert(shape.into(), self.plans.len());
+        self.plans.push(plan);
     }
 
-    fn remember(&mut self, _sql: &[u8], _prepared: Prepared) {}
+    /// Forgets everything, for another sql_mode or schema.
+    pub fn clear(&mut self) {
+        self.positions.clear();
+        self.plans.clear();
+    }
+}
+
+impl Core {
+    /// Runs a text whose shape is that of a point read; false leaves it to the ordinary way, which
+    /// has not begun.
+    fn run_cached(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
+        let mode = self.env.parser_mode();
+        if mode != self.plans.mode {
+            self.plans.clear();
+            self.plans.mode = mode;
+        }
+        let mut scanned = std::mem::take(&mut self.plans.scanned);
+        let ran = shape::scan(sql, mode, &mut scanned) && self.run_scanned(sql, &scanned, net);
+        self.plans.scanned = scanned;
+        ran
+    }
+
+    fn run_scanned(&mut self, sql: &[u8], scanned: &ShapeBuf, net: &mut dyn Net) -> bool {
+        let mut params = [Datum::Null; LITERALS_MAX];
+        let literals = scanned.literals();
+        if literals.len() > LITERALS_MAX {
+            return false;
+        }
+        for (param, literal) in params.iter_mut().zip(literals) {
+            *param = match literal.value {
+                ShapeValue::Int(v) => Datum::Int(v),
+                ShapeValue::UInt(v) => Datum::UInt(v),
+                ShapeValue::Text { escaped: true, .. } => return false,
+                ShapeValue::Text { start, end, .. } => {
+                    Datum::Bytes(sql.get(start as usize..end as usize).unwrap_or_default())
+                }
+            };
+        }
+        let Some(position) = self.position_of(sql, scanned) else { return false };
+        let Some(mut plan) = self.plans.plans[position].take() else { return false };
+        self.env.status.set(StatusFlags::MORE_RESULTS, false);
+        self.env.diagnostics.clear();
+        count(Counter::Queries, 1);
+        count(Counter::ComSelect, 1);
+        self.run_compiled(&mut plan, &params[..literals.len()], false, net);
+        self.plans.plans[position] = Some(plan);
+        true
+    }
+
+    /// Where the plan of a scanned text is; compiled at first sight.
+    fn position_of(&mut self, sql: &[u8], scanned: &ShapeBuf) -> Option<usize> {
+        let database = self.env.database.as_deref();
+        if let Some(&position) = self.plans.positions.get(scanned.bytes()) {
+            let plan = self.plans.plans[position].as_ref()?;
+            if plan.database_is(database) {
+                return Some(position);
+            }
+            self.plans.clear();
+        }
+        let lifted = shape::parse_lifted(sql, self.plans.mode, scanned.literals()).ok().flatten();
+        let plan = lifted
+            .filter(|p| !statement::is_own(&p.statement))
+            .and_then(|p| self.compile(p.statement).ok());
+        let plan = plan.filter(Prepared::is_point).map(Box::new);
+        self.plans.add(scanned.bytes(), plan);
+        Some(self.plans.plans.len() - 1)
+    }
 }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use stdx::Ordering;
 use sync::SlotTable;
 use wire::constants::{COLLATION_0900_AI_CI, Capabilities, ColumnCode, StatusFlags};
+use wire::handshake::Scramble;
 use wire::{Command, FrameError, Inbox, Outbox, command, handshake, reply};
 
 /// Whether a connection goes on.
@@ -73,6 +74,8 @@ pub(crate) struct Core {
     pub closing: bool,
     pub phase: Phase,
     pub peer: Peer,
+    /// The last challenge: COM_CHANGE_USER answers it.
+    pub scramble: Scramble,
     /// Connection above `max_connections`: root only.
     pub over_limit: bool,
     pub slot: usize,
@@ -140,6 +143,7 @@ impl Session {
             closing: false,
             phase: Phase::Login(Box::new(Login::new(scramble, &peer))),
             peer,
+            scramble,
             over_limit: u64::from(open) > limit,
             slot,
             packet_bytes_max: 0,
@@ -338,10 +342,7 @@ impl Core {
     /// COM_CHANGE_USER.
     pub fn change_user(&mut self, body: &[u8]) {
         let server = Arc::clone(&self.env.server);
-        let Some(scramble) = login::new_scramble() else {
-            return self.send_error(&errors::internal("no randomness for a challenge"));
-        };
-        let mut login = Box::new(Login::new(scramble, &self.peer));
+        let mut login = Box::new(Login::new(self.scramble, &self.peer));
         login.expect_switch();
         let step = login.change_user(body, self.env.caps, &server, &mut self.out);
         self.login_went(login, step, true);

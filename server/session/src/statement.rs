@@ -54,10 +54,21 @@ pub enum Reply {
 /// OK without anything.
 pub const OK: Reply = Reply::Ok { schema_changed: false };
 
-/// Parses the statement that begins at `from`.
-pub fn parse_next(sql: &[u8], from: usize, mode: SqlMode) -> Result<Parsed, ParseError> {
-    let _ = (sql, from, mode);
-    todo!()
+/// Parses the statement that begins at `from`; parameter markers are allowed when `markers`.
+pub fn parse_next(
+    sql: &[u8],
+    from: usize,
+    mode: SqlMode,
+    markers: bool,
+) -> Result<Parsed, ParseError> {
+    let parsed = parser::parse_next(sql, from, mode, markers)?;
+    let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
+    Ok(Parsed {
+        statement: parsed.statement,
+        end: parsed.next,
+        more: follows.kind != parser::token::TokenKind::End,
+        params: parsed.params as usize,
+    })
 }
 
 /// 1064 at the second statement, for a client that did not ask for several.

@@ -1,0 +1,455 @@
+//! The parser's hold on a token sequence: looking, taking, names, lists, limits.
+//!
+//! 1. The last token is `End` or `Bad`; the cursor never moves past it.
+//! 2. An error is reported at the token the cursor stands on.
+//! 3. Every recursion goes through [`Parser::nested`], every left-deep chain through [`Parser::grow`]: trees stay shallow
+//!    enough to be walked and dropped recursively.
+
+use crate::ast::ObjectName;
+use crate::digest::{Digest, DigestBuilder};
+use crate::error::{ErrorKind, ParseError};
+use crate::keywords::{Class, Kw};
+use crate::lex::Lexer;
+use crate::literal;
+use crate::mode::SqlMode;
+use crate::shape::ShapeLiteral;
+use crate::token::{Token, TokenKind};
+use crate::{DEPTH_MAX, HEIGHT_MAX};
+
+pub(crate) type Result<T> = std::result::Result<T, ParseError>;
+
+const NAME_CHARS_MAX: usize = 64;
+const ALIAS_CHARS_MAX: usize = 256;
+const PARAMS_MAX: u32 = 65_535;
+
+/// Literals that become parameters; see `shape`.
+#[derive(Debug, Default)]
+pub(crate) struct Lift<'a> {
+    pub literals: &'a [ShapeLiteral],
+    /// How many became parameters so far.
+    pub lifted: usize,
+    /// A literal decides more than a value: its text names a column, or it is a select-list position.
+    pub refused: bool,
+}
+
+/// A statement's tokens and the place reached.
+pub(crate) struct Parser<'a> {
+    pub sql: &'a [u8],
+    pub mode: SqlMode,
+    tokens: Vec<Token>,
+    at: usize,
+    /// Where the text after this statement starts, behind its `;`.
+    pub next: usize,
+    /// `?` is allowed.
+    pub allow_params: bool,
+    pub params: u32,
+    pub lift: Option<Lift<'a>>,
+    pub digest: Option<Digest>,
+    /// INTO written before FROM; the query takes it.
+    pub pending_into: Option<crate::ast::Into>,
+    depth: usize,
+    height: usize,
+    start: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// Reads the tokens of the statement at `from`, and its digest when `digest_bytes_max` is not 0.
+    pub fn new(sql: &'a [u8], from: usize, mode: SqlMode, digest_bytes_max: usize) -> Parser<'a> {
+        let mut lexer = Lexer::new(sql, from, mode);
+        let mut tokens =
+            Vec::with_capacity(((sql.len() - from.min(sql.len())) / 5).clamp(16, 4096));
+        let mut digest = (digest_bytes_max > 0).then(|| DigestBuilder::new(mode, digest_bytes_max));
+        loop {
+            let token = lexer.next_token();
+            tokens.push(token);
+            if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
+                break;
+            }
+            if let Some(builder) = &mut digest {
+                builder.add(sql, token);
+            }
+        }
+        Parser {
+            sql,
+            mode,
+            tokens,
+            at: 0,
+            next: lexer.position(),
+            allow_params: false,
+            params: 0,
+            lift: None,
+            pending_into: None,
+            digest: digest.map(DigestBuilder::finish),
+            depth: 0,
+            height: 0,
+            start: from,
+        }
+    }
+
+    pub fn peek(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    pub fn nth(&self, ahead: usize) -> Token {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub fn kind(&self) -> TokenKind {
+        self.peek().kind
+    }
+
+    pub fn kw(&self) -> Kw {
+        self.peek().kw
+    }
+
+    /// Takes the current token.
+    pub fn bump(&mut self) -> Token {
+        let token = self.peek();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// End of the last token taken; 0 before the first.
+    pub fn taken_end(&self) -> usize {
+        self.at.checked_sub(1).map_or(0, |at| self.tokens[at].end as usize)
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.kind() == TokenKind::End
+    }
+
+    pub fn fail<T>(&self) -> Result<T> {
+        self.fail_with(ErrorKind::Syntax)
+    }
+
+    pub fn fail_with<T>(&self, kind: ErrorKind) -> Result<T> {
+        let offset = self.peek().start as usize;
+        let before = &self.sql[self.start.min(offset)..offset];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u32;
+        Err(ParseError { kind, offset, line })
+    }
+
+    pub fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.kind() == kind && kind != TokenKind::End;
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub fn expect(&mut self, kind: TokenKind) -> Result<()> {
+        if self.eat(kind) { Ok(()) } else { self.fail() }
+    }
+
+    pub fn eat_kw(&mut self, kw: Kw) -> bool {
+        let found = self.kw() == kw;
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub fn expect_kw(&mut self, kw: Kw) -> Result<()> {
+        if self.eat_kw(kw) { Ok(()) } else { self.fail() }
+    }
+
+    /// Takes all of `words` if they stand here in this order.
+    pub fn eat_kws(&mut self, words: &[Kw]) -> bool {
+        let found = words.iter().enumerate().all(|(ahead, &word)| self.nth(ahead).kw == word);
+        if found {
+            for _ in words {
+                self.bump();
+            }
+        }
+        found
+    }
+
+    pub fn expect_kws(&mut self, words: &[Kw]) -> Result<()> {
+        words.iter().try_for_each(|&word| self.expect_kw(word))
+    }
+
+    /// Takes one of `words`.
+    pub fn eat_any(&mut self, words: &[Kw]) -> Option<Kw> {
+        let kw = self.kw();
+        (kw != Kw::None && words.contains(&kw)).then(|| self.bump().kw)
+    }
+
+    pub fn expect_any(&mut self, words: &[Kw]) -> Result<Kw> {
+        match self.eat_any(words) {
+            Some(kw) => Ok(kw),
+            None => self.fail(),
+        }
+    }
+
+    /// An unquoted word that is no keyword, compared without case (words that MySQL does not tokenise).
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let token = self.peek();
+        let found = token.kind == TokenKind::Word
+            && token.text(self.sql).eq_ignore_ascii_case(word.as_bytes());
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub fn comma_list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut list = vec![one(self)?];
+        while self.eat(TokenKind::Comma) {
+            list.push(one(self)?);
+        }
+        Ok(list)
+    }
+
+    /// `( one, one, ... )`.
+    pub fn parenthesised<T>(&mut self, one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.expect(TokenKind::Open)?;
+        let list = self.comma_list(one)?;
+        self.expect(TokenKind::Close)?;
+        Ok(list)
+    }
+
+    /// Runs `inner` one level deeper (module invariant 3).
+    pub fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= DEPTH_MAX {
+            return self.fail_with(ErrorKind::TooDeep);
+        }
+        self.depth += 1;
+        let saved = std::mem::take(&mut self.height);
+        let result = inner(self);
+        self.depth -= 1;
+        self.height = saved.max(self.height + 1);
+        result
+    }
+
+    /// Counts one more link of a left-deep chain.
+    pub fn grow(&mut self) -> Result<()> {
+        self.height += 1;
+        if self.height > HEIGHT_MAX { self.fail_with(ErrorKind::TooDeep) } else { Ok(()) }
+    }
+
+    /// The current token may be read as a name.
+    pub fn at_name(&self) -> bool {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Quoted => true,
+            TokenKind::Word | TokenKind::Introducer => {
+                matches!(token.kw.class(), None | Some(Class::Plain))
+            }
+            _ => false,
+        }
+    }
+
+    /// A name of at most 64 characters.
+    pub fn ident(&mut self) -> Result<String> {
+        self.name(NAME_CHARS_MAX)
+    }
+
+    /// An alias of at most 256 characters.
+    pub fn alias(&mut self) -> Result<String> {
+        self.name(ALIAS_CHARS_MAX)
+    }
+
+    fn name(&mut self, chars_max: usize) -> Result<String> {
+        if !self.at_name() {
+            return self.fail();
+        }
+        let name = self.name_text(self.peek())?;
+        if name.is_empty() {
+            return self.fail();
+        }
+        if name.len() > chars_max && name.chars().count() > chars_max {
+            return self.fail_with(ErrorKind::IdentifierTooLong(name));
+        }
+        self.bump();
+        Ok(name)
+    }
+
+    fn name_text(&self, token: Token) -> Result<String> {
+        let text = token.text(self.sql);
+        let bytes = match token.kind {
+            TokenKind::Quoted => unquote(text),
+            _ => text.to_vec(),
+        };
+        match String::from_utf8(bytes) {
+            Ok(name) => Ok(name),
+            Err(_) => self.fail_with(ErrorKind::BadIdentifier),
+        }
+    }
+
+    /// `name` or `schema.name`.
+    pub fn object_name(&mut self) -> Result<ObjectName> {
+        let first = self.ident()?;
+        if !self.eat(TokenKind::Dot) {
+            return Ok(ObjectName { schema: None, name: first });
+        }
+        Ok(ObjectName { schema: Some(first), name: self.ident()? })
+    }
+
+    /// A name or a quoted string, as text.
+    pub fn ident_or_text(&mut self) -> Result<String> {
+        if self.kind() != TokenKind::String {
+            return self.ident();
+        }
+        self.text()
+    }
+
+    /// A quoted string as bytes.
+    pub fn string(&mut self) -> Result<Vec<u8>> {
+        if self.kind() != TokenKind::String {
+            return self.fail();
+        }
+        let token = self.bump();
+        Ok(literal::literal_value(token.text(self.sql), self.mode))
+    }
+
+    /// A quoted string as text.
+    pub fn text(&mut self) -> Result<String> {
+        let bytes = self.string()?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A non-negative integer of 64 bits, decimal or hexadecimal.
+    pub fn unsigned(&mut self) -> Result<u64> {
+        let token = self.peek();
+        let text = std::str::from_utf8(token.text(self.sql)).unwrap_or_default();
+        let value = match token.kind {
+            TokenKind::Integer => text.parse().ok(),
+            TokenKind::HexNumber => u64::from_str_radix(&text[2..], 16).ok(),
+            _ => None,
+        };
+        match value {
+            Some(value) => {
+                self.bump();
+                Ok(value)
+            }
+            None => self.fail(),
+        }
+    }
+
+    /// A non-negative integer of 32 bits.
+    pub fn unsigned32(&mut self) -> Result<u32> {
+        let token = self.peek();
+        let text = std::str::from_utf8(token.text(self.sql)).unwrap_or_default();
+        match (token.kind, text.parse()) {
+            (TokenKind::Integer, Ok(value)) => {
+                self.bump();
+                Ok(value)
+            }
+            _ => self.fail(),
+        }
+    }
+
+    /// `(n)` when it stands here.
+    pub fn length(&mut self) -> Result<Option<u32>> {
+        if !self.eat(TokenKind::Open) {
+            return Ok(None);
+        }
+        let length = self.unsigned32()?;
+        self.expect(TokenKind::Close)?;
+        Ok(Some(length))
+    }
+
+    /// The name in a `UserVar` token, without `@` and quotes.
+    pub fn user_var_name(&mut self) -> Result<String> {
+        let token = self.peek();
+        if token.kind != TokenKind::UserVar {
+            return self.fail();
+        }
+        let text = &token.text(self.sql)[1..];
+        let bytes = match text.first() {
+            Some(b'`') => unquote(text),
+            Some(b'\'' | b'"') => literal::literal_value(text, self.mode),
+            _ => text.to_vec(),
+        };
+        self.bump();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The number of a `?` just found.
+    pub fn param(&mut self) -> Result<u32> {
+        if !self.allow_params {
+            return self.fail();
+        }
+        if self.params == PARAMS_MAX {
+            return self.fail_with(ErrorKind::TooManyParams);
+        }
+        self.expect(TokenKind::Param)?;
+        self.params += 1;
+        Ok(self.params - 1)
+    }
+
+    /// Takes tokens up to the closing parenthesis that matches the opening one standing here, both included.
+    pub fn skip_parentheses(&mut self) -> Result<()> {
+        self.expect(TokenKind::Open)?;
+        let mut depth = 1;
+        while depth > 0 {
+            match self.kind() {
+                TokenKind::Open => depth += 1,
+                TokenKind::Close => depth -= 1,
+                TokenKind::End | TokenKind::Bad => return self.fail(),
+                _ => {}
+            }
+            self.bump();
+        }
+        Ok(())
+    }
+
+    /// Takes the rest of the statement; it must at least consist of tokens and balanced parentheses.
+    pub fn skip_rest(&mut self) -> Result<()> {
+        while !self.at_end() {
+            match self.kind() {
+                TokenKind::Open => self.skip_parentheses()?,
+                TokenKind::Close | TokenKind::Bad => return self.fail(),
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Token index, for a later [`Parser::rewind`].
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
+    pub fn rewind(&mut self, place: usize) {
+        self.at = place;
+    }
+
+    /// Index (relative to here) of the token after the parenthesis that closes the one `ahead`.
+    pub fn after_matching(&self, ahead: usize) -> usize {
+        let mut depth = 0usize;
+        let mut at = ahead;
+        loop {
+            match self.nth(at).kind {
+                TokenKind::Open => depth += 1,
+                TokenKind::Close => depth = depth.saturating_sub(1),
+                TokenKind::End | TokenKind::Bad => return at,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                return at;
+            }
+        }
+    }
+}
+
+/// The inside of a quoted name, doubled quotes made single.
+pub(crate) fn unquote(quoted: &[u8]) -> Vec<u8> {
+    let [quote, inner @ .., _] = quoted else {
+        return Vec::new();
+    };
+    let mut out = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        out.push(*byte);
+        if byte == quote {
+            bytes.next();
+        }
+    }
+    out
+}

@@ -1,0 +1,468 @@
+//! Query expressions: SELECT and what surrounds it.
+
+use crate::ast::*;
+use crate::cursor::{Parser, Result};
+use crate::keywords::Kw;
+use crate::token::TokenKind;
+
+impl Parser<'_> {
+    /// A query stands inside the parenthesis that opens here.
+    pub(crate) fn query_in_parentheses(&self) -> bool {
+        let mut ahead = 0;
+        while self.nth(ahead).kind == TokenKind::Open {
+            ahead += 1;
+        }
+        ahead > 0 && matches!(self.nth(ahead).kw, Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE)
+    }
+
+    /// `( query )`.
+    pub(crate) fn subquery(&mut self) -> Result<Box<Query>> {
+        self.expect(TokenKind::Open)?;
+        let query = self.nested(Self::query)?;
+        self.expect(TokenKind::Close)?;
+        Ok(Box::new(query))
+    }
+
+    /// A whole query expression.
+    pub(crate) fn query(&mut self) -> Result<Query> {
+        let with = self.with_clause()?;
+        let body = self.query_body(0)?;
+        let mut query = Query {
+            with,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: self.pending_into.take(),
+        };
+        if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
+            query.order_by = self.comma_list(Self::order_item)?;
+        }
+        query.limit = self.limit_clause()?;
+        while let Some(locking) = self.locking_clause()? {
+            query.locking.push(locking);
+        }
+        if self.kw() == Kw::INTO {
+            query.into = Some(self.into_clause()?);
+        }
+        Ok(query)
+    }
+
+    pub(crate) fn with_clause(&mut self) -> Result<Option<With>> {
+        if !self.eat_kw(Kw::WITH) {
+            return Ok(None);
+        }
+        let recursive = self.eat_kw(Kw::RECURSIVE);
+        let tables = self.comma_list(|p| {
+            let name = p.ident()?;
+            let columns = if p.kind() == TokenKind::Open {
+                p.parenthesised(Self::ident)?
+            } else {
+                Vec::new()
+            };
+            p.expect_kw(Kw::AS)?;
+            Ok(Cte { name, columns, query: p.subquery()? })
+        })?;
+        Ok(Some(With { recursive, tables }))
+    }
+
+    /// UNION and EXCEPT bind alike, INTERSECT tighter.
+    fn query_body(&mut self, level: u8) -> Result<QueryBody> {
+        let mut left = if level == 0 { self.query_body(1)? } else { self.query_primary()? };
+        loop {
+            let op = match self.kw() {
+                Kw::UNION if level == 0 => SetOperator::Union,
+                Kw::EXCEPT if level == 0 => SetOperator::Except,
+                Kw::INTERSECT if level == 1 => SetOperator::Intersect,
+                _ => return Ok(left),
+            };
+            self.bump();
+            self.grow()?;
+            let all = self.eat_kw(Kw::ALL) || {
+                self.eat_kw(Kw::DISTINCT);
+                false
+            };
+            let right = if level == 0 { self.query_body(1)? } else { self.query_primary()? };
+            left =
+                QueryBody::SetOperation { op, all, left: Box::new(left), right: Box::new(right) };
+        }
+    }
+
+    fn query_primary(&mut self) -> Result<QueryBody> {
+        match self.kw() {
+            Kw::SELECT => Ok(QueryBody::Select(Box::new(self.select()?))),
+            Kw::VALUES => {
+                self.bump();
+                let rows = self.comma_list(|p| {
+                    p.expect_kw(Kw::ROW)?;
+                    p.parenthesised(Self::expr)
+                })?;
+                Ok(QueryBody::Values(rows))
+            }
+            Kw::TABLE => {
+                self.bump();
+                Ok(QueryBody::Table(self.object_name()?))
+            }
+            _ if self.query_in_parentheses() => Ok(QueryBody::Nested(self.subquery()?)),
+            _ => self.fail(),
+        }
+    }
+
+    fn select(&mut self) -> Result<Select> {
+        self.expect_kw(Kw::SELECT)?;
+        let options = self.select_options();
+        let items = self.comma_list(Self::select_item)?;
+        if self.kw() == Kw::INTO {
+            self.pending_into = Some(self.into_clause()?);
+        }
+        let from =
+            if self.eat_kw(Kw::FROM) { self.comma_list(Self::table_ref)? } else { Vec::new() };
+        let filter = if self.eat_kw(Kw::WHERE) { Some(self.expr()?) } else { None };
+        let mut group_by = Vec::new();
+        let mut rollup = false;
+        if self.eat_kws(&[Kw::GROUP, Kw::BY]) {
+            group_by = self.comma_list(Self::order_item)?;
+            rollup = self.eat_kws(&[Kw::WITH, Kw::ROLLUP]);
+        }
+        let having = if self.eat_kw(Kw::HAVING) { Some(self.expr()?) } else { None };
+        let mut windows = Vec::new();
+        if self.eat_kw(Kw::WINDOW) {
+            windows = self.comma_list(|p| {
+                let name = p.ident()?;
+                p.expect_kw(Kw::AS)?;
+                Ok((name, p.window()?))
+            })?;
+        }
+        Ok(Select { options, items, from, filter, group_by, rollup, having, windows })
+    }
+
+    fn select_options(&mut self) -> SelectOptions {
+        let mut options = SelectOptions::default();
+        if self.kind() == TokenKind::Hint {
+            let token = self.bump();
+            options.hints = Some(String::from_utf8_lossy(token.text(self.sql)).into_owned());
+        }
+        loop {
+            let flag = match self.kw() {
+                Kw::ALL => {
+                    self.bump();
+                    continue;
+                }
+                Kw::DISTINCT | Kw::DISTINCTROW => &mut options.distinct,
+                Kw::HIGH_PRIORITY => &mut options.high_priority,
+                Kw::STRAIGHT_JOIN => &mut options.straight_join,
+                Kw::SQL_SMALL_RESULT => &mut options.small_result,
+                Kw::SQL_BIG_RESULT => &mut options.big_result,
+                Kw::SQL_BUFFER_RESULT => &mut options.buffer_result,
+                Kw::SQL_NO_CACHE => &mut options.no_cache,
+                Kw::SQL_CALC_FOUND_ROWS => &mut options.calc_found_rows,
+                _ => return options,
+            };
+            *flag = true;
+            self.bump();
+        }
+    }
+
+    fn select_item(&mut self) -> Result<SelectItem> {
+        if self.eat(TokenKind::Star) {
+            return Ok(SelectItem::Wildcard(None));
+        }
+        if let Some(name) = self.qualified_star()? {
+            return Ok(SelectItem::Wildcard(Some(name)));
+        }
+        let start = self.peek().start as usize;
+        let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
+        let expr = self.expr()?;
+        let text = self.item_text(start, &expr);
+        let alias = self.optional_alias(true)?;
+        if let Some(lift) = &mut self.lift {
+            // A literal in the select list names its column unless it has an alias.
+            lift.refused |= lift.lifted > lifted;
+        }
+        Ok(SelectItem::Expr { expr, alias, text })
+    }
+
+    /// The column's name: the text as written; of a plain string its value.
+    fn item_text(&self, start: usize, expr: &Expr) -> String {
+        if let Expr::Literal(Literal::String(literal)) = expr {
+            // Of adjacent strings, MySQL names the column after the first.
+            if self.sql[start] == b'\'' || self.sql[start] == b'"' {
+                let first = crate::lex::Lexer::new(self.sql, start, self.mode).next_token();
+                let bytes = crate::literal::literal_value(first.text(self.sql), self.mode);
+                return String::from_utf8_lossy(&bytes).into_owned();
+            }
+            return String::from_utf8_lossy(&literal.bytes).into_owned();
+        }
+        String::from_utf8_lossy(&self.sql[start..self.taken_end().max(start)]).into_owned()
+    }
+
+    /// `name.*` or `schema.name.*`.
+    fn qualified_star(&mut self) -> Result<Option<ObjectName>> {
+        let star_at = |p: &Self, n: usize| {
+            p.nth(n).kind == TokenKind::Dot && p.nth(n + 1).kind == TokenKind::Star
+        };
+        let qualified =
+            star_at(self, 1) || (self.nth(1).kind == TokenKind::Dot && star_at(self, 3));
+        if !qualified || !self.at_name() {
+            return Ok(None);
+        }
+        let first = self.ident()?;
+        self.expect(TokenKind::Dot)?;
+        if self.eat(TokenKind::Star) {
+            return Ok(Some(ObjectName { schema: None, name: first }));
+        }
+        let name = self.ident()?;
+        self.expect(TokenKind::Dot)?;
+        self.expect(TokenKind::Star)?;
+        Ok(Some(ObjectName { schema: Some(first), name }))
+    }
+
+    fn optional_alias(&mut self, text_allowed: bool) -> Result<Option<String>> {
+        let quoted = self.kind() == TokenKind::String && text_allowed;
+        if self.eat_kw(Kw::AS) {
+            return if self.kind() == TokenKind::String {
+                self.text().map(Some)
+            } else {
+                self.alias().map(Some)
+            };
+        }
+        if quoted {
+            return self.text().map(Some);
+        }
+        if self.at_name() { self.alias().map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn order_item(&mut self) -> Result<OrderItem> {
+        let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
+        let expr = self.expr()?;
+        if let Some(lift) = &mut self.lift {
+            // A number here is a position, not a value.
+            lift.refused |= lift.lifted > lifted;
+        }
+        let descending = self.eat_any(&[Kw::ASC, Kw::DESC]) == Some(Kw::DESC);
+        Ok(OrderItem { expr, descending })
+    }
+
+    pub(crate) fn limit_clause(&mut self) -> Result<Option<Limit>> {
+        if !self.eat_kw(Kw::LIMIT) {
+            return Ok(None);
+        }
+        let first = self.limit_number()?;
+        if self.eat(TokenKind::Comma) {
+            return Ok(Some(Limit { count: self.limit_number()?, offset: Some(first) }));
+        }
+        let offset = if self.eat_kw(Kw::OFFSET) { Some(self.limit_number()?) } else { None };
+        Ok(Some(Limit { count: first, offset }))
+    }
+
+    fn limit_number(&mut self) -> Result<Expr> {
+        match self.kind() {
+            TokenKind::Integer | TokenKind::HexNumber | TokenKind::Param | TokenKind::Word => {
+                self.primary()
+            }
+            _ => self.fail(),
+        }
+    }
+
+    fn locking_clause(&mut self) -> Result<Option<Locking>> {
+        if self.eat_kws(&[Kw::LOCK, Kw::IN, Kw::SHARE, Kw::MODE]) {
+            return Ok(Some(Locking { update: false, of: Vec::new(), wait: LockWait::Wait }));
+        }
+        if !self.eat_kw(Kw::FOR) {
+            return Ok(None);
+        }
+        let update = self.expect_any(&[Kw::UPDATE, Kw::SHARE])? == Kw::UPDATE;
+        let of = if self.eat_kw(Kw::OF) { self.comma_list(Self::object_name)? } else { Vec::new() };
+        let wait = if self.eat_kw(Kw::NOWAIT) {
+            LockWait::NoWait
+        } else if self.eat_kws(&[Kw::SKIP, Kw::LOCKED]) {
+            LockWait::SkipLocked
+        } else {
+            LockWait::Wait
+        };
+        Ok(Some(Locking { update, of, wait }))
+    }
+
+    fn into_clause(&mut self) -> Result<Into> {
+        self.expect_kw(Kw::INTO)?;
+        if self.eat_kw(Kw::OUTFILE) {
+            let file = self.string()?;
+            // What follows describes the file's format.
+            while !self.at_end() && !matches!(self.kw(), Kw::FROM | Kw::FOR) {
+                self.bump();
+            }
+            return Ok(Into::Outfile(file));
+        }
+        if self.eat_kw(Kw::DUMPFILE) {
+            return Ok(Into::Dumpfile(self.string()?));
+        }
+        Ok(Into::Variables(self.comma_list(Self::primary)?))
+    }
+
+    /// A table reference with its joins.
+    pub(crate) fn table_ref(&mut self) -> Result<TableRef> {
+        let mut left = self.table_factor()?;
+        loop {
+            let natural = self.eat_kw(Kw::NATURAL);
+            let kind = match self.kw() {
+                Kw::JOIN => JoinKind::Inner,
+                Kw::INNER | Kw::CROSS => {
+                    self.bump();
+                    JoinKind::Inner
+                }
+                Kw::STRAIGHT_JOIN => JoinKind::Straight,
+                Kw::LEFT | Kw::RIGHT => {
+                    let left = self.bump().kw == Kw::LEFT;
+                    self.eat_kw(Kw::OUTER);
+                    if left { JoinKind::Left } else { JoinKind::Right }
+                }
+                _ if natural => return self.fail(),
+                _ => return Ok(left),
+            };
+            self.grow()?;
+            self.expect_any(&[Kw::JOIN, Kw::STRAIGHT_JOIN])?;
+            let right = self.nested(Self::table_factor)?;
+            let on = if !natural && self.eat_kw(Kw::ON) { Some(self.expr()?) } else { None };
+            let using = if on.is_none() && !natural && self.eat_kw(Kw::USING) {
+                self.parenthesised(Self::ident)?
+            } else {
+                Vec::new()
+            };
+            left = TableRef::Join(Box::new(Join { left, right, kind, natural, on, using }));
+        }
+    }
+
+    fn table_factor(&mut self) -> Result<TableRef> {
+        let lateral = self.eat_kw(Kw::LATERAL);
+        if self.query_in_parentheses() {
+            let query = self.subquery()?;
+            self.eat_kw(Kw::AS);
+            let alias = self.alias()?;
+            let columns = if self.kind() == TokenKind::Open {
+                self.parenthesised(Self::ident)?
+            } else {
+                Vec::new()
+            };
+            return Ok(TableRef::Derived { lateral, query, alias, columns });
+        }
+        if self.eat(TokenKind::Open) {
+            let list = self.nested(|p| p.comma_list(Self::table_ref))?;
+            self.expect(TokenKind::Close)?;
+            return Ok(TableRef::List(list));
+        }
+        if self.kw() == Kw::JSON_TABLE {
+            self.bump();
+            self.skip_parentheses()?;
+            self.eat_kw(Kw::AS);
+            return Ok(TableRef::JsonTable {
+                expr: Expr::Literal(Literal::Null),
+                alias: self.alias()?,
+            });
+        }
+        if self.eat_kw(Kw::DUAL) {
+            let name = ObjectName { schema: None, name: "dual".to_string() };
+            let factor =
+                TableFactor { name, alias: None, partitions: Vec::new(), index_hints: Vec::new() };
+            return Ok(TableRef::Table(factor));
+        }
+        Ok(TableRef::Table(self.table_name_factor()?))
+    }
+
+    pub(crate) fn table_name_factor(&mut self) -> Result<TableFactor> {
+        let name = self.object_name()?;
+        let partitions =
+            if self.eat_kw(Kw::PARTITION) { self.parenthesised(Self::ident)? } else { Vec::new() };
+        let alias = self.optional_alias(false)?;
+        let mut index_hints = Vec::new();
+        while let Some(kind) = self.index_hint_kind() {
+            self.bump();
+            self.expect_any(&[Kw::INDEX, Kw::KEY])?;
+            let scope = self.index_hint_scope()?;
+            self.expect(TokenKind::Open)?;
+            let mut indexes = Vec::new();
+            if self.kind() != TokenKind::Close {
+                indexes = self.comma_list(|p| {
+                    if p.eat_kw(Kw::PRIMARY) { Ok("PRIMARY".to_string()) } else { p.ident() }
+                })?;
+            }
+            self.expect(TokenKind::Close)?;
+            index_hints.push(IndexHint { kind, scope, indexes });
+        }
+        Ok(TableFactor { name, alias, partitions, index_hints })
+    }
+
+    fn index_hint_kind(&self) -> Option<IndexHintKind> {
+        if !matches!(self.nth(1).kw, Kw::INDEX | Kw::KEY) {
+            return None;
+        }
+        match self.kw() {
+            Kw::USE => Some(IndexHintKind::Use),
+            Kw::FORCE => Some(IndexHintKind::Force),
+            Kw::IGNORE => Some(IndexHintKind::Ignore),
+            _ => None,
+        }
+    }
+
+    fn index_hint_scope(&mut self) -> Result<IndexHintScope> {
+        if !self.eat_kw(Kw::FOR) {
+            return Ok(IndexHintScope::All);
+        }
+        Ok(match self.expect_any(&[Kw::JOIN, Kw::ORDER, Kw::GROUP])? {
+            Kw::JOIN => IndexHintScope::Join,
+            word => {
+                self.expect_kw(Kw::BY)?;
+                if word == Kw::ORDER { IndexHintScope::OrderBy } else { IndexHintScope::GroupBy }
+            }
+        })
+    }
+
+    /// `(window specification)`.
+    pub(crate) fn window(&mut self) -> Result<Window> {
+        self.expect(TokenKind::Open)?;
+        let mut window =
+            Window { base: None, partition_by: Vec::new(), order_by: Vec::new(), frame: None };
+        if self.at_name() {
+            window.base = Some(self.ident()?);
+        }
+        if self.eat_kws(&[Kw::PARTITION, Kw::BY]) {
+            window.partition_by = self.comma_list(Self::expr)?;
+        }
+        if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
+            window.order_by = self.comma_list(Self::order_item)?;
+        }
+        if let Some(unit) = self.eat_any(&[Kw::ROWS, Kw::RANGE]) {
+            let between = self.eat_kw(Kw::BETWEEN);
+            let start = self.frame_bound()?;
+            let end = if between {
+                self.expect_kw(Kw::AND)?;
+                Some(self.frame_bound()?)
+            } else {
+                None
+            };
+            window.frame = Some(Frame { rows: unit == Kw::ROWS, start, end });
+        }
+        self.expect(TokenKind::Close)?;
+        Ok(window)
+    }
+
+    fn frame_bound(&mut self) -> Result<FrameBound> {
+        if self.eat_kw(Kw::UNBOUNDED) {
+            let preceding = self.expect_any(&[Kw::PRECEDING, Kw::FOLLOWING])? == Kw::PRECEDING;
+            return Ok(if preceding {
+                FrameBound::UnboundedPreceding
+            } else {
+                FrameBound::UnboundedFollowing
+            });
+        }
+        if self.eat_kws(&[Kw::CURRENT, Kw::ROW]) {
+            return Ok(FrameBound::CurrentRow);
+        }
+        let distance = self.boxed_expr()?;
+        let preceding = self.expect_any(&[Kw::PRECEDING, Kw::FOLLOWING])? == Kw::PRECEDING;
+        Ok(if preceding {
+            FrameBound::Preceding(distance)
+        } else {
+            FrameBound::Following(distance)
+        })
+    }
+}

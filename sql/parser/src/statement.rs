@@ -1,0 +1,238 @@
+//! One statement of a text: its first words decide who parses it.
+
+use crate::ast::*;
+use crate::cursor::{Parser, Result};
+use crate::error::{ErrorKind, ParseError};
+use crate::keywords::Kw;
+use crate::mode::SqlMode;
+
+/// One statement of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// Its tree.
+    pub statement: Statement,
+    /// Byte offset behind the statement and its `;`.
+    pub next: usize,
+    /// Number of `?` markers.
+    pub params: u32,
+}
+
+/// Parses a text that holds one statement, without parameter markers.
+///
+/// # Errors
+/// Where and why it is not SQL.
+pub fn parse(sql: &[u8], mode: SqlMode) -> std::result::Result<Statement, ParseError> {
+    let parsed = parse_next(sql, 0, mode, false)?;
+    match sql.get(parsed.next..) {
+        Some(rest) if !rest.iter().all(u8::is_ascii_whitespace) => {
+            let offset = parsed.next;
+            Err(ParseError { kind: ErrorKind::Syntax, offset, line: 1 })
+        }
+        _ => Ok(parsed.statement),
+    }
+}
+
+/// Parses the statement that begins at `from`; `?` is allowed when `allow_params`.
+///
+/// # Errors
+/// Where and why it is not SQL; [`ErrorKind::Empty`] when nothing is there.
+pub fn parse_next(
+    sql: &[u8],
+    from: usize,
+    mode: SqlMode,
+    allow_params: bool,
+) -> std::result::Result<Parsed, ParseError> {
+    let mut parser = Parser::new(sql, from, mode, 0);
+    parser.allow_params = allow_params;
+    if parser.at_end() {
+        return parser.fail_with(ErrorKind::Empty);
+    }
+    let statement = parser.statement()?;
+    if !parser.at_end() {
+        return parser.fail();
+    }
+    Ok(Parsed { statement, next: parser.next, params: parser.params })
+}
+
+impl Parser<'_> {
+    pub(crate) fn statement(&mut self) -> Result<Statement> {
+        match self.kw() {
+            Kw::SELECT | Kw::VALUES | Kw::TABLE => Ok(Statement::Query(Box::new(self.query()?))),
+            _ if self.query_in_parentheses() => Ok(Statement::Query(Box::new(self.query()?))),
+            Kw::WITH => self.with_statement(),
+            Kw::INSERT | Kw::REPLACE => self.insert(),
+            Kw::UPDATE => self.update(None),
+            Kw::DELETE => self.delete(None),
+            Kw::DO => {
+                self.bump();
+                Ok(Statement::Do(self.comma_list(Self::expr)?))
+            }
+            Kw::DESC | Kw::DESCRIBE | Kw::EXPLAIN => self.explain(),
+            Kw::CREATE => self.create(),
+            Kw::DROP => self.drop_statement(),
+            Kw::ALTER => self.alter(),
+            Kw::TRUNCATE => {
+                self.bump();
+                self.eat_kw(Kw::TABLE);
+                Ok(Statement::Truncate(self.object_name()?))
+            }
+            Kw::BEGIN | Kw::START => self.start_or_other(),
+            Kw::COMMIT => {
+                self.bump();
+                Ok(Statement::Commit(self.completion()?))
+            }
+            Kw::ROLLBACK => self.rollback(),
+            Kw::SAVEPOINT => {
+                self.bump();
+                Ok(Statement::Savepoint(self.ident()?))
+            }
+            Kw::RELEASE => {
+                self.bump();
+                self.expect_kw(Kw::SAVEPOINT)?;
+                Ok(Statement::ReleaseSavepoint(self.ident()?))
+            }
+            Kw::SET => self.set(),
+            Kw::SHOW => self.show(),
+            Kw::USE => {
+                self.bump();
+                Ok(Statement::Use(self.ident()?))
+            }
+            Kw::KILL => self.kill(),
+            Kw::SHUTDOWN => {
+                self.bump();
+                Ok(Statement::Shutdown)
+            }
+            Kw::FLUSH => self.flush(),
+            Kw::LOCK => self.lock_tables(),
+            Kw::UNLOCK => {
+                self.bump();
+                if self.kw() == Kw::INSTANCE {
+                    return self.unsupported("UNLOCK INSTANCE");
+                }
+                self.expect_any(&[Kw::TABLES, Kw::TABLE])?;
+                Ok(Statement::UnlockTables)
+            }
+            Kw::ANALYZE => self.maintain(MaintainVerb::Analyze),
+            Kw::CHECK => self.maintain(MaintainVerb::Check),
+            Kw::CHECKSUM => self.maintain(MaintainVerb::Checksum),
+            Kw::OPTIMIZE => self.maintain(MaintainVerb::Optimize),
+            Kw::REPAIR => self.maintain(MaintainVerb::Repair),
+            Kw::PREPARE | Kw::EXECUTE | Kw::DEALLOCATE => self.dynamic(),
+            Kw::RESET => self.reset(),
+            Kw::RENAME => self.rename(),
+            _ => self.other_statement(),
+        }
+    }
+
+    fn with_statement(&mut self) -> Result<Statement> {
+        let place = self.place();
+        let with = self.with_clause()?;
+        match self.kw() {
+            Kw::UPDATE => self.update(with),
+            Kw::DELETE => self.delete(with),
+            _ => {
+                self.rewind(place);
+                Ok(Statement::Query(Box::new(self.query()?)))
+            }
+        }
+    }
+
+    fn start_or_other(&mut self) -> Result<Statement> {
+        if matches!(self.nth(1).kw, Kw::REPLICA | Kw::SLAVE | Kw::GROUP_REPLICATION) {
+            return self.unsupported("START REPLICA");
+        }
+        self.start_transaction()
+    }
+
+    fn dynamic(&mut self) -> Result<Statement> {
+        match self.bump().kw {
+            Kw::PREPARE => {
+                let name = self.ident()?;
+                self.expect_kw(Kw::FROM)?;
+                let source = if self.kind() == crate::token::TokenKind::String {
+                    PrepareSource::Text(self.string()?)
+                } else {
+                    PrepareSource::UserVar(self.user_var_name()?)
+                };
+                Ok(Statement::Prepare(Prepare { name, source }))
+            }
+            Kw::EXECUTE => {
+                let name = self.ident()?;
+                let using = if self.eat_kw(Kw::USING) {
+                    self.comma_list(Self::user_var_name)?
+                } else {
+                    Vec::new()
+                };
+                Ok(Statement::Execute(Execute { name, using }))
+            }
+            _ => {
+                self.expect_kw(Kw::PREPARE)?;
+                Ok(Statement::Deallocate(self.ident()?))
+            }
+        }
+    }
+
+    fn reset(&mut self) -> Result<Statement> {
+        self.bump();
+        if self.eat_kw(Kw::PERSIST) {
+            let if_exists = self.if_exists();
+            let name = if self.at_name() { Some(self.ident()?) } else { None };
+            return Ok(Statement::ResetPersist(ResetPersist { if_exists, name }));
+        }
+        self.unsupported("RESET")
+    }
+
+    fn rename(&mut self) -> Result<Statement> {
+        self.bump();
+        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
+            let pairs = self.comma_list(|p| {
+                let from = p.object_name()?;
+                p.expect_kw(Kw::TO)?;
+                Ok((from, p.object_name()?))
+            })?;
+            return Ok(Statement::RenameTable(pairs));
+        }
+        self.expect_kw(Kw::USER)?;
+        let pairs = self.comma_list(|p| {
+            let from = p.account()?;
+            p.expect_kw(Kw::TO)?;
+            Ok((from, p.account()?))
+        })?;
+        Ok(Statement::RenameUser(pairs))
+    }
+
+    /// Statements that are recognised by their first words and not run.
+    fn other_statement(&mut self) -> Result<Statement> {
+        let construct = match self.kw() {
+            Kw::GRANT => "GRANT",
+            Kw::REVOKE => "REVOKE",
+            Kw::CALL => "CALL",
+            Kw::HANDLER => "HANDLER",
+            Kw::LOAD => "LOAD DATA",
+            Kw::XA => "XA",
+            Kw::BINLOG => "BINLOG",
+            Kw::CHANGE => "CHANGE REPLICATION SOURCE",
+            Kw::STOP => "STOP REPLICA",
+            Kw::PURGE => "PURGE BINARY LOGS",
+            Kw::INSTALL => "INSTALL",
+            Kw::UNINSTALL => "UNINSTALL",
+            Kw::CLONE => "CLONE",
+            Kw::IMPORT => "IMPORT TABLE",
+            Kw::CACHE => "CACHE INDEX",
+            Kw::HELP => "HELP",
+            Kw::SIGNAL => "SIGNAL",
+            Kw::RESIGNAL => "RESIGNAL",
+            Kw::GET => "GET DIAGNOSTICS",
+            Kw::RESTART => "RESTART",
+            _ => return self.fail(),
+        };
+        // A word alone is not a statement.
+        if matches!(self.nth(1).kind, crate::token::TokenKind::End)
+            && !matches!(self.kw(), Kw::RESTART | Kw::SIGNAL | Kw::RESIGNAL)
+        {
+            self.bump();
+            return self.fail();
+        }
+        self.unsupported(construct)
+    }
+}
