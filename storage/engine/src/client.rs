@@ -38,6 +38,8 @@ pub struct Client {
     lock_wait_timeout_s: Option<u32>,
     begun: bool,
     running: Option<Running>,
+    /// A statement could not be undone: the transaction can only be rolled back.
+    doomed: bool,
     /// A free segment, kept for the next transaction.
     cached: Option<Segment>,
     buffers: Buffers,
@@ -54,6 +56,7 @@ impl Client {
             lock_wait_timeout_s: None,
             begun: false,
             running: None,
+            doomed: false,
             cached: None,
             buffers: Buffers::default(),
             scan: ScanBuffers::default(),
@@ -114,6 +117,12 @@ impl Client {
     /// Commits; durable on return as `innodb_flush_log_at_trx_commit` says. An error after the commit record
     /// was written is an error of the log, and final.
     pub fn commit(&mut self) -> Result<()> {
+        if self.doomed {
+            self.rollback()?;
+            return Err(Error::Internal(
+                "a statement could not be undone: its transaction was rolled back",
+            ));
+        }
         self.begun = false;
         let Some(mut running) = self.running.take() else { return Ok(()) };
         let segment = &mut running.segment;
@@ -171,6 +180,7 @@ impl Client {
             return Ok(());
         }
         let undone = self.undo_to(UndoPos::NONE);
+        self.doomed = false;
         let Some(mut running) = self.running.take() else { return undone };
         let segment = &mut running.segment;
         let freed = undone.and_then(|()| {
@@ -193,7 +203,9 @@ impl Client {
     /// Undoes everything since `mark`, which is of the same transaction. After an error the transaction can
     /// only be rolled back.
     pub fn rollback_to(&mut self, mark: UndoMark) -> Result<()> {
-        self.undo_to(mark.0)
+        let undone = self.undo_to(mark.0);
+        self.doomed |= undone.is_err();
+        undone
     }
 
     fn undo_to(&mut self, until: UndoPos) -> Result<()> {
@@ -236,6 +248,9 @@ impl Client {
     }
 
     fn start_writing(&mut self, table: &Table) -> Result<()> {
+        if self.doomed {
+            return Err(Error::Internal("a statement could not be undone: roll back first"));
+        }
         self.start_transaction()?;
         let Some(running) = &mut self.running else { return Ok(()) };
         if !running.tables.iter().any(|t| std::ptr::eq(&**t, table)) {
