@@ -115,7 +115,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     }
     let (globals, connections) = make_globals(options, &places)?;
     let engine = open_engine(process, &globals, connections, disk)?;
-    let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
+    let mdl = Arc::new(mdl::Mdl::with_graph(Arc::clone(engine.slots()), Arc::clone(engine.waits())));
     let catalog = Catalog::open(Arc::clone(&engine), mdl)
         .map_err(|e| format!("the dictionary cannot be read: {e:?}"))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
