@@ -1,11 +1,17 @@
 //! Listening sockets: TCP and Unix, one thread each that accepts and hands over to connection threads.
 //!
 //! 1. A connection above the limit is answered 1040 by the accepting thread: it costs no thread.
-//! 2. A Unix socket file that nobody listens on is replaced; one that somebody listens on is an error.
+//! 2. A Unix socket file that nobody listens on is replaced; one that somebody listens on is an error, and so
+//!    is a file that is no socket.
+//! 3. TCP is bound early, so that a port in use is told before recovery, but listens only when clients may
+//!    come: until then they are refused rather than kept waiting.
 
 use crate::connection::{self, Socket};
 use crate::process::Process;
-use rustix::net::{Shutdown, listen, shutdown, sockopt};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, Shutdown, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
+};
 use session::{Peer, Server, Session, Severity, Wake};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -41,27 +47,34 @@ pub fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
 }
 
 impl Listener {
-    /// Binds TCP. The error is one sentence for the user.
+    /// Binds TCP; clients are refused until [`Listener::open`]. The error is one sentence for the user.
     pub fn tcp(address: IpAddr, port: u16) -> Result<Self, String> {
         let at = SocketAddr::new(address, port);
-        let bound = TcpListener::bind(at).and_then(|l| {
-            listen(&l, BACKLOG)?;
-            Ok(l)
-        });
-        match bound {
-            Ok(listener) => Ok(Self::Tcp(listener)),
-            Err(e) if e.kind() == io::ErrorKind::AddrInUse => Err(format!(
-                "Can't start server: port {port} on {address} is in use. Do you already have another \
-                 server running there? Choose another one with --port=N."
-            )),
-            Err(e) => Err(format!("Can't start server: cannot listen on {at}: {e}")),
+        bind_tcp(at).map(Self::Tcp).map_err(|e| tcp_error(at, e))
+    }
+
+    /// Lets clients in. The error is one sentence for the user.
+    pub fn open(&self) -> Result<(), String> {
+        // Again for a Unix socket, which does no harm.
+        match self {
+            Self::Tcp(l) => listen(l, BACKLOG).map_err(|e| match l.local_addr() {
+                Ok(at) => tcp_error(at, e),
+                Err(_) => format!("Can't start server: cannot listen: {e}"),
+            }),
+            Self::Unix(l) => listen(l, BACKLOG).map_err(|e| e.to_string()),
         }
     }
 
     /// Binds a Unix socket. The error is one sentence for the user.
     pub fn unix(path: &Path) -> Result<Self, String> {
         let shown = path.display();
-        if path.exists() {
+        if let Ok(found) = std::fs::symlink_metadata(path) {
+            if !std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()) {
+                return Err(format!(
+                    "Can't start server: {shown} exists and is no socket. Choose another one with \
+                     --socket=PATH."
+                ));
+            }
             if UnixStream::connect(path).is_ok() {
                 return Err(format!(
                     "Can't start server: another server is using the socket {shown}. Choose another \
@@ -96,14 +109,36 @@ impl Listener {
         match self {
             Self::Tcp(l) => {
                 let (stream, address) = l.accept()?;
-                // A reply is one send: waiting to fill packets only costs time.
-                stream.set_nodelay(true)?;
-                sockopt::set_socket_keepalive(&stream, true)?;
+                // A reply is one send: waiting to fill packets only costs time. Neither call fails unless
+                // the client is gone, which the first read tells as well.
+                let _ = stream.set_nodelay(true);
+                let _ = sockopt::set_socket_keepalive(&stream, true);
                 let address = SocketAddr::new(address.ip().to_canonical(), address.port());
                 Ok((stream.into(), Peer::Tcp(address)))
             }
             Self::Unix(l) => l.accept().map(|(stream, _)| (stream.into(), Peer::Socket)),
         }
+    }
+}
+
+fn bind_tcp(at: SocketAddr) -> Result<TcpListener, Errno> {
+    let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // A restarted server must not wait for the old one's connections to be forgotten.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &at)?;
+    Ok(TcpListener::from(socket))
+}
+
+fn tcp_error(at: SocketAddr, error: Errno) -> String {
+    match error {
+        Errno::ADDRINUSE => format!(
+            "Can't start server: port {} on {} is in use. Do you already have another server running \
+             there? Choose another one with --port=N.",
+            at.port(),
+            at.ip()
+        ),
+        error => format!("Can't start server: cannot listen on {at}: {error}"),
     }
 }
 
@@ -116,6 +151,9 @@ pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Liste
             Err(error) => {
                 if process.is_stopping() {
                     return;
+                }
+                if matches!(error.kind(), io::ErrorKind::ConnectionAborted) {
+                    continue;
                 }
                 let text = format!("Error in accept: {error}");
                 process.log.write(Severity::Error, "MY-010283", &text);
@@ -182,5 +220,19 @@ mod tests {
         drop(first);
         assert!(Listener::unix(&path).is_ok());
         std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, b"precious").unwrap();
+        assert!(Listener::unix(&path).err().unwrap().contains("no socket"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn clients_are_refused_until_the_listener_opens() {
+        let listener = Listener::tcp(IpAddr::from([127, 0, 0, 1]), 0).unwrap();
+        let Listener::Tcp(socket) = &listener else { panic!("no TCP") };
+        let at = socket.local_addr().unwrap();
+        assert!(std::net::TcpStream::connect(at).is_err());
+        listener.open().unwrap();
+        assert!(std::net::TcpStream::connect(at).is_ok());
     }
 }

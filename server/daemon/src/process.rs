@@ -10,12 +10,17 @@ pub struct Process {
     /// Error log.
     pub log: Log,
     stopping: SharedAtomic<bool, { class::OTHER }>,
+    shutdown_asked: SharedAtomic<bool, { class::OTHER }>,
 }
 
 impl Process {
     /// A process that is not stopping.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { log: Log::stderr(), stopping: SharedAtomic::new(false) })
+        Arc::new(Self {
+            log: Log::stderr(),
+            stopping: SharedAtomic::new(false),
+            shutdown_asked: SharedAtomic::new(false),
+        })
     }
 
     /// Whether the server is going down: new connections are refused.
@@ -33,7 +38,10 @@ impl Host for Process {
     fn shutdown(&self, by: &str) {
         let text = format!("Received SHUTDOWN from user {by}. Shutting down.");
         self.log.write(Severity::System, "MY-013172", &text);
-        host::signal::terminate_self();
+        // Once: a second signal would cut the stop short.
+        if !self.shutdown_asked.swap(true, Ordering::AcqRel) {
+            host::signal::terminate_self();
+        }
     }
 
     fn log(&self, severity: Severity, text: &str) {

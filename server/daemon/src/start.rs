@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// How long a stop waits for sessions to end.
 const STOP_WAIT: Duration = Duration::from_secs(30);
+/// Exit code of a stop that a second signal cut short.
+const EXIT_CUT_SHORT: i32 = 2;
 const STOP_POLL: Duration = Duration::from_millis(10);
 /// Engine clients besides connections: start-up, background, one above the limit for root.
 const SPARE_CLIENTS: usize = 16;
@@ -94,11 +96,6 @@ impl Places {
 
 fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let places = Places::of(options)?;
-    if let Some(file) = options.text("log_error").filter(|f| f != "stderr") {
-        let path = places.datadir.join(&file);
-        let opened = process.log.to_file(&path);
-        opened.map_err(|e| format!("cannot open the error log {}: {e}", path.display()))?;
-    }
     process.log.set_verbosity(options.number("log_error_verbosity") as u8);
     log_panics(process);
     for note in &options.notes {
@@ -106,7 +103,14 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     }
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);
+    refuse_foreign(&places.datadir)?;
     let disk = RealDisk::open(&places.datadir).map_err(|e| folder_error(&e))?;
+    if let Some(file) = options.text("log_error").filter(|f| f != "stderr") {
+        let path = places.datadir.join(&file);
+        let opened = process.log.to_file(&path);
+        opened.map_err(|e| format!("cannot open the error log {}: {e}", path.display()))?;
+    }
+    raise_file_limit();
     let mut listeners = Vec::new();
     if places.networking {
         for address in &places.addresses {
@@ -115,7 +119,9 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     }
     let (globals, connections) = make_globals(options, &places)?;
     let engine = open_engine(process, &globals, connections, disk)?;
-    let mdl = Arc::new(mdl::Mdl::with_graph(Arc::clone(engine.slots()), Arc::clone(engine.waits())));
+    // One graph for rows and metadata: a deadlock may run through both.
+    let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
+    let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits));
     let catalog = Catalog::open(Arc::clone(&engine), mdl)
         .map_err(|e| format!("the dictionary cannot be read: {e:?}"))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
@@ -131,11 +137,34 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
 fn folder_error(error: &OpenError) -> String {
     match error {
         OpenError::Locked { path, pid } => {
-            let by = pid.map_or("another server".to_string(), |p| format!("process {p}"));
-            format!("data folder {} is in use by {by}", path.display())
+            let by = pid.map_or(String::new(), |p| format!(" (process {p})"));
+            format!("data folder {} is locked: another server{by} uses it", path.display())
         }
         other => other.to_string(),
     }
+}
+
+/// Refuses a folder with somebody else's files before the first file of ours is written into it.
+fn refuse_foreign(datadir: &Path) -> Result<(), String> {
+    // What cannot be listed is told by the attempt to lock it.
+    let Ok(entries) = std::fs::read_dir(datadir) else { return Ok(()) };
+    let names: Vec<String> =
+        entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    match engine::foreign_name(&names) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{} is not a Limpid data folder: it holds '{name}' and was left alone. Choose an empty or \
+             missing folder with --datadir=DIR.",
+            datadir.display()
+        )),
+    }
+}
+
+/// Every connection and table is an open file: takes what the system gives without asking for more.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 fn log_panics(process: &Arc<Process>) {
@@ -236,9 +265,14 @@ fn serve(
             .into());
     }
     listeners.push(Listener::unix(&places.socket)?);
+    let _socket = Removed(&places.socket);
+    for listener in &listeners {
+        listener.open()?;
+    }
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let server = Server::new(catalog, globals, host);
     write_pid(&places.pid_file)?;
+    let _pid_file = Removed(&places.pid_file);
     let listeners = Arc::new(listeners);
     let mut threads = Vec::new();
     for i in 0..listeners.len() {
@@ -255,9 +289,16 @@ fn serve(
     for thread in threads {
         let _ = thread.join();
     }
-    let _ = std::fs::remove_file(&places.socket);
-    let _ = std::fs::remove_file(&places.pid_file);
     Ok(())
+}
+
+/// A file that goes away when serving ends, however it ends.
+struct Removed<'a>(&'a Path);
+
+impl Drop for Removed<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
+    }
 }
 
 fn wait_for_stop(process: &Process) -> &'static str {
@@ -272,9 +313,20 @@ fn wait_for_stop(process: &Process) -> &'static str {
     }
 }
 
+/// Whoever asks twice does not want to wait: recovery does the rest at the next start.
+fn end_at_second_signal() {
+    let wait = || {
+        while signal::wait() == Signal::HangUp {}
+        std::process::exit(EXIT_CUT_SHORT);
+    };
+    // Without the thread the stop is orderly all the same.
+    let _ = host::thread::spawn("signal", wait);
+}
+
 /// Refuses new connections and ends the old ones.
 fn stop(process: &Process, server: &Server, listeners: &[Listener]) {
     process.set_stopping();
+    end_at_second_signal();
     listeners.iter().for_each(Listener::stop);
     let until = host::clock::now() + STOP_WAIT;
     while server.connections_open() > 0 && host::clock::now() < until {

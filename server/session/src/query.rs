@@ -210,7 +210,6 @@ impl Core {
             }
             Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
             Ok(Reply::Run(statement)) => return self.run_text(*statement, net),
-            Ok(Reply::Executed(went_well)) => return went_well,
             Err(error) => {
                 self.send_error(&error);
                 return false;

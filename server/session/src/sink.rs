@@ -10,7 +10,7 @@ use value::{Datum, Kind};
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
 use wire::reply::{self, Column};
 use wire::row::{BinaryRow, TextRow};
-use wire::{Outbox, lenenc};
+use wire::Outbox;
 
 /// Bytes that may gather before they are sent.
 const SEND_AT_BYTES: usize = 64 * 1024;
@@ -208,16 +208,4 @@ fn display_length(c: &ResultColumn) -> u32 {
         Kind::Double => 23,
         Kind::Decimal => c.ty.length.max(10),
     }
-}
-
-/// Appends a text row of plain strings, for results the session makes itself.
-pub fn strings(out: &mut Outbox, values: &[Option<String>]) {
-    let body = out.begin();
-    for v in values {
-        match v {
-            Some(text) => lenenc::put_bytes(body, text.as_bytes()),
-            None => body.push(lenenc::NULL),
-        }
-    }
-    out.end();
 }

@@ -47,8 +47,6 @@ pub enum Reply {
     Table(Table),
     /// Another statement says the same.
     Run(Box<Statement>),
-    /// The reply was written.
-    Executed(bool),
 }
 
 /// OK without anything.
