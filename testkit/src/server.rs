@@ -215,8 +215,15 @@ impl Drop for Server {
 /// Raises the format version of a stopped server's data folder, as a newer release would leave it.
 ///
 /// # Panics
-/// When the folder has no control file.
+/// When the folder has no format file.
 pub fn raise_format_version(data: &Path) {
-    let _ = data;
-    panic!("not known yet where the version stands");
+    let path = data.join("limpid.format");
+    let mut bytes = std::fs::read(&path).expect("the format file");
+    let end = bytes.iter().position(|&b| b == b'\n').expect("a line");
+    let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let (before, version) = text.rsplit_once(' ').expect("a version");
+    let version: u32 = version.parse().expect("a number");
+    let line = format!("{before} {}\n", version + 1);
+    bytes[..line.len()].copy_from_slice(line.as_bytes());
+    std::fs::write(&path, bytes).expect("a writable format file");
 }

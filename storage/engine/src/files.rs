@@ -50,7 +50,10 @@ pub(crate) fn has_instance(disk: &dyn Disk) -> Result<bool> {
         return Err(Error::Foreign { path: FORMAT_NAME.into(), what });
     };
     if version != FORMAT_VERSION {
-        let what = format!("data of format {version}; this server reads format {FORMAT_VERSION}");
+        let age = if version > FORMAT_VERSION { "newer" } else { "older" };
+        let what = format!(
+            "format {version} of the data is {age} than format {FORMAT_VERSION}, which this server reads"
+        );
         return Err(Error::Foreign { path: FORMAT_NAME.into(), what });
     }
     Ok(true)
@@ -80,6 +83,15 @@ pub(crate) fn clear_leftovers(disk: &dyn Disk) -> Result<()> {
         disk.remove(name).map_err(|e| Error::io("remove", name, e))?;
     }
     disk.sync_dir().map_err(|e| Error::io("sync", "the data folder", e))
+}
+
+/// The first of a folder's names (not those inside its folders) that shows that it belongs to something
+/// else: for a check before anything is written there.
+pub fn foreign_name(names: &[String]) -> Option<&String> {
+    if names.iter().any(|n| n == FORMAT_NAME) {
+        return None;
+    }
+    names.iter().find(|n| *n != "redo" && !is_ours(n) && !is_beside(n))
 }
 
 fn is_ours(name: &str) -> bool {
@@ -118,6 +130,9 @@ mod tests {
         assert!(has_instance(&*disk).unwrap());
         disk.open("ibdata1", OpenMode::Create).unwrap();
         assert!(matches!(clear_leftovers(&*disk), Err(Error::Foreign { .. })));
+        let names = ["redo", "limpid.log", "ibdata1"].map(String::from);
+        assert_eq!(foreign_name(&names), Some(&names[2]));
+        assert_eq!(foreign_name(&names[..2]), None);
         let file = disk.open(FORMAT_NAME, OpenMode::ReadWrite).unwrap();
         let mut block = AlignedBuf::zeroed(FORMAT_BYTES);
         let text = format!("{MAGIC}{}\n", FORMAT_VERSION + 1);
