@@ -440,3 +440,49 @@ fn what_many_writers_were_told_survives_a_power_cut() {
         assert!(acknowledged.iter().sum::<i64>() > 0, "nothing was tested");
     }
 }
+
+/// Between a commit's becoming visible and its purge another client puts a row over the delete mark.
+#[test]
+fn a_delete_mark_that_is_written_over_before_its_purge_goes_with_the_new_row() {
+    for commit in [false, true] {
+        let (engine, table) = world();
+        let (go, gone) = mpsc::sync_channel(1);
+        let (tell, done) = mpsc::sync_channel(1);
+        let (end, ended) = mpsc::sync_channel::<()>(1);
+        let t = Arc::clone(&table);
+        let other = spawn(&engine, move |c| {
+            gone.recv().unwrap();
+            insert(c, &t, 3, 333).unwrap();
+            tell.send(()).unwrap();
+            ended.recv().unwrap();
+            if commit { c.commit().unwrap() } else { c.rollback().unwrap() }
+        });
+        let done = sync_cell(done);
+        let armed = stdx::LocalAtomic::new(true);
+        engine.log().set_trace_hook(Box::new(move |event| {
+            // The acknowledgement comes after the end of the transaction and before its purge.
+            if matches!(event, redo::LogEvent::Acknowledged(..))
+                && armed.swap(false, stdx::Ordering::AcqRel)
+            {
+                go.send(()).unwrap();
+                done.lock().recv().unwrap();
+            }
+        }));
+        let mut a = engine.client().unwrap();
+        assert!(a.delete(&table, &key(&table, 3)).unwrap());
+        a.commit().unwrap();
+        assert_eq!(get(&mut a, &table, 3).unwrap(), None);
+        end.send(()).unwrap();
+        other.join().unwrap();
+        let found = get(&mut a, &table, 3).unwrap();
+        assert_eq!(found.map(|r| r.u), commit.then_some(Some(333)));
+        let check = engine.check_table(&table).unwrap();
+        assert_eq!(check.rows, if commit { 5 } else { 4 });
+    }
+}
+
+/// Lets a closure that may be called from any thread use what only one thread may.
+fn sync_cell<T>(value: T) -> sync::Mutex<T> {
+    static CELL: instrument::MutexClass = instrument::MutexClass::new("test/cell");
+    sync::Mutex::new(&CELL, value)
+}
