@@ -4,7 +4,8 @@
 //! packet moves one step; a wrong one ends the connection. COM_CHANGE_USER enters at the second step.
 //!
 //! 1. A wrong user and a wrong password look alike.
-//! 2. Full authentication takes the password in clear over the Unix socket only; over TCP it must be
+//! 2. Full authentication takes the password in clear over the Unix socket and over loopback, which nobody
+//!    else can listen to (MariaDB's client library sends it so); over any other TCP connection it must be
 //!    encrypted with the server's public key.
 
 use crate::errors;
@@ -33,6 +34,14 @@ impl Peer {
             Peer::Socket => "localhost".into(),
             Peer::Tcp(a) if a.ip().is_loopback() => "localhost".into(),
             Peer::Tcp(a) => a.ip().to_string(),
+        }
+    }
+
+    /// Whether the client is on this machine.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Peer::Socket => true,
+            Peer::Tcp(a) => a.ip().is_loopback(),
         }
     }
 
@@ -96,7 +105,7 @@ impl Login {
             state: State::Response,
             scramble,
             plugin: DEFAULT_PLUGIN,
-            secure: matches!(peer, Peer::Socket),
+            secure: peer.is_local(),
             user: String::new(),
             schema: None,
             collation: wire::constants::COLLATION_0900_AI_CI,
@@ -132,7 +141,7 @@ impl Login {
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
             }
             State::Switched => self.check(packet, server, out),
-            State::Full if packet == [auth::KEY_REQUEST] && !self.secure => {
+            State::Full if packet == [auth::KEY_REQUEST] => {
                 let key = server.keys.public_pem();
                 let key = key.ok_or_else(|| errors::internal("no randomness for a key pair"))?;
                 handshake::auth_more_data(out, key.as_bytes());

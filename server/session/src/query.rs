@@ -327,6 +327,7 @@ impl Core {
         let Some(mut plan) = self.plans.plans[position].take() else { return false };
         self.env.status.set(StatusFlags::MORE_RESULTS, false);
         self.env.diagnostics.clear();
+        count(Counter::LimpidPlanCacheHits, 1);
         count(Counter::Queries, 1);
         count(Counter::ComSelect, 1);
         self.run_compiled(&mut plan, &params[..literals.len()], false, net);

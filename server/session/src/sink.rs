@@ -7,10 +7,10 @@
 use crate::errors;
 use executor::{ResultColumn, RowSink, SqlError};
 use value::{Datum, Kind};
+use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
 use wire::reply::{self, Column};
 use wire::row::{BinaryRow, TextRow};
-use wire::Outbox;
 
 /// Bytes that may gather before they are sent.
 const SEND_AT_BYTES: usize = 64 * 1024;

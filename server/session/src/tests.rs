@@ -6,12 +6,14 @@ use crate::{Net, Next, Peer, Session, Wake};
 use catalog::{Account, Catalog};
 use engine::{Engine, EngineConfig};
 use host::SimDisk;
+use rsa::pkcs8::DecodePublicKey;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use wire::auth::{self, Plugin};
 use wire::constants::Capabilities;
 use wire::handshake::Scramble;
+use wire::rsa_exchange::KeyPair;
 
 struct Nobody;
 
@@ -58,13 +60,13 @@ fn server() -> Arc<Server> {
 }
 
 fn set_password(server: &Server, user: &str, plugin: Plugin, password: &[u8]) {
+    set_password_at(server, user, "localhost", plugin, password);
+}
+
+fn set_password_at(server: &Server, user: &str, host: &str, plugin: Plugin, password: &[u8]) {
     let auth_string = plugin.store(password, &[b's'; 20]).into_bytes();
-    let account = Account {
-        user: user.into(),
-        host: "localhost".into(),
-        plugin: plugin.name().into(),
-        auth_string,
-    };
+    let account =
+        Account { user: user.into(), host: host.into(), plugin: plugin.name().into(), auth_string };
     let mut client = server.engine.client().expect("client");
     server.catalog.set_account(&mut client, &account).expect("account");
 }
@@ -206,13 +208,30 @@ fn caching_sha2_goes_the_full_way_once_and_then_the_fast_one() {
 }
 
 #[test]
-fn a_clear_password_over_tcp_is_refused() {
-    let server = server();
-    set_password(&server, "root", Plugin::CachingSha2, b"secret");
-    let mut client = Client::knock(&server, tcp());
+fn over_the_network_a_password_must_be_encrypted() {
+    let mut server = server();
+    Arc::get_mut(&mut server).expect("not shared yet").keys = KeyPair::with_bits(768);
+    set_password_at(&server, "far", "%", Plugin::CachingSha2, b"secret");
+    let far = || Peer::Tcp("10.0.0.7:4000".parse().expect("address"));
+    let mut clear = Client::knock(&server, far());
+    let answer = auth::answer_fast(b"secret", &clear.scramble);
+    assert_eq!(clear.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
+    assert_eq!(error_of(&clear.packet(b"secret\0")), 1045);
+    let mut client = Client::knock(&server, far());
     let answer = auth::answer_fast(b"secret", &client.scramble);
-    assert_eq!(client.log_in("root", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
-    assert_eq!(error_of(&client.packet(b"secret\0")), 1045);
+    assert_eq!(client.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
+    let key = client.packet(&[auth::KEY_REQUEST]).remove(0);
+    let pem = std::str::from_utf8(&key[1..]).expect("PEM");
+    let public = rsa::RsaPublicKey::from_public_key_pem(pem).expect("a key");
+    let mut masked = b"secret\0".to_vec();
+    masked.iter_mut().zip(client.scramble.iter().cycle()).for_each(|(b, m)| *b ^= m);
+    let padding = rsa::Oaep::new::<sha1::Sha1>();
+    let sent = public.encrypt(&mut rsa::rand_core::OsRng, padding, &masked).expect("short");
+    assert_ok(&client.packet(&sent));
+    let mut here = Client::knock(&server, tcp());
+    let answer = auth::answer_fast(b"wrong", &here.scramble);
+    assert_eq!(here.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
+    assert_ok(&here.packet(b"secret\0"));
 }
 
 #[test]

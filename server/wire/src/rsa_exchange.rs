@@ -15,17 +15,31 @@ use std::sync::OnceLock;
 const KEY_BITS: usize = 2048;
 
 /// A lazily made key pair.
-#[derive(Debug, Default)]
-pub struct KeyPair(OnceLock<Option<(RsaPrivateKey, String)>>);
+#[derive(Debug)]
+pub struct KeyPair {
+    bits: usize,
+    made: OnceLock<Option<(RsaPrivateKey, String)>>,
+}
+
+impl Default for KeyPair {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl KeyPair {
     /// A pair that is not made yet.
     pub const fn new() -> Self {
-        Self(OnceLock::new())
+        Self::with_bits(KEY_BITS)
+    }
+
+    /// A pair of another size. Tests use small ones: making a large one takes long without optimisation.
+    pub const fn with_bits(bits: usize) -> Self {
+        Self { bits, made: OnceLock::new() }
     }
 
     fn made(&self) -> Option<&(RsaPrivateKey, String)> {
-        self.0.get_or_init(make).as_ref()
+        self.made.get_or_init(|| make(self.bits)).as_ref()
     }
 
     /// The public key in PEM form; none when the system has no randomness.
@@ -44,8 +58,8 @@ impl KeyPair {
     }
 }
 
-fn make() -> Option<(RsaPrivateKey, String)> {
-    let key = RsaPrivateKey::new(&mut OsRng, KEY_BITS).ok()?;
+fn make(bits: usize) -> Option<(RsaPrivateKey, String)> {
+    let key = RsaPrivateKey::new(&mut OsRng, bits).ok()?;
     let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).ok()?;
     Some((key, pem))
 }
@@ -64,10 +78,7 @@ mod tests {
 
     #[test]
     fn a_client_with_the_public_key_gets_its_password_across() {
-        // A short key: making one of 2,048 bits takes seconds without optimisation.
-        let key = RsaPrivateKey::new(&mut OsRng, 768).unwrap();
-        let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
-        let pair = KeyPair(OnceLock::from(Some((key, pem))));
+        let pair = KeyPair::with_bits(768);
         let scramble = *b"abcdefghijklmnopqrst";
         let mut clear = b"secret\0".to_vec();
         clear.iter_mut().zip(scramble).for_each(|(b, m)| *b ^= m);

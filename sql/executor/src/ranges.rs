@@ -83,7 +83,7 @@ fn resolve_ranges(
         let high = bound(&encoder, equal.len(), range.high.as_ref(), &prefix, &row, env)?;
         if let (Some(low), Some(high)) = (low, high) {
             let (first, last) = whole(&prefix);
-            found.push((low.map_or(first, Limit::as_low), high.map_or(last, Limit::as_high)));
+            found.push((low.map_or(first, Limit::into_low), high.map_or(last, Limit::into_high)));
         }
     }
     Ok(Reading { index, ranges: merge(found) })
@@ -108,7 +108,7 @@ struct Limit {
 }
 
 impl Limit {
-    fn as_low(self) -> Bound<Vec<u8>> {
+    fn into_low(self) -> Bound<Vec<u8>> {
         if self.inclusive {
             return Bound::Included(self.key);
         }
@@ -118,7 +118,7 @@ impl Limit {
         }
     }
 
-    fn as_high(self) -> Bound<Vec<u8>> {
+    fn into_high(self) -> Bound<Vec<u8>> {
         if self.inclusive { after(self.key) } else { Bound::Excluded(self.key) }
     }
 }

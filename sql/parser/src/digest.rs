@@ -217,6 +217,7 @@ fn canonical(word: &str) -> &str {
         ("DATABASES", "SCHEMAS"),
         ("DEC", "DECIMAL"),
         ("DESCRIBE", "EXPLAIN"),
+        ("DISTINCT", "DISTINCTROW"),
         ("DOUBLE", "FLOAT8"),
         ("FLOAT", "FLOAT4"),
         ("INT", "INTEGER"),
