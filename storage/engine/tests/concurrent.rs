@@ -481,6 +481,59 @@ fn a_delete_mark_that_is_written_over_before_its_purge_goes_with_the_new_row() {
     }
 }
 
+/// A version that was written over in its own transaction, or undone, is never seen.
+#[test]
+fn no_reader_sees_what_was_never_committed() {
+    use stdx::{LocalAtomic, Ordering};
+    let (engine, table) = world();
+    engine.set_flush_log_at_trx_commit(0);
+    engine.start_background().unwrap();
+    let stop = Arc::new(LocalAtomic::new(false));
+    let readers: Vec<_> = (0..3)
+        .map(|n| {
+            let (t, stop) = (Arc::clone(&table), Arc::clone(&stop));
+            spawn(&engine, move |c| {
+                let mut seen = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let found = match n {
+                        0 => get(c, &t, 1).unwrap().into_iter().collect(),
+                        n => rows(c, &t, n - 1).unwrap(),
+                    };
+                    for row in &found {
+                        assert_eq!(row.a.unwrap() % 2, 0, "{row:?} was never committed");
+                    }
+                    assert!(n != 0 || found.len() == 1, "a row that was never deleted is gone");
+                    seen += found.len();
+                }
+                seen
+            })
+        })
+        .collect();
+    let mut c = engine.client().unwrap();
+    let until = Instant::now() + Duration::from_millis(700);
+    let mut k = 0;
+    while Instant::now() < until {
+        k += 1;
+        assert!(update(&mut c, &table, 1, 2 * k + 1, 1).unwrap());
+        let mark = c.mark();
+        assert!(update(&mut c, &table, 1, 2 * k + 3, 1).unwrap());
+        c.rollback_to(mark).unwrap();
+        if k % 3 == 0 {
+            assert!(c.delete(&table, &key(&table, 1)).unwrap());
+            insert(&mut c, &table, 1, 1).unwrap();
+        }
+        assert!(update(&mut c, &table, 1, 2 * k, 1).unwrap());
+        if k % 4 == 0 { c.rollback().unwrap() } else { c.commit().unwrap() }
+    }
+    stop.store(true, Ordering::Relaxed);
+    for reader in readers {
+        assert!(reader.join().unwrap() > 0);
+    }
+    engine.check_table(&table).unwrap();
+    drop(c);
+    engine.shutdown().unwrap();
+}
+
 /// Lets a closure that may be called from any thread use what only one thread may.
 fn sync_cell<T>(value: T) -> sync::Mutex<T> {
     static CELL: instrument::MutexClass = instrument::MutexClass::new("test/cell");
