@@ -1,0 +1,131 @@
+//! What a warm point select costs that other sessions could feel: no heap allocation, and no write
+//! to a line that another session writes or reads (by the wrappers' own count; `write_trap.rs` proves
+//! the same without trusting them).
+//!
+//! One test, in a process of its own: the allocator counts.
+
+mod hot;
+
+use hot::{Conn, ROWS, Rig};
+use std::time::{Duration, Instant};
+use stdx::{Ordering, SharedAtomic, class, shared_writes};
+
+#[global_allocator]
+static ALLOCATOR: host::probe::Probe = host::probe::Probe;
+
+const STATEMENTS: u64 = 100_000;
+const WARM_UP: u64 = 2_000;
+/// A slow machine runs as many as fit.
+const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What a thread did so far.
+#[derive(Clone, Copy)]
+struct Costs {
+    allocations: u64,
+    writes: [u64; class::COUNT],
+}
+
+impl Costs {
+    fn now() -> Costs {
+        Costs { allocations: host::probe::allocations(), writes: shared_writes() }
+    }
+
+    /// What was added since `before`, by class of shared line.
+    fn writes_since(&self, before: &Costs) -> Vec<(&'static str, u64)> {
+        (0..class::COUNT)
+            .map(|c| (class::NAMES[c], self.writes[c] - before.writes[c]))
+            .filter(|(_, n)| *n > 0)
+            .collect()
+    }
+}
+
+/// Whether this build counts shared writes (`--features stdx/count-shared`, as `cargo xtask test` has it).
+fn shared_writes_are_counted() -> bool {
+    static PROBE: SharedAtomic<u32, { class::OTHER }> = SharedAtomic::new(0);
+    let before = shared_writes()[usize::from(class::OTHER)];
+    PROBE.store(1, Ordering::Relaxed);
+    shared_writes()[usize::from(class::OTHER)] > before
+}
+
+/// Runs warm statements; what they cost and how many there were. Every row must be right.
+fn measure(name: &str, mut one: impl FnMut(u32) -> bool) -> (u64, Costs, Costs) {
+    let mut rng = stdx::rng::Rng::new(2);
+    let mut id = move || 1 + rng.below(u64::from(ROWS)) as u32;
+    for _ in 0..WARM_UP {
+        let id = id();
+        assert!(one(id), "{name}: wrong row {id} while warming up");
+    }
+    let (mut done, mut wrong) = (0, 0);
+    let start = Instant::now();
+    let before = Costs::now();
+    while done < STATEMENTS && (done % 1024 != 0 || start.elapsed() < TIME_MAX) {
+        wrong += u64::from(!one(id()));
+        done += 1;
+    }
+    let after = Costs::now();
+    println!(
+        "{name}: {done} statements in {:?}, {} allocations, shared writes {:?}",
+        start.elapsed(),
+        after.allocations - before.allocations,
+        after.writes_since(&before)
+    );
+    assert_eq!(wrong, 0, "{name}: wrong rows");
+    (done, before, after)
+}
+
+fn assert_free(name: &str, (done, before, after): (u64, Costs, Costs), counted: bool) {
+    assert!(done >= 1000, "{name}: only {done} statements in {TIME_MAX:?}");
+    let allocations = after.allocations - before.allocations;
+    assert_eq!(allocations, 0, "{name}: {allocations} heap allocations in {done} warm statements");
+    let writes = after.writes_since(&before);
+    if counted {
+        assert!(writes.is_empty(), "{name}: shared lines written in {done} statements: {writes:?}");
+    }
+}
+
+/// A report, not a gate yet: the shared lines of an autocommitted update (the architecture's budget is 10).
+fn report_update(conn: &mut Conn) {
+    let update = "UPDATE sbtest1 SET k=k+1 WHERE id=77";
+    for _ in 0..20 {
+        conn.ok(update);
+    }
+    let before = Costs::now();
+    const UPDATES: u64 = 100;
+    for _ in 0..UPDATES {
+        conn.ok(update);
+    }
+    let after = Costs::now();
+    let writes = after.writes_since(&before);
+    let total: u64 = writes.iter().map(|(_, n)| n).sum();
+    println!("shared writes per autocommitted update: {:.2} in all", total as f64 / UPDATES as f64);
+    for (name, n) in writes {
+        println!("  {name}: {:.2}", n as f64 / UPDATES as f64);
+    }
+}
+
+#[test]
+fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
+    let counted = shared_writes_are_counted();
+    if !counted {
+        println!("SKIPPED: shared writes are not counted in this build (stdx/count-shared is off)");
+    }
+    let asked_for = std::env::var_os("LIMPID_COUNT_SHARED").is_some();
+    assert!(counted || !asked_for, "the test run expects stdx/count-shared, and it is off");
+    let rig = Rig::new();
+    let mut conn = rig.connect("sbtest");
+    let statement = conn.prepare();
+    conn.select_prepared(statement, 1, true);
+    let prepared = measure("prepared", |id| conn.select_prepared(statement, id, false));
+    assert_free("prepared", prepared, counted);
+    let text = measure("text", |id| conn.select_text(id));
+    assert_free("text", text, counted);
+
+    // The counts can fail: an update writes shared lines, and a vector allocates.
+    let before = Costs::now();
+    conn.ok("UPDATE sbtest1 SET k=k+1 WHERE id=1");
+    drop(std::hint::black_box(vec![1u8; 10]));
+    let after = Costs::now();
+    assert!(after.allocations > before.allocations, "an allocation went unseen");
+    assert!(!counted || !after.writes_since(&before).is_empty(), "an update wrote nothing?");
+    report_update(&mut conn);
+}

@@ -1,0 +1,87 @@
+//! The proof that a warm point select writes only its session's own memory: every other writable page
+//! of the process is made read-only while it runs, and a store to one is a fault with its place.
+//!
+//! One test, in a process of its own: any other thread's write would be caught too.
+//!
+//! What the session may write (its private set):
+//! - its thread's stack with the thread-local storage above it (`host::trap` leaves it open);
+//! - its session slot: whole pages that it alone writes; metadata-lock grants, kill flag's pages, counters;
+//! - the heap it allocates from: its buffers, plans, open-table list and its line of the process list,
+//!   all made by this session. What sessions share (dictionary, locks, pages, log) is made before by
+//!   another thread, on the ordinary heap, which is protected.
+//!
+//! The worker slot is not in the set: a read publishes nothing there.
+
+mod hot;
+
+use host::probe::{PrivateHeap, Probe};
+use host::trap;
+use hot::{ROWS, Rig};
+use std::ops::Range;
+use stdx::{Ordering, SharedAtomic, class};
+
+#[global_allocator]
+static ALLOCATOR: Probe = Probe;
+
+static SHARED: SharedAtomic<u64, { class::OTHER }> = SharedAtomic::new(0);
+
+const STATEMENTS: u64 = 100_000;
+const WARM_UP: u64 = 2_000;
+
+/// Pages written while `run` ran in the closed trap, and whether its rows were right.
+fn trapped(private: &[Range<usize>], mut run: impl FnMut() -> bool) -> (Vec<trap::Fault>, bool) {
+    let armed = trap::arm(private).expect("the trap closes");
+    let right = run();
+    (armed.disarm(), right)
+}
+
+fn session_thread(rig: &Rig) {
+    let heap = PrivateHeap::enter(256 << 20).unwrap();
+    let mut conn = rig.connect("sbtest");
+    let statement = conn.prepare();
+    let mut rng = stdx::rng::Rng::new(3);
+    let mut id = || 1 + rng.below(u64::from(ROWS)) as u32;
+    conn.select_prepared(statement, 1, true);
+    for _ in 0..WARM_UP {
+        assert!(conn.select_prepared(statement, id(), false) && conn.select_text(id()));
+    }
+    let slot = rig.engine().slots().session(conn.slot(rig)).range();
+    let private = [slot, heap.range()];
+    println!("private besides the thread's stack and thread-local storage:");
+    println!("  session slot {:x?}, {} bytes", private[0], private[0].len());
+    println!("  session's heap {:x?}, {} bytes used", private[1], heap.used_bytes());
+
+    // The trap sees what it must: one store to a shared line, ...
+    let (faults, _) = trapped(&private, || {
+        SHARED.store(1, Ordering::Relaxed);
+        true
+    });
+    assert_eq!(faults.len(), 1, "a deliberate shared write: {}", trap::report(&faults));
+    assert_eq!(faults[0].address, std::ptr::from_ref(&SHARED).addr());
+
+    let before = host::probe::allocations();
+    let (faults, right) =
+        trapped(&private, || (0..STATEMENTS).all(|_| conn.select_prepared(statement, id(), false)));
+    assert!(faults.is_empty(), "prepared point selects: {}", trap::report(&faults));
+    assert!(right, "wrong rows");
+    let (faults, right) = trapped(&private, || (0..STATEMENTS).all(|_| conn.select_text(id())));
+    assert!(faults.is_empty(), "text point selects: {}", trap::report(&faults));
+    assert!(right, "wrong rows");
+    assert_eq!(host::probe::allocations(), before, "the private heap hides no allocation");
+    println!("{STATEMENTS} prepared and {STATEMENTS} text point selects: no fault");
+
+    // ... and the writes of a statement that must write.
+    let (faults, _) = trapped(&private, || {
+        conn.ok("UPDATE sbtest1 SET k=k+1 WHERE id=5");
+        true
+    });
+    assert!(faults.len() > 3, "an update wrote nothing shared? {}", trap::report(&faults));
+    println!("one update, for comparison: {} shared pages written", faults.len());
+}
+
+#[test]
+fn a_warm_point_select_writes_only_its_sessions_memory() {
+    let rig = Rig::new();
+    // On a thread of its own: the main thread's stack and thread-local storage lie elsewhere.
+    std::thread::scope(|s| s.spawn(|| session_thread(&rig)).join()).expect("the session's thread");
+}
