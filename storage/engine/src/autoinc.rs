@@ -1,7 +1,7 @@
 //! AUTO_INCREMENT: a counter in memory, kept in the tablespace's header page.
 //!
-//! 1. A value is given after the counter above it was logged, so no value is given twice, not even after a
-//!    crash; log order puts the counter before the rows that use it.
+//! 1. A value is given after the counter above it was logged, so no value is given twice, not even
+//!    after a crash; log order puts the counter before the rows that use it.
 //! 2. The counter only grows; rollback does not give values back.
 
 use crate::engine::Engine;

@@ -1,9 +1,10 @@
 //! The engine's threads: the cleaner, which also moves the checkpoint, and the log's timer.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
-//! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`], [`Engine::checkpoint`]).
-//! 3. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on trying, since
-//!    a full disk may become less full.
+//! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
+//!    [`Engine::checkpoint`]).
+//! 3. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
+//!    trying, since a full disk may become less full.
 
 use crate::engine::Engine;
 use base::Result;
@@ -38,7 +39,8 @@ pub(crate) struct Background {
 }
 
 impl Engine {
-    /// Starts the cleaner/checkpointer and the log timer as threads; once. [`Self::shutdown`] ends them.
+    /// Starts the cleaner/checkpointer and the log timer as threads; once. [`Self::shutdown`] ends
+    /// them.
     pub fn start_background(self: &Arc<Self>) -> Result<()> {
         let mut background = self.background.lock();
         if background.is_some() {
@@ -85,19 +87,21 @@ impl Engine {
 
 fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
     let mut checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
-    let mut woken = false;
+    let (mut woken, mut too_dirty) = (false, false);
     while !stop.now.load(Ordering::SeqCst) {
         let Some(engine) = engine.upgrade() else { return };
         let pressed = engine.log().wants_checkpoint();
-        let busy = if pressed || woken || engine.too_dirty() {
-            engine.step_cleaner().is_ok_and(|n| n > 0)
-        } else {
-            false
-        };
-        if pressed || Instant::now() >= checkpoint_at {
+        let due = Instant::now() >= checkpoint_at;
+        // Counting changed frames looks at all of them: once a second, and while it is of use.
+        too_dirty = (too_dirty || due) && engine.too_dirty();
+        let left = due && !engine.unfinished.lock().is_empty();
+        let busy =
+            (pressed || woken || too_dirty || left) && engine.step_cleaner().is_ok_and(|n| n > 0);
+        if pressed || due {
             let _ = engine.checkpoint();
             checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
         }
+        woken = false;
         if !busy {
             let work = engine.pool().work();
             let seen = work.prepare();

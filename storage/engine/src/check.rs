@@ -1,7 +1,9 @@
-//! CHECK TABLE: a slow, simple look at everything a table has, written apart from the code that changes it.
+//! CHECK TABLE: a slow, simple look at everything a table has, written apart from the code that
+//! changes it.
 //!
-//! 1. Trees are sound, every row has its entries, every entry its row, no page is lost. "Strict" means that nobody
-//!    writes and nothing is left to purge: then there are no delete marks and no entries of older versions.
+//! 1. Trees are sound, every row has its entries, every entry its row, no page is lost. "Strict"
+//!    means that nobody writes and nothing is left to purge: then there are no delete marks and no
+//!    entries of older versions.
 
 use crate::engine::Engine;
 use crate::files::FIRST_USER_SPACE;
@@ -25,7 +27,8 @@ pub struct TableCheck {
 impl Engine {
     /// Checks a table that nobody writes to and that has nothing left to purge.
     ///
-    /// Errors: [`Error::Corrupt`] for a bad page, [`Error::Internal`] with what does not fit together.
+    /// Errors: [`Error::Corrupt`] for a bad page, [`Error::Internal`] with what does not fit
+    /// together.
     pub fn check_table(&self, table: &Table) -> Result<TableCheck> {
         let mut found = TableCheck::default();
         for index in 0..table.indexes() {

@@ -1,10 +1,11 @@
 //! One client's view of the engine: its transaction and its buffers.
 //!
 //! 1. A transaction takes an id and an undo segment with its first write, not before.
-//! 2. Commit: the segment's state in a mini-transaction is the commit record; then others see the rows; then
-//!    the log is made durable; then old versions are removed and the segment is free for the next one.
-//! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What could not be
-//!    undone or purged is the engine's to finish.
+//! 2. Commit: the segment's state in a mini-transaction is the commit record; then others see the
+//!    rows; then the log is made durable; then old versions are removed and the segment is free for
+//!    the next one.
+//! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What
+//!    could not be undone or purged is the engine's to finish.
 
 use crate::engine::{Engine, Unfinished};
 use crate::rollback::Lookup;
@@ -114,8 +115,8 @@ impl Client {
         self.running.as_ref().map_or(TrxId::NONE, |r| r.segment.trx())
     }
 
-    /// Commits; durable on return as `innodb_flush_log_at_trx_commit` says. An error after the commit record
-    /// was written is an error of the log, and final.
+    /// Commits; durable on return as `innodb_flush_log_at_trx_commit` says. An error after the
+    /// commit record was written is an error of the log, and final.
     pub fn commit(&mut self) -> Result<()> {
         if self.doomed {
             self.rollback()?;
@@ -172,8 +173,8 @@ impl Client {
         self.cached = Some(segment);
     }
 
-    /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the background; the
-    /// client is out of the transaction in any case.
+    /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the
+    /// background; the client is out of the transaction in any case.
     pub fn rollback(&mut self) -> Result<()> {
         self.begun = false;
         if self.running.is_none() {
@@ -200,8 +201,8 @@ impl Client {
         UndoMark(self.running.as_ref().map_or(UndoPos::NONE, |r| r.segment.last()))
     }
 
-    /// Undoes everything since `mark`, which is of the same transaction. After an error the transaction can
-    /// only be rolled back.
+    /// Undoes everything since `mark`, which is of the same transaction. After an error the
+    /// transaction can only be rolled back.
     pub fn rollback_to(&mut self, mark: UndoMark) -> Result<()> {
         let undone = self.undo_to(mark.0);
         self.doomed |= undone.is_err();
@@ -281,8 +282,9 @@ impl Client {
         Ok((&self.engine, &self.worker, &mut running.segment))
     }
 
-    /// Puts the row with clustered key `key` into `out` (cleared first): the latest committed version, or this
-    /// transaction's own. `false`: there is none. Warm: nothing shared is written, nothing allocated.
+    /// Puts the row with clustered key `key` into `out` (cleared first): the latest committed
+    /// version, or this transaction's own. `false`: there is none. Warm: nothing shared is written,
+    /// nothing allocated.
     #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let me = self.me();
@@ -295,9 +297,9 @@ impl Client {
         Ok(true)
     }
 
-    /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered index, then
-    /// the secondaries from 1. A bound is a key of that index or the beginning of one (whole parts): a prefix
-    /// stands for all keys that begin with it.
+    /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered
+    /// index, then the secondaries from 1. A bound is a key of that index or the beginning of one
+    /// (whole parts): a prefix stands for all keys that begin with it.
     pub fn scan<'a>(
         &'a mut self,
         table: &'a Table,
@@ -309,10 +311,11 @@ impl Client {
         Scan::open(&self.engine, me, table, index, (low, high), &mut self.scan)
     }
 
-    /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends. Waits for
-    /// another transaction that changed it.
+    /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends.
+    /// Waits for another transaction that changed it.
     ///
-    /// Errors: [`base::Error::LockWaitTimeout`], [`base::Error::Deadlock`], [`base::Error::Killed`].
+    /// Errors: [`base::Error::LockWaitTimeout`], [`base::Error::Deadlock`],
+    /// [`base::Error::Killed`].
     pub fn read_for_update(
         &mut self,
         table: &Table,
@@ -349,8 +352,8 @@ impl Client {
         Ok(())
     }
 
-    /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`: there is no
-    /// such row. Errors as [`Self::insert`]; then the row is as it was.
+    /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`:
+    /// there is no such row. Errors as [`Self::insert`]; then the row is as it was.
     pub fn update(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
         let mut key = std::mem::take(&mut self.buffers.key);
         let hidden = match table.clustered_key_of(new_row, &mut key) {
@@ -382,8 +385,8 @@ impl Client {
         Ok(found)
     }
 
-    /// Takes `n` consecutive AUTO_INCREMENT values, the first of which is returned; they are never given
-    /// again, also not after a crash or a rollback.
+    /// Takes `n` consecutive AUTO_INCREMENT values, the first of which is returned; they are never
+    /// given again, also not after a crash or a rollback.
     ///
     /// Errors: [`base::Error::AutoincExhausted`] when the column's type has no `n` values left.
     pub fn reserve_autoinc(&mut self, table: &Table, n: u64) -> Result<u64> {
@@ -391,7 +394,8 @@ impl Client {
         autoinc.reserve(&self.engine, &self.worker, &table.ts, n)
     }
 
-    /// Notes that `value` was given explicitly: the counter goes on above it. Call before the insert.
+    /// Notes that `value` was given explicitly: the counter goes on above it. Call before the
+    /// insert.
     pub fn note_autoinc(&mut self, table: &Table, value: u64) -> Result<()> {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
         autoinc.note(&self.engine, &self.worker, &table.ts, value)

@@ -1,11 +1,12 @@
 //! Tables and indexes that come and go, atomically with the transaction that writes the dictionary.
 //!
-//! 1. What is made is named in the transaction's undo before it can be used: rollback, and a crash before the
-//!    commit, remove it again.
-//! 2. A file goes away only after the transaction that dropped its table is durable. A crash in between, or
-//!    right after a file was made, leaves an orphan: recovery removes files that the dictionary does not name.
-//! 3. Background rollback and purge of a dropped table are stopped, not waited for: what they would restore is
-//!    gone. While one of them runs, the drop waits.
+//! 1. What is made is named in the transaction's undo before it can be used: rollback, and a crash
+//!    before the commit, remove it again.
+//! 2. A file goes away only after the transaction that dropped its table is durable. A crash in
+//!    between, or right after a file was made, leaves an orphan: recovery removes files that the
+//!    dictionary does not name.
+//! 3. Background rollback and purge of a dropped table are stopped, not waited for: what they would
+//!    restore is gone. While one of them runs, the drop waits.
 
 use crate::engine::Engine;
 use crate::rollback::index_body;
@@ -22,8 +23,8 @@ use sync::WorkerSlot;
 use trx::{IdKind, NewRecord, RecordKind, record_bytes};
 
 impl Engine {
-    /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if that does
-    /// not commit, the file goes away. The caller writes the dictionary rows and commits.
+    /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if
+    /// that does not commit, the file goes away. The caller writes the dictionary rows and commits.
     pub fn create_table(&self, client: &mut Client, spec: &TableSpec) -> Result<Arc<Table>> {
         let (_, worker, segment) = client.parts()?;
         let id = self.trx().ids.take(IdKind::Space, self.pool(), worker)?;
@@ -41,17 +42,17 @@ impl Engine {
         Table::new(spec, &TableStorage { space: id, roots }, &ts, 1)
     }
 
-    /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction. Nobody
-    /// uses the table any more (its metadata lock is exclusive).
+    /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction.
+    /// Nobody uses the table any more (its metadata lock is exclusive).
     pub fn drop_table_storage(&self, space: SpaceId) -> Result<()> {
         self.log().flush_to(self.log().tail())?;
         self.forget_space(space);
         self.drop_space(space)
     }
 
-    /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of the client's
-    /// transaction: if that does not commit, its pages are freed. The caller writes the dictionary row with
-    /// the root page and commits; then opens the table anew.
+    /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of
+    /// the client's transaction: if that does not commit, its pages are freed. The caller writes
+    /// the dictionary row with the root page and commits; then opens the table anew.
     ///
     /// Errors: [`base::Error::Duplicate`]; the caller then rolls back.
     pub fn create_index(

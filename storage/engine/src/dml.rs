@@ -1,8 +1,10 @@
-//! Inserting, updating, deleting and locking one row of the clustered index, with its secondary entries.
+//! Inserting, updating, deleting and locking one row of the clustered index, with its secondary
+//! entries.
 //!
-//! 1. The clustered row comes first, then the secondary entries, each in a mini-transaction of its own; who finds
-//!    an entry without a matching row ignores it.
-//! 2. A lock is a header written anew with the own trx id: from then on others wait for this transaction.
+//! 1. The clustered row comes first, then the secondary entries, each in a mini-transaction of its
+//!    own; who finds an entry without a matching row ignores it.
+//! 2. A lock is a header written anew with the own trx id: from then on others wait for this
+//!    transaction.
 //! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
 
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
@@ -65,8 +67,8 @@ impl Writer<'_> {
         Ok(Try::Done(()))
     }
 
-    /// Gives the row with clustered key `key` the contents `row`, which has the same clustered key. `false`:
-    /// there is no such row.
+    /// Gives the row with clustered key `key` the contents `row`, which has the same clustered key.
+    /// `false`: there is no such row.
     pub fn update(
         &mut self,
         table: &Table,
@@ -152,8 +154,8 @@ impl Writer<'_> {
         Ok(found)
     }
 
-    /// Makes the row with clustered key `key` this transaction's; its payload is then in `b.before`. `false`:
-    /// there is no such row.
+    /// Makes the row with clustered key `key` this transaction's; its payload is then in
+    /// `b.before`. `false`: there is no such row.
     pub fn lock(&mut self, table: &Table, key: &[u8], b: &mut Buffers) -> Result<bool> {
         self.retry(&table.clustered, key, |w| w.try_header(table, key, false, b))
     }

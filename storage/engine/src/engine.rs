@@ -1,8 +1,8 @@
 //! The engine: what all clients share, and the steps of its background work.
 //!
 //! 1. `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
-//! 2. Work that a client could not finish (`unfinished`) stays here; its transactions stay active until it is
-//!    done, so nobody sees the rows.
+//! 2. Work that a client could not finish (`unfinished`) stays here; its transactions stay active
+//!    until it is done, so nobody sees the rows.
 //! 3. The engine's own worker slot is used under its mutex.
 
 use crate::background::Background;
@@ -132,8 +132,8 @@ impl Engine {
         self.settings.note_flush_log_at_trx_commit(mode as u8);
     }
 
-    /// What to do when the log or a data file cannot be made durable: the daemon ends the process. The first
-    /// registration counts.
+    /// What to do when the log or a data file cannot be made durable: the daemon ends the process.
+    /// The first registration counts.
     pub fn on_fatal(&self, hook: Box<dyn Fn(&Error) + Send + Sync>) {
         let hook = Arc::new(hook);
         let same = Arc::clone(&hook);
@@ -146,7 +146,8 @@ impl Engine {
         &self.slots
     }
 
-    /// The waits-for graph of row waits. Its nodes are session slot numbers, as those of metadata locks.
+    /// The waits-for graph of row waits. Its nodes are session slot numbers, as those of metadata
+    /// locks.
     pub fn waits(&self) -> &Arc<WaitsFor> {
         &self.waits
     }
@@ -227,8 +228,8 @@ impl Engine {
         }
     }
 
-    /// Writes some dirty pages and finishes what clients left; what the cleaner thread does in a loop. The
-    /// number of pages written.
+    /// Writes some dirty pages and finishes what clients left; what the cleaner thread does in a
+    /// loop. The number of pages written.
     pub fn step_cleaner(&self) -> Result<usize> {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
         if !self.unfinished.lock().is_empty() {
@@ -268,8 +269,8 @@ impl Engine {
         self.unfinished.lock().push(work);
     }
 
-    /// Finishes what there is to finish: rollbacks, purges. What needs a table that is not known stays.
-    /// The numbers of transactions rolled back and purged.
+    /// Finishes what there is to finish: rollbacks, purges. What needs a table that is not known
+    /// stays. The numbers of transactions rolled back and purged.
     pub(crate) fn finish(&self, tables: &Tables<'_>) -> Result<(u64, u64)> {
         // One at a time: what is taken out of the list is then in nobody else's hands.
         let _one = self.finishing.lock();
@@ -330,7 +331,8 @@ impl Engine {
         })
     }
 
-    /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must be gone.
+    /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must
+    /// be gone.
     pub fn shutdown(&self) -> Result<()> {
         self.stop_background();
         self.log.flush_to(self.log.tail())?;

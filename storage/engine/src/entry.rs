@@ -1,12 +1,12 @@
 //! Secondary entries: insert with the unique check, remove.
 //!
-//! 1. Check and insert of a unique key are atomic: all entries with that key lie in the latched leaf, or else the
-//!    index's gate is held from the check to the insert. Leaves are never merged, so entries that share a leaf
-//!    with all their neighbours once did so always before.
-//! 2. An entry is a duplicate when the latest version of its row has the same key; a row of another active
-//!    transaction is waited for first, since either outcome is possible.
-//! 3. An entry is removed only when no version of its row that somebody may still see or roll back to has its
-//!    key; that is looked up under the latch of the entry's leaf.
+//! 1. Check and insert of a unique key are atomic: all entries with that key lie in the latched
+//!    leaf, or else the index's gate is held from the check to the insert. Leaves are never merged,
+//!    so entries that share a leaf with all their neighbours once did so always before.
+//! 2. An entry is a duplicate when the latest version of its row has the same key; a row of another
+//!    active transaction is waited for first, since either outcome is possible.
+//! 3. An entry is removed only when no version of its row that somebody may still see or roll back
+//!    to has its key; that is looked up under the latch of the entry's leaf.
 
 use crate::row::row_bytes;
 use crate::table::{Secondary, Table, secondary_payload, split_entry};
@@ -195,8 +195,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes the entry of a row with parts `prefix` from secondary index `index`, if it is there and
-    /// `needed` (asked under the entry's latch) says no.
+    /// Removes the entry of a row with parts `prefix` from secondary index `index`, if it is there
+    /// and `needed` (asked under the entry's latch) says no.
     pub fn remove_entry(
         &mut self,
         s: &Secondary,

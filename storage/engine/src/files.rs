@@ -1,7 +1,7 @@
 //! Names of the engine's files, and the file that says that the folder is an engine's.
 //!
-//! 1. The format file is written last when an instance is made, by a rename: without it there is no instance, and
-//!    what lies around of ours is left from a creation that a crash cut off.
+//! 1. The format file is written last when an instance is made, by a rename: without it there is no
+//!    instance, and what lies around of ours is left from a creation that a crash cut off.
 
 use base::{Error, FORMAT_VERSION, Result, SYSTEM_SPACE, SpaceId, UNDO_SPACE};
 use host::{AlignedBuf, Disk, OpenMode};
@@ -85,8 +85,8 @@ pub(crate) fn clear_leftovers(disk: &dyn Disk) -> Result<()> {
     disk.sync_dir().map_err(|e| Error::io("sync", "the data folder", e))
 }
 
-/// The first of a folder's names (not those inside its folders) that shows that it belongs to something
-/// else: for a check before anything is written there.
+/// The first of a folder's names (not those inside its folders) that shows that it belongs to
+/// something else: for a check before anything is written there.
 pub fn foreign_name(names: &[String]) -> Option<&String> {
     if names.iter().any(|n| n == FORMAT_NAME) {
         return None;

@@ -1,8 +1,8 @@
 //! The storage boundary: tables, DML, commit, recovery.
 //!
-//! The only storage crate that SQL imports. Reading order: [`config`](EngineConfig) (what goes in), `table`
-//! (a table's indexes), `engine` (open, recover, background work, shut down), `client` (one client's
-//! transaction), `scan`.
+//! The only storage crate that SQL imports. Reading order: [`config`](EngineConfig) (what goes in),
+//! `table` (a table's indexes), `engine` (open, recover, background work, shut down), `client` (one
+//! client's transaction), `scan`.
 
 mod autoinc;
 mod background;

@@ -1,9 +1,11 @@
 //! Opening: a new instance, or recovery of one.
 //!
 //! 1. A new instance is there when its format file is, which is written last.
-//! 2. Recovery in order: torn pages, redo, the transactions' states; then the losers of the system tables. From
-//!    there on the dictionary can be read, and with it the rest is done by `finish_recovery`.
-//! 3. Redo of a tablespace that has no file is skipped: it was dropped, since a file is made before its redo.
+//! 2. Recovery in order: torn pages, redo, the transactions' states; then the losers of the system
+//!    tables. From there on the dictionary can be read, and with it the rest is done by
+//!    `finish_recovery`.
+//! 3. Redo of a tablespace that has no file is skipped: it was dropped, since a file is made before
+//!    its redo.
 
 use crate::ddl::{create_indexes, system_table_id};
 use crate::engine::{Engine, Parts, Unfinished};
@@ -21,9 +23,9 @@ use sync::waits::WaitsFor;
 use trx::{Ids, TrxSystem};
 
 impl Engine {
-    /// Opens the engine on `disk`; creates it when the disk is empty. Otherwise repairs torn pages, redoes
-    /// the log and rolls back the losers that touched system tables only; [`Self::finish_recovery`] does
-    /// the rest.
+    /// Opens the engine on `disk`; creates it when the disk is empty. Otherwise repairs torn pages,
+    /// redoes the log and rolls back the losers that touched system tables only;
+    /// [`Self::finish_recovery`] does the rest.
     ///
     /// Errors: [`base::Error::Foreign`] for a folder of something else or of a newer format.
     pub fn open(cfg: EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, RecoveryReport)> {
@@ -33,9 +35,10 @@ impl Engine {
         }
     }
 
-    /// Rolls back the remaining losers, finishes the purge of committed transactions and removes the files
-    /// of spaces that no table of the dictionary has. `tables` opens the table of an id, or says that it
-    /// was dropped; `live` are the spaces of all tables of the dictionary (the system tables' excepted).
+    /// Rolls back the remaining losers, finishes the purge of committed transactions and removes
+    /// the files of spaces that no table of the dictionary has. `tables` opens the table of an id,
+    /// or says that it was dropped; `live` are the spaces of all tables of the dictionary (the
+    /// system tables' excepted).
     pub fn finish_recovery(
         &self,
         tables: &dyn Fn(TableId) -> Option<Arc<Table>>,
@@ -173,7 +176,8 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     Ok((engine, report))
 }
 
-/// Opens every tablespace that has a file: the doublewrite copies are for all of them, and are gone soon.
+/// Opens every tablespace that has a file: the doublewrite copies are for all of them, and are gone
+/// soon.
 fn open_spaces(disk: &dyn Disk, pool: &Arc<Pool>) -> Result<HashMap<SpaceId, Arc<Tablespace>>> {
     let mut spaces = HashMap::new();
     for id in [SYSTEM_SPACE, UNDO_SPACE] {
@@ -185,8 +189,8 @@ fn open_spaces(disk: &dyn Disk, pool: &Arc<Pool>) -> Result<HashMap<SpaceId, Arc
             Ok(ts) => {
                 spaces.insert(id, ts);
             }
-            // Its making was cut off before anything could refer to it, or it is damaged: opening the table
-            // will say so, and a file without a table is removed.
+            // Its making was cut off before anything could refer to it, or it is damaged: opening
+            // the table will say so, and a file without a table is removed.
             Err(Error::Foreign { .. } | Error::Corrupt { .. }) => {}
             Err(e) => return Err(e),
         }

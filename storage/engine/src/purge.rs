@@ -1,9 +1,10 @@
-//! After the commit: removing what only older versions needed. There are no read views yet, so the committing
-//! session removes it at once; recovery finishes what a crash cut off.
+//! After the commit: removing what only older versions needed. There are no read views yet, so the
+//! committing session removes it at once; recovery finishes what a crash cut off.
 //!
-//! 1. A committed transaction's records are looked at from the last one backwards; each removal is idempotent.
-//! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a row over it,
-//!    who then takes care of the old version's entries.
+//! 1. A committed transaction's records are looked at from the last one backwards; each removal is
+//!    idempotent.
+//! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a
+//!    row over it, who then takes care of the old version's entries.
 //! 3. Entries go before the row they were for.
 
 use crate::rollback::{Lookup, Tables};

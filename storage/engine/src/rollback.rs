@@ -1,11 +1,12 @@
 //! Undoing: a statement, a transaction, a loser found by recovery. One code for all three.
 //!
-//! 1. Records are undone from the last one backwards. A record's secondary entries go first, in mini-transactions
-//!    of their own; then one mini-transaction restores the row and steps the segment back. So the last record of a
-//!    segment is always one whose row is not restored yet, and undoing it again after a crash is right.
+//! 1. Records are undone from the last one backwards. A record's secondary entries go first, in
+//!    mini-transactions of their own; then one mini-transaction restores the row and steps the
+//!    segment back. So the last record of a segment is always one whose row is not restored yet,
+//!    and undoing it again after a crash is right.
 //! 2. Undoing waits for nobody: the rows are this transaction's.
-//! 3. A row that was put over another transaction's committed delete mark is removed, not marked again: the purge
-//!    of that mark may have passed already.
+//! 3. A row that was put over another transaction's committed delete mark is removed, not marked
+//!    again: the purge of that mark may have passed already.
 
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
@@ -192,7 +193,8 @@ impl Writer<'_> {
         self.step_back(record.previous)
     }
 
-    /// Everything but the root goes first, as often as it takes; the root in one go with the record.
+    /// Everything but the root goes first, as often as it takes; the root in one go with the
+    /// record.
     fn undo_create_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
         let (space, root, index) = read_index(record.body)?;
         // Without its file the index is gone with the table.

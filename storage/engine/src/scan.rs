@@ -1,7 +1,7 @@
 //! Rows of an index range, in order.
 //!
-//! 1. The cursor copies leaf by leaf; a copied row whose writer may have gone on writing after the scan began is
-//!    copied again by its key (see `version`).
+//! 1. The cursor copies leaf by leaf; a copied row whose writer may have gone on writing after the
+//!    scan began is copied again by its key (see `version`).
 //! 2. A secondary entry counts only when the visible version of its row has the same key.
 
 use crate::engine::Engine;

@@ -1,10 +1,11 @@
 //! A table that is open: its layout, its indexes and its counters.
 //!
-//! 1. A clustered entry's payload is a row header and the row bytes; its key is the encoded clustered key, or
-//!    the hidden row id, six bytes big-endian.
-//! 2. A secondary entry's key is the encoded parts followed by the clustered key; its payload says how long the
-//!    latter is. It has no delete mark: an entry counts when the row's version has the same key. For every
-//!    version of a row that somebody may see or roll back to there is an entry; there may be more.
+//! 1. A clustered entry's payload is a row header and the row bytes; its key is the encoded
+//!    clustered key, or the hidden row id, six bytes big-endian.
+//! 2. A secondary entry's key is the encoded parts followed by the clustered key; its payload says
+//!    how long the latter is. It has no delete mark: an entry counts when the row's version has the
+//!    same key. For every version of a row that somebody may see or roll back to there is an entry;
+//!    there may be more.
 //! 3. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
 use crate::autoinc::Autoinc;
@@ -156,7 +157,8 @@ impl Table {
         &self.layout
     }
 
-    /// The key of index `index` (0: clustered, `None` for a hidden row id; then the secondaries from 1).
+    /// The key of index `index` (0: clustered, `None` for a hidden row id; then the secondaries
+    /// from 1).
     pub fn key(&self, index: usize) -> Option<&KeySpec> {
         match index.checked_sub(1) {
             None => self.clustered_key.as_ref(),

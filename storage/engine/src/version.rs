@@ -7,12 +7,14 @@
 //! active         steps back through undo, until the trx of a version is another one
 //! ```
 //!
-//! 1. A copy of a row whose trx had ended before the copy was made is final. "Ended by LSN L", with L loaded
-//!    before the copy, proves it; when it does not, the row is copied again, and the same trx in the new copy
-//!    is proof, since it was seen ended in between.
-//! 2. An undo record read while its owner is active is the right one: owners never write the same place twice.
-//!    So after reading it the owner is looked at again; has it ended, the row is copied again.
-//! 3. The version before the first one of an active trx is committed: its writer had waited for that.
+//! 1. A copy of a row whose trx had ended before the copy was made is final. "Ended by LSN L", with
+//!    L loaded before the copy, proves it; when it does not, the row is copied again, and the same
+//!    trx in the new copy is proof, since it was seen ended in between.
+//! 2. An undo record read while its owner is active is the right one: owners never write the same
+//!    place twice. So after reading it the owner is looked at again; has it ended, the row is
+//!    copied again.
+//! 3. The version before the first one of an active trx is committed: its writer had waited for
+//!    that.
 
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
@@ -69,8 +71,8 @@ impl Engine {
         }
     }
 
-    /// Makes `payload`, copied after the tail was at `horizon`, the visible version of its row, or answers
-    /// that it must be copied again (invariant 1).
+    /// Makes `payload`, copied after the tail was at `horizon`, the visible version of its row, or
+    /// answers that it must be copied again (invariant 1).
     pub(crate) fn settle_copy(
         &self,
         me: TrxId,
@@ -189,11 +191,11 @@ impl Engine {
         }
     }
 
-    /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in secondary
-    /// index `index` and may still be seen or rolled back to. `None`: copy the row again.
+    /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in
+    /// secondary index `index` and may still be seen or rolled back to. `None`: copy the row again.
     ///
-    /// The caller holds the latch of the entry's leaf: who writes such a version after this look comes to that
-    /// leaf after the caller has left it, and finds or makes the entry.
+    /// The caller holds the latch of the entry's leaf: who writes such a version after this look
+    /// comes to that leaf after the caller has left it, and finds or makes the entry.
     pub(crate) fn version_needs(
         &self,
         table: &Table,

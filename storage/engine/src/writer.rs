@@ -1,9 +1,10 @@
-//! What every change of a row is made with: a transaction's undo, a worker, buffers, and the wait for others.
+//! What every change of a row is made with: a transaction's undo, a worker, buffers, and the wait
+//! for others.
 //!
-//! 1. An attempt is one mini-transaction. What it cannot do under its latches it asks for ([`Try`]): end the
-//!    mini-transaction, do that, attempt again.
-//! 2. Inside an attempt the order is: latch the row's leaf, latch undo, change the row, append undo, commit. All
-//!    that can fail comes before the first change.
+//! 1. An attempt is one mini-transaction. What it cannot do under its latches it asks for
+//!    ([`Try`]): end the mini-transaction, do that, attempt again.
+//! 2. Inside an attempt the order is: latch the row's leaf, latch undo, change the row, append
+//!    undo, commit. All that can fail comes before the first change.
 
 use crate::engine::Engine;
 use base::{Result, TrxId};

@@ -1,8 +1,9 @@
-//! The crash campaign: random transactions and DDL on a simulated disk, a crash at a random moment, recovery,
-//! and a comparison with a model; then on from there to the next crash.
+//! The crash campaign: random transactions and DDL on a simulated disk, a crash at a random moment,
+//! recovery, and a comparison with a model; then on from there to the next crash.
 //!
 //! A failing seed is printed and replayed by `LIMPID_SEED=n cargo test -p engine --test campaign`;
-//! `LIMPID_SEEDS=n` runs n seeds whatever the time (else 300 seeds or 60 s); `LIMPID_TRACE=1` tells each step.
+//! `LIMPID_SEEDS=n` runs n seeds whatever the time (else 300 seeds or 60 s); `LIMPID_TRACE=1` tells
+//! each step.
 
 #![allow(clippy::unwrap_used)] // tests
 
@@ -32,7 +33,8 @@ struct Model {
 
 type Models = BTreeMap<i64, Model>;
 
-/// What happened in all runs together: a campaign in which something never happens proves nothing about it.
+/// What happened in all runs together: a campaign in which something never happens proves nothing
+/// about it.
 #[derive(Debug, Default)]
 struct Totals {
     crashes: u64,
@@ -141,7 +143,8 @@ impl World {
         matches!(error, Error::Io { .. })
     }
 
-    /// One transaction, DDL statement or background step. An error carries the state that may be there too.
+    /// One transaction, DDL statement or background step. An error carries the state that may be
+    /// there too.
     fn step(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
         let plain = |e| (e, None);
         match self.rng.below(20) {

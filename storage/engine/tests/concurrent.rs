@@ -379,7 +379,8 @@ fn a_unique_key_whose_entries_fill_many_leaves_is_still_checked() {
     assert_eq!(rows(&mut a, &table, 2).unwrap().len(), 6);
 }
 
-/// Four writers, threads in the background, a power cut at any moment: what was acknowledged before is there.
+/// Four writers, threads in the background, a power cut at any moment: what was acknowledged before
+/// is there.
 #[test]
 fn what_many_writers_were_told_survives_a_power_cut() {
     use stdx::{LocalAtomic, Ordering};
@@ -441,7 +442,8 @@ fn what_many_writers_were_told_survives_a_power_cut() {
     }
 }
 
-/// Between a commit's becoming visible and its purge another client puts a row over the delete mark.
+/// Between a commit's becoming visible and its purge another client puts a row over the delete
+/// mark.
 #[test]
 fn a_delete_mark_that_is_written_over_before_its_purge_goes_with_the_new_row() {
     for commit in [false, true] {

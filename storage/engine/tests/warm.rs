@@ -1,5 +1,5 @@
-//! What a warm point read costs others: nothing shared is written, nothing is allocated. (The first is counted
-//! with the feature `stdx/count-shared`; without it that count is zero by definition.)
+//! What a warm point read costs others: nothing shared is written, nothing is allocated. (The first
+//! is counted with the feature `stdx/count-shared`; without it that count is zero by definition.)
 
 #![allow(clippy::unwrap_used)] // tests
 

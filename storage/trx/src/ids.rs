@@ -1,10 +1,12 @@
-//! Numbers that are never given twice, also not after a crash: transactions, hidden rows, spaces, tables, indexes.
+//! Numbers that are never given twice, also not after a crash: transactions, hidden rows, spaces,
+//! tables, indexes.
 //!
-//! 1. Numbers are reserved in blocks; a reservation is in the log before the first number of its block is used.
-//! 2. The checkpoint's payload holds every reservation whose record lies below the checkpoint: both happen
-//!    under `gate`.
-//! 3. `gate` is taken after a mini-transaction was begun (its pacing may wait for a checkpoint, which takes
-//!    the gate) and inside it no latch is taken.
+//! 1. Numbers are reserved in blocks; a reservation is in the log before the first number of its
+//!    block is used.
+//! 2. The checkpoint's payload holds every reservation whose record lies below the checkpoint: both
+//!    happen under `gate`.
+//! 3. `gate` is taken after a mini-transaction was begun (its pacing may wait for a checkpoint,
+//!    which takes the gate) and inside it no latch is taken.
 
 use base::{Error, Lsn, Result};
 use instrument::MutexClass;

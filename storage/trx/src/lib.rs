@@ -1,13 +1,14 @@
 //! Transactions: ids, undo, rollback segments, waiting for another transaction's end.
 //!
-//! Reading order: `states` (who is active), `ids` (numbers that survive a crash), `record` (one undo
-//! record's bytes), `segment` (a transaction's undo pages), `rseg` (where segments are found after a
-//! crash), `system` (all of it together).
+//! Reading order: `states` (who is active), `ids` (numbers that survive a crash), `record` (one
+//! undo record's bytes), `segment` (a transaction's undo pages), `rseg` (where segments are found
+//! after a crash), `system` (all of it together).
 //!
 //! 1. A row's trx id says who wrote it; the row is committed unless that transaction is active.
-//! 2. A transaction never writes the same undo place twice, so a roll pointer stays true until its end.
-//! 3. A row change and its undo record are in one mini-transaction; so are a row's undoing and the step back
-//!    of the segment's last record.
+//! 2. A transaction never writes the same undo place twice, so a roll pointer stays true until its
+//!    end.
+//! 3. A row change and its undo record are in one mini-transaction; so are a row's undoing and the
+//!    step back of the segment's last record.
 
 mod ids;
 mod record;

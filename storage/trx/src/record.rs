@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  0 length u16, kind u8, flags u8, previous page u32    8 previous offset u16, trx id u48
-//! 16 table id u64                                       24 key length u16, body length u16, key, body
+//! 16 table id u64                         24 key length u16, body length u16, key, body
 //! ```
 
 use crate::segment::UndoPos;
@@ -26,7 +26,8 @@ pub enum RecordKind {
     Insert = 1,
     /// A row was given another payload; the body is the payload before.
     Update = 2,
-    /// Only the header of a row's payload changed (delete mark, lock); the body is the header before.
+    /// Only the header of a row's payload changed (delete mark, lock); the body is the header
+    /// before.
     Header = 3,
     /// A tablespace was made; the body is its id, u32.
     CreateSpace = 4,

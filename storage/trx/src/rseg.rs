@@ -1,6 +1,7 @@
 //! Rollback segments: the 128 pages from which every undo segment can be found after a crash.
 //!
-//! 1. Pages 1..=128 of the undo space; a slot holds the first page of an undo segment, 0 when empty.
+//! 1. Pages 1..=128 of the undo space; a slot holds the first page of an undo segment, 0 when
+//!    empty.
 //! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
 
 use crate::segment::{Segment, State, get_u32};

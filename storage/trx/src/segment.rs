@@ -1,15 +1,16 @@
 //! An undo segment: the chain of undo pages that one transaction writes.
 //!
-//! 1. The first page's header says whose segment it is, in which state, and which record is the last that
-//!    still counts; a crash loses no more than what the log lost.
-//! 2. Records are appended only: a statement rollback moves `last` back, never `top` (so a roll pointer that
-//!    a reader holds stays true while its transaction is active).
+//! 1. The first page's header says whose segment it is, in which state, and which record is the
+//!    last that still counts; a crash loses no more than what the log lost.
+//! 2. Records are appended only: a statement rollback moves `last` back, never `top` (so a roll
+//!    pointer that a reader holds stays true while its transaction is active).
 //! 3. Pages of the chain stay with the segment when it becomes free; long chains are cut.
 //! 4. Latch order: table pages, segment header, record page, space header.
 //!
 //! ```text
 //! every page:  64 next page u32
-//! header page: 68 state u8, rseg u8, slot u16    72 trx id u64    80 last page u32, last offset u16, purge u8
+//! header page: 68 state u8, rseg u8, slot u16    72 trx id u64
+//!              80 last page u32, last offset u16, purge u8
 //! ```
 
 use crate::record::{RecordKind, UndoRecord, record_bytes};
@@ -224,8 +225,8 @@ impl Segment {
         (self.rseg, self.slot)
     }
 
-    /// Makes sure that a record of `bytes` fits, in a mini-transaction of its own. Before table pages are
-    /// latched.
+    /// Makes sure that a record of `bytes` fits, in a mini-transaction of its own. Before table
+    /// pages are latched.
     pub fn reserve(
         &mut self,
         pool: &Pool,
@@ -267,7 +268,8 @@ impl Segment {
         RollPtr::new(insert, self.rseg, at.page, at.offset)
     }
 
-    /// Latches what [`Self::append`] will write, after the table page and before anything is changed.
+    /// Latches what [`Self::append`] will write, after the table page and before anything is
+    /// changed.
     pub fn latch<'p>(&self, mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<Latched> {
         let header = mtr.exclusive(undo, self.chain[0])?;
         let at = self.next_pos();

@@ -1,8 +1,9 @@
 //! The ring of transaction states: which ids are active, and at which LSN the others ended.
 //!
-//! 1. An entry is `id << 16 | session << 1 | 1` while its transaction is active, `LSN << 1` afterwards.
-//! 2. An entry is given to a later id only when its transaction has ended; so an id without an active
-//!    entry of its own has ended (or was never given, which no row's id is).
+//! 1. An entry is `id << 16 | session << 1 | 1` while its transaction is active, `LSN << 1`
+//!    afterwards.
+//! 2. An entry is given to a later id only when its transaction has ended; so an id without an
+//!    active entry of its own has ended (or was never given, which no row's id is).
 //! 3. Neighbouring ids lie in different cache lines: committers do not meet.
 
 use base::{Lsn, TrxId};
@@ -34,8 +35,8 @@ impl States {
         &self.entries[i]
     }
 
-    /// Makes `id` active for the session slot `session`. `false`: the transaction that has the entry is
-    /// still active, nothing was done.
+    /// Makes `id` active for the session slot `session`. `false`: the transaction that has the
+    /// entry is still active, nothing was done.
     #[must_use]
     pub fn start(&self, id: TrxId, session: Option<usize>) -> bool {
         let entry = self.entry(id);
@@ -60,8 +61,8 @@ impl States {
         v & 1 == 1 && v >> 16 == id.0
     }
 
-    /// Whether `id` ended, and at or before `lsn`: what it wrote and was copied after the log's tail had
-    /// reached `lsn` is final. `false` also when that is not known any more.
+    /// Whether `id` ended, and at or before `lsn`: what it wrote and was copied after the log's
+    /// tail had reached `lsn` is final. `false` also when that is not known any more.
     #[inline]
     pub fn ended_by(&self, id: TrxId, lsn: Lsn) -> bool {
         let v = self.entry(id).load(Ordering::Acquire);

@@ -1,6 +1,7 @@
 //! All transactions together: who runs, who waits for whom, where the undo segments are.
 //!
-//! 1. A transaction gets its id with its first write. Its end is one store in [`States`], then a wake-up.
+//! 1. A transaction gets its id with its first write. Its end is one store in [`States`], then a
+//!    wake-up.
 //! 2. Nobody waits for a transaction while holding a latch or a mini-transaction.
 
 use crate::ids::{IdKind, Ids};
@@ -93,7 +94,8 @@ impl TrxSystem {
         self.states.ended_by(id, lsn)
     }
 
-    /// Starts a transaction for session slot `session`. `cached` is a free segment that the client kept.
+    /// Starts a transaction for session slot `session`. `cached` is a free segment that the client
+    /// kept.
     pub fn start(
         &self,
         worker: &WorkerSlot,
@@ -115,7 +117,8 @@ impl TrxSystem {
         Ok(segment)
     }
 
-    /// Takes an id and makes it active. An id whose entry a very old transaction still has is left out.
+    /// Takes an id and makes it active. An id whose entry a very old transaction still has is left
+    /// out.
     fn start_id(&self, worker: &WorkerSlot, session: usize) -> Result<TrxId> {
         for _ in 0..IDS_TRIED_MAX {
             let id = TrxId(self.ids.take(IdKind::Trx, &self.pool, worker)?);
@@ -160,7 +163,8 @@ impl TrxSystem {
         segment.trim(&self.pool, worker, &self.undo)
     }
 
-    /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits for it.
+    /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits
+    /// for it.
     pub fn end(&self, id: TrxId, lsn: Lsn) {
         self.states.end(id, lsn);
         self.event(id).notify_all();
@@ -170,7 +174,8 @@ impl TrxSystem {
         &self.ends[id.0 as usize % END_EVENTS].0
     }
 
-    /// Waits until `id` has ended. The caller holds no latch; its session is the thread's current one.
+    /// Waits until `id` has ended. The caller holds no latch; its session is the thread's current
+    /// one.
     ///
     /// Errors: [`Error::Deadlock`], [`Error::LockWaitTimeout`], [`Error::Killed`].
     pub fn wait_for_end(&self, id: TrxId, session: usize, deadline: Deadline) -> Result<()> {
@@ -179,7 +184,8 @@ impl TrxSystem {
             let _edge = match self.states.session(id) {
                 Some(blocker) => match self.waits.add(session as u64, blocker as u64) {
                     Ok(edge) => Some(edge),
-                    // The blocker may have ended, and its session wait for us with its next transaction.
+                    // The blocker may have ended, and its session wait for us with its next
+                    // transaction.
                     Err(_) if !self.is_active(id) => return Ok(()),
                     Err(_) => return Err(Error::Deadlock),
                 },
