@@ -189,9 +189,9 @@ impl Login {
         let wanted = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
         self.plugin = wanted.unwrap_or(DEFAULT_PLUGIN);
         let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
-        let empty_stored = self.account.as_ref().is_some_and(|a| a.auth_string.is_empty());
-        // Every plugin answers an empty password by nothing, so no switch is needed to accept it.
-        if spoken == self.plugin.name().as_bytes() || (empty_stored && is_empty_answer(answer)) {
+        // Any other plugin is told to switch, even where an empty answer would do: a client that is
+        // still loading its plugin names a stand-in which waits for the switch.
+        if spoken == self.plugin.name().as_bytes() {
             return self.check(answer, server, out);
         }
         self.scramble =
