@@ -156,7 +156,7 @@ impl Core {
     fn announce(&mut self, one: One) {
         let columns: Vec<ResultColumn> = match &one.program {
             Program::Compiled(p) => p.columns().to_vec(),
-            Program::Own(_) => Vec::new(),
+            Program::Own(statement) => self.own_columns(statement),
         };
         let params = one.params;
         let id = self.statements.add(one);
@@ -174,6 +174,14 @@ impl Core {
                 reply::column(&mut self.out, &sink::describe(c, self.env.collation), None);
             }
             reply::end_of_columns(&mut self.out, caps, status, 0);
+        }
+    }
+
+    /// Columns of a SHOW that the session answers.
+    fn own_columns(&mut self, statement: &Statement) -> Vec<ResultColumn> {
+        match statement {
+            Statement::Show(show) => self.show(show).map_or_else(|_| Vec::new(), |t| t.columns),
+            _ => Vec::new(),
         }
     }
 

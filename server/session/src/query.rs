@@ -82,10 +82,7 @@ impl Core {
             return false;
         }
         match self.compile(statement) {
-            Ok(mut prepared) => {
-                let went_well = self.run_compiled(&mut prepared, &[], false, net);
-                went_well
-            }
+            Ok(mut prepared) => self.run_compiled(&mut prepared, &[], false, net),
             Err(error) => {
                 let error = self.end_statement(Err(error)).err();
                 let error = error.unwrap_or_else(|| errors::internal("an error got lost"));
@@ -209,7 +206,6 @@ impl Core {
                 self.send_ok();
             }
             Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
-            Ok(Reply::Run(statement)) => return self.run_text(*statement, net),
             Err(error) => {
                 self.send_error(&error);
                 return false;

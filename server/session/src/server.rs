@@ -35,6 +35,9 @@ pub trait Host: Send + Sync {
     fn log(&self, severity: Severity, text: &str);
 }
 
+/// By user and host: what is stored for the password, and its digest.
+type Digests = HashMap<(String, String), (Vec<u8>, CachedDigest)>;
+
 /// A running server, as its sessions see it.
 pub struct Server {
     /// Storage.
@@ -51,7 +54,7 @@ pub struct Server {
     pub host: Arc<dyn Host>,
     /// When the server started, in nanoseconds of [`sync::now_ns`].
     pub started_ns: u64,
-    digests: Mutex<HashMap<(String, String), (Vec<u8>, CachedDigest)>>,
+    digests: Mutex<Digests>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
     open_max: SharedAtomic<u32, { class::SESSION }>,

@@ -388,6 +388,10 @@ impl Core {
             None => COLLATION_0900_AI_CI,
         };
         self.take_collation();
+        if self.env.caps.has(Capabilities::INTERACTIVE) {
+            let seconds = self.env.vars.value(variables::id("interactive_timeout")).clone();
+            self.env.vars.set(variables::id("wait_timeout"), seconds);
+        }
         self.multi_statements = self.env.caps.has(Capabilities::MULTI_STATEMENTS);
         self.env.database = None;
         if let Some(schema) = login.schema {
@@ -457,13 +461,11 @@ impl Core {
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);
-        let interactive = self.env.caps.has(Capabilities::INTERACTIVE);
-        let idle = if interactive { "interactive_timeout" } else { "wait_timeout" };
         self.timeouts = Timeouts {
             connect_s: self.env.server.globals.number("connect_timeout"),
             read_s: self.env.vars.number("net_read_timeout"),
             write_s: self.env.vars.number("net_write_timeout"),
-            idle_s: self.env.vars.number(idle),
+            idle_s: self.env.vars.number("wait_timeout"),
         };
     }
 

@@ -72,7 +72,7 @@ impl RowSink for Rows<'_> {
         reply::end_of_columns(self.out, self.caps, self.status, 0);
         if self.binary {
             self.codes.clear();
-            self.codes.extend(columns.iter().map(|c| code_of(c)));
+            self.codes.extend(columns.iter().map(code_of));
         }
         Ok(())
     }

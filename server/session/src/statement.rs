@@ -45,8 +45,6 @@ pub enum Reply {
     },
     /// A result set.
     Table(Table),
-    /// Another statement says the same.
-    Run(Box<Statement>),
 }
 
 /// OK without anything.
@@ -62,7 +60,7 @@ pub fn parse_next(
     let parsed = parser::parse_next(sql, from, mode, markers)?;
     let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
     Ok(Parsed {
-        statement: parsed.statement,
+        statement: without_describe(parsed.statement),
         end: parsed.next,
         more: follows.kind != parser::token::TokenKind::End,
         params: parsed.params as usize,
@@ -102,7 +100,6 @@ pub fn is_own(statement: &Statement) -> bool {
         | S::Deallocate(_)
         | S::UnlockTables
         | S::ResetPersist(_) => true,
-        S::Explain(explain) => matches!(**explain, Explain::Table { .. }),
         S::Show(show) => is_own_show(show),
         _ => false,
     }
@@ -252,7 +249,6 @@ impl Core {
             // No table can be locked yet, so there is nothing to unlock.
             S::UnlockTables => {}
             S::Show(show) => return self.show(show).map(Reply::Table),
-            S::Explain(explain) => return describe(explain),
             S::Prepare(_) | S::Execute(_) | S::Deallocate(_) => {
                 return Err(errors::unsupported("PREPARE ... FROM (SQL)"));
             }
@@ -263,11 +259,14 @@ impl Core {
 }
 
 /// DESCRIBE t is SHOW COLUMNS FROM t.
-fn describe(explain: &Explain) -> Result<Reply, SqlError> {
-    let Explain::Table { table, pattern } = explain else {
-        return Err(errors::unsupported("EXPLAIN"));
-    };
-    let filter = pattern.clone().map(parser::ast::ShowFilter::Like);
-    let show = Show::Columns { extended: false, full: false, table: table.clone(), filter };
-    Ok(Reply::Run(Box::new(Statement::Show(Box::new(show)))))
+fn without_describe(statement: Statement) -> Statement {
+    let Statement::Explain(explain) = statement else { return statement };
+    match *explain {
+        Explain::Table { table, pattern } => {
+            let filter = pattern.map(parser::ast::ShowFilter::Like);
+            let show = Show::Columns { extended: false, full: false, table, filter };
+            Statement::Show(Box::new(show))
+        }
+        other => Statement::Explain(Box::new(other)),
+    }
 }

@@ -24,7 +24,7 @@ pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, S
 }
 
 fn is_computed(c: Counter) -> bool {
-    matches!(c, Counter::Connections)
+    matches!(c, Counter::Connections | Counter::ThreadsCreated)
 }
 
 fn computed(server: &Server) -> Vec<(&'static str, u64)> {
@@ -40,6 +40,7 @@ fn computed(server: &Server) -> Vec<(&'static str, u64)> {
         ("Prepared_stmt_count", server.statements_open().max(0) as u64),
         ("Threads_cached", 0),
         ("Threads_connected", open.max(live)),
+        ("Threads_created", server.connections_total()),
         ("Threads_running", running),
         ("Uptime", server.uptime_s()),
         ("Uptime_since_flush_status", server.uptime_s()),

@@ -86,7 +86,9 @@ fn tcp() -> Peer {
 
 impl Client {
     fn knock(server: &Arc<Server>, peer: Peer) -> Client {
-        let session = Session::new(server, peer, Arc::new(Nobody)).ok().expect("let in");
+        let Ok(session) = Session::new(server, peer, Arc::new(Nobody)) else {
+            panic!("not let in");
+        };
         let mut client = Client { session, scramble: [0; 20], seq: 0, closed: false };
         let greeting = client.replies().remove(0);
         let after_version = greeting.iter().position(|&b| b == 0).expect("version") + 1;
@@ -343,7 +345,9 @@ fn above_max_connections_only_root_enters() {
     drop(other);
     let extra = Client::root(&server);
     for _ in 0..100 {
-        let refused = Session::new(&server, tcp(), Arc::new(Nobody)).err().expect("refused");
+        let Err(refused) = Session::new(&server, tcp(), Arc::new(Nobody)) else {
+            panic!("let in");
+        };
         assert_eq!(&refused.0[4..7], b"\xFF\x10\x04");
     }
     drop((kept, extra));
@@ -362,3 +366,5 @@ fn a_killed_session_closes() {
     assert!(victim.command(b"\x0E").is_empty() && victim.closed);
     assert_eq!(error_of(&killer.command(&[&[0x0C][..], &[99, 0, 0, 0]].concat())), 1094);
 }
+
+mod statements;

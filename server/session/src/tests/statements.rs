@@ -1,0 +1,312 @@
+//! Statements in both protocols: replies, transactions, variables, diagnostics.
+
+use super::*;
+use wire::constants::StatusFlags;
+
+impl Client {
+    pub(super) fn query(&mut self, sql: &str) -> Vec<Vec<u8>> {
+        self.command(&[b"\x03", sql.as_bytes()].concat())
+    }
+
+    fn run(&mut self, sql: &str) {
+        let replies = self.query(sql);
+        assert_ok(&replies);
+    }
+
+    /// Rows of a text result.
+    fn rows(&mut self, sql: &str) -> Vec<String> {
+        let replies = self.query(sql);
+        assert_ne!(replies[0][0], 0xFF, "{sql}: {:?}", text_of(&replies));
+        let columns = usize::from(replies[0][0]);
+        replies[1 + columns..replies.len() - 1].iter().map(|row| row_text(row)).collect()
+    }
+
+    fn fails(&mut self, sql: &str) -> u16 {
+        error_of(&self.query(sql))
+    }
+
+    /// Status flags of the OK that a statement answers.
+    fn status_after(&mut self, sql: &str) -> StatusFlags {
+        let replies = self.query(sql);
+        assert_ok(&replies);
+        StatusFlags(u16::from_le_bytes([replies[0][3], replies[0][4]]))
+    }
+
+    fn prepare(&mut self, sql: &str) -> u32 {
+        let replies = self.command(&[b"\x16", sql.as_bytes()].concat());
+        assert_eq!(replies[0][0], 0, "{:?}", text_of(&replies));
+        u32::from_le_bytes(replies[0][1..5].try_into().expect("four bytes"))
+    }
+
+    fn execute(&mut self, id: u32, rest: &[u8]) -> Vec<Vec<u8>> {
+        let head = [&[0x17][..], &id.to_le_bytes(), &[0, 1, 0, 0, 0]].concat();
+        self.command(&[&head[..], rest].concat())
+    }
+}
+
+fn row_text(row: &[u8]) -> String {
+    let mut r = stdx::bytes::Reader::new(row);
+    let mut values = Vec::new();
+    while !r.is_empty() {
+        if r.peek() == Some(wire::lenenc::NULL) {
+            r.u8().expect("peeked");
+            values.push("NULL".to_string());
+            continue;
+        }
+        let v = wire::lenenc::bytes(&mut r).expect("a value");
+        values.push(String::from_utf8_lossy(v).into_owned());
+    }
+    values.join("|")
+}
+
+fn with_table() -> (Arc<Server>, Client) {
+    let server = server();
+    let mut client = Client::root(&server);
+    client.run("CREATE DATABASE db");
+    client.run("USE db");
+    client.run(
+        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT, c CHAR(20) NOT NULL, PRIMARY KEY (id))",
+    );
+    client.run("INSERT INTO t (c) VALUES ('one'), ('two'), ('three')");
+    (server, client)
+}
+
+#[test]
+fn text_point_reads_share_a_plan() {
+    let (_server, mut client) = with_table();
+    for (id, c) in [(1, "one"), (2, "two"), (3, "three")] {
+        assert_eq!(client.rows(&format!("SELECT c FROM t WHERE id={id}")), [c]);
+    }
+    assert!(client.rows("SELECT c FROM t WHERE id=4").is_empty());
+    assert_eq!(client.rows("SHOW SESSION STATUS LIKE 'limpid_plan_cache_hits'").len(), 1);
+    // Another schema, then a changed table: the plan must follow.
+    client.run("CREATE DATABASE other");
+    client.run("USE other");
+    assert_eq!(client.fails("SELECT c FROM t WHERE id=1"), 1146);
+    client.run("USE db");
+    assert_eq!(client.rows("SELECT c FROM t WHERE id=1"), ["one"]);
+    client.run("TRUNCATE TABLE t");
+    assert!(client.rows("SELECT c FROM t WHERE id=1").is_empty());
+    client.run("DROP TABLE t");
+    assert_eq!(client.fails("SELECT c FROM t WHERE id=1"), 1146);
+}
+
+#[test]
+fn prepared_statements() {
+    let (_server, mut client) = with_table();
+    let id = client.prepare("SELECT c FROM t WHERE id=?");
+    let replies = client.execute(id, b"\0\x01\x08\0\x02\0\0\0\0\0\0\0");
+    assert_eq!(replies[2], b"\0\0\x03two");
+    // Types are kept.
+    let replies = client.execute(id, b"\0\0\x03\0\0\0\0\0\0\0");
+    assert_eq!(replies[2], b"\0\0\x05three");
+    assert_eq!(error_of(&client.execute(id, b"\0\x01\x08\0\x02")), 1210);
+    assert_eq!(error_of(&client.execute(id + 1, b"")), 1243);
+    let insert = client.prepare("INSERT INTO t (c) VALUES (?)");
+    let long = [&[0x18][..], &insert.to_le_bytes(), &[0, 0], b"lo"].concat();
+    assert!(client.command(&long).is_empty());
+    assert!(client.command(&[&long[..7], b"ng"].concat()).is_empty());
+    assert_ok(&client.execute(insert, b"\0\x01\xFD\0"));
+    assert_eq!(client.rows("SELECT c FROM t WHERE id=4"), ["long"]);
+    assert_ok(&client.execute(insert, b"\0\x01\xFD\0\x05again"));
+    assert_eq!(client.rows("SELECT c FROM t WHERE id=5"), ["again"]);
+    let begin = client.prepare("BEGIN");
+    assert_ok(&client.execute(begin, b""));
+    client.run("ROLLBACK");
+    let show = client.prepare("SHOW WARNINGS");
+    assert_eq!(client.execute(show, b"")[0], [3]);
+    assert!(client.command(&[&[0x19][..], &id.to_le_bytes()].concat()).is_empty());
+    assert_eq!(error_of(&client.execute(id, b"\0\0\x03\0\0\0\0\0\0\0")), 1243);
+    let replies = client.command(b"\x16SELECT ? FROM nosuch");
+    assert_eq!(error_of(&replies), 1146);
+}
+
+#[test]
+fn several_statements_in_one_text() {
+    let (_server, mut client) = with_table();
+    let replies = client
+        .query("SELECT c FROM t WHERE id=1; INSERT INTO t (c) VALUES ('x'); nonsense; SELECT 1");
+    assert_eq!(error_of(&replies), 1064);
+    assert!(text_of(&replies).iter().any(|t| t.contains("near 'nonsense")));
+    assert_eq!(client.rows("SELECT count(*) FROM t"), ["4"]);
+    client.command(b"\x1B\x01\0");
+    assert_eq!(client.fails("SELECT 1; SELECT 2"), 1064);
+    assert_eq!(client.rows("SELECT 1;"), ["1"]);
+    assert_eq!(client.fails(""), 1065);
+}
+
+#[test]
+fn transactions_and_their_flags() {
+    let (server, mut client) = with_table();
+    let mut other = Client::root(&server);
+    other.run("USE db");
+    assert!(client.status_after("BEGIN").has(StatusFlags::IN_TRANSACTION));
+    client.run("INSERT INTO t (c) VALUES ('mine')");
+    assert_eq!(other.rows("SELECT count(*) FROM t"), ["3"]);
+    assert!(!client.status_after("ROLLBACK").has(StatusFlags::IN_TRANSACTION));
+    assert_eq!(client.rows("SELECT count(*) FROM t"), ["3"]);
+    assert!(!client.status_after("SET autocommit=0").has(StatusFlags::AUTOCOMMIT));
+    client.run("INSERT INTO t (c) VALUES ('mine')");
+    // SET autocommit=1 commits.
+    client.run("SET autocommit=1");
+    assert_eq!(other.rows("SELECT count(*) FROM t"), ["4"]);
+    // DDL commits what is open.
+    client.run("BEGIN");
+    client.run("INSERT INTO t (c) VALUES ('more')");
+    client.run("CREATE TABLE u (id INT PRIMARY KEY)");
+    client.run("ROLLBACK");
+    assert_eq!(other.rows("SELECT count(*) FROM t"), ["5"]);
+    client.run("START TRANSACTION READ ONLY");
+    assert_eq!(client.fails("INSERT INTO t (c) VALUES ('no')"), 1792);
+    client.run("COMMIT");
+    // A session that ends rolls back and leaves no lock.
+    client.run("BEGIN");
+    client.run("INSERT INTO t (c) VALUES ('gone')");
+    drop(client);
+    assert_eq!(other.rows("SELECT count(*) FROM t"), ["5"]);
+    other.run("DROP TABLE t");
+}
+
+#[test]
+fn a_failed_statement_leaves_nothing_and_is_diagnosed() {
+    let (_server, mut client) = with_table();
+    assert_eq!(client.fails("INSERT INTO t (id, c) VALUES (10,'a'), (11,'b'), (1,'c')"), 1062);
+    assert_eq!(client.rows("SELECT count(*) FROM t"), ["3"]);
+    assert_eq!(client.fails("SELECT nosuch FROM t"), 1054);
+    let warnings = client.rows("SHOW WARNINGS");
+    assert_eq!(warnings, ["Error|1054|Unknown column 'nosuch' in 'field list'"]);
+    assert_eq!(client.rows("SHOW COUNT(*) ERRORS"), ["1"]);
+    client.rows("SELECT 1");
+    assert!(client.rows("SHOW WARNINGS").is_empty());
+}
+
+#[test]
+fn variables_by_sql() {
+    let (server, mut client) = with_table();
+    client.run("SET wait_timeout=11, @@session.net_read_timeout=12, @a='x'");
+    assert_eq!(client.rows("SELECT @@wait_timeout, @@net_read_timeout, @a"), ["11|12|x"]);
+    assert_eq!(client.session.timeout_s(), 11);
+    client.run("SET GLOBAL wait_timeout=99");
+    assert_eq!(client.rows("SELECT @@global.wait_timeout, @@wait_timeout"), ["99|11"]);
+    client.run("SET wait_timeout=DEFAULT");
+    assert_eq!(client.rows("SELECT @@wait_timeout"), ["99"]);
+    assert_eq!(client.fails("SET nosuch=1"), 1193);
+    assert_eq!(client.fails("SET port=1"), 1238);
+    assert_eq!(client.fails("SET max_connections=1"), 1229);
+    assert_eq!(client.fails("SET GLOBAL timestamp=1"), 1228);
+    assert_eq!(client.fails("SET autocommit='maybe'"), 1231);
+    assert_eq!(client.fails("SET wait_timeout='x'"), 1232);
+    // The first value is not stored when the second is wrong.
+    assert_eq!(client.fails("SET net_read_timeout=77, wait_timeout='x'"), 1232);
+    assert_eq!(client.rows("SELECT @@net_read_timeout"), ["12"]);
+    client.run("SET wait_timeout=-1");
+    assert_eq!(client.rows("SHOW WARNINGS").len(), 1);
+    assert_eq!(
+        client.rows("SHOW VARIABLES WHERE variable_name IN ('autocommit','port')"),
+        ["autocommit|ON", "port|3306"]
+    );
+    client.run("SET sql_mode='ANSI_QUOTES'");
+    assert_eq!(client.rows("SELECT \"id\" FROM t WHERE id=1"), ["1"]);
+    client.run("SET GLOBAL innodb_flush_log_at_trx_commit=2");
+    assert_eq!(server.engine.settings().flush_log_at_trx_commit(), 2);
+    client.run("SET NAMES latin1");
+    assert_eq!(client.fails("SET NAMES klingon"), 1115);
+    client.run("SET PERSIST wait_timeout=5");
+    client.run("RESET PERSIST wait_timeout");
+    assert_eq!(client.fails("RESET PERSIST wait_timeout"), 3615);
+    client.command(b"\x1F");
+    assert_eq!(client.rows("SELECT @@wait_timeout, @a"), ["5|NULL"]);
+    // An interactive client starts with the other time-out.
+    let mut interactive = Client::root(&server);
+    assert_eq!(interactive.rows("SELECT @@wait_timeout"), ["28800"]);
+}
+
+#[test]
+fn what_is_not_there_yet_says_so() {
+    let (_server, mut client) = with_table();
+    for sql in ["CREATE USER a", "LOCK TABLES t READ", "SAVEPOINT s", "CREATE VIEW v AS SELECT 1"] {
+        let replies = client.query(sql);
+        assert_eq!(error_of(&replies), 1235, "{sql}");
+    }
+    assert_eq!(client.fails("SELEC 1"), 1064);
+}
+
+#[test]
+fn a_client_that_vanishes_in_the_middle_of_a_result_ends_its_session_only() {
+    let (server, mut client) = with_table();
+    let row = format!("('{}')", "x".repeat(20));
+    let many = vec![row.as_str(); 1000].join(",");
+    for _ in 0..4 {
+        client.run(&format!("INSERT INTO t (c) VALUES {many}"));
+    }
+    let mut gone = Client::root(&server);
+    gone.run("USE db");
+    let query = b"\x03SELECT id, c, c, c FROM t";
+    let mut bytes = (query.len() as u32).to_le_bytes().to_vec();
+    bytes.extend_from_slice(query);
+    gone.session.space()[..bytes.len()].copy_from_slice(&bytes);
+    gone.session.received(bytes.len());
+    let mut closed_pipe = Sent { refuses: true, ..Sent::default() };
+    assert_eq!(gone.session.step(&mut closed_pipe), Next::Close);
+    drop(gone);
+    assert_eq!(server.connections_open(), 1);
+    client.run("DROP TABLE t");
+}
+
+#[test]
+fn a_large_result_is_sent_in_pieces() {
+    let (_server, mut client) = with_table();
+    let row = format!("('{}')", "y".repeat(20));
+    let many = vec![row.as_str(); 3000].join(",");
+    client.run(&format!("INSERT INTO t (c) VALUES {many}"));
+    let query = b"\x03SELECT id, c FROM t";
+    let mut bytes = (query.len() as u32).to_le_bytes().to_vec();
+    bytes.extend_from_slice(query);
+    client.session.space()[..bytes.len()].copy_from_slice(&bytes);
+    client.session.received(bytes.len());
+    let mut sent = Sent::default();
+    assert_eq!(client.session.step(&mut sent), Next::Continue);
+    assert!(sent.bytes.len() > 60_000, "{}", sent.bytes.len());
+    assert!(client.session.outgoing().len() < 80_000);
+}
+
+#[test]
+fn kill_query_interrupts_a_sleep_and_nothing_else() {
+    let (server, mut client) = with_table();
+    let id = client.session.id();
+    let sleeper = host::thread::spawn("sleeper", move || {
+        let rows = client.rows("SELECT SLEEP(30)");
+        (rows, client.rows("SELECT 1"))
+    })
+    .expect("a thread");
+    let mut killer = Client::root(&server);
+    while !killer.rows("SHOW PROCESSLIST").iter().any(|r| r.contains("SLEEP")) {
+        std::thread::yield_now();
+    }
+    while !sleeper.is_finished() {
+        killer.run(&format!("KILL QUERY {id}"));
+        std::thread::yield_now();
+    }
+    let (slept, after) = sleeper.join().expect("no panic");
+    assert_eq!((slept, after), (vec!["1".to_string()], vec!["1".to_string()]));
+    assert_eq!(killer.fails("KILL 4711"), 1094);
+}
+
+#[test]
+fn random_texts_never_panic() {
+    let (_server, mut client) = with_table();
+    let words = [
+        "SELECT", "c", "FROM", "t", "WHERE", "id", "=", "1", "'x'", "(", ")", ",", "INSERT",
+        "INTO", "VALUES", "UPDATE", "SET", "DELETE", "@@", "@a", "AND", "OR", "NULL", "*", "LIMIT",
+        "?", ";", "SHOW", "TABLES", "--", "`", "\"", "ORDER BY", "GROUP BY", "BEGIN", "COMMIT",
+        "-", ".5",
+    ];
+    let mut rng = stdx::rng::Rng::new(9);
+    for _ in 0..3000 {
+        let n = 1 + rng.below(12);
+        let sql: Vec<&str> =
+            (0..n).map(|_| words[rng.below(words.len() as u64) as usize]).collect();
+        let replies = client.query(&sql.join(" "));
+        assert!(!replies.is_empty());
+    }
+}
