@@ -12,7 +12,9 @@ fn with_table(folder: &TempDir) -> Server {
 fn find_session(server: &Server, text: &str) -> String {
     for _ in 0..200 {
         let list = server.sql("SHOW PROCESSLIST");
-        if let Some(line) = list.lines().find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST")) {
+        if let Some(line) =
+            list.lines().find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST"))
+        {
             return line.split('\t').next().unwrap_or_default().to_string();
         }
         std::thread::sleep(std::time::Duration::from_millis(25));
@@ -27,7 +29,11 @@ fn a_writer_waits_for_the_other_transaction_and_readers_do_not() {
     let (mut a, mut b) = (server.converse(), server.converse());
     a.ask("BEGIN");
     a.ask("UPDATE d.t SET c = 10 WHERE id = 1");
-    assert_eq!(server.sql("SELECT c FROM d.t WHERE id = 1"), "1", "an uncommitted version was read");
+    assert_eq!(
+        server.sql("SELECT c FROM d.t WHERE id = 1"),
+        "1",
+        "an uncommitted version was read"
+    );
     b.send("UPDATE d.t SET c = c + 5 WHERE id = 1");
     find_session(&server, "UPDATE d.t SET c = c + 5");
     a.ask("COMMIT");
@@ -42,9 +48,11 @@ fn a_lock_wait_ends_in_1205_and_a_cycle_in_1213() {
     let mut a = server.converse();
     a.ask("BEGIN");
     a.ask("UPDATE d.t SET c = 10 WHERE id = 1");
-    let error = server.sql_error("SET innodb_lock_wait_timeout = 1; UPDATE d.t SET c = 0 WHERE id = 1");
+    let error =
+        server.sql_error("SET innodb_lock_wait_timeout = 1; UPDATE d.t SET c = 0 WHERE id = 1");
     assert!(error.contains("1205"), "{error}");
-    let waiter = "BEGIN; UPDATE d.t SET c = 20 WHERE id = 2; UPDATE d.t SET c = 20 WHERE id = 1; COMMIT";
+    let waiter =
+        "BEGIN; UPDATE d.t SET c = 20 WHERE id = 2; UPDATE d.t SET c = 20 WHERE id = 1; COMMIT";
     std::thread::scope(|scope| {
         let other = scope.spawn(|| server.try_sql(waiter));
         find_session(&server, "UPDATE d.t SET c = 20 WHERE id = 1");

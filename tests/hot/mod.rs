@@ -52,6 +52,9 @@ impl Net for NoWay {
 pub struct Rig {
     server: Arc<Server>,
     engine: Arc<Engine>,
+    /// The connection that filled the table. It stays, so that the next one's slot and process-list
+    /// line are its own from the start.
+    loader: Option<Conn>,
     _folder: testkit::TempDir,
 }
 
@@ -74,8 +77,8 @@ impl Rig {
         let catalog = Catalog::open(Arc::clone(&engine), Arc::new(mdl)).unwrap();
         let globals = Globals::new(&[], BTreeMap::new(), None);
         let server = Server::new(catalog, globals, Arc::new(Nobody));
-        let rig = Rig { server, engine, _folder: folder };
-        rig.load();
+        let mut rig = Rig { server, engine, loader: None, _folder: folder };
+        rig.loader = Some(rig.load());
         rig
     }
 
@@ -90,7 +93,7 @@ impl Rig {
     }
 
     /// What sysbench prepares, smaller.
-    fn load(&self) {
+    fn load(&self) -> Conn {
         let mut conn = self.connect("");
         conn.ok("CREATE DATABASE sbtest");
         conn.ok("USE sbtest");
@@ -106,13 +109,15 @@ impl Rig {
         }
         conn.ok("CREATE INDEX k_1 ON sbtest1(k)");
         for id in 1..=ROWS {
-            conn.select_text(id);
+            assert!(conn.select_text(id), "row {id}");
         }
+        conn
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
+        self.loader = None;
         self.engine.shutdown().unwrap();
     }
 }

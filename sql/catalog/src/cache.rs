@@ -38,12 +38,7 @@ pub struct TableCache {
 impl TableCache {
     /// An empty cache of a session.
     pub fn new(catalog: Arc<Catalog>) -> Self {
-        TableCache {
-            catalog,
-            handles: Vec::new(),
-            by_name: HashMap::new(),
-            held: Held::new(),
-        }
+        TableCache { catalog, handles: Vec::new(), by_name: HashMap::new(), held: Held::new() }
     }
 
     /// The dictionary behind this cache.

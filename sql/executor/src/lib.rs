@@ -83,8 +83,27 @@ pub enum WarningLevel {
 pub trait RowSink {
     /// Announces the columns; called once, before the first row.
     fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError>;
+    /// As [`RowSink::header`], for columns that may be announced again and again: `memo` lives as long
+    /// as they stay the same, and begins empty.
+    fn header_again(
+        &mut self,
+        columns: &[ResultColumn],
+        memo: &mut HeaderMemo,
+    ) -> Result<(), SqlError> {
+        let _ = memo;
+        self.header(columns)
+    }
     /// Sends a row.
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError>;
+}
+
+/// What a sink keeps of a header between two runs of a compiled statement.
+#[derive(Debug, Default)]
+pub struct HeaderMemo {
+    /// What `bytes` depends on besides the columns, as the sink numbers it; 0 while there are none.
+    pub key: u64,
+    /// The header as the sink wrote it.
+    pub bytes: Vec<u8>,
 }
 
 /// Everything a statement runs against.

@@ -5,7 +5,7 @@
 //! so this path needs no conversion rules.
 
 use crate::eval::{Row, condition, damaged, eval};
-use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, select};
+use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, select};
 use catalog::{TableCache, TableRef};
 use planner::expr::Expr;
 use planner::plan::{Access, Plan, SelectPlan};
@@ -27,6 +27,8 @@ pub struct PointSelect {
     filter_is_key: bool,
     key: Vec<u8>,
     row: Vec<u8>,
+    /// The program is made anew when its columns change, so the memo lives as long as they do.
+    header: HeaderMemo,
 }
 
 impl PointSelect {
@@ -63,6 +65,7 @@ impl PointSelect {
             plan: select.clone(),
             key: Vec::with_capacity(64),
             row: Vec::with_capacity(1024),
+            header: HeaderMemo::default(),
         })
     }
 
@@ -77,7 +80,7 @@ impl PointSelect {
         if !self.encode_key(params) {
             return select::run(&self.plan, header, context, params, sink);
         }
-        sink.header(header)?;
+        sink.header_again(header, &mut self.header)?;
         let table = context.tables.table(self.table);
         let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
         self.row.clear();

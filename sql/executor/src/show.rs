@@ -288,7 +288,7 @@ fn create_table(def: &TableDef) -> String {
         out,
         " ENGINE=InnoDB DEFAULT CHARSET={}{}",
         def.collation.charset(),
-        collate(def.collation)
+        collate(def.collation).replace("COLLATE ", "COLLATE=")
     );
     if !def.comment.is_empty() {
         let _ = write!(out, " COMMENT={}", string(&def.comment));

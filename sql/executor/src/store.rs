@@ -80,9 +80,11 @@ fn conversion_error(error: &ConvertError, column: &str, row: u64) -> SqlError {
             "HY000",
             format!("Incorrect string value: '{value}' for column '{column}' at row {row}"),
         ),
-        ConvertError::Truncated => {
-            SqlError::Other(1265, "01000", format!("Data truncated for column '{column}' at row {row}"))
-        }
+        ConvertError::Truncated => SqlError::Other(
+            1265,
+            "01000",
+            format!("Data truncated for column '{column}' at row {row}"),
+        ),
         ConvertError::NullInNotNull => {
             SqlError::Other(1048, "23000", format!("Column '{column}' cannot be null"))
         }

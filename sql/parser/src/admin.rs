@@ -444,15 +444,15 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn from_schema(&mut self) -> Result<Option<String>> {
+    fn schema_clause(&mut self) -> Result<Option<String>> {
         if self.eat_any(&[Kw::FROM, Kw::IN]).is_some() { self.ident().map(Some) } else { Ok(None) }
     }
 
     /// `FROM table [FROM schema]`.
-    fn from_table(&mut self) -> Result<ObjectName> {
+    fn table_clause(&mut self) -> Result<ObjectName> {
         self.expect_any(&[Kw::FROM, Kw::IN])?;
         let mut table = self.object_name()?;
-        if let Some(schema) = self.from_schema()? {
+        if let Some(schema) = self.schema_clause()? {
             table.schema = Some(schema);
         }
         Ok(table)
@@ -486,23 +486,23 @@ impl Parser<'_> {
             Kw::TABLES => Show::Tables {
                 extended,
                 full,
-                schema: self.from_schema()?,
+                schema: self.schema_clause()?,
                 filter: self.show_filter()?,
             },
             Kw::TABLE => {
                 self.expect_kw(Kw::STATUS)?;
-                Show::TableStatus { schema: self.from_schema()?, filter: self.show_filter()? }
+                Show::TableStatus { schema: self.schema_clause()?, filter: self.show_filter()? }
             }
             Kw::OPEN => {
                 self.expect_kw(Kw::TABLES)?;
-                Show::OpenTables { schema: self.from_schema()?, filter: self.show_filter()? }
+                Show::OpenTables { schema: self.schema_clause()?, filter: self.show_filter()? }
             }
             Kw::COLUMNS | Kw::FIELDS => {
-                let table = self.from_table()?;
+                let table = self.table_clause()?;
                 Show::Columns { extended, full, table, filter: self.show_filter()? }
             }
             Kw::INDEX | Kw::INDEXES | Kw::KEYS => {
-                let table = self.from_table()?;
+                let table = self.table_clause()?;
                 let filter = if self.eat_kw(Kw::WHERE) { Some(self.expr()?) } else { None };
                 Show::Index { extended, table, filter }
             }
@@ -535,9 +535,11 @@ impl Parser<'_> {
             Kw::PRIVILEGES => Show::Privileges,
             Kw::PLUGINS => Show::Plugins,
             Kw::TRIGGERS => {
-                Show::Triggers { schema: self.from_schema()?, filter: self.show_filter()? }
+                Show::Triggers { schema: self.schema_clause()?, filter: self.show_filter()? }
             }
-            Kw::EVENTS => Show::Events { schema: self.from_schema()?, filter: self.show_filter()? },
+            Kw::EVENTS => {
+                Show::Events { schema: self.schema_clause()?, filter: self.show_filter()? }
+            }
             Kw::PROCEDURE if self.eat_kw(Kw::STATUS) => Show::ProcedureStatus(self.show_filter()?),
             Kw::FUNCTION if self.eat_kw(Kw::STATUS) => Show::FunctionStatus(self.show_filter()?),
             Kw::BINARY => match self.expect_any(&[Kw::LOG, Kw::LOGS])? {

@@ -166,10 +166,6 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub fn expect_kws(&mut self, words: &[Kw]) -> Result<()> {
-        words.iter().try_for_each(|&word| self.expect_kw(word))
-    }
-
     /// Takes one of `words`.
     pub fn eat_any(&mut self, words: &[Kw]) -> Option<Kw> {
         let kw = self.kw();
@@ -181,17 +177,6 @@ impl<'a> Parser<'a> {
             Some(kw) => Ok(kw),
             None => self.fail(),
         }
-    }
-
-    /// An unquoted word that is no keyword, compared without case (words that MySQL does not tokenise).
-    pub fn eat_word(&mut self, word: &str) -> bool {
-        let token = self.peek();
-        let found = token.kind == TokenKind::Word
-            && token.text(self.sql).eq_ignore_ascii_case(word.as_bytes());
-        if found {
-            self.bump();
-        }
-        found
     }
 
     pub fn comma_list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {

@@ -290,7 +290,7 @@ impl<'a> Lexer<'a> {
             |byte| if hex { byte.is_ascii_hexdigit() } else { matches!(byte, b'0' | b'1') },
         );
         let digits = self.at - start - 2;
-        if self.peek(0) != b'\'' || (hex && digits % 2 != 0) {
+        if self.peek(0) != b'\'' || (hex && !digits.is_multiple_of(2)) {
             return self.bad(start);
         }
         self.at += 1;
@@ -298,10 +298,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn number(&mut self, start: usize) -> Token {
-        if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'b') {
-            if let Some(token) = self.prefixed_number(start) {
-                return token;
-            }
+        if self.peek(0) == b'0'
+            && matches!(self.peek(1), b'x' | b'b')
+            && let Some(token) = self.prefixed_number(start)
+        {
+            return token;
         }
         self.skip_while(is_digit);
         match self.peek(0) {

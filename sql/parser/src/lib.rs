@@ -22,13 +22,14 @@ mod primary;
 mod query;
 pub mod shape;
 mod statement;
+pub mod template;
 pub mod token;
 
 pub use error::{ErrorKind, ParseError};
 pub use keywords::Kw;
 pub use literal::{literal_value, unescape};
 pub use mode::SqlMode;
-pub use statement::{Parsed, parse, parse_next};
+pub use statement::{Parsed, parse, parse_digested, parse_next};
 
 /// Deepest nesting of expressions and queries that is accepted.
 pub const DEPTH_MAX: usize = 200;

@@ -43,7 +43,7 @@ impl Parser<'_> {
             query.locking.push(locking);
         }
         if self.kw() == Kw::INTO {
-            query.into = Some(self.into_clause()?);
+            query.into = Some(self.target_clause()?);
         }
         Ok(query)
     }
@@ -113,7 +113,7 @@ impl Parser<'_> {
         let options = self.select_options();
         let items = self.comma_list(Self::select_item)?;
         if self.kw() == Kw::INTO {
-            self.pending_into = Some(self.into_clause()?);
+            self.pending_into = Some(self.target_clause()?);
         }
         let from =
             if self.eat_kw(Kw::FROM) { self.comma_list(Self::table_ref)? } else { Vec::new() };
@@ -283,7 +283,7 @@ impl Parser<'_> {
         Ok(Some(Locking { update, of, wait }))
     }
 
-    fn into_clause(&mut self) -> Result<Into> {
+    fn target_clause(&mut self) -> Result<Into> {
         self.expect_kw(Kw::INTO)?;
         if self.eat_kw(Kw::OUTFILE) {
             let file = self.string()?;

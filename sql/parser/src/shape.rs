@@ -169,7 +169,8 @@ pub fn parse_lifted(
         return parser.fail();
     }
     let complete = parser.lift.as_ref().is_some_and(|l| !l.refused && l.lifted == literals.len());
-    Ok(complete.then(|| Parsed { statement, next: parser.next, params: literals.len() as u32 }))
+    let params = literals.len() as u32;
+    Ok(complete.then_some(Parsed { statement, next: parser.next, params, digest: None }))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::digest::Digest;
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
@@ -15,6 +16,8 @@ pub struct Parsed {
     pub next: usize,
     /// Number of `?` markers.
     pub params: u32,
+    /// Its digest, if one was asked for.
+    pub digest: Option<Digest>,
 }
 
 /// Parses a text that holds one statement, without parameter markers.
@@ -42,7 +45,22 @@ pub fn parse_next(
     mode: SqlMode,
     allow_params: bool,
 ) -> std::result::Result<Parsed, ParseError> {
-    let mut parser = Parser::new(sql, from, mode, 0);
+    parse_digested(sql, from, mode, allow_params, 0)
+}
+
+/// As [`parse_next`]; the same pass over the text makes a digest of at most `digest_bytes_max` bytes
+/// (none for 0).
+///
+/// # Errors
+/// As [`parse_next`].
+pub fn parse_digested(
+    sql: &[u8],
+    from: usize,
+    mode: SqlMode,
+    allow_params: bool,
+    digest_bytes_max: usize,
+) -> std::result::Result<Parsed, ParseError> {
+    let mut parser = Parser::new(sql, from, mode, digest_bytes_max);
     parser.allow_params = allow_params;
     if parser.at_end() {
         return parser.fail_with(ErrorKind::Empty);
@@ -51,7 +69,8 @@ pub fn parse_next(
     if !parser.at_end() {
         return parser.fail();
     }
-    Ok(Parsed { statement, next: parser.next, params: parser.params })
+    let Parser { next, params, digest, .. } = parser;
+    Ok(Parsed { statement, next, params, digest })
 }
 
 impl Parser<'_> {

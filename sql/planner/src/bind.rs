@@ -1,10 +1,11 @@
 //! Syntax to expressions: names become positions, types and collations are derived.
 
+use crate::SqlError;
 use crate::expr::{
     AggregateCall, AggregateKind, Arithmetic, Comparison, Expr, OwnedDatum, Truth, Typed,
 };
 use crate::functions;
-use crate::{SqlError, plan::InsertValue};
+use crate::plan::{InsertValue, Output};
 use catalog::TableDef;
 use parser::ast::{self, BinaryOp, IsWhat, Literal, UnaryOp};
 use value::{Collation, ColumnType, Kind};
@@ -17,6 +18,8 @@ pub struct Scope<'a> {
     pub clause: &'static str,
     /// Where aggregates are collected; `None` where they are not allowed.
     pub aggregates: Option<&'a mut Vec<AggregateCall>>,
+    /// Outputs whose aliases are seen before the table's columns: HAVING and ORDER BY.
+    pub aliases: &'a [Output],
     /// Default collation of literals.
     pub collation: Collation,
 }
@@ -24,7 +27,13 @@ pub struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// A scope over a table or none, without aggregates.
     pub fn new(table: Option<(&'a TableDef, &'a str)>, clause: &'static str) -> Scope<'a> {
-        Scope { table, clause, aggregates: None, collation: Collation::Utf8mb4_0900AiCi }
+        Scope {
+            table,
+            clause,
+            aggregates: None,
+            aliases: &[],
+            collation: Collation::Utf8mb4_0900AiCi,
+        }
     }
 
     /// Binds an expression.
@@ -142,6 +151,10 @@ impl<'a> Scope<'a> {
         let written = [column.schema.as_deref(), column.table.as_deref(), Some(&column.column)];
         let name = written.into_iter().flatten().collect::<Vec<_>>().join(".");
         let unknown = || SqlError::UnknownColumn { name: name.clone(), clause: self.clause };
+        let aliased = |o: &&Output| value::name::same_name(&o.column.name, &column.column);
+        if let Some(output) = self.aliases.iter().find(aliased).filter(|_| column.table.is_none()) {
+            return Ok(output.value.clone());
+        }
         let (def, alias) = self.table.ok_or_else(unknown)?;
         let schema_differs = column.schema.as_ref().is_some_and(|s| *s != def.schema);
         if schema_differs || column.table.as_ref().is_some_and(|t| t != alias) {

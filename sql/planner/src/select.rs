@@ -229,6 +229,9 @@ impl<'a> Builder<'a> {
         }
         let mut scope = Scope::new(self.named, clause);
         scope.aggregates = Some(aggregates);
+        if clause != "group statement" {
+            scope.aliases = outputs;
+        }
         scope.bind(expr)
     }
 }
@@ -271,6 +274,12 @@ fn require_grouped(
     group_by: &[Typed],
     def: Option<&TableDef>,
 ) -> Result<(), SqlError> {
+    let grouped_by = |column: usize| group_by.iter().any(|g| g.expr == Expr::Column(column));
+    let primary = def.and_then(TableDef::primary);
+    if primary.is_some_and(|p| p.parts.iter().all(|part| grouped_by(part.column))) {
+        // Every column depends on the primary key.
+        return Ok(());
+    }
     for (position, output) in outputs.iter().enumerate() {
         let expr = &output.value.expr;
         let grouped = group_by.iter().any(|g| g.expr == *expr);
