@@ -1,6 +1,9 @@
 //! Each way of being treated badly ends in one clear message or the right MySQL error, and harms
 //! nobody else.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use testkit::raw::RawClient;
@@ -176,7 +179,7 @@ fn a_client_that_vanishes_in_the_middle_of_a_result_leaves_no_session_behind() {
         if left.lines().count() == 1 {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        testkit::pause(50);
     }
     panic!("sessions left behind:\n{left}");
 }
@@ -208,7 +211,7 @@ fn connects_above_max_connections_answer_1040() {
         if server.try_sql("SELECT 1").ok {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        testkit::pause(50);
     }
     panic!("connections are not given back");
 }

@@ -1,5 +1,8 @@
 //! What a newcomer does first: start, connect with stock clients, look around, stop, start again.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use testkit::{Server, TempDir};
 
 #[test]
@@ -76,7 +79,7 @@ fn options_come_from_the_command_line_and_from_option_files() {
         if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        testkit::pause(20);
     }
     let answer = testkit::client::run(std::process::Command::new("mariadb").args([
         "--no-defaults",

@@ -1,5 +1,8 @@
 //! Recorded conversations with the stock client, by feature: `tests/sql/*.sql` and their `.result`.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use std::path::Path;
 use testkit::{Server, TempDir};
 

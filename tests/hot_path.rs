@@ -4,6 +4,9 @@
 //!
 //! One test, in a process of its own: the allocator counts.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 mod hot;
 
 use hot::{Conn, ROWS, Rig};

@@ -1,5 +1,8 @@
 //! `kill -9` under a writer that is being acknowledged: everything acknowledged is there afterwards.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use std::io::Write;
 use std::process::Stdio;
 use testkit::{Server, TempDir};
@@ -27,7 +30,7 @@ fn write_until_killed(server: &mut Server, first: u64) -> u64 {
             }
         }
     });
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    testkit::pause(1500);
     server.kill();
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();

@@ -1,5 +1,8 @@
 //! What sessions do to each other: wait, time out, deadlock, get killed; and metadata locks.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use testkit::{Server, TempDir};
 
 fn with_table(folder: &TempDir) -> Server {
@@ -17,7 +20,7 @@ fn find_session(server: &Server, text: &str) -> String {
         {
             return line.split('\t').next().unwrap_or_default().to_string();
         }
-        std::thread::sleep(std::time::Duration::from_millis(25));
+        testkit::pause(25);
     }
     panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
 }

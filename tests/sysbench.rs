@@ -1,5 +1,8 @@
 //! The main job: stock sysbench prepares, runs point selects in every mode, and cleans up.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use testkit::{Answer, Server, TempDir};
 
 const SHAPE: [&str; 2] = ["--tables=8", "--table-size=100000"];

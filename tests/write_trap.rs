@@ -12,6 +12,9 @@
 //!
 //! The worker slot is not in the set: a read publishes nothing there.
 
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 mod hot;
 
 use host::probe::{PrivateHeap, Probe};

@@ -15,3 +15,8 @@ pub mod server;
 
 pub use client::{Answer, Conversation};
 pub use server::{Server, ServerBuilder, TempDir};
+
+/// Waits: tests wait for processes, which no event of ours announces.
+pub fn pause(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+}

@@ -26,6 +26,10 @@ pub struct Source<'p> {
     pub params: &'p [Datum<'p>],
 }
 
+/// What is done with a row; breaks when enough were seen.
+pub type Visit<'f> =
+    dyn FnMut(&Row<'_>, &mut dyn Environment) -> Result<ControlFlow<()>, SqlError> + 'f;
+
 /// Calls `visit` for every row until it breaks.
 ///
 /// # Errors
@@ -33,7 +37,7 @@ pub struct Source<'p> {
 pub fn each(
     context: &mut Context<'_>,
     source: Source<'_>,
-    visit: &mut dyn FnMut(&Row<'_>, &mut dyn Environment) -> Result<ControlFlow<()>, SqlError>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), SqlError> {
     let table = context.tables.table(source.table);
     let reading = resolve(source.access, table, source.params, context.env)?;

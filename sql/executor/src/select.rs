@@ -114,7 +114,7 @@ fn each(
     plan: &SelectPlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
-    visit: &mut dyn FnMut(&Row<'_>, &mut dyn Environment) -> Result<ControlFlow<()>, SqlError>,
+    visit: &mut rows::Visit<'_>,
 ) -> Result<(), SqlError> {
     let filter = plan.filter.as_ref();
     let Some(table) = plan.table else {
