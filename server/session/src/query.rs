@@ -14,7 +14,8 @@ use executor::{Context, Outcome, Prepared, RowSink, SqlError};
 use instrument::{Counter, count};
 use parser::SqlMode;
 use parser::ast::Statement;
-use parser::shape::{self, ShapeBuf, ShapeValue};
+use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
+use parser::template::Template;
 use std::collections::HashMap;
 use value::Datum;
 use wire::constants::StatusFlags;
@@ -259,6 +260,8 @@ impl Core {
 
 /// Shapes that are remembered; the whole cache is dropped when more come.
 const SHAPES_MAX: usize = 512;
+/// Templates that are looked through for a text.
+const TEMPLATES_MAX: usize = 16;
 /// Literals that fit the array on the stack; more take the ordinary way.
 const LITERALS_MAX: usize = 8;
 
@@ -268,23 +271,43 @@ pub(crate) struct PlanCache {
     /// Position of each shape's plan; a position without a plan means "not a point read".
     positions: HashMap<Box<[u8]>, usize>,
     plans: Vec<Option<Box<Prepared>>>,
+    /// The last texts that got a plan, and its position: such a text is recognised without a scan.
+    templates: Vec<(Template, usize)>,
     scanned: ShapeBuf,
+    literals: Vec<ShapeLiteral>,
     mode: SqlMode,
 }
 
 impl PlanCache {
-    fn add(&mut self, shape: &[u8], plan: Option<Box<Prepared>>) {
+    fn add(&mut self, sql: &[u8], scanned: &ShapeBuf, plan: Option<Box<Prepared>>) {
         if self.plans.len() >= SHAPES_MAX {
             self.clear();
         }
-        self.positions.insert(shape.into(), self.plans.len());
+        let position = self.plans.len();
+        self.positions.insert(scanned.bytes().into(), position);
+        if plan.is_some()
+            && let Some(template) = Template::new(sql, scanned.literals())
+        {
+            if self.templates.len() == TEMPLATES_MAX {
+                self.templates.remove(0);
+            }
+            self.templates.push((template, position));
+        }
         self.plans.push(plan);
+    }
+
+    /// Position of the plan of a text that a template recognises, and the text's literals.
+    #[inline]
+    fn recognise(&self, sql: &[u8], literals: &mut Vec<ShapeLiteral>) -> Option<usize> {
+        let found = self.templates.iter().find(|(template, _)| template.matches(sql, literals));
+        found.map(|(_, position)| *position)
     }
 
     /// Forgets everything, for another sql_mode or schema.
     pub fn clear(&mut self) {
         self.positions.clear();
         self.plans.clear();
+        self.templates.clear();
     }
 }
 
@@ -297,18 +320,43 @@ impl Core {
             self.plans.clear();
             self.plans.mode = mode;
         }
+        let mut literals = std::mem::take(&mut self.plans.literals);
+        let ran = match self.plans.recognise(sql, &mut literals) {
+            Some(position) if self.is_for_this_schema(position) => {
+                self.run_plan(position, sql, &literals, net)
+            }
+            _ => self.run_scanned(sql, net),
+        };
+        self.plans.literals = literals;
+        ran
+    }
+
+    fn run_scanned(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
         let mut scanned = std::mem::take(&mut self.plans.scanned);
-        let ran = shape::scan(sql, mode, &mut scanned) && self.run_scanned(sql, &scanned, net);
+        let ran = shape::scan(sql, self.plans.mode, &mut scanned)
+            && scanned.literals().len() <= LITERALS_MAX
+            && self
+                .position_of(sql, &scanned)
+                .is_some_and(|position| self.run_plan(position, sql, scanned.literals(), net));
         self.plans.scanned = scanned;
         ran
     }
 
-    fn run_scanned(&mut self, sql: &[u8], scanned: &ShapeBuf, net: &mut dyn Net) -> bool {
+    #[inline]
+    fn is_for_this_schema(&self, position: usize) -> bool {
+        let plan = self.plans.plans.get(position).and_then(Option::as_ref);
+        plan.is_some_and(|plan| plan.database_is(self.env.database.as_deref()))
+    }
+
+    /// Runs a cached plan with a text's literals.
+    fn run_plan(
+        &mut self,
+        position: usize,
+        sql: &[u8],
+        literals: &[ShapeLiteral],
+        net: &mut dyn Net,
+    ) -> bool {
         let mut params = [Datum::Null; LITERALS_MAX];
-        let literals = scanned.literals();
-        if literals.len() > LITERALS_MAX {
-            return false;
-        }
         for (param, literal) in params.iter_mut().zip(literals) {
             *param = match literal.value {
                 ShapeValue::Int(v) => Datum::Int(v),
@@ -319,7 +367,6 @@ impl Core {
                 }
             };
         }
-        let Some(position) = self.position_of(sql, scanned) else { return false };
         let Some(mut plan) = self.plans.plans[position].take() else { return false };
         self.env.status.set(StatusFlags::MORE_RESULTS, false);
         self.env.diagnostics.clear();
@@ -333,10 +380,9 @@ impl Core {
 
     /// Where the plan of a scanned text is; compiled at first sight.
     fn position_of(&mut self, sql: &[u8], scanned: &ShapeBuf) -> Option<usize> {
-        let database = self.env.database.as_deref();
         if let Some(&position) = self.plans.positions.get(scanned.bytes()) {
-            let plan = self.plans.plans[position].as_ref()?;
-            if plan.database_is(database) {
+            self.plans.plans[position].as_ref()?;
+            if self.is_for_this_schema(position) {
                 return Some(position);
             }
             self.plans.clear();
@@ -346,7 +392,7 @@ impl Core {
             .filter(|p| !statement::is_own(&p.statement))
             .and_then(|p| self.compile(p.statement).ok());
         let plan = plan.filter(Prepared::is_point).map(Box::new);
-        self.plans.add(scanned.bytes(), plan);
+        self.plans.add(sql, scanned, plan);
         Some(self.plans.plans.len() - 1)
     }
 }

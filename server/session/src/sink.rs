@@ -5,7 +5,7 @@
 //! 2. An error before anything of the result was sent replaces it; later it follows the rows.
 
 use crate::errors;
-use executor::{ResultColumn, RowSink, SqlError};
+use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
 use value::{Datum, Kind};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
@@ -48,6 +48,24 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// The number of columns and their definitions.
+    fn describe_all(&mut self, columns: &[ResultColumn]) {
+        reply::column_count(self.out, columns.len());
+        for c in columns {
+            reply::column(self.out, &describe(c, self.collation), None);
+        }
+    }
+
+    #[inline]
+    fn end_header(&mut self, columns: &[ResultColumn]) {
+        self.started = true;
+        reply::end_of_columns(self.out, self.caps, self.status, 0);
+        if self.binary {
+            self.codes.clear();
+            self.codes.extend(columns.iter().map(code_of));
+        }
+    }
+
     #[cold]
     fn flush(&mut self) -> Result<(), SqlError> {
         self.bytes_sent += self.out.len() as u64;
@@ -62,18 +80,30 @@ impl Rows<'_> {
 }
 
 impl RowSink for Rows<'_> {
-    #[inline]
     fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
-        self.started = true;
-        reply::column_count(self.out, columns.len());
-        for c in columns {
-            reply::column(self.out, &describe(c, self.collation), None);
+        self.describe_all(columns);
+        self.end_header(columns);
+        Ok(())
+    }
+
+    #[inline]
+    fn header_again(
+        &mut self,
+        columns: &[ResultColumn],
+        memo: &mut HeaderMemo,
+    ) -> Result<(), SqlError> {
+        // The definitions depend on nothing else of the session; no collation has number 0.
+        let key = u64::from(self.collation);
+        if memo.key == key {
+            self.out.replay(&memo.bytes);
+        } else {
+            let start = self.out.len();
+            self.describe_all(columns);
+            memo.bytes.clear();
+            memo.bytes.extend_from_slice(&self.out.bytes()[start..]);
+            memo.key = key;
         }
-        reply::end_of_columns(self.out, self.caps, self.status, 0);
-        if self.binary {
-            self.codes.clear();
-            self.codes.extend(columns.iter().map(code_of));
-        }
+        self.end_header(columns);
         Ok(())
     }
 
