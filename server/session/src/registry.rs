@@ -65,6 +65,7 @@ pub struct Entry {
     seq: LocalAtomic<u64>,
     activity: LocalAtomic<u32>,
     text_len: LocalAtomic<u32>,
+    query_id: LocalAtomic<u64>,
     since_ns: LocalAtomic<u64>,
     text: [LocalAtomic<u64>; TEXT_WORDS],
     identity: CacheLine<Mutex<Option<Identity>>>,
@@ -76,6 +77,7 @@ impl Entry {
             seq: LocalAtomic::new(0),
             activity: LocalAtomic::new(0),
             text_len: LocalAtomic::new(0),
+            query_id: LocalAtomic::new(0),
             since_ns: LocalAtomic::new(0),
             text: std::array::from_fn(|_| LocalAtomic::new(0)),
             identity: CacheLine(Mutex::new(&IDENTITY, None)),
@@ -89,6 +91,9 @@ impl Entry {
         self.seq.store(seq, Ordering::Relaxed);
         stdx::fence(Ordering::Release);
         self.activity.store(activity as u32, Ordering::Relaxed);
+        if activity != Activity::Sleep {
+            self.query_id.store(self.query_id.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
         self.since_ns.store(now_ns, Ordering::Relaxed);
         let text = &text[..text.len().min(TEXT_BYTES_MAX)];
         self.text_len.store(text.len() as u32, Ordering::Relaxed);
@@ -143,6 +148,8 @@ pub struct Process {
     pub state: String,
     /// Statement.
     pub info: Option<String>,
+    /// Number of the statement; see [`Registry::begin`].
+    pub query_id: u64,
 }
 
 /// Every session of the server.
@@ -163,9 +170,11 @@ impl Registry {
         self.entries[slot_index].get_or_init(|| Box::new(Entry::new()))
     }
 
-    /// A session begins.
+    /// A session begins. Its statements are numbered from `id << 32`: every session has a range of its own,
+    /// so no counter is shared.
     pub fn begin(&self, slot: usize, id: u64, host: String, wake: Arc<dyn Wake>) {
         let entry = self.entry(slot);
+        entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
         let user = String::from("unauthenticated user");
         *entry.identity.lock() = Some(Identity { id, user, host, db: None, wake });
@@ -250,6 +259,7 @@ impl Registry {
                 command: name.map_or("Query", |(_, n)| n),
                 time_s: now.saturating_sub(since) / 1_000_000_000,
                 state: waiting.map_or(String::new(), |c| c.name().to_string()),
+                query_id: entry.query_id.load(Ordering::Relaxed),
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
             });
         }
@@ -301,6 +311,7 @@ mod tests {
         assert_eq!((p.command, p.info.as_deref()), ("Query", Some("select 1 from t")));
         assert_eq!((p.user.as_str(), p.db.as_deref()), ("root", Some("db")));
         entry.publish(Activity::Sleep, sync::now_ns(), b"");
-        assert_eq!(registry.processes()[0].info, None);
+        let p = registry.processes().remove(0);
+        assert_eq!((p.info, p.query_id), (None, (5 << 32) + 2), "Connect and one statement");
     }
 }

@@ -149,11 +149,13 @@ impl Core {
     ) -> Result<(), SqlError> {
         let default = ("utf8mb4".to_string(), None);
         let (charset, collation) = names.unwrap_or(&default);
+        let charset = if charset.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { charset };
         known_name("character_set_client", charset)?;
         let collation = match collation {
             Some(name) => {
                 known_name("collation_connection", name)?;
                 let of = name.split('_').next().unwrap_or_default();
+                let of = if of.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { of };
                 if !of.eq_ignore_ascii_case(charset) {
                     return Err(errors::collation_mismatch(name, charset));
                 }
@@ -162,7 +164,7 @@ impl Core {
             None => default_collation(charset).to_string(),
         };
         for (name, word) in [
-            ("character_set_client", charset.as_str()),
+            ("character_set_client", charset),
             ("character_set_connection", charset),
             ("character_set_results", charset),
             ("collation_connection", &collation),
