@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
 };
-use session::{Peer, Server, Session, Severity, Wake};
+use session::{Peer, STACK_BYTES_MIN, Server, Session, Severity, Wake};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
@@ -186,9 +186,7 @@ fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) 
 }
 
 fn stack_bytes(server: &Server) -> usize {
-    // Without optimisation the parser's frames are several times as large.
-    let factor = if cfg!(debug_assertions) { 8 } else { 1 };
-    server.globals.number("thread_stack") as usize * factor
+    (server.globals.number("thread_stack") as usize).max(STACK_BYTES_MIN)
 }
 
 #[cfg(test)]

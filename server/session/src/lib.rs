@@ -26,7 +26,7 @@ mod transaction;
 pub use login::Peer;
 pub use registry::Wake;
 pub use server::{Host, Server, Severity, VERSION};
-pub use session::{Next, Refused, Session};
+pub use session::{Next, Refused, STACK_BYTES_MIN, Session};
 pub use sink::Net;
 
 #[cfg(test)]

@@ -284,12 +284,42 @@ fn kill_query_interrupts_a_sleep_and_nothing_else() {
         std::thread::yield_now();
     }
     while !sleeper.is_finished() {
-        killer.run(&format!("KILL QUERY {id}"));
+        // 1094 when it has just left.
+        killer.query(&format!("KILL QUERY {id}"));
         std::thread::yield_now();
     }
     let (slept, after) = sleeper.join().expect("no panic");
     assert_eq!((slept, after), (vec!["1".to_string()], vec!["1".to_string()]));
     assert_eq!(killer.fails("KILL 4711"), 1094);
+}
+
+#[test]
+fn the_deepest_statements_fit_the_stack() {
+    let (_server, mut client) = with_table();
+    let deep = |open: &str, core: &str, close: &str, n: usize| {
+        format!("SELECT {}{core}{} FROM t WHERE id=1", open.repeat(n), close.repeat(n))
+    };
+    let texts = [
+        ("(", "1", ")"),
+        ("- ", "1", ""),
+        ("NOT ", "1", ""),
+        ("ABS(", "1", ")"),
+        ("CASE WHEN 1 THEN ", "1", " END"),
+        ("(SELECT ", "1", ")"),
+        ("1 + ", "1", ""),
+        ("1 OR ", "1", ""),
+    ];
+    let check = move || {
+        for (open, core, close) in texts {
+            // Every depth up to one that is refused, in growing steps.
+            for n in [10, 50, 90, 99, 150, 190, 198, 199, 200, 400, 900, 999, 1000, 5000, 50_000] {
+                let replies = client.query(&deep(open, core, close, n));
+                assert!(!replies.is_empty(), "{open} {n}");
+            }
+        }
+    };
+    let thread = host::thread::spawn_with_stack("deep", crate::STACK_BYTES_MIN, check);
+    thread.expect("a thread").join().expect("no panic");
 }
 
 #[test]
