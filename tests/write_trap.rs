@@ -62,16 +62,21 @@ fn session_thread(rig: &Rig) {
     assert_eq!(faults.len(), 1, "a deliberate shared write: {}", trap::report(&faults));
     assert_eq!(faults[0].address, std::ptr::from_ref(&SHARED).addr());
 
-    let before = host::probe::allocations();
-    let (faults, right) =
-        trapped(&private, || (0..STATEMENTS).all(|_| conn.select_prepared(statement, id(), false)));
-    assert!(faults.is_empty(), "prepared point selects: {}", trap::report(&faults));
-    assert!(right, "wrong rows");
-    let (faults, right) = trapped(&private, || (0..STATEMENTS).all(|_| conn.select_text(id())));
-    assert!(faults.is_empty(), "text point selects: {}", trap::report(&faults));
-    assert!(right, "wrong rows");
-    assert_eq!(host::probe::allocations(), before, "the private heap hides no allocation");
-    println!("{STATEMENTS} prepared and {STATEMENTS} text point selects: no fault");
+    let mut prove = |name: &str, one: &mut dyn FnMut() -> bool| {
+        let mut allocated = 0;
+        let (faults, right) = trapped(&private, || {
+            let before = host::probe::allocations();
+            let right = (0..STATEMENTS).all(|_| one());
+            allocated = host::probe::allocations() - before;
+            right
+        });
+        assert!(faults.is_empty(), "{name} point selects: {}", trap::report(&faults));
+        assert!(right, "{name}: wrong rows");
+        assert_eq!(allocated, 0, "{name}: allocations that the private heap would hide");
+        println!("{STATEMENTS} {name} point selects: no fault");
+    };
+    prove("prepared", &mut || conn.select_prepared(statement, id(), false));
+    prove("text", &mut || conn.select_text(id()));
 
     // ... and the writes of a statement that must write.
     let (faults, _) = trapped(&private, || {
@@ -86,5 +91,6 @@ fn session_thread(rig: &Rig) {
 fn a_warm_point_select_writes_only_its_sessions_memory() {
     let rig = Rig::new();
     // On a thread of its own: the main thread's stack and thread-local storage lie elsewhere.
-    std::thread::scope(|s| s.spawn(|| session_thread(&rig)).join()).expect("the session's thread");
+    let thread = host::thread::spawn("session", move || session_thread(&rig)).unwrap();
+    thread.join().expect("the session's thread");
 }
