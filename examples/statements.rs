@@ -2,6 +2,7 @@
 //! `statements prepared|text N`. Collect in `measured` only: `--toggle-collect='*measured*'`.
 
 #[path = "../tests/hot/mod.rs"]
+#[allow(clippy::unwrap_used)] // It is the tests' module.
 mod hot;
 
 use hot::{Conn, ROWS, Rig};
