@@ -62,7 +62,11 @@ fn every_statement_that_sysbench_sends_runs() {
         "select_random_ranges",
         "bulk_insert",
     ] {
-        let shape: &[&str] = if script == "bulk_insert" { &["--threads=2"] } else { &small };
+        let shape: &[&str] = match script {
+            "bulk_insert" => &["--threads=2"],
+            "select_random_ranges" => &["--tables=1", "--table-size=2000"],
+            _ => &small,
+        };
         let made = server.sysbench(false, &[&[script], shape, &["prepare"]].concat());
         assert!(made.ok, "{script}: {}\n{}", made.out, made.err);
         for mode in ["--db-ps-mode=auto", "--db-ps-mode=disable"] {
