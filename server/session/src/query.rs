@@ -159,7 +159,9 @@ impl Core {
         written: &Written,
     ) -> bool {
         match self.end_statement(result) {
-            Ok(_) if !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION => {
+            Ok(_)
+                if !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION =>
+            {
                 // KILL CONNECTION came while it ran: the client is told, not answered.
                 self.out.rewind(written.start, written.seq);
                 self.send_error(&SqlError::Storage(base::Error::Killed));
