@@ -62,7 +62,7 @@ fn session_thread(rig: &Rig) {
     assert_eq!(faults.len(), 1, "a deliberate shared write: {}", trap::report(&faults));
     assert_eq!(faults[0].address, std::ptr::from_ref(&SHARED).addr());
 
-    let mut prove = |name: &str, one: &mut dyn FnMut() -> bool| {
+    let prove = |name: &str, one: &mut dyn FnMut() -> bool| {
         let mut allocated = 0;
         let (faults, right) = trapped(&private, || {
             let before = host::probe::allocations();
