@@ -232,9 +232,8 @@ fn a_duplicate_in_row_500_of_an_insert_takes_back_the_other_499() {
     );
     assert_eq!(server.sql("SELECT COUNT(*), MIN(id), MAX(k) FROM d.t"), "1\t0\t499");
     assert_eq!(server.sql("SELECT COUNT(*) FROM d.t FORCE INDEX (k) WHERE k >= 0"), "1");
-    let kept = server.sql(&format!(
-        "BEGIN; INSERT INTO d.t VALUES (9000, 9000); COMMIT; SELECT COUNT(*) FROM d.t"
-    ));
+    let kept =
+        server.sql("BEGIN; INSERT INTO d.t VALUES (9000, 9000); COMMIT; SELECT COUNT(*) FROM d.t");
     assert_eq!(kept, "2");
 }
 
