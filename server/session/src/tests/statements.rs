@@ -92,6 +92,33 @@ fn text_point_reads_share_a_plan() {
 }
 
 #[test]
+fn a_repeated_header_follows_the_collation_and_the_definition() {
+    let (_server, mut client) = with_table();
+    let id = client.prepare("SELECT c FROM t WHERE id=?");
+    let first = client.execute(id, b"\0\x01\x08\0\x01\0\0\0\0\0\0\0");
+    let again = |client: &mut Client| client.execute(id, b"\0\0\x01\0\0\0\0\0\0\0");
+    assert_eq!(again(&mut client), first);
+    let text = client.command(b"\x03SELECT c FROM t WHERE id=1");
+    assert_eq!(text[..2], first[..2]);
+    assert_eq!(client.command(b"\x03SELECT c FROM t WHERE id=1"), text);
+    client.run("SET NAMES binary");
+    let other = again(&mut client);
+    assert_ne!(other[1], first[1], "the collation is in the definition");
+    assert_eq!(other[2..], first[2..]);
+    assert_eq!(client.command(b"\x03SELECT c FROM t WHERE id=1")[1], other[1]);
+    client.run("SET NAMES utf8mb4");
+    assert_eq!(again(&mut client), first);
+    // The same name, another type.
+    client.run("DROP TABLE t");
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, c BIGINT)");
+    client.run("INSERT INTO t VALUES (1, 77)");
+    let changed = again(&mut client);
+    assert_ne!(changed[1], first[1]);
+    assert_eq!(changed[2], b"\0\0\x4D\0\0\0\0\0\0\0", "{changed:?}");
+    assert_eq!(client.rows("SELECT c FROM t WHERE id=1"), ["77"]);
+}
+
+#[test]
 fn prepared_statements() {
     let (_server, mut client) = with_table();
     let id = client.prepare("SELECT c FROM t WHERE id=?");
