@@ -1,11 +1,14 @@
-//! Runs warm point selects in-process, for `valgrind --tool=callgrind`:
-//! `statements prepared|text N`. Collect in `measured` only: `--toggle-collect='*measured*'`.
+//! Runs warm point selects in-process: `statements prepared|text N [THREADS]`.
+//!
+//! With several threads it prints how throughput scales. For `valgrind --tool=callgrind` use one, and
+//! collect in `measured` only: `--toggle-collect='statements::measured*'`.
 
 #[path = "../tests/hot/mod.rs"]
 #[allow(clippy::unwrap_used)] // It is the tests' module.
 mod hot;
 
 use hot::{Conn, ROWS, Rig};
+use std::time::{Duration, Instant};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -17,29 +20,63 @@ fn measured(conn: &mut Conn) {
     conn.step();
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let [_, mode, count] = args.as_slice() else {
-        return eprintln!("statements prepared|text N");
-    };
-    let count: u64 = count.parse().expect("a number of statements");
-    let rig = Rig::new();
-    let mut conn = rig.connect("sbtest");
-    let statement = conn.prepare();
-    conn.select_prepared(statement, 1, true);
-    let mut rng = stdx::rng::Rng::new(2);
-    let mut run = |count: u64, step: fn(&mut Conn)| {
+/// One client: logs in, warms up, then measures.
+struct Worker {
+    conn: Conn,
+    statement: u32,
+    prepared: bool,
+    rng: stdx::rng::Rng,
+}
+
+impl Worker {
+    fn new(mut conn: Conn, prepared: bool, seed: u64) -> Worker {
+        let statement = conn.prepare();
+        conn.select_prepared(statement, 1, true);
+        let mut worker = Worker { conn, statement, prepared, rng: stdx::rng::Rng::new(seed) };
+        worker.run(WARM_UP, Conn::step);
+        worker
+    }
+
+    fn run(&mut self, count: u64, step: fn(&mut Conn)) -> Duration {
+        let start = Instant::now();
         for _ in 0..count {
-            let id = 1 + rng.below(u64::from(ROWS)) as u32;
-            let right = match mode.as_str() {
-                "prepared" => conn.prepared_with(statement, id, false, step),
-                _ => conn.text_with(id, step),
+            let id = 1 + self.rng.below(u64::from(ROWS)) as u32;
+            let right = match self.prepared {
+                true => self.conn.prepared_with(self.statement, id, false, step),
+                false => self.conn.text_with(id, step),
             };
             assert!(right, "wrong row {id}");
         }
+        start.elapsed()
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |at: usize| args.get(at).and_then(|n| n.parse::<u64>().ok());
+    let (Some(mode), Some(count)) = (args.get(1), number(2)) else {
+        return eprintln!("statements prepared|text N [THREADS]");
     };
-    run(WARM_UP, Conn::step);
-    let start = std::time::Instant::now();
-    run(count, measured);
-    println!("{:.0} ns a statement", start.elapsed().as_nanos() as f64 / count as f64);
+    let prepared = mode == "prepared";
+    let rig = Rig::new();
+    let mut worker = Worker::new(rig.connect("sbtest"), prepared, 1);
+    let alone = worker.run(count, measured).as_nanos() as f64 / count as f64;
+    println!("{alone:.0} ns a statement");
+    let threads = number(3).unwrap_or(1);
+    if threads < 2 {
+        return;
+    }
+    let server = rig.server();
+    let times: Vec<f64> = std::thread::scope(|scope| {
+        let spawn = |seed| {
+            scope.spawn(move || {
+                let mut worker = Worker::new(Conn::login(server, "sbtest"), prepared, seed);
+                worker.run(count, measured).as_nanos() as f64 / count as f64
+            })
+        };
+        let running: Vec<_> = (0..threads).map(|t| spawn(t + 2)).collect();
+        running.into_iter().filter_map(|r| r.join().ok()).collect()
+    });
+    let rate: f64 = times.iter().map(|each| alone / each).sum();
+    println!("{threads} threads: {rate:.2} times the throughput of one");
 }

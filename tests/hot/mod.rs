@@ -87,6 +87,11 @@ impl Rig {
         Conn::login(&self.server, schema)
     }
 
+    /// The server, for connections made on other threads.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
     /// The engine, for what a test wants to know of it.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
@@ -146,7 +151,8 @@ pub struct Conn {
 }
 
 impl Conn {
-    fn login(server: &Arc<Server>, schema: &str) -> Conn {
+    /// Connects as root.
+    pub fn login(server: &Arc<Server>, schema: &str) -> Conn {
         let session = Session::new(server, Peer::Socket, Arc::new(Nobody)).expect("a session");
         let mut conn = Conn { session };
         conn.session.sent();
