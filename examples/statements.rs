@@ -8,7 +8,6 @@
 mod hot;
 
 use hot::{Conn, ROWS, Rig};
-use std::time::{Duration, Instant};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -37,8 +36,9 @@ impl Worker {
         worker
     }
 
-    fn run(&mut self, count: u64, step: fn(&mut Conn)) -> Duration {
-        let start = Instant::now();
+    /// Runs statements; processor nanoseconds for each.
+    fn run(&mut self, count: u64, step: fn(&mut Conn)) -> f64 {
+        let start = processor_ns();
         for _ in 0..count {
             let id = 1 + self.rng.below(u64::from(ROWS)) as u32;
             let right = match self.prepared {
@@ -47,8 +47,14 @@ impl Worker {
             };
             assert!(right, "wrong row {id}");
         }
-        start.elapsed()
+        (processor_ns() - start) / count as f64
     }
+}
+
+/// Time the thread has run so far, which a busy machine does not change; 0 where Linux does not tell.
+fn processor_ns() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0)
 }
 
 fn main() {
@@ -60,8 +66,8 @@ fn main() {
     let prepared = mode == "prepared";
     let rig = Rig::new();
     let mut worker = Worker::new(rig.connect("sbtest"), prepared, 1);
-    let alone = worker.run(count, measured).as_nanos() as f64 / count as f64;
-    println!("{alone:.0} ns a statement");
+    let alone = worker.run(count, measured);
+    println!("{alone:.0} ns of processor time a statement");
     let threads = number(3).unwrap_or(1);
     if threads < 2 {
         return;
@@ -71,12 +77,12 @@ fn main() {
         let spawn = |seed| {
             scope.spawn(move || {
                 let mut worker = Worker::new(Conn::login(server, "sbtest"), prepared, seed);
-                worker.run(count, measured).as_nanos() as f64 / count as f64
+                worker.run(count, measured)
             })
         };
         let running: Vec<_> = (0..threads).map(|t| spawn(t + 2)).collect();
         running.into_iter().filter_map(|r| r.join().ok()).collect()
     });
     let rate: f64 = times.iter().map(|each| alone / each).sum();
-    println!("{threads} threads: {rate:.2} times the throughput of one");
+    println!("{threads} threads: {rate:.2} times the throughput of one, by processor time");
 }
