@@ -4,6 +4,9 @@ use crate::Server;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// Longest argument given to a program; Linux refuses from 128 KiB.
+const ARGUMENT_BYTES_MAX: usize = 100_000;
+
 /// What a client run printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -35,6 +38,19 @@ pub fn run(command: &mut Command) -> Answer {
     }
 }
 
+/// A file without a name that holds the bytes.
+fn tempfile(bytes: &[u8]) -> std::fs::File {
+    let folder = crate::TempDir::new();
+    let mut file = std::fs::File::options()
+        .create_new(true)
+        .read(true)
+        .write(true)
+        .open(folder.path().join("statements"))
+        .expect("a file in a fresh folder");
+    file.write_all(bytes).expect("room for the statements");
+    file
+}
+
 impl Server {
     /// The stock client over the Unix socket, without options of its own.
     pub fn client(&self) -> Command {
@@ -59,7 +75,12 @@ impl Server {
 
     /// Runs statements through the stock client.
     pub fn try_sql(&self, sql: &str) -> Answer {
-        run(self.client().arg("--execute").arg(sql))
+        if sql.len() < ARGUMENT_BYTES_MAX {
+            return run(self.client().arg("--execute").arg(sql));
+        }
+        let mut file = tempfile(sql.as_bytes());
+        std::io::Seek::rewind(&mut file).expect("a file");
+        run(self.client().stdin(file))
     }
 
     /// Runs statements that must succeed; their output, tab-separated.
