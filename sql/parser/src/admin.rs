@@ -21,6 +21,9 @@ impl Parser<'_> {
             if self.eat_kws(&[Kw::WITH, Kw::CONSISTENT, Kw::SNAPSHOT]) {
                 start.consistent_snapshot = true;
             } else {
+                if start.read_only.is_some() {
+                    return self.fail();
+                }
                 self.expect_kw(Kw::READ)?;
                 start.read_only = Some(self.expect_any(&[Kw::ONLY, Kw::WRITE])? == Kw::ONLY);
             }
@@ -43,6 +46,9 @@ impl Parser<'_> {
             self.bump();
         }
         if self.eat_kw(Kw::RELEASE) {
+            if !no && completion.chain == Some(true) {
+                return self.fail();
+            }
             completion.release = Some(!no);
         }
         Ok(completion)
@@ -286,6 +292,10 @@ impl Parser<'_> {
     /// `ALTER ...`
     pub(crate) fn alter(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::ALTER)?;
+        if matches!(self.nth(1).kind, TokenKind::End) {
+            self.bump();
+            return self.fail();
+        }
         match self.kw() {
             Kw::USER => {
                 self.bump();
@@ -555,6 +565,9 @@ impl Parser<'_> {
             },
             Kw::REPLICA | Kw::SLAVE => {
                 self.expect_any(&[Kw::STATUS, Kw::HOSTS])?;
+                if self.eat_kws(&[Kw::FOR, Kw::CHANNEL]) {
+                    self.text()?;
+                }
                 Show::ReplicaStatus
             }
             Kw::REPLICAS => Show::Replicas,
@@ -569,7 +582,9 @@ impl Parser<'_> {
                 Show::Other(text)
             }
             _ => {
-                self.rewind(self.place().saturating_sub(1));
+                if word.kind != TokenKind::End {
+                    self.rewind(self.place().saturating_sub(1));
+                }
                 return self.fail();
             }
         })

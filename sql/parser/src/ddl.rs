@@ -49,14 +49,24 @@ impl Parser<'_> {
                     continue;
                 }
             };
-            return self.unsupported(noun);
+            if self.nth(ahead + 1).kind == TokenKind::End {
+                return self.fail();
+            }
+            let statement = self.unsupported(noun);
+            if matches!(
+                noun,
+                "CREATE PROCEDURE" | "CREATE FUNCTION" | "CREATE TRIGGER" | "CREATE EVENT"
+            ) {
+                // The body holds semicolons: all of the text belongs to it.
+                self.next = self.sql.len();
+            }
+            return statement;
         }
         self.fail()
     }
 
     /// The rest of the statement is taken as it is; the construct answers 1235.
     pub(crate) fn unsupported(&mut self, construct: &str) -> Result<Statement> {
-        // Bodies of stored programs hold semicolons: the whole text belongs to the statement.
         self.skip_rest()?;
         Ok(Statement::Unsupported(Unsupported { construct: construct.to_string() }))
     }
@@ -116,6 +126,10 @@ impl Parser<'_> {
                 Ok(Statement::DropTable(DropTable { temporary, if_exists, tables }))
             }
             _ if temporary => self.fail(),
+            Kw::PREPARE => {
+                self.bump();
+                Ok(Statement::Deallocate(self.ident()?))
+            }
             Kw::DATABASE | Kw::SCHEMA => {
                 self.bump();
                 let if_exists = self.if_exists();
@@ -475,6 +489,7 @@ impl Parser<'_> {
     }
 
     fn data_type(&mut self) -> Result<DataType> {
+        let place = self.place();
         let word = self.bump().kw;
         let kind = match word {
             Kw::TINYINT | Kw::INT1 => TypeKind::TinyInt,
@@ -539,7 +554,10 @@ impl Parser<'_> {
             Kw::MULTILINESTRING => TypeKind::MultiLineString,
             Kw::MULTIPOLYGON => TypeKind::MultiPolygon,
             Kw::GEOMETRYCOLLECTION | Kw::GEOMCOLLECTION => TypeKind::GeometryCollection,
-            _ => return self.fail(),
+            _ => {
+                self.rewind(place);
+                return self.fail();
+            }
         };
         let mut ty = DataType {
             kind,
@@ -579,6 +597,9 @@ impl Parser<'_> {
                 Kw::UNICODE => ty.charset = Some("ucs2".to_string()),
                 Kw::CHARACTER | Kw::CHARSET => {
                     ty.charset = self.optional_charset()?;
+                    if ty.charset.is_none() {
+                        return self.fail();
+                    }
                     continue;
                 }
                 _ => return Ok(()),

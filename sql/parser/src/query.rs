@@ -35,7 +35,8 @@ impl Parser<'_> {
             locking: Vec::new(),
             into: self.pending_into.take(),
         };
-        if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
+        if self.eat_kw(Kw::ORDER) {
+            self.expect_kw(Kw::BY)?;
             query.order_by = self.comma_list(Self::order_item)?;
         }
         query.limit = self.limit_clause()?;
@@ -289,6 +290,9 @@ impl Parser<'_> {
             let file = self.string()?;
             // What follows describes the file's format.
             while !self.at_end() && !matches!(self.kw(), Kw::FROM | Kw::FOR) {
+                if self.kind() == TokenKind::Bad {
+                    return self.fail();
+                }
                 self.bump();
             }
             return Ok(Into::Outfile(file));

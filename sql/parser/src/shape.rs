@@ -105,6 +105,8 @@ pub fn scan(sql: &[u8], mode: SqlMode, buf: &mut ShapeBuf) -> bool {
             | TokenKind::Bad => return false,
             kind => {
                 buf.bytes.push(kind as u8);
+                // `count (a)` calls no aggregate: the same word is no keyword there.
+                buf.bytes.push(u8::from(token.kw != Kw::None));
                 if matches!(
                     kind,
                     TokenKind::Word

@@ -26,13 +26,11 @@ pub struct Parsed {
 /// Where and why it is not SQL.
 pub fn parse(sql: &[u8], mode: SqlMode) -> std::result::Result<Statement, ParseError> {
     let parsed = parse_next(sql, 0, mode, false)?;
-    match sql.get(parsed.next..) {
-        Some(rest) if !rest.iter().all(u8::is_ascii_whitespace) => {
-            let offset = parsed.next;
-            Err(ParseError { kind: ErrorKind::Syntax, offset, line: 1 })
-        }
-        _ => Ok(parsed.statement),
+    let follows = crate::lex::Lexer::new(sql, parsed.next, mode).next_token();
+    if follows.kind == crate::token::TokenKind::End {
+        return Ok(parsed.statement);
     }
+    Err(ParseError { kind: ErrorKind::Syntax, offset: follows.start as usize, line: 1 })
 }
 
 /// Parses the statement that begins at `from`; `?` is allowed when `allow_params`.

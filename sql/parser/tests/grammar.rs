@@ -1,0 +1,138 @@
+//! What the grammar accepts, what it refuses, and that no input makes it panic.
+//!
+//! `accepted.txt`: one statement a line, with the tree node it becomes behind `=>`. `refused.txt`: one
+//! statement a line, with the text that error 1064 quotes.
+
+use parser::{ErrorKind, SqlMode, parse};
+
+fn node(sql: &str) -> Result<String, String> {
+    match parse(sql.as_bytes(), SqlMode::DEFAULT) {
+        Ok(parser::ast::Statement::Unsupported(what)) => Ok(format!("1235 {}", what.construct)),
+        Ok(statement) => {
+            Ok(format!("{statement:?}").chars().take_while(|c| c.is_alphanumeric()).collect())
+        }
+        Err(error) => Err(error.near(sql.as_bytes()).into_owned()),
+    }
+}
+
+#[test]
+fn every_accepted_statement_becomes_its_node() {
+    let mut wrong = Vec::new();
+    for line in include_str!("accepted.txt").lines().filter(|l| !l.is_empty()) {
+        let (sql, expected) = line.rsplit_once(" => ").expect("a line with =>");
+        let got = node(sql);
+        if got.as_deref() != Ok(expected) {
+            wrong.push(format!("{sql}\n  expected {expected}, got {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_refused_statement_is_quoted_where_it_goes_wrong() {
+    let mut wrong = Vec::new();
+    for line in include_str!("refused.txt").lines().filter(|l| !l.is_empty()) {
+        let (sql, expected) = line.rsplit_once(" => ").expect("a line with =>");
+        let got = node(sql);
+        let expected = if expected == "(end)" { "" } else { expected };
+        if got.as_ref().err().map(String::as_str) != Some(expected) {
+            wrong.push(format!("{sql}\n  expected {expected:?}, got {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_empty_text_is_empty_and_not_wrong() {
+    for sql in ["", "  ", "-- only a comment", "/* x */"] {
+        let error = parse(sql.as_bytes(), SqlMode::DEFAULT).expect_err("nothing there");
+        assert_eq!(error.kind, ErrorKind::Empty, "{sql:?}");
+    }
+}
+
+#[test]
+fn operators_bind_as_in_mysqls_precedence_table() {
+    let same = |a: &str, b: &str| {
+        let tree = |sql: &str| {
+            format!("{:?}", parse(format!("DO {sql}").as_bytes(), SqlMode::DEFAULT).expect(sql))
+        };
+        assert_eq!(tree(a), tree(b), "{a}  |  {b}");
+    };
+    same("1 + 2 * 3", "1 + (2 * 3)");
+    same("1 - 2 - 3", "(1 - 2) - 3");
+    same("a OR b AND c", "a OR (b AND c)");
+    same("a XOR b AND c", "a XOR (b AND c)");
+    same("NOT a = b", "NOT (a = b)");
+    same("a = b + 1", "a = (b + 1)");
+    same("a & b | c", "(a & b) | c");
+    same("a | b << c", "a | (b << c)");
+    same("a << b + c", "a << (b + c)");
+    same("a * b ^ c", "a * (b ^ c)");
+    same("- a ^ b", "(- a) ^ b");
+    same("a BETWEEN 1 AND 2 AND c", "(a BETWEEN 1 AND 2) AND c");
+    same("NOT a BETWEEN 1 AND 2", "NOT (a BETWEEN 1 AND 2)");
+    same("a LIKE b OR c", "(a LIKE b) OR c");
+    same("a IN (1) = b", "(a IN (1)) = b");
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_no_overflow() {
+    for (open, close) in [
+        ("(", ")"),
+        ("NOT ", ""),
+        ("- ", ""),
+        ("(SELECT ", ")"),
+        ("CASE WHEN ", " THEN 1 END"),
+        ("f(", ")"),
+    ] {
+        let sql = format!("SELECT {}1{}", open.repeat(20_000), close.repeat(20_000));
+        let _ = parse(sql.as_bytes(), SqlMode::DEFAULT);
+    }
+    let chain = format!("SELECT 1{}", " + 1".repeat(100_000));
+    let _ = parse(chain.as_bytes(), SqlMode::DEFAULT);
+}
+
+#[test]
+fn random_and_damaged_texts_never_panic() {
+    let accepted: Vec<&str> = include_str!("accepted.txt")
+        .lines()
+        .filter_map(|l| l.rsplit_once(" => "))
+        .map(|l| l.0)
+        .collect();
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below.max(1) as u64) as usize
+    };
+    let mut buffer = parser::shape::ShapeBuf::default();
+    for round in 0..20_000 {
+        let mut text = accepted[random(accepted.len())].as_bytes().to_vec();
+        for _ in 0..1 + random(4) {
+            let at = random(text.len());
+            match random(4) {
+                0 => text[at] = random(256) as u8,
+                1 => drop(text.remove(at)),
+                2 => text.truncate(at.max(1)),
+                _ => {
+                    let other = accepted[random(accepted.len())].as_bytes();
+                    let cut = random(other.len());
+                    text.splice(at..at, other[cut..].iter().copied());
+                }
+            }
+            if text.is_empty() {
+                text.push(b' ');
+            }
+        }
+        let mode = if round % 2 == 0 {
+            SqlMode::DEFAULT
+        } else {
+            SqlMode::ANSI_QUOTES.with(SqlMode::NO_BACKSLASH_ESCAPES)
+        };
+        let _ = parser::parse_digested(&text, 0, mode, true, 1024);
+        if parser::shape::scan(&text, mode, &mut buffer) {
+            let _ = parser::shape::parse_lifted(&text, mode, buffer.literals());
+        }
+    }
+}
