@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{Server, TempDir};
 
-/// First gates of the architecture, in user instructions per query.
-const PREPARED_INSTRUCTIONS_MAX: f64 = 10_000.0;
-const TEXT_INSTRUCTIONS_MAX: f64 = 16_000.0;
+/// User instructions per query. The first gates of the architecture are 10,000 and 16,000, its aims 4,000
+/// and 7,000; what was reached (3,100 and 3,400) is held with some room, so that a regression is seen.
+const PREPARED_INSTRUCTIONS_MAX: f64 = 4_500.0;
+const TEXT_INSTRUCTIONS_MAX: f64 = 5_500.0;
 const EVENTS: (u64, u64) = (500, 3500);
 const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
 
