@@ -241,7 +241,7 @@ pub const VARIABLES: &[Variable] = &[
     v("max_allowed_packet", Both, Int(1024, G), "67108864"),
     v("max_binlog_size", Global, Int(4096, G), "1073741824"),
     v("max_connect_errors", Global, Int(1, ALL), "100"),
-    v("max_connections", Global, Int(1, 100_000), "1040"),
+    v("max_connections", Global, Int(1, 100_000), "151"),
     v("max_delayed_threads", Both, Int(0, 16384), "20"),
     v("max_digest_length", Global, Int(0, 1 << 20), "1024"),
     v("max_error_count", Both, Int(0, 65535), "1024"),
