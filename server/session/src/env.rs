@@ -265,6 +265,12 @@ impl Environment for Env {
         value::Collation::from_name(&name).unwrap_or(value::Collation::Utf8mb4_0900AiCi)
     }
 
+    fn connection_collation(&self) -> value::Collation {
+        let id = variables::id("collation_connection");
+        let name = id.get().kind.show(self.vars.value(id));
+        value::Collation::from_name(&name).unwrap_or(value::Collation::Utf8mb4_0900AiCi)
+    }
+
     fn now_us(&self) -> i64 {
         self.clock_us()
     }

@@ -334,6 +334,11 @@ fn call<'v>(
         }
         FunctionId::Abs => {
             let value = eval(&arguments[0], row, env)?;
+            if let Datum::Bytes(_) = value.get() {
+                return Ok(Value::Datum(Datum::Double(
+                    value::compare::to_double(&value.get()).abs(),
+                )));
+            }
             let negative = value::compare(&value.get(), &Datum::Int(0), Collation::Binary);
             match negative {
                 Some(Ordering::Less) => Value::Datum(value::neg(value.get())?),

@@ -60,6 +60,8 @@ pub trait Environment {
     fn found_rows(&self) -> u64;
     /// Until when this statement waits for metadata locks.
     fn lock_deadline(&self) -> Deadline;
+    /// Collation of literals: `collation_connection`.
+    fn connection_collation(&self) -> value::Collation;
     /// Default collation of new databases.
     fn server_collation(&self) -> value::Collation;
     /// Microseconds since 1970.
@@ -122,6 +124,7 @@ impl Context<'_> {
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
+            collation: self.env.connection_collation(),
             tables: self.tables,
         }
     }
@@ -222,7 +225,8 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             Plan::Change(planner::change::plan_delete(&mut planning, delete)?)
         }
         Statement::Do(list) => {
-            let mut scope = planner::bind::Scope::new(None, "field list");
+            let mut scope =
+                planner::bind::Scope::new(None, "field list").collated(planning.collation);
             let bound =
                 list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>()?;
             Plan::Do(bound)

@@ -36,6 +36,12 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The same scope with another default collation of literals.
+    #[must_use]
+    pub fn collated(self, collation: Collation) -> Scope<'a> {
+        Scope { collation, ..self }
+    }
+
     /// Binds an expression.
     pub fn bind(&mut self, expr: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
@@ -193,7 +199,7 @@ impl<'a> Scope<'a> {
     fn binary(&mut self, op: BinaryOp, a: &ast::Expr, b: &ast::Expr) -> Result<Typed, SqlError> {
         let (a, b) = (self.bind(a)?, self.bind(b)?);
         if let Some(comparison) = comparison(op) {
-            return Ok(compare(comparison, a, b));
+            return Ok(compare(comparison, a, b, self.collation));
         }
         let pair = |a: Typed, b: Typed| (Box::new(a.expr), Box::new(b.expr));
         match op {
@@ -228,8 +234,8 @@ impl<'a> Scope<'a> {
         negated: bool,
     ) -> Result<Typed, SqlError> {
         let (value, low, high) = (self.bind(expr)?, self.bind(low)?, self.bind(high)?);
-        let above = compare(Comparison::Ge, value.clone(), low);
-        let below = compare(Comparison::Le, value, high);
+        let above = compare(Comparison::Ge, value.clone(), low, self.collation);
+        let below = compare(Comparison::Le, value, high, self.collation);
         let both = Expr::And(Box::new(above.expr), Box::new(below.expr));
         Ok(boolean(if negated { Expr::Not(Box::new(both)) } else { both }))
     }
@@ -242,7 +248,9 @@ impl<'a> Scope<'a> {
     ) -> Result<Typed, SqlError> {
         let value = self.bind(expr)?;
         let items = list.iter().map(|item| self.bind(item)).collect::<Result<Vec<_>, _>>()?;
-        let collation = items.iter().fold(collation_of(&value), |c, item| c.or(collation_of(item)));
+        let collation = items.iter().fold(collation_of(&value, self.collation), |c, item| {
+            c.or(collation_of(item, self.collation))
+        });
         let items = items.into_iter().map(|item| item.expr).collect();
         let inside = Expr::In(Box::new(value.expr), items, collation.unwrap_or(self.collation));
         Ok(boolean(if negated { Expr::Not(Box::new(inside)) } else { inside }))
@@ -263,7 +271,9 @@ impl<'a> Scope<'a> {
             }
         };
         let (value, pattern) = (self.bind(expr)?, self.bind(pattern)?);
-        let collation = collation_of(&value).or(collation_of(&pattern)).unwrap_or(self.collation);
+        let collation = collation_of(&value, self.collation)
+            .or(collation_of(&pattern, self.collation))
+            .unwrap_or(self.collation);
         let like = Expr::Like(Box::new(value.expr), Box::new(pattern.expr), escape, collation);
         Ok(boolean(if negated { Expr::Not(Box::new(like)) } else { like }))
     }
@@ -280,7 +290,7 @@ impl<'a> Scope<'a> {
         for (when, then) in branches {
             let when = self.bind(when)?;
             let condition = match &operand {
-                Some(value) => compare(Comparison::Eq, value.clone(), when).expr,
+                Some(value) => compare(Comparison::Eq, value.clone(), when, self.collation).expr,
                 None => when.expr,
             };
             let then = self.bind(then)?;
@@ -347,7 +357,7 @@ impl<'a> Scope<'a> {
         self.aggregates = outer;
         let argument = argument?.unwrap_or_else(|| Typed::bigint(Expr::int(1)));
         let (ty, decimals) = aggregate_type(kind, &argument);
-        let collation = collation_of(&argument).unwrap_or(self.collation);
+        let collation = collation_of(&argument, self.collation).unwrap_or(self.collation);
         let call = AggregateCall {
             kind,
             distinct: aggregate.distinct,
@@ -385,17 +395,17 @@ fn boolean(expr: Expr) -> Typed {
 }
 
 /// The collation of a text value that is a column or carries COLLATE; literals yield to columns.
-fn collation_of(value: &Typed) -> Option<Collation> {
+fn collation_of(value: &Typed, default: Collation) -> Option<Collation> {
     let literal = matches!(
         value.expr,
         Expr::Const(_) | Expr::Param(_) | Expr::UserVar(_) | Expr::SystemVar(..)
     );
-    let plain = value.ty.collation == Collation::Utf8mb4_0900AiCi;
+    let plain = value.ty.collation == default;
     (value.ty.kind.is_string() && !(literal && plain)).then_some(value.ty.collation)
 }
 
-fn compare(op: Comparison, a: Typed, b: Typed) -> Typed {
-    let collation = collation_of(&a).or(collation_of(&b)).unwrap_or(Collation::Utf8mb4_0900AiCi);
+fn compare(op: Comparison, a: Typed, b: Typed, default: Collation) -> Typed {
+    let collation = collation_of(&a, default).or(collation_of(&b, default)).unwrap_or(default);
     boolean(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation))
 }
 

@@ -35,7 +35,7 @@ pub fn plan_insert(
         let text = format!("Column '{}' specified twice", def.columns[*twice.1].name);
         return Err(SqlError::Other(1110, "42000", text));
     }
-    let mut scope = Scope::new(None, "field list");
+    let mut scope = Scope::new(None, "field list").collated(context.collation);
     let mut bound = Vec::with_capacity(rows.len());
     for (position, row) in rows.iter().enumerate() {
         let empty = row.is_empty() && insert.columns.as_ref().is_none_or(Vec::is_empty);
@@ -111,19 +111,20 @@ fn plan_change(
     let factor = single_table(parts.tables)?
         .ok_or_else(|| SqlError::unsupported("multi-table statement"))?;
     let table = context.open(&factor.name, Mode::SW)?;
+    let collation = context.collation;
     let def = context.tables.def(table);
     let named = Some((def, factor.alias.as_deref().unwrap_or(&factor.name.name)));
     let assignments = assignments
         .map(|list| {
-            let mut scope = Scope::new(named, "field list");
+            let mut scope = Scope::new(named, "field list").collated(collation);
             list.iter()
                 .map(|a| Ok((column_of(def, &a.column)?, scope.bind_value(&a.value)?)))
                 .collect::<Result<Vec<_>, SqlError>>()
         })
         .transpose()?;
-    let mut scope = Scope::new(named, "where clause");
+    let mut scope = Scope::new(named, "where clause").collated(collation);
     let filter = parts.filter.map(|f| scope.bind(f).map(|typed| typed.expr)).transpose()?;
-    let mut scope = Scope::new(named, "order clause");
+    let mut scope = Scope::new(named, "order clause").collated(collation);
     let order_by = parts
         .order_by
         .iter()

@@ -37,6 +37,8 @@ pub struct PlanContext<'a> {
     pub tables: &'a mut TableCache,
     /// Current database.
     pub database: Option<&'a str>,
+    /// Collation of the session's literals.
+    pub collation: value::Collation,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
 }

@@ -36,10 +36,11 @@ pub fn plan_query(context: &mut PlanContext<'_>, query: &Query) -> Result<Select
     let factor = single_table(&select.from)?;
     let mode = if locking { Mode::SW } else { Mode::SR };
     let table = factor.map(|f| context.open(&f.name, mode)).transpose()?;
+    let collation = context.collation;
     let def = table.map(|t| context.tables.def(t));
     let alias = factor.map(|f| f.alias.as_deref().unwrap_or(&f.name.name));
     let choice = factor.map(|f| index_choice(def.expect("opened above"), f)).transpose()?;
-    Builder { query, select, table, named: def.zip(alias), locking }
+    Builder { query, select, table, named: def.zip(alias), locking, collation }
         .build(&choice.unwrap_or_default())
 }
 
@@ -97,6 +98,7 @@ struct Builder<'a> {
     table: Option<TableRef>,
     named: Option<(&'a TableDef, &'a str)>,
     locking: bool,
+    collation: value::Collation,
 }
 
 impl<'a> Builder<'a> {
@@ -152,7 +154,7 @@ impl<'a> Builder<'a> {
         expr: Option<&ast::Expr>,
         clause: &'static str,
     ) -> Result<Option<Expr>, SqlError> {
-        let mut scope = Scope::new(self.named, clause);
+        let mut scope = Scope::new(self.named, clause).collated(self.collation);
         expr.map(|e| scope.bind(e).map(|typed| typed.expr)).transpose()
     }
 
@@ -162,7 +164,7 @@ impl<'a> Builder<'a> {
             match item {
                 SelectItem::Wildcard(name) => self.wildcard(name.as_ref(), &mut outputs)?,
                 SelectItem::Expr { expr, alias, text } => {
-                    let mut scope = Scope::new(self.named, "field list");
+                    let mut scope = Scope::new(self.named, "field list").collated(self.collation);
                     scope.aggregates = Some(aggregates);
                     let value = scope.bind(expr)?;
                     outputs.push(self.output(value, alias.as_deref(), text));
@@ -227,7 +229,7 @@ impl<'a> Builder<'a> {
         {
             return Ok(output.value.clone());
         }
-        let mut scope = Scope::new(self.named, clause);
+        let mut scope = Scope::new(self.named, clause).collated(self.collation);
         scope.aggregates = Some(aggregates);
         if clause != "group statement" {
             scope.aliases = outputs;
