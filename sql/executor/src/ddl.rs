@@ -31,10 +31,13 @@ pub fn check(statement: &Statement) -> Result<(), SqlError> {
 
 /// The leading words of a statement, from the name of its tree node.
 pub fn construct(statement: &Statement) -> String {
-    let debug = format!("{statement:?}");
-    let name: String = debug.chars().take_while(|c| c.is_alphanumeric()).collect();
+    words_of(&format!("{statement:?}"))
+}
+
+/// `CreateTable(..)` as `CREATE TABLE`: the words of a tree node's name.
+pub fn words_of(debug: &str) -> String {
     let mut words = String::new();
-    for c in name.chars() {
+    for c in debug.chars().take_while(|c| c.is_alphanumeric()) {
         if c.is_uppercase() && !words.is_empty() {
             words.push(' ');
         }
@@ -104,8 +107,7 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
         .iter()
         .map(|name| Ok((context.schema_of(name)?, name.name.clone())))
         .collect::<Result<Vec<_>, SqlError>>()?;
-    if let Some((i, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
-        let _ = i;
+    if let Some((_, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
         return Err(SqlError::Other(
             1066,
             "42000",

@@ -4,7 +4,8 @@
 //! integer of the column's range (or text under the column's own collation) takes the general way,
 //! so this path needs no conversion rules.
 
-use crate::eval::{Row, condition, damaged, eval};
+use crate::eval::{Row, condition, damaged};
+use crate::ranges::has_exact_key;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, select};
 use catalog::{TableCache, TableRef};
 use planner::expr::Expr;
@@ -115,36 +116,11 @@ impl PointSelect {
                 Expr::Param(n) => params.get(*n).copied().unwrap_or_default(),
                 _ => return false,
             };
-            if !fits(value, &self.key_types[spec.column]) {
+            if !has_exact_key(value, &self.key_types[spec.column]) {
                 return false;
             }
         }
         self.key.clear();
         self.key_spec.encode_prefix(&self.key_types, &values[..parts.len()], &mut self.key).is_ok()
     }
-}
-
-/// True when the value can be a key of that type as it is.
-fn fits(value: &Datum<'_>, ty: &ColumnType) -> bool {
-    match value {
-        Datum::Int(v) => ty.kind.is_int() && in_range(i128::from(*v), ty),
-        Datum::UInt(v) => ty.kind.is_int() && in_range(i128::from(*v), ty),
-        Datum::Bytes(_) => ty.kind.is_string(),
-        _ => false,
-    }
-}
-
-fn in_range(v: i128, ty: &ColumnType) -> bool {
-    let (least, greatest) = ty.int_range();
-    least <= v && v <= greatest
-}
-
-/// Evaluates the outputs of a plan whose outputs are not plain columns; kept here so that the two
-/// ways stay side by side.
-pub fn evaluate_outputs<'v>(
-    outputs: &'v [planner::plan::Output],
-    row: &Row<'v>,
-    env: &mut dyn crate::Environment,
-) -> Result<Vec<crate::eval::Value<'v>>, SqlError> {
-    outputs.iter().map(|o| eval(&o.value.expr, row, env)).collect()
 }

@@ -167,9 +167,12 @@ impl Encoder<'_> {
     }
 }
 
-fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
-    let (least, greatest) = ty.int_range();
-    let inside = |v: i128| ty.kind.is_int() && least <= v && v <= greatest;
+/// True when the value can be a key of that type as it is: an integer of the column's range, or text.
+pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
+    let inside = |v: i128| {
+        let (least, greatest) = ty.int_range();
+        ty.kind.is_int() && least <= v && v <= greatest
+    };
     match value {
         Datum::Int(v) => inside(i128::from(*v)),
         Datum::UInt(v) => inside(i128::from(*v)),

@@ -4,11 +4,10 @@
 //! are collected in memory first.
 
 use crate::eval::{Row, Value, condition, eval};
-use crate::point::evaluate_outputs;
 use crate::rows::{self, Source};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError};
 use planner::expr::{AggregateCall, AggregateKind, Expr, OwnedDatum};
-use planner::plan::{SelectPlan, SortKey};
+use planner::plan::{Output, SelectPlan, SortKey};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -131,6 +130,14 @@ fn each(
         return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
     }
     rows::each(context, Source { table, access: &plan.access, filter, params }, visit)
+}
+
+fn evaluate_outputs<'v>(
+    outputs: &'v [Output],
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Vec<Value<'v>>, SqlError> {
+    outputs.iter().map(|o| eval(&o.value.expr, row, env)).collect()
 }
 
 /// An output row with its sort key.

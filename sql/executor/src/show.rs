@@ -62,16 +62,7 @@ pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, 
 
 /// `SHOW` and the words of the tree node's name.
 pub fn construct(show: &Show) -> String {
-    let debug = format!("{show:?}");
-    let name: String = debug.chars().take_while(|c| c.is_alphanumeric()).collect();
-    let mut words = String::from("SHOW");
-    for c in name.chars() {
-        if c.is_uppercase() {
-            words.push(' ');
-        }
-        words.push(c.to_ascii_uppercase());
-    }
-    words
+    format!("SHOW {}", crate::ddl::words_of(&format!("{show:?}")))
 }
 
 /// Runs the statement.
