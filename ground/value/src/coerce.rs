@@ -226,7 +226,10 @@ fn store_string<'a>(
     }
     // A string of at most `length` bytes cannot have more characters than that.
     if kept.len() > ty.length as usize {
-        let fits = utf8::prefix_len(kept, ty.length as usize);
+        let fits = match ty.kind.is_large() {
+            true => whole_characters(kept, ty.length as usize),
+            false => utf8::prefix_len(kept, ty.length as usize),
+        };
         let lost = &kept[fits..];
         kept = &kept[..fits];
         if !strip_spaces(lost).is_empty() {
@@ -234,7 +237,7 @@ fn store_string<'a>(
                 return Err(ConvertError::TooLong);
             }
             warning = warning.or(Some(Warning::Truncated { note: false }));
-        } else if !lost.is_empty() && ty.kind == Kind::VarChar {
+        } else if !lost.is_empty() && ty.kind != Kind::Char {
             warning = warning.or(Some(Warning::Truncated { note: true }));
         }
     }
@@ -266,6 +269,17 @@ fn store_binary<'a>(
         return Ok(Coerced::plain(Datum::Bytes(scratch)));
     }
     Ok(Coerced::plain(Datum::Bytes(s)))
+}
+
+/// Bytes of the longest part of valid text `s` that has at most `bytes` bytes and ends between two
+/// characters.
+fn whole_characters(s: &[u8], bytes: usize) -> usize {
+    let continues = |at: usize| s.get(at).is_some_and(|b| b & 0xC0 == 0x80);
+    let mut end = bytes.min(s.len());
+    while end > 0 && continues(end) {
+        end -= 1;
+    }
+    end
 }
 
 /// Bytes of `s` before the first that is not utf8mb4.

@@ -35,6 +35,22 @@ pub enum Kind {
     Double = 10,
     /// DECIMAL: only the type of an expression so far, never of a column.
     Decimal = 11,
+    /// TINYTEXT: text of at most 255 bytes.
+    TinyText = 12,
+    /// TEXT: text of at most 65,535 bytes.
+    Text = 13,
+    /// MEDIUMTEXT: text of at most 16,777,215 bytes.
+    MediumText = 14,
+    /// LONGTEXT: text of at most 4,294,967,295 bytes.
+    LongText = 15,
+    /// TINYBLOB: at most 255 bytes.
+    TinyBlob = 16,
+    /// BLOB: at most 65,535 bytes.
+    Blob = 17,
+    /// MEDIUMBLOB: at most 16,777,215 bytes.
+    MediumBlob = 18,
+    /// LONGBLOB: at most 4,294,967,295 bytes.
+    LongBlob = 19,
 }
 
 impl Kind {
@@ -53,6 +69,14 @@ impl Kind {
             9 => Kind::VarBinary,
             10 => Kind::Double,
             11 => Kind::Decimal,
+            12 => Kind::TinyText,
+            13 => Kind::Text,
+            14 => Kind::MediumText,
+            15 => Kind::LongText,
+            16 => Kind::TinyBlob,
+            17 => Kind::Blob,
+            18 => Kind::MediumBlob,
+            19 => Kind::LongBlob,
             _ => return None,
         })
     }
@@ -83,6 +107,73 @@ impl Kind {
     #[must_use]
     pub const fn is_string(self) -> bool {
         matches!(self, Kind::Char | Kind::VarChar | Kind::Binary | Kind::VarBinary)
+            || self.is_large()
+    }
+
+    /// Whether this is a TEXT or BLOB kind: its length is fixed by the kind and counts in bytes, it
+    /// needs a prefix length in a key, and it does not count for the row definition's 65,535 bytes.
+    #[inline]
+    #[must_use]
+    pub const fn is_large(self) -> bool {
+        self.large_bytes_max().is_some()
+    }
+
+    /// Most bytes that a value of a TEXT or BLOB kind may take; `None` for the other kinds.
+    #[must_use]
+    pub const fn large_bytes_max(self) -> Option<u32> {
+        match self {
+            Kind::TinyText | Kind::TinyBlob => Some(u8::MAX as u32),
+            Kind::Text | Kind::Blob => Some(u16::MAX as u32),
+            Kind::MediumText | Kind::MediumBlob => Some((1 << 24) - 1),
+            Kind::LongText | Kind::LongBlob => Some(u32::MAX),
+            _ => None,
+        }
+    }
+
+    /// Whether values are bytes without a character set: BINARY, VARBINARY and the BLOB kinds.
+    #[inline]
+    #[must_use]
+    pub const fn is_binary_string(self) -> bool {
+        matches!(
+            self,
+            Kind::Binary
+                | Kind::VarBinary
+                | Kind::TinyBlob
+                | Kind::Blob
+                | Kind::MediumBlob
+                | Kind::LongBlob
+        )
+    }
+
+    /// Whether values are characters: CHAR, VARCHAR and the TEXT kinds.
+    #[inline]
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        matches!(
+            self,
+            Kind::Char
+                | Kind::VarChar
+                | Kind::TinyText
+                | Kind::Text
+                | Kind::MediumText
+                | Kind::LongText
+        )
+    }
+
+    /// The smallest TEXT kind that holds `bytes` bytes, or BLOB kind with `binary`: what MySQL makes
+    /// of TEXT(n) and BLOB(n).
+    #[must_use]
+    pub const fn large_for(bytes: u64, binary: bool) -> Kind {
+        match (bytes, binary) {
+            (0..=0xFF, false) => Kind::TinyText,
+            (0..=0xFF, true) => Kind::TinyBlob,
+            (..=0xFFFF, false) => Kind::Text,
+            (..=0xFFFF, true) => Kind::Blob,
+            (..=0xFF_FFFF, false) => Kind::MediumText,
+            (..=0xFF_FFFF, true) => Kind::MediumBlob,
+            (_, false) => Kind::LongText,
+            (_, true) => Kind::LongBlob,
+        }
     }
 }
 
@@ -107,7 +198,8 @@ pub struct ColumnType {
     pub unsigned: bool,
     /// Whether NULL may be stored.
     pub nullable: bool,
-    /// Characters (Char, VarChar) or bytes (Binary, VarBinary); 0 for numbers.
+    /// Characters (Char, VarChar) or bytes (Binary, VarBinary, and the kind's own limit for TEXT and
+    /// BLOB kinds); 0 for numbers.
     pub length: u32,
     /// How text compares; `Binary` for everything that is not text.
     pub collation: Collation,
@@ -152,6 +244,18 @@ impl ColumnType {
         Self { kind: Kind::VarBinary, unsigned: false, nullable: true, length, collation }
     }
 
+    /// A nullable TEXT or BLOB kind; `collation` counts for the TEXT kinds only. Another kind: as if
+    /// LONGBLOB.
+    #[must_use]
+    pub const fn large(kind: Kind, collation: Collation) -> Self {
+        let (kind, length) = match kind.large_bytes_max() {
+            Some(length) => (kind, length),
+            None => (Kind::LongBlob, u32::MAX),
+        };
+        let collation = if kind.is_text() { collation } else { Collation::Binary };
+        Self { kind, unsigned: false, nullable: true, length, collation }
+    }
+
     /// The same type with NOT NULL.
     #[must_use]
     pub const fn not_null(mut self) -> Self {
@@ -163,7 +267,7 @@ impl ColumnType {
     #[inline]
     #[must_use]
     pub const fn is_text(&self) -> bool {
-        matches!(self.kind, Kind::Char | Kind::VarChar)
+        self.kind.is_text()
     }
 
     /// Most bytes that a stored value of this type may take; numbers: their width.
@@ -174,6 +278,7 @@ impl ColumnType {
                 self.length.saturating_mul(self.collation.bytes_per_char_max())
             }
             Kind::Binary | Kind::VarBinary => self.length,
+            kind if kind.is_large() => self.length,
             Kind::Double => 8,
             Kind::Decimal => 16,
             _ => self.kind.int_bytes().map_or(0, |n| n as u32),
@@ -205,6 +310,14 @@ impl ColumnType {
             Kind::BigInt => "bigint",
             Kind::Double => "double",
             Kind::Decimal => "decimal",
+            Kind::TinyText => "tinytext",
+            Kind::Text => "text",
+            Kind::MediumText => "mediumtext",
+            Kind::LongText => "longtext",
+            Kind::TinyBlob => "tinyblob",
+            Kind::Blob => "blob",
+            Kind::MediumBlob => "mediumblob",
+            Kind::LongBlob => "longblob",
             Kind::Char => return format!("char({})", self.length),
             Kind::VarChar => return format!("varchar({})", self.length),
             Kind::Binary => return format!("binary({})", self.length),
@@ -255,6 +368,7 @@ impl ColumnType {
             Kind::Char | Kind::Binary => self.length <= CHAR_LENGTH_MAX,
             Kind::VarChar | Kind::VarBinary => self.bytes_max() <= VAR_BYTES_MAX,
             Kind::Double | Kind::Decimal => true,
+            kind if kind.is_large() => kind.large_bytes_max() == Some(self.length),
             _ => self.length == 0,
         };
         if !ok {
@@ -279,6 +393,8 @@ mod tests {
             ColumnType::char(120, ai),
             ColumnType::varchar(16_383, ai).not_null(),
             ColumnType::varbinary(65_535),
+            ColumnType::large(Kind::MediumText, Collation::Utf8mb4Bin),
+            ColumnType::large(Kind::LongBlob, ai).not_null(),
         ];
         let mut bytes = Vec::new();
         types.iter().for_each(|t| t.encode(&mut bytes));
@@ -296,6 +412,20 @@ mod tests {
         assert!(ColumnType::decode(&bytes[..7]).is_err());
         assert!(ColumnType::char(256, ai).check().is_err());
         assert!(ColumnType::varchar(16_384, ai).check().is_err());
+        let mut text = ColumnType::large(Kind::Text, ai);
+        assert_eq!((text.length, text.bytes_max(), text.is_text()), (65_535, 65_535, true));
+        text.length = 10;
+        assert!(text.check().is_err());
+        let blob = ColumnType::large(Kind::TinyBlob, ai);
+        assert_eq!((blob.length, blob.collation), (255, Collation::Binary));
+    }
+
+    #[test]
+    fn a_wanted_length_picks_the_smallest_kind() {
+        let kinds = [(0, Kind::TinyText), (255, Kind::TinyText), (256, Kind::Text)];
+        kinds.into_iter().for_each(|(n, kind)| assert_eq!(Kind::large_for(n, false), kind));
+        let kinds = [(65_535, Kind::Blob), (65_536, Kind::MediumBlob), (1 << 24, Kind::LongBlob)];
+        kinds.into_iter().for_each(|(n, kind)| assert_eq!(Kind::large_for(n, true), kind));
     }
 
     #[test]
@@ -303,5 +433,10 @@ mod tests {
         assert_eq!(ColumnType::int(Kind::Int, true).to_sql(), "int unsigned");
         assert_eq!(ColumnType::char(120, Collation::default()).to_sql(), "char(120)");
         assert_eq!(ColumnType::varbinary(7).to_sql(), "varbinary(7)");
+        let text = |kind| ColumnType::large(kind, Collation::default()).to_sql();
+        assert_eq!(
+            (text(Kind::TinyText), text(Kind::LongBlob)),
+            ("tinytext".into(), "longblob".into())
+        );
     }
 }

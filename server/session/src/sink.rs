@@ -191,6 +191,14 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         Kind::BigInt => ColumnCode::LongLong,
         Kind::Char | Kind::Binary => ColumnCode::String,
         Kind::VarChar | Kind::VarBinary => ColumnCode::VarString,
+        Kind::TinyText
+        | Kind::Text
+        | Kind::MediumText
+        | Kind::LongText
+        | Kind::TinyBlob
+        | Kind::Blob
+        | Kind::MediumBlob
+        | Kind::LongBlob => ColumnCode::Blob,
         Kind::Double => ColumnCode::Double,
         Kind::Decimal => ColumnCode::NewDecimal,
     }
@@ -234,7 +242,15 @@ fn display_length(c: &ResultColumn) -> u32 {
         Kind::Int => 11,
         Kind::BigInt => 20,
         Kind::Char | Kind::VarChar => c.ty.length.saturating_mul(value::types::UTF8MB4_BYTES_MAX),
-        Kind::Binary | Kind::VarBinary => c.ty.length,
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
+            c.ty.length.saturating_mul(value::types::UTF8MB4_BYTES_MAX)
+        }
+        Kind::Binary
+        | Kind::VarBinary
+        | Kind::TinyBlob
+        | Kind::Blob
+        | Kind::MediumBlob
+        | Kind::LongBlob => c.ty.length,
         Kind::Double => 23,
         Kind::Decimal => c.ty.length.max(10),
     }

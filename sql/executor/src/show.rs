@@ -6,7 +6,7 @@ use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use mdl::Mode;
 use parser::ast::{ObjectName, Show, ShowFilter};
 use std::fmt::Write;
-use value::{Collation, Datum, Kind};
+use value::{Collation, Datum};
 
 /// Result columns of a SHOW statement, or 1235 for one that is not here.
 pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
@@ -320,7 +320,7 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
 }
 
 fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
-    let binary = matches!(column.ty.kind, Kind::Binary | Kind::VarBinary);
+    let binary = column.ty.kind.is_binary_string();
     match std::str::from_utf8(bytes) {
         Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
             string(text)

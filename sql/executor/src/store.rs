@@ -3,7 +3,7 @@
 use crate::{Context, Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef, TableRef};
 use planner::OwnedDatum;
-use value::{ColumnType, ConvertError, Datum, Kind, RowLayout, Warning};
+use value::{ColumnType, ConvertError, Datum, RowLayout, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
 pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
@@ -163,7 +163,7 @@ fn key_text(def: &TableDef, index: &catalog::IndexDef, values: &[OwnedDatum]) ->
     let parts = index.parts.iter().map(|part| {
         let value = values[part.column].datum();
         let text = if value.is_null() { b"NULL".to_vec() } else { crate::eval::text(&value) };
-        let binary = matches!(def.columns[part.column].ty.kind, Kind::Binary | Kind::VarBinary);
+        let binary = def.columns[part.column].ty.kind.is_binary_string();
         if binary {
             text.iter()
                 .map(|b| {

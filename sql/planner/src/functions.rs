@@ -102,7 +102,7 @@ pub fn result_type(result: ResultType, arguments: &[ColumnType]) -> ColumnType {
         ResultType::Joined => {
             let length =
                 arguments.iter().map(|t| if t.kind.is_string() { t.length } else { 21 }).sum();
-            let binary = arguments.iter().any(|t| matches!(t.kind, Kind::Binary | Kind::VarBinary));
+            let binary = arguments.iter().any(|t| t.kind.is_binary_string());
             if binary {
                 ColumnType::varbinary(length)
             } else {
@@ -120,7 +120,7 @@ fn text_collation(types: &[ColumnType]) -> Collation {
 pub fn common(types: &[ColumnType]) -> ColumnType {
     let length =
         types.iter().map(|t| if t.kind.is_string() { t.length } else { 21 }).max().unwrap_or(0);
-    if types.iter().any(|t| matches!(t.kind, Kind::Binary | Kind::VarBinary)) {
+    if types.iter().any(|t| t.kind.is_binary_string()) {
         return ColumnType::varbinary(length);
     }
     if types.iter().any(|t| t.kind.is_string()) {

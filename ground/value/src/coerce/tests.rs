@@ -113,3 +113,24 @@ fn null_needs_a_nullable_column() {
     differ(Null, ColumnType::varchar(3, AI).not_null(), "error NullInNotNull", " NullInNotNull");
     differ(Null, ColumnType::binary(2).not_null(), "error NullInNotNull", "\0\0 NullInNotNull");
 }
+
+#[test]
+fn text_and_blob_kinds_count_bytes_and_text_is_cut_between_characters() {
+    let text = ColumnType::large(Kind::TinyText, AI);
+    let blob = ColumnType::large(Kind::TinyBlob, AI);
+    let fits = "ä".repeat(127) + "x";
+    same(Bytes(fits.as_bytes()), text, &fits);
+    let cut = |s: &str| format!("{s} Truncated {{ note: false }}");
+    differ(Bytes("ä".repeat(128).as_bytes()), text, "error TooLong", &cut(&"ä".repeat(127)));
+    differ(Bytes("x".repeat(256).as_bytes()), text, "error TooLong", &cut(&"x".repeat(255)));
+    differ(Bytes("x".repeat(256).as_bytes()), blob, "error TooLong", &cut(&"x".repeat(255)));
+    let spaces = "x".repeat(255);
+    same(
+        Bytes(format!("{spaces} ").as_bytes()),
+        text,
+        &format!("{spaces} Truncated {{ note: true }}"),
+    );
+    differ(Bytes(format!("{spaces} ").as_bytes()), blob, "error TooLong", &cut(&spaces));
+    same(Int(12), text, "12");
+    same(Bytes(b"\0x"), ColumnType::large(Kind::LongBlob, AI), "\0x");
+}
