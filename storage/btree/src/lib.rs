@@ -27,6 +27,7 @@ pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX};
 use base::{Error, IndexId, PageId, PageNo, Result};
 use page::{PageKind, PageOp};
 use pool::{Mtr, Tablespace};
+use space::{Segment, SegmentKind};
 use std::sync::Arc;
 
 /// A B+tree in a tablespace. Cheap to make from what the dictionary knows.
@@ -50,10 +51,16 @@ impl Tree {
     ///
     /// Errors: [`Error::NoSpace`] before anything is changed.
     pub fn create<'p>(mtr: &mut Mtr<'p>, ts: &'p Tablespace, index: IndexId) -> Result<PageNo> {
-        let root = space::allocate(mtr, ts)?;
+        let root = space::allocate(mtr, ts, Segment::new(index, SegmentKind::Inner))?;
         let h = mtr.fresh(ts, root)?;
         mtr.apply(h, &empty_leaf(index))?;
         Ok(root)
+    }
+
+    /// The segment that its pages of `level` are in; the root is in that of the inner nodes.
+    pub(crate) fn segment(&self, level: u8) -> Segment {
+        let kind = if level == 0 { SegmentKind::Leaf } else { SegmentKind::Inner };
+        Segment::new(self.index, kind)
     }
 
     fn corrupt(&self, page: PageNo, what: &'static str) -> Error {

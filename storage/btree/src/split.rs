@@ -182,7 +182,8 @@ impl Tree {
     ) -> Result<()> {
         let content = Content::from_slot(&Node::new(mtr.page(child))?, plan.slot)?;
         let separator = &plan.separator[..];
-        let right = space::allocate(mtr, &self.ts)?;
+        let left = mtr.page_no(child);
+        let right = space::allocate_near(mtr, &self.ts, self.segment(content.level), left)?;
         self.write_node(mtr, right, &content, separator)?;
         mtr.apply(child, &PageOp::Truncate { slot: plan.slot, high_fence: separator })?;
         let payload = &right.0.to_le_bytes();
@@ -235,7 +236,7 @@ impl Tree {
             return Err(self.corrupt(self.root, "too many levels"));
         }
         let content = Content::from_slot(&node, 0)?;
-        let below = space::allocate(&mut mtr, &self.ts)?;
+        let below = space::allocate(&mut mtr, &self.ts, self.segment(level))?;
         self.write_node(&mut mtr, below, &content, &[])?;
         let init = PageOp::Init {
             kind: PageKind::Inner,

@@ -52,12 +52,55 @@ pub fn header(ts: &Tablespace) -> Result<Header> {
     Ok(Header::of(&*ts.shared(HEADER)?))
 }
 
-/// Takes a page for the caller, who makes it anew ([`Mtr::fresh`], then an Init) in the same
-/// mini-transaction.
+/// What the pages of a segment hold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum SegmentKind {
+    /// Inner nodes of a tree, and its root whatever its level.
+    Inner = 2,
+    /// Leaves of a tree.
+    Leaf = 3,
+    /// Overflow pages of a tree's rows. Their page header names the tree's index.
+    Blob = 4,
+    /// Rollback segments and undo pages: one segment of the undo space, index 0.
+    Undo = 5,
+}
+
+/// Pages that belong together: they are allocated near each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Segment {
+    /// The index whose pages they are; 0 where there is none.
+    pub index: IndexId,
+    /// What they hold.
+    pub kind: SegmentKind,
+}
+
+impl Segment {
+    /// The segment of `index` for pages of `kind`.
+    pub const fn new(index: IndexId, kind: SegmentKind) -> Segment {
+        Segment { index, kind }
+    }
+
+    /// The only segment of the undo space.
+    pub const UNDO: Segment = Segment::new(IndexId(0), SegmentKind::Undo);
+}
+
+/// Takes a page of `segment` for the caller, who makes it anew ([`Mtr::fresh`], then an Init with
+/// the segment's index id) in the same mini-transaction.
 ///
 /// [`Error::NoSpace`]: nothing has changed. [`Error::Corrupt`] when the free list contradicts
 /// itself, [`Error::Io`].
-pub fn allocate<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace) -> Result<PageNo> {
+pub fn allocate<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, segment: Segment) -> Result<PageNo> {
+    allocate_near(m, ts, segment, PageNo::NONE)
+}
+
+/// As [`allocate`], close behind page `near` if there is room.
+pub fn allocate_near<'p>(
+    m: &mut Mtr<'p>,
+    ts: &'p Tablespace,
+    _segment: Segment,
+    _near: PageNo,
+) -> Result<PageNo> {
     let page0 = m.exclusive(ts, HEADER)?;
     let header = Header::of(m.page(page0));
     if header.free_head != PageNo::NONE {

@@ -12,6 +12,7 @@ use sync::{SlotTable, WorkerSlotRef};
 
 const SPACE: SpaceId = SpaceId(16);
 const NAME: &str = "t.ibd";
+const SEGMENT: Segment = Segment::new(IndexId(7), SegmentKind::Leaf);
 
 struct World {
     slots: Arc<SlotTable>,
@@ -69,7 +70,7 @@ impl World {
 
 fn allocate_with(pool: &Pool, worker: &WorkerSlotRef, ts: &Tablespace) -> Result<PageNo> {
     let mut m = Mtr::new(pool, worker);
-    let page = allocate(&mut m, ts)?;
+    let page = allocate(&mut m, ts, SEGMENT)?;
     let h = m.fresh(ts, page)?;
     let init = PageOp::Init {
         kind: PageKind::Raw,
@@ -209,7 +210,7 @@ fn a_page_freed_and_taken_in_one_mini_transaction() {
     let page = world.allocate(&ts).unwrap();
     let mut m = Mtr::new(&world.pool, &world.worker);
     free(&mut m, &ts, page).unwrap();
-    assert_eq!(allocate(&mut m, &ts).unwrap(), page);
+    assert_eq!(allocate(&mut m, &ts, SEGMENT).unwrap(), page);
     assert!(matches!(free(&mut m, &ts, PageNo(0)), Err(Error::Internal(_))));
     assert!(matches!(free(&mut m, &ts, PageNo(999)), Err(Error::Internal(_))));
     m.commit().unwrap();

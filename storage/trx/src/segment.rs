@@ -350,7 +350,7 @@ impl Segment {
 
 /// A fresh undo page in the caller's mini-transaction.
 fn new_page<'p>(mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<(Held, PageNo)> {
-    let no = space::allocate(mtr, undo)?;
+    let no = space::allocate(mtr, undo, space::Segment::UNDO)?;
     let held = mtr.fresh(undo, no)?;
     let init = PageOp::Init {
         kind: PageKind::Undo,
