@@ -1,0 +1,61 @@
+//! `cargo xtask bench NAME [options]`: Limpid beside a peer, in interleaved rounds.
+//!
+//! 1. The machines are noisy: only ratios of the same rounds are worth reading.
+//! 2. A DSN is `"socket=PATH user=NAME pid=PID"`; the process id gives the server's CPU time and
+//!    memory. Without `--peer`, Limpid alone is measured. Missing tables are prepared.
+
+mod larger_than_pool;
+mod point_select;
+mod recovery;
+mod rounds;
+mod target;
+
+use crate::shell;
+use std::process::Command;
+
+const USAGE: &str = "\
+usage: cargo xtask bench NAME [options]
+
+  point-select      warm point selects, prepared and text
+  larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
+  recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
+
+options: [--peer DSN] [--threads N] [--seconds N] [--rounds N]";
+
+/// What the command line says.
+struct Settings {
+    peer: Option<String>,
+    threads: u32,
+    seconds: u32,
+    rounds: u32,
+}
+
+/// Runs the benchmark named by the first argument.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let bench: fn(&Settings) -> Result<(), String> = match arguments.first().map(String::as_str) {
+        Some("point-select") => point_select::run,
+        Some("larger-than-pool") => larger_than_pool::run,
+        Some("recovery") => recovery::run,
+        _ => return Err(USAGE.into()),
+    };
+    let settings = settings(&arguments[1..])?;
+    shell::run(Command::new("cargo").args(["build", "--release"]).current_dir(shell::root()))?;
+    bench(&settings)
+}
+
+fn settings(arguments: &[String]) -> Result<Settings, String> {
+    let mut settings = Settings { peer: None, threads: 8, seconds: 5, rounds: 4 };
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let value = rest.next().ok_or(USAGE)?;
+        let number = || value.parse().map_err(|_| format!("{option}: {value} is no number"));
+        match option.as_str() {
+            "--peer" => settings.peer = Some(value.clone()),
+            "--threads" => settings.threads = number()?,
+            "--seconds" => settings.seconds = number()?,
+            "--rounds" => settings.rounds = number()?,
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Ok(settings)
+}

@@ -1,0 +1,169 @@
+//! A server under load: Limpid in a folder of its own, or a peer that runs already.
+
+use crate::shell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Linux reports process times in hundredths of a second.
+const TICKS_PER_SECOND: f64 = 100.0;
+/// How long a server may take to accept a connection.
+const START: Duration = Duration::from_secs(300);
+
+/// A server that answers on a socket.
+pub struct Target {
+    pub name: &'static str,
+    pub socket: String,
+    pub user: String,
+    pub pid: Option<u32>,
+}
+
+impl Target {
+    /// The peer of a DSN.
+    pub fn peer(dsn: &str) -> Result<Target, String> {
+        let fields: HashMap<&str, &str> =
+            dsn.split_whitespace().filter_map(|f| f.split_once('=')).collect();
+        let socket = fields.get("socket").ok_or("the DSN names no socket")?;
+        Ok(Target {
+            name: "peer",
+            socket: (*socket).to_string(),
+            user: fields.get("user").unwrap_or(&"root").to_string(),
+            pid: fields.get("pid").and_then(|p| p.parse().ok()),
+        })
+    }
+
+    /// The answer of one statement, tab-separated, without headings.
+    pub fn sql(&self, statement: &str) -> Result<String, String> {
+        let output = Command::new("mariadb")
+            .arg("--no-defaults")
+            .arg(format!("--socket={}", self.socket))
+            .arg(format!("--user={}", self.user))
+            .args(["-N", "-B", "-e", statement])
+            .output()
+            .map_err(|e| format!("mariadb: {e}"))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string()),
+            false => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                Err(format!("{}: {statement}: {text}", self.name))
+            }
+        }
+    }
+
+    /// A status variable's value.
+    pub fn status(&self, name: &str) -> Result<f64, String> {
+        let row = self.sql(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
+        let value = row.split_once('\t').and_then(|(_, v)| v.parse().ok());
+        value.ok_or_else(|| format!("{}: no status variable {name}", self.name))
+    }
+
+    /// Runs sysbench against it and returns what it prints.
+    pub fn sysbench(&self, script: &str, arguments: &[String]) -> Result<String, String> {
+        let output = Command::new("sysbench")
+            .args([script, "--db-driver=mysql", "--mysql-db=sbtest"])
+            .arg(format!("--mysql-socket={}", self.socket))
+            .arg(format!("--mysql-user={}", self.user))
+            .args(arguments)
+            .output()
+            .map_err(|e| format!("sysbench: {e}"))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(text) } else { Err(format!("{}: {text}", self.name)) }
+    }
+
+    /// Makes sysbench's tables unless the last of them has its last row.
+    pub fn prepare(&self, tables: u32, rows: u32) -> Result<(), String> {
+        let last = format!("SELECT id FROM sbtest.sbtest{tables} WHERE id = {rows}");
+        if self.sql(&last).is_ok_and(|answer| !answer.is_empty()) {
+            return Ok(());
+        }
+        self.sql("DROP DATABASE IF EXISTS sbtest; CREATE DATABASE sbtest")?;
+        let shape = [format!("--tables={tables}"), format!("--table-size={rows}")];
+        let prepare = [&shape[..], &["--threads=2".into(), "prepare".into()]].concat();
+        self.sysbench("oltp_point_select", &prepare).map(drop)
+    }
+
+    /// User and system time used so far, in seconds.
+    pub fn cpu_s(&self) -> Option<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid?)).ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+        Some(ticks / TICKS_PER_SECOND)
+    }
+
+    /// Resident memory in MB.
+    pub fn rss_mb(&self) -> Option<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
+        let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+    }
+}
+
+/// Limpid in a folder of its own; killed when dropped.
+pub struct Own {
+    child: Child,
+    folder: PathBuf,
+    options: Vec<String>,
+    /// How long the last start took until a connection was accepted.
+    pub started_in: Duration,
+}
+
+impl Own {
+    /// Starts it over an empty folder.
+    pub fn start(options: &[&str]) -> Result<Own, String> {
+        let folder = shell::root().join("target/bench-data");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let (child, started_in) = spawn(&folder, &options)?;
+        Ok(Own { child, folder, options, started_in })
+    }
+
+    /// Kills it and starts it again over the same folder.
+    pub fn kill_and_start(&mut self) -> Result<(), String> {
+        self.kill();
+        (self.child, self.started_in) = spawn(&self.folder, &self.options)?;
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Where to reach it.
+    pub fn target(&self) -> Target {
+        let socket = self.folder.join("s.sock").display().to_string();
+        Target { name: "limpid", socket, user: "root".into(), pid: Some(self.child.id()) }
+    }
+}
+
+fn spawn(folder: &Path, options: &[String]) -> Result<(Child, Duration), String> {
+    let socket = folder.join("s.sock");
+    let _ = std::fs::remove_file(&socket);
+    let log = std::fs::File::create(folder.join("log")).map_err(|e| e.to_string())?;
+    let begin = Instant::now();
+    let child = Command::new(shell::root().join("target/release/limpid"))
+        .arg("--no-defaults")
+        .arg(format!("--datadir={}", folder.join("data").display()))
+        .arg(format!("--socket={}", socket.display()))
+        .args(["--port=0", "--max-connections=2000"])
+        .args(options)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        if begin.elapsed() > START {
+            return Err("Limpid does not accept connections".into());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok((child, begin.elapsed()))
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
