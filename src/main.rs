@@ -1,9 +1,12 @@
-//! The Limpid binary: hands its arguments to the daemon.
+//! The Limpid binary: hands its arguments to the daemon, or to a tool named by the first of them.
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    daemon::main(&args)
+    match args.split_first() {
+        Some((word, rest)) if word == "inspect" => inspect::main(rest),
+        _ => daemon::main(&args),
+    }
 }

@@ -19,7 +19,7 @@ const UNDO_NAME: &str = "undo.lim";
 pub(crate) const FIRST_USER_SPACE: SpaceId = SpaceId(16);
 
 /// The file of a tablespace.
-pub(crate) fn space_name(id: SpaceId) -> String {
+pub fn space_name(id: SpaceId) -> String {
     match id {
         SYSTEM_SPACE => SYSTEM_NAME.into(),
         UNDO_SPACE => UNDO_NAME.into(),
@@ -28,14 +28,14 @@ pub(crate) fn space_name(id: SpaceId) -> String {
 }
 
 /// The user tablespace that a file name stands for.
-pub(crate) fn space_of_name(name: &str) -> Option<SpaceId> {
+pub fn space_of_name(name: &str) -> Option<SpaceId> {
     let digits = name.strip_prefix(SPACE_PREFIX)?.strip_suffix(SPACE_SUFFIX)?;
     let id = SpaceId(digits.parse().ok()?);
     (id >= FIRST_USER_SPACE && space_name(id) == name).then_some(id)
 }
 
 /// Whether the folder holds an instance. Errors: [`Error::Foreign`] when it holds something else.
-pub(crate) fn has_instance(disk: &dyn Disk) -> Result<bool> {
+pub fn has_instance(disk: &dyn Disk) -> Result<bool> {
     if !disk.exists(FORMAT_NAME).map_err(|e| Error::io("look for", FORMAT_NAME, e))? {
         return Ok(false);
     }

@@ -28,7 +28,7 @@ pub use check::TableCheck;
 pub use client::{Client, UndoMark};
 pub use config::{EngineConfig, IndexSpec, RecoveryReport, Settings, TableSpec, TableStorage};
 pub use engine::Engine;
-pub use files::foreign_name;
+pub use files::{foreign_name, has_instance, space_name, space_of_name};
 pub use scan::Scan;
 pub use sync::SessionSlot;
 pub use table::Table;

@@ -11,6 +11,7 @@
 //!    step back of the segment's last record.
 
 mod ids;
+mod reader;
 mod record;
 mod rseg;
 mod segment;
@@ -18,6 +19,7 @@ mod states;
 mod system;
 
 pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids};
+pub use reader::{ReadPage, SegmentInfo, UndoReader};
 pub use record::{RecordKind, UndoRecord, record_bytes};
 pub use rseg::{RSEGS, Recovered};
 pub use segment::{Latched, NewRecord, Segment, State, UndoPos};

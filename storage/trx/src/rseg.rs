@@ -5,7 +5,7 @@
 //! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
 
 use crate::segment::{Segment, State, get_u32};
-use base::{Error, IndexId, PageNo, Result, UNDO_SPACE};
+use base::{Error, IndexId, PageBuf, PageNo, Result, UNDO_SPACE};
 use instrument::MutexClass;
 use page::{BODY_AT, PageKind, PageOp};
 use pool::{Mtr, Pool, Tablespace};
@@ -30,6 +30,11 @@ pub struct Recovered {
     pub committed: Vec<Segment>,
 }
 
+/// Where a rollback segment lies.
+pub(crate) fn page_of(number: u8) -> PageNo {
+    PageNo(u32::from(number) + 1)
+}
+
 /// One rollback segment in memory.
 pub(crate) struct Rseg {
     number: u8,
@@ -42,7 +47,7 @@ impl Rseg {
     }
 
     fn page(&self) -> PageNo {
-        PageNo(u32::from(self.number) + 1)
+        page_of(self.number)
     }
 
     /// Makes the page in a new instance.
@@ -90,22 +95,9 @@ impl Rseg {
 
     /// Reads all segments after a crash; free ones stay here.
     pub(crate) fn recover(&self, undo: &Tablespace, found: &mut Recovered) -> Result<()> {
-        let mut firsts = Vec::new();
-        {
-            let page = undo.shared(self.page())?;
-            if page::header::kind(&page) != Some(PageKind::RollbackSegment) {
-                let place = base::PageId::new(UNDO_SPACE, self.page());
-                return Err(Error::corrupt(place, "not a rollback segment"));
-            }
-            for slot in 0..SLOTS {
-                match get_u32(&page, SLOTS_AT + slot * 4) {
-                    0 => {}
-                    first => firsts.push(PageNo(first)),
-                }
-            }
-        }
+        let firsts = first_pages(&*undo.shared(self.page())?, self.page())?;
         for first in firsts {
-            let segment = Segment::load(undo, first)?;
+            let segment = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first)?;
             match segment.state() {
                 State::Free => self.free.lock().push(segment),
                 State::Active => found.active.push(segment),
@@ -118,4 +110,13 @@ impl Rseg {
         }
         Ok(())
     }
+}
+
+/// First pages of the segments that a rollback segment's page names.
+pub(crate) fn first_pages(page: &PageBuf, no: PageNo) -> Result<Vec<PageNo>> {
+    if page::header::kind(page) != Some(PageKind::RollbackSegment) {
+        return Err(Error::corrupt(base::PageId::new(UNDO_SPACE, no), "not a rollback segment"));
+    }
+    let slots = (0..SLOTS).map(|slot| get_u32(page, SLOTS_AT + slot * 4));
+    Ok(slots.filter(|&first| first != 0).map(PageNo).collect())
 }

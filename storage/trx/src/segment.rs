@@ -13,11 +13,13 @@
 //!              80 last page u32, last offset u16, purge u8
 //! ```
 
+use crate::reader::ReadPage;
 use crate::record::{RecordKind, UndoRecord, record_bytes};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, RollPtr, TableId, TrxId};
 use base::{IndexId, UNDO_SPACE};
 use page::{BODY_AT, PageKind, PageOp, header};
 use pool::{Held, Mtr, Pool, Tablespace};
+use std::collections::HashSet;
 use stdx::bytes::Put;
 use sync::WorkerSlot;
 
@@ -136,17 +138,17 @@ impl Segment {
     }
 
     /// Reads a segment back after a crash.
-    pub(crate) fn load(undo: &Tablespace, first: PageNo) -> Result<Segment> {
+    pub(crate) fn load(read: ReadPage<'_>, first: PageNo) -> Result<Segment> {
         let place = PageId::new(UNDO_SPACE, first);
-        let mut chain = Vec::new();
+        let (mut chain, mut seen) = (Vec::new(), HashSet::new());
         let mut next = first;
         let mut fields = [0; STATE_BYTES - 3];
         let mut flags = [0; 3];
         while next != PageNo::NONE {
-            if chain.contains(&next) {
+            if !seen.insert(next) {
                 return Err(Error::corrupt(place, "the undo pages form a circle"));
             }
-            let page = undo.shared(next)?;
+            let page = read(next)?;
             if header::kind(&page) != Some(PageKind::Undo) {
                 return Err(Error::corrupt(PageId::new(UNDO_SPACE, next), "not an undo page"));
             }
@@ -214,6 +216,11 @@ impl Segment {
     /// Takes back a state that could not be written.
     pub fn restore_state(&mut self, state: State) {
         self.state = state;
+    }
+
+    /// How many pages its chain has.
+    pub(crate) fn pages(&self) -> usize {
+        self.chain.len()
     }
 
     /// Its header page.
@@ -370,18 +377,23 @@ pub(crate) fn get_u32(page: &PageBuf, at: usize) -> u32 {
 
 /// Copies the record at `pos` into `out`. Errors: [`Error::Corrupt`] when there is none (any more).
 pub(crate) fn read_record(undo: &Tablespace, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
+    let page = undo.shared(pos.page)?;
+    out.clear();
+    out.extend_from_slice(record_in(&page, pos)?);
+    Ok(())
+}
+
+/// The bytes of the record at `pos` of its page.
+pub(crate) fn record_in(page: &PageBuf, pos: UndoPos) -> Result<&[u8]> {
     let place = PageId::new(UNDO_SPACE, pos.page);
     let bad = |what| Error::Corrupt { page: place, offset: u32::from(pos.offset), what };
     if pos.offset < RECORDS_AT {
         return Err(bad("undo position outside of the records"));
     }
-    let page = undo.shared(pos.page)?;
-    if header::kind(&page) != Some(PageKind::Undo) {
+    if header::kind(page) != Some(PageKind::Undo) {
         return Err(bad("not an undo page"));
     }
     let bytes = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
     let n = UndoRecord::length(bytes).ok_or_else(|| bad("undo record runs out of its page"))?;
-    out.clear();
-    out.extend_from_slice(&bytes[..n]);
-    Ok(())
+    Ok(&bytes[..n])
 }
