@@ -15,6 +15,7 @@
 mod aligned;
 pub mod clock;
 mod disk;
+mod flush_method;
 #[cfg(not(loom))]
 pub mod probe;
 mod real;
@@ -28,6 +29,7 @@ pub mod trap;
 
 pub use aligned::AlignedBuf;
 pub use disk::{BLOCK_BYTES, Disk, File, OpenMode};
+pub use flush_method::FlushMethod;
 pub use real::{OpenError, RealDisk};
 pub use sim::{SimDisk, SimStats};
 pub use sim_inode::SECTOR_BYTES;

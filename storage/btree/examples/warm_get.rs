@@ -28,7 +28,11 @@ fn main() -> base::Result<()> {
     let slots = SlotTable::new(2, 2);
     let disk: Arc<dyn Disk> = SimDisk::new(1);
     let log = Log::create(&disk, &LogConfig::default(), slots.clone())?;
-    let pool = Pool::new(PoolConfig { bytes: 3000 * PAGE_BYTES }, disk, log.clone())?;
+    let pool = Pool::new(
+        PoolConfig { bytes: 3000 * PAGE_BYTES, ..Default::default() },
+        disk,
+        log.clone(),
+    )?;
     let ts = pool.create_tablespace(SpaceId(16), "t")?;
     let worker = slots.acquire_worker().expect("the first worker");
     let mut mtr = Mtr::new(&pool, &worker);

@@ -78,7 +78,11 @@ fn log_config(cfg: &EngineConfig) -> LogConfig {
 }
 
 fn new_pool(cfg: &EngineConfig, disk: &Arc<dyn Disk>, log: &Arc<Log>) -> Result<Arc<Pool>> {
-    Pool::new(PoolConfig { bytes: cfg.pool_bytes }, Arc::clone(disk), Arc::clone(log))
+    Pool::new(
+        PoolConfig { bytes: cfg.pool_bytes, ..Default::default() },
+        Arc::clone(disk),
+        Arc::clone(log),
+    )
 }
 
 fn assemble(

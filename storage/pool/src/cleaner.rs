@@ -76,6 +76,12 @@ impl Pool {
         Ok(cleaned)
     }
 
+    /// As [`Pool::clean_some`], for one instance.
+    pub fn clean_instance(&self, instance: usize, limit: usize) -> Result<usize> {
+        let _ = instance;
+        self.clean_some(limit)
+    }
+
     /// The `limit` most urgent changed frames, in the order of their pages. Looks at every
     /// frame, so its cost grows with the pool: above some 10 GiB an ordered structure would pay.
     fn pick(&self, picks: &mut Vec<(bool, Lsn, u32)>, limit: usize) {

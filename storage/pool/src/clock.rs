@@ -35,6 +35,10 @@ impl FreeFrames {
     pub(crate) fn all(frames: u32) -> FreeFrames {
         FreeFrames { list: (0..frames).rev().collect(), hand: 0 }
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
 }
 
 impl Pool {

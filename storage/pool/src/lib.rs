@@ -29,18 +29,27 @@ mod io;
 mod mtr;
 mod order;
 mod read;
+mod read_ahead;
 mod recover;
+mod resize;
+mod settings;
 pub mod spacefile;
+mod stats;
 mod tablespace;
 #[cfg(test)]
 mod tests;
+mod warm;
 mod words;
 
 pub use failure::FatalHook;
+pub use host::FlushMethod;
 pub use mtr::{Held, Mtr};
 pub use read::{Optimistic, SharedPage};
 pub use recover::Redone;
+pub use settings::{Doublewrite, PoolConfig, PoolSettings};
+pub use stats::{InstanceStats, PoolStatus};
 pub use tablespace::Tablespace;
+pub use warm::DUMP_FILE_NAME;
 
 use arena::Arena;
 use base::{Error, PAGE_BYTES, PageBuf, PageId, Result, SpaceId};
@@ -68,20 +77,6 @@ static CLEANER_WORK: CondClass = CondClass::new("wait/synch/cond/innodb/page_cle
 /// Fewest frames of a pool: what a few mini-transactions may hold at once.
 const FRAMES_MIN: usize = 64;
 
-/// Sizes of a pool.
-#[derive(Clone, Debug)]
-pub struct PoolConfig {
-    /// Memory for pages, in bytes; at least 64 pages are made.
-    pub bytes: usize,
-}
-
-impl Default for PoolConfig {
-    /// 128 MiB.
-    fn default() -> PoolConfig {
-        PoolConfig { bytes: 128 << 20 }
-    }
-}
-
 /// A buffer pool and the tablespaces whose pages it holds.
 pub struct Pool {
     me: Weak<Pool>,
@@ -98,6 +93,7 @@ pub struct Pool {
     checkpointing: Mutex<()>,
     background: SharedAtomic<bool, { class::POOL }>,
     failure: Failure,
+    settings: PoolSettings,
     /// Doublewrite copies found at the start, until [`Pool::repair_torn_pages`].
     copies: Mutex<Copies>,
 }
@@ -140,6 +136,7 @@ impl Pool {
             checkpointing: Mutex::new(&CHECKPOINT_MUTEX, ()),
             background: SharedAtomic::new(false),
             failure: Failure::new(),
+            settings: PoolSettings::new(),
             copies: Mutex::new(&COPIES_MUTEX, Copies { pages, repaired: 0 }),
         }))
     }
@@ -147,6 +144,16 @@ impl Pool {
     /// How many pages fit into memory.
     pub fn frames(&self) -> usize {
         self.frames.len()
+    }
+
+    /// How many instances there are.
+    pub fn instances(&self) -> usize {
+        1
+    }
+
+    /// The settings that may be changed at any time.
+    pub fn settings(&self) -> &PoolSettings {
+        &self.settings
     }
 
     /// The log that this pool's changes go to.

@@ -103,6 +103,13 @@ impl Tablespace {
         self.optimistic_slow(page, word)
     }
 
+    /// As [`Tablespace::optimistic`], for a page that is read in passing: it stays no longer in
+    /// memory for it.
+    #[inline]
+    pub fn optimistic_scan(&self, page: PageNo) -> Result<Optimistic<'_>> {
+        self.optimistic(page)
+    }
+
     #[inline]
     fn reading<'t>(&'t self, page: PageNo, word: &'t PageWord, seen: WordValue) -> Optimistic<'t> {
         Optimistic { page, ts: self, word, seen, bytes: self.arena.frame(seen.frame()) }

@@ -27,7 +27,7 @@ fn log_config() -> LogConfig {
 
 impl World {
     fn with_log(disk: Arc<dyn Disk>, slots: Arc<SlotTable>, log: Arc<Log>) -> World {
-        let config = PoolConfig { bytes: 64 * PAGE_BYTES };
+        let config = PoolConfig { bytes: 64 * PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(config, disk, log.clone()).unwrap();
         let worker = slots.acquire_worker().unwrap();
         World { slots, log, pool, worker }

@@ -28,12 +28,14 @@ fn world(disk: &Arc<SimDisk>) -> World {
     let fresh = !Log::exists(&**disk).unwrap();
     let (pool, undo) = if fresh {
         let log = Log::create(&dyn_disk, &LOG, slots).unwrap();
-        let pool = Pool::new(PoolConfig { bytes: 1 << 20 }, dyn_disk, log).unwrap();
+        let pool =
+            Pool::new(PoolConfig { bytes: 1 << 20, ..Default::default() }, dyn_disk, log).unwrap();
         let undo = pool.create_tablespace(UNDO_SPACE, "undo").unwrap();
         (pool, undo)
     } else {
         let (log, mut replay) = Log::open(&dyn_disk, &LOG, slots).unwrap();
-        let pool = Pool::new(PoolConfig { bytes: 1 << 20 }, dyn_disk, log).unwrap();
+        let pool =
+            Pool::new(PoolConfig { bytes: 1 << 20, ..Default::default() }, dyn_disk, log).unwrap();
         let undo = pool.open_tablespace(UNDO_SPACE, "undo").unwrap();
         pool.repair_torn_pages().unwrap();
         ids.recover_payload(&pool.log().checkpoint_payload())

@@ -29,7 +29,7 @@ impl Env {
         let disk = SimDisk::new(1);
         let dyn_disk: Arc<dyn Disk> = disk.clone();
         let log = Log::create(&dyn_disk, &config(), slots.clone()).unwrap();
-        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES };
+        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
         let ts = pool.create_tablespace(SPACE, "t").unwrap();
         Env { disk, log, pool, slots, ts }
@@ -42,7 +42,7 @@ impl Env {
         let disk = self.disk.crash();
         let dyn_disk: Arc<dyn Disk> = disk.clone();
         let (log, mut replay) = Log::open(&dyn_disk, &config(), slots.clone()).unwrap();
-        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES };
+        let pool = PoolConfig { bytes: frames * base::PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
         let ts = pool.open_tablespace(SPACE, "t").unwrap();
         pool.repair_torn_pages().unwrap();

@@ -44,7 +44,7 @@ impl World {
         log: Arc<Log>,
         frames: usize,
     ) -> Result<World> {
-        let config = PoolConfig { bytes: frames * PAGE_BYTES };
+        let config = PoolConfig { bytes: frames * PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(config, disk, log.clone())?;
         let worker = slots.acquire_worker().expect("a slot is free");
         Ok(World { slots, log, pool, worker })
