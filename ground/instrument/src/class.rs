@@ -1,7 +1,9 @@
 //! Instrument classes: a name, a kind, a lazily given number and two flags.
 //!
 //! 1. `id` goes from 0 (none yet) to number + 1 once, under the registry's mutex, and never changes again.
-//! 2. `flags` is only written by whoever switches instruments; hot paths load it relaxed.
+//! 2. `flags` is only written under the registry's mutex, by whoever switches instruments; hot paths load
+//!    it relaxed. A class that was never used has the one flag `FRESH`, so its first use leaves the hot path
+//!    and registers it: from then on a switch of the level reaches it.
 
 use crate::registry;
 use std::ops::Deref;
@@ -11,6 +13,33 @@ use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 pub const ENABLED: u8 = 1;
 /// Flag: uses of the class are timed too.
 pub const TIMED: u8 = 2;
+/// Flag: how long each use of the class (a latch) holds it is timed.
+pub const HELD: u8 = 4;
+/// Flag: the class is not registered yet; never seen outside.
+const FRESH: u8 = 0x80;
+
+/// How much is measured, for the whole process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Nothing but waits that happen, which cost more than counting them.
+    None = 0,
+    /// What MySQL measures when it starts: everything but latches.
+    Default = 1,
+    /// Each use of each latch as well: counted, and its hold timed.
+    Synch = 2,
+}
+
+impl Level {
+    /// The level of a number; the highest one beyond it.
+    pub const fn from_u8(n: u8) -> Self {
+        match n {
+            0 => Self::None,
+            1 => Self::Default,
+            _ => Self::Synch,
+        }
+    }
+}
 
 /// What kind of thing a class stands for; decides its flags at start, as MySQL's defaults do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +75,11 @@ pub enum ClassKind {
 }
 
 impl ClassKind {
+    /// Whether classes of this kind are latches, whose holds can be timed.
+    pub const fn is_latch(self) -> bool {
+        matches!(self, Self::Mutex | Self::RwLock)
+    }
+
     /// Flags of a class of this kind when the server starts.
     pub const fn default_flags(self) -> u8 {
         match self {
@@ -64,12 +98,20 @@ pub struct Class {
     kind: ClassKind,
     id: AtomicU16,
     flags: AtomicU8,
+    /// Flags at level [`Level::Default`].
+    base: AtomicU8,
 }
 
 impl Class {
     /// A class with its kind's default flags, not registered yet.
     pub const fn new(name: &'static str, kind: ClassKind) -> Self {
-        Self { name, kind, id: AtomicU16::new(0), flags: AtomicU8::new(kind.default_flags()) }
+        Self {
+            name,
+            kind,
+            id: AtomicU16::new(0),
+            flags: AtomicU8::new(kind.default_flags() | FRESH),
+            base: AtomicU8::new(kind.default_flags()),
+        }
     }
 
     /// Full name, such as `wait/synch/mutex/innodb/log_writer_mutex`.
@@ -82,10 +124,23 @@ impl Class {
         self.kind
     }
 
-    /// Flags: [`ENABLED`], [`TIMED`] or both; one relaxed load.
+    /// Flags: [`ENABLED`], [`TIMED`], [`HELD`] or several; one relaxed load.
     #[inline(always)]
     pub fn flags(&self) -> u8 {
-        self.flags.load(Ordering::Relaxed)
+        self.flags.load(Ordering::Relaxed) & !FRESH
+    }
+
+    /// Whether a use of the class has anything to do at all: count, time, or register the class. One
+    /// relaxed load; false for a latch at the default level.
+    #[inline(always)]
+    pub fn noticed(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether holds are timed.
+    #[inline(always)]
+    pub fn held(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & HELD != 0
     }
 
     /// Whether uses are counted.
@@ -100,9 +155,26 @@ impl Class {
         self.flags() & (ENABLED | TIMED) == ENABLED | TIMED
     }
 
-    /// Switches the instrument; threads notice at their next use.
-    pub fn set_flags(&self, flags: u8) {
-        self.flags.store(flags & (ENABLED | TIMED), Ordering::Relaxed);
+    /// Switches this one instrument until the level is switched again, and for good what it does at the
+    /// default level; threads notice at their next use.
+    pub fn set_flags(&'static self, flags: u8) {
+        let flags = flags & (ENABLED | TIMED | HELD);
+        self.id();
+        registry::locked(|_| {
+            self.base.store(flags, Ordering::Relaxed);
+            self.flags.store(flags, Ordering::Relaxed);
+        });
+    }
+
+    /// Gives the class the flags it has at a level. Only the registry calls it, under its mutex.
+    pub(crate) fn set_level(&self, level: Level) {
+        let base = self.base.load(Ordering::Relaxed);
+        let flags = match level {
+            Level::None => 0,
+            Level::Synch if self.kind.is_latch() => base | ENABLED | TIMED | HELD,
+            _ => base,
+        };
+        self.flags.store(flags, Ordering::Relaxed);
     }
 
     /// The dense number of the class; registers it at the first call.

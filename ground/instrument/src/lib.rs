@@ -4,7 +4,8 @@
 //!    or through [`register`]. While its flags are off, using it writes nothing shared: one relaxed load.
 //! 2. A [`CounterPage`] has one writer at a time (the thread whose current page it is) and any number of
 //!    readers; its numbers are plain loads and stores.
-//! 3. Nothing is lost: a page that ends is folded into a global total under the registry's mutex, the
+//! 3. How long latches are held is measured at [`Level::Synch`], in windows of time: [`holds`].
+//! 4. Nothing is lost: a page that ends is folded into a global total under the registry's mutex, the
 //!    same mutex under which [`totals`] adds up the live pages.
 // The thread-local pointer to the current page is the one place that needs it.
 #![allow(unsafe_code)]
@@ -17,15 +18,15 @@ mod page;
 mod registry;
 
 pub use class::{
-    Class, ClassKind, CondClass, ENABLED, FileClass, IdleClass, LockClass, MemoryClass, MutexClass,
-    RwLockClass, SocketClass, StageClass, StatementClass, TIMED, TableIoClass, ThreadClass,
-    TransactionClass, WaitClass,
+    Class, ClassKind, CondClass, ENABLED, FileClass, HELD, IdleClass, Level, LockClass,
+    MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass, StatementClass, TIMED,
+    TableIoClass, ThreadClass, TransactionClass, WaitClass,
 };
 pub use counter::Counter;
-pub use page::{CLASSES_MAX, ClassTotals, CounterPage, HISTOGRAM_BUCKETS, Totals};
+pub use page::{CLASSES_MAX, ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use registry::{
-    PageRegistration, attach, classes, completed, contended, count, current, for_each_page, hit,
-    register, set_current, totals,
+    Holds, PageRegistration, attach, classes, completed, contended, count, current, for_each_page,
+    held, hit, holds, level, register, reset_holds, set_current, set_level, totals, used, window,
 };
 
 #[cfg(test)]

@@ -54,6 +54,17 @@ struct Row {
     wait_ns_max: Tally,
 }
 
+/// What was held, of one class; written at synch level only.
+#[derive(Debug)]
+struct HoldRow {
+    acquisitions: Tally,
+    contended: Tally,
+    wait_ns_sum: Tally,
+    wait_ns_max: Tally,
+    hold_ns_sum: Tally,
+    hold_ns_max: Tally,
+}
+
 type Histogram = [Tally; HISTOGRAM_BUCKETS];
 
 /// Counters of one session (inside its slot) or of one thread without a session.
@@ -63,6 +74,82 @@ pub struct CounterPage {
     status: [Tally; Counter::COUNT],
     rows: [Row; CLASSES_MAX],
     histograms: [Histogram; CLASSES_MAX],
+    /// The window that `holds` belongs to; of another one they mean nothing any more.
+    window: Tally,
+    holds: [HoldRow; CLASSES_MAX],
+}
+
+/// How a latch class was held, in one window of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HoldTotals {
+    /// Holds that ended.
+    pub acquisitions: u64,
+    /// Those of them that were waited for.
+    pub contended: u64,
+    /// Their waits together, in nanoseconds.
+    pub wait_ns_sum: u64,
+    /// The longest wait, in nanoseconds.
+    pub wait_ns_max: u64,
+    /// The holds together, in nanoseconds.
+    pub hold_ns_sum: u64,
+    /// The longest hold, in nanoseconds.
+    pub hold_ns_max: u64,
+}
+
+impl HoldTotals {
+    fn add(&mut self, other: &Self) {
+        self.acquisitions = self.acquisitions.wrapping_add(other.acquisitions);
+        self.contended = self.contended.wrapping_add(other.contended);
+        self.wait_ns_sum = self.wait_ns_sum.wrapping_add(other.wait_ns_sum);
+        self.wait_ns_max = self.wait_ns_max.max(other.wait_ns_max);
+        self.hold_ns_sum = self.hold_ns_sum.wrapping_add(other.hold_ns_sum);
+        self.hold_ns_max = self.hold_ns_max.max(other.hold_ns_max);
+    }
+}
+
+impl HoldRow {
+    fn read(&self, get: impl Fn(&Tally) -> u64) -> HoldTotals {
+        HoldTotals {
+            acquisitions: get(&self.acquisitions),
+            contended: get(&self.contended),
+            wait_ns_sum: get(&self.wait_ns_sum),
+            wait_ns_max: get(&self.wait_ns_max),
+            hold_ns_sum: get(&self.hold_ns_sum),
+            hold_ns_max: get(&self.hold_ns_max),
+        }
+    }
+}
+
+/// Sums of holds over pages, of one window.
+#[derive(Debug, Clone)]
+pub(crate) struct HoldSums {
+    /// By class number; classes beyond it were not held.
+    pub(crate) rows: Vec<HoldTotals>,
+}
+
+impl HoldSums {
+    pub(crate) const fn new() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Adds what a page holds of the first `classes` classes, if it belongs to `window`.
+    pub(crate) fn add_page(&mut self, page: &CounterPage, window: u64, classes: usize) {
+        if page.window.get() != window {
+            return;
+        }
+        let classes = classes.min(CLASSES_MAX);
+        if self.rows.len() < classes {
+            self.rows.resize(classes, HoldTotals::default());
+        }
+        for (sum, row) in self.rows.iter_mut().zip(&page.holds[..classes]) {
+            sum.add(&row.read(Tally::get));
+        }
+    }
+
+    /// What is known of a class number.
+    pub(crate) fn row(&self, id: u16) -> HoldTotals {
+        self.rows.get(row_of(id)).copied().unwrap_or_default()
+    }
 }
 
 /// Sums of one class.
@@ -201,6 +288,35 @@ impl CounterPage {
         row.wait_ns_sum.add(wait_ns);
         row.wait_ns_max.raise(wait_ns);
         self.histograms[row_of(id)][bucket_of(wait_ns)].add(1);
+    }
+
+    /// Adds a hold of a class that ended, in a window; `waited_ns` is 0 when it was not waited for. Only
+    /// the page's writer calls it.
+    pub(crate) fn add_hold(&self, window: u64, id: u16, waited_ns: u64, held_ns: u64) {
+        if self.window.get() != window {
+            for row in &self.holds {
+                row.read(Tally::take);
+            }
+            self.window.0.store(window, Relaxed);
+        }
+        let row = &self.holds[row_of(id)];
+        row.acquisitions.add(1);
+        row.hold_ns_sum.add(held_ns);
+        row.hold_ns_max.raise(held_ns);
+        if waited_ns != 0 {
+            row.contended.add(1);
+            row.wait_ns_sum.add(waited_ns);
+            row.wait_ns_max.raise(waited_ns);
+        }
+    }
+
+    /// Forgets all holds: the page ends, and its next user begins anew.
+    pub(crate) fn forget_holds(&self) {
+        if self.window.take() != 0 {
+            for row in &self.holds {
+                row.read(Tally::take);
+            }
+        }
     }
 
     /// What the page holds of a class.

@@ -4,16 +4,26 @@
 //!    while its session is entered, or this thread's own page.
 //! 2. A page is in the registry exactly as long as its [`PageRegistration`]; the fold of a page and its
 //!    removal are one step under the mutex, so no reader misses it or sees it twice.
+//! 3. Holds belong to a window of time. A new window makes those of older ones meaningless without
+//!    touching any page: whoever writes to a page whose holds are older clears them first, readers skip it.
 
-use crate::{Class, Counter, CounterPage, Totals};
+use crate::page::HoldSums;
+use crate::{Class, Counter, CounterPage, HoldTotals, Level, Totals};
 use std::cell::Cell;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-struct Registry {
+pub(crate) struct Registry {
     classes: Vec<&'static Class>,
     pages: Vec<PagePtr>,
     ended: Totals,
+    level: Level,
+    /// Holds of pages that ended, of the present window.
+    ended_holds: HoldSums,
+    /// When the present window began and, if it is over, when it ended; nanoseconds of the callers' clock.
+    since_ns: u64,
+    until_ns: Option<u64>,
 }
 
 /// A registered page.
@@ -24,8 +34,23 @@ struct PagePtr(*const CounterPage);
 // page holds atomics only.
 unsafe impl Send for PagePtr {}
 
-static REGISTRY: Mutex<Registry> =
-    Mutex::new(Registry { classes: Vec::new(), pages: Vec::new(), ended: Totals::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    classes: Vec::new(),
+    pages: Vec::new(),
+    ended: Totals::new(),
+    level: Level::Default,
+    ended_holds: HoldSums::new(),
+    since_ns: 0,
+    until_ns: None,
+});
+
+/// Number of the present window of holds; changed under the registry's mutex.
+static WINDOW: AtomicU64 = AtomicU64::new(1);
+
+/// Calls `f` with the registry locked.
+pub(crate) fn locked<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
+    f(&mut registry())
+}
 
 fn registry() -> MutexGuard<'static, Registry> {
     // Every critical section leaves the registry consistent at each step, so poison says nothing.
@@ -46,6 +71,7 @@ fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
     // A page has no room for more rows anyway; numbers past it share the last row.
     let id = u16::try_from(registry.classes.len()).unwrap_or(u16::MAX - 1).min(u16::MAX - 1);
     registry.classes.push(class);
+    class.set_level(registry.level);
     class.set_id(id);
     id
 }
@@ -61,6 +87,92 @@ pub fn register(classes: &[&'static Class]) {
 /// The classes registered so far, by number.
 pub fn classes() -> Vec<&'static Class> {
     registry().classes.clone()
+}
+
+/// The level.
+pub fn level() -> Level {
+    registry().level
+}
+
+/// Switches the level for all classes; threads notice at their next use. Going to [`Level::Synch`] begins
+/// a new window of holds, leaving it ends the window, whose numbers stay. `now_ns` is the time on the clock
+/// that holds are measured with.
+pub fn set_level(level: Level, now_ns: u64) {
+    let mut registry = registry();
+    if level == registry.level {
+        return;
+    }
+    match (registry.level, level) {
+        (_, Level::Synch) => begin_window(&mut registry, now_ns),
+        (Level::Synch, _) => registry.until_ns = Some(now_ns),
+        _ => {}
+    }
+    registry.level = level;
+    for class in &registry.classes {
+        class.set_level(level);
+    }
+}
+
+fn begin_window(registry: &mut Registry, now_ns: u64) {
+    WINDOW.store(WINDOW.load(Relaxed) + 1, Relaxed);
+    registry.ended_holds = HoldSums::new();
+    registry.since_ns = now_ns;
+    registry.until_ns = None;
+}
+
+/// How latches were held in one window of time.
+#[derive(Debug, Clone)]
+pub struct Holds {
+    /// When the window began, on the clock of [`set_level`].
+    pub since_ns: u64,
+    /// When it ended; `None` while it lasts.
+    pub until_ns: Option<u64>,
+    /// Every latch class registered so far.
+    pub classes: Vec<(&'static Class, HoldTotals)>,
+}
+
+impl Holds {
+    /// Length of the window so far.
+    pub fn elapsed_ns(&self, now_ns: u64) -> u64 {
+        self.until_ns.unwrap_or(now_ns).saturating_sub(self.since_ns)
+    }
+}
+
+/// How latches were held since the level became [`Level::Synch`] or since [`reset_holds`]. A hold counts
+/// when it ends.
+pub fn holds() -> Holds {
+    let registry = registry();
+    let (known, window) = (registry.classes.len(), WINDOW.load(Relaxed));
+    let mut sums = registry.ended_holds.clone();
+    for page in &registry.pages {
+        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
+        sums.add_page(unsafe { &*page.0 }, window, known);
+    }
+    let latches = registry.classes.iter().filter(|class| class.kind().is_latch());
+    let classes = latches.map(|class| {
+        (*class, class.id_if_registered().map_or_else(HoldTotals::default, |id| sums.row(id)))
+    });
+    Holds { since_ns: registry.since_ns, until_ns: registry.until_ns, classes: classes.collect() }
+}
+
+/// Begins a new window of holds: everything counts from zero again.
+pub fn reset_holds(now_ns: u64) {
+    let mut registry = registry();
+    begin_window(&mut registry, now_ns);
+    if registry.level != Level::Synch {
+        registry.until_ns = Some(now_ns);
+    }
+}
+
+/// Number of the present window of holds: what began in another one does not count. One relaxed load.
+#[inline]
+pub fn window() -> u64 {
+    WINDOW.load(Relaxed)
+}
+
+/// Adds a hold that ended to the current page; `waited_ns` is 0 when it was not waited for.
+pub fn held(class: &'static Class, window: u64, waited_ns: u64, held_ns: u64) {
+    page().add_hold(window, class.id(), waited_ns, held_ns);
 }
 
 /// Keeps a page in the registry; dropping it folds the page into the global total and empties it.
@@ -90,6 +202,8 @@ impl Drop for PageRegistration {
         let known = registry.classes.len();
         // SAFETY: valid until now by the contract of `attach`.
         let page = unsafe { &*self.page };
+        registry.ended_holds.add_page(page, WINDOW.load(Relaxed), known);
+        page.forget_holds();
         registry.ended.absorb(page, known);
         if let Some(at) = registry.pages.iter().position(|p| p.0 == self.page) {
             registry.pages.swap_remove(at);
@@ -189,8 +303,16 @@ pub fn count(c: Counter, n: u64) {
 /// Counts a use of a class if it is enabled; with the flags off this is one relaxed load.
 #[inline(always)]
 pub fn hit(class: &'static Class) {
-    if class.flags() != 0 {
-        page().add_use(class.id());
+    if class.noticed() {
+        used(class);
+    }
+}
+
+/// Registers the class at its first use, and counts the use if the class is enabled.
+pub fn used(class: &'static Class) {
+    let id = class.id();
+    if class.enabled() {
+        page().add_use(id);
     }
 }
 

@@ -6,11 +6,13 @@ static SILENT: MutexClass = MutexClass::new("wait/synch/mutex/test/silent");
 static LOUD: FileClass = FileClass::new("wait/io/file/test/loud");
 
 #[test]
-fn a_class_with_flags_off_is_never_registered_by_a_hit() {
+fn a_class_with_flags_off_is_registered_by_its_first_hit_and_not_counted() {
     static OFF: MutexClass = MutexClass::new("wait/synch/mutex/test/off");
+    assert!(OFF.noticed() && OFF.flags() == 0);
     hit(&OFF);
-    assert_eq!(OFF.id_if_registered(), None);
-    assert!(classes().iter().all(|c| c.name() != OFF.name()));
+    assert!(!OFF.noticed());
+    assert!(classes().iter().any(|c| c.name() == OFF.name()));
+    assert_eq!(totals().class(&OFF).count, 0);
     OFF.set_flags(ENABLED | TIMED | 0x80);
     assert_eq!(OFF.flags(), ENABLED | TIMED);
     hit(&OFF);
@@ -71,4 +73,37 @@ fn register_lists_classes_once_with_their_defaults() {
     assert_eq!(classes()[usize::from(STATEMENT.id())].name(), STATEMENT.name());
     assert_eq!(Counter::from_name("com_select"), Some(Counter::ComSelect));
     assert_eq!(Counter::ComSelect.name(), "Com_select");
+}
+
+#[test]
+fn holds_of_pages_that_live_and_pages_that_ended_add_up_and_older_windows_do_not_count() {
+    static LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/test/holds");
+    fn of_latch() -> HoldTotals {
+        let found = holds().classes.into_iter().find(|(c, _)| c.name() == LATCH.name());
+        found.map_or_else(HoldTotals::default, |(_, t)| t)
+    }
+    LATCH.set_flags(ENABLED);
+    reset_holds(1000);
+    let before = window();
+    #[expect(clippy::disallowed_methods, reason = "host::thread is above this crate")]
+    let ended = std::thread::spawn(|| held(&LATCH, window(), 5, 10));
+    ended.join().unwrap();
+    held(&LATCH, window(), 0, 30);
+    let expected = HoldTotals {
+        acquisitions: 2,
+        contended: 1,
+        wait_ns_sum: 5,
+        wait_ns_max: 5,
+        hold_ns_sum: 40,
+        hold_ns_max: 30,
+    };
+    assert_eq!(of_latch(), expected);
+    assert_eq!((holds().since_ns, holds().elapsed_ns(5000)), (1000, 0), "not at synch level: over");
+    reset_holds(2000);
+    assert_eq!(of_latch(), HoldTotals::default());
+    // A hold that began in the old window and is counted late makes its page one of the old window.
+    held(&LATCH, before, 0, 99);
+    assert_eq!(of_latch(), HoldTotals::default());
+    held(&LATCH, window(), 0, 1);
+    assert_eq!((of_latch().acquisitions, of_latch().hold_ns_max), (1, 1));
 }

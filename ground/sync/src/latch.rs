@@ -7,9 +7,9 @@
 //!    first is one. So while PARKED is set and the latch is free, a woken thread is on its way. A writer
 //!    that has waited over a millisecond is handed the latch.
 
-use crate::Deadline;
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
+use crate::{Deadline, hold};
 use instrument::RwLockClass;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -75,21 +75,21 @@ impl<T: ?Sized> RwLatch<T> {
     /// Latches for reading, waiting as long as it takes.
     #[inline]
     pub fn read(&self) -> RwReadGuard<'_, T> {
-        instrument::hit(self.class);
         let seen = self.state.load(Ordering::Relaxed);
         if !self.take(READ, seen, false) {
             self.slow(READ);
         }
+        hold::began(self.class, self.key());
         RwReadGuard { latch: self, _thread: PhantomData }
     }
 
     /// Latches for writing, waiting as long as it takes.
     #[inline]
     pub fn write(&self) -> RwWriteGuard<'_, T> {
-        instrument::hit(self.class);
         if !self.take(WRITE, 0, false) {
             self.slow(WRITE);
         }
+        hold::began(self.class, self.key());
         RwWriteGuard { latch: self, _thread: PhantomData }
     }
 
@@ -115,7 +115,7 @@ impl<T: ?Sized> RwLatch<T> {
                 return false;
             }
             if self.take(tag, seen, false) {
-                instrument::hit(self.class);
+                hold::began(self.class, self.key());
                 return true;
             }
         }
@@ -167,16 +167,24 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[inline]
     fn release_read(&self) {
+        let ended = hold::ending(self.class, self.key());
         let before = self.state.fetch_sub(1, Ordering::Release);
         if before == PARKED | 1 {
             self.wake_next(PARKED);
+        }
+        if let Some(ended) = ended {
+            ended.count();
         }
     }
 
     #[inline]
     fn release_write(&self) {
+        let ended = hold::ending(self.class, self.key());
         if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.wake_next(WRITER | PARKED);
+        }
+        if let Some(ended) = ended {
+            ended.count();
         }
     }
 

@@ -30,6 +30,7 @@ mod current;
 mod dist;
 mod event;
 mod held;
+mod hold;
 mod latch;
 mod lot;
 mod mutex;

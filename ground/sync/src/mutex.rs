@@ -4,9 +4,9 @@
 //! 2. Whoever unlocks with PARKED set wakes the first waiter. Newcomers may overtake it, unless it has
 //!    waited over a millisecond: then the lock is handed over without ever being free.
 
-use crate::Deadline;
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
+use crate::{Deadline, hold};
 use instrument::MutexClass;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -59,10 +59,10 @@ impl<T: ?Sized> Mutex<T> {
     /// Locks, waiting as long as it takes. Locking it again on the same thread never returns.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        instrument::hit(self.class);
         if self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.lock_slow();
         }
+        hold::began(self.class, self.key());
         self.guard()
     }
 
@@ -73,7 +73,7 @@ impl<T: ?Sized> Mutex<T> {
         if !self.take(seen) {
             return None;
         }
-        instrument::hit(self.class);
+        hold::began(self.class, self.key());
         Some(self.guard())
     }
 
@@ -130,8 +130,12 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn unlock(&self) {
+        let ended = hold::ending(self.class, self.key());
         if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_slow();
+        }
+        if let Some(ended) = ended {
+            ended.count();
         }
     }
 

@@ -3,13 +3,14 @@
 //! 1. `start_ns` and `object` are stored before `class` (Release), so a reader that finds a class finds
 //!    what belongs to it or something newer.
 
-use crate::{now_ns, with_current};
+use crate::{hold, now_ns, with_current};
 use instrument::Class;
 use stdx::Ordering;
 
 /// A wait that has begun; dropping it ends it.
 pub(crate) struct Waiting {
     class: &'static Class,
+    object: usize,
     start_ns: u64,
 }
 
@@ -25,7 +26,7 @@ impl Waiting {
                 slot.wait_class.store(u32::from(class.id()) + 1, Ordering::Release);
             }
         });
-        Self { class, start_ns }
+        Self { class, object, start_ns }
     }
 
     /// Whether the wait is still young enough to spin: only with cores to spare, at most 2 us.
@@ -51,7 +52,9 @@ impl Drop for Waiting {
                 slot.wait_class.store(0, Ordering::Release);
             }
         });
-        instrument::contended(self.class, now_ns().saturating_sub(self.start_ns));
+        let wait_ns = now_ns().saturating_sub(self.start_ns);
+        instrument::contended(self.class, wait_ns);
+        hold::waited(self.class, self.object, wait_ns);
     }
 }
 

@@ -14,7 +14,7 @@
 
 use crate::lot::{Pick, lot};
 use crate::waiting::Waiting;
-use crate::{Deadline, held};
+use crate::{Deadline, held, hold};
 use instrument::RwLockClass;
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
@@ -160,10 +160,9 @@ impl PageWord {
     /// Takes the word exclusively if it still is what was `seen`, and that is free or marked.
     #[inline]
     pub fn try_exclusive(&self, seen: WordValue) -> bool {
-        instrument::hit(&CLASS);
         let taken =
             matches!(seen.state(), FREE | MARKED) && self.change(seen, seen.with_state(EXCLUSIVE));
-        held::change(i32::from(taken));
+        self.took(taken);
         // The bytes written from here on must not be seen before the state is.
         fence(Ordering::Release);
         taken
@@ -189,16 +188,14 @@ impl PageWord {
     #[inline]
     pub fn release_exclusive(&self) {
         let held = self.held(EXCLUSIVE);
-        held::change(-1);
-        self.release_as(held.bumped().with_state(FREE));
+        self.gives_back(|| self.release_as(held.bumped().with_state(FREE)));
     }
 
     /// Releases an exclusive hold during which no byte of the page changed: free, same version.
     #[inline]
     pub fn release_unchanged(&self) {
         let held = self.held(EXCLUSIVE);
-        held::change(-1);
-        self.release_as(held.with_state(FREE));
+        self.gives_back(|| self.release_as(held.with_state(FREE)));
     }
 
     /// Makes an exclusive hold a shared one of the next version (the holder goes on reading).
@@ -211,9 +208,8 @@ impl PageWord {
     /// room for one more.
     #[inline]
     pub fn try_shared(&self, seen: WordValue) -> bool {
-        instrument::hit(&CLASS);
         let taken = seen.shared().is_some_and(|to| self.change(seen, to));
-        held::change(i32::from(taken));
+        self.took(taken);
         taken
     }
 
@@ -236,12 +232,13 @@ impl PageWord {
     /// Ends a shared hold.
     #[inline]
     pub fn release_shared(&self) {
-        let before = WordValue { raw: self.0.fetch_sub(1 << STATE_SHIFT, Ordering::SeqCst) };
-        debug_assert!((1..=SHARED_MAX).contains(&before.state()), "a shared hold was released");
-        held::change(-1);
-        if before.state() == 1 || before.state() == SHARED_MAX {
-            self.wake();
-        }
+        self.gives_back(|| {
+            let before = WordValue { raw: self.0.fetch_sub(1 << STATE_SHIFT, Ordering::SeqCst) };
+            debug_assert!((1..=SHARED_MAX).contains(&before.state()), "a shared hold was released");
+            if before.state() == 1 || before.state() == SHARED_MAX {
+                self.wake();
+            }
+        });
     }
 
     /// Makes a shared hold exclusive if it is the only one; the caller gives it up otherwise.
@@ -267,7 +264,7 @@ impl PageWord {
     pub fn publish_exclusive(&self, frame: u32) {
         let held = self.held(IO_PENDING);
         self.release_as(WordValue::new(held.version().wrapping_add(1), EXCLUSIVE, frame));
-        held::change(1);
+        self.took(true);
         fence(Ordering::Release);
     }
 
@@ -290,8 +287,9 @@ impl PageWord {
     /// Ends an exclusive hold by eviction: next version, no frame.
     pub fn evict(&self) {
         let held = self.held(EXCLUSIVE);
-        held::change(-1);
-        self.release_as(WordValue::new(held.version().wrapping_add(1), EVICTED, 0));
+        self.gives_back(|| {
+            self.release_as(WordValue::new(held.version().wrapping_add(1), EVICTED, 0));
+        });
     }
 
     /// Waits while a writer or the reading-in has the page; returns a value that is readable or evicted.
@@ -304,6 +302,38 @@ impl PageWord {
             }
             self.wait(WANT_READ);
         }
+    }
+
+    /// A hold began, if it was taken.
+    #[inline(always)]
+    fn took(&self, taken: bool) {
+        held::change(i32::from(taken));
+        if taken {
+            hold::began(&CLASS, self.key());
+        }
+    }
+
+    /// Ends a hold by `release`.
+    #[inline(always)]
+    fn gives_back(&self, release: impl FnOnce()) {
+        held::change(-1);
+        let ended = hold::ending(&CLASS, self.key());
+        release();
+        if let Some(ended) = ended {
+            ended.count();
+        }
+    }
+
+    /// Says what kind of page the caller holds, so that its hold is counted for that class; whether it is
+    /// worth asking is [`PageWord::holds_are_timed`].
+    pub fn hold_is_of(&self, class: &'static RwLockClass) {
+        hold::is_of(self.key(), class.class());
+    }
+
+    /// Whether holds of page words are timed at the moment: one relaxed load.
+    #[inline(always)]
+    pub fn holds_are_timed() -> bool {
+        CLASS.held()
     }
 
     /// The value, which the caller holds in `state` and nobody else may change.

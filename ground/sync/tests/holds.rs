@@ -1,0 +1,184 @@
+//! Hold times: what is measured at synch level, and that nothing is at the default level.
+//!
+//! The level is the process's, so the tests take turns.
+#![cfg(not(loom))]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "host is above this crate"
+)]
+
+use instrument::{HELD, HoldTotals, Level, MutexClass, RwLockClass};
+use std::sync::{Mutex as TurnMutex, MutexGuard as Turn, PoisonError};
+use std::thread;
+use std::time::Duration;
+use sync::{Mutex, PageWord, RwLatch, now_ns};
+
+/// One test at a time has the level; it leaves it as it was.
+struct Measuring(#[expect(dead_code, reason = "held")] Turn<'static, ()>);
+
+fn measure(level: Level) -> Measuring {
+    static TURN: TurnMutex<()> = TurnMutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    instrument::set_level(level, now_ns());
+    Measuring(turn)
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        instrument::set_level(Level::Default, now_ns());
+    }
+}
+
+fn holds_of(class: &'static str) -> HoldTotals {
+    let holds = instrument::holds();
+    let found = holds.classes.iter().find(|(c, _)| c.name() == class);
+    found.map_or_else(HoldTotals::default, |(_, totals)| *totals)
+}
+
+fn spin(ns: u64) {
+    let end = now_ns() + ns;
+    while now_ns() < end {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_mutex_held_half_of_the_time_is_reported_as_held_half_of_the_time() {
+    static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/half");
+    let _measuring = measure(Level::Synch);
+    let mutex = Mutex::new(&CLASS, ());
+    const ROUNDS: u64 = 200;
+    let begin_ns = now_ns();
+    let mut held_ns = 0;
+    for _ in 0..ROUNDS {
+        let held = mutex.lock();
+        let taken_ns = now_ns();
+        spin(1_000_000);
+        held_ns += now_ns() - taken_ns;
+        drop(held);
+        // Free for as long as it was held, however long the machine's other work made that.
+        let free_ns = now_ns() - begin_ns - held_ns;
+        spin(held_ns.saturating_sub(free_ns));
+    }
+    let (holds, now) = (instrument::holds(), now_ns());
+    let totals = holds_of(CLASS.name());
+    assert_eq!((totals.acquisitions, totals.contended), (ROUNDS, 0));
+    let percent = totals.hold_ns_sum as f64 * 100.0 / holds.elapsed_ns(now) as f64;
+    assert!((40.0..60.0).contains(&percent), "held {percent} % of the time");
+    assert!(totals.hold_ns_max >= 1_000_000);
+}
+
+#[test]
+fn a_wait_is_counted_with_the_hold_that_follows_it() {
+    static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/waited");
+    let _measuring = measure(Level::Synch);
+    let mutex = Mutex::new(&CLASS, ());
+    thread::scope(|s| {
+        let held = mutex.lock();
+        let waiter = s.spawn(|| drop(mutex.lock()));
+        thread::sleep(Duration::from_millis(30));
+        drop(held);
+        waiter.join().unwrap();
+    });
+    // The waiting thread has ended: what its page held was not lost.
+    let totals = holds_of(CLASS.name());
+    assert_eq!((totals.acquisitions, totals.contended), (2, 1));
+    assert!(totals.wait_ns_max >= 1_000_000 && totals.wait_ns_sum >= totals.wait_ns_max);
+    assert!(totals.hold_ns_max >= 30_000_000);
+}
+
+#[test]
+fn nested_holds_end_in_any_order() {
+    static OUTER: MutexClass = MutexClass::new("wait/synch/mutex/test/outer");
+    static INNER: RwLockClass = RwLockClass::new("wait/synch/rwlock/test/inner");
+    let _measuring = measure(Level::Synch);
+    let (outer, inner) = (Mutex::new(&OUTER, ()), RwLatch::new(&INNER, ()));
+    let first = outer.lock();
+    let second = inner.write();
+    spin(2_000_000);
+    drop(first);
+    spin(4_000_000);
+    drop(second);
+    drop(inner.read());
+    let (outer, inner) = (holds_of(OUTER.name()), holds_of(INNER.name()));
+    assert_eq!((outer.acquisitions, inner.acquisitions), (1, 2));
+    assert!((2_000_000..6_000_000).contains(&outer.hold_ns_sum), "{}", outer.hold_ns_sum);
+    assert!(inner.hold_ns_max >= 6_000_000, "{}", inner.hold_ns_max);
+}
+
+#[test]
+fn page_words_count_exclusive_and_shared_holds_under_the_class_of_the_page() {
+    static LEAF: RwLockClass = RwLockClass::new("wait/synch/sxlock/test/leaf");
+    const WORD: &str = "wait/synch/sxlock/innodb/page_word";
+    let _measuring = measure(Level::Synch);
+    let word = PageWord::new();
+    assert!(word.begin_io(word.load()));
+    word.publish_exclusive(7);
+    assert!(PageWord::holds_are_timed());
+    word.hold_is_of(&LEAF);
+    word.release_exclusive();
+    word.lock_exclusive().unwrap();
+    word.downgrade();
+    word.lock_shared().unwrap();
+    word.release_shared();
+    assert!(word.try_upgrade());
+    word.release_unchanged();
+    word.lock_exclusive().unwrap();
+    word.evict();
+    assert_eq!(holds_of(LEAF.name()).acquisitions, 1);
+    assert_eq!(holds_of(WORD).acquisitions, 3);
+}
+
+#[test]
+fn a_hold_that_began_before_its_window_does_not_count() {
+    static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/window");
+    let _measuring = measure(Level::Default);
+    let mutex = Mutex::new(&CLASS, ());
+    // Off when taken, on when released.
+    let held = mutex.lock();
+    instrument::set_level(Level::Synch, now_ns());
+    drop(held);
+    assert_eq!(holds_of(CLASS.name()), HoldTotals::default());
+    // On when taken, off when released, on again: the entry left behind is not taken for the next hold's.
+    let held = mutex.lock();
+    instrument::set_level(Level::Default, now_ns());
+    drop(held);
+    spin(5_000_000);
+    instrument::set_level(Level::Synch, now_ns());
+    drop(mutex.lock());
+    let totals = holds_of(CLASS.name());
+    assert_eq!(totals.acquisitions, 1);
+    assert!(totals.hold_ns_max < 5_000_000);
+    // A reset forgets sums and maxima, and what is held while it happens.
+    let held = mutex.lock();
+    instrument::reset_holds(now_ns());
+    drop(held);
+    assert_eq!(holds_of(CLASS.name()), HoldTotals::default());
+    // The numbers stay when the level is left, and the window ends.
+    drop(mutex.lock());
+    instrument::set_level(Level::None, now_ns());
+    drop(mutex.lock());
+    assert_eq!(holds_of(CLASS.name()).acquisitions, 1);
+    let holds = instrument::holds();
+    assert_eq!(holds.elapsed_ns(0), holds.elapsed_ns(u64::MAX));
+}
+
+#[test]
+fn at_the_default_level_nothing_is_counted_and_one_class_can_be_switched_alone() {
+    static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/alone");
+    static OTHER: MutexClass = MutexClass::new("wait/synch/mutex/test/other");
+    let _measuring = measure(Level::Default);
+    let (mutex, other) = (Mutex::new(&CLASS, ()), Mutex::new(&OTHER, ()));
+    drop(mutex.lock());
+    assert!(!CLASS.noticed(), "after the first use a latch has no flag");
+    assert_eq!(holds_of(CLASS.name()), HoldTotals::default());
+    instrument::reset_holds(now_ns());
+    CLASS.set_flags(HELD);
+    drop(mutex.lock());
+    drop(other.lock());
+    CLASS.set_flags(0);
+    drop(mutex.lock());
+    assert_eq!(holds_of(CLASS.name()).acquisitions, 1);
+    assert_eq!(holds_of(OTHER.name()).acquisitions, 0);
+}
