@@ -115,6 +115,7 @@ counters! {
     ComPrepareSql = "Com_prepare_sql",
     ComReleaseSavepoint = "Com_release_savepoint",
     ComRenameTable = "Com_rename_table",
+    ComRepair = "Com_repair",
     ComReplace = "Com_replace",
     ComReplaceSelect = "Com_replace_select",
     ComRevoke = "Com_revoke",

@@ -284,6 +284,7 @@ impl Environment for Env {
         let level = match level {
             WarningLevel::Note => Level::Note,
             WarningLevel::Warning => Level::Warning,
+            WarningLevel::Error => Level::Error,
         };
         self.diagnostics.add(level, number, text);
     }

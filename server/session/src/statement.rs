@@ -4,7 +4,7 @@ use crate::errors;
 use crate::session::Core;
 use executor::{ResultColumn, SqlError};
 use instrument::Counter;
-use parser::ast::{Explain, Show, Statement};
+use parser::ast::{Explain, MaintainVerb, Show, Statement};
 use parser::{ParseError, SqlMode};
 
 /// One statement of a text.
@@ -120,6 +120,9 @@ fn is_own_show(show: &Show) -> bool {
 /// Commits the open transaction before it runs.
 pub fn commits_implicitly(statement: &Statement) -> bool {
     use Statement as S;
+    if let S::Maintain(maintain) = statement {
+        return maintain.verb != MaintainVerb::Checksum;
+    }
     matches!(
         statement,
         S::CreateDatabase(_)
@@ -191,6 +194,13 @@ pub fn counter_of(statement: &Statement) -> Option<Counter> {
         S::Deallocate(_) => C::ComDeallocSql,
         S::LockTables(_) => C::ComLockTables,
         S::UnlockTables => C::ComUnlockTables,
+        S::Maintain(maintain) => match maintain.verb {
+            MaintainVerb::Analyze => C::ComAnalyze,
+            MaintainVerb::Check => C::ComCheck,
+            MaintainVerb::Checksum => C::ComChecksum,
+            MaintainVerb::Optimize => C::ComOptimize,
+            MaintainVerb::Repair => C::ComRepair,
+        },
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
 //! Reading order: this file (what a session calls), [`point`] (the hot path), [`eval`] (expressions),
-//! [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`].
+//! [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
@@ -9,9 +9,11 @@
 //! another session reads.
 
 mod change;
+mod checksum;
 mod ddl;
 mod eval;
 mod insert;
+mod maintain;
 mod point;
 mod ranges;
 mod rows;
@@ -79,6 +81,8 @@ pub enum WarningLevel {
     Note,
     /// Warning.
     Warning,
+    /// An error that did not end the statement.
+    Error,
 }
 
 /// Where result rows go.
@@ -157,7 +161,7 @@ pub struct Outcome {
 enum Program {
     Point(Box<point::PointSelect>),
     Rows(Box<Plan>),
-    /// DDL and SHOW run from the tree; nothing in them depends on parameters.
+    /// DDL, SHOW and CHECK TABLE's kin run from the tree; nothing in them depends on parameters.
     Tree,
 }
 
@@ -235,6 +239,10 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             made.columns = show::columns(show, context)?;
             return Ok(());
         }
+        Statement::Maintain(maintain) => {
+            made.columns = maintain::columns(maintain)?;
+            return Ok(());
+        }
         other => return ddl::check(other),
     };
     made.stale = false;
@@ -272,6 +280,7 @@ pub fn execute(
         Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),
         Program::Tree => match &prepared.statement {
             Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
+            Statement::Maintain(what) => maintain::run(what, &prepared.columns, context, sink),
             other => ddl::run(other, context),
         },
     }

@@ -387,17 +387,42 @@ impl Parser<'_> {
 
     pub(crate) fn maintain(&mut self, verb: MaintainVerb) -> Result<Statement> {
         self.bump();
-        let local = self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]).is_some();
+        let logged = matches!(verb, MaintainVerb::Check | MaintainVerb::Checksum);
+        let local = !logged && self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]).is_some();
         self.expect_any(&[Kw::TABLE, Kw::TABLES])?;
         let tables = self.comma_list(Self::object_name)?;
-        let mut options = Vec::new();
-        while !self.at_end() {
-            if self.kind() == TokenKind::Bad {
-                return self.fail();
-            }
-            options.push(String::from_utf8_lossy(self.bump().text(self.sql)).to_ascii_uppercase());
-        }
+        let options = self.maintain_options(verb)?;
         Ok(Statement::Maintain(Maintain { verb, local, tables, options }))
+    }
+
+    /// The words behind the table list; each verb has its own.
+    fn maintain_options(&mut self, verb: MaintainVerb) -> Result<Vec<String>> {
+        let words: &[Kw] = match verb {
+            MaintainVerb::Check => {
+                &[Kw::QUICK, Kw::FAST, Kw::MEDIUM, Kw::EXTENDED, Kw::CHANGED, Kw::FOR]
+            }
+            MaintainVerb::Checksum => &[Kw::QUICK, Kw::EXTENDED],
+            MaintainVerb::Repair => &[Kw::QUICK, Kw::EXTENDED, Kw::USE_FRM],
+            MaintainVerb::Analyze => &[Kw::UPDATE, Kw::DROP],
+            MaintainVerb::Optimize => &[],
+        };
+        let mut options = Vec::new();
+        while words.contains(&self.kw()) {
+            let word = self.bump();
+            options.push(String::from_utf8_lossy(word.text(self.sql)).to_ascii_uppercase());
+            match word.kw {
+                Kw::FOR => {
+                    self.expect_kw(Kw::UPGRADE)?;
+                }
+                Kw::UPDATE | Kw::DROP => {
+                    self.expect_kw(Kw::HISTOGRAM)?;
+                    self.skip_rest()?;
+                }
+                _ if verb == MaintainVerb::Checksum => break,
+                _ => {}
+            }
+        }
+        Ok(options)
     }
 
     pub(crate) fn explain(&mut self) -> Result<Statement> {

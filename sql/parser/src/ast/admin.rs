@@ -180,7 +180,8 @@ pub struct Maintain {
     pub local: bool,
     /// Tables.
     pub tables: Vec<ObjectName>,
-    /// Trailing words, upper case: QUICK, EXTENDED, FOR UPGRADE, UPDATE HISTOGRAM ...
+    /// Trailing words, upper case: QUICK, EXTENDED, USE_FRM, ...; FOR is FOR UPGRADE, UPDATE and DROP
+    /// are those of HISTOGRAM.
     pub options: Vec<String>,
 }
 
