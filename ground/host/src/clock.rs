@@ -1,4 +1,6 @@
 //! Clocks: the one place that reads time.
+//!
+//! 1. In a simulation (`sync::sched`) all of them follow its virtual time.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -7,15 +9,21 @@ use sync::{Deadline, Event, WaitResult};
 
 static SLEEP: CondClass = CondClass::new("wait/synch/cond/host/sleep");
 
+/// The wall clock at which every simulation begins, in microseconds.
+const SIMULATED_EPOCH_MICROS: u64 = 1_800_000_000_000_000;
+
 /// The monotonic clock.
 #[must_use]
 pub fn now() -> Instant {
-    Instant::now()
+    sync::now()
 }
 
 /// Wall clock: microseconds since 1970-01-01 UTC; 0 when the clock stands before that.
 #[must_use]
 pub fn unix_micros() -> u64 {
+    if sync::sched::is_simulated() {
+        return SIMULATED_EPOCH_MICROS + sync::now_ns() / 1000;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -3,9 +3,12 @@
 //! 1. `SharedAtomic` and `LocalAtomic` have the layout of the plain value.
 //! 2. Each store or read-modify-write of a `SharedAtomic` is one bump of its class in a counting build,
 //!    and nothing else: the generated code is the raw atomic's.
+//! 3. With the feature `one-runner` the thread's hook (see [`crate::hook`]) is called before every operation
+//!    on a `SharedAtomic` (statistics excepted) and before those on a `LocalAtomic` that order anything.
 
 use crate::Ordering;
-use crate::class::bump;
+use crate::class::{self, bump};
+use crate::hook;
 use core::fmt;
 
 #[cfg(not(loom))]
@@ -155,8 +158,24 @@ pub struct LocalAtomic<T: Atom> {
 #[inline(always)]
 fn uncounted() {}
 
+/// Before an operation on a `SharedAtomic` of a class.
+#[inline(always)]
+fn touch_shared(class: u8, _order: Ordering) {
+    if class != class::STATUS {
+        hook::touch();
+    }
+}
+
+/// Before an operation on a `LocalAtomic`: relaxed ones carry plain data (bytes of pages and of the log).
+#[inline(always)]
+fn touch_local(order: Ordering) {
+    if order != Ordering::Relaxed {
+        hook::touch();
+    }
+}
+
 macro_rules! common {
-    (($($generics:tt)*), $name:ty, $bump:expr) => {
+    (($($generics:tt)*), $name:ty, $bump:expr, $touch:expr) => {
         // SAFETY: all access to the cell is atomic (see `Atom::raw`), and an `Atom` is plain data.
         unsafe impl<$($generics)*> Sync for $name {}
 
@@ -174,17 +193,20 @@ macro_rules! common {
             /// Reads the value.
             #[inline(always)]
             pub fn load(&self, order: Ordering) -> T {
+                $touch(order);
                 T::load(T::raw(&self.cell), order)
             }
             /// Writes the value.
             #[inline(always)]
             pub fn store(&self, value: T, order: Ordering) {
+                $touch(order);
                 $bump;
                 T::store(T::raw(&self.cell), value, order)
             }
             /// Writes the value, returns the old one.
             #[inline(always)]
             pub fn swap(&self, value: T, order: Ordering) -> T {
+                $touch(order);
                 $bump;
                 T::swap(T::raw(&self.cell), value, order)
             }
@@ -193,6 +215,7 @@ macro_rules! common {
             pub fn compare_exchange(
                 &self, current: T, new: T, success: Ordering, failure: Ordering,
             ) -> Result<T, T> {
+                $touch(success);
                 $bump;
                 T::cas(T::raw(&self.cell), current, new, success, failure)
             }
@@ -201,42 +224,49 @@ macro_rules! common {
             pub fn compare_exchange_weak(
                 &self, current: T, new: T, success: Ordering, failure: Ordering,
             ) -> Result<T, T> {
+                $touch(success);
                 $bump;
                 T::cas_weak(T::raw(&self.cell), current, new, success, failure)
             }
             /// Bitwise or; returns the old value.
             #[inline(always)]
             pub fn fetch_or(&self, bits: T, order: Ordering) -> T {
+                $touch(order);
                 $bump;
                 T::or(T::raw(&self.cell), bits, order)
             }
             /// Bitwise and; returns the old value.
             #[inline(always)]
             pub fn fetch_and(&self, bits: T, order: Ordering) -> T {
+                $touch(order);
                 $bump;
                 T::and(T::raw(&self.cell), bits, order)
             }
             /// Adds, wrapping; returns the old value.
             #[inline(always)]
             pub fn fetch_add(&self, n: T, order: Ordering) -> T where T: AtomInt {
+                $touch(order);
                 $bump;
                 T::add(T::raw(&self.cell), n, order)
             }
             /// Subtracts, wrapping; returns the old value.
             #[inline(always)]
             pub fn fetch_sub(&self, n: T, order: Ordering) -> T where T: AtomInt {
+                $touch(order);
                 $bump;
                 T::sub(T::raw(&self.cell), n, order)
             }
             /// Keeps the larger of the two values; returns the old value.
             #[inline(always)]
             pub fn fetch_max(&self, n: T, order: Ordering) -> T where T: AtomInt {
+                $touch(order);
                 $bump;
                 T::max(T::raw(&self.cell), n, order)
             }
             /// Keeps the smaller of the two values; returns the old value.
             #[inline(always)]
             pub fn fetch_min(&self, n: T, order: Ordering) -> T where T: AtomInt {
+                $touch(order);
                 $bump;
                 T::min(T::raw(&self.cell), n, order)
             }
@@ -256,8 +286,13 @@ macro_rules! common {
     };
 }
 
-common!((T: Atom, const CLASS: u8), SharedAtomic<T, CLASS>, bump(CLASS));
-common!((T: Atom), LocalAtomic<T>, uncounted());
+common!(
+    (T: Atom, const CLASS: u8),
+    SharedAtomic<T, CLASS>,
+    bump(CLASS),
+    |order| touch_shared(CLASS, order)
+);
+common!((T: Atom), LocalAtomic<T>, uncounted(), touch_local);
 
 impl<T: AtomInt + core::ops::Add<Output = T>> LocalAtomic<T> {
     /// Adds without a read-modify-write instruction: only the one owner may call it. Not wrapping.

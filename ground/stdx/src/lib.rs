@@ -11,6 +11,7 @@
 mod atomic;
 pub mod bytes;
 pub mod class;
+pub mod hook;
 mod line;
 pub mod rng;
 

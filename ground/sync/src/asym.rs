@@ -76,12 +76,17 @@ mod real {
 
     #[cold]
     fn light_slow() {
-        registered();
+        // Without sync points: others would wait for the `OnceLock` where the scheduler does not see it.
+        crate::sched::quiet(registered);
         fence(Ordering::SeqCst);
     }
 
     /// The scanner's side: between the store that closes and the scan. About 10 us; not per transaction.
     pub fn heavy() {
+        if crate::sched::is_simulated() {
+            // The threads of a simulation take turns, which orders everything.
+            return crate::sched::point("heavy");
+        }
         let ok = registered();
         fence(Ordering::SeqCst);
         if ok && HEAVY.load(Ordering::SeqCst) == MEMBARRIER && !membarrier(CMD_PRIVATE_EXPEDITED) {

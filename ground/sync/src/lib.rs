@@ -7,7 +7,9 @@
 //!    whoever needs exclusivity closes a read-mostly word, calls [`asym::heavy`] and scans the slots.
 //! 3. An uncontended acquisition is one read-modify-write, an uncontended release one more; with the
 //!    instruments off nothing else is written.
-//! 4. Under `--cfg loom` the same code runs in loom's model (see `tests/models.rs`).
+//! 4. Every operation on a shared atomic, and every wait, is a point where a simulation (see [`sched`]) may
+//!    let another thread go on; clocks and yields go by its virtual time there.
+//! 5. Under `--cfg loom` the same code runs in loom's model (see `tests/models.rs`).
 // The data behind a lock, memory-mapped slots, futexes and membarrier need unsafe code.
 #![allow(unsafe_code)]
 // The bucket locks of the parking lot itself are std mutexes: the one place below all instruments.
@@ -35,6 +37,7 @@ mod latch;
 mod lot;
 mod mutex;
 mod parker;
+pub mod sched;
 mod session;
 mod slots;
 mod table;
@@ -53,5 +56,5 @@ pub use session::{
     GRANTS, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, SessionSlot, WorkerSlot,
 };
 pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
-pub use time::{Deadline, WaitResult, now_ns};
+pub use time::{Deadline, WaitResult, now, now_ns, spin_wait, yield_now};
 pub use word::{PageWord, WordValue, state};

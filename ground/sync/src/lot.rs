@@ -9,7 +9,7 @@
 //! 3. `validate`, `pick` and `done` run under a bucket's lock: they touch atomics only.
 
 use crate::parker::{self, Parker};
-use crate::{Deadline, SessionSlot, now_ns};
+use crate::{Deadline, SessionSlot, now_ns, sched};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use stdx::{CacheLine, Ordering, SharedAtomic, class, fence};
@@ -99,9 +99,12 @@ fn hash(key: usize) -> usize {
 
 impl ParkingLot {
     fn with<R>(&self, key: usize, f: impl FnOnce(&mut Queue) -> R) -> R {
-        let mut queue =
-            self.buckets[hash(key) % BUCKETS].lock().unwrap_or_else(PoisonError::into_inner);
-        f(&mut queue)
+        // A thread of a simulation that lost its turn here would keep the lock while others run into it.
+        sched::quiet(|| {
+            let mut queue =
+                self.buckets[hash(key) % BUCKETS].lock().unwrap_or_else(PoisonError::into_inner);
+            f(&mut queue)
+        })
     }
 
     /// The number of threads about to wait, or waiting, for words that hash like `key`.

@@ -3,8 +3,12 @@
 //! 1. `state` goes WAITING -> something else exactly once per parking, under the lock of the bucket that
 //!    holds the thread's entry, together with the removal of that entry.
 //! 2. A wake-up may come late or twice (the futex call follows the unlock): sleepers re-read `state`.
+//! 3. In a simulation the scheduler puts to sleep and wakes; between the look at `state` and the sleep there
+//!    is no sync point, so no wake-up falls between.
 
 use crate::Deadline;
+#[cfg(not(loom))]
+use crate::sched;
 use std::sync::Arc;
 #[cfg(not(loom))]
 use stdx::{Ordering, SharedAtomic, class};
@@ -18,6 +22,8 @@ pub(crate) const WOKEN: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: SharedAtomic<u32, { class::LATCH }>,
+    /// The sleeper's number in its simulation, and 1; 0 is none.
+    simulated: SharedAtomic<u32, { class::LATCH }>,
 }
 
 /// In a model the futex is a mutex and a condition variable: loom's `park` forgets an `unpark` that comes
@@ -30,15 +36,19 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
+    #[cfg(not(loom))]
+    fn new() -> Self {
+        Self { state: SharedAtomic::new(WAITING), simulated: SharedAtomic::new(0) }
+    }
+
     /// The calling thread's parker, armed: its state is WAITING.
     #[cfg(not(loom))]
     pub(crate) fn armed() -> Arc<Self> {
         thread_local! {
-            static PARKER: Arc<Parker> = Arc::new(Parker { state: SharedAtomic::new(WAITING) });
+            static PARKER: Arc<Parker> = Arc::new(Parker::new());
         }
-        let parker = PARKER
-            .try_with(Arc::clone)
-            .unwrap_or_else(|_| Arc::new(Self { state: SharedAtomic::new(WAITING) }));
+        let parker = PARKER.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Self::new()));
+        parker.simulated.store(sched::me().map_or(0, |me| me + 1), Ordering::Relaxed);
         parker.state.store(WAITING, Ordering::Relaxed);
         parker
     }
@@ -72,7 +82,11 @@ impl Parker {
             if left.is_some_and(|d| d.is_zero()) {
                 return None;
             }
-            futex_wait(self.address(), WAITING, left);
+            if sched::is_simulated() {
+                sched::block(deadline);
+            } else {
+                futex_wait(self.address(), WAITING, left);
+            }
         }
     }
 
@@ -92,7 +106,10 @@ impl Parker {
     /// Makes the sleeper look at its state.
     #[cfg(not(loom))]
     pub(crate) fn wake(&self) {
-        futex_wake(self.address());
+        match self.simulated.load(Ordering::Relaxed) {
+            0 => futex_wake(self.address()),
+            thread => sched::wake(thread - 1),
+        }
     }
 
     #[cfg(loom)]

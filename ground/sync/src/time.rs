@@ -1,5 +1,6 @@
 //! Deadlines, wait results and the monotonic clock of waits.
 
+use crate::sched;
 use std::time::{Duration, Instant};
 
 /// How long a wait may last.
@@ -14,7 +15,7 @@ pub enum Deadline {
 impl Deadline {
     /// The deadline this long from now; `Never` when that is beyond the clock.
     pub fn after(duration: Duration) -> Self {
-        Instant::now().checked_add(duration).map_or(Self::Never, Self::At)
+        now().checked_add(duration).map_or(Self::Never, Self::At)
     }
 
     #[cfg(not(loom))]
@@ -22,7 +23,7 @@ impl Deadline {
     pub(crate) fn left(self) -> Option<Duration> {
         match self {
             Self::Never => None,
-            Self::At(at) => Some(at.saturating_duration_since(Instant::now())),
+            Self::At(at) => Some(at.saturating_duration_since(now())),
         }
     }
 }
@@ -39,9 +40,32 @@ pub enum WaitResult {
     Killed,
 }
 
+/// The monotonic clock; the virtual one in a simulation.
+#[must_use]
+pub fn now() -> Instant {
+    sched::now().unwrap_or_else(Instant::now)
+}
+
+/// Lets other threads go on.
+pub fn yield_now() {
+    if !sched::yield_now() {
+        std::thread::yield_now();
+    }
+}
+
+/// One turn of a spin loop: a wait of some nanoseconds for another thread that is on its way.
+pub fn spin_wait() {
+    if !sched::yield_now() {
+        std::hint::spin_loop();
+    }
+}
+
 /// Nanoseconds of the monotonic clock, the unit of [`crate::LiveWait::start_ns`].
 #[cfg(not(loom))]
 pub fn now_ns() -> u64 {
+    if let Some(virtual_ns) = sched::now_ns() {
+        return virtual_ns;
+    }
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid place for the result; the monotonic clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };

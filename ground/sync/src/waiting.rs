@@ -3,7 +3,7 @@
 //! 1. `start_ns` and `object` are stored before `class` (Release), so a reader that finds a class finds
 //!    what belongs to it or something newer.
 
-use crate::{hold, now_ns, with_current};
+use crate::{hold, now_ns, sched, with_current};
 use instrument::Class;
 use stdx::Ordering;
 
@@ -19,6 +19,7 @@ impl Waiting {
     #[cold]
     pub(crate) fn begin(class: &'static Class, object: usize) -> Self {
         let start_ns = now_ns();
+        sched::waits_for(Some((class.name(), object)));
         with_current(|slot| {
             if let Some(slot) = slot {
                 slot.wait_start_ns.store(start_ns, Ordering::Relaxed);
@@ -31,7 +32,7 @@ impl Waiting {
 
     /// Whether the wait is still young enough to spin: only with cores to spare, at most 2 us.
     pub(crate) fn may_spin(&self) -> bool {
-        if !spinning_pays() || now_ns() - self.start_ns > 2000 {
+        if !spinning_pays() || sched::is_simulated() || now_ns() - self.start_ns > 2000 {
             return false;
         }
         for _ in 0..16 {
@@ -52,6 +53,7 @@ impl Drop for Waiting {
                 slot.wait_class.store(0, Ordering::Release);
             }
         });
+        sched::waits_for(None);
         let wait_ns = now_ns().saturating_sub(self.start_ns);
         instrument::contended(self.class, wait_ns);
         hold::waited(self.class, self.object, wait_ns);

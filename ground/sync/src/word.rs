@@ -14,7 +14,7 @@
 
 use crate::lot::{Pick, lot};
 use crate::waiting::Waiting;
-use crate::{Deadline, held, hold};
+use crate::{Deadline, held, hold, sched};
 use instrument::RwLockClass;
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
@@ -141,7 +141,10 @@ impl PageWord {
     /// What the word holds now; reads of the page that follow see at least what that version had.
     #[inline(always)]
     pub fn load(&self) -> WordValue {
-        WordValue { raw: self.0.load(Ordering::Acquire) }
+        let seen = WordValue { raw: self.0.load(Ordering::Acquire) };
+        // What follows reads the page without another atomic in between.
+        sched::point("page word seen");
+        seen
     }
 
     /// Whether everything read from the page since `seen` was loaded belongs to that version. `seen` must

@@ -110,7 +110,7 @@ impl Entry {
         for _ in 0..TRIES {
             let before = self.seq.load(Ordering::Acquire);
             if before % 2 == 1 {
-                std::hint::spin_loop();
+                sync::spin_wait();
                 continue;
             }
             let activity = self.activity.load(Ordering::Relaxed);

@@ -153,12 +153,12 @@ impl Mdl {
         if second.iter().any(Option::is_none) {
             match unproven {
                 Some((seen, since)) if *seen == cycle => {
-                    if since.elapsed() < BELIEVED {
+                    if sync::now() - *since < BELIEVED {
                         return Cycle::Again;
                     }
                 }
                 _ => {
-                    *unproven = Some((cycle, Instant::now()));
+                    *unproven = Some((cycle, sync::now()));
                     return Cycle::Again;
                 }
             }
@@ -216,5 +216,5 @@ fn slice(deadline: Deadline) -> Deadline {
 }
 
 fn passed(deadline: Deadline) -> bool {
-    matches!(deadline, Deadline::At(end) if end <= Instant::now())
+    matches!(deadline, Deadline::At(end) if end <= sync::now())
 }

@@ -11,7 +11,7 @@ use base::Result;
 use host::thread::JoinHandle;
 use instrument::CondClass;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, WaitResult};
 
@@ -86,12 +86,12 @@ impl Engine {
 }
 
 fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
-    let mut checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+    let mut checkpoint_at = host::clock::now() + CHECKPOINT_EVERY;
     let (mut woken, mut too_dirty) = (false, false);
     while !stop.now.load(Ordering::SeqCst) {
         let Some(engine) = engine.upgrade() else { return };
         let pressed = engine.log().wants_checkpoint();
-        let due = Instant::now() >= checkpoint_at;
+        let due = host::clock::now() >= checkpoint_at;
         // Counting changed frames looks at all of them: once a second, and while it is of use.
         too_dirty = (too_dirty || due) && engine.too_dirty();
         let left = due && !engine.unfinished.lock().is_empty();
@@ -99,7 +99,7 @@ fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
             (pressed || woken || too_dirty || left) && engine.step_cleaner().is_ok_and(|n| n > 0);
         if pressed || due {
             let _ = engine.checkpoint();
-            checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+            checkpoint_at = host::clock::now() + CHECKPOINT_EVERY;
         }
         woken = false;
         if !busy {

@@ -117,7 +117,7 @@ impl Pool {
             if tries > LATCH_TRIES {
                 return;
             }
-            std::hint::spin_loop();
+            sync::spin_wait();
         }
         if frame.page() == Some(id) && frame.rec_lsn().is_some() {
             // SAFETY: the shared latch keeps writers and the clock away from the frame.
@@ -182,7 +182,7 @@ impl Pool {
             if self.dirty_frames() == 0 {
                 return Ok(());
             }
-            std::thread::yield_now();
+            sync::yield_now();
         }
         Err(Error::Internal("a page stayed latched while all pages were to be flushed"))
     }

@@ -142,7 +142,7 @@ impl Log {
         match result? {
             Round::Done => Ok(()),
             Round::Copying => {
-                std::thread::yield_now();
+                sync::yield_now();
                 Ok(())
             }
             Round::Full => self.wait_for_space(self.written().0),

@@ -11,7 +11,7 @@
 //!    log fails as after an I/O error: the server restarts and recovers, nothing acknowledged is
 //!    lost.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base::{Error, Lsn, Result};
 use instrument::{Counter, count};
@@ -102,7 +102,7 @@ impl Log {
         let before = self.limits.checkpoint();
         while self.limits.write_end() <= needs && self.limits.checkpoint() == before {
             self.check()?;
-            if begin.elapsed() > STUCK_AFTER {
+            if host::clock::now() - begin > STUCK_AFTER {
                 self.fail(&Error::LogFull);
                 return Err(Error::LogFull);
             }
@@ -111,7 +111,7 @@ impl Log {
             if self.limits.checkpoint() != before || self.failed() {
                 continue;
             }
-            let until = Instant::now() + STUCK_CHECK;
+            let until = host::clock::now() + STUCK_CHECK;
             let _ = self.space.wait_unkillable(seen, Deadline::At(until));
         }
         Ok(())
