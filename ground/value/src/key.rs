@@ -4,7 +4,8 @@
 //! 1. Each part is self-delimiting, so concatenated parts order by the first part that differs.
 //! 2. A nullable column's part starts with 0x00 (NULL, nothing follows) or 0x01; NULL sorts first.
 //! 3. Integers: the column's width, big-endian, sign bit flipped when signed.
-//! 4. `binary`: each 0x00 becomes 0x00 0xFF, the end is 0x00 0x00.
+//! 4. `binary`: a 1 bit before each byte, a 0 bit at the end, then 0 bits up to a whole byte: at most
+//!    9/8 of the string and one byte.
 //!    0900_ai_ci: the u16 weights (never zero), the end is the weight 0x0000.
 //!    PAD SPACE: every space carries a mark behind it that tells how the rest compares with endless
 //!    spaces (1 less, 3 greater), and the end is a space with mark 2, so 'a' = 'a ' and 'a\t' < 'a'.

@@ -1,8 +1,8 @@
 //! SQL types, values, collations, row layout and memcomparable keys.
 //!
 //! Reading order: [`types`] (what a column is), [`datum`] (what a value is), [`collation`] (how text
-//! compares), [`row`] and [`key`] (how values lie on disk), [`coerce`] (storing into a column),
-//! [`compare`], [`arith`] and [`format`] (what expressions do with values), [`name`] (identifiers).
+//! compares), [`row`] and [`key`] (how values lie on disk), [`limits`] (what a definition may be),
+//! [`coerce`] (storing into a column), [`compare`], [`arith`] and [`format`] (what expressions do with values), [`name`] (identifiers).
 
 pub mod arith;
 pub mod coerce;
@@ -11,6 +11,7 @@ pub mod compare;
 pub mod datum;
 pub mod format;
 pub mod key;
+pub mod limits;
 pub mod name;
 pub mod number;
 pub mod row;
@@ -22,5 +23,6 @@ pub use collation::Collation;
 pub use compare::{compare, equals};
 pub use datum::Datum;
 pub use key::{KeyError, KeyPart, KeySpec};
+pub use limits::LimitError;
 pub use row::{RowError, RowLayout};
 pub use types::{ColumnType, Kind, TypeError};

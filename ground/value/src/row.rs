@@ -8,11 +8,16 @@
 //! 2. Integers are little-endian in the column's own width; BINARY(n) is fixed and 0x00-padded.
 //! 3. CHAR is variable and never ends in a space. NULL takes zero bytes there, zeros in a fixed place.
 //! 4. Decoding is O(1) per column and checks every offset: rows come from disk.
+//! 5. A row may have other forms ([`forms`]): longer than u16 offsets reach, or with values that lie
+//!    outside of it. [`RowLayout::decode`] reads all of them, and never takes one for another: a
+//!    wide row's u16 offsets are all 0, which no narrow row's are; a stored row is shorter than
+//!    32,768 bytes, so bit 15 of an offset is free to say "outside".
+
+mod forms;
+
+pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
 
 use crate::{ColumnType, Datum, Kind};
-
-/// Longest encoded row, in bytes: end offsets are u16.
-pub const ROW_BYTES_MAX: usize = 65_535;
 
 /// Why a row could not be written or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,7 @@ struct Place {
     width: u32,
 }
 
+const TOO_LONG: &str = "row too long";
 const NOT_NULL: u32 = u32::MAX;
 const VARIABLE: u32 = u32::MAX;
 
@@ -109,7 +115,11 @@ impl RowLayout {
     /// [`ROW_BYTES_MAX`]; `out` is then as before.
     pub fn encode(&self, values: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowError> {
         let start = out.len();
-        let result = self.encode_at(values, out, start);
+        let mut result = self.encode_at(values, out, start);
+        if result == Err(self.whole(TOO_LONG)) {
+            out.truncate(start);
+            result = self.encode_wide(values, out);
+        }
         if result.is_err() {
             out.truncate(start);
         }
@@ -127,34 +137,19 @@ impl RowLayout {
         }
         out.resize(start + self.bytes_min(), 0);
         for (column, (place, value)) in self.places.iter().zip(values).enumerate() {
-            let fail = |what| RowError { column, offset: 0, what };
-            if value.is_null() {
-                if place.null_bit == NOT_NULL {
-                    return Err(fail("NULL in a NOT NULL column"));
-                }
-                out[start + (place.null_bit / 8) as usize] |= 1 << (place.null_bit % 8);
-            } else if place.width != VARIABLE {
-                let at = start + place.at as usize;
-                put_fixed(&place.ty, value, &mut out[at..at + place.width as usize])
-                    .map_err(fail)?;
-            } else {
-                let bytes =
-                    value.as_bytes().ok_or_else(|| fail("a string column got no string"))?;
-                let bytes = stored_text(&place.ty, bytes);
-                if bytes.len() > place.ty.bytes_max() as usize {
-                    return Err(fail("string longer than its column"));
-                }
-                out.extend_from_slice(bytes);
-            }
+            put_value(place, value, start, out).map_err(|what| RowError {
+                column,
+                offset: 0,
+                what,
+            })?;
             if place.width == VARIABLE {
-                let end =
-                    u16::try_from(out.len() - start).map_err(|_| self.whole("row too long"))?;
+                let end = u16::try_from(out.len() - start).map_err(|_| self.whole(TOO_LONG))?;
                 let at = start + self.ends_at + 2 * place.at as usize;
                 out[at..at + 2].copy_from_slice(&end.to_le_bytes());
             }
         }
-        if out.len() - start > ROW_BYTES_MAX {
-            return Err(self.whole("row too long"));
+        if out.len() - start > NARROW_BYTES_MAX {
+            return Err(self.whole(TOO_LONG));
         }
         Ok(())
     }
@@ -162,7 +157,8 @@ impl RowLayout {
     /// The value of one column.
     ///
     /// # Errors
-    /// The row is too short for the column or an offset points outside it.
+    /// The row is too short for the column or an offset points outside it; or the value lies outside
+    /// of the row and was not fetched ([`RowLayout::outside`]).
     #[inline]
     pub fn decode<'r>(&self, row: &'r [u8], column: usize) -> Result<Datum<'r>, RowError> {
         let Some(place) = self.places.get(column) else {
@@ -190,10 +186,10 @@ impl RowLayout {
         } else {
             end_offset(row, at - 2).ok_or_else(|| fail(at, "row ends in its end offsets"))?
         };
-        if begin < self.bytes_min() {
-            return Err(fail(at, "end offset before the variable bytes"));
+        match row.get(begin..end) {
+            Some(bytes) if begin >= self.bytes_min() => Ok(Datum::Bytes(bytes)),
+            _ => self.decode_other(row, column),
         }
-        row.get(begin..end).map(Datum::Bytes).ok_or_else(|| fail(at, "end offset outside the row"))
     }
 
     /// All columns in order, replacing what `out` held.
@@ -215,7 +211,7 @@ impl RowLayout {
     pub fn check_length(&self, row: &[u8]) -> Result<(), RowError> {
         let end = match self.variable {
             0 => Some(self.ends_at),
-            n => end_offset(row, self.ends_at + 2 * (n - 1)),
+            n => self.span(row, n - 1).map(|s| s.end),
         };
         if end == Some(row.len()) {
             Ok(())
@@ -227,6 +223,33 @@ impl RowLayout {
     fn whole(&self, what: &'static str) -> RowError {
         RowError { column: self.places.len(), offset: 0, what }
     }
+}
+
+/// Puts a value where `place` says into the row that begins at `start`: its null bit, its fixed
+/// bytes, or its bytes at the end.
+fn put_value(
+    place: &Place,
+    value: &Datum<'_>,
+    start: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    if value.is_null() {
+        if place.null_bit == NOT_NULL {
+            return Err("NULL in a NOT NULL column");
+        }
+        out[start + (place.null_bit / 8) as usize] |= 1 << (place.null_bit % 8);
+    } else if place.width != VARIABLE {
+        let at = start + place.at as usize;
+        put_fixed(&place.ty, value, &mut out[at..at + place.width as usize])?;
+    } else {
+        let bytes = value.as_bytes().ok_or("a string column got no string")?;
+        let bytes = stored_text(&place.ty, bytes);
+        if bytes.len() > place.ty.bytes_max() as usize {
+            return Err("string longer than its column");
+        }
+        out.extend_from_slice(bytes);
+    }
+    Ok(())
 }
 
 /// What is stored of a text value: CHAR loses its trailing spaces.

@@ -7,6 +7,7 @@
 //!    of the order), so a damaged page cannot stop the server.
 //! 4. Keys on disk depend on the tables: a change of weights needs a new collation id or a rebuild.
 
+mod bits;
 mod pad;
 #[cfg(test)]
 mod tests;
@@ -139,15 +140,7 @@ impl Collation {
     /// still orders by the first part that differs. [`crate::key`] rule 4 gives the form.
     pub fn key_part(self, s: &[u8], out: &mut Vec<u8>) {
         match self {
-            Collation::Binary => {
-                for &b in s {
-                    out.push(b);
-                    if b == 0 {
-                        out.push(0xFF);
-                    }
-                }
-                out.extend_from_slice(&[0, 0]);
-            }
+            Collation::Binary => bits::key_part(s, out),
             Collation::Utf8mb4_0900AiCi => {
                 uca::sort_key(s, out);
                 out.extend_from_slice(&[0, 0]);

@@ -9,6 +9,7 @@ fn random_type(rng: &mut Rng) -> ColumnType {
     let kinds = [Kind::TinyInt, Kind::SmallInt, Kind::MediumInt, Kind::Int, Kind::BigInt];
     let ty = match rng.below(4) {
         0 => ColumnType::int(kinds[rng.below(5) as usize], rng.chance(1, 2)),
+        1 if rng.chance(1, 2) => ColumnType::large(Kind::Blob, Collation::Binary),
         1 => ColumnType::varbinary(50),
         2 => ColumnType::binary(6),
         _ => ColumnType::varchar(20, Collation::ALL[rng.below(4) as usize]),
@@ -120,8 +121,9 @@ fn the_promised_forms() {
     assert_eq!(key(ColumnType::int(Kind::MediumInt, true).not_null(), UInt(258)), [0, 1, 2]);
     assert_eq!(
         key(ColumnType::varbinary(9).not_null(), Bytes(b"a\0b")),
-        [b'a', 0, 0xFF, b'b', 0, 0]
+        [0xB0, 0xC0, 0x2C, 0x40] // 1 0110_0001, 1 0000_0000, 1 0110_0010, 0 and three to fill
     );
+    assert_eq!(key(ColumnType::varbinary(9).not_null(), Bytes(b"")), [0]);
     let ai = ColumnType::varchar(9, Collation::Utf8mb4_0900AiCi).not_null();
     assert_eq!(key(ai, Bytes(b"aB")), [0x1C, 0x47, 0x1C, 0x60, 0, 0]);
     let general = ColumnType::varchar(9, Collation::Utf8mb4GeneralCi).not_null();
@@ -187,4 +189,60 @@ fn an_integer_key_allocates_nothing_in_a_warm_buffer() {
 
 fn datums<'a>(made: &'a [(Datum<'static>, Option<Vec<u8>>)]) -> Vec<Datum<'a>> {
     made.iter().map(|(d, s)| s.as_ref().map_or(*d, |s| Bytes(s))).collect()
+}
+
+#[test]
+fn binary_keys_keep_the_order_of_bytes_and_take_nine_eighths() {
+    let mut rng = Rng::new(5);
+    let part = |s: &[u8]| {
+        let mut out = Vec::new();
+        Collation::Binary.key_part(s, &mut out);
+        out
+    };
+    for n in 0..400usize {
+        assert_eq!(part(&vec![0; n]).len(), n + n / 8 + 1);
+        assert!(part(&vec![0xFF; n]) < part(&vec![0xFF; n + 1]));
+        assert!(part(&vec![0; n]) < part(&vec![0; n + 1]));
+    }
+    let mut seen = [false; 3];
+    for _ in 0..50_000 {
+        let random = |rng: &mut Rng| -> Vec<u8> {
+            let n = rng.below(20);
+            (0..n).map(|_| [0, 1, 0x7F, 0x80, 0xFE, 0xFF][rng.below(6) as usize]).collect()
+        };
+        let a = random(&mut rng);
+        let mut b = if rng.chance(1, 2) { random(&mut rng) } else { a.clone() };
+        if rng.chance(1, 2) {
+            b.truncate(rng.below(20) as usize);
+        }
+        let (mut ka, mut kb) = (part(&a), part(&b));
+        assert_eq!(ka.cmp(&kb), a.cmp(&b), "{a:?} {b:?}");
+        ka.extend_from_slice(&part(&b)); // what follows does not matter
+        kb.extend_from_slice(&part(b"x"));
+        assert!(a == b || ka.cmp(&kb) == a.cmp(&b), "{a:?} {b:?}");
+        seen[(a.cmp(&b) as i8 + 1) as usize] = true;
+    }
+    assert_eq!(seen, [true; 3]);
+}
+
+#[test]
+fn prefixes_of_text_count_characters_and_of_blobs_bytes() {
+    let ai = Collation::default();
+    let types = [
+        ColumnType::large(Kind::Text, ai).not_null(),
+        ColumnType::large(Kind::LongBlob, ai).not_null(),
+    ];
+    let spec = |column, n| KeySpec::new(vec![KeyPart { column, prefix_chars: Some(n) }]);
+    let key = |column: usize, n, s: &[u8]| {
+        let mut row = [Bytes(b""); 2];
+        row[column] = Bytes(s);
+        let mut out = Vec::new();
+        spec(column, n).encode(&types, &row, &mut out).unwrap();
+        out
+    };
+    assert_eq!(key(0, 2, "äöü".as_bytes()), key(0, 2, b"aoX"));
+    assert_ne!(key(0, 3, "äöü".as_bytes()), key(0, 3, b"aoX"));
+    assert_eq!(key(1, 2, b"abc"), key(1, 2, b"abd"));
+    assert_ne!(key(1, 3, b"abc"), key(1, 3, b"abd"));
+    assert_ne!(key(1, 3, b"ab"), key(1, 3, b"ab\0"));
 }

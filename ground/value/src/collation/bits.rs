@@ -1,0 +1,26 @@
+//! Self-delimiting keys of byte strings, in nine bits a byte.
+//!
+//! 1. Each byte stands behind a 1 bit, the end is a 0 bit: so a string is below every longer one that
+//!    begins with it, and bits in order are bytes in order.
+//! 2. Zero bits fill the last byte; strings of one length take the same number of bytes.
+
+/// Appends the key part of `s`: `s.len() * 9 / 8 + 1` bytes.
+pub(super) fn key_part(s: &[u8], out: &mut Vec<u8>) {
+    out.reserve(s.len() + s.len() / 8 + 1);
+    let (groups, rest) = s.as_chunks::<8>();
+    for group in groups {
+        let word = u64::from_be_bytes(*group);
+        // Byte i moves i + 1 bits to the right; what leaves the word is the last byte.
+        let mut bits = 0;
+        for i in 0..8 {
+            let byte = (word >> (56 - 8 * i)) & 0xFF | 0x100;
+            bits |= u128::from(byte) << (63 - 9 * i + 56);
+        }
+        out.extend_from_slice(&bits.to_be_bytes()[..9]);
+    }
+    let mut bits = 0u128;
+    for (i, &b) in rest.iter().enumerate() {
+        bits |= (u128::from(b) | 0x100) << (119 - 9 * i);
+    }
+    out.extend_from_slice(&bits.to_be_bytes()[..rest.len() * 9 / 8 + 1]);
+}
