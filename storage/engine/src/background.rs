@@ -119,5 +119,6 @@ fn log_timer(engine: Weak<Engine>, stop: Arc<Stop>) {
         }
         let Some(engine) = engine.upgrade() else { return };
         let _ = engine.log().flush_timer_tick();
+        let _ = engine.log().govern();
     }
 }

@@ -167,7 +167,7 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     let ids = Ids::new();
     ids.recover_payload(&log.checkpoint_payload())?;
     redo_all(&pool, &ids, &mut replay, &mut report)?;
-    log.resume(replay.tail())?;
+    log.resume(replay)?;
     let engine = assemble(cfg, disk, (log, pool, slots), spaces, ids)?;
     open_system_tables(&engine, cfg)?;
     let found = engine.trx().recover()?;
@@ -208,21 +208,23 @@ fn redo_all(
     replay: &mut Replay,
     report: &mut RecoveryReport,
 ) -> Result<()> {
-    for frame in replay.by_ref() {
-        let (start, end, body) = frame?;
-        let mut logical = |kind, bytes: &[u8]| {
-            report.redo_records += 1;
-            match kind {
-                kind::TRX => ids.recover_record(bytes, start),
-                _ => {
-                    let what = "a record that only a newer server knows";
-                    Err(Error::CorruptLog { lsn: start, what })
+    while let Some(window) = replay.next_window()? {
+        pool.log().secure(replay)?;
+        for frame in &window.frames {
+            let mut logical = |kind, bytes: &[u8]| {
+                report.redo_records += 1;
+                match kind {
+                    kind::TRX => ids.recover_record(bytes, frame.start),
+                    _ => {
+                        let what = "a record that only a newer server knows";
+                        Err(Error::CorruptLog { lsn: frame.start, what })
+                    }
                 }
-            }
-        };
-        let done = pool.redo(start, end, &body, &mut logical)?;
-        report.redo_bytes += end.0 - start.0;
-        report.redo_records += (done.applied + done.old + done.unknown) as u64;
+            };
+            let done = pool.redo(frame.start, frame.end, window.body(frame), &mut logical)?;
+            report.redo_bytes += frame.end.0 - frame.start.0;
+            report.redo_records += (done.applied + done.old + done.unknown) as u64;
+        }
     }
     Ok(())
 }

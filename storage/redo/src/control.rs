@@ -1,8 +1,8 @@
 //! The control file `redo/control`: where recovery starts.
 //!
-//! 1. Two blocks of 4096 bytes with the same contents, written and synced one after the other, so
-//!    at every moment one of them is whole. Log space is given up only after both are durable:
-//!    either block alone is a valid start.
+//! 1. Two blocks of 4096 bytes, written and synced one after the other, so at every moment one of
+//!    them is whole. Log space is given up only after both are durable: either block alone is a
+//!    valid start. They differ only in the durable mark, which may be written into one of them.
 //! 2. A block is `magic | crc32c | format | fields`; the checksum covers everything after itself.
 //! 3. The incarnation and its first LSN are durable before a frame of that incarnation is written.
 
@@ -122,6 +122,8 @@ impl Control {
 pub(crate) struct ControlFile {
     file: Arc<dyn File>,
     pub control: Control,
+    /// The block that counts: it is never the first to be written.
+    newest: u64,
 }
 
 fn io(op: &'static str) -> impl Fn(std::io::Error) -> Error {
@@ -135,7 +137,7 @@ impl ControlFile {
             disk.remove(CONTROL_NEW_NAME).map_err(io("remove"))?;
         }
         let file = disk.open(CONTROL_NEW_NAME, OpenMode::Create).map_err(create_error)?;
-        let mut made = ControlFile { file, control };
+        let mut made = ControlFile { file, control, newest: 0 };
         made.write().map_err(|e| match e {
             Error::Io { source, .. } => create_error(source),
             other => other,
@@ -151,14 +153,14 @@ impl ControlFile {
     pub(crate) fn open(disk: &dyn Disk) -> Result<ControlFile> {
         let file = disk.open(CONTROL_NAME, OpenMode::ReadWrite).map_err(io("open"))?;
         let mut block = AlignedBuf::zeroed(BLOCK_BYTES);
-        let mut best: Option<Control> = None;
+        let mut best: Option<(Control, u64)> = None;
         let mut damaged = false;
         for copy in 0..COPIES {
             let got = file.read_at(&mut block, copy * BLOCK_BYTES as u64).map_err(io("read"))?;
             block[got..].fill(0);
             match Control::decode(&block) {
-                Ok(found) if best.as_ref().is_none_or(|b| b.sequence < found.sequence) => {
-                    best = Some(found);
+                Ok(found) if best.as_ref().is_none_or(|(b, _)| b.sequence < found.sequence) => {
+                    best = Some((found, copy));
                 }
                 Ok(_) => {}
                 Err(Unusable::Newer(format)) => return Err(newer(format)),
@@ -167,7 +169,7 @@ impl ControlFile {
             }
         }
         match best {
-            Some(control) => Ok(ControlFile { file, control }),
+            Some((control, newest)) => Ok(ControlFile { file, control, newest }),
             None if damaged => {
                 let what = "both blocks of the redo control file are damaged";
                 Err(Error::CorruptLog { lsn: Lsn::ZERO, what })
@@ -183,10 +185,23 @@ impl ControlFile {
     pub(crate) fn write(&mut self) -> Result<()> {
         self.control.sequence += 1;
         let block = self.control.encode();
-        for copy in 0..COPIES {
-            self.file.write_at(&block, copy * BLOCK_BYTES as u64).map_err(io("write"))?;
-            self.file.sync_data().map_err(io("fdatasync"))?;
-        }
+        self.put(&block)?;
+        self.put(&block)
+    }
+
+    /// Writes the fields into one block: enough for what may be lost, the durable mark.
+    pub(crate) fn write_one(&mut self) -> Result<()> {
+        self.control.sequence += 1;
+        let block = self.control.encode();
+        self.put(&block)
+    }
+
+    /// Replaces the block that does not count.
+    fn put(&mut self, block: &[u8]) -> Result<()> {
+        let copy = (self.newest + 1) % COPIES;
+        self.file.write_at(block, copy * BLOCK_BYTES as u64).map_err(io("write"))?;
+        self.file.sync_data().map_err(io("fdatasync"))?;
+        self.newest = copy;
         Ok(())
     }
 }

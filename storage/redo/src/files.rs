@@ -162,6 +162,10 @@ impl Files {
         self.shape.capacity()
     }
 
+    pub(crate) fn count(&self) -> u32 {
+        self.shape.count
+    }
+
     /// Splits `[lsn, lsn + bytes)` at file ends: (file, offset in it, range of the buffer).
     fn pieces(
         &self,

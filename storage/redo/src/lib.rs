@@ -20,10 +20,11 @@ mod log;
 mod pace;
 mod replay;
 mod ring;
+mod secure;
 
 pub use config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
 pub use log::{FatalHook, Log, TraceHook};
-pub use replay::Replay;
+pub use replay::{FrameRef, Frames, Replay, Window};
 
 #[cfg(test)]
 #[cfg(not(loom))]

@@ -33,7 +33,7 @@ use crate::files::{Files, Shape, corrupt};
 use crate::flush::Writer;
 use crate::frame::{self, HEADER_BYTES, Key};
 use crate::pace::Limits;
-use crate::replay::{self, Replay};
+use crate::replay::Replay;
 use crate::ring::Ring;
 
 static WRITER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_writer_mutex");
@@ -78,7 +78,7 @@ pub struct Log {
     body_bytes_max: usize,
     pub(crate) settings: LogSettings,
     pub(crate) writer: Mutex<Writer>,
-    control: Mutex<ControlFile>,
+    pub(crate) control: Mutex<ControlFile>,
     /// Committers wait for the write of their group here.
     pub(crate) groups: [Event; 2],
     /// Appenders wait for ring room here.
@@ -130,42 +130,34 @@ impl Log {
             payload: Vec::new(),
         };
         let control = ControlFile::create(&**disk, control)?;
-        Ok(Log::start(config, slots, Arc::new(files), control, FIRST_LSN, Writer::new(shape.count)))
+        let key = Key { log_id: shape.log_id, incarnation: 1 };
+        let log = Log::start(config, slots, Arc::new(files), control, key, FIRST_LSN);
+        log.open_for_appending();
+        Ok(log)
     }
 
-    /// Opens a log and finds its tail. The frames from the checkpoint to the tail are durable when
-    /// this returns, and belong to the past: new ones can be told from leftovers beyond the tail.
+    /// Opens a log for recovery; does not read it yet. The caller takes the windows of [`Replay`]
+    /// up to the tail and then calls [`Log::resume`]; nothing can be appended before.
     ///
-    /// The caller applies what [`Replay`] yields, then calls [`Log::resume`] with its tail.
-    /// [`Error::Foreign`] for files that are not ours or of a newer format, [`Error::CorruptLog`]
-    /// when redo that was durable cannot be read.
+    /// [`Error::Foreign`] for files that are not ours or of a newer format.
     pub fn open(
         disk: &Arc<dyn Disk>,
         config: &LogConfig,
         slots: Arc<SlotTable>,
     ) -> Result<(Arc<Log>, Replay)> {
-        let mut control = ControlFile::open(&**disk)?;
+        let control = ControlFile::open(&**disk)?;
         let was = control.control.clone();
         let shape =
             Shape { log_id: was.log_id, count: was.file_count, data_bytes: was.file_data_bytes };
         let files = Arc::new(Files::open(&**disk, shape)?);
-        let mut scan = Replay::new(Arc::clone(&files), &was, u64::MAX);
-        while scan.step()?.is_some() {}
-        let tail = scan.position();
-        if tail < was.durable || tail < was.incarnation_start {
-            return Err(corrupt(tail, "redo that was durable is missing or damaged"));
-        }
-        let mut writer = Writer::new(shape.count);
-        replay::secure(&files, was.checkpoint, tail, &mut writer)?;
-        control.control.incarnation = was
+        let incarnation = was
             .incarnation
             .checked_add(1)
-            .ok_or(corrupt(tail, "the log was opened too many times"))?;
-        control.control.incarnation_start = tail;
-        control.control.durable = tail;
-        control.write()?;
-        let replay = Replay::new(Arc::clone(&files), &was, tail);
-        Ok((Log::start(config, slots, files, control, tail, writer), replay))
+            .ok_or(corrupt(was.incarnation_start, "the log was opened too many times"))?;
+        let key = Key { log_id: was.log_id, incarnation };
+        let replay = Replay::new(Arc::clone(&files), &was);
+        let log = Log::start(config, slots, files, control, key, was.durable);
+        Ok((log, replay))
     }
 
     fn start(
@@ -173,14 +165,12 @@ impl Log {
         slots: Arc<SlotTable>,
         files: Arc<Files>,
         control: ControlFile,
+        key: Key,
         tail: u64,
-        writer: Writer,
     ) -> Arc<Log> {
         let ring_bytes = config.ring_bytes.max(RING_BYTES_MIN).next_power_of_two();
         let capacity = files.capacity();
         let frame_max = (ring_bytes as u64 / 4).min(frame_bytes_max(capacity)) as usize;
-        let now = &control.control;
-        let key = Key { log_id: now.log_id, incarnation: now.incarnation };
         Arc::new(Log {
             tail: CacheLine(SharedAtomic::new(tail)),
             marks: CacheLine(Marks {
@@ -188,15 +178,15 @@ impl Log {
                 durable: SharedAtomic::new(tail),
                 flight: SharedAtomic::new(tail),
             }),
-            limits: CacheLine(Limits::new(capacity, now.checkpoint)),
+            limits: CacheLine(Limits::new(capacity, control.control.checkpoint)),
             failed: CacheLine(SharedAtomic::new(false)),
             slots,
             ring: Ring::new(ring_bytes),
             key,
             body_bytes_max: frame_max - HEADER_BYTES,
-            files,
             settings: LogSettings::new(),
-            writer: Mutex::new(&WRITER_MUTEX, writer),
+            writer: Mutex::new(&WRITER_MUTEX, Writer::new(files.count())),
+            files,
             control: Mutex::new(&CONTROL_MUTEX, control),
             groups: [Event::new(&COMMIT_COND), Event::new(&COMMIT_COND)],
             room: Event::new(&ROOM_COND),
@@ -208,9 +198,14 @@ impl Log {
         })
     }
 
-    /// Ends recovery: checks that the caller has replayed up to the tail that was found.
-    pub fn resume(&self, tail: Lsn) -> Result<()> {
-        if tail == self.tail() { Ok(()) } else { Err(Error::Internal("replay stopped early")) }
+    /// The number of this opening.
+    pub(crate) fn incarnation(&self) -> u32 {
+        self.key.incarnation
+    }
+
+    /// Lets [`Log::append`] in: the tail is known and durable.
+    pub(crate) fn open_for_appending(&self) {
+        self.limits.body_bytes_max.store(self.body_bytes_max as u64, Ordering::Release);
     }
 
     /// The longest body of one mini-transaction, in bytes.
@@ -238,8 +233,8 @@ impl Log {
         if body.is_empty() {
             return Err(Error::Internal("a mini-transaction without redo was appended"));
         }
-        if body.len() > self.body_bytes_max {
-            return Err(Error::LogFull);
+        if body.len() as u64 > self.limits.body_bytes_max.load(Ordering::Relaxed) {
+            return Err(self.refusal());
         }
         self.check()?;
         let digest = frame::digest(body);
@@ -266,6 +261,15 @@ impl Log {
         worker.copying.store(u64::MAX, Ordering::Release);
         count(Counter::InnodbLogWriteRequests, 1);
         Ok(Lsn(end))
+    }
+
+    /// Why no body of that length can be appended.
+    #[cold]
+    fn refusal(&self) -> Error {
+        if self.limits.body_bytes_max.load(Ordering::Relaxed) == 0 {
+            return Error::Internal("the log is not open for appending yet");
+        }
+        Error::LogFull
     }
 
     /// Ring space below this may be written by its reservers.
@@ -366,6 +370,19 @@ impl Log {
         self.tell(LogEvent::Checkpoint(lsn));
         self.space.notify_all();
         Ok(())
+    }
+
+    /// Notes in the control file how far the log is durable: recovery rewrites only what lies
+    /// beyond. To be called about once a second; free when nothing has changed.
+    pub fn govern(&self) -> Result<()> {
+        self.check()?;
+        let durable = self.durable().0;
+        let mut control = self.control.lock();
+        if durable <= control.control.durable {
+            return Ok(());
+        }
+        control.control.durable = durable;
+        control.write_one().inspect_err(|e| self.fail(e))
     }
 
     /// The payload of the last checkpoint; empty for a log that never had one.

@@ -32,6 +32,8 @@ pub(crate) struct Limits {
     checkpoint: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// The tail at which the cleaner is called.
     calm_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// The longest body that may be appended; 0 until the log is open for appending.
+    pub(crate) body_bytes_max: SharedAtomic<u64, { class::LOG_DURABLE }>,
 }
 
 impl Limits {
@@ -40,6 +42,7 @@ impl Limits {
             capacity,
             checkpoint: SharedAtomic::new(checkpoint),
             calm_end: SharedAtomic::new(0),
+            body_bytes_max: SharedAtomic::new(0),
         };
         limits.moved(checkpoint);
         limits

@@ -46,14 +46,17 @@ impl World {
     fn recover(disk: Arc<SimDisk>) -> (World, Arc<Tablespace>) {
         let slots = SlotTable::new(4, 16);
         let disk: Arc<dyn Disk> = disk;
-        let (log, replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
+        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
         let world = World::with_log(disk, slots, log);
         let ts = world.pool.open_tablespace(SPACE, NAME).unwrap();
         world.pool.repair_torn_pages().unwrap();
-        for frame in replay {
-            let (start, end, body) = frame.unwrap();
-            world.pool.redo(start, end, &body, &mut |_, _| Ok(())).unwrap();
+        while let Some(window) = replay.next_window().unwrap() {
+            world.pool.log().secure(&mut replay).unwrap();
+            for f in &window.frames {
+                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
+            }
         }
+        world.pool.log().resume(replay).unwrap();
         (world, ts)
     }
 

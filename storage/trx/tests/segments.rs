@@ -44,12 +44,14 @@ fn world(disk: &Arc<SimDisk>) -> World {
                 if pool.log().checkpoint_payload().is_empty() { Ok(()) } else { Err(e) }
             })
             .unwrap();
-        for frame in replay.by_ref() {
-            let (start, end, body) = frame.unwrap();
-            let mut logical = |_: u8, bytes: &[u8]| ids.recover_record(bytes, start);
-            pool.redo(start, end, &body, &mut logical).unwrap();
+        while let Some(window) = replay.next_window().unwrap() {
+            pool.log().secure(&mut replay).unwrap();
+            for frame in &window.frames {
+                let mut logical = |_: u8, bytes: &[u8]| ids.recover_record(bytes, frame.start);
+                pool.redo(frame.start, frame.end, window.body(frame), &mut logical).unwrap();
+            }
         }
-        pool.log().resume(replay.tail()).unwrap();
+        pool.log().resume(replay).unwrap();
         (pool, undo)
     };
     let system = TrxSystem::new(&pool, &undo, &Arc::new(WaitsFor::new()), ids, 256);

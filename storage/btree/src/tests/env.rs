@@ -1,7 +1,7 @@
 //! A pool, a log, a simulated disk and trees for tests.
 
 use crate::{Fit, Tree};
-use base::{IndexId, Lsn, PageNo, SpaceId, TrxId};
+use base::{IndexId, PageNo, SpaceId, TrxId};
 use host::{Disk, SimDisk};
 use pool::{Mtr, Pool, PoolConfig, Tablespace};
 use redo::{Log, LogConfig};
@@ -46,11 +46,13 @@ impl Env {
         let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
         let ts = pool.open_tablespace(SPACE, "t").unwrap();
         pool.repair_torn_pages().unwrap();
-        let tail: Lsn = replay.tail();
-        while let Some((start, end, body)) = replay.next().transpose().unwrap() {
-            pool.redo(start, end, &body, &mut |_, _| Ok(())).unwrap();
+        while let Some(window) = replay.next_window().unwrap() {
+            log.secure(&mut replay).unwrap();
+            for f in &window.frames {
+                pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
+            }
         }
-        log.resume(tail).unwrap();
+        log.resume(replay).unwrap();
         Env { disk, log, pool, slots, ts }
     }
 

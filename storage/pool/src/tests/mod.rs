@@ -53,16 +53,17 @@ impl World {
     /// What a restart does: torn pages, then redo.
     pub fn recover(disk: Arc<dyn Disk>, frames: usize) -> Result<(World, Arc<Tablespace>)> {
         let slots = SlotTable::new(4, 16);
-        let (log, replay) = Log::open(&disk, &log_config(), slots.clone())?;
+        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone())?;
         let world = World::with_log(disk, slots, log, frames)?;
         let ts = world.pool.open_tablespace(SPACE, NAME)?;
         world.pool.repair_torn_pages()?;
-        let tail = replay.tail();
-        for frame in replay {
-            let (start, end, body) = frame?;
-            world.pool.redo(start, end, &body, &mut |_, _| Ok(()))?;
+        while let Some(window) = replay.next_window()? {
+            world.log.secure(&mut replay)?;
+            for f in &window.frames {
+                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(()))?;
+            }
         }
-        world.log.resume(tail)?;
+        world.log.resume(replay)?;
         Ok((world, ts))
     }
 

@@ -17,7 +17,7 @@ fn made(seed: u64) -> Arc<SimDisk> {
 }
 
 fn open_error(disk: &Arc<SimDisk>) -> Error {
-    match One::open(disk) {
+    match One::open(disk).and_then(|(_, replay)| bodies(replay)) {
         Ok(_) => panic!("the log opened"),
         Err(e) => e,
     }
@@ -53,13 +53,13 @@ fn one_damaged_control_block_is_survived_two_are_refused() {
 #[test]
 fn every_flipped_bit_of_a_control_block_is_noticed() {
     let disk = made(1);
-    let (one, _) = One::open(&disk).unwrap();
+    let (one, _) = One::recover(&disk).unwrap();
     let good = one.log.tail();
     for at in 0..90 {
         let disk = disk.kill();
         disk.flip_bit(CONTROL_NAME, at, (at % 8) as u8);
-        let (_, replay) = One::open(&disk).unwrap();
-        assert_eq!(replay.tail(), good, "byte {at}");
+        let (one, _) = One::recover(&disk).unwrap();
+        assert_eq!(one.log.tail(), good, "byte {at}");
     }
 }
 
@@ -110,7 +110,7 @@ fn a_missing_or_shortened_file_is_an_error_with_its_name() {
 #[test]
 fn rot_in_redo_that_was_durable_at_the_last_opening_is_an_error() {
     let disk = made(1);
-    drop(One::open(&disk).unwrap());
+    drop(One::recover(&disk).unwrap());
     for at in [0, 700, 9000] {
         let disk = disk.kill();
         // The first frame stands at LSN 4096: behind the header block and one block of log.

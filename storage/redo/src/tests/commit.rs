@@ -34,8 +34,8 @@ fn what_was_appended_comes_back_with_its_places() {
     }
     one.log.commit(one.log.tail()).unwrap();
     assert_eq!(one.log.durable(), one.log.tail());
-    let (_, replay) = One::open(&disk).unwrap();
-    let found: Vec<_> = replay.map(Result::unwrap).collect();
+    let (_, mut replay) = One::open(&disk).unwrap();
+    let found: Vec<_> = replay.frames().map(Result::unwrap).collect();
     assert_eq!(found, expected);
 }
 
@@ -244,9 +244,9 @@ fn a_full_log_waits_for_space_even_when_nobody_paced() {
     assert!(!writer.is_finished());
     assert_eq!(one.log.checkpoint_lsn(), first);
     // Everything since the checkpoint is still there.
-    let (_, replay) = One::open(&disk.kill()).unwrap();
-    assert!(replay.tail().0 + 1024 > one.log.written().0);
-    assert_eq!(bodies(replay).unwrap().len() as u64, one.log.capacity_bytes() / 1024);
+    let (_, mut replay) = One::open(&disk.kill()).unwrap();
+    assert_eq!(read(&mut replay).unwrap().len() as u64, one.log.capacity_bytes() / 1024);
+    assert!(replay.at().0 + 1024 > one.log.written().0);
     while !writer.is_finished() {
         let written = one.log.written().0;
         // Frames here are 1024 bytes: the last start that is durable.

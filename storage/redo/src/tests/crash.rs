@@ -34,12 +34,13 @@ impl Model {
     }
 
     /// Compares a replay and takes over what it proved to be there.
-    fn check(&mut self, replay: Replay, seed: u64) {
-        let tail = replay.tail().0;
+    fn check(&mut self, replay: &mut Replay, seed: u64) {
         let found: Vec<(u64, u64, Vec<u8>)> = replay
+            .frames()
             .map(|frame| frame.map(|(s, e, b)| (s.0, e.0, b)))
             .collect::<Result<_>>()
             .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let tail = replay.at().0;
         let start = found.first().map_or(tail, |f| f.0);
         assert!(self.checkpoints.contains(&start), "seed {seed}: replay starts at {start}");
         self.frames.retain(|f| f.0 >= start);
@@ -108,17 +109,20 @@ fn campaign(seed: u64) {
         // A crash during recovery must do no harm either.
         if rng.chance(1, 3) {
             disk.power_off_after(rng.below(12));
-            if let Ok((_, replay)) = One::open(&disk) {
-                disk.heal();
-                model.check(replay, seed);
+            if let Ok((next, mut replay)) = One::open(&disk)
+                && replay.next_window().is_ok()
+                && next.log.secure(&mut replay).is_ok()
+            {
+                // Pages may have been written for what was secured: it is not lost any more.
+                model.acknowledged = model.acknowledged.max(replay.secured().0);
+                while let Ok(Some(_)) = replay.next_window() {}
+                let _ = next.log.resume(replay);
             }
             disk = disk.crash();
         }
-        let (next, replay) = One::open(&disk).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-        let tail = replay.tail();
-        model.check(replay, seed);
-        model.acknowledged = tail.0;
-        next.log.resume(tail).unwrap();
+        let (next, mut replay) = One::open(&disk).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        model.check(&mut replay, seed);
+        model.acknowledged = next.log.resume(replay).unwrap().0;
         one = next;
     }
 }
@@ -152,10 +156,10 @@ fn many_laps_round_the_files() {
     }
     one.log.flush_to(one.log.tail()).unwrap();
     model.acknowledged = one.log.tail().0;
-    let (again, replay) = One::open(&disk.crash()).unwrap();
-    assert_eq!(replay.tail(), one.log.tail());
+    let (again, mut replay) = One::open(&disk.crash()).unwrap();
     assert_eq!(again.log.checkpoint_payload(), b"half");
-    model.check(replay, 0);
+    model.check(&mut replay, 0);
+    assert_eq!(replay.at(), one.log.tail());
 }
 
 #[test]
@@ -191,8 +195,7 @@ fn leftovers_beyond_the_tail_are_never_taken_for_new_log() {
         }
         one.log.commit(end).unwrap();
         let disk = disk.crash();
-        let (one, replay) = One::open(&disk).unwrap();
-        let before = bodies(replay).unwrap();
+        let (one, before) = One::recover(&disk).unwrap();
         // Up to the end of a block: behind it the file still has what it had.
         let mut fresh = 0;
         while fresh == 0 || !one.log.tail().0.is_multiple_of(4096) {
@@ -221,8 +224,7 @@ fn what_a_failed_sync_left_behind_is_made_durable_by_recovery() {
         assert!(matches!(one.log.commit(end), Err(Error::Io { op: "fdatasync", .. })));
         // The server ends itself; the system still shows the bytes it will never write.
         let disk = disk.kill();
-        let (one, replay) = One::open(&disk).unwrap();
-        let found = bodies(replay).unwrap();
+        let (one, found) = One::recover(&disk).unwrap();
         one.log.commit(one.append(b"third").unwrap()).unwrap();
         let (_, replay) = One::open(&disk.crash()).unwrap();
         let after = bodies(replay).unwrap();

@@ -43,6 +43,14 @@ impl One {
         Ok((One::wrap(log), replay))
     }
 
+    /// Opens and reads: the bodies, and a log that can be appended to.
+    fn recover(disk: &Arc<SimDisk>) -> Result<(One, Vec<Vec<u8>>)> {
+        let (one, mut replay) = One::open(disk)?;
+        let found = read(&mut replay)?;
+        one.log.resume(replay)?;
+        Ok((one, found))
+    }
+
     fn append(&self, body: &[u8]) -> Result<Lsn> {
         self.log.append(&self.worker, body, |_, _| {})
     }
@@ -53,8 +61,13 @@ fn as_disk(disk: &Arc<SimDisk>) -> Arc<dyn Disk> {
 }
 
 /// Bodies of a replay, in order.
-fn bodies(replay: Replay) -> Result<Vec<Vec<u8>>> {
-    replay.map(|frame| frame.map(|(_, _, body)| body)).collect()
+fn bodies(mut replay: Replay) -> Result<Vec<Vec<u8>>> {
+    read(&mut replay)
+}
+
+/// The same, and the replay stays for [`Log::resume`].
+fn read(replay: &mut Replay) -> Result<Vec<Vec<u8>>> {
+    replay.frames().map(|frame| frame.map(|(_, _, body)| body)).collect()
 }
 
 /// The same log on a real file system, `O_DIRECT` where it has it.
@@ -68,10 +81,9 @@ fn works_on_a_real_disk() {
         let log = if round == 0 {
             Log::create(&disk, &small(), slots()).unwrap()
         } else {
-            let (log, replay) = Log::open(&disk, &small(), slots()).unwrap();
-            let tail = replay.tail();
-            assert_eq!(bodies(replay).unwrap(), expected);
-            log.resume(tail).unwrap();
+            let (log, mut replay) = Log::open(&disk, &small(), slots()).unwrap();
+            assert_eq!(read(&mut replay).unwrap(), expected);
+            log.resume(replay).unwrap();
             log
         };
         let one = One::wrap(log);

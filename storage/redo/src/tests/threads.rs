@@ -149,9 +149,9 @@ fn committed_by_threads_is_there_after_a_crash() {
             .collect();
         let acknowledged: Vec<u64> = threads.into_iter().map(|t| t.join().unwrap()).collect();
         assert_eq!(log.dirty_floor(), log.tail(), "nobody left a mark behind");
-        let (_, replay) = One::open(&disk.crash()).unwrap();
-        assert!(replay.tail() >= log.durable());
-        let last = check(&bodies(replay).unwrap());
+        let (_, mut replay) = One::open(&disk.crash()).unwrap();
+        let last = check(&read(&mut replay).unwrap());
+        assert!(replay.at() >= log.durable());
         for (n, number) in acknowledged.iter().enumerate() {
             let found = last.get(&(n as u64)).copied().unwrap_or(0);
             assert!(found >= *number, "seed {seed}: writer {n} lost {number}, found {found}");
