@@ -31,11 +31,11 @@ pub fn redo(
     summary: bool,
     out: &mut dyn Write,
 ) -> Result<bool, Failure> {
-    let (log, replay) = open_log(folder)?;
+    let (log, mut replay) = open_log(folder)?;
     writeln!(out, "checkpoint at LSN {}", log.checkpoint_lsn())?;
     let (mut frames, mut bytes, mut shown_frames) = (0u64, 0u64, 0u64);
     let mut by_kind: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for frame in replay {
+    for frame in replay.frames() {
         let (start, end, body) = match frame {
             Ok(frame) => frame,
             Err(e) => {
