@@ -1,13 +1,16 @@
 //! The slow verifier: walks the whole tree and believes nothing.
 //!
 //! 1. The tree must be quiet: pages are read one by one, a split in between would look like damage.
-//! 2. Checked: every page by itself, levels, fences against the parent's separators, one index id, no page twice.
+//! 2. Checked: every page by itself (a page read from the disk also its checksum), levels, fences against the
+//!    parent's separators, one index id, no page twice. Together: all keys are in order and each is found.
+//! 3. Damage is listed and the rest is still looked at; what is below a page that cannot be believed is not.
+//! 4. Memory: one page per level, and two bits per page of the file.
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
-use base::{PageBuf, PageNo, Result};
+use base::{Error, PageBuf, PageId, PageNo, Result};
 use page::{Node, check_node};
-use std::collections::HashSet;
+use space::{PageSet, Problem};
 
 /// What the verifier saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,8 +25,21 @@ pub struct TreeReport {
     pub entries: u64,
     /// Free bytes in leaves, garbage included.
     pub leaf_free_bytes: usize,
-    /// Every page, root first.
-    pub pages: Vec<PageNo>,
+    /// The pages of the segment of inner nodes: those, and the root.
+    pub inner_pages: PageSet,
+    /// The pages of the leaves' segment.
+    pub leaf_pages: PageSet,
+    /// What is wrong, as far as the limit allowed.
+    pub problems: Vec<Problem>,
+}
+
+impl TreeReport {
+    /// Every page, in order.
+    pub fn pages(&self) -> Vec<PageNo> {
+        let mut pages: Vec<_> = self.inner_pages.iter().chain(self.leaf_pages.iter()).collect();
+        pages.sort_unstable();
+        pages
+    }
 }
 
 /// What the parent says about a child.
@@ -36,23 +52,29 @@ struct Expected<'e> {
 
 struct Walk<'t> {
     tree: &'t Tree,
-    seen: HashSet<PageNo>,
     report: TreeReport,
+    limit: usize,
 }
 
 impl Tree {
     /// Verifies the tree. Errors: the first contradiction as [`base::Error::Corrupt`], or a failed read.
     pub fn check(&self) -> Result<TreeReport> {
-        let level = self.level_of(self.root, &*self.copy(self.root)?)?;
-        let mut walk = Walk { tree: self, seen: HashSet::new(), report: TreeReport::default() };
-        walk.report.levels = level + 1;
-        walk.visit(&Expected { page_no: self.root, level, low: &[], high: None })?;
-        Ok(walk.report)
+        let report = self.verify(1)?;
+        match report.problems.first() {
+            Some(problem) => Err(problem.error()),
+            None => Ok(report),
+        }
     }
 
-    /// Every page of the tree, root first. The tree must be quiet.
-    pub fn pages(&self) -> Result<Vec<PageNo>> {
-        Ok(self.check()?.pages)
+    /// Verifies the tree and lists what is wrong with it, at most `limit` problems. Errors: a failed read.
+    pub fn verify(&self, limit: usize) -> Result<TreeReport> {
+        let mut walk = Walk { tree: self, report: TreeReport::default(), limit };
+        let level = self.copy(self.root).and_then(|page| self.level_of(self.root, &page));
+        if let Some(level) = walk.catch(level)? {
+            walk.report.levels = level + 1;
+            walk.visit(&Expected { page_no: self.root, level, low: &[], high: None })?;
+        }
+        Ok(walk.report)
     }
 
     pub(crate) fn copy(&self, page_no: PageNo) -> Result<Box<PageBuf>> {
@@ -61,25 +83,59 @@ impl Tree {
 }
 
 impl Walk<'_> {
+    fn bad(&mut self, page_no: PageNo, what: &'static str) {
+        let page = PageId::new(self.tree.ts.id(), page_no);
+        self.add(Problem { page, offset: 0, what });
+    }
+
+    fn add(&mut self, problem: Problem) {
+        if !self.is_full() {
+            self.report.problems.push(problem);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.report.problems.len() >= self.limit
+    }
+
+    /// Damage becomes a problem; other errors stay what they are.
+    fn catch<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Corrupt { page, offset, what }) => {
+                self.add(Problem { page, offset, what });
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
     fn visit(&mut self, expected: &Expected<'_>) -> Result<()> {
         let page_no = expected.page_no;
-        let bad = |what| self.tree.corrupt(page_no, what);
-        if !self.seen.insert(page_no) {
-            return Err(bad("the page is reachable twice"));
-        }
-        let page = self.tree.copy(page_no)?;
-        check_node(&page)?;
+        let copied = self.tree.copy(page_no).and_then(|page| check_node(&page).map(|()| page));
+        let Some(page) = self.catch(copied)? else { return Ok(()) };
         let node = Node::new(&page)?;
-        if node.level() != expected.level || node.level() > LEVELS_MAX {
-            return Err(bad("level is not one below the parent's"));
-        }
         if node.index_id() != self.tree.index {
-            return Err(bad("another index's page"));
+            self.bad(page_no, "another index's page");
+            return Ok(());
+        }
+        if node.level() != expected.level || node.level() > LEVELS_MAX {
+            self.bad(page_no, "level is not one below the parent's");
+            return Ok(());
+        }
+        let is_upper = page_no == self.tree.root || !node.is_leaf();
+        let r = &mut self.report;
+        let (mine, other) = match is_upper {
+            true => (&mut r.inner_pages, &r.leaf_pages),
+            false => (&mut r.leaf_pages, &r.inner_pages),
+        };
+        if other.contains(page_no) || !mine.insert(page_no) {
+            self.bad(page_no, "the page is reachable twice");
+            return Ok(());
         }
         if node.low_fence() != expected.low || node.high_fence() != expected.high {
-            return Err(bad("fences differ from the parent's separators"));
+            self.bad(page_no, "fences differ from the parent's separators");
         }
-        self.report.pages.push(page_no);
         if node.is_leaf() {
             self.report.leaves += 1;
             self.report.entries += u64::from(node.count());
@@ -90,16 +146,21 @@ impl Walk<'_> {
         self.visit_children(page_no, &node)
     }
 
+    /// Visits the children of a node that [`check_node`] has passed.
     fn visit_children(&mut self, page_no: PageNo, node: &Node<'_>) -> Result<()> {
         if node.count() == 0 {
-            return Err(self.tree.corrupt(page_no, "inner node without children"));
+            self.bad(page_no, "inner node without children");
+            return Ok(());
         }
         let (mut low, mut next) = (Vec::new(), Vec::new());
         node.copy_key(0, &mut low)?;
         if low != node.low_fence() {
-            return Err(self.tree.corrupt(page_no, "first separator is not the low fence"));
+            self.bad(page_no, "first separator is not the low fence");
         }
         for slot in 0..node.count() {
+            if self.is_full() {
+                break;
+            }
             let high = if slot + 1 < node.count() {
                 node.copy_key(slot + 1, &mut next)?;
                 Some(&next[..])

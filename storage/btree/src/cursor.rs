@@ -8,7 +8,7 @@
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{PAGE_BYTES, PageBuf, Result};
+use base::{Error, PAGE_BYTES, PageBuf, Result};
 use page::Node;
 use std::ops::Bound;
 
@@ -114,7 +114,12 @@ impl Cursor {
             self.fence.clear();
             self.fence.extend_from_slice(high);
             load(tree, Way::To(&self.fence), &mut self.leaf)?;
-            self.at = Node::new(&self.leaf)?.search(&self.fence)?.slot;
+            let node = Node::new(&self.leaf)?;
+            if !node.covers(&self.fence) {
+                // Neither would the next one be ahead of this one.
+                return Err(self.astray());
+            }
+            self.at = node.search(&self.fence)?.slot;
         }
         let node = Node::new(&self.leaf)?;
         node.copy_key(self.at, &mut self.key)?;
@@ -139,7 +144,11 @@ impl Cursor {
             self.fence.clear();
             self.fence.extend_from_slice(low);
             load(tree, Way::Below(&self.fence), &mut self.leaf)?;
-            self.at = Node::new(&self.leaf)?.search(&self.fence)?.slot;
+            let node = Node::new(&self.leaf)?;
+            if node.low_fence() >= &self.fence[..] {
+                return Err(self.astray());
+            }
+            self.at = node.search(&self.fence)?.slot;
         }
         let node = Node::new(&self.leaf)?;
         node.copy_key(self.at - 1, &mut self.key)?;
@@ -148,6 +157,11 @@ impl Cursor {
         }
         self.at -= 1;
         Ok(Some((&self.key, node.payload(self.at)?)))
+    }
+
+    /// The leaf that the last one's fence led to is not its neighbour.
+    fn astray(&self) -> Error {
+        Error::corrupt(page::header::page_id(&self.leaf), "not the leaf that the fence leads to")
     }
 
     fn place_low(&mut self, tree: &Tree) -> Result<()> {

@@ -123,16 +123,14 @@ impl Tree {
     /// Goes down with shared latches, the child's before the parent's is let go.
     pub(crate) fn descend_shared(&self, way: Way<'_>) -> Result<SharedPage<'_>> {
         let mut page = self.ts.shared(self.root)?;
-        let mut page_no = self.root;
-        let mut level = self.level_of(page_no, &page)?;
+        let mut level = self.level_of(self.root, &page)?;
         while level > 0 {
             let child = way.child(&Node::new(&page)?)?;
             let next = self.ts.shared(child)?;
             if self.level_of(child, &next)? + 1 != level {
-                return Err(self.corrupt(page_no, "not a node of this level"));
+                return Err(self.corrupt(child, "not a node of this level"));
             }
             page = next;
-            page_no = child;
             level -= 1;
         }
         Ok(page)

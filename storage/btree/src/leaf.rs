@@ -113,15 +113,21 @@ impl Tree {
                 mtr.release(held);
                 continue;
             }
+            let mut parent_no = self.root;
             while level > 1 {
                 let child = child_of(&parent, key)?;
                 parent = self.ts.shared(child)?;
+                parent_no = child;
                 level = match self.level_of(child, &parent)? {
                     l if l + 1 == level => l,
                     _ => return Err(self.corrupt(child, "not a node of this level")),
                 };
             }
             let leaf = child_of(&parent, key)?;
+            if leaf == parent_no {
+                // Its latch is this thread's own: it would be waited for for ever.
+                return Err(self.corrupt(leaf, "a node is its own child"));
+            }
             return Ok((mtr.exclusive(&self.ts, leaf)?, leaf));
         }
     }

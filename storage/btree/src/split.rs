@@ -8,7 +8,7 @@ use crate::Tree;
 use crate::descend::LEVELS_MAX;
 use crate::plan::{Plan, plan_inner, plan_leaf};
 use base::{Error, PageNo, Result, TrxId};
-use page::{AppendBuf, Node, PageKind, PageOp};
+use page::{AppendBuf, Node, PageKind, PageOp, check_node};
 use pool::{Held, Mtr, Pool};
 use sync::WorkerSlot;
 
@@ -69,6 +69,7 @@ impl Tree {
         key: &[u8],
         payload_bytes: usize,
     ) -> Result<()> {
+        space::prepare(&self.ts)?;
         let mut level = 0;
         let mut separator = Vec::new();
         loop {
@@ -162,6 +163,10 @@ impl Tree {
         if has_room(&node, key, need)? {
             return Ok(Some(Step::Done));
         }
+        // A damaged page must not spread, nor stop this half-way.
+        check_node(mtr.page(child))?;
+        check_node(mtr.page(parent))?;
+        let node = Node::new(mtr.page(child))?;
         let plan = if level == 0 { plan_leaf(&node, key)? } else { plan_inner(&node, key)? };
         if !Node::new(mtr.page(parent))?.fits(&plan.separator, 4) {
             return Ok(Some(Step::ParentFull(plan.separator)));
@@ -235,7 +240,8 @@ impl Tree {
         if level >= LEVELS_MAX {
             return Err(self.corrupt(self.root, "too many levels"));
         }
-        let content = Content::from_slot(&node, 0)?;
+        check_node(mtr.page(root))?;
+        let content = Content::from_slot(&Node::new(mtr.page(root))?, 0)?;
         let below = space::allocate(&mut mtr, &self.ts, self.segment(level))?;
         self.write_node(&mut mtr, below, &content, &[])?;
         let init = PageOp::Init {

@@ -203,7 +203,7 @@ impl Writer<'_> {
         tree.free_below_root(self.engine.pool(), self.worker)?;
         let mut mtr = self.mtr();
         let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
-        space::free(&mut mtr, &ts, root)?;
+        tree.free_root(&mut mtr)?;
         self.segment.step_back(&mut mtr, header, record.previous)?;
         mtr.commit()?;
         Ok(())

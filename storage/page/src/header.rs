@@ -43,7 +43,7 @@ pub(crate) const HAS_HIGH: u8 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum PageKind {
-    /// On a free list, or never used.
+    /// Never used.
     Free = 0,
     /// B+tree leaf (slotted).
     Leaf = 1,
@@ -57,6 +57,8 @@ pub enum PageKind {
     Undo = 5,
     /// Bytes of one owner's own layout (doublewrite header, later overflow pages).
     Raw = 6,
+    /// Which pages of a tablespace are whose: every 16,384th page but page 0, which says it too.
+    ExtentMap = 7,
 }
 
 impl PageKind {
@@ -70,6 +72,7 @@ impl PageKind {
             4 => PageKind::RollbackSegment,
             5 => PageKind::Undo,
             6 => PageKind::Raw,
+            7 => PageKind::ExtentMap,
             _ => return None,
         })
     }

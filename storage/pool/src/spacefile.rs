@@ -13,20 +13,36 @@ pub const MAGIC: &[u8; 8] = b"LIMPIDTS";
 pub const FORMAT_AT: usize = BODY_AT + 8;
 /// Offset of the tablespace's id, u32.
 pub const SPACE_ID_AT: usize = BODY_AT + 12;
-/// Offset of the number of pages ever allocated (page 0 included), u32.
-pub const PAGE_COUNT_AT: usize = BODY_AT + 16;
-/// Offset of the first page of the free list, u32; [`PageNo::NONE`] when it is empty.
-pub const FREE_HEAD_AT: usize = BODY_AT + 20;
+/// Offset of the number of extents that are described, u32; those above were never used.
+pub const EXTENTS_AT: usize = BODY_AT + 16;
 /// Offset of the last AUTO_INCREMENT value reserved, u64.
 pub const AUTOINC_AT: usize = BODY_AT + 24;
 /// Offset of the flags, u32; none is defined yet.
 pub const FLAGS_AT: usize = BODY_AT + 32;
-/// Offset of the root page of a half-built index, u32; [`PageNo::NONE`] when there is none.
-pub const AUX_ROOT_AT: usize = BODY_AT + 36;
-/// Offset of the number of pages in the free list, u32.
-pub const FREE_COUNT_AT: usize = BODY_AT + 40;
 /// First byte after the header's fields.
-const END: usize = BODY_AT + 44;
+const END: usize = BODY_AT + 36;
+
+/// Pages of an extent: the unit in which a file grows and in which large segments get their pages.
+pub const EXTENT_PAGES: u32 = 64;
+/// Extents that one page describes: page 0 the first ones, page 16384 the next ones, and so on.
+pub const MAP_EXTENTS: u32 = 256;
+/// Bytes that describe one extent: map of used pages u64, then owner and state (crate `space`).
+pub const EXTENT_BYTES: usize = 16;
+/// Offset of the descriptions, in page 0 and in every other page that has them.
+pub const MAP_AT: usize = 256;
+/// Number of segments that page 0 has room for.
+pub const SEGMENTS: usize = 512;
+/// Bytes of one segment's entry (crate `space`).
+pub const SEGMENT_BYTES: usize = 16;
+/// Offset of the segments' entries in page 0.
+pub const SEGMENTS_AT: usize = MAP_AT + MAP_EXTENTS as usize * EXTENT_BYTES;
+/// State byte of an extent whose pages are given out one by one; its owner is 0.
+pub const EXTENT_SHARED: u8 = 1;
+
+/// What describes the first extent that a page of descriptions covers while only that page itself
+/// is used: the extent is shared.
+pub const FIRST_EXTENT: [u8; EXTENT_BYTES] =
+    [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, EXTENT_SHARED];
 
 /// Page 0 of a new tablespace, sealed.
 pub(crate) fn first_page(id: SpaceId, page: &mut PageBuf) -> Result<()> {
@@ -47,10 +63,9 @@ pub(crate) fn first_page(id: SpaceId, page: &mut PageBuf) -> Result<()> {
     put(BODY_AT, MAGIC);
     put(FORMAT_AT, &FORMAT_VERSION.to_le_bytes());
     put(SPACE_ID_AT, &id.0.to_le_bytes());
-    put(PAGE_COUNT_AT, &1u32.to_le_bytes());
-    put(FREE_HEAD_AT, &PageNo::NONE.0.to_le_bytes());
-    put(AUX_ROOT_AT, &PageNo::NONE.0.to_le_bytes());
+    put(EXTENTS_AT, &1u32.to_le_bytes());
     page::apply(page, &PageOp::Write { at: BODY_AT as u16, bytes: &body })?;
+    page::apply(page, &PageOp::Write { at: MAP_AT as u16, bytes: &FIRST_EXTENT })?;
     page::header::seal(page);
     Ok(())
 }
@@ -84,4 +99,4 @@ pub fn read_u64(page: &PageBuf, at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-const _: () = assert!(END <= PAGE_BYTES);
+const _: () = assert!(END <= MAP_AT && SEGMENTS_AT + SEGMENTS * SEGMENT_BYTES <= PAGE_BYTES);

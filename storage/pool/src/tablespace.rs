@@ -5,21 +5,38 @@
 //! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk.
 
 use crate::arena::Arena;
+use crate::spacefile::EXTENT_PAGES;
 use crate::words::Words;
 use crate::{Pool, io, spacefile};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, File, OpenMode};
 use instrument::MutexClass;
+use std::any::Any;
 use std::io::ErrorKind;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, PageWord};
 
 static GROWTH_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_grow_mutex");
 
-/// Fewest and most pages that one growth adds.
-const GROW_MIN: u32 = 4;
-const GROW_MAX: u32 = 64;
+/// A file up to so many pages grows by one extent; a larger one by its 16th part, within bounds.
+const SMALL_FILE_PAGES: u32 = 32 * EXTENT_PAGES;
+/// Fewest and most pages that a larger file grows by: 4 to 16 MiB.
+const GROW_MIN: u32 = 4 * EXTENT_PAGES;
+const GROW_MAX: u32 = 16 * EXTENT_PAGES;
+
+/// How many pages a file of `have` gets when it must grow: a file of less than an extent doubles,
+/// any other ends with a whole extent.
+fn grown(have: u32) -> u32 {
+    if have < EXTENT_PAGES {
+        return (have * 2).clamp(4, EXTENT_PAGES);
+    }
+    let more = match have {
+        0..=SMALL_FILE_PAGES => EXTENT_PAGES,
+        _ => (have / 16).clamp(GROW_MIN, GROW_MAX),
+    };
+    have.saturating_add(more) / EXTENT_PAGES * EXTENT_PAGES
+}
 
 /// An open tablespace.
 pub struct Tablespace {
@@ -31,6 +48,7 @@ pub struct Tablespace {
     pub(crate) pool: Weak<Pool>,
     pages: SharedAtomic<u32, { class::POOL }>,
     growth: Mutex<()>,
+    attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Tablespace {
@@ -50,6 +68,7 @@ impl Tablespace {
             pool: pool.me.clone(),
             pages: SharedAtomic::new(pages),
             growth: Mutex::new(&GROWTH_MUTEX, ()),
+            attachment: OnceLock::new(),
         }
     }
 
@@ -104,6 +123,13 @@ impl Tablespace {
         self.pages.load(Ordering::Acquire)
     }
 
+    /// What the crate `space` remembers of this tablespace, made when it is first asked for. All
+    /// callers name the same type.
+    pub fn attachment<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Result<&T> {
+        let attached = self.attachment.get_or_init(|| Box::new(make()));
+        attached.downcast_ref().ok_or(Error::Internal("a tablespace remembers something else"))
+    }
+
     /// Makes room for `page` in the file, and for some more when there is any.
     ///
     /// [`Error::NoSpace`]: the disk is full and nothing has changed. [`Error::Io`].
@@ -120,7 +146,7 @@ impl Tablespace {
             return Err(Error::NoSpace { path: self.name.clone() });
         }
         let need = page.0 + 1;
-        let want = need.max(have.saturating_add((have / 4).clamp(GROW_MIN, GROW_MAX)));
+        let want = need.max(grown(have));
         let reached = match self.write_zeroes(have, want) {
             Err(Error::NoSpace { .. }) if want > need => self.write_zeroes(have, need),
             done => done,
@@ -135,10 +161,10 @@ impl Tablespace {
 
     /// Writes zeroes over pages `from..to`; returns `to`.
     fn write_zeroes(&self, from: u32, to: u32) -> Result<u32> {
-        let zeroes = AlignedBuf::zeroed(GROW_MAX.min(to - from) as usize * PAGE_BYTES);
+        let zeroes = AlignedBuf::zeroed(EXTENT_PAGES.min(to - from) as usize * PAGE_BYTES);
         let mut at = from;
         while at < to {
-            let n = GROW_MAX.min(to - at);
+            let n = EXTENT_PAGES.min(to - at);
             let bytes = &zeroes[..n as usize * PAGE_BYTES];
             let write = io::write(io::Of::Data, &*self.file, bytes, offset(PageNo(at)));
             write.map_err(|e| match e {

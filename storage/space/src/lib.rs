@@ -1,56 +1,47 @@
-//! Tablespaces: page allocation inside a data file.
+//! Tablespaces: extents, segments and page allocation inside a data file.
 //!
-//! 1. Page 0 says how many pages were ever handed out and heads the list of free ones; a page is in
-//!    the list, or above the count, or its owner's. All of it changes by logged writes inside the
-//!    caller's mini-transaction, so a crash takes page and use back together.
-//! 2. A free page's kind is `Free` and its body begins with the next free page.
-//! 3. The file grows before anything is changed: a full disk is [`Error::NoSpace`] and nothing else.
-//! 4. Page 0 is latched last (the pool's latch order), and held to the commit.
+//! 1. A file is a row of extents of 64 pages. Every 16,384th page, page 0 first, describes the 256
+//!    extents from itself on: free, shared, or owned by one segment, and which pages are in use.
+//!    Page 0 also says how many extents are described (those above were never used), and how many
+//!    pages and extents each segment has. There is no other truth: a page's own bytes say nothing.
+//! 2. All of it changes by logged writes inside the caller's mini-transaction, so a crash takes
+//!    page and use back together.
+//! 3. A segment's first 32 pages come from shared extents, then it gets extents of its own: small
+//!    indexes share extents, large ones are contiguous, leaves apart from inner nodes. An extent
+//!    whose last page is freed is free again.
+//! 4. The file grows before anything is changed: a full disk is [`Error::NoSpace`] and nothing
+//!    else. A file may be longer than what is described, and shorter.
+//! 5. Page 0 is latched last (the pool's latch order), and held to the commit; the other pages of
+//!    descriptions under its latch only.
+//! 6. Opening reads nothing: what is remembered of the extents ([`hints`]) is gathered when pages
+//!    are taken and given back, and checked before it is used.
 
-use base::{Error, IndexId, PageBuf, PageId, PageNo, Result};
-use page::{BODY_AT, PageKind, PageOp};
-use pool::spacefile::{
-    AUTOINC_AT, AUX_ROOT_AT, FREE_COUNT_AT, FREE_HEAD_AT, PAGE_COUNT_AT, read_u32, read_u64,
-};
+use base::{Error, IndexId, PageBuf, PageNo, Result};
+use instrument::MutexClass;
+use page::PageOp;
+use pool::spacefile::{AUTOINC_AT, EXTENTS_AT, read_u32, read_u64};
 use pool::{Held, Mtr, Tablespace};
 
+mod alloc;
+mod extent;
+mod hints;
+mod pages;
+mod release;
+mod report;
 #[cfg(test)]
 mod tests;
+
+pub use pages::PageSet;
+pub use release::free_segments;
+pub use report::{Problem, SegmentReport, SpaceReport, audit, report};
+
+static HINTS_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/extent_hints");
 
 /// The page that says what is in the file.
 const HEADER: PageNo = PageNo(0);
 
-/// What page 0 says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Header {
-    /// Pages ever handed out, page 0 included.
-    pub page_count: u32,
-    /// First free page; [`PageNo::NONE`] when there is none.
-    pub free_head: PageNo,
-    /// Pages in the free list.
-    pub free_count: u32,
-    /// Last AUTO_INCREMENT value that may have been used.
-    pub autoinc: u64,
-    /// Root page of a half-built index; [`PageNo::NONE`] when there is none.
-    pub aux_root: PageNo,
-}
-
-impl Header {
-    fn of(page: &PageBuf) -> Header {
-        Header {
-            page_count: read_u32(page, PAGE_COUNT_AT),
-            free_head: PageNo(read_u32(page, FREE_HEAD_AT)),
-            free_count: read_u32(page, FREE_COUNT_AT),
-            autoinc: read_u64(page, AUTOINC_AT),
-            aux_root: PageNo(read_u32(page, AUX_ROOT_AT)),
-        }
-    }
-}
-
-/// Reads page 0 under a shared latch.
-pub fn header(ts: &Tablespace) -> Result<Header> {
-    Ok(Header::of(&*ts.shared(HEADER)?))
-}
+/// How near the end of the file [`prepare`] lets the pages in use come.
+const PAGES_AHEAD: u32 = 16;
 
 /// What the pages of a segment hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,14 +53,35 @@ pub enum SegmentKind {
     Leaf = 3,
     /// Overflow pages of a tree's rows. Their page header names the tree's index.
     Blob = 4,
-    /// Rollback segments and undo pages: one segment of the undo space, index 0.
+    /// Undo pages: one segment of the undo space, index 0.
     Undo = 5,
+    /// Headers of rollback segments, from shared extents only, so that they are the undo space's
+    /// first pages.
+    Rollback = 6,
+}
+
+impl SegmentKind {
+    fn from_u8(kind: u8) -> Option<SegmentKind> {
+        Some(match kind {
+            2 => SegmentKind::Inner,
+            3 => SegmentKind::Leaf,
+            4 => SegmentKind::Blob,
+            5 => SegmentKind::Undo,
+            6 => SegmentKind::Rollback,
+            _ => return None,
+        })
+    }
+
+    /// Never gets an extent of its own.
+    fn is_scattered(self) -> bool {
+        self == SegmentKind::Rollback
+    }
 }
 
 /// Pages that belong together: they are allocated near each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Segment {
-    /// The index whose pages they are; 0 where there is none.
+    /// The index whose pages they are, below 2^56; 0 where there is none.
     pub index: IndexId,
     /// What they hold.
     pub kind: SegmentKind,
@@ -81,15 +93,38 @@ impl Segment {
         Segment { index, kind }
     }
 
-    /// The only segment of the undo space.
+    /// All undo pages.
     pub const UNDO: Segment = Segment::new(IndexId(0), SegmentKind::Undo);
+
+    /// The headers of all rollback segments.
+    pub const ROLLBACK: Segment = Segment::new(IndexId(0), SegmentKind::Rollback);
+}
+
+/// What page 0 says of the whole space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// Extents that are described; those above were never used.
+    pub extents: u32,
+    /// Last AUTO_INCREMENT value that may have been used.
+    pub autoinc: u64,
+}
+
+impl Header {
+    fn of(page: &PageBuf) -> Header {
+        Header { extents: read_u32(page, EXTENTS_AT), autoinc: read_u64(page, AUTOINC_AT) }
+    }
+}
+
+/// Reads page 0 under a shared latch.
+pub fn header(ts: &Tablespace) -> Result<Header> {
+    Ok(Header::of(&*ts.shared(HEADER)?))
 }
 
 /// Takes a page of `segment` for the caller, who makes it anew ([`Mtr::fresh`], then an Init with
 /// the segment's index id) in the same mini-transaction.
 ///
-/// [`Error::NoSpace`]: nothing has changed. [`Error::Corrupt`] when the free list contradicts
-/// itself, [`Error::Io`].
+/// [`Error::NoSpace`]: nothing has changed. [`Error::Corrupt`] when what describes the extents
+/// contradicts itself, [`Error::Io`].
 pub fn allocate<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, segment: Segment) -> Result<PageNo> {
     allocate_near(m, ts, segment, PageNo::NONE)
 }
@@ -98,65 +133,32 @@ pub fn allocate<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, segment: Segment) -> Re
 pub fn allocate_near<'p>(
     m: &mut Mtr<'p>,
     ts: &'p Tablespace,
-    _segment: Segment,
-    _near: PageNo,
+    segment: Segment,
+    near: PageNo,
 ) -> Result<PageNo> {
-    let page0 = m.exclusive(ts, HEADER)?;
-    let header = Header::of(m.page(page0));
-    if header.free_head != PageNo::NONE {
-        return take_free(m, ts, page0, &header);
-    }
-    let page = PageNo(header.page_count);
-    ts.grow(page)?;
-    write(m, page0, PAGE_COUNT_AT, &(page.0 + 1).to_le_bytes())?;
-    Ok(page)
+    alloc::Work::begin(m, ts)?.allocate(segment, near)
 }
 
-/// Unlinks the head of the free list.
-fn take_free<'p>(
-    m: &mut Mtr<'p>,
-    ts: &'p Tablespace,
-    page0: Held,
-    header: &Header,
-) -> Result<PageNo> {
-    let page = header.free_head;
-    let corrupt = |at: PageNo, offset: usize, what| {
-        let page = PageId::new(ts.id(), at);
-        Err(Error::Corrupt { page, offset: offset as u32, what })
-    };
-    if page == HEADER || page.0 >= header.page_count || header.free_count == 0 {
-        return corrupt(HEADER, FREE_HEAD_AT, "the free list begins with an impossible page");
-    }
-    let held = m.exclusive_private(ts, page)?;
-    if page::header::kind(m.page(held)) != Some(PageKind::Free) {
-        return corrupt(page, 0, "a page of the free list is in use");
-    }
-    let next = read_u32(m.page(held), BODY_AT);
-    // Head and count lie apart; two small writes are less than one that spans them.
-    write(m, page0, FREE_HEAD_AT, &next.to_le_bytes())?;
-    write(m, page0, FREE_COUNT_AT, &(header.free_count - 1).to_le_bytes())?;
-    Ok(page)
+/// Gives a page of `segment` back. The caller has made sure that nothing refers to it; its content
+/// is gone.
+///
+/// [`Error::Internal`] when the page is not in use, or another segment's.
+pub fn free<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, segment: Segment, page: PageNo) -> Result<()> {
+    alloc::Work::begin(m, ts)?.free(segment, page)
 }
 
-/// Gives a page back. The caller has made sure that nothing refers to it; its content is gone.
-pub fn free<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, page: PageNo) -> Result<()> {
-    let page0 = m.exclusive(ts, HEADER)?;
-    let header = Header::of(m.page(page0));
-    if page == HEADER || page.0 >= header.page_count {
-        return Err(Error::Internal("a page that was never allocated was freed"));
+/// Lets the file grow when the pages in use come near its end: before the caller takes latches, so
+/// that [`allocate`] rarely has to write under them. A full disk is no error here.
+pub fn prepare(ts: &Tablespace) -> Result<()> {
+    let highest = alloc::hints(ts)?.lock().highest;
+    let end = ts.pages_in_file();
+    if highest == 0 || highest + PAGES_AHEAD < end {
+        return Ok(());
     }
-    let held = m.fresh(ts, page)?;
-    let init = PageOp::Init {
-        kind: PageKind::Free,
-        level: 0,
-        index_id: IndexId(0),
-        low_fence: b"",
-        high_fence: None,
-    };
-    m.apply(held, &init)?;
-    write(m, held, BODY_AT, &header.free_head.0.to_le_bytes())?;
-    write(m, page0, FREE_HEAD_AT, &page.0.to_le_bytes())?;
-    write(m, page0, FREE_COUNT_AT, &(header.free_count + 1).to_le_bytes())
+    match ts.grow(PageNo(end)) {
+        Err(Error::NoSpace { .. }) => Ok(()),
+        done => done,
+    }
 }
 
 /// The last AUTO_INCREMENT value that may have been used; 0 at first.
@@ -171,13 +173,6 @@ pub fn bump_autoinc<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, value: u64) -> Resu
         return Ok(());
     }
     write(m, page0, AUTOINC_AT, &value.to_le_bytes())
-}
-
-/// Remembers (or, with [`PageNo::NONE`], forgets) the root of an index that is being built, so that
-/// recovery can free its pages.
-pub fn set_aux_root<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, root: PageNo) -> Result<()> {
-    let page0 = m.exclusive(ts, HEADER)?;
-    write(m, page0, AUX_ROOT_AT, &root.0.to_le_bytes())
 }
 
 fn write(m: &mut Mtr<'_>, held: Held, at: usize, bytes: &[u8]) -> Result<()> {

@@ -1,24 +1,31 @@
 //! Allocation under a model, full disks, concurrent allocators.
 
+mod damage;
+mod large;
+mod model;
+
 use super::*;
-use base::{PAGE_BYTES, SpaceId};
+use base::{Lsn, PAGE_BYTES, SpaceId};
 use host::{Disk, SimDisk};
+use page::PageKind;
+use pool::spacefile::{EXTENT_PAGES, MAP_EXTENTS};
 use pool::{Pool, PoolConfig};
 use redo::{Log, LogConfig};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use stdx::rng::Rng;
 use sync::{SlotTable, WorkerSlotRef};
 
 const SPACE: SpaceId = SpaceId(16);
 const NAME: &str = "t.ibd";
-const SEGMENT: Segment = Segment::new(IndexId(7), SegmentKind::Leaf);
 
 struct World {
     slots: Arc<SlotTable>,
     log: Arc<Log>,
     pool: Arc<Pool>,
     worker: WorkerSlotRef,
+    /// End of the last mini-transaction that was redone.
+    tail: Lsn,
 }
 
 fn log_config() -> LogConfig {
@@ -27,161 +34,153 @@ fn log_config() -> LogConfig {
 
 impl World {
     fn with_log(disk: Arc<dyn Disk>, slots: Arc<SlotTable>, log: Arc<Log>) -> World {
-        let config = PoolConfig { bytes: 64 * PAGE_BYTES, ..Default::default() };
+        let config = PoolConfig { bytes: 256 * PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(config, disk, log.clone()).unwrap();
         let worker = slots.acquire_worker().unwrap();
-        World { slots, log, pool, worker }
+        World { slots, log, pool, worker, tail: Lsn::ZERO }
     }
 
     fn create(seed: u64) -> (Arc<SimDisk>, World, Arc<Tablespace>) {
         let disk = SimDisk::new(seed);
-        let slots = SlotTable::new(4, 16);
-        let as_disk: Arc<dyn Disk> = disk.clone();
-        let log = Log::create(&as_disk, &log_config(), slots.clone()).unwrap();
-        let world = World::with_log(as_disk, slots, log);
-        let ts = world.pool.create_tablespace(SPACE, NAME).unwrap();
+        let (world, ts) = World::on(disk.clone());
         (disk, world, ts)
     }
 
-    fn recover(disk: Arc<SimDisk>) -> (World, Arc<Tablespace>) {
+    fn on(disk: Arc<dyn Disk>) -> (World, Arc<Tablespace>) {
         let slots = SlotTable::new(4, 16);
-        let disk: Arc<dyn Disk> = disk;
-        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
+        let log = Log::create(&disk, &log_config(), slots.clone()).unwrap();
         let world = World::with_log(disk, slots, log);
-        let ts = world.pool.open_tablespace(SPACE, NAME).unwrap();
-        world.pool.repair_torn_pages().unwrap();
-        while let Some(window) = replay.next_window().unwrap() {
-            world.pool.log().secure(&mut replay).unwrap();
-            for f in &window.frames {
-                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
-            }
-        }
-        world.pool.log().resume(replay).unwrap();
+        let ts = world.pool.create_tablespace(SPACE, NAME).unwrap();
         (world, ts)
     }
 
-    fn allocate(&self, ts: &Tablespace) -> Result<PageNo> {
-        allocate_with(&self.pool, &self.worker, ts)
+    /// The whole log is redone.
+    fn recover(disk: Arc<dyn Disk>) -> (World, Arc<Tablespace>) {
+        World::recover_until(disk, u64::MAX)
     }
 
-    fn free(&self, ts: &Tablespace, page: PageNo) {
+    /// At most so many mini-transactions are redone, and the log goes on behind the last of them.
+    fn recover_until(disk: Arc<dyn Disk>, count: u64) -> (World, Arc<Tablespace>) {
+        let slots = SlotTable::new(4, 16);
+        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
+        let mut world = World::with_log(disk, slots, log);
+        let ts = world.pool.open_tablespace(SPACE, NAME).unwrap();
+        world.pool.repair_torn_pages().unwrap();
+        world.tail = world.log.checkpoint_lsn();
+        let mut left = count;
+        while let Some(window) = replay.next_window().unwrap() {
+            world.log.secure(&mut replay).unwrap();
+            for f in window.frames.iter().take(left as usize) {
+                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
+                world.tail = f.end;
+            }
+            left = left.saturating_sub(window.frames.len() as u64);
+        }
+        world.log.resume(replay).unwrap();
+        (world, ts)
+    }
+
+    /// What the cleaner thread does in a server.
+    fn tend(&self) {
+        if self.log.pressure() > 0.4 {
+            self.pool.flush_all().unwrap();
+            self.pool.checkpoint(b"").unwrap();
+        }
+    }
+
+    fn allocate(&self, ts: &Tablespace, segment: Segment, near: PageNo) -> Result<PageNo> {
+        allocate_with(&self.pool, &self.worker, ts, segment, near)
+    }
+
+    fn free(&self, ts: &Tablespace, segment: Segment, page: PageNo) -> Lsn {
         let mut m = Mtr::new(&self.pool, &self.worker);
-        free(&mut m, ts, page).unwrap();
-        m.commit().unwrap();
+        free(&mut m, ts, segment, page).unwrap();
+        m.commit().unwrap()
     }
 }
 
-fn allocate_with(pool: &Pool, worker: &WorkerSlotRef, ts: &Tablespace) -> Result<PageNo> {
+/// Takes a page and makes it.
+fn allocate_with(
+    pool: &Pool,
+    worker: &WorkerSlotRef,
+    ts: &Tablespace,
+    segment: Segment,
+    near: PageNo,
+) -> Result<PageNo> {
     let mut m = Mtr::new(pool, worker);
-    let page = allocate(&mut m, ts, SEGMENT)?;
+    let page = allocate_near(&mut m, ts, segment, near)?;
     let h = m.fresh(ts, page)?;
-    let init = PageOp::Init {
-        kind: PageKind::Raw,
-        level: 0,
-        index_id: IndexId(7),
-        low_fence: b"",
-        high_fence: None,
+    let (kind, level) = match segment.kind {
+        SegmentKind::Inner => (PageKind::Inner, 1),
+        SegmentKind::Leaf => (PageKind::Leaf, 0),
+        _ => (PageKind::Raw, 0),
     };
+    let index_id = segment.index;
+    let init = PageOp::Init { kind, level, index_id, low_fence: b"", high_fence: None };
     m.apply(h, &init)?;
     m.commit()?;
     Ok(page)
 }
 
-/// The free list, walked; every page above 0 is in it or in `used`, once.
-fn check(ts: &Tablespace, used: &BTreeSet<u32>) {
-    let header = header(ts).unwrap();
-    let mut all = used.clone();
-    let mut at = header.free_head;
-    let mut listed = 0;
-    while at != PageNo::NONE {
-        let page = ts.shared(at).unwrap();
-        assert_eq!(page::header::kind(&page), Some(PageKind::Free));
-        assert!(all.insert(at.0), "page {at} is both free and used, or twice in the list");
-        listed += 1;
-        at = PageNo(read_u32(&page, BODY_AT));
-    }
-    assert_eq!(listed, header.free_count);
-    assert_eq!(all, (1..header.page_count).collect());
-    assert!(header.page_count <= ts.pages_in_file());
+const fn leaf(index: u64) -> Segment {
+    Segment::new(IndexId(index), SegmentKind::Leaf)
 }
 
-#[test]
-fn pages_are_handed_out_once_and_come_back_over_a_crash() {
-    let (disk, world, ts) = World::create(1);
-    let mut rng = Rng::new(1);
-    let mut used = BTreeSet::new();
-    for round in 0..600 {
-        if rng.chance(3, 5) || used.is_empty() {
-            let page = world.allocate(&ts).unwrap();
-            assert!(used.insert(page.0), "page {page} was handed out twice");
-        } else {
-            let nth = rng.below(used.len() as u64) as usize;
-            let page = *used.iter().nth(nth).unwrap();
-            used.remove(&page);
-            world.free(&ts, PageNo(page));
-        }
-        if round % 100 == 0 {
-            check(&ts, &used);
-            world.pool.clean_some(10).unwrap();
-            world.pool.checkpoint(b"").unwrap();
-        }
-    }
-    check(&ts, &used);
-    world.log.flush_to(world.log.tail()).unwrap();
-    let (_world, ts) = World::recover(disk.crash());
-    check(&ts, &used);
-}
+/// Which pages are in use, and whose they are.
+type Model = BTreeMap<u32, Segment>;
 
-#[test]
-fn a_full_disk_is_reported_and_nothing_is_changed() {
-    let (disk, world, ts) = World::create(2);
-    let mut used = BTreeSet::new();
-    // Make the log's room first: it shares the disk.
-    world.log.flush_to(world.log.tail()).unwrap();
-    disk.enospc_after(20 * PAGE_BYTES as u64);
-    let full = loop {
-        match world.allocate(&ts) {
-            Ok(page) => assert!(used.insert(page.0)),
-            Err(e) => break e,
-        }
-    };
-    assert!(matches!(&full, Error::NoSpace { path } if path == NAME), "{full}");
-    assert!(used.len() >= 20, "{} pages", used.len());
-    check(&ts, &used);
-    // A page given back is there for the next.
-    world.free(&ts, PageNo(5));
-    assert_eq!(world.allocate(&ts).unwrap(), PageNo(5));
-    disk.heal();
-    assert!(used.insert(world.allocate(&ts).unwrap().0));
-    check(&ts, &used);
+/// The descriptions say what the model says, and nothing contradicts itself.
+fn check(ts: &Tablespace, model: &Model) -> SpaceReport {
+    let found = report(ts).unwrap();
+    assert_eq!(found.problems, []);
+    let mut claims: BTreeMap<Segment, PageSet> = BTreeMap::new();
+    for (page, segment) in model {
+        assert!(claims.entry(*segment).or_default().insert(PageNo(*page)));
+    }
+    let claims: Vec<_> = claims.iter().map(|(s, pages)| (*s, pages)).collect();
+    assert_eq!(audit(ts, &claims, 10).unwrap(), []);
+    let maps = u64::from(found.extents.div_ceil(MAP_EXTENTS));
+    assert_eq!(found.pages_used, model.len() as u64 + maps);
+    assert_eq!(found.pages_used + found.pages_free, u64::from(found.extents * EXTENT_PAGES));
+    assert_eq!(found.extents_free + found.extents_shared + found.extents_owned, found.extents);
+    assert!(model.keys().all(|page| *page < found.pages_in_file));
+    let of_segments: u64 = found.segments.iter().map(|s| s.pages_used).sum();
+    assert_eq!(of_segments, model.len() as u64);
+    found
 }
 
 #[test]
 fn threads_that_allocate_at_once_get_different_pages() {
     let (_disk, world, ts) = World::create(3);
-    let mut all = BTreeSet::new();
+    let mut all = Model::new();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| {
+            .map(|index| {
+                let (world, ts) = (&world, &ts);
+                scope.spawn(move || {
                     let worker = world.slots.acquire_worker().unwrap();
+                    let segment = leaf(index / 2);
                     let mut mine = Vec::new();
-                    for _ in 0..100 {
-                        mine.push(allocate_with(&world.pool, &worker, &ts).unwrap().0);
+                    for _ in 0..150 {
+                        let near = mine.last().copied().unwrap_or(PageNo::NONE);
+                        let pool = &world.pool;
+                        mine.push(allocate_with(pool, &worker, ts, segment, near).unwrap());
+                        prepare(ts).unwrap();
                         if mine.len() % 5 == 0 {
-                            let page = PageNo(mine.pop().unwrap());
+                            let page = mine.swap_remove(0);
                             let mut m = Mtr::new(&world.pool, &worker);
-                            free(&mut m, &ts, page).unwrap();
+                            free(&mut m, ts, segment, page).unwrap();
                             m.commit().unwrap();
                         }
                     }
-                    mine
+                    (segment, mine)
                 })
             })
             .collect();
         for thread in threads {
-            for page in thread.join().unwrap() {
-                assert!(all.insert(page));
+            let (segment, mine) = thread.join().unwrap();
+            for page in mine {
+                assert!(all.insert(page.0, segment).is_none(), "{page} was given out twice");
             }
         }
     });
@@ -198,39 +197,7 @@ fn autoinc_only_rises_and_survives() {
         m.commit().unwrap();
         assert_eq!(autoinc(&ts).unwrap(), want);
     }
-    let mut m = Mtr::new(&world.pool, &world.worker);
-    set_aux_root(&mut m, &ts, PageNo(77)).unwrap();
-    m.commit().unwrap();
     world.log.flush_to(world.log.tail()).unwrap();
     let (_world, ts) = World::recover(disk.crash());
-    let found = header(&ts).unwrap();
-    assert_eq!((found.autoinc, found.aux_root), (u64::MAX, PageNo(77)));
-}
-
-#[test]
-fn a_page_freed_and_taken_in_one_mini_transaction() {
-    let (_disk, world, ts) = World::create(5);
-    let page = world.allocate(&ts).unwrap();
-    let mut m = Mtr::new(&world.pool, &world.worker);
-    free(&mut m, &ts, page).unwrap();
-    assert_eq!(allocate(&mut m, &ts, SEGMENT).unwrap(), page);
-    assert!(matches!(free(&mut m, &ts, PageNo(0)), Err(Error::Internal(_))));
-    assert!(matches!(free(&mut m, &ts, PageNo(999)), Err(Error::Internal(_))));
-    m.commit().unwrap();
-    assert_eq!(header(&ts).unwrap().free_count, 0);
-}
-
-#[test]
-fn a_free_list_that_leads_astray_is_corrupt() {
-    let (_disk, world, ts) = World::create(6);
-    let page = world.allocate(&ts).unwrap();
-    for astray in [0, page.0, 5000] {
-        let mut m = Mtr::new(&world.pool, &world.worker);
-        let page0 = m.exclusive(&ts, HEADER).unwrap();
-        write(&mut m, page0, FREE_HEAD_AT, &astray.to_le_bytes()).unwrap();
-        write(&mut m, page0, FREE_COUNT_AT, &1u32.to_le_bytes()).unwrap();
-        m.commit().unwrap();
-        let found = world.allocate(&ts);
-        assert!(matches!(found, Err(Error::Corrupt { .. })), "{astray}: {found:?}");
-    }
+    assert_eq!(header(&ts).unwrap(), Header { extents: 1, autoinc: u64::MAX });
 }

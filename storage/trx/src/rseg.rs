@@ -53,7 +53,7 @@ impl Rseg {
     /// Makes the page in a new instance.
     pub(crate) fn create(&self, pool: &Pool, worker: &WorkerSlot, undo: &Tablespace) -> Result<()> {
         let mut mtr = Mtr::new(pool, worker);
-        let no = space::allocate(&mut mtr, undo, space::Segment::UNDO)?;
+        let no = space::allocate(&mut mtr, undo, space::Segment::ROLLBACK)?;
         let held = mtr.fresh(undo, no)?;
         let kind = PageKind::RollbackSegment;
         let index_id = IndexId(0);

@@ -346,7 +346,7 @@ impl Segment {
             let mut mtr = Mtr::new(pool, worker);
             let before = mtr.exclusive(undo, self.chain[n - 2])?;
             let none = PageNo::NONE.0.to_le_bytes();
-            space::free(&mut mtr, undo, self.chain[n - 1])?;
+            space::free(&mut mtr, undo, space::Segment::UNDO, self.chain[n - 1])?;
             mtr.apply(before, &PageOp::Write { at: NEXT_AT, bytes: &none })?;
             mtr.commit()?;
             self.chain.pop();

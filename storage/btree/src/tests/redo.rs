@@ -26,9 +26,9 @@ fn redo_makes_the_same_pages() {
         let again = env.recovered(64);
         let tree_again = again.tree_at(tree.root, 11);
         assert_eq!(tree_again.check().unwrap(), report);
-        for page in &report.pages {
-            let live: PageBuf = *env.ts.shared(*page).unwrap();
-            let redone: PageBuf = *again.ts.shared(*page).unwrap();
+        for page in report.pages() {
+            let live: PageBuf = *env.ts.shared(page).unwrap();
+            let redone: PageBuf = *again.ts.shared(page).unwrap();
             assert!(live[4..] == redone[4..], "page {page}, seed {seed}");
         }
         // And it is a tree to go on with.
@@ -62,7 +62,7 @@ fn a_split_alone_is_a_correct_tree() {
 /// A full disk refuses the split and changes nothing.
 #[test]
 fn a_full_disk_leaves_the_tree_as_it_was() {
-    let env = Env::new(64);
+    let env = Env::new(400);
     let worker = env.worker();
     let tree = env.tree(13);
     let mut k = 0u32;
