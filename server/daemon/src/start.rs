@@ -1,7 +1,8 @@
 //! Start and stop: from options to a listening server, and orderly down again.
 //!
 //! 1. Whatever is wrong at start-up ends in one message and exit code 1, and leaves nothing behind.
-//! 2. Order: folder locked, ports bound, engine recovered, dictionary open, socket bound, then clients.
+//! 2. Order: folder locked, ports bound, redo read, dictionary open, socket bound, then clients; what is
+//!    left of recovery goes on meanwhile.
 //! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
 
 use crate::listener::{self, Listener};
@@ -9,7 +10,7 @@ use crate::options::{self, Options};
 use crate::persisted;
 use crate::process::Process;
 use catalog::Catalog;
-use engine::{Engine, EngineConfig};
+use engine::{Engine, EngineConfig, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
 use session::variables::{self, Globals, Value};
@@ -217,7 +218,18 @@ fn open_engine(
     const SLOTS_MIN: usize = 4096;
     let slots = (connections + SPARE_CLIENTS).max(SLOTS_MIN);
     let ring = (globals.number("innodb_log_buffer_size") as usize).next_power_of_two();
+    let told = Arc::clone(process);
+    let notes = Notes::to(move |level, text| {
+        let (severity, code) = match level {
+            NoteLevel::Error => (Severity::Error, "MY-012930"),
+            NoteLevel::Warning => (Severity::Warning, "MY-012931"),
+            // Recovery's progress is what somebody who waits for the server wants to see.
+            NoteLevel::Note => (Severity::System, "MY-012532"),
+        };
+        told.log.write(severity, code, text);
+    });
     let config = EngineConfig {
+        notes,
         pool_bytes: globals.number("innodb_buffer_pool_size") as usize,
         log_ring_bytes: ring,
         redo_capacity_bytes: globals.number("innodb_redo_log_capacity"),

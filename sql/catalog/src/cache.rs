@@ -58,7 +58,8 @@ impl TableCache {
         let handle = self.lock_name(client.slot(), schema, name, mode, deadline)?;
         self.refresh(handle);
         let h = &self.handles[handle];
-        if h.definition.is_some() {
+        if let Some(definition) = &h.definition {
+            definition.open(self.catalog.engine())?;
             return Ok(TableRef { handle, version: h.version });
         }
         if self.catalog.schema(schema).is_none() {
@@ -150,7 +151,7 @@ impl TableCache {
 
     /// The engine's table of an open table.
     pub fn table(&self, table: TableRef) -> &engine::Table {
-        &self.opened(table).table
+        self.opened(table).table().expect("a TableRef is made of an open table")
     }
 
     fn opened(&self, table: TableRef) -> &Definition {

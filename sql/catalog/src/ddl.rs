@@ -202,13 +202,13 @@ impl Catalog {
         let mut def = old.def.clone();
         def.indexes.push(index);
         let def = self.transact(client, |c, client| {
-            let root = c.engine().create_index(client, &old.table, &spec)?;
+            let root = c.engine().create_index(client, old.open(c.engine())?, &spec)?;
             def.storage.roots.push((spec.id, root));
             c.store_table(client, &def)?;
             Ok(def)
         })?;
         let table = self.engine().open_table(&def.spec(), def.storage.clone())?;
-        publish(cache, handle, Definition { def, table });
+        publish(cache, handle, Definition::opened(def, table));
         Ok(())
     }
 
@@ -286,7 +286,7 @@ impl Catalog {
                 client.note_autoinc(&table, autoinc_start - 1)?;
             }
             c.store_table(client, &def)?;
-            Ok(Definition { def, table })
+            Ok(Definition::opened(def, table))
         })
     }
 

@@ -7,10 +7,10 @@
 
 use crate::names::{Definition, Names};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
-use base::{IndexId, TableId};
+use base::{IndexId, SpaceId, TableId};
 use engine::{Client, Engine, Table, TableSpec};
 use mdl::Mdl;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use sync::Mutex;
@@ -72,7 +72,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Loads the dictionary (making it on a new database), opens every table and finishes recovery.
+    /// Loads the dictionary (making it on a new database) and lets recovery go on in the background.
+    /// Opens no table.
     pub fn open(engine: Arc<Engine>, mdl: Arc<Mdl>) -> Result<Arc<Catalog>, CatalogError> {
         let catalog = Catalog {
             names: Names::new(Arc::clone(&mdl)),
@@ -83,12 +84,14 @@ impl Catalog {
         };
         let mut client = catalog.engine.client()?;
         catalog.load_schemas(&mut client)?;
-        catalog.load_tables(&mut client)?;
+        let live = catalog.load_tables(&mut client)?;
         catalog.load_accounts(&mut client)?;
         if catalog.accounts().is_empty() {
             catalog.bootstrap(&mut client)?;
         }
-        Ok(Arc::new(catalog))
+        let catalog = Arc::new(catalog);
+        catalog.start_recovery(live)?;
+        Ok(catalog)
     }
 
     /// The engine below.
@@ -243,7 +246,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn load_tables(&self, client: &mut Client) -> Result<(), CatalogError> {
+    fn load_tables(&self, client: &mut Client) -> Result<BTreeSet<SpaceId>, CatalogError> {
         let mut stored: BTreeMap<(String, String), Vec<u8>> = BTreeMap::new();
         self.each_row(client, System::Tables, |c, row| {
             let key =
@@ -252,18 +255,29 @@ impl Catalog {
             stored.entry(key).or_default().extend_from_slice(body.as_bytes().unwrap_or_default());
             Ok(())
         })?;
-        let mut tables: HashMap<TableId, Arc<Table>> = HashMap::new();
         let mut live = BTreeSet::new();
         for ((schema, name), body) in stored {
             let def =
                 TableDef::decode(&body).map_err(|what| bad(&format!("{schema}.{name}"), what))?;
-            let table = self.engine.open_table(&def.spec(), def.storage.clone())?;
-            tables.insert(def.id, Arc::clone(&table));
             live.insert(def.storage.space);
-            self.names.entry(&schema, &name).publish(Some(Arc::new(Definition { def, table })));
+            self.names.entry(&schema, &name).publish(Some(Arc::new(Definition::closed(def))));
         }
-        self.engine.finish_recovery(&|id| tables.get(&id).cloned(), &live)?;
-        Ok(())
+        Ok(live)
+    }
+
+    /// Lets the engine finish recovery in the background, with the tables that the names mean at that
+    /// time (`engine::recovery` tells why that is safe against DDL).
+    fn start_recovery(self: &Arc<Self>, live: BTreeSet<SpaceId>) -> Result<(), CatalogError> {
+        let weak = Arc::downgrade(self);
+        let find = move |id: TableId| {
+            let catalog = weak.upgrade().ok_or(engine::Error::Shutdown)?;
+            let found = catalog.names.by_id(id);
+            match found.as_ref().map(|d| d.open(&catalog.engine).cloned()).transpose() {
+                Err(engine::Error::MissingSpace(_)) => Ok(None),
+                table => table,
+            }
+        };
+        Ok(self.engine.start_recovery(Arc::new(find), live)?)
     }
 
     fn load_accounts(&self, client: &mut Client) -> Result<(), CatalogError> {

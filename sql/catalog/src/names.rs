@@ -5,23 +5,58 @@
 //!    lock on the name and sees its cached version again may use its cached definition.
 
 use crate::TableDef;
+use engine::{Engine, Table, TableId};
 use mdl::{Mdl, Namespace, Object};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
 static NAMES: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/table_names");
+static OPENING: instrument::MutexClass =
+    instrument::MutexClass::new("wait/synch/mutex/sql/table_opening");
 static DEFINITION: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/table_definition");
 
-/// A definition together with the engine's open table.
+/// A definition together with the engine's table, which is opened when it is needed first: a start
+/// touches no table's file.
 pub struct Definition {
     /// What the table looks like.
     pub def: TableDef,
-    /// The engine's table of that shape.
-    pub table: Arc<engine::Table>,
+    table: OnceLock<Arc<Table>>,
+    opening: Mutex<()>,
+}
+
+impl Definition {
+    /// A definition whose table is opened later.
+    pub fn closed(def: TableDef) -> Self {
+        Definition { def, table: OnceLock::new(), opening: Mutex::new(&OPENING, ()) }
+    }
+
+    /// A definition of a table that is open.
+    pub fn opened(def: TableDef, table: Arc<Table>) -> Self {
+        Definition { table: OnceLock::from(table), ..Definition::closed(def) }
+    }
+
+    /// The engine's table of that shape. Errors: of opening it.
+    pub fn open(&self, engine: &Engine) -> Result<&Arc<Table>, engine::Error> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        // Once: a table's counters must exist once.
+        let _one_at_a_time = self.opening.lock();
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        let table = engine.open_table(&self.def.spec(), self.def.storage.clone())?;
+        Ok(self.table.get_or_init(|| table))
+    }
+
+    /// The table, if it was opened.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        self.table.get()
+    }
 }
 
 /// A name with its lock object and what it means at the moment.
@@ -82,6 +117,12 @@ impl Names {
             })
         });
         Arc::clone(made)
+    }
+
+    /// The definition published with a table id; looks at all names.
+    pub fn by_id(&self, id: TableId) -> Option<Arc<Definition>> {
+        let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        entries.iter().filter_map(|e| e.current().1).find(|d| d.def.id == id)
     }
 
     /// Definitions published for a schema, ordered by name.

@@ -24,9 +24,24 @@ const TIMER_EVERY: Duration = Duration::from_secs(1);
 const DIRTY_PERCENT_MAX: usize = 50;
 
 /// Tells the threads to stop.
-struct Stop {
+pub(crate) struct Stop {
     now: SharedAtomic<bool, { class::OTHER }>,
-    event: Event,
+    pub event: Event,
+}
+
+impl Stop {
+    pub fn new() -> Stop {
+        Stop { now: SharedAtomic::new(false), event: Event::new(&STOP) }
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn set(&self) {
+        self.now.store(true, Ordering::SeqCst);
+        self.event.notify_all();
+    }
 }
 
 /// What a thread runs.
@@ -34,8 +49,8 @@ type Rounds = fn(Weak<Engine>, Arc<Stop>);
 
 /// The running threads.
 pub(crate) struct Background {
-    stop: Arc<Stop>,
-    threads: Vec<JoinHandle<()>>,
+    pub stop: Arc<Stop>,
+    pub threads: Vec<JoinHandle<()>>,
 }
 
 impl Engine {
@@ -46,7 +61,7 @@ impl Engine {
         if background.is_some() {
             return Ok(());
         }
-        let stop = Arc::new(Stop { now: SharedAtomic::new(false), event: Event::new(&STOP) });
+        let stop = Arc::new(Stop::new());
         let mut threads = Vec::new();
         let rounds: [(&str, Rounds); 2] = [("cleaner", cleaner), ("log_timer", log_timer)];
         for (name, rounds) in rounds {
@@ -60,17 +75,28 @@ impl Engine {
     }
 
     pub(crate) fn stop_background(&self) {
-        for thread in self.signal_background() {
+        // Recovery first: its threads may wait for the cleaner.
+        for thread in self.signal_recovery() {
             // A panic in it was printed when it happened.
             let _ = thread.join();
         }
+        for thread in self.signal_background() {
+            let _ = thread.join();
+        }
+    }
+
+    /// Tells recovery's threads to stop, without waiting for them.
+    pub(crate) fn signal_recovery(&self) -> Vec<JoinHandle<()>> {
+        let Some(recovering) = self.recovering.lock().take() else { return Vec::new() };
+        recovering.stop.set();
+        self.recovery_stopped();
+        recovering.threads
     }
 
     /// Tells the threads to stop, without waiting for them.
     pub(crate) fn signal_background(&self) -> Vec<JoinHandle<()>> {
         let Some(background) = self.background.lock().take() else { return Vec::new() };
-        background.stop.now.store(true, Ordering::SeqCst);
-        background.stop.event.notify_all();
+        background.stop.set();
         self.log().work().notify_all();
         self.pool().set_background_cleaner(false);
         self.pool().work().notify_all();
@@ -88,7 +114,7 @@ impl Engine {
 fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
     let mut checkpoint_at = host::clock::now() + CHECKPOINT_EVERY;
     let (mut woken, mut too_dirty) = (false, false);
-    while !stop.now.load(Ordering::SeqCst) {
+    while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let pressed = engine.log().wants_checkpoint();
         let due = host::clock::now() >= checkpoint_at;
@@ -113,8 +139,8 @@ fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
 fn log_timer(engine: Weak<Engine>, stop: Arc<Stop>) {
     loop {
         let deadline = Deadline::after(TIMER_EVERY);
-        let _ = stop.event.wait_until(deadline, || stop.now.load(Ordering::SeqCst));
-        if stop.now.load(Ordering::SeqCst) {
+        let _ = stop.event.wait_until(deadline, || stop.is_set());
+        if stop.is_set() {
             return;
         }
         let Some(engine) = engine.upgrade() else { return };

@@ -156,7 +156,9 @@ impl Client {
         let segment = &mut running.segment;
         let engine = &*self.engine;
         let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
-        if !writer.purge(&|id| Engine::lookup_in(tables, id), &mut self.buffers)? {
+        let mut at = writer.segment.last();
+        let lookup = |id| Ok(Engine::lookup_in(tables, id));
+        if !writer.purge(&mut at, &lookup, &mut self.buffers)? {
             return Err(Error::Internal("a transaction wrote to a table it does not know"));
         }
         engine.trx().write_state(&self.worker, segment, State::Free)?;
@@ -215,8 +217,8 @@ impl Client {
         let engine = &*self.engine;
         let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
         let lookup = |id| match Engine::lookup_in(tables, id) {
-            Lookup::Later => Lookup::Dropped,
-            found => found,
+            Lookup::Later => Ok(Lookup::Dropped),
+            found => Ok(found),
         };
         writer.undo_to(until, &lookup, &mut self.buffers)?;
         Ok(())

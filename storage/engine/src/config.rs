@@ -4,6 +4,7 @@
 //! 2. [`Settings`] are read where they are used, so a change acts on the next use.
 
 use base::{IndexId, PageNo, SpaceId, TableId};
+use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use value::{ColumnType, KeyPart};
 
@@ -24,6 +25,61 @@ pub struct EngineConfig {
     pub trx_states: usize,
     /// The dictionary's own tables: number `i` has table id `i + 1` and lies in the system space.
     pub system_tables: Vec<TableSpec>,
+    /// Threads that read and apply redo at a start; 0: one for each core.
+    pub recovery_threads: usize,
+    /// Memory for redo that waits for its pages, in bytes; 0: a quarter of the pool, at least 64 MiB.
+    pub recovery_memory_bytes: usize,
+    /// Where messages go.
+    pub notes: Notes,
+}
+
+/// How much a message matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoteLevel {
+    /// Something does not work any more.
+    Error,
+    /// Something should be looked at.
+    Warning,
+    /// What happens.
+    Note,
+}
+
+/// Takes the engine's messages; without a receiver they are dropped.
+#[derive(Clone, Default)]
+pub struct Notes(Option<Arc<NoteReceiver>>);
+
+/// See [`Notes`].
+pub type NoteReceiver = dyn Fn(NoteLevel, &str) + Send + Sync;
+
+impl std::fmt::Debug for Notes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Notes(..)" } else { "Notes" })
+    }
+}
+
+impl Notes {
+    /// Messages go to `receiver`.
+    pub fn to(receiver: impl Fn(NoteLevel, &str) + Send + Sync + 'static) -> Notes {
+        Notes(Some(Arc::new(receiver)))
+    }
+
+    fn tell(&self, level: NoteLevel, text: &str) {
+        if let Some(receiver) = &self.0 {
+            receiver(level, text);
+        }
+    }
+
+    pub(crate) fn note(&self, text: &str) {
+        self.tell(NoteLevel::Note, text);
+    }
+
+    pub(crate) fn warning(&self, text: &str) {
+        self.tell(NoteLevel::Warning, text);
+    }
+
+    pub(crate) fn error(&self, text: &str) {
+        self.tell(NoteLevel::Error, text);
+    }
 }
 
 impl Default for EngineConfig {
@@ -36,6 +92,9 @@ impl Default for EngineConfig {
             workers_max: 4096,
             trx_states: trx::STATES_MAX,
             system_tables: Vec::new(),
+            recovery_threads: 0,
+            recovery_memory_bytes: 0,
+            notes: Notes::default(),
         }
     }
 }
@@ -128,6 +187,8 @@ pub struct RecoveryReport {
     pub redo_records: u64,
     /// Pages repaired from the doublewrite file.
     pub torn_pages: u64,
+    /// Pages that redo could not be applied to: reading them is an error.
+    pub damaged_pages: u64,
     /// Transactions rolled back.
     pub losers: u64,
     /// Committed transactions whose purge was finished.

@@ -46,8 +46,7 @@ impl Engine {
     /// Nobody uses the table any more (its metadata lock is exclusive).
     pub fn drop_table_storage(&self, space: SpaceId) -> Result<()> {
         self.log().flush_to(self.log().tail())?;
-        self.forget_space(space);
-        self.drop_space(space)
+        self.stop_and_drop_space(space)
     }
 
     /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of

@@ -7,6 +7,7 @@
 
 use crate::background::Background;
 use crate::files::space_name;
+use crate::recovery::Recovery;
 use crate::rollback::{Lookup, Tables};
 use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage};
@@ -15,8 +16,10 @@ use host::Disk;
 use instrument::MutexClass;
 use pool::{Pool, Tablespace};
 use redo::{FlushMode, Log};
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
+use stdx::Ordering;
 use sync::waits::WaitsFor;
 use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
 use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
@@ -26,6 +29,7 @@ static UNFINISHED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unfinis
 static FINISHING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/finish_transactions");
 static WORKER: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_worker");
 static THREADS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_threads");
+static RECOVERING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_threads");
 
 /// Pages that one step of the cleaner writes at most.
 const CLEAN_PAGES: usize = 64;
@@ -36,11 +40,26 @@ pub(crate) struct Unfinished {
     tables: Vec<Arc<Table>>,
     /// Tables dropped meanwhile: there is nothing to do for them any more.
     dropped: Vec<TableId>,
+    /// Where a purge that was interrupted goes on.
+    purge_at: Option<UndoPos>,
+}
+
+/// What a round of [`Engine::finish`] did.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Finished {
+    pub losers: u64,
+    pub purged: u64,
+    /// Undo records looked up; 0: nothing could go on.
+    pub rows: u64,
 }
 
 impl Unfinished {
     pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
-        Unfinished { segment, tables, dropped: Vec::new() }
+        Unfinished { segment, tables, dropped: Vec::new(), purge_at: None }
+    }
+
+    pub fn state(&self) -> State {
+        self.segment.state()
     }
 
     /// The tables of a tablespace are gone.
@@ -62,10 +81,14 @@ pub struct Engine {
     settings: Settings,
     spaces: Mutex<HashMap<SpaceId, Arc<Tablespace>>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
-    pub(crate) unfinished: Mutex<Vec<Unfinished>>,
+    pub(crate) unfinished: Mutex<VecDeque<Unfinished>>,
+    /// Held for each step of a rollback or purge in the background, and while a tablespace is dropped.
     finishing: Mutex<()>,
     worker: Mutex<WorkerSlotRef>,
     pub(crate) background: Mutex<Option<Background>>,
+    pub(crate) recovery: Recovery,
+    pub(crate) recovering: Mutex<Option<Background>>,
+    pub(crate) recovery_threads: usize,
 }
 
 /// What an engine is put together from.
@@ -78,6 +101,8 @@ pub(crate) struct Parts {
     pub trx: TrxSystem,
     pub spaces: HashMap<SpaceId, Arc<Tablespace>>,
     pub worker: WorkerSlotRef,
+    pub recovery: Recovery,
+    pub recovery_threads: usize,
 }
 
 impl Engine {
@@ -92,10 +117,13 @@ impl Engine {
             settings: Settings::new(),
             spaces: Mutex::new(&SPACES, p.spaces),
             system: OnceLock::new(),
-            unfinished: Mutex::new(&UNFINISHED, Vec::new()),
+            unfinished: Mutex::new(&UNFINISHED, VecDeque::new()),
             finishing: Mutex::new(&FINISHING, ()),
             worker: Mutex::new(&WORKER, p.worker),
             background: Mutex::new(&THREADS, None),
+            recovery: p.recovery,
+            recovering: Mutex::new(&RECOVERING, None),
+            recovery_threads: p.recovery_threads,
         })
     }
 
@@ -202,30 +230,38 @@ impl Engine {
         Ok(Some(ts))
     }
 
-    /// Makes a tablespace.
+    /// Makes a tablespace of an id that was never given before.
     pub(crate) fn create_space(&self, id: SpaceId) -> Result<Arc<Tablespace>> {
+        // No orphan of this id is looked for meanwhile.
+        let mut made = self.recovery.made.lock();
+        if let Some(made) = &mut *made {
+            // A crash may have left a file and lost that its id was given: such a file is an orphan.
+            self.remove_file(id)?;
+            made.insert(id);
+        }
         let ts = self.pool.create_tablespace(id, &space_name(id))?;
+        drop(made);
         self.spaces.lock().insert(id, Arc::clone(&ts));
         Ok(ts)
     }
 
     /// Removes a tablespace and its file, if they are there.
     pub(crate) fn drop_space(&self, id: SpaceId) -> Result<()> {
-        match self.space(id) {
-            Ok(None) => Ok(()),
-            Ok(Some(ts)) => {
-                self.spaces.lock().remove(&id);
-                self.pool.drop_tablespace(&ts)
-            }
-            // A file whose making a crash cut off.
-            Err(Error::Foreign { .. } | Error::Corrupt { .. }) => {
-                let name = space_name(id);
-                let io = |op| move |e| Error::io(op, space_name(id), e);
-                self.disk.remove(&name).map_err(io("remove"))?;
-                self.disk.sync_dir().map_err(io("make durable the removal of"))
-            }
-            Err(e) => Err(e),
+        let open = self.spaces.lock().remove(&id);
+        if let Some(ts) = open {
+            return self.pool.drop_tablespace(&ts);
         }
+        self.remove_file(id)
+    }
+
+    fn remove_file(&self, id: SpaceId) -> Result<()> {
+        let name = space_name(id);
+        let io = |op| move |e| Error::io(op, space_name(id), e);
+        if self.disk.exists(&name).map_err(io("look for"))? {
+            self.disk.remove(&name).map_err(io("remove"))?;
+            self.disk.sync_dir().map_err(io("make durable the removal of"))?;
+        }
+        Ok(())
     }
 
     /// Writes some dirty pages and finishes what clients left; what the cleaner thread does in a
@@ -234,13 +270,9 @@ impl Engine {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
         if !self.unfinished.lock().is_empty() {
             // It is tried again at the next step.
-            let _ = self.finish(&Self::no_tables);
+            let _ = self.finish(&|_| Ok(Lookup::Later), u64::MAX);
         }
         Ok(cleaned)
-    }
-
-    fn no_tables(_: TableId) -> Lookup {
-        Lookup::Later
     }
 
     /// Advances the log's checkpoint as far as the dirty pages allow; its position.
@@ -248,10 +280,12 @@ impl Engine {
         self.trx.ids.with_checkpoint_payload(|payload| self.pool.checkpoint(payload))
     }
 
-    /// Stops the unfinished work on a tablespace that is about to be dropped.
-    pub(crate) fn forget_space(&self, space: SpaceId) {
+    /// Stops the unfinished work on a tablespace and drops it. The dictionary has it no more.
+    pub(crate) fn stop_and_drop_space(&self, space: SpaceId) -> Result<()> {
+        // No step is in the middle of it, and none begins before the file is gone.
         let _none_is_running = self.finishing.lock();
         self.unfinished.lock().iter_mut().for_each(|u| u.forget_space(space));
+        self.drop_space(space)
     }
 
     /// Makes room in the log when no thread does: before a writer begins, with no latch held.
@@ -266,28 +300,27 @@ impl Engine {
 
     /// Takes over work that a client could not finish.
     pub(crate) fn leave_unfinished(&self, work: Unfinished) {
-        self.unfinished.lock().push(work);
+        self.unfinished.lock().push_back(work);
     }
 
-    /// Finishes what there is to finish: rollbacks, purges. What needs a table that is not known
-    /// stays. The numbers of transactions rolled back and purged.
-    pub(crate) fn finish(&self, tables: &Tables<'_>) -> Result<(u64, u64)> {
-        // One at a time: what is taken out of the list is then in nobody else's hands.
-        let _one = self.finishing.lock();
-        let mut counts = (0, 0);
+    /// One round over what there is to finish: rollbacks, then purges, at most `rows_max` undo
+    /// records of each. What needs a table that is not known stays.
+    pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {
+        let mut done = Finished::default();
         let mut first_error = None;
-        // Losers first: a purge then meets committed rows only.
+        let all = self.unfinished.lock().len();
+        // Losers first: a purge then meets committed rows only, as far as possible.
         for state in [State::Active, State::Committed] {
-            let mut all = self.unfinished.lock();
-            let (now, rest) =
-                std::mem::take(&mut *all).into_iter().partition(|u| u.segment.state() == state);
-            *all = rest;
-            drop(all);
-            let now: Vec<Unfinished> = now;
-            for mut work in now {
-                match self.finish_one(&mut work, tables) {
-                    Ok(true) if state == State::Active => counts.0 += 1,
-                    Ok(true) => counts.1 += 1,
+            for _ in 0..all {
+                // What is taken out of the list is in nobody else's hands.
+                let _one = self.finishing.lock();
+                let mut list = self.unfinished.lock();
+                let next = list.iter().position(|u| u.state() == state);
+                let Some(mut work) = next.and_then(|i| list.remove(i)) else { break };
+                drop(list);
+                match self.finish_one(&mut work, tables, rows_max, &mut done.rows) {
+                    Ok(true) if state == State::Active => done.losers += 1,
+                    Ok(true) => done.purged += 1,
                     Ok(false) => {}
                     Err(e) => first_error = first_error.or(Some(e)),
                 }
@@ -297,24 +330,54 @@ impl Engine {
                 }
             }
         }
-        first_error.map_or(Ok(counts), Err)
+        self.recovery.undone(done.losers);
+        first_error.map_or(Ok(done), Err)
     }
 
-    fn finish_one(&self, work: &mut Unfinished, tables: &Tables<'_>) -> Result<bool> {
-        let Unfinished { segment, tables: known, dropped } = work;
-        let lookup = |id| match Self::lookup_in(known, id) {
-            _ if dropped.contains(&id) => Lookup::Dropped,
-            Lookup::Later => tables(id),
-            found => found,
+    /// `false`: there is more to do, or a table is not known yet.
+    fn finish_one(
+        &self,
+        work: &mut Unfinished,
+        tables: &Tables<'_>,
+        rows_max: u64,
+        rows: &mut u64,
+    ) -> Result<bool> {
+        let Unfinished { segment, tables: known, dropped, purge_at } = work;
+        let was = segment.state();
+        let looked_up = Cell::new(0);
+        // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).
+        let last = RefCell::new(None);
+        let lookup = |id| {
+            if looked_up.get() == rows_max {
+                return Ok(Lookup::Later);
+            }
+            let found = match &*last.borrow() {
+                Some((last, table)) if *last == id => Lookup::Open(Arc::clone(table)),
+                _ => match Self::lookup_in(known, id) {
+                    _ if dropped.contains(&id) => Lookup::Dropped,
+                    Lookup::Later => tables(id)?,
+                    found => found,
+                },
+            };
+            if let Lookup::Open(table) = &found {
+                *last.borrow_mut() = Some((id, Arc::clone(table)));
+            }
+            if !matches!(found, Lookup::Later) {
+                looked_up.set(looked_up.get() + 1);
+            }
+            Ok(found)
         };
-        self.with_worker(|worker| {
+        let done = self.with_worker(|worker| {
             let id = segment.trx();
             let state = segment.state();
             let mut b = Buffers::default();
             let mut writer = Writer { engine: self, worker, waiter: None, segment };
             let done = match state {
                 State::Active => writer.undo_to(UndoPos::NONE, &lookup, &mut b)?,
-                _ => writer.purge(&lookup, &mut b)?,
+                _ => {
+                    let at = purge_at.get_or_insert(writer.segment.last());
+                    writer.purge(at, &lookup, &mut b)?
+                }
             };
             if !done {
                 return Ok(false);
@@ -328,11 +391,19 @@ impl Engine {
                 }
             }
             Ok(true)
-        })
+        });
+        *rows += looked_up.get();
+        if was == State::Active {
+            self.recovery.rows_undone.fetch_add(looked_up.get(), Ordering::Relaxed);
+        }
+        done
     }
 
     /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must
     /// be gone.
+    ///
+    /// What recovery has not finished is left to the next start: the checkpoint then stays where
+    /// recovery began.
     pub fn shutdown(&self) -> Result<()> {
         self.stop_background();
         self.log.flush_to(self.log.tail())?;
@@ -346,5 +417,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Not joined: the last handle may be a thread's own.
         self.signal_background();
+        self.signal_recovery();
     }
 }

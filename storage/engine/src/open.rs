@@ -1,31 +1,32 @@
 //! Opening: a new instance, or recovery of one.
 //!
 //! 1. A new instance is there when its format file is, which is written last.
-//! 2. Recovery in order: torn pages, redo, the transactions' states; then the losers of the system
-//!    tables. From there on the dictionary can be read, and with it the rest is done by
-//!    `finish_recovery`.
-//! 3. Redo of a tablespace that has no file is skipped: it was dropped, since a file is made before
-//!    its redo.
+//! 2. Recovery in order: torn pages, the log is read (its redo waits for its pages), the transactions'
+//!    states; then the losers of the system tables. From there on the dictionary can be read, and with
+//!    it the rest is done in the background (`recovery`).
+//! 3. No file is opened but those that the doublewrite files or the log name, and the system's own.
 
 use crate::ddl::{create_indexes, system_table_id};
 use crate::engine::{Engine, Parts, Unfinished};
-use crate::files::{clear_leftovers, has_instance, space_name, space_of_name, write_format};
+use crate::files::{clear_leftovers, has_instance, space_name, write_format};
+use crate::recovery::Recovery;
 use crate::rollback::Lookup;
-use crate::{EngineConfig, RecoveryReport, Table, TableSpec, TableStorage};
-use base::{Error, PageNo, Result, SYSTEM_SPACE, SpaceId, TableId, UNDO_SPACE};
+use crate::{EngineConfig, RecoveryReport, TableSpec, TableStorage};
+use base::{Error, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
 use host::Disk;
-use pool::{Pool, PoolConfig, Tablespace};
-use redo::{Log, LogConfig, Replay, kind};
-use std::collections::{BTreeSet, HashMap};
+use pool::{Pool, PoolConfig, REDO_MEMORY_MIN, RecoverOptions, Recovered};
+use redo::{Log, LogConfig, kind};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 use sync::SlotTable;
 use sync::waits::WaitsFor;
 use trx::{Ids, TrxSystem};
 
 impl Engine {
     /// Opens the engine on `disk`; creates it when the disk is empty. Otherwise repairs torn pages,
-    /// redoes the log and rolls back the losers that touched system tables only;
-    /// [`Self::finish_recovery`] does the rest.
+    /// reads the log and rolls back what losers did to system tables;
+    /// [`Self::start_recovery`] does the rest.
     ///
     /// Errors: [`base::Error::Foreign`] for a folder of something else or of a newer format.
     pub fn open(cfg: EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, RecoveryReport)> {
@@ -33,33 +34,6 @@ impl Engine {
             true => recover(&cfg, disk),
             false => create(&cfg, disk),
         }
-    }
-
-    /// Rolls back the remaining losers, finishes the purge of committed transactions and removes
-    /// the files of spaces that no table of the dictionary has. `tables` opens the table of an id,
-    /// or says that it was dropped; `live` are the spaces of all tables of the dictionary (the
-    /// system tables' excepted).
-    pub fn finish_recovery(
-        &self,
-        tables: &dyn Fn(TableId) -> Option<Arc<Table>>,
-        live: &BTreeSet<SpaceId>,
-    ) -> Result<RecoveryReport> {
-        let lookup = |id| match self.lookup_system(id) {
-            Lookup::Later => tables(id).map_or(Lookup::Dropped, Lookup::Open),
-            found => found,
-        };
-        let (losers, purged) = self.finish(&lookup)?;
-        let mut report = RecoveryReport { losers, purged, ..RecoveryReport::default() };
-        let names = self.disk.list().map_err(|e| Error::io("list", "the data folder", e))?;
-        for name in names {
-            if let Some(id) = space_of_name(&name)
-                && !live.contains(&id)
-            {
-                self.drop_space(id)?;
-                report.orphans.push(name);
-            }
-        }
-        Ok(report)
     }
 
     /// The system table of an id.
@@ -89,14 +63,27 @@ fn assemble(
     cfg: &EngineConfig,
     disk: Arc<dyn Disk>,
     (log, pool, slots): (Arc<Log>, Arc<Pool>, Arc<SlotTable>),
-    spaces: HashMap<SpaceId, Arc<Tablespace>>,
-    ids: Ids,
+    ids: Arc<Ids>,
+    (began, redo_bytes): (Instant, u64),
 ) -> Result<Arc<Engine>> {
+    let spaces: HashMap<_, _> = pool.tablespaces().into_iter().map(|ts| (ts.id(), ts)).collect();
     let undo = spaces.get(&UNDO_SPACE).ok_or(Error::MissingSpace(UNDO_SPACE))?;
     let waits = Arc::new(WaitsFor::new());
     let trx = TrxSystem::new(&pool, undo, &waits, ids, cfg.trx_states);
     let worker = slots.acquire_worker().ok_or(Error::TooManyTransactions)?;
-    Ok(Engine::assemble(Parts { disk, log, pool, slots, waits, trx, spaces, worker }))
+    let recovery = Recovery::new(cfg.notes.clone(), began, redo_bytes);
+    let recovery_threads = threads(cfg);
+    let parts =
+        Parts { disk, log, pool, slots, waits, trx, spaces, worker, recovery, recovery_threads };
+    Ok(Engine::assemble(parts))
+}
+
+/// How many threads recovery may use.
+fn threads(cfg: &EngineConfig) -> usize {
+    match cfg.recovery_threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
 }
 
 fn create(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, RecoveryReport)> {
@@ -104,11 +91,12 @@ fn create(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Recov
     let slots = new_slots(cfg);
     let log = Log::create(&disk, &log_config(cfg), Arc::clone(&slots))?;
     let pool = new_pool(cfg, &disk, &log)?;
-    let mut spaces = HashMap::new();
     for id in [SYSTEM_SPACE, UNDO_SPACE] {
-        spaces.insert(id, pool.create_tablespace(id, &space_name(id))?);
+        pool.create_tablespace(id, &space_name(id))?;
     }
-    let engine = assemble(cfg, disk, (log, pool, slots), spaces, Ids::new())?;
+    let began = host::clock::now();
+    let engine = assemble(cfg, disk, (log, pool, slots), Arc::new(Ids::new()), (began, 0))?;
+    engine.recovery.opened();
     engine.with_worker(|worker| {
         engine.trx().create(worker)?;
         let ts = engine.space(SYSTEM_SPACE)?.ok_or(Error::MissingSpace(SYSTEM_SPACE))?;
@@ -156,75 +144,88 @@ fn open_system_tables(engine: &Arc<Engine>, cfg: &EngineConfig) -> Result<()> {
 }
 
 fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, RecoveryReport)> {
+    let began = host::clock::now();
     let slots = new_slots(cfg);
-    let (log, mut replay) = Log::open(&disk, &log_config(cfg), Arc::clone(&slots))?;
+    let (log, replay) = Log::open(&disk, &log_config(cfg), Arc::clone(&slots))?;
     let pool = new_pool(cfg, &disk, &log)?;
-    let spaces = open_spaces(&*disk, &pool)?;
+    open_spaces(&pool)?;
     let mut report = RecoveryReport {
         torn_pages: pool.repair_torn_pages()? as u64,
         ..RecoveryReport::default()
     };
-    let ids = Ids::new();
+    let ids = Arc::new(Ids::new());
     ids.recover_payload(&log.checkpoint_payload())?;
-    redo_all(&pool, &ids, &mut replay, &mut report)?;
-    log.resume(replay)?;
-    let engine = assemble(cfg, disk, (log, pool, slots), spaces, ids)?;
+    let redone = pool.recover(replay, recover_options(cfg, &ids))?;
+    report.redo_bytes = redone.bytes;
+    report.redo_records = redone.records;
+    tell_scanned(cfg, began, &redone);
+    let engine = assemble(cfg, disk, (log, pool, slots), ids, (began, redone.bytes))?;
     open_system_tables(&engine, cfg)?;
     let found = engine.trx().recover()?;
+    engine.recovery.found_losers(found.active.len() as u64);
     for segment in found.active.into_iter().chain(found.committed) {
         engine.leave_unfinished(Unfinished::new(segment, Vec::new()));
     }
-    let (losers, purged) = engine.finish(&|id| engine.lookup_system(id))?;
-    report.losers += losers;
-    report.purged += purged;
+    let done = engine.finish(&|id| Ok(engine.lookup_system(id)), u64::MAX)?;
+    engine.recovery.opened();
+    report.losers += done.losers;
+    report.purged += done.purged;
     Ok((engine, report))
 }
 
-/// Opens every tablespace that has a file: the doublewrite copies are for all of them, and are gone
-/// soon.
-fn open_spaces(disk: &dyn Disk, pool: &Arc<Pool>) -> Result<HashMap<SpaceId, Arc<Tablespace>>> {
-    let mut spaces = HashMap::new();
+/// Opens the system spaces, and those that the doublewrite files have pages of: these copies are gone
+/// soon. The others are opened when they are needed.
+fn open_spaces(pool: &Arc<Pool>) -> Result<()> {
     for id in [SYSTEM_SPACE, UNDO_SPACE] {
-        spaces.insert(id, pool.open_tablespace(id, &space_name(id))?);
+        pool.open_tablespace(id, &space_name(id))?;
     }
-    let names = disk.list().map_err(|e| Error::io("list", "the data folder", e))?;
-    for id in names.iter().filter_map(|name| space_of_name(name)) {
+    for id in pool.copied_spaces() {
         match pool.open_tablespace(id, &space_name(id)) {
-            Ok(ts) => {
-                spaces.insert(id, ts);
+            // Dropped; or its making was cut off before anything could refer to it; or it is damaged:
+            // opening the table will say so, and a file without a table is removed.
+            Ok(_) | Err(Error::MissingSpace(_) | Error::Foreign { .. } | Error::Corrupt { .. }) => {
             }
-            // Its making was cut off before anything could refer to it, or it is damaged: opening
-            // the table will say so, and a file without a table is removed.
-            Err(Error::Foreign { .. } | Error::Corrupt { .. }) => {}
             Err(e) => return Err(e),
         }
     }
-    Ok(spaces)
+    Ok(())
 }
 
-fn redo_all(
-    pool: &Arc<Pool>,
-    ids: &Ids,
-    replay: &mut Replay,
-    report: &mut RecoveryReport,
-) -> Result<()> {
-    while let Some(window) = replay.next_window()? {
-        pool.log().secure(replay)?;
-        for frame in &window.frames {
-            let mut logical = |kind, bytes: &[u8]| {
-                report.redo_records += 1;
-                match kind {
-                    kind::TRX => ids.recover_record(bytes, frame.start),
-                    _ => {
-                        let what = "a record that only a newer server knows";
-                        Err(Error::CorruptLog { lsn: frame.start, what })
-                    }
-                }
-            };
-            let done = pool.redo(frame.start, frame.end, window.body(frame), &mut logical)?;
-            report.redo_bytes += frame.end.0 - frame.start.0;
-            report.redo_records += (done.applied + done.old + done.unknown) as u64;
+fn recover_options(cfg: &EngineConfig, ids: &Arc<Ids>) -> RecoverOptions {
+    let ids = Arc::clone(ids);
+    let logical = move |lsn, kind, bytes: &[u8]| match kind {
+        kind::TRX => ids.recover_record(bytes, lsn),
+        _ => {
+            let what = "a record that only a newer server knows";
+            Err(Error::CorruptLog { lsn, what })
         }
+    };
+    let mut options = RecoverOptions::new(space_name, logical);
+    options.threads = threads(cfg);
+    options.memory_bytes = match cfg.recovery_memory_bytes {
+        0 => (cfg.pool_bytes / 4).max(REDO_MEMORY_MIN),
+        bytes => bytes,
+    };
+    options.on_batch = {
+        let notes = cfg.notes.clone();
+        Box::new(move |so_far| {
+            notes.note(&format!(
+                "recovery: {} MB of redo read, the memory for it is full: applying it to {} pages",
+                so_far.bytes >> 20,
+                so_far.pages
+            ));
+        })
+    };
+    options
+}
+
+fn tell_scanned(cfg: &EngineConfig, began: Instant, redone: &Recovered) {
+    if redone.frames > 0 {
+        cfg.notes.note(&format!(
+            "recovery: scanned {:.1} MB of redo in {:.2} s; {} pages wait",
+            redone.bytes as f64 / f64::from(1 << 20),
+            host::clock::now().duration_since(began).as_secs_f64(),
+            redone.pages
+        ));
     }
-    Ok(())
 }

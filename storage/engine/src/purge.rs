@@ -12,26 +12,31 @@ use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
 use crate::writer::{Buffers, Writer};
 use base::{PageId, Result, UNDO_SPACE};
-use trx::{RecordKind, UndoRecord};
+use trx::{RecordKind, UndoPos, UndoRecord};
 
 impl Writer<'_> {
-    /// Removes what the segment's committed transaction left. `false`: a table was not known yet.
-    pub fn purge(&mut self, tables: &Tables<'_>, b: &mut Buffers) -> Result<bool> {
+    /// Removes what the segment's committed transaction left, from the record at `at` backwards; `at`
+    /// follows. `false`: a table was not known yet.
+    pub fn purge(
+        &mut self,
+        at: &mut UndoPos,
+        tables: &Tables<'_>,
+        b: &mut Buffers,
+    ) -> Result<bool> {
         let mut bytes = Vec::new();
-        let mut at = self.segment.last();
         while !at.is_none() {
             self.engine.relieve_log()?;
-            self.engine.trx().read_undo(at, &mut bytes)?;
+            self.engine.trx().read_undo(*at, &mut bytes)?;
             let place = PageId::new(UNDO_SPACE, at.page);
             let record = UndoRecord::decode(&bytes, place, at.offset)?;
             if record.purge {
-                match tables(record.table) {
+                match tables(record.table)? {
                     Lookup::Open(table) => self.purge_record(&record, &table, b)?,
                     Lookup::Dropped => {}
                     Lookup::Later => return Ok(false),
                 }
             }
-            at = record.previous;
+            *at = record.previous;
         }
         Ok(true)
     }

@@ -29,7 +29,7 @@ pub(crate) enum Lookup {
 }
 
 /// Finds the tables of undo records.
-pub(crate) type Tables<'a> = dyn Fn(TableId) -> Lookup + 'a;
+pub(crate) type Tables<'a> = dyn Fn(TableId) -> Result<Lookup> + 'a;
 
 /// What became of a row by undoing.
 enum Restored<'r> {
@@ -74,10 +74,16 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<bool> {
         match record.kind {
+            // It may take long: recovery does it in the background.
+            RecordKind::CreateSpace | RecordKind::CreateIndex
+                if self.engine.recovery.is_opening() =>
+            {
+                return Ok(false);
+            }
             RecordKind::CreateSpace => self.undo_create_space(record)?,
             RecordKind::CreateIndex => self.undo_create_index(record)?,
             RecordKind::Insert | RecordKind::Update | RecordKind::Header => {
-                match tables(record.table) {
+                match tables(record.table)? {
                     Lookup::Open(table) => self.undo_row(record, &table, b)?,
                     Lookup::Dropped => self.step_back(record.previous)?,
                     Lookup::Later => return Ok(false),

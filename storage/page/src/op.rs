@@ -115,6 +115,12 @@ fn take_short<'a>(r: &mut Reader<'a>) -> std::result::Result<&'a [u8], Truncated
 }
 
 impl<'a> PageOp<'a> {
+    /// Whether an encoded op makes its page anew, whatever was there: what came before it is of no
+    /// meaning then. Looks at the first byte only.
+    pub fn makes_anew(encoded: &[u8]) -> bool {
+        matches!(encoded.first(), Some(&(INIT | INIT_RIGHTMOST | IMAGE)))
+    }
+
     /// Appends the op's bytes. Its byte strings are at most a page long (what [`crate::apply`] accepts is).
     pub fn encode(&self, out: &mut Vec<u8>) {
         match *self {

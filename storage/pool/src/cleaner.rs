@@ -165,8 +165,10 @@ impl Pool {
     /// Returns where that is. Writes no page: [`Pool::clean_some`] does.
     pub fn checkpoint(&self, payload: &[u8]) -> Result<Lsn> {
         let _one_at_a_time = self.checkpointing.lock();
+        // Redo that waits for its page first: once applied, the frame has its mark.
+        let waiting = self.pending.bound();
         let floor = self.log.dirty_floor();
-        let bound = floor.min(self.oldest_dirty());
+        let bound = waiting.min(floor).min(self.oldest_dirty());
         // A writer that was held up between reading the log's tail and publishing it makes the
         // floor step back; the last checkpoint stays right.
         let bound = bound.max(self.log.checkpoint_lsn());

@@ -45,7 +45,7 @@ pub use failure::FatalHook;
 pub use host::FlushMethod;
 pub use mtr::{Held, Mtr};
 pub use read::{Optimistic, SharedPage};
-pub use recover::Redone;
+pub use recover::{Damage, REDO_MEMORY_MIN, RecoverOptions, Recovered, Sweep};
 pub use settings::{Doublewrite, PoolConfig, PoolSettings};
 pub use stats::{InstanceStats, PoolStatus};
 pub use tablespace::Tablespace;
@@ -59,6 +59,7 @@ use failure::Failure;
 use frames::Frame;
 use host::Disk;
 use instrument::{CondClass, MutexClass, RwLockClass};
+use recover::pending::Pending;
 use redo::Log;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -70,6 +71,8 @@ static CLEANER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/page
 static CHECKPOINT_MUTEX: MutexClass =
     MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
 static COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
+static DAMAGED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_damaged");
+static OPENING_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_opening");
 static SPACES_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/innodb/fil_space_latch");
 static FREED: CondClass = CondClass::new("wait/synch/cond/innodb/buf_free_frame_cond");
 static CLEANER_WORK: CondClass = CondClass::new("wait/synch/cond/innodb/page_cleaner_cond");
@@ -96,6 +99,12 @@ pub struct Pool {
     settings: PoolSettings,
     /// Doublewrite copies found at the start, until [`Pool::repair_torn_pages`].
     copies: Mutex<Copies>,
+    /// Redo that waits for its pages.
+    pending: Pending,
+    /// Pages that redo could not be applied to, until somebody asks.
+    damaged: Mutex<Vec<Damage>>,
+    /// Held while recovery opens a tablespace that its log names.
+    opening: Mutex<()>,
 }
 
 /// Copies of pages that may be torn in place.
@@ -138,6 +147,9 @@ impl Pool {
             failure: Failure::new(),
             settings: PoolSettings::new(),
             copies: Mutex::new(&COPIES_MUTEX, Copies { pages, repaired: 0 }),
+            pending: Pending::new(),
+            damaged: Mutex::new(&DAMAGED_MUTEX, Vec::new()),
+            opening: Mutex::new(&OPENING_MUTEX, ()),
         }))
     }
 
@@ -224,6 +236,7 @@ impl Pool {
     /// [`Pool::flush_all`] has run. Nobody may use it any more (the caller's metadata lock);
     /// [`Error::Internal`] when somebody visibly does.
     pub fn close_tablespace(&self, ts: &Tablespace) -> Result<()> {
+        self.pending.forget_space(ts.id());
         // With the cleaner's mutex no page of it is in flight.
         let _cleaner = self.cleaner.lock();
         self.discard(ts)?;

@@ -11,7 +11,7 @@
 //! 4. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
 
 use crate::read::Optimistic;
-use crate::{Pool, Tablespace, order, read::Accept};
+use crate::{Pool, Tablespace, order};
 use base::{Error, Lsn, PageBuf, PageId, PageNo, Result};
 use instrument::Counter;
 use page::PageOp;
@@ -135,7 +135,7 @@ impl<'p> Mtr<'p> {
         loop {
             match word.lock_exclusive() {
                 Ok(held) => return Ok(self.push(ts, page, word, held.frame(), Origin::Read)),
-                Err(seen) => self.pool.read_in(ts, page, word, seen, Accept::Written)?,
+                Err(seen) => self.pool.read_in(ts, page, word, seen)?,
             }
         }
     }

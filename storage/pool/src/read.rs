@@ -5,7 +5,7 @@
 //! 2. A read that fails leaves the word evicted and wakes the waiters: each of them tries for
 //!    itself and gets its own error.
 
-use crate::tablespace::{Tablespace, as_page, offset};
+use crate::tablespace::{Tablespace, offset};
 use crate::{Pool, io, order};
 use base::{Error, PageBuf, PageNo, Result};
 use instrument::Counter;
@@ -21,8 +21,6 @@ pub(crate) enum Accept {
     Written,
     /// Redo: also one that was never written.
     Unwritten,
-    /// Redo of an op that makes the page anew: anything.
-    Anything,
 }
 
 /// A page read without a latch: what it says counts only if [`Optimistic::validate`] says so
@@ -120,7 +118,7 @@ impl Tablespace {
         loop {
             let seen = word.wait_readable();
             if seen.evicted() {
-                self.pool()?.read_in(self, page, word, seen, Accept::Written)?;
+                self.pool()?.read_in(self, page, word, seen)?;
                 continue;
             }
             // If this fails somebody else has touched the page, which is as good.
@@ -140,7 +138,7 @@ impl Tablespace {
                     return Ok(SharedPage { word, bytes: self.arena.frame(seen.frame()) });
                 }
                 Err(seen) => {
-                    self.pool()?.read_in(self, page, word, seen, Accept::Written)?;
+                    self.pool()?.read_in(self, page, word, seen)?;
                 }
             }
         }
@@ -156,13 +154,12 @@ impl Pool {
         page: PageNo,
         word: &PageWord,
         seen: WordValue,
-        accept: Accept,
     ) -> Result<()> {
         if !word.begin_io(seen) {
             return Ok(());
         }
         instrument::count(Counter::InnodbBufferPoolReads, 1);
-        match self.fill_frame(ts, page, accept) {
+        match self.fill_frame(ts, page) {
             Ok(frame) => {
                 word.publish(frame);
                 Ok(())
@@ -175,17 +172,27 @@ impl Pool {
     }
 
     /// A frame holding the page, which is known to nobody yet.
-    fn fill_frame(&self, ts: &Tablespace, page: PageNo, accept: Accept) -> Result<u32> {
+    fn fill_frame(&self, ts: &Tablespace, page: PageNo) -> Result<u32> {
         let frame = self.take_frame()?;
         // SAFETY: a frame from the free list is this thread's alone; racy readers that still hold
         // its address read by atomic loads and will not validate.
         let bytes = unsafe { self.frame_bytes(frame).as_mut() };
-        if let Err(e) = read_page(ts, page, bytes, accept) {
-            self.give_back(frame);
-            return Err(e);
-        }
+        let id = ts.page_id(page);
+        let waiting = self.pending.take(id);
+        let redone = waiting.is_some();
+        let read = match waiting {
+            Some(redo) => self.read_and_redo(ts, page, bytes, redo),
+            None => read_page(ts, page, bytes, Accept::Written).map(|()| None),
+        };
+        let changed = read.inspect_err(|_| self.give_back(frame))?;
         instrument::count(Counter::InnodbPagesRead, 1);
-        self.frames[frame as usize].set_page(ts.page_id(page));
+        self.frames[frame as usize].set_page(id);
+        if let Some(oldest) = changed {
+            self.frames[frame as usize].dirty(oldest);
+        }
+        if redone {
+            self.page_redone();
+        }
         Ok(frame)
     }
 
@@ -196,25 +203,27 @@ impl Pool {
         let bytes = unsafe { self.frame_bytes(frame).as_mut() };
         bytes.fill(0);
         page::header::set_page_id(bytes, ts.page_id(page));
+        self.pending.forget(ts.page_id(page));
         self.frames[frame as usize].set_page(ts.page_id(page));
         Ok(frame)
     }
 }
 
-fn read_page(ts: &Tablespace, page: PageNo, bytes: &mut PageBuf, accept: Accept) -> Result<()> {
+/// Reads a page from its file and checks it.
+pub(crate) fn read_page(
+    ts: &Tablespace,
+    page: PageNo,
+    bytes: &mut PageBuf,
+    accept: Accept,
+) -> Result<()> {
     let id = ts.page_id(page);
     io::read_or_zero(&*ts.file, &mut bytes[..], offset(page))?;
-    let blank = match page::header::verify(bytes, id) {
-        Ok(true) => return Ok(()),
-        Ok(false) if accept == Accept::Written => {
-            Err(Error::corrupt(id, "the page was never written"))
+    match page::header::verify(bytes, id)? {
+        true => Ok(()),
+        false if accept == Accept::Written => Err(Error::corrupt(id, "the page was never written")),
+        false => {
+            page::header::set_page_id(bytes, id);
+            Ok(())
         }
-        Err(e) if accept != Accept::Anything => Err(e),
-        Ok(false) | Err(_) => Ok(()),
-    };
-    blank?;
-    let bytes = as_page(&mut bytes[..]);
-    bytes.fill(0);
-    page::header::set_page_id(bytes, id);
-    Ok(())
+    }
 }

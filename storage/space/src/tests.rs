@@ -9,7 +9,7 @@ use base::{Lsn, PAGE_BYTES, SpaceId};
 use host::{Disk, SimDisk};
 use page::PageKind;
 use pool::spacefile::{EXTENT_PAGES, MAP_EXTENTS};
-use pool::{Pool, PoolConfig};
+use pool::{Pool, PoolConfig, RecoverOptions};
 use redo::{Log, LogConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,21 +62,14 @@ impl World {
     /// At most so many mini-transactions are redone, and the log goes on behind the last of them.
     fn recover_until(disk: Arc<dyn Disk>, count: u64) -> (World, Arc<Tablespace>) {
         let slots = SlotTable::new(4, 16);
-        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
+        let (log, replay) = Log::open(&disk, &log_config(), slots.clone()).unwrap();
         let mut world = World::with_log(disk, slots, log);
         let ts = world.pool.open_tablespace(SPACE, NAME).unwrap();
         world.pool.repair_torn_pages().unwrap();
         world.tail = world.log.checkpoint_lsn();
-        let mut left = count;
-        while let Some(window) = replay.next_window().unwrap() {
-            world.log.secure(&mut replay).unwrap();
-            for f in window.frames.iter().take(left as usize) {
-                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
-                world.tail = f.end;
-            }
-            left = left.saturating_sub(window.frames.len() as u64);
-        }
-        world.log.resume(replay).unwrap();
+        let mut options = RecoverOptions::new(|_| NAME.into(), |_, _, _| Ok(()));
+        options.frames_max = count;
+        world.tail = world.pool.recover(replay, options).unwrap().end.max(world.tail);
         (world, ts)
     }
 

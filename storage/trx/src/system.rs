@@ -24,7 +24,7 @@ const IDS_TRIED_MAX: usize = 256;
 /// The transactions of an engine.
 pub struct TrxSystem {
     /// Numbers that survive a crash.
-    pub ids: Ids,
+    pub ids: Arc<Ids>,
     states: States,
     pool: Arc<Pool>,
     undo: Arc<Tablespace>,
@@ -39,7 +39,7 @@ impl TrxSystem {
         pool: &Arc<Pool>,
         undo: &Arc<Tablespace>,
         waits: &Arc<WaitsFor>,
-        ids: Ids,
+        ids: Arc<Ids>,
         states: usize,
     ) -> TrxSystem {
         TrxSystem {

@@ -3,7 +3,7 @@
 
 use base::{PageId, Result, TableId, UNDO_SPACE};
 use host::{Disk, SimDisk};
-use pool::{Mtr, Pool, PoolConfig, Tablespace};
+use pool::{Mtr, Pool, PoolConfig, RecoverOptions, Tablespace};
 use redo::{Log, LogConfig};
 use std::sync::Arc;
 use sync::waits::WaitsFor;
@@ -24,7 +24,7 @@ fn world(disk: &Arc<SimDisk>) -> World {
     let slots = SlotTable::new(4, 4);
     let worker = slots.acquire_worker().unwrap();
     let dyn_disk = Arc::clone(disk) as Arc<dyn Disk>;
-    let ids = Ids::new();
+    let ids = Arc::new(Ids::new());
     let fresh = !Log::exists(&**disk).unwrap();
     let (pool, undo) = if fresh {
         let log = Log::create(&dyn_disk, &LOG, slots).unwrap();
@@ -33,7 +33,7 @@ fn world(disk: &Arc<SimDisk>) -> World {
         let undo = pool.create_tablespace(UNDO_SPACE, "undo").unwrap();
         (pool, undo)
     } else {
-        let (log, mut replay) = Log::open(&dyn_disk, &LOG, slots).unwrap();
+        let (log, replay) = Log::open(&dyn_disk, &LOG, slots).unwrap();
         let pool =
             Pool::new(PoolConfig { bytes: 1 << 20, ..Default::default() }, dyn_disk, log).unwrap();
         let undo = pool.open_tablespace(UNDO_SPACE, "undo").unwrap();
@@ -44,14 +44,9 @@ fn world(disk: &Arc<SimDisk>) -> World {
                 if pool.log().checkpoint_payload().is_empty() { Ok(()) } else { Err(e) }
             })
             .unwrap();
-        while let Some(window) = replay.next_window().unwrap() {
-            pool.log().secure(&mut replay).unwrap();
-            for frame in &window.frames {
-                let mut logical = |_: u8, bytes: &[u8]| ids.recover_record(bytes, frame.start);
-                pool.redo(frame.start, frame.end, window.body(frame), &mut logical).unwrap();
-            }
-        }
-        pool.log().resume(replay).unwrap();
+        let same = Arc::clone(&ids);
+        let logical = move |lsn, _, bytes: &[u8]| same.recover_record(bytes, lsn);
+        pool.recover(replay, RecoverOptions::new(|_| "undo".into(), logical)).unwrap();
         (pool, undo)
     };
     let system = TrxSystem::new(&pool, &undo, &Arc::new(WaitsFor::new()), ids, 256);

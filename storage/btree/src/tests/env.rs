@@ -3,7 +3,7 @@
 use crate::{Fit, Tree};
 use base::{IndexId, PageNo, SpaceId, TrxId};
 use host::{Disk, SimDisk};
-use pool::{Mtr, Pool, PoolConfig, Tablespace};
+use pool::{Mtr, Pool, PoolConfig, RecoverOptions, Tablespace};
 use redo::{Log, LogConfig};
 use std::sync::Arc;
 use sync::{SlotTable, WorkerSlotRef};
@@ -41,18 +41,13 @@ impl Env {
         let slots = SlotTable::new(8, 16);
         let disk = self.disk.crash();
         let dyn_disk: Arc<dyn Disk> = disk.clone();
-        let (log, mut replay) = Log::open(&dyn_disk, &config(), slots.clone()).unwrap();
+        let (log, replay) = Log::open(&dyn_disk, &config(), slots.clone()).unwrap();
         let pool = PoolConfig { bytes: frames * base::PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(pool, dyn_disk, log.clone()).unwrap();
         let ts = pool.open_tablespace(SPACE, "t").unwrap();
         pool.repair_torn_pages().unwrap();
-        while let Some(window) = replay.next_window().unwrap() {
-            log.secure(&mut replay).unwrap();
-            for f in &window.frames {
-                pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(())).unwrap();
-            }
-        }
-        log.resume(replay).unwrap();
+        let options = RecoverOptions::new(|_| "t".into(), |_, _, _| Ok(()));
+        pool.recover(replay, options).unwrap();
         Env { disk, log, pool, slots, ts }
     }
 

@@ -88,6 +88,9 @@ pub fn config() -> EngineConfig {
         workers_max: 16,
         trx_states: 4096,
         system_tables: vec![system_spec()],
+        // A seed must replay: no threads.
+        recovery_threads: 1,
+        ..EngineConfig::default()
     }
 }
 
@@ -186,7 +189,7 @@ pub fn open_with(
         tables.insert(id, engine.open_table(&spec, storage)?);
     }
     let live: BTreeSet<SpaceId> = tables.values().map(|t| t.storage().space).collect();
-    let rest = engine.finish_recovery(&|id| tables.get(&(id.0 as i64)).cloned(), &live)?;
+    let rest = engine.finish_recovery(&|id| Ok(tables.get(&(id.0 as i64)).cloned()), &live)?;
     report.losers += rest.losers;
     report.purged += rest.purged;
     report.orphans.extend(rest.orphans);

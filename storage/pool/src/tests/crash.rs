@@ -100,7 +100,7 @@ fn redo_of_everything_gives_the_live_pages() {
 }
 
 #[test]
-fn redo_takes_a_mini_transaction_once() {
+fn redo_takes_a_mini_transaction_once_and_skips_what_has_no_file() {
     let (disk, world) = sim(22, 64);
     let ts = counters(&world, 1);
     let mut m = world.mtr();
@@ -109,21 +109,28 @@ fn redo_takes_a_mini_transaction_once() {
     m.commit().unwrap();
     world.pool.flush_all().unwrap();
     let mut body = Vec::new();
-    let lsn = page::header::lsn(&ts.shared(PageNo(1)).unwrap());
     let op = PageOp::Write { at: BODY_AT as u16, bytes: &[7; 8] };
-    redo::body::push_page(&mut body, PageId::new(SPACE, PageNo(1)), |out| op.encode(out));
     redo::body::push_page(&mut body, PageId::new(SpaceId(99), PageNo(1)), |out| op.encode(out));
     redo::body::push_logical(&mut body, redo::kind::TRX, b"t");
-    drop(world);
-    let (world, ts) = World::recover(disk.kill(), 64).unwrap();
-    let mut logical = Vec::new();
-    let done = world.pool.redo(Lsn(lsn.0 - 1), lsn, &body, &mut |kind, bytes| {
-        logical.push((kind, bytes.to_vec()));
+    world.log.append(&world.worker, &body, |_, _| {}).unwrap();
+    world.log.flush_to(world.log.tail()).unwrap();
+    let (slots, disk) = (SlotTable::new(4, 16), disk.kill());
+    let (log, replay) =
+        Log::open(&(disk.clone() as Arc<dyn Disk>), &log_config(), slots.clone()).unwrap();
+    let world = World::with_log(disk, slots, log, 64).unwrap();
+    let logical = Arc::new(sync::Mutex::new(&crate::DAMAGED_MUTEX, Vec::new()));
+    let seen = Arc::clone(&logical);
+    let mut options = ignore_logical();
+    options.logical = Box::new(move |_, kind, bytes| {
+        seen.lock().push((kind, bytes.to_vec()));
         Ok(())
     });
-    assert_eq!(done.unwrap(), crate::Redone { applied: 0, old: 1, unknown: 1 });
-    assert_eq!(logical, [(redo::kind::TRX, b"t".to_vec())]);
+    let done = world.pool.recover(replay, options).unwrap();
+    assert_eq!((done.records, done.pages, done.batches), (7, 1, 1), "{done:?}");
+    assert_eq!(*logical.lock(), [(redo::kind::TRX, b"t".to_vec())]);
+    let ts = world.pool.tablespace(SPACE).expect("opened when its redo was met");
     assert_eq!(value(&ts, 1).unwrap(), 2);
+    assert_eq!((world.pool.redo_pages_left(), world.pool.dirty_frames()), (0, 0));
 }
 
 #[test]
@@ -146,16 +153,20 @@ fn a_damaged_page_is_rebuilt_by_a_record_that_makes_it_anew_and_by_no_other() {
         // Neither torn nor copied: both the page and the doublewrite file rot.
         disk.flip_bit(NAME, PAGE_BYTES as u64 + 5000, 1);
         disk.flip_bit(crate::doublewrite::NAME, 40, 1);
-        match World::recover(disk.kill(), 64) {
-            Ok((_world, ts)) => {
-                assert!(anew, "page 1 cannot be sound");
-                assert_eq!(value(&ts, 1).unwrap(), 1);
-            }
-            Err(e) => {
-                let page = PageId::new(SPACE, PageNo(1));
-                assert!(!anew && matches!(e, Error::Corrupt { page: p, .. } if p == page), "{e}");
-            }
+        let (world, ts) = World::recover(disk.kill(), 64).unwrap();
+        let page = PageId::new(SPACE, PageNo(1));
+        let is_page = |e: &Error| matches!(e, Error::Corrupt { page: p, .. } if *p == page);
+        let waits = world.pool.redo_pages_left();
+        match value(&ts, 1) {
+            Ok(n) => assert!(anew && n == 1 && world.pool.redo_pages_left() == waits - 1),
+            Err(e) => assert!(!anew && is_page(&e) && world.pool.redo_pages_left() == waits),
         }
+        world.pool.sweep_all(1).unwrap();
+        assert_eq!(world.pool.redo_pages_left(), 0);
+        let damage = world.pool.take_damage();
+        assert_eq!(damage.len(), usize::from(!anew));
+        assert!(damage.iter().all(|d| d.page == page && d.frames == 1 && is_page(&d.error)));
+        assert_eq!(value(&ts, 1).is_ok(), anew, "a damaged page stays unreadable");
     }
 }
 

@@ -5,7 +5,7 @@ mod crash;
 mod faults;
 mod latches;
 
-use crate::{Mtr, Pool, PoolConfig, Tablespace};
+use crate::{Mtr, Pool, PoolConfig, RecoverOptions, Tablespace};
 use base::{IndexId, Lsn, PAGE_BYTES, PageBuf, PageNo, Result, SpaceId};
 use host::{Disk, SimDisk};
 use page::{BODY_AT, PageKind, PageOp};
@@ -30,6 +30,12 @@ fn log_config() -> LogConfig {
     LogConfig { ring_bytes: 256 << 10, capacity_bytes: 4 << 20 }
 }
 
+/// Recovery on one thread; redo is applied when a page is touched.
+pub(crate) fn ignore_logical() -> RecoverOptions {
+    let name = |id| if id == SPACE { NAME.into() } else { format!("{id}.ibd") };
+    RecoverOptions::new(name, |_, _, _| Ok(()))
+}
+
 impl World {
     /// A new data folder.
     pub fn create(disk: Arc<dyn Disk>, frames: usize) -> Result<World> {
@@ -50,20 +56,14 @@ impl World {
         Ok(World { slots, log, pool, worker })
     }
 
-    /// What a restart does: torn pages, then redo.
+    /// What a restart does: torn pages, then redo, which waits for its pages.
     pub fn recover(disk: Arc<dyn Disk>, frames: usize) -> Result<(World, Arc<Tablespace>)> {
         let slots = SlotTable::new(4, 16);
-        let (log, mut replay) = Log::open(&disk, &log_config(), slots.clone())?;
+        let (log, replay) = Log::open(&disk, &log_config(), slots.clone())?;
         let world = World::with_log(disk, slots, log, frames)?;
         let ts = world.pool.open_tablespace(SPACE, NAME)?;
         world.pool.repair_torn_pages()?;
-        while let Some(window) = replay.next_window()? {
-            world.log.secure(&mut replay)?;
-            for f in &window.frames {
-                world.pool.redo(f.start, f.end, window.body(f), &mut |_, _| Ok(()))?;
-            }
-        }
-        world.log.resume(replay)?;
+        world.pool.recover(replay, ignore_logical())?;
         Ok((world, ts))
     }
 

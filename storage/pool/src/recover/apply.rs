@@ -1,0 +1,122 @@
+//! Giving a page its redo: the same steps for a session's first touch and for the sweep.
+//!
+//! 1. A page takes a mini-transaction as a whole or not at all: whether it lacks it is decided once,
+//!    by the page's LSN, which becomes the mini-transaction's end after its last record there.
+//! 2. Records that cannot be read in now (a disk error) stay. A sound page that refuses its records
+//!    is not what the log was written for: it is condemned, so that nobody ever reads it.
+
+use super::Damage;
+use super::pending::{PageRedo, Place};
+use crate::read::{Accept, read_page};
+use crate::tablespace::{Tablespace, offset};
+use crate::{Pool, io};
+use base::{Error, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result};
+use host::AlignedBuf;
+use page::PageOp;
+use redo::body::{Record, records};
+
+impl Pool {
+    /// Reads a page into a frame that is nobody else's yet and gives it the redo that waits for it.
+    /// Returns the start of the oldest mini-transaction that the data file lacks, if any; the caller
+    /// marks the frame with it and then calls [`Pool::page_redone`].
+    pub(crate) fn read_and_redo(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        bytes: &mut PageBuf,
+        redo: PageRedo,
+    ) -> Result<Option<Lsn>> {
+        let id = ts.page_id(page);
+        let read = match redo.anew {
+            true => {
+                blank(bytes, id);
+                Ok(())
+            }
+            false => read_page(ts, page, bytes, Accept::Unwritten),
+        };
+        if let Err(e) = read {
+            self.pending.put_back(id, redo);
+            return Err(e);
+        }
+        self.apply_or_condemn(ts, page, bytes, redo)
+    }
+
+    /// Applies records to a sound page that only this thread may touch.
+    pub(super) fn apply_or_condemn(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        bytes: &mut PageBuf,
+        redo: PageRedo,
+    ) -> Result<Option<Lsn>> {
+        let id = ts.page_id(page);
+        self.apply_frames(id, bytes, &redo.frames).inspect_err(|e| {
+            let what = Damage { page: id, frames: redo.frames.len() as u64, error: e.duplicate() };
+            if let Err(e) = condemn(ts, page, bytes) {
+                self.failure.latch(&e);
+            }
+            self.damaged.lock().push(what);
+            self.pending.settle(1);
+        })
+    }
+
+    /// The frame of a page that [`Pool::read_and_redo`] has filled is marked.
+    pub(crate) fn page_redone(&self) {
+        self.pending.settle(1);
+    }
+
+    fn apply_frames(
+        &self,
+        id: PageId,
+        bytes: &mut PageBuf,
+        frames: &[Place],
+    ) -> Result<Option<Lsn>> {
+        let windows = self.pending.windows();
+        let mut oldest = None;
+        for place in frames {
+            let window = &windows[place.window as usize];
+            let frame = &window.frames[place.frame as usize];
+            if frame.end <= page::header::lsn(bytes) {
+                continue;
+            }
+            for record in records(window.body(frame), frame.start) {
+                if let Record::Page { page, op } = record?
+                    && page == id
+                {
+                    page::apply(bytes, &decode(op, frame.start)?)?;
+                }
+            }
+            page::header::set_lsn(bytes, frame.end);
+            oldest = oldest.or(Some(frame.start));
+        }
+        Ok(oldest)
+    }
+}
+
+/// What a page is before anything was written to it.
+fn blank(bytes: &mut PageBuf, id: PageId) {
+    bytes.fill(0);
+    page::header::set_page_id(bytes, id);
+}
+
+/// Writes a page that must never be used again, its checksum wrong for good; the rest is left as it is
+/// for whoever looks into the matter.
+fn condemn(ts: &Tablespace, page: PageNo, bytes: &PageBuf) -> Result<()> {
+    let mut copy = AlignedBuf::zeroed(PAGE_BYTES);
+    copy.copy_from_slice(bytes);
+    let sealed: &mut PageBuf = crate::tablespace::as_page(&mut copy);
+    page::header::seal(sealed);
+    sealed[..4].iter_mut().for_each(|b| *b = !*b);
+    io::write(io::Of::Data, &*ts.file, &copy, offset(page))?;
+    io::sync_data(io::Of::Data, &*ts.file)
+}
+
+fn decode(op: &[u8], start: Lsn) -> Result<PageOp<'_>> {
+    let corrupt = |what| Error::CorruptLog { lsn: start, what };
+    match PageOp::decode(op) {
+        Ok((decoded, bytes)) if bytes == op.len() => Ok(decoded),
+        Ok(_) => Err(corrupt("bytes follow a page operation")),
+        Err(Error::CorruptLog { what, .. }) => Err(corrupt(what)),
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,243 @@
+//! Redo that waits for its pages.
+//!
+//! 1. A page whose records wait is not in memory, or (between two batches of a long log) nobody but
+//!    recovery runs. Whoever reads a page in takes its records, applies them before the page is
+//!    published, and only then counts the page as settled: so nobody sees a page without its redo.
+//! 2. A page's records stay in log order. A mini-transaction's records for one page are one entry: the
+//!    place of its frame.
+//! 3. `left` counts pages whose records wait or are in somebody's hands. It falls after the frame was
+//!    marked dirty, so a checkpoint that reads [`Pending::bound`] first and the frames afterwards
+//!    passes no redo that a data file lacks.
+//! 4. Whoever looks at waiting pages by itself (the sweep) holds `sweeping` shared; dropping a
+//!    tablespace takes it exclusively once: then nobody is inside that tablespace any more.
+
+use base::{Lsn, PageId, SpaceId};
+use instrument::{MutexClass, RwLockClass};
+use redo::Window;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
+use sync::{Mutex, RwLatch};
+
+static SHARD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
+static BATCH_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_batch");
+static SWEEP_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_sweep");
+
+/// Number of maps that the waiting pages are spread over.
+pub(super) const SHARDS: usize = 64;
+
+/// Where a frame is: number of its window, and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub window: u32,
+    pub frame: u32,
+}
+
+/// What one page lacks, at most.
+#[derive(Debug, Default)]
+pub(crate) struct PageRedo {
+    /// The frames that change it, in log order.
+    pub(super) frames: Vec<Place>,
+    /// The first of them makes the page anew: what the file has is of no meaning.
+    pub(super) anew: bool,
+}
+
+/// The waiting pages of one shard.
+pub(super) type Shard = HashMap<PageId, PageRedo, BuildHasherDefault<PageHasher>>;
+
+/// The shard of a page.
+pub(super) fn shard_of(id: PageId) -> usize {
+    mix(u64::from(id.space.0) << 32 | u64::from(id.page.0)) as usize >> 8 & (SHARDS - 1)
+}
+
+fn mix(key: u64) -> u64 {
+    let h = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    h ^ h >> 29
+}
+
+/// Hashes page ids: they come from our own log, so speed counts and malice does not.
+#[derive(Default)]
+pub(super) struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        mix(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u32(u32::from(*b)));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.0 = self.0 << 32 ^ u64::from(n) ^ self.0 >> 32;
+    }
+}
+
+/// What one batch of the log asks for.
+#[derive(Default)]
+struct Batch {
+    windows: Vec<Arc<Window>>,
+    /// Every page that waited when the batch was complete, in page order.
+    pages: Vec<PageId>,
+}
+
+/// All waiting redo of a pool.
+pub(crate) struct Pending {
+    /// Records may still be added: the log is being read.
+    reading: SharedAtomic<bool, { class::POOL }>,
+    left: SharedAtomic<u64, { class::POOL }>,
+    total: SharedAtomic<u64, { class::POOL }>,
+    /// Where the log was read from.
+    floor: SharedAtomic<u64, { class::POOL }>,
+    shards: Box<[Mutex<Shard>]>,
+    batch: RwLatch<Arc<Batch>>,
+    /// Next of `Batch::pages` to be swept.
+    next: SharedAtomic<usize, { class::POOL }>,
+    pub(super) sweeping: RwLatch<()>,
+}
+
+impl Pending {
+    pub(crate) fn new() -> Pending {
+        let shard = |_| Mutex::new(&SHARD_MUTEX, Shard::default());
+        Pending {
+            reading: SharedAtomic::new(false),
+            left: SharedAtomic::new(0),
+            total: SharedAtomic::new(0),
+            floor: SharedAtomic::new(u64::MAX),
+            shards: (0..SHARDS).map(shard).collect(),
+            batch: RwLatch::new(&BATCH_LATCH, Arc::default()),
+            next: SharedAtomic::new(0),
+            sweeping: RwLatch::new(&SWEEP_LATCH, ()),
+        }
+    }
+
+    /// The log is read from `floor` on: no checkpoint may pass it until all is settled.
+    pub(super) fn start_reading(&self, floor: Lsn) {
+        self.floor.store(floor.0, Ordering::Release);
+        self.reading.store(true, Ordering::Release);
+    }
+
+    /// No more batches come.
+    pub(super) fn end_reading(&self) {
+        self.reading.store(false, Ordering::Release);
+    }
+
+    /// Takes over a batch. No page of an earlier one waits.
+    pub(super) fn install(&self, windows: Vec<Arc<Window>>, shards: Vec<(usize, Shard)>) {
+        let mut pages: Vec<PageId> = shards.iter().flat_map(|(_, s)| s.keys().copied()).collect();
+        pages.sort_unstable();
+        let count = pages.len() as u64;
+        *self.batch.write() = Arc::new(Batch { windows, pages });
+        for (i, shard) in shards {
+            *self.shards[i].lock() = shard;
+        }
+        self.next.store(0, Ordering::Release);
+        self.total.fetch_add(count, Ordering::AcqRel);
+        self.left.fetch_add(count, Ordering::AcqRel);
+    }
+
+    /// Pages that wait or are being applied.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Acquire)
+    }
+
+    /// Pages that ever waited.
+    pub(crate) fn total(&self) -> u64 {
+        self.total.load(Ordering::Acquire)
+    }
+
+    /// No checkpoint may pass this; [`Lsn::MAX`] when nothing waits. To be read before the frames.
+    pub(crate) fn bound(&self) -> Lsn {
+        match self.reading.load(Ordering::Acquire) || self.left() > 0 {
+            true => Lsn(self.floor.load(Ordering::Acquire)),
+            false => Lsn::MAX,
+        }
+    }
+
+    fn shard(&self, id: PageId) -> &Mutex<Shard> {
+        &self.shards[shard_of(id)]
+    }
+
+    /// Takes what a page waits for; the caller gives it to [`Pending::settle`] or puts it back. One
+    /// load when nothing waits.
+    #[inline]
+    pub(crate) fn take(&self, id: PageId) -> Option<PageRedo> {
+        if self.left() == 0 { None } else { self.shard(id).lock().remove(&id) }
+    }
+
+    /// It could not be applied now.
+    pub(super) fn put_back(&self, id: PageId, redo: PageRedo) {
+        self.shard(id).lock().insert(id, redo);
+    }
+
+    /// A page's records are applied and its frame is marked, or they are of no meaning any more.
+    pub(super) fn settle(&self, pages: u64) {
+        if pages > 0 && self.left.fetch_sub(pages, Ordering::AcqRel) == pages {
+            // The last one: the memory goes back.
+            *self.batch.write() = Arc::default();
+        }
+    }
+
+    pub(super) fn waits(&self, id: PageId) -> bool {
+        self.left() > 0 && self.shard(id).lock().contains_key(&id)
+    }
+
+    /// The page is made anew: what it waited for has no meaning.
+    pub(crate) fn forget(&self, id: PageId) {
+        if self.take(id).is_some() {
+            self.settle(1);
+        }
+    }
+
+    /// The tablespace is about to be dropped: its pages wait no more, and nobody is sweeping there
+    /// when this returns.
+    pub(crate) fn forget_space(&self, space: SpaceId) {
+        if self.left() == 0 {
+            return;
+        }
+        let _nobody_sweeps = self.sweeping.write();
+        let mut forgotten = 0;
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let before = shard.len();
+            shard.retain(|id, _| id.space != space);
+            forgotten += before - shard.len();
+        }
+        self.settle(forgotten as u64);
+    }
+
+    /// The next `most` pages to be swept, in page order; none when all were given out.
+    pub(super) fn next_pages(&self, most: usize) -> Vec<PageId> {
+        let batch = Arc::clone(&self.batch.read());
+        let from = self.next.fetch_add(most, Ordering::AcqRel).min(batch.pages.len());
+        batch.pages[from..(from + most).min(batch.pages.len())].to_vec()
+    }
+
+    /// Gives the pages that still wait out once more.
+    pub(super) fn sweep_again(&self) {
+        let batch = Arc::clone(&self.batch.read());
+        let mut pages: Vec<PageId> = Vec::new();
+        for shard in &self.shards {
+            pages.extend(shard.lock().keys().copied());
+        }
+        pages.sort_unstable();
+        *self.batch.write() = Arc::new(Batch { windows: batch.windows.clone(), pages });
+        self.next.store(0, Ordering::Release);
+    }
+
+    /// The windows that places refer to.
+    pub(super) fn windows(&self) -> impl std::ops::Deref<Target = [Arc<Window>]> + use<> {
+        Windows(Arc::clone(&self.batch.read()))
+    }
+}
+
+struct Windows(Arc<Batch>);
+
+impl std::ops::Deref for Windows {
+    type Target = [Arc<Window>];
+
+    fn deref(&self) -> &[Arc<Window>] {
+        &self.0.windows
+    }
+}
