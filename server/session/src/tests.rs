@@ -52,6 +52,7 @@ fn server() -> Arc<Server> {
         workers_max: 64,
         trx_states: 1 << 12,
         system_tables: catalog::system_tables(),
+        ..EngineConfig::default()
     };
     let (engine, _) = Engine::open(config, SimDisk::new(1)).expect("engine");
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
