@@ -21,6 +21,7 @@ pub mod probe;
 mod real;
 pub mod signal;
 mod sim;
+mod sim_faults;
 mod sim_inode;
 pub mod thread;
 // A model has no signals.
@@ -32,4 +33,5 @@ pub use disk::{BLOCK_BYTES, Disk, File, OpenMode};
 pub use flush_method::FlushMethod;
 pub use real::{OpenError, RealDisk};
 pub use sim::{SimDisk, SimStats};
+pub use sim_faults::Latency;
 pub use sim_inode::SECTOR_BYTES;

@@ -7,7 +7,10 @@
 //!    or new, each folder operation has happened or has not; across files nothing is ordered.
 //! 3. A failed `sync_data` forgets that the bytes are dirty: they are still read back, a later
 //!    `sync_data` succeeds, and a crash loses them. This is what Linux was observed to do.
-//! 4. With one thread, the same seed and the same calls give the same disk.
+//! 4. With one thread, or in a simulation (`sync::sched`), the same seed and the same calls give the same
+//!    disk.
+//! 5. In a simulation operations take virtual time: a read gives what was there when it began, a write
+//!    takes place at its beginning or at its end, a sync makes durable what was written when it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,6 +21,7 @@ use stdx::rng::Rng;
 use sync::Mutex;
 
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
+use crate::sim_faults::{Faults, Latency, Nature, pause};
 use crate::sim_inode::Inode;
 
 static SIM_DISK: MutexClass = MutexClass::new("wait/synch/mutex/host/sim_disk");
@@ -39,14 +43,8 @@ pub struct SimStats {
     pub syncs: u64,
     /// Calls of `sync_dir` that succeeded.
     pub dir_syncs: u64,
-}
-
-#[derive(Default)]
-struct Faults {
-    fail_syncs: u32,
-    fail_writes_after: Option<u64>,
-    power_off_after: Option<u64>,
-    free_bytes: Option<u64>,
+    /// Syncs that were answered and not done ([`SimDisk::ignore_syncs_of`]).
+    pub ignored_syncs: u64,
 }
 
 struct State {
@@ -58,6 +56,7 @@ struct State {
     pending: Vec<NameChange>,
     folders: BTreeSet<String>,
     faults: Faults,
+    nature: Nature,
     stats: SimStats,
 }
 
@@ -80,6 +79,7 @@ impl SimDisk {
             pending: Vec::new(),
             folders: BTreeSet::new(),
             faults: Faults::default(),
+            nature: Nature::default(),
             stats: SimStats::default(),
         })
     }
@@ -94,7 +94,7 @@ impl SimDisk {
     pub fn crash(&self) -> Arc<SimDisk> {
         let mut state = self.state.lock();
         let seed = state.rng.next_u64();
-        let State { inodes, names: _, durable_names, pending, folders, next_inode, .. } = &*state;
+        let State { inodes, durable_names, pending, folders, next_inode, nature, .. } = &*state;
         let mut rng = Rng::new(seed);
         let mut names = durable_names.clone();
         for change in pending {
@@ -115,6 +115,7 @@ impl SimDisk {
             pending: Vec::new(),
             folders: folders.clone(),
             faults: Faults::default(),
+            nature: nature.clone(),
             stats: SimStats::default(),
         })
     }
@@ -134,6 +135,7 @@ impl SimDisk {
             pending: state.pending.clone(),
             folders: state.folders.clone(),
             faults: Faults::default(),
+            nature: state.nature.clone(),
             stats: SimStats::default(),
         })
     }
@@ -159,10 +161,62 @@ impl SimDisk {
         self.state.lock().faults.power_off_after = Some(n);
     }
 
+    /// Turns the power off now, see [`SimDisk::power_off_after`].
+    pub fn power_off(&self) {
+        self.power_off_after(0);
+    }
+
+    /// True when the power is off.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.state.lock().faults.powered().is_err()
+    }
+
+    /// Lets the next `n` calls of `read_at` fail.
+    pub fn fail_next_reads(&self, n: u32) {
+        self.state.lock().faults.fail_reads = n;
+    }
+
+    /// Lets the next `n` calls of `read_at` give less than there is, as if the file ended there.
+    pub fn short_next_reads(&self, n: u32) {
+        self.state.lock().faults.short_reads = n;
+    }
+
+    /// From now on operations take virtual time in a simulation; of what a crash leaves too.
+    pub fn set_latency(&self, latency: Latency) {
+        self.state.lock().nature.latency = latency;
+    }
+
+    /// From now on `sync_data` of files whose names begin with `prefix` does nothing and succeeds, also on
+    /// what a crash leaves: a disk that lies, or a server that forgot the call.
+    pub fn ignore_syncs_of(&self, prefix: &str) {
+        self.state.lock().nature.ignored_syncs.push(prefix.to_string());
+    }
+
+    /// As [`SimDisk::ignore_syncs_of`], for `sync_dir`.
+    pub fn ignore_dir_syncs(&self) {
+        self.state.lock().nature.ignores_dir_syncs = true;
+    }
+
     /// Leaves room for `bytes` more bytes of file contents; a write that needs more fails with
     /// `StorageFull` and writes nothing.
     pub fn enospc_after(&self, bytes: u64) {
         self.state.lock().faults.free_bytes = Some(bytes);
+    }
+
+    /// Flips a bit at `n` random places of a file, durably; the offsets.
+    pub fn rot(&self, name: &str, n: usize) -> Vec<u64> {
+        let flip = |_| {
+            let (at, bit) = {
+                let mut state = self.state.lock();
+                let id = *state.names.get(name).expect("the test names an existing file");
+                let bytes = state.inodes[&id].bytes;
+                (state.rng.below(bytes), state.rng.below(8) as u8)
+            };
+            self.flip_bit(name, at, bit);
+            at
+        };
+        (0..n).map(flip).collect()
     }
 
     /// Ends all faults.
@@ -192,11 +246,30 @@ impl SimDisk {
     }
 
     fn change_names(&self, change: NameChange) -> io::Result<()> {
+        let done = {
+            let mut state = self.state.lock();
+            let changed = state.faults.operation();
+            if changed.is_ok() {
+                change.apply(&mut state.names);
+                state.pending.push(change);
+            }
+            changed
+        };
+        self.wait_about(|latency| latency.write_ns);
+        done
+    }
+
+    /// Waits a random part of an operation's latency.
+    fn wait_about(&self, most: impl Fn(&Latency) -> u64) {
+        pause(self.draw_wait(most));
+    }
+
+    fn draw_wait(&self, most: impl Fn(&Latency) -> u64) -> u64 {
         let mut state = self.state.lock();
-        state.operation()?;
-        change.apply(&mut state.names);
-        state.pending.push(change);
-        Ok(())
+        match most(&state.nature.latency) {
+            0 => 0,
+            most => state.rng.below(most) + 1,
+        }
     }
 }
 
@@ -212,22 +285,6 @@ impl NameChange {
 }
 
 impl State {
-    /// Counts one changing operation; fails when the power is off.
-    fn operation(&mut self) -> io::Result<()> {
-        match &mut self.faults.power_off_after {
-            Some(0) => Err(power_is_off()),
-            Some(left) => {
-                *left -= 1;
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn powered(&self) -> io::Result<()> {
-        if self.faults.power_off_after == Some(0) { Err(power_is_off()) } else { Ok(()) }
-    }
-
     fn find(&self, name: &str) -> io::Result<u64> {
         self.names.get(name).copied().ok_or_else(|| {
             io::Error::new(
@@ -238,15 +295,11 @@ impl State {
     }
 }
 
-fn power_is_off() -> io::Error {
-    io::Error::other("simulated disk: the power is off")
-}
-
 impl Disk for SimDisk {
     fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         check_name(name)?;
         let mut state = self.state.lock();
-        state.powered()?;
+        state.faults.powered()?;
         let inode = if mode == OpenMode::Create {
             if state.names.contains_key(name) {
                 let what = format!("'{name}' exists on the simulated disk");
@@ -258,7 +311,7 @@ impl Disk for SimDisk {
                 let what = format!("no folder '{folder}' on the simulated disk");
                 return Err(io::Error::new(io::ErrorKind::NotFound, what));
             }
-            state.operation()?;
+            state.faults.operation()?;
             let id = state.next_inode;
             state.next_inode += 1;
             state.inodes.insert(id, Inode::default());
@@ -277,7 +330,7 @@ impl Disk for SimDisk {
     fn create_dir(&self, name: &str) -> io::Result<()> {
         check_name(name)?;
         let mut state = self.state.lock();
-        state.powered()?;
+        state.faults.powered()?;
         // Folders are durable at once: nothing in the engine depends on losing one.
         state.folders.insert(name.to_string());
         Ok(())
@@ -303,8 +356,13 @@ impl Disk for SimDisk {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
+        self.wait_about(|latency| latency.sync_ns);
         let mut state = self.state.lock();
-        state.operation()?;
+        state.faults.operation()?;
+        if state.nature.ignores_dir_syncs {
+            state.stats.ignored_syncs += 1;
+            return Ok(());
+        }
         state.durable_names = state.names.clone();
         state.pending.clear();
         state.stats.dir_syncs += 1;
@@ -353,10 +411,10 @@ fn take_room(state: &mut State, inode: &Inode, first: u64, blocks: u64) -> io::R
 impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
-        self.with(|state, inode| {
-            state.powered()?;
+        let result = self.with(|state, inode| {
             state.stats.reads += 1;
             let bytes = inode.bytes.saturating_sub(at).min(buf.len() as u64) as usize;
+            let bytes = state.faults.read(bytes, BLOCK_BYTES, &mut state.rng)?;
             let first = at / BLOCK_BYTES as u64;
             for (n, out) in buf[..bytes].chunks_mut(BLOCK_BYTES).enumerate() {
                 match inode.block(first + n as u64) {
@@ -365,14 +423,20 @@ impl File for SimFile {
                 }
             }
             Ok(bytes)
-        })
+        });
+        self.disk.wait_about(|latency| latency.read_ns);
+        result
     }
 
     fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
         self.check_writable()?;
-        self.with(|state, inode| {
-            state.operation()?;
+        let wait_ns = self.disk.draw_wait(|latency| latency.write_ns);
+        if wait_ns % 2 == 1 {
+            pause(wait_ns);
+        }
+        let result = self.with(|state, inode| {
+            state.faults.operation()?;
             let first = at / BLOCK_BYTES as u64;
             let blocks = (buf.len() / BLOCK_BYTES) as u64;
             let mut part = blocks;
@@ -397,16 +461,25 @@ impl File for SimFile {
             state.stats.writes += 1;
             state.stats.written_bytes += part * BLOCK_BYTES as u64;
             if fails { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
-        })
+        });
+        if wait_ns.is_multiple_of(2) {
+            pause(wait_ns);
+        }
+        result
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        self.disk.wait_about(|latency| latency.sync_ns);
         self.with(|state, inode| {
-            state.operation()?;
+            state.faults.operation()?;
             if state.faults.fail_syncs > 0 {
                 state.faults.fail_syncs -= 1;
                 inode.fail_sync(&mut state.rng);
                 return Err(io::Error::from_raw_os_error(libc::EIO));
+            }
+            if state.nature.ignores(&self.name) {
+                state.stats.ignored_syncs += 1;
+                return Ok(());
             }
             inode.sync();
             state.stats.syncs += 1;
@@ -421,7 +494,7 @@ impl File for SimFile {
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.check_writable()?;
         self.with(|state, inode| {
-            state.operation()?;
+            state.faults.operation()?;
             inode.set_bytes(bytes);
             Ok(())
         })

@@ -239,7 +239,109 @@ fn refuses_what_direct_io_would_refuse_and_what_is_not_there() {
 #[test]
 fn counts_what_was_asked() {
     let (disk, _file) = with_file(1);
-    let expected =
-        SimStats { reads: 0, writes: 4, written_bytes: 4 * BLOCK, syncs: 1, dir_syncs: 1 };
+    let expected = SimStats {
+        writes: 4,
+        written_bytes: 4 * BLOCK,
+        syncs: 1,
+        dir_syncs: 1,
+        ..SimStats::default()
+    };
     assert_eq!(disk.stats(), expected);
+}
+
+#[test]
+fn reads_fail_and_come_up_short_as_often_as_asked() {
+    let (disk, file) = with_file(1);
+    let mut buf = AlignedBuf::zeroed(4 * BLOCK_BYTES);
+    disk.fail_next_reads(1);
+    assert!(file.read_at(&mut buf, 0).is_err());
+    disk.short_next_reads(2);
+    assert!(file.read_at(&mut buf, 0).unwrap() < buf.len());
+    assert_eq!(file.read_exact_at(&mut buf, 0).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    assert_eq!(file.read_at(&mut buf, 0).unwrap(), buf.len());
+    assert!(buf.iter().all(|b| *b == 1));
+}
+
+#[test]
+fn rot_is_somewhere_and_durable() {
+    let (disk, _file) = with_file(1);
+    let places = disk.rot("a", 3);
+    assert_eq!(places.len(), 3);
+    let after = read(&disk.crash(), "a");
+    assert_ne!(after[places[0] as usize], 1);
+}
+
+#[test]
+fn an_ignored_sync_answers_yes_and_a_crash_knows_better() {
+    let mut lost = [0; 2];
+    for seed in 0..50 {
+        let (disk, file) = with_file(seed);
+        disk.ignore_syncs_of("a");
+        disk.ignore_dir_syncs();
+        file.write_at(&block(2), 0).unwrap();
+        file.sync_data().unwrap();
+        let other = disk.open("b", OpenMode::Create).unwrap();
+        other.write_at(&block(2), 0).unwrap();
+        other.sync_data().unwrap();
+        disk.sync_dir().unwrap();
+        assert_eq!(disk.stats().ignored_syncs, 2);
+        let after = disk.crash();
+        lost[0] += u32::from(read(&after, "a")[..BLOCK_BYTES].contains(&1));
+        lost[1] += u32::from(!after.exists("b").unwrap());
+        let again = after.open("a", OpenMode::ReadWrite).unwrap();
+        again.sync_data().unwrap();
+        assert_eq!(after.stats().ignored_syncs, 1, "the lie outlives the crash");
+    }
+    assert!(lost.iter().all(|n| (10..45).contains(n)), "{lost:?}");
+}
+
+#[test]
+fn the_power_goes_off_at_once() {
+    let (disk, file) = with_file(1);
+    assert!(!disk.is_off());
+    disk.power_off();
+    assert!(disk.is_off() && file.sync_data().is_err());
+    assert!(!disk.crash().is_off());
+}
+
+/// What four threads did to one disk in a simulation: its crash image, and how long it took.
+fn threads_on_a_disk(seed: u64) -> (Vec<u8>, u64, u64) {
+    let outcome = sync::sched::run(seed, sync::sched::Options::default(), || {
+        let (disk, _file) = with_file(seed);
+        disk.set_latency(Latency { read_ns: 50_000, write_ns: 80_000, sync_ns: 500_000 });
+        let threads: Vec<_> = (0..4u8)
+            .map(|t| {
+                let disk = Arc::clone(&disk);
+                crate::thread::spawn("io", move || {
+                    let file = disk.open("a", OpenMode::ReadWrite).unwrap();
+                    for i in 0..4 {
+                        file.write_at(&block(t * 8 + i), u64::from(i) * BLOCK).unwrap();
+                        if i % 2 == 0 {
+                            file.sync_data().unwrap();
+                        }
+                        let mut buf = AlignedBuf::zeroed(BLOCK_BYTES);
+                        file.read_exact_at(&mut buf, u64::from(i) * BLOCK).unwrap();
+                        assert!(buf.iter().all(|b| *b == buf[0]), "a block is never torn alive");
+                    }
+                })
+                .unwrap()
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        read(&disk.crash(), "a").to_vec()
+    });
+    let (ns, hash) = (outcome.virtual_ns, outcome.trace_hash);
+    (outcome.unwrap(), ns, hash)
+}
+
+#[test]
+fn in_a_simulation_threads_share_a_disk_deterministically_and_take_time() {
+    let mut images = BTreeSet::new();
+    for seed in 0..20 {
+        let first = threads_on_a_disk(seed);
+        assert_eq!(first, threads_on_a_disk(seed), "seed {seed}");
+        assert!(first.1 > 100_000, "{} ns", first.1);
+        images.insert(first.0);
+    }
+    assert!(images.len() > 10);
 }
