@@ -219,6 +219,11 @@ impl SimDisk {
         (0..n).map(flip).collect()
     }
 
+    /// Ends [`SimDisk::enospc_after`].
+    pub fn make_room(&self) {
+        self.state.lock().faults.free_bytes = None;
+    }
+
     /// Ends all faults.
     pub fn heal(&self) {
         self.state.lock().faults = Faults::default();

@@ -74,7 +74,8 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn stop_background(&self) {
+    /// Ends all background threads, those of recovery too, and waits for them.
+    pub fn stop_background(&self) {
         // Recovery first: its threads may wait for the cleaner.
         for thread in self.signal_recovery() {
             // A panic in it was printed when it happened.

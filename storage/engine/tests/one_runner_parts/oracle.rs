@@ -1,0 +1,221 @@
+//! What concurrent clients may see, and what a crash may leave.
+//!
+//! 1. Every write of a row has a unique content, so a row that is found tells which write made it.
+//! 2. The writes of a row are in the order in which their writers had the row; a transaction that was rolled
+//!    back has none. A reader may find the last write that was committed before it began, or a later one
+//!    whose commit has begun; never an uncommitted one of somebody else.
+//! 3. After a crash a set of the transactions that were committing, and every acknowledged one, is there
+//!    wholly, and nothing else is.
+//! 4. The oracle is used between sync points only, so a plain mutex around it is never contended.
+
+use super::common::Row;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Table and id of a row.
+pub type Key = (i64, i64);
+
+/// The rows of tables, as somebody sees them.
+pub type State = BTreeMap<Key, Row>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Active,
+    /// The commit has begun and was not answered.
+    Committing,
+    /// The commit was answered.
+    Committed,
+}
+
+#[derive(Clone, Debug)]
+struct Write {
+    trx: usize,
+    order: u64,
+    value: Option<Row>,
+}
+
+/// Number of a transaction, of a moment.
+pub type Trx = usize;
+pub type Moment = u64;
+
+#[derive(Debug)]
+pub struct Oracle {
+    writes: BTreeMap<Key, Vec<Write>>,
+    /// Highest order of a write that somebody has found.
+    found: BTreeMap<Key, u64>,
+    fates: Vec<Fate>,
+    next: u64,
+}
+
+impl Oracle {
+    /// After recovery: what is there is committed.
+    pub fn new(state: State) -> Oracle {
+        let mut writes = BTreeMap::new();
+        for (key, row) in state {
+            writes.insert(key, vec![Write { trx: 0, order: 0, value: Some(row) }]);
+        }
+        Oracle { writes, found: BTreeMap::new(), fates: vec![Fate::Committed], next: 1 }
+    }
+
+    pub fn now(&mut self) -> Moment {
+        self.next += 1;
+        self.next
+    }
+
+    pub fn begin(&mut self) -> Trx {
+        self.fates.push(Fate::Active);
+        self.fates.len() - 1
+    }
+
+    /// The transaction has written the row, and has it until it ends.
+    pub fn wrote(&mut self, trx: Trx, key: Key, value: Option<Row>) {
+        let order = self.now();
+        self.writes.entry(key).or_default().push(Write { trx, order, value });
+    }
+
+    pub fn committing(&mut self, trx: Trx) {
+        self.fates[trx] = Fate::Committing;
+    }
+
+    pub fn committed(&mut self, trx: Trx) {
+        self.fates[trx] = Fate::Committed;
+    }
+
+    /// Forgets what the transaction wrote after `since`: rolled back, wholly or a statement of it.
+    pub fn rolled_back(&mut self, trx: Trx, since: Moment) {
+        for writes in self.writes.values_mut() {
+            writes.retain(|w| w.trx != trx || w.order < since);
+        }
+    }
+
+    fn history(&self, key: Key) -> &[Write] {
+        self.writes.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    fn own(&self, trx: Trx, key: Key) -> Option<&Write> {
+        self.history(key).iter().rfind(|w| w.trx == trx && self.fates[trx] == Fate::Active)
+    }
+
+    /// The order from which on a write may be found by who begins to look now.
+    pub fn floor(&self, key: Key) -> u64 {
+        let acknowledged = |w: &&Write| self.fates[w.trx] == Fate::Committed;
+        let known = self.history(key).iter().filter(acknowledged).map(|w| w.order).max();
+        known.unwrap_or(0).max(self.found.get(&key).copied().unwrap_or(0))
+    }
+
+    /// The floors of all rows that are known.
+    pub fn floors(&self) -> BTreeMap<Key, u64> {
+        self.writes.keys().map(|k| (*k, self.floor(*k))).collect()
+    }
+
+    /// What somebody who began when the floor was `floor` may find: orders and values.
+    fn possible(&self, key: Key, floor: u64) -> Vec<(u64, Option<&Row>)> {
+        let seen = |w: &&Write| self.fates[w.trx] != Fate::Active && w.order >= floor;
+        let mut all: Vec<_> =
+            self.history(key).iter().filter(seen).map(|w| (w.order, w.value.as_ref())).collect();
+        if floor == 0 && !self.history(key).iter().any(|w| w.order == 0) {
+            all.push((0, None));
+        }
+        all.sort_by_key(|(order, _)| *order);
+        all
+    }
+
+    /// Checks what a reader of `trx` found, having begun at `floor`.
+    pub fn read(&mut self, trx: Trx, key: Key, floor: u64, found: Option<&Row>) {
+        if let Some(own) = self.own(trx, key) {
+            assert_eq!(found, own.value.as_ref(), "{key:?}: the transaction's own write");
+            return;
+        }
+        let possible = self.possible(key, floor);
+        let Some((order, _)) = possible.iter().find(|(_, value)| *value == found) else {
+            let all = self.history(key);
+            panic!("{key:?}: found {found:?}, possible {possible:?}\n  of {all:?}");
+        };
+        let order = *order;
+        let highest = self.found.entry(key).or_default();
+        *highest = order.max(*highest);
+    }
+
+    /// Checks the contents of a row that `trx` has locked: the last committed ones, exactly.
+    pub fn locked(&mut self, trx: Trx, key: Key, found: &Row) {
+        if let Some(own) = self.own(trx, key) {
+            assert_eq!(Some(found), own.value.as_ref(), "{key:?}: the transaction's own write");
+            return;
+        }
+        let last = self.history(key).iter().rfind(|w| self.fates[w.trx] != Fate::Active);
+        let value = last.and_then(|w| w.value.as_ref());
+        assert_eq!(Some(found), value, "{key:?}: locked, but not the last committed version");
+    }
+
+    /// Whether the row was there, or not there, at some time since `floor` was taken.
+    pub fn may_exist(&self, trx: Trx, key: Key, floor: u64, there: bool) -> bool {
+        if let Some(own) = self.own(trx, key) {
+            return own.value.is_some() == there;
+        }
+        self.possible(key, floor).iter().any(|(_, value)| value.is_some() == there)
+    }
+
+    /// Whether some row of the table other than `except` may have had the unique number `u`.
+    pub fn may_have_unique(
+        &self,
+        trx: Trx,
+        (table, except): Key,
+        u: i64,
+        floors: &BTreeMap<Key, u64>,
+    ) -> bool {
+        let rows = self.writes.keys().filter(|k| k.0 == table && k.1 != except);
+        let has = |row: Option<&Row>| row.is_some_and(|r| r.u == Some(u));
+        rows.clone().any(|key| match self.own(trx, *key) {
+            Some(own) => has(own.value.as_ref()),
+            None => {
+                let floor = floors.get(key).copied().unwrap_or(0);
+                self.possible(*key, floor).iter().any(|(_, value)| has(*value))
+            }
+        })
+    }
+
+    /// The rows of a table that a scan by `trx`, begun when the floors were so, must have found: those of
+    /// which no other version can be seen since.
+    pub fn must_find(
+        &self,
+        trx: Trx,
+        table: i64,
+        floors: &BTreeMap<Key, u64>,
+    ) -> BTreeMap<i64, &Row> {
+        let mut all = BTreeMap::new();
+        for key in self.writes.keys().filter(|key| key.0 == table) {
+            let value = match self.own(trx, *key) {
+                Some(own) => own.value.as_ref(),
+                None => match self.possible(*key, floors.get(key).copied().unwrap_or(0))[..] {
+                    [(_, value)] => value,
+                    _ => None,
+                },
+            };
+            all.extend(value.map(|row| (key.1, row)));
+        }
+        all
+    }
+
+    /// What recovery may find: every state that is allowed, the likeliest first.
+    pub fn allowed(&self) -> Vec<State> {
+        let doubtful: Vec<Trx> = self
+            .fates
+            .iter()
+            .enumerate()
+            .filter_map(|(trx, fate)| (*fate == Fate::Committing).then_some(trx))
+            .collect();
+        assert!(doubtful.len() <= 8, "at most one per client");
+        let subset = |bits: u32| -> BTreeSet<Trx> {
+            let chosen = |(i, _): &(usize, &Trx)| bits & 1 << i != 0;
+            doubtful.iter().enumerate().filter(chosen).map(|(_, t)| *t).collect()
+        };
+        (0..1 << doubtful.len()).map(|bits| self.state_with(&subset(bits))).collect()
+    }
+
+    fn state_with(&self, doubtful: &BTreeSet<Trx>) -> State {
+        let there = |w: &&Write| self.fates[w.trx] == Fate::Committed || doubtful.contains(&w.trx);
+        let last = |(key, writes): (&Key, &Vec<Write>)| {
+            Some((*key, writes.iter().rfind(there)?.value.clone()?))
+        };
+        self.writes.iter().filter_map(last).collect()
+    }
+}
