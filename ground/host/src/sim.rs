@@ -124,8 +124,15 @@ impl SimDisk {
     /// holds it; still not durable against a later [`SimDisk::crash`].
     #[must_use]
     pub fn kill(&self) -> Arc<SimDisk> {
-        let mut state = self.state.lock();
-        let seed = state.rng.next_u64();
+        let seed = self.state.lock().rng.next_u64();
+        self.copy(seed)
+    }
+
+    /// The same disk once more, without the faults, whose crashes `seed` decides. This one stays as it
+    /// is.
+    #[must_use]
+    pub fn copy(&self, seed: u64) -> Arc<SimDisk> {
+        let state = self.state.lock();
         SimDisk::from_state(State {
             rng: Rng::new(seed),
             inodes: state.inodes.clone(),

@@ -14,15 +14,15 @@ mod common;
 #[path = "one_runner_parts/oracle.rs"]
 mod oracle;
 
-use client::{ACCOUNTS, Actor, World, key_of};
+use client::{ACCOUNTS, Actor, ITEMS, World, definition, definition_key, key_of};
 use common::Tables;
 use engine::{Engine, Error, Table};
 use host::{Latency, SimDisk};
 use oracle::{Oracle, State};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
-use sync::sched::{self, Options};
+use sync::sched::{self, Options, Outcome};
 
 const SEEDS: u64 = 1000;
 const TIME: Duration = Duration::from_secs(120);
@@ -46,11 +46,13 @@ pub struct Totals {
     duplicates: u64,
     deadlocks: u64,
     timeouts: u64,
+    killed: u64,
     full_disks: u64,
     transfers: u64,
     audits: u64,
     reads: u64,
     scans: u64,
+    definitions: u64,
     steps: u64,
     switches: u64,
 }
@@ -104,6 +106,7 @@ fn state_of(engine: &Arc<Engine>, tables: &Tables) -> State {
             others.sort();
             assert_eq!(others, rows, "index {index} and the table {}", table.id());
         }
+        state.insert(definition_key(table), definition(table));
         state.extend(rows.into_iter().map(|r| ((key_of(table), r.id), r)));
     }
     state
@@ -129,41 +132,52 @@ fn verify(crashed: &Crashed, engine: &Arc<Engine>, tables: &Tables) -> State {
     found
 }
 
-/// The first life: tables, and accounts with something on them.
-fn set_up(seed: u64) -> Crashed {
-    let disk = SimDisk::new(seed);
+/// The first life, the same for all seeds: accounts with something on them, and two tables of items that
+/// with their indexes do not fit into the pool.
+fn first_life() -> (Arc<SimDisk>, State) {
+    let disk = SimDisk::new(1);
     let (engine, ..) = common::open(&disk).unwrap();
     let mut client = engine.client().unwrap();
-    for _ in 0..2 {
-        common::create_table(&engine, &mut client, false).unwrap();
+    let mut rng = Rng::new(1);
+    for number in 0..3 {
+        let table = common::create_table(&engine, &mut client, false).unwrap();
+        client.commit().unwrap();
+        let ids = if number == 0 { 1..ACCOUNTS + 1 } else { 0..ITEMS as i64 };
+        for id in ids.filter(|id| number == 0 || id % 2 == 0) {
+            let pad = rng.below(3000) as usize;
+            client
+                .insert(&table, &common::encode(&table, &common::row(id, 1000, id, pad)))
+                .unwrap();
+        }
         client.commit().unwrap();
     }
     drop(client);
-    drop(engine);
-    let (engine, tables, _) = common::open(&disk).unwrap();
-    let mut client = engine.client().unwrap();
-    let accounts = tables.values().next().unwrap();
-    for id in 1..=ACCOUNTS {
-        client.insert(accounts, &common::encode(accounts, &common::row(id, 1000, id, 20))).unwrap();
-    }
-    client.commit().unwrap();
-    drop(client);
-    let allowed = vec![state_of(&engine, &tables)];
-    drop(engine);
-    Crashed { disk, allowed, sum: 1000 * ACCOUNTS }
+    let (_, tables, _) = common::open(&disk.kill()).unwrap();
+    let state = state_of(&engine, &tables);
+    engine.shutdown().unwrap();
+    (disk, state)
+}
+
+fn set_up(seed: u64) -> Crashed {
+    static FIRST: OnceLock<(Arc<SimDisk>, State)> = OnceLock::new();
+    let (disk, state) = FIRST.get_or_init(first_life);
+    Crashed { disk: disk.copy(seed), allowed: vec![state.clone()], sum: 1000 * ACCOUNTS }
 }
 
 /// One life of the engine, from recovery to the next crash.
 fn live(rng: &mut Rng, crashed: Crashed, totals: &mut Totals, trace: bool) -> Crashed {
     let (disk, engine, tables) = reopen(rng, Arc::clone(&crashed.disk), totals);
     let found = verify(&crashed, &engine, &tables);
-    let mut all: Vec<Arc<Table>> = tables.into_values().collect();
-    let accounts = all.remove(0);
+    let mut own: Vec<Arc<Table>> = tables.into_values().collect();
+    let mut shared = own.drain(..3);
+    let mut next = || shared.next().expect("the first life made three tables");
+    let (accounts, items) = (next(), [next(), next()]);
+    drop(shared);
     let world = Arc::new(World {
         disk: Arc::clone(&disk),
         engine: Arc::clone(&engine),
         accounts,
-        items: all,
+        items,
         oracle: Mutex::new(Oracle::new(found)),
         totals: Mutex::new(std::mem::take(totals)),
         sum: crashed.sum,
@@ -177,12 +191,17 @@ fn live(rng: &mut Rng, crashed: Crashed, totals: &mut Totals, trace: bool) -> Cr
     if rng.chance(1, 8) {
         disk.enospc_after(rng.below(1 << 20));
     }
-    let clients: Vec<_> = (0..2 + rng.below(4))
+    let mut own = Some(own);
+    let mut clients: Vec<_> = (0..2 + rng.below(4))
         .map(|n| {
-            let actor = Actor::new(&world, n + 1, Rng::new(rng.next_u64())).expect("a free slot");
+            let actor = Actor::new(&world, n + 1, Rng::new(rng.next_u64()), own.take());
             host::thread::spawn(&format!("client{}", n + 1), move || actor.live()).unwrap()
         })
         .collect();
+    if rng.chance(1, 2) {
+        let (world, rng) = (Arc::clone(&world), Rng::new(rng.next_u64()));
+        clients.push(host::thread::spawn("housekeeper", move || keep_house(&world, rng)).unwrap());
+    }
     clients.into_iter().for_each(|c| c.join().unwrap());
     disk.power_off();
     let killed = rng.chance(1, 5);
@@ -198,10 +217,23 @@ fn live(rng: &mut Rng, crashed: Crashed, totals: &mut Totals, trace: bool) -> Cr
     Crashed { disk: left, allowed, sum: crashed.sum }
 }
 
-fn campaign(seed: u64, trace: bool) -> Totals {
+/// Writes pages and moves the checkpoint more often than there is need to.
+fn keep_house(world: &World, mut rng: Rng) {
+    for _ in 0..rng.below(30) {
+        let _ = host::clock::sleep(Duration::from_micros(rng.below(20_000)));
+        let engine = &world.engine;
+        let done =
+            if rng.chance(1, 4) { engine.checkpoint().map(|_| 0) } else { engine.step_cleaner() };
+        if let Err(e) = done {
+            let expected = world.disk.is_off() || matches!(e, Error::NoSpace { .. });
+            assert!(expected, "housekeeping: {e}");
+        }
+    }
+}
+
+fn campaign(seed: u64, mut crashed: Crashed, trace: bool) -> Totals {
     let mut rng = Rng::new(seed);
     let mut totals = Totals::default();
-    let mut crashed = set_up(seed);
     let io_ns = [0, 20_000, 200_000][rng.below(3) as usize];
     crashed.disk.set_latency(Latency { read_ns: io_ns, write_ns: io_ns, sync_ns: 5 * io_ns });
     for _ in 0..=CRASHES {
@@ -210,10 +242,40 @@ fn campaign(seed: u64, trace: bool) -> Totals {
     totals
 }
 
-fn run_seed(seed: u64, trace: bool, totals: &mut Totals) -> u64 {
+/// A sync that the server forgets, or the disk does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forgotten {
+    Nothing,
+    Redo,
+    Data,
+    Doublewrite,
+    /// The names of new files.
+    Names,
+}
+
+impl Forgotten {
+    fn apply(self, disk: &SimDisk) {
+        let files: &[&str] = match self {
+            Self::Nothing => &[],
+            Self::Redo => &["redo/"],
+            Self::Data => &["space_", "system", "undo"],
+            Self::Doublewrite => &["doublewrite"],
+            Self::Names => return disk.ignore_dir_syncs(),
+        };
+        files.iter().for_each(|prefix| disk.ignore_syncs_of(prefix));
+    }
+}
+
+fn simulate(seed: u64, forgotten: Forgotten, trace: bool) -> Outcome<Totals> {
     let step_ns = [200, 5_000, 50_000][(seed % 3) as usize];
-    let outcome =
-        sched::run(seed, Options { step_ns, ..Options::default() }, || campaign(seed, trace));
+    let first = set_up(seed);
+    forgotten.apply(&first.disk);
+    let options = Options { step_ns, ..Options::default() };
+    sched::run(seed, options, || campaign(seed, first, trace))
+}
+
+fn run_seed(seed: u64, trace: bool, totals: &mut Totals) -> u64 {
+    let outcome = simulate(seed, Forgotten::Nothing, trace);
     let (hash, steps, switches) = (outcome.trace_hash, outcome.steps, outcome.switches);
     let t = outcome.unwrap();
     totals.add(&t);
@@ -240,6 +302,8 @@ impl Totals {
             (&mut self.duplicates, t.duplicates),
             (&mut self.deadlocks, t.deadlocks),
             (&mut self.timeouts, t.timeouts),
+            (&mut self.killed, t.killed),
+            (&mut self.definitions, t.definitions),
             (&mut self.full_disks, t.full_disks),
             (&mut self.transfers, t.transfers),
             (&mut self.audits, t.audits),
@@ -288,4 +352,54 @@ fn concurrent_transactions_survive_every_crash() {
         done += 1;
     }
     println!("{done} seeds in {:?}: {totals:?}", start.elapsed());
+    assert!(done >= 20 || seeds < 20, "only {done} seeds in {time:?}");
+    let t = &totals;
+    let common = [t.crashes, t.kills, t.crashes_in_recovery, t.losers, t.purged, t.doubtful];
+    assert!(done < 20 || !common.contains(&0), "a common trouble never happened: {t:?}");
+    let rarer = [t.torn_pages, t.orphans, t.deadlocks, t.killed, t.rollbacks_cut_off];
+    assert!(done < 100 || !rarer.contains(&0), "a kind of trouble never happened: {t:?}");
+    let rare = [t.full_disks, t.timeouts];
+    assert!(done < 400 || !rare.contains(&0), "a rare trouble never happened: {t:?}");
+}
+
+#[test]
+fn a_seed_replays() {
+    for seed in 1..=3 {
+        let run = || {
+            let mut totals = Totals::default();
+            (run_seed(seed, false, &mut totals), format!("{totals:?}"))
+        };
+        assert_eq!(run(), run(), "seed {seed}");
+    }
+}
+
+/// The campaign can fail: with one kind of sync forgotten it does, within so many seeds.
+fn fails_without(forgotten: Forgotten, seeds: u64) {
+    let failure = (1..=seeds).find_map(|seed| {
+        simulate(seed, forgotten, false).result.err().map(|failure| (seed, failure))
+    });
+    let Some((seed, failure)) = failure else {
+        panic!("{seeds} seeds have passed without the syncs of {forgotten:?}");
+    };
+    println!("without {forgotten:?} seed {seed} fails: {failure}");
+}
+
+#[test]
+fn without_the_sync_of_the_log_the_campaign_fails() {
+    fails_without(Forgotten::Redo, 10);
+}
+
+#[test]
+fn without_the_sync_of_data_files_the_campaign_fails() {
+    fails_without(Forgotten::Data, 40);
+}
+
+#[test]
+fn without_the_sync_of_the_doublewrite_file_the_campaign_fails() {
+    fails_without(Forgotten::Doublewrite, 100);
+}
+
+#[test]
+fn without_the_sync_of_new_names_the_campaign_fails() {
+    fails_without(Forgotten::Names, 40);
 }

@@ -11,15 +11,17 @@ use stdx::rng::Rng;
 
 /// Ids of the accounts, whose numbers `a` always have the same sum.
 pub const ACCOUNTS: i64 = 12;
-/// Ids of items, and their unique numbers, are below this.
-const ITEMS: u64 = 60;
+/// Ids of items are below this.
+pub const ITEMS: u64 = 300;
+/// Their unique numbers are below this.
+const UNIQUES: u64 = 600;
 
 /// What all clients of one life of the engine share.
 pub struct World {
     pub disk: Arc<SimDisk>,
     pub engine: Arc<Engine>,
     pub accounts: Arc<Table>,
-    pub items: Vec<Arc<Table>>,
+    pub items: [Arc<Table>; 2],
     pub oracle: Mutex<Oracle>,
     pub totals: Mutex<super::Totals>,
     pub sum: i64,
@@ -53,6 +55,9 @@ pub struct Actor {
     client: Client,
     trx: Trx,
     serial: u64,
+    is_owner: bool,
+    /// Tables of its own: nobody else touches them, so it may change what they are.
+    own: Vec<Arc<Table>>,
 }
 
 macro_rules! trace {
@@ -64,14 +69,20 @@ macro_rules! trace {
 }
 
 impl Actor {
-    pub fn new(world: &Arc<World>, number: u64, rng: Rng) -> Option<Actor> {
-        let client = world.engine.client().ok()?;
-        Some(Actor { world: Arc::clone(world), number, rng, client, trx: 0, serial: 0 })
+    /// A client; one that owns tables makes and drops some.
+    pub fn new(world: &Arc<World>, number: u64, rng: Rng, own: Option<Vec<Arc<Table>>>) -> Actor {
+        let client = world.engine.client().expect("there are slots for all");
+        let (is_owner, own) = (own.is_some(), own.unwrap_or_default());
+        let world = Arc::clone(world);
+        Actor { world, number, rng, client, trx: 0, serial: 0, is_owner, own }
     }
 
     /// Transactions until the power goes off or enough was done.
     pub fn live(mut self) {
-        for _ in 0..2 + self.rng.below(12) {
+        for _ in 0..2 + self.rng.below(14) {
+            if self.rng.chance(1, 30) {
+                self.kill_somebody();
+            }
             if self.transaction().is_err() {
                 return;
             }
@@ -88,6 +99,10 @@ impl Actor {
         match error {
             Error::Deadlock => self.world.count(|t| t.deadlocks += 1),
             Error::LockWaitTimeout => self.world.count(|t| t.timeouts += 1),
+            Error::Killed => {
+                self.world.count(|t| t.killed += 1);
+                self.client.slot().clear_query_kill();
+            }
             Error::NoSpace { .. } => {
                 self.world.count(|t| t.full_disks += 1);
                 self.world.disk.make_room();
@@ -108,7 +123,11 @@ impl Actor {
         if self.rng.chance(3, 4) {
             self.client.begin();
         }
+        if self.rng.chance(1, 8) {
+            self.client.set_lock_wait_timeout(1 + self.rng.below(3) as u32);
+        }
         let done = match self.rng.below(10) {
+            _ if self.is_owner && self.rng.chance(1, 3) => return self.define(),
             0..=2 => self.transfer(),
             3 => self.audit(),
             4 => self.look_around(),
@@ -156,14 +175,30 @@ impl Actor {
         }
     }
 
+    fn kill_somebody(&mut self) {
+        let clients: Vec<_> = self.world.engine.slots().sessions().collect();
+        let victim = clients[self.rng.below(clients.len() as u64) as usize];
+        victim.kill(sync::KILL_QUERY);
+    }
+
+    /// Thinks about it, now and then for longer than others want to wait.
+    fn think(&mut self) {
+        if self.rng.chance(1, 25) {
+            let most = if self.rng.chance(1, 5) { 4000 } else { 20 };
+            let ms = self.rng.below(most);
+            // A kill ends only what the engine does.
+            let _ = host::clock::sleep(std::time::Duration::from_millis(ms));
+        }
+    }
+
     fn new_row(&mut self, id: i64) -> Row {
         self.serial += 1;
         let mut pad =
             (self.number << 48 | (self.trx as u64) << 16 | self.serial).to_le_bytes().to_vec();
-        let long = if self.rng.chance(1, 8) { 3000 } else { 200 };
+        let long = if self.rng.chance(1, 3) { 3400 } else { 200 };
         pad.resize(8 + self.rng.below(long) as usize, self.number as u8);
         let a = (!self.rng.chance(1, 8)).then(|| self.rng.below(20) as i64);
-        let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(ITEMS) as i64);
+        let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(UNIQUES) as i64);
         Row { id, a, u, pad }
     }
 
@@ -176,7 +211,9 @@ impl Actor {
         if from == to {
             return Ok(());
         }
-        let (mut giver, mut taker) = (self.lock(&table, from)?, self.lock(&table, to)?);
+        let mut giver = self.lock(&table, from)?;
+        self.think();
+        let mut taker = self.lock(&table, to)?;
         giver.a = giver.a.map(|a| a - amount);
         taker.a = taker.a.map(|a| a + amount);
         for row in [giver, taker] {
@@ -211,8 +248,8 @@ impl Actor {
 
     fn change_items(&mut self) -> Step<()> {
         for _ in 0..1 + self.rng.below(5) {
-            let n = self.rng.below(self.world.items.len() as u64) as usize;
-            let table = Arc::clone(&self.world.items[n]);
+            self.think();
+            let table = self.some_items();
             let id = self.rng.below(ITEMS) as i64;
             let mark = self.client.mark();
             let since = self.world.oracle().now();
@@ -239,6 +276,14 @@ impl Actor {
             }
         }
         Ok(())
+    }
+
+    fn some_items(&mut self) -> Arc<Table> {
+        if !self.own.is_empty() && self.rng.chance(1, 3) {
+            let n = self.rng.below(self.own.len() as u64) as usize;
+            return Arc::clone(&self.own[n]);
+        }
+        Arc::clone(&self.world.items[self.rng.below(2) as usize])
     }
 
     fn insert_some(&mut self, table: &Arc<Table>, first: i64) -> Step<bool> {
@@ -351,10 +396,9 @@ impl Actor {
     /// Gets and scans, without writing.
     fn look_around(&mut self) -> Step<()> {
         for _ in 0..1 + self.rng.below(4) {
-            let tables = self.world.items.len() as u64 + 1;
-            let table = match self.rng.below(tables) as usize {
+            let table = match self.rng.below(3) {
                 0 => Arc::clone(&self.world.accounts),
-                n => Arc::clone(&self.world.items[n - 1]),
+                _ => self.some_items(),
             };
             if self.rng.chance(1, 2) {
                 self.scan(&table)?;
@@ -397,6 +441,87 @@ impl Actor {
         }
         Ok(found)
     }
+
+    /// DDL on the client's own tables, in a transaction of its own.
+    fn define(&mut self) -> std::result::Result<(), ()> {
+        let n = self.own.len() as u64;
+        let done = match self.rng.below(3) {
+            0 if n > 0 => self.drop_table(),
+            1 if n > 0 => self.create_index(),
+            _ if n < 3 => self.create_table(),
+            _ => self.drop_table(),
+        };
+        self.world.count(|t| t.definitions += 1);
+        match done {
+            Ok(()) => Ok(()),
+            Err(End::Off) => Err(()),
+            Err(End::Victim) => self.rollback(),
+        }
+    }
+
+    /// Commits the DDL, or rolls it back now and then: whether it is in force.
+    fn commit_definition(&mut self) -> Step<bool> {
+        if self.rng.chance(1, 5) {
+            return self.rollback().map(|()| false).map_err(|()| End::Off);
+        }
+        self.commit().map(|()| true).map_err(|()| End::Off)
+    }
+
+    fn create_table(&mut self) -> Step<()> {
+        let made = common::create_table(&self.world.engine, &mut self.client, false);
+        let table = self.check(made)?;
+        trace!(self, "create table {}", table.id());
+        self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
+        if self.commit_definition()? {
+            self.own.push(table);
+        }
+        Ok(())
+    }
+
+    fn create_index(&mut self) -> Step<()> {
+        let n = self.rng.below(self.own.len() as u64) as usize;
+        let table = Arc::clone(&self.own[n]);
+        if table.indexes() > 3 {
+            return self.commit().map_err(|()| End::Off);
+        }
+        trace!(self, "create index on {}", table.id());
+        let made = common::create_index(&self.world.engine, &mut self.client, &table, false);
+        let table = self.check(made)?;
+        self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
+        if self.commit_definition()? {
+            self.own[n] = table;
+        }
+        Ok(())
+    }
+
+    fn drop_table(&mut self) -> Step<()> {
+        let n = self.rng.below(self.own.len() as u64) as usize;
+        let table = Arc::clone(&self.own[n]);
+        trace!(self, "drop table {}", table.id());
+        let dropped = common::drop_table(&self.world.engine, &mut self.client, &table);
+        self.check(dropped)?;
+        self.world.oracle().wrote_all(self.trx, key_of(&table));
+        self.world.oracle().wrote(self.trx, definition_key(&table), None);
+        if !self.commit_definition()? {
+            return Ok(());
+        }
+        self.own.remove(n);
+        let space = table.storage().space;
+        drop(table);
+        let dropped = self.world.engine.drop_table_storage(space);
+        self.check(dropped)
+    }
+}
+
+/// The oracle knows a table's definition as a row of table 0.
+pub fn definition_key(table: &Table) -> Key {
+    (0, key_of(table))
+}
+
+/// What it holds: how many indexes there are.
+pub fn definition(table: &Table) -> Row {
+    let indexes = table.indexes() as i64;
+    Row { id: key_of(table), a: Some(indexes), u: None, pad: Vec::new() }
 }
 
 /// A table's name in the oracle.

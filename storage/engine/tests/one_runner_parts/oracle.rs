@@ -72,6 +72,12 @@ impl Oracle {
         self.writes.entry(key).or_default().push(Write { trx, order, value });
     }
 
+    /// The transaction has dropped the table, with all its rows.
+    pub fn wrote_all(&mut self, trx: Trx, table: i64) {
+        let keys: Vec<Key> = self.writes.keys().filter(|k| k.0 == table).copied().collect();
+        keys.into_iter().for_each(|key| self.wrote(trx, key, None));
+    }
+
     pub fn committing(&mut self, trx: Trx) {
         self.fates[trx] = Fate::Committing;
     }
