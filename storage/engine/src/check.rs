@@ -2,16 +2,17 @@
 //! changes it.
 //!
 //! 1. Trees are sound, every row has its entries, every entry its row, every page in use is one
-//!    tree's, in an extent of its own or a shared one, and no page of a tree is free. "Strict"
-//!    means that nobody writes and nothing is left to purge: then there are no delete marks and no
-//!    entries of older versions.
+//!    tree's or one value's outside of its row, in an extent of its own or a shared one, and no page
+//!    of those is free. "Strict" means that nobody writes and nothing is left to purge: then there
+//!    are no delete marks and no entries of older versions.
 
 use crate::engine::Engine;
 use crate::files::FIRST_USER_SPACE;
+use crate::outside::references;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Table, split_entry};
 use base::{Error, Result};
-use space::{Segment, SegmentKind};
+use space::{PageSet, Segment, SegmentKind};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
@@ -24,6 +25,8 @@ pub struct TableCheck {
     pub entries: u64,
     /// Pages of all trees.
     pub pages: u64,
+    /// Pages of values outside of their rows.
+    pub blob_pages: u64,
 }
 
 impl Engine {
@@ -41,15 +44,21 @@ impl Engine {
             trees.push((tree.index, report));
         }
         let mut expected: Vec<BTreeSet<Vec<u8>>> = vec![BTreeSet::new(); table.secondaries.len()];
+        let mut blobs = PageSet::new();
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
         while let Some((key, payload)) = rows.next()? {
-            if RowHeader::read(payload)?.deleted {
+            if RowHeader::read(payload)?.deleted() {
                 return Err(Error::Internal("check: a delete mark was not purged"));
             }
             found.rows += 1;
+            if RowHeader::read(payload)?.outside() {
+                for reference in references(table.layout(), row_bytes(payload))? {
+                    self.check_run(table, &reference, &mut blobs)?;
+                }
+            }
             for (s, expected) in table.secondaries.iter().zip(&mut expected) {
                 let mut entry = Vec::new();
-                s.prefix(table.layout(), row_bytes(payload), &mut entry)?;
+                self.sure_prefix(table, s, row_bytes(payload), &mut entry)?;
                 entry.extend_from_slice(key);
                 expected.insert(entry);
             }
@@ -67,9 +76,11 @@ impl Engine {
                 return Err(Error::Internal("check: a row without its secondary entry"));
             }
         }
+        found.blob_pages = blobs.len();
         if table.ts.id() >= FIRST_USER_SPACE {
             // The space is this table's alone: every page in use is one of its indexes'.
-            let mut claims = Vec::new();
+            let blob = Segment::new(table.clustered.index, SegmentKind::Blob);
+            let mut claims = vec![(blob, &blobs)];
             for (index, report) in &trees {
                 claims.push((Segment::new(*index, SegmentKind::Inner), &report.inner_pages));
                 claims.push((Segment::new(*index, SegmentKind::Leaf), &report.leaf_pages));

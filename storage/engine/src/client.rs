@@ -8,8 +8,9 @@
 //!    could not be undone or purged is the engine's to finish.
 
 use crate::engine::{Engine, Unfinished};
+use crate::outside::Need;
 use crate::rollback::Lookup;
-use crate::row::HEADER_BYTES;
+use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::scan::ScanBuffers;
 use crate::writer::{Buffers, Waiter, Writer};
 use crate::{Scan, Table};
@@ -290,13 +291,55 @@ impl Client {
     #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let me = self.me();
-        if !self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)? {
-            out.clear();
-            return Ok(false);
+        let seen = self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)?;
+        if !seen.is_plain() {
+            return self.get_other(table, key, Need::All, seen, out);
         }
         strip_header(out);
         instrument::count(Counter::InnodbRowsRead, 1);
         Ok(true)
+    }
+
+    /// As [`Self::get`], for a caller that will decode these columns only: values of the others
+    /// that lie outside of the row are not fetched, and cannot be decoded.
+    pub fn get_columns(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        columns: &[usize],
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let me = self.me();
+        let seen = self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)?;
+        if !seen.is_plain() {
+            return self.get_other(table, key, Need::Columns(columns), seen, out);
+        }
+        strip_header(out);
+        instrument::count(Counter::InnodbRowsRead, 1);
+        Ok(true)
+    }
+
+    /// No row in `out`, or one with values outside.
+    #[cold]
+    fn get_other(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        need: Need<'_>,
+        seen: Seen,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let mut complete = Vec::new();
+        let into = (&mut *out, &mut complete);
+        let undo = &mut self.buffers.undo;
+        let me = self.running.as_ref().map_or(TrxId::NONE, |r| r.segment.trx());
+        let found =
+            seen.is_there() && self.engine.complete_visible(me, table, key, need, into, undo)?;
+        *out = complete;
+        if found {
+            instrument::count(Counter::InnodbRowsRead, 1);
+        }
+        Ok(found)
     }
 
     /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered
@@ -324,11 +367,37 @@ impl Client {
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
+        self.read_locked(table, key, Need::All, out)
+    }
+
+    /// As [`Self::read_for_update`], for a caller that will decode these columns only, as in
+    /// [`Self::get_columns`]. [`value::RowLayout::encode_changed`] makes the row for
+    /// [`Self::update`]: columns that were not fetched keep their values.
+    pub fn read_columns_for_update(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        columns: &[usize],
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        self.read_locked(table, key, Need::Columns(columns), out)
+    }
+
+    fn read_locked(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        need: Need<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
         out.clear();
         let found = self.write(table, |w, b| w.lock(table, key, b))?;
         if found {
-            out.extend_from_slice(&self.buffers.before);
-            strip_header(out);
+            let payload = &self.buffers.before;
+            match RowHeader::read(payload)?.outside() {
+                false => out.extend_from_slice(row_bytes(payload)),
+                true => self.engine.complete_own(table, payload, need, out)?,
+            }
             instrument::count(Counter::InnodbRowsRead, 1);
         }
         Ok(found)
@@ -366,10 +435,7 @@ impl Client {
             if hidden || key == old_key {
                 return w.update(table, old_key, new_row, b);
             }
-            if !w.delete(table, old_key, b)? {
-                return Ok(false);
-            }
-            w.insert(table, &key, new_row, b).map(|()| true)
+            w.rekey(table, (old_key, &key), new_row, b)
         });
         self.buffers.key = key;
         if matches!(result, Ok(true)) {

@@ -72,7 +72,7 @@ impl Engine {
             if h.trx != me && self.trx().is_active(h.trx) {
                 return Err(Error::Internal("an index is built while a transaction writes"));
             }
-            if !h.deleted {
+            if !h.deleted() {
                 self.relieve_log()?;
                 let row = row_bytes(payload);
                 writer.build_entry(table, &building, (key, row), &mut b)?;
@@ -107,7 +107,7 @@ impl Writer<'_> {
         (key, row): (&[u8], &[u8]),
         b: &mut Buffers,
     ) -> Result<()> {
-        s.prefix(table.layout(), row, &mut b.entry)?;
+        self.engine.sure_prefix(table, s, row, &mut b.entry)?;
         let parts = b.entry.len();
         if s.spec.unique && !s.has_null(table.layout(), row)? {
             let prefix = &b.entry[..parts];

@@ -6,7 +6,10 @@
 //! 2. A lock is a header written anew with the own trx id: from then on others wait for this
 //!    transaction.
 //! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
+//! 4. Values that do not fit their row's page are written before the row (`blob`, `outside`).
 
+use crate::blob::Fetched;
+use crate::outside::{Need, mark_shared};
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
 use crate::table::Table;
 use crate::writer::{Buffers, Try, Writer};
@@ -14,10 +17,33 @@ use base::{Error, Result};
 use btree::Fit;
 use trx::{NewRecord, RecordKind, record_bytes};
 
+/// How an update ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Updated {
+    /// There is no such row.
+    Missing,
+    /// Done; no secondary key changed.
+    Row,
+    /// Done; secondary keys changed.
+    Keys,
+    /// Not done: values lie outside of the row.
+    Outside,
+}
+
 impl Writer<'_> {
     /// Inserts the row `row` with clustered key `key`.
     pub fn insert(&mut self, table: &Table, key: &[u8], row: &[u8], b: &mut Buffers) -> Result<()> {
-        self.retry(&table.clustered, key, |w| w.try_insert(table, key, row, b))?;
+        if table.is_plain(key, row) {
+            self.retry(&table.clustered, key, |w| w.try_insert(table, key, (row, false), b))?;
+        } else {
+            let mut stored = std::mem::take(&mut b.stored);
+            let done = self.move_out(table, key, row, None, &mut stored).and_then(|outside| {
+                let row = (&stored[..], outside);
+                self.retry(&table.clustered, key, |w| w.try_insert(table, key, row, b))
+            });
+            b.stored = stored;
+            done?;
+        }
         for index in 0..table.secondaries.len() {
             self.insert_entry(table, index, key, row, b)?;
         }
@@ -28,7 +54,7 @@ impl Writer<'_> {
         &mut self,
         table: &Table,
         key: &[u8],
-        row: &[u8],
+        (row, outside): (&[u8], bool),
         b: &mut Buffers,
     ) -> Result<Try<()>> {
         let mut mtr = self.mtr();
@@ -41,10 +67,11 @@ impl Writer<'_> {
             if self.is_busy(h.trx) {
                 return Ok(Try::Wait(h.trx));
             }
-            if !h.deleted {
+            if !h.deleted() {
                 return Err(Error::Duplicate { index: table.clustered.index, key: key.to_vec() });
             }
             b.before.extend_from_slice(old);
+            mark_shared(table.layout(), &mut b.before, row)?;
         }
         let bytes = record_bytes(key.len(), b.before.len());
         if !self.segment.fits(bytes) {
@@ -52,7 +79,7 @@ impl Writer<'_> {
         }
         let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
         let roll = self.segment.next_roll(!pos.found);
-        RowHeader::new(self.me(), roll, false).payload(row, &mut b.after);
+        RowHeader::new(self.me(), roll, outside).payload(row, &mut b.after);
         let fit = match pos.found {
             true => tree.replace_at(&mut mtr, &pos, &b.after)?,
             false => tree.insert_at(&mut mtr, &pos, key, &b.after)?,
@@ -76,9 +103,20 @@ impl Writer<'_> {
         row: &[u8],
         b: &mut Buffers,
     ) -> Result<bool> {
-        let found = self.retry(&table.clustered, key, |w| w.try_update(table, key, row, b))?;
-        let Some(keys_changed) = found else { return Ok(false) };
-        if keys_changed {
+        let mut updated = Updated::Outside;
+        if table.is_plain(key, row) {
+            updated = self.retry(&table.clustered, key, |w| w.try_update(table, key, row, b))?;
+        }
+        if updated == Updated::Outside {
+            let mut stored = std::mem::take(&mut b.stored);
+            let done = self.update_outside(table, key, row, &mut stored, b);
+            b.stored = stored;
+            updated = done?;
+        }
+        if updated == Updated::Missing {
+            return Ok(false);
+        }
+        if updated == Updated::Keys {
             // `before` is used up by the entries' own checks, so each compares for itself.
             let before = std::mem::take(&mut b.before);
             let done = self.update_entries(table, key, (row_bytes(&before), row), b);
@@ -96,8 +134,8 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<()> {
         for (index, secondary) in table.secondaries.iter().enumerate() {
-            secondary.prefix(table.layout(), old, &mut b.old_entry)?;
-            secondary.prefix(table.layout(), new, &mut b.entry)?;
+            self.engine.sure_prefix(table, secondary, old, &mut b.old_entry)?;
+            self.engine.sure_prefix(table, secondary, new, &mut b.entry)?;
             if b.old_entry != b.entry {
                 self.insert_entry(table, index, key, new, b)?;
             }
@@ -105,27 +143,30 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `None`: no such row; else whether a secondary key changed.
+    /// Updates a row when neither its old nor its new version has values outside.
     fn try_update(
         &mut self,
         table: &Table,
         key: &[u8],
         row: &[u8],
         b: &mut Buffers,
-    ) -> Result<Try<Option<bool>>> {
+    ) -> Result<Try<Updated>> {
         let mut mtr = self.mtr();
         let tree = &table.clustered;
         let pos = tree.position(&mut mtr, key)?;
         if !pos.found {
-            return Ok(Try::Done(None));
+            return Ok(Try::Done(Updated::Missing));
         }
         let old = pos.payload(&mtr)?;
         let h = RowHeader::read(old)?;
         if self.is_busy(h.trx) {
             return Ok(Try::Wait(h.trx));
         }
-        if h.deleted {
-            return Ok(Try::Done(None));
+        if h.deleted() {
+            return Ok(Try::Done(Updated::Missing));
+        }
+        if h.outside() {
+            return Ok(Try::Done(Updated::Outside));
         }
         b.before.clear();
         b.before.extend_from_slice(old);
@@ -145,7 +186,94 @@ impl Writer<'_> {
         let new = NewRecord { kind, purge: !same, table: table.id(), key, body: &b.before };
         self.segment.append(&mut mtr, undo, new)?;
         mtr.commit()?;
-        Ok(Try::Done(Some(!same)))
+        Ok(Try::Done(if same { Updated::Row } else { Updated::Keys }))
+    }
+
+    /// Updates a row when its old or its new version has values outside: locks it first, so that
+    /// which values stay the same can be seen without a latch.
+    fn update_outside(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        row: &[u8],
+        stored: &mut Vec<u8>,
+        b: &mut Buffers,
+    ) -> Result<Updated> {
+        if !self.lock(table, key, b)? {
+            return Ok(Updated::Missing);
+        }
+        let old = b.before.clone();
+        let outside = self.move_out(table, key, row, Some(row_bytes(&old)), stored)?;
+        let mut same = true;
+        for s in &table.secondaries {
+            self.engine.sure_prefix(table, s, row_bytes(&old), &mut b.old_entry)?;
+            self.engine.sure_prefix(table, s, row, &mut b.entry)?;
+            same &= b.old_entry == b.entry;
+        }
+        let new = (&stored[..], outside);
+        self.retry(&table.clustered, key, |w| w.try_replace(table, key, new, same, b))?;
+        Ok(if same { Updated::Row } else { Updated::Keys })
+    }
+
+    /// Gives a row of this transaction another stored form.
+    fn try_replace(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        (row, outside): (&[u8], bool),
+        same_keys: bool,
+        b: &mut Buffers,
+    ) -> Result<Try<()>> {
+        let mut mtr = self.mtr();
+        let tree = &table.clustered;
+        let pos = tree.position(&mut mtr, key)?;
+        let old = if pos.found { pos.payload(&mtr)? } else { &[] };
+        if !pos.found || RowHeader::read(old)?.trx != self.me() {
+            return Err(Error::Internal("a locked row is another transaction's"));
+        }
+        b.before.clear();
+        b.before.extend_from_slice(old);
+        let owns = mark_shared(table.layout(), &mut b.before, row)?;
+        let bytes = record_bytes(key.len(), b.before.len());
+        if !self.segment.fits(bytes) {
+            return Ok(Try::Undo(bytes));
+        }
+        let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
+        let roll = self.segment.next_roll(false);
+        RowHeader::new(self.me(), roll, outside).payload(row, &mut b.after);
+        if tree.replace_at(&mut mtr, &pos, &b.after)? == Fit::Full {
+            return Ok(Try::Split(b.after.len()));
+        }
+        let (kind, purge) = (RecordKind::Update, owns || !same_keys);
+        let new = NewRecord { kind, purge, table: table.id(), key, body: &b.before };
+        self.segment.append(&mut mtr, undo, new)?;
+        mtr.commit()?;
+        Ok(Try::Done(()))
+    }
+
+    /// Gives a row another clustered key: deletes it and inserts it anew. `false`: there is no such
+    /// row.
+    pub fn rekey(
+        &mut self,
+        table: &Table,
+        (old_key, key): (&[u8], &[u8]),
+        row: &[u8],
+        b: &mut Buffers,
+    ) -> Result<bool> {
+        let mut whole = Vec::new();
+        if table.layout().is_wide(row) && table.layout().any_outside(row) {
+            // Values that came back unread are the old row's, which purge will free.
+            if !self.lock(table, old_key, b)? {
+                return Ok(false);
+            }
+            if let Fetched::Gone(e) = self.engine.complete(table, row, Need::All, &mut whole)? {
+                return Err(e);
+            }
+        }
+        if !self.delete(table, old_key, b)? {
+            return Ok(false);
+        }
+        self.insert(table, key, if whole.is_empty() { row } else { &whole }, b).map(|()| true)
     }
 
     /// Marks the row with clustered key `key` deleted. `false`: there is no such row.
@@ -178,7 +306,7 @@ impl Writer<'_> {
         if self.is_busy(h.trx) {
             return Ok(Try::Wait(h.trx));
         }
-        if h.deleted {
+        if h.deleted() {
             return Ok(Try::Done(false));
         }
         b.before.clear();
@@ -191,8 +319,7 @@ impl Writer<'_> {
             return Ok(Try::Undo(bytes));
         }
         let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
-        let mut header = RowHeader::new(self.me(), self.segment.next_roll(false), delete);
-        header.version = h.version;
+        let header = h.taken_by(self.me(), self.segment.next_roll(false), delete);
         table.clustered.patch_at(&mut mtr, &pos, 0, &header.bytes())?;
         let body = &b.before[..HEADER_BYTES];
         let kind = RecordKind::Header;

@@ -8,6 +8,7 @@
 //! 3. An entry is removed only when no version of its row that somebody may still see or roll back
 //!    to has its key; that is looked up under the latch of the entry's leaf.
 
+use crate::blob::Fetched;
 use crate::row::row_bytes;
 use crate::table::{Secondary, Table, secondary_payload, split_entry};
 use crate::version::Latest;
@@ -36,7 +37,7 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<()> {
         let s = &table.secondaries[index];
-        s.prefix(table.layout(), row, &mut b.entry)?;
+        self.engine.sure_prefix(table, s, row, &mut b.entry)?;
         let parts = b.entry.len();
         b.entry.extend_from_slice(key);
         let entry = std::mem::take(&mut b.entry);
@@ -180,17 +181,19 @@ impl Writer<'_> {
         other: &[u8],
         payload: &mut Vec<u8>,
     ) -> Result<Option<TrxId>> {
-        match self.engine.read_latest(self.me(), table, other, payload)? {
-            Latest::Missing => Ok(None),
-            Latest::Busy(trx) => Ok(Some(trx)),
-            Latest::Row => {
-                let s = &table.secondaries[index];
-                let mut found = Vec::new();
-                s.prefix(table.layout(), row_bytes(payload), &mut found)?;
-                if found != prefix {
-                    return Ok(None);
-                }
-                Err(Error::Duplicate { index: s.spec.id, key: found })
+        let s = &table.secondaries[index];
+        let (mut found, mut before) = (Vec::new(), Vec::new());
+        loop {
+            match self.engine.read_latest(self.me(), table, other, payload)? {
+                Latest::Missing => return Ok(None),
+                Latest::Busy(trx) => return Ok(Some(trx)),
+                Latest::Row => {}
+            }
+            match self.engine.entry_prefix(table, s, row_bytes(payload), &mut found)? {
+                Fetched::Done if found != prefix => return Ok(None),
+                Fetched::Done => return Err(Error::Duplicate { index: s.spec.id, key: found }),
+                Fetched::Gone(e) if *payload == before => return Err(e),
+                Fetched::Gone(_) => before.clone_from(payload),
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod autoinc;
 mod background;
+mod blob;
 mod check;
 mod client;
 mod config;
@@ -15,6 +16,7 @@ mod engine;
 mod entry;
 mod files;
 mod open;
+mod outside;
 mod purge;
 mod recovery;
 mod rollback;

@@ -5,8 +5,13 @@
 //!    idempotent.
 //! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a
 //!    row over it, who then takes care of the old version's entries.
-//! 3. Entries go before the row they were for.
+//! 3. Entries go before the row they were for, and so do the values outside of it, which are freed
+//!    before the delete mark is removed: a crash in between leaves the mark, by which they are found
+//!    again. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
+//!    them as well; that does no harm (`blob`, invariant 4).
 
+use crate::blob::{Fetched, Reference};
+use crate::outside::references;
 use crate::rollback::{Lookup, Tables};
 use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
@@ -48,7 +53,8 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<()> {
         if record.kind == RecordKind::Update {
-            return self.purge_entries(table, record.key, row_bytes(record.body), b);
+            self.purge_entries(table, record.key, row_bytes(record.body), b)?;
+            return self.free_outside(table, record.body, |r| !r.shared);
         }
         // A delete mark: the row itself still has the contents.
         if !table.clustered.get(record.key, &mut b.after)? || !self.is_my_mark(&b.after)? {
@@ -56,14 +62,29 @@ impl Writer<'_> {
         }
         let row = std::mem::take(&mut b.after);
         let done = self.purge_entries(table, record.key, row_bytes(&row), b);
+        let done = done.and_then(|()| self.free_outside(table, &row, |_| true));
         b.after = row;
         done?;
         self.purge_mark(table, record.key)
     }
 
+    /// Frees the values outside of a payload's row that `owned` chooses.
+    pub fn free_outside(
+        &mut self,
+        table: &Table,
+        payload: &[u8],
+        owned: impl Fn(&Reference) -> bool,
+    ) -> Result<()> {
+        if !RowHeader::read(payload)?.outside() {
+            return Ok(());
+        }
+        let all = references(table.layout(), row_bytes(payload))?;
+        all.iter().filter(|r| owned(r)).try_for_each(|r| self.free_run(table, r.run))
+    }
+
     fn is_my_mark(&self, payload: &[u8]) -> Result<bool> {
         let h = RowHeader::read(payload)?;
-        Ok(h.deleted && h.trx == self.me())
+        Ok(h.deleted() && h.trx == self.me())
     }
 
     fn purge_mark(&mut self, table: &Table, key: &[u8]) -> Result<()> {
@@ -86,7 +107,10 @@ impl Writer<'_> {
     ) -> Result<()> {
         let engine = self.engine;
         for (index, s) in table.secondaries.iter().enumerate() {
-            s.prefix(table.layout(), old, &mut b.entry)?;
+            if let Fetched::Gone(_) = engine.entry_prefix(table, s, old, &mut b.entry)? {
+                // Entries go before the values that their keys were made of: this was done before.
+                continue;
+            }
             let prefix = std::mem::take(&mut b.entry);
             let (other, undo) = (&mut b.other, &mut b.undo);
             let done = self.remove_entry(s, (&prefix, key), &mut b.old_entry, || {

@@ -8,6 +8,7 @@
 //! 3. A row that was put over another transaction's committed delete mark is removed, not marked
 //!    again: the purge of that mark may have passed already.
 
+use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
 use crate::table::Table;
@@ -82,8 +83,11 @@ impl Writer<'_> {
             }
             RecordKind::CreateSpace => self.undo_create_space(record)?,
             RecordKind::CreateIndex => self.undo_create_index(record)?,
-            RecordKind::Insert | RecordKind::Update | RecordKind::Header => {
+            RecordKind::Insert | RecordKind::Update | RecordKind::Header | RecordKind::BlobRun => {
                 match tables(record.table)? {
+                    Lookup::Open(table) if record.kind == RecordKind::BlobRun => {
+                        self.undo_run(record, &table)?;
+                    }
                     Lookup::Open(table) => self.undo_row(record, &table, b)?,
                     Lookup::Dropped => self.step_back(record.previous)?,
                     Lookup::Later => return Ok(false),
@@ -106,7 +110,7 @@ impl Writer<'_> {
         let restored = match record.kind {
             RecordKind::Update => {
                 let before = RowHeader::read(record.body)?;
-                match before.deleted && before.trx != self.me() {
+                match before.deleted() && before.trx != self.me() {
                     true => Restored::Removed,
                     false => Restored::Payload(record.body),
                 }
@@ -115,6 +119,10 @@ impl Writer<'_> {
         };
         if record.kind != RecordKind::Header {
             self.undo_entries(record, table, &restored, b)?;
+        }
+        if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
+            // The committed delete mark goes as well, and with it the values of its version.
+            self.free_outside(table, record.body, |_| true)?;
         }
         self.retry(&table.clustered, record.key, |w| w.try_undo_row(record, table, &restored))
     }
@@ -135,7 +143,7 @@ impl Writer<'_> {
             return Err(Error::Internal("the row of an undo record is missing"));
         }
         for (index, s) in table.secondaries.iter().enumerate() {
-            s.prefix(table.layout(), row_bytes(&b.after), &mut b.entry)?;
+            engine.sure_prefix(table, s, row_bytes(&b.after), &mut b.entry)?;
             let mut prefix = std::mem::take(&mut b.entry);
             let (other, undo) = (&mut b.other, &mut b.undo);
             let done = self.remove_entry(s, (&prefix, record.key), &mut b.old_entry, || {
@@ -151,9 +159,12 @@ impl Writer<'_> {
                 && record.kind == RecordKind::Update
                 && matches!(restored, Restored::Removed)
             {
-                s.prefix(table.layout(), row_bytes(record.body), &mut prefix)?;
-                let key = (&prefix[..], record.key);
-                self.remove_entry(s, key, &mut b.old_entry, || Ok(false))?;
+                // Gone: its purge, or a first attempt to undo, has passed already.
+                let old = row_bytes(record.body);
+                if let Fetched::Done = engine.entry_prefix(table, s, old, &mut prefix)? {
+                    let key = (&prefix[..], record.key);
+                    self.remove_entry(s, key, &mut b.old_entry, || Ok(false))?;
+                }
             }
             b.entry = prefix;
             done?;

@@ -11,6 +11,8 @@ pub(crate) const HEADER_BYTES: usize = 15;
 
 /// Flag: the row was deleted; committed, it waits for its removal.
 const DELETED: u8 = 1;
+/// Flag: values of the row lie outside of it (see `blob`).
+const OUTSIDE: u8 = 2;
 
 /// Who wrote a row, and where its version before is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +21,57 @@ pub(crate) struct RowHeader {
     pub roll: RollPtr,
     /// Of the table's layout (instant DDL); 0 until there is such DDL.
     pub version: u8,
-    pub deleted: bool,
+    flags: u8,
+}
+
+/// What a reader may see of a row: its flags, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen(u8);
+
+impl Seen {
+    /// There is no row.
+    pub const NOTHING: Seen = Seen(DELETED);
+
+    /// There is a row, all of which lies in its payload: one test for the usual case.
+    #[inline]
+    pub fn is_plain(self) -> bool {
+        self.0 == 0
+    }
+
+    /// There is a row.
+    #[inline]
+    pub fn is_there(self) -> bool {
+        self.0 & DELETED == 0
+    }
 }
 
 impl RowHeader {
-    pub fn new(trx: TrxId, roll: RollPtr, deleted: bool) -> RowHeader {
-        RowHeader { trx, roll, version: 0, deleted }
+    pub fn new(trx: TrxId, roll: RollPtr, outside: bool) -> RowHeader {
+        RowHeader { trx, roll, version: 0, flags: if outside { OUTSIDE } else { 0 } }
+    }
+
+    /// The same row with another writer, perhaps deleted.
+    pub fn taken_by(self, trx: TrxId, roll: RollPtr, delete: bool) -> RowHeader {
+        let deleted = if delete { DELETED } else { 0 };
+        RowHeader { trx, roll, version: self.version, flags: self.flags & !DELETED | deleted }
+    }
+
+    /// The row has a delete mark.
+    #[inline]
+    pub fn deleted(&self) -> bool {
+        self.flags & DELETED != 0
+    }
+
+    /// Values of the row lie outside of it.
+    #[inline]
+    pub fn outside(&self) -> bool {
+        self.flags & OUTSIDE != 0
+    }
+
+    /// What somebody sees who may see this version.
+    #[inline]
+    pub fn seen(&self) -> Seen {
+        Seen(self.flags)
     }
 
     /// Reads the header of a clustered payload.
@@ -37,7 +84,7 @@ impl RowHeader {
             trx: TrxId(trx),
             roll: RollPtr::from_bytes([h[6], h[7], h[8], h[9], h[10], h[11], h[12]]),
             version: h[13],
-            deleted: h[14] & DELETED != 0,
+            flags: h[14],
         })
     }
 
@@ -46,7 +93,7 @@ impl RowHeader {
         h[..6].copy_from_slice(&self.trx.0.to_le_bytes()[..6]);
         h[6..13].copy_from_slice(&self.roll.to_bytes());
         h[13] = self.version;
-        h[14] = if self.deleted { DELETED } else { 0 };
+        h[14] = self.flags;
         h
     }
 
@@ -71,7 +118,7 @@ mod tests {
     #[test]
     fn the_header_comes_back() {
         let roll = RollPtr::new(true, 99, PageNo(70_000), 16_000);
-        let h = RowHeader { trx: TrxId((1 << 48) - 1), roll, version: 7, deleted: true };
+        let h = RowHeader { trx: TrxId((1 << 48) - 1), roll, version: 7, flags: DELETED | OUTSIDE };
         let mut payload = Vec::new();
         h.payload(b"row", &mut payload);
         assert_eq!(RowHeader::read(&payload).unwrap(), h);

@@ -4,8 +4,10 @@
 //!    scan began is copied again by its key (see `version`).
 //! 2. A secondary entry counts only when the visible version of its row has the same key.
 
+use crate::blob::Fetched;
 use crate::engine::Engine;
-use crate::row::{HEADER_BYTES, row_bytes};
+use crate::outside::Need;
+use crate::row::{HEADER_BYTES, Seen, row_bytes};
 use crate::table::{Table, split_entry};
 use base::{Error, Lsn, Result, TrxId};
 use btree::Cursor;
@@ -20,8 +22,15 @@ pub(crate) struct ScanBuffers {
     payload: Vec<u8>,
     undo: Vec<u8>,
     prefix: Vec<u8>,
+    other: Vec<u8>,
     bound: Vec<u8>,
+    /// A row whose values outside were fetched.
+    complete: Vec<u8>,
+    need: Vec<usize>,
 }
+
+/// Memory of a fetched row above this is not kept for the next scan, in bytes.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// Rows of an index range; made by [`crate::Client::scan`].
 pub struct Scan<'a> {
@@ -30,6 +39,8 @@ pub struct Scan<'a> {
     table: &'a Table,
     index: usize,
     horizon: Lsn,
+    /// Only the columns in `b.need` are fetched.
+    limited: bool,
     b: &'a mut ScanBuffers,
 }
 
@@ -52,6 +63,10 @@ impl<'a> Scan<'a> {
         if table.tree(index).is_none() {
             return Err(Error::Internal("no such index"));
         }
+        if b.complete.capacity() > KEPT_BYTES_MAX {
+            b.complete = Vec::new();
+        }
+        let limited = false;
         let (low_end, high_end) = (&mut b.key, &mut b.bound);
         // An empty prefix begins every key; above the last prefix there is nothing.
         let low = match low {
@@ -61,7 +76,7 @@ impl<'a> Scan<'a> {
                     low_end.clear();
                     high_end.clear();
                     b.cursor.open(Bound::Unbounded, Bound::Excluded(&[]));
-                    return Ok(Scan { engine, me, table, index, horizon: Lsn::ZERO, b });
+                    return Ok(Scan { engine, me, table, index, horizon: Lsn::ZERO, limited, b });
                 }
             },
             low => low,
@@ -75,18 +90,62 @@ impl<'a> Scan<'a> {
         };
         b.cursor.open(low, high);
         let horizon = engine.log().tail();
-        Ok(Scan { engine, me, table, index, horizon, b })
+        Ok(Scan { engine, me, table, index, horizon, limited, b })
+    }
+
+    /// Says that only these columns (and the clustered key) will be decoded: values of the others
+    /// that lie outside of their row are not fetched, and cannot be decoded.
+    pub fn need(&mut self, columns: &[usize]) {
+        self.limited = true;
+        self.b.need.clear();
+        self.b.need.extend_from_slice(columns);
+        self.b.need.extend(self.table.clustered_columns());
     }
 
     /// The next row (in [`value::RowLayout`] form), or `None` at the end.
     #[expect(clippy::should_implement_trait, reason = "the row borrows the scan")]
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
-        let found = if self.index == 0 { self.next_clustered()? } else { self.next_secondary()? };
-        if !found {
-            return Ok(None);
+        loop {
+            let clustered = self.index == 0;
+            let seen = if clustered { self.next_clustered()? } else { self.next_secondary()? };
+            if !seen.is_there() {
+                return Ok(None);
+            }
+            if seen.is_plain() {
+                instrument::count(Counter::InnodbRowsRead, 1);
+                return Ok(Some(&self.b.payload[HEADER_BYTES..]));
+            }
+            if self.complete()? {
+                instrument::count(Counter::InnodbRowsRead, 1);
+                return Ok(Some(&self.b.complete));
+            }
         }
-        instrument::count(Counter::InnodbRowsRead, 1);
-        Ok(Some(&self.b.payload[HEADER_BYTES..]))
+    }
+
+    /// Fetches what lies outside of the row in the payload. `false`: the row is gone.
+    #[cold]
+    fn complete(&mut self) -> Result<bool> {
+        let b = &mut *self.b;
+        let need = if self.limited { Need::Columns(&b.need) } else { Need::All };
+        let (payload, out) = (&mut b.payload, &mut b.complete);
+        let found = self.engine.complete_visible(
+            self.me,
+            self.table,
+            &b.key,
+            need,
+            (payload, out),
+            &mut b.undo,
+        )?;
+        if !found || self.index == 0 {
+            return Ok(found);
+        }
+        // The row may have been read again: then it must still belong to the entry.
+        let s = &self.table.secondaries[self.index - 1];
+        match self.engine.entry_prefix(self.table, s, row_bytes(&b.payload), &mut b.other)? {
+            Fetched::Done => Ok(b.other == b.prefix),
+            // Changed again since: its values were there when they were fetched.
+            Fetched::Gone(_) => Ok(true),
+        }
     }
 
     /// The clustered key of the row that [`Self::next`] returned last.
@@ -94,7 +153,7 @@ impl<'a> Scan<'a> {
         &self.b.key
     }
 
-    fn next_clustered(&mut self) -> Result<bool> {
+    fn next_clustered(&mut self) -> Result<Seen> {
         let b = &mut *self.b;
         while let Some((key, payload)) = b.cursor.next(&self.table.clustered)? {
             b.key.clear();
@@ -102,30 +161,49 @@ impl<'a> Scan<'a> {
             b.payload.clear();
             b.payload.extend_from_slice(payload);
             let (payload, undo) = (&mut b.payload, &mut b.undo);
-            if self.engine.settle_copy(self.me, self.table, &b.key, self.horizon, payload, undo)? {
-                return Ok(true);
+            let seen = self.engine.settle_copy(
+                self.me,
+                self.table,
+                &b.key,
+                self.horizon,
+                payload,
+                undo,
+            )?;
+            if seen.is_there() {
+                return Ok(seen);
             }
         }
-        Ok(false)
+        Ok(Seen::NOTHING)
     }
 
-    fn next_secondary(&mut self) -> Result<bool> {
+    fn next_secondary(&mut self) -> Result<Seen> {
         let b = &mut *self.b;
         let s = &self.table.secondaries[self.index - 1];
         while let Some((entry, payload)) = b.cursor.next(&s.tree)? {
             let (parts, key) = split_entry(entry, payload)?;
             b.key.clear();
             b.key.extend_from_slice(key);
-            let found =
-                self.engine.read_visible(self.me, self.table, key, &mut b.payload, &mut b.undo)?;
-            if !found {
-                continue;
-            }
-            s.prefix(self.table.layout(), row_bytes(&b.payload), &mut b.prefix)?;
-            if b.prefix == parts {
-                return Ok(true);
+            let mut before = None;
+            loop {
+                let seen = self.engine.read_visible(
+                    self.me,
+                    self.table,
+                    key,
+                    &mut b.payload,
+                    &mut b.undo,
+                )?;
+                if !seen.is_there() {
+                    break;
+                }
+                let row = row_bytes(&b.payload);
+                match self.engine.entry_prefix(self.table, s, row, &mut b.prefix)? {
+                    Fetched::Done if b.prefix == parts => return Ok(seen),
+                    Fetched::Done => break,
+                    Fetched::Gone(e) if before.as_ref() == Some(&b.payload) => return Err(e),
+                    Fetched::Gone(_) => before = Some(b.payload.clone()),
+                }
             }
         }
-        Ok(false)
+        Ok(Seen::NOTHING)
     }
 }

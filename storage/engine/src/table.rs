@@ -64,7 +64,7 @@ impl Secondary {
     /// Whether a part of the row's key is NULL: then it is no duplicate of anything.
     pub fn has_null(&self, layout: &RowLayout, row: &[u8]) -> Result<bool> {
         for part in &self.key.parts {
-            if layout.decode(row, part.column).map_err(bad_row)?.is_null() {
+            if layout.is_null(row, part.column).map_err(bad_row)? {
                 return Ok(true);
             }
         }
@@ -73,7 +73,7 @@ impl Secondary {
 }
 
 /// A row or key that contradicts its table's layout: the caller's mistake.
-fn bad_row<E: std::fmt::Display>(_: E) -> Error {
+pub(crate) fn bad_row<E: std::fmt::Display>(_: E) -> Error {
     Error::Internal("a row's bytes contradict its table's layout")
 }
 
@@ -195,6 +195,11 @@ impl Table {
         let Some(key) = &self.clustered_key else { return Ok(false) };
         key.encode_from_row(&self.layout, row, out).map_err(bad_row)?;
         Ok(true)
+    }
+
+    /// The columns of the clustered key.
+    pub(crate) fn clustered_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.spec.clustered.iter().map(|part| part.column)
     }
 
     /// Whether two versions of a row have the same key in every secondary index.

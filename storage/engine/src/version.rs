@@ -16,8 +16,9 @@
 //! 3. The version before the first one of an active trx is committed: its writer had waited for
 //!    that.
 
+use crate::blob::Fetched;
 use crate::engine::Engine;
-use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
+use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::Table;
 use base::{Error, Lsn, Result, TrxId};
 use trx::{RecordKind, UndoPos, UndoRecord};
@@ -34,7 +35,7 @@ pub(crate) enum Older {
 
 /// What is known of a copied row.
 enum Settled {
-    Yes(bool),
+    Yes(Seen),
     Reread(TrxId),
 }
 
@@ -49,7 +50,7 @@ pub(crate) enum Latest {
 }
 
 impl Engine {
-    /// Puts the payload of the row's visible version into `out`; `false`: none. `undo` is scratch.
+    /// Puts the payload of the row's visible version into `out`, if there is one. `undo` is scratch.
     pub(crate) fn read_visible(
         &self,
         me: TrxId,
@@ -57,15 +58,15 @@ impl Engine {
         key: &[u8],
         out: &mut Vec<u8>,
         undo: &mut Vec<u8>,
-    ) -> Result<bool> {
+    ) -> Result<Seen> {
         let mut ended = TrxId::NONE;
         loop {
             let horizon = self.log().tail();
             if !table.clustered.get(key, out)? {
-                return Ok(false);
+                return Ok(Seen::NOTHING);
             }
             match self.settle(me, table, key, (horizon, ended), out, undo)? {
-                Settled::Yes(visible) => return Ok(visible),
+                Settled::Yes(seen) => return Ok(seen),
                 Settled::Reread(trx) => ended = trx,
             }
         }
@@ -81,9 +82,9 @@ impl Engine {
         horizon: Lsn,
         payload: &mut Vec<u8>,
         undo: &mut Vec<u8>,
-    ) -> Result<bool> {
+    ) -> Result<Seen> {
         match self.settle(me, table, key, (horizon, TrxId::NONE), payload, undo)? {
-            Settled::Yes(visible) => Ok(visible),
+            Settled::Yes(seen) => Ok(seen),
             Settled::Reread(_) => self.read_visible(me, table, key, payload, undo),
         }
     }
@@ -100,7 +101,7 @@ impl Engine {
     ) -> Result<Settled> {
         let h = RowHeader::read(payload)?;
         if self.trx().ended_by(h.trx, horizon) || h.trx == me || h.trx == ended {
-            return Ok(Settled::Yes(!h.deleted));
+            return Ok(Settled::Yes(h.seen()));
         }
         self.settle_slowly(me, table, key, payload, undo)
     }
@@ -118,14 +119,14 @@ impl Engine {
         loop {
             let h = RowHeader::read(payload)?;
             if h.trx != writer || h.trx == me {
-                return Ok(Settled::Yes(!h.deleted));
+                return Ok(Settled::Yes(h.seen()));
             }
             if !self.trx().is_active(writer) {
                 return Ok(Settled::Reread(writer));
             }
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
-                Older::Nothing => return Ok(Settled::Yes(false)),
+                Older::Nothing => return Ok(Settled::Yes(Seen::NOTHING)),
                 Older::Reread => return Ok(Settled::Reread(writer)),
             }
         }
@@ -182,7 +183,7 @@ impl Engine {
             }
             let h = RowHeader::read(out)?;
             if h.trx == me || h.trx == ended || self.trx().ended_by(h.trx, horizon) {
-                return Ok(if h.deleted { Latest::Missing } else { Latest::Row });
+                return Ok(if h.deleted() { Latest::Missing } else { Latest::Row });
             }
             if self.trx().is_active(h.trx) {
                 return Ok(Latest::Busy(h.trx));
@@ -205,16 +206,22 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<Option<bool>> {
         let mut scratch = Vec::new();
+        let newest = RowHeader::read(payload)?;
+        let active = self.trx().is_active(newest.trx);
         loop {
             let h = RowHeader::read(payload)?;
-            if !h.deleted {
-                table.secondaries[index].prefix(
-                    table.layout(),
-                    row_bytes(payload),
-                    &mut scratch,
-                )?;
-                if scratch == prefix {
-                    return Ok(Some(true));
+            if !h.deleted() {
+                let s = &table.secondaries[index];
+                match self.entry_prefix(table, s, row_bytes(payload), &mut scratch)? {
+                    Fetched::Done if scratch == prefix => return Ok(Some(true)),
+                    Fetched::Done => {}
+                    Fetched::Gone(e) => {
+                        // With the same writer in the same state the versions are all there.
+                        let there = table.clustered.get(key, payload)?;
+                        let same = there && RowHeader::read(payload)? == newest;
+                        let same = same && self.trx().is_active(newest.trx) == active;
+                        return if same { Err(e) } else { Ok(None) };
+                    }
                 }
             }
             if !self.trx().is_active(h.trx) {

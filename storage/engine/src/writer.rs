@@ -35,6 +35,8 @@ pub(crate) struct Buffers {
     pub before: Vec<u8>,
     /// Its payload as it will be.
     pub after: Vec<u8>,
+    /// Its stored form, when values of it lie outside.
+    pub stored: Vec<u8>,
     /// Secondary keys.
     pub entry: Vec<u8>,
     pub old_entry: Vec<u8>,

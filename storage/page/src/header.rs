@@ -55,10 +55,12 @@ pub enum PageKind {
     RollbackSegment = 4,
     /// Undo records.
     Undo = 5,
-    /// Bytes of one owner's own layout (doublewrite header, later overflow pages).
+    /// Bytes of one owner's own layout (doublewrite header).
     Raw = 6,
     /// Which pages of a tablespace are whose: every 16,384th page but page 0, which says it too.
     ExtentMap = 7,
+    /// A piece of a value that lies outside of its row; the header names the row's index.
+    Blob = 8,
 }
 
 impl PageKind {
@@ -73,6 +75,7 @@ impl PageKind {
             5 => PageKind::Undo,
             6 => PageKind::Raw,
             7 => PageKind::ExtentMap,
+            8 => PageKind::Blob,
             _ => return None,
         })
     }

@@ -33,6 +33,8 @@ pub enum RecordKind {
     CreateSpace = 4,
     /// An index was made; the body is space u32, root page u32, index id u64.
     CreateIndex = 5,
+    /// Pages are being written for a value outside of its row; the body is the first page, u32.
+    BlobRun = 6,
 }
 
 /// A decoded undo record.
@@ -95,6 +97,7 @@ impl<'a> UndoRecord<'a> {
             3 => RecordKind::Header,
             4 => RecordKind::CreateSpace,
             5 => RecordKind::CreateIndex,
+            6 => RecordKind::BlobRun,
             _ => return Ok(None),
         };
         let flags = r.u8()?;

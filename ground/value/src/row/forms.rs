@@ -13,6 +13,7 @@
 
 use super::{NOT_NULL, RowError, RowLayout, TOO_LONG, VARIABLE, end_offset, put_value};
 use crate::Datum;
+use std::ops::Range;
 
 /// Longest row with u16 offsets, in bytes.
 pub const NARROW_BYTES_MAX: usize = 65_535;
@@ -47,6 +48,14 @@ impl RowLayout {
     /// # Errors
     /// The column's length does not vary, or the row is damaged.
     pub fn held<'r>(&self, row: &'r [u8], column: usize) -> Result<(&'r [u8], bool), RowError> {
+        self.held_at(row, column).map(|(at, outside)| (&row[at], outside))
+    }
+
+    /// As [`RowLayout::held`]: where those bytes are in the row.
+    ///
+    /// # Errors
+    /// As [`RowLayout::held`].
+    pub fn held_at(&self, row: &[u8], column: usize) -> Result<(Range<usize>, bool), RowError> {
         let fail = |what| RowError { column, offset: 0, what };
         let place = self.places.get(column).ok_or_else(|| fail("no such column"))?;
         if place.width != VARIABLE {
@@ -54,7 +63,22 @@ impl RowLayout {
         }
         let span = self.span(row, place.at as usize);
         let span = span.ok_or_else(|| fail("end offset outside the row"))?;
-        Ok((&row[span.begin..span.end], span.outside))
+        Ok((span.begin..span.end, span.outside))
+    }
+
+    /// Whether the column is NULL.
+    ///
+    /// # Errors
+    /// There is no such column, or the row is too short.
+    pub fn is_null(&self, row: &[u8], column: usize) -> Result<bool, RowError> {
+        let fail = |what| RowError { column, offset: 0, what };
+        let place = self.places.get(column).ok_or_else(|| fail("no such column"))?;
+        if place.null_bit == NOT_NULL {
+            return Ok(false);
+        }
+        let byte = row.get((place.null_bit / 8) as usize);
+        let byte = byte.ok_or_else(|| fail("row ends in its null bits"))?;
+        Ok(byte & (1 << (place.null_bit % 8)) != 0)
     }
 
     /// The reference to a column's value when it lies outside of the row.
