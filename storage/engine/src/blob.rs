@@ -23,7 +23,8 @@
 //!    is freed with it: with an old version after the commit of its successor, with a deleted row
 //!    just before the row's removal, and with a new version by rollback.
 //! 4. Freeing is idempotent, and goes from the last page to the first, in mini-transactions that
-//!    latch pages, look at their names again, and free those that still belong to the run. So what
+//!    latch pages, look at their names again, free those that still belong to the run, and take the
+//!    name away from them. So what
 //!    is left after a crash is the run's beginning, which a second attempt finds, and no page is
 //!    freed twice, whoever else frees the same run. A page of another name is let go before the
 //!    space's header is latched: who holds that one may wait for it.
@@ -34,10 +35,10 @@
 use crate::engine::Engine;
 use crate::table::Table;
 use crate::writer::Writer;
-use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, TrxId};
+use base::{Error, IndexId, PAGE_BYTES, PageBuf, PageId, PageNo, Result, TrxId};
 use page::{BODY_AT, PageKind, PageOp, header};
 use pool::{Held, Mtr, Tablespace};
-use space::{Segment, SegmentKind};
+use space::{PageSet, Segment, SegmentKind};
 use stdx::bytes::{Put, Reader};
 use trx::{NewRecord, RecordKind, UndoPos, UndoRecord, record_bytes};
 use value::row::REFERENCE_BYTES;
@@ -247,6 +248,37 @@ impl Engine {
         Ok(true)
     }
 
+    /// Checks a value outside of its row, and adds its pages to `pages`, which has none of them yet.
+    pub(crate) fn check_run(
+        &self,
+        table: &Table,
+        from: &Reference,
+        pages: &mut PageSet,
+    ) -> Result<()> {
+        let mut crc = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+        let mut reader = RunReader::new(table, from.run);
+        let mut left = from.bytes as usize;
+        while left > 0 {
+            let (no, data) = reader.next(left)??;
+            crc.update(data);
+            let bad = if data.len() != left.min(DATA_BYTES) {
+                "an overflow page of another length"
+            } else if !pages.insert(no) {
+                "an overflow page is referred to twice"
+            } else {
+                left -= data.len();
+                continue;
+            };
+            return Err(Error::corrupt(PageId::new(table.ts.id(), no), bad));
+        }
+        let what = match (reader.at_end(), crc.finalize() as u32 == from.crc) {
+            (true, true) => return Ok(()),
+            (false, _) => "more overflow pages than the value has",
+            (_, false) => "a value outside its row has another checksum",
+        };
+        Err(Error::corrupt(PageId::new(table.ts.id(), from.run.first), what))
+    }
+
     /// The pages of a run that are there, from the first one on.
     pub(crate) fn run_pages(&self, table: &Table, run: Run) -> Result<Vec<PageNo>> {
         let mut reader = RunReader::new(table, run);
@@ -320,12 +352,12 @@ impl<'a> Writer<'a> {
             for number in (low..left).rev() {
                 latch_piece(&mut mtr, table, run, (number, pages[number]))?;
             }
-            for &no in pages[low..left].iter().rev() {
-                if mtr.holds(&table.ts, no).is_some() {
-                    space::free(&mut mtr, &table.ts, segment_of(table), no)?;
-                }
-            }
+            let there = |no: &&PageNo| mtr.holds(&table.ts, **no).is_some();
+            let held: Vec<PageNo> = pages[low..left].iter().rev().filter(there).copied().collect();
+            let freed = held.iter().try_for_each(|&no| free_piece(&mut mtr, table, no));
+            // What was freed before a fault is freed.
             mtr.commit()?;
+            freed?;
             left = low;
         }
         Ok(())
@@ -346,7 +378,7 @@ impl<'a> Writer<'a> {
         let held = latch_piece(&mut mtr, table, run, (0, run.first))?;
         let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
         if held.is_some() {
-            space::free(&mut mtr, &table.ts, segment_of(table), run.first)?;
+            free_piece(&mut mtr, table, run.first)?;
         }
         self.segment.step_back(&mut mtr, header, previous)?;
         mtr.commit()?;
@@ -376,6 +408,15 @@ fn latch_piece<'p>(
     }
     mtr.release(held);
     Ok(None)
+}
+
+/// Frees a latched page, and takes its name away: a reader or another attempt to free it may still
+/// come by. An error has changed nothing.
+fn free_piece<'p>(mtr: &mut Mtr<'p>, table: &'p Table, no: PageNo) -> Result<()> {
+    space::free(mtr, &table.ts, segment_of(table), no)?;
+    let held = mtr.exclusive(&table.ts, no)?;
+    let (kind, index_id) = (PageKind::Free, IndexId(0));
+    mtr.apply(held, &PageOp::Init { kind, level: 0, index_id, low_fence: &[], high_fence: None })
 }
 
 /// A run that is being made.
