@@ -40,7 +40,7 @@ fn open() -> Bench {
         sessions_max: 8,
         workers_max: 8,
         trx_states: 4096,
-        system_tables: Vec::new(),
+        ..EngineConfig::default()
     };
     let (engine, _) = Engine::open(config, SimDisk::new(1) as Arc<dyn Disk>).unwrap();
     let index = |name: &str, unique, part| IndexSpec {
