@@ -51,12 +51,11 @@ impl Checksum {
         value: impl Fn(usize) -> Result<Datum<'r>, SqlError>,
     ) -> Result<(), SqlError> {
         self.nulls.fill(0xFF);
-        let mut bit = usize::from(self.first_bit_set);
-        for (position, _) in self.columns.iter().enumerate().filter(|(_, c)| c.ty.nullable) {
+        let nullable = self.columns.iter().enumerate().filter(|(_, c)| c.ty.nullable);
+        for (bit, (position, _)) in (usize::from(self.first_bit_set)..).zip(nullable) {
             if !value(position)?.is_null() {
                 self.nulls[bit / 8] &= !(1 << (bit % 8));
             }
-            bit += 1;
         }
         let mut crc = Crc32::new();
         crc.add(&self.nulls);
