@@ -162,6 +162,14 @@ pub fn successor(key: &mut Vec<u8>) -> bool {
     false
 }
 
+/// The keys of everything that a 0900_ai_ci string may become when characters are cut off: the weights
+/// of `key` (a whole string's, from byte `start` to the end of `key`), fewer and fewer, `most` at most.
+/// Shortest first, without `key` itself.
+pub fn fewer_weights(key: &[u8], start: usize, most: usize) -> impl Iterator<Item = Vec<u8>> + '_ {
+    let weights = key.len().saturating_sub(start + 2) / 2;
+    (0..weights.min(most)).map(move |kept| [&key[..start + 2 * kept], &[0, 0]].concat())
+}
+
 #[inline]
 fn encode_part(
     part: usize,

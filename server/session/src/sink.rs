@@ -190,7 +190,7 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         Kind::Int => ColumnCode::Long,
         Kind::BigInt => ColumnCode::LongLong,
         Kind::Char | Kind::Binary => ColumnCode::String,
-        Kind::VarChar | Kind::VarBinary => ColumnCode::VarString,
+        Kind::VarChar | Kind::VarBinary => by_length(c),
         Kind::TinyText
         | Kind::Text
         | Kind::MediumText
@@ -201,6 +201,17 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         | Kind::LongBlob => ColumnCode::Blob,
         Kind::Double => ColumnCode::Double,
         Kind::Decimal => ColumnCode::NewDecimal,
+    }
+}
+
+/// Computed strings are announced by how long they may become.
+#[inline]
+fn by_length(c: &ResultColumn) -> ColumnCode {
+    const MEDIUM_BYTES_MAX: u32 = (1 << 24) - 1;
+    match display_length(c) {
+        0..=value::types::VAR_BYTES_MAX => ColumnCode::VarString,
+        ..=MEDIUM_BYTES_MAX => ColumnCode::MediumBlob,
+        _ => ColumnCode::LongBlob,
     }
 }
 
@@ -217,6 +228,7 @@ pub fn describe(c: &ResultColumn, collation: u16) -> Column<'_> {
     flags.set(ColumnFlags::AUTO_INCREMENT, c.keys.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
     flags.set(ColumnFlags::BINARY, !text);
+    flags.set(ColumnFlags::BLOB, c.ty.kind.is_large() && !c.org_table.is_empty());
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
     flags.set(ColumnFlags::PART_OF_KEY, keyed);
     Column {

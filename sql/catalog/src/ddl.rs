@@ -200,7 +200,9 @@ impl Catalog {
         let index = self.with_id(index)?;
         let spec = index.spec();
         let mut def = old.def.clone();
-        def.indexes.push(index);
+        // Unique indexes stand before the others, as in MySQL; roots are kept by id.
+        let others = def.indexes.iter().position(|i| !i.unique).filter(|_| index.unique);
+        def.indexes.insert(others.unwrap_or(def.indexes.len()), index);
         let def = self.transact(client, |c, client| {
             let root = c.engine().create_index(client, old.open(c.engine())?, &spec)?;
             def.storage.roots.push((spec.id, root));

@@ -105,6 +105,13 @@ impl Column {
     }
 }
 
+/// zlib's CRC-32 of some bytes.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc32::new();
+    crc.add(bytes);
+    crc.value()
+}
+
 /// zlib's CRC-32.
 struct Crc32(u32);
 

@@ -1,18 +1,17 @@
 //! DDL: syntax to definitions, with MySQL's checks; the catalog does the work.
 
+use crate::columns::define_column;
+use crate::indexes::{define_index, define_indexes};
 use crate::rows::{self, Source};
-use crate::{Context, Outcome, SqlError, WarningLevel};
-use catalog::{CatalogError, ColumnDef, DefaultValue, NewIndex, NewTable, SchemaDef};
-use parser::ast::{self, IndexKind, Literal, Statement, TableOption, TypeKind};
+use crate::store;
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
+use catalog::{CatalogError, ColumnDef, NewIndex, NewTable, SchemaDef};
+use parser::ast::{self, Statement, TableOption};
 use planner::plan::Access;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use value::{Collation, ColumnType, KeyPart, KeySpec, Kind};
+use value::{Collation, ColumnType, KeySpec, limits};
 
-const KEY_PARTS_MAX: usize = 16;
-const INDEXES_MAX: usize = 64;
-const COLUMNS_MAX: usize = 1017;
-const KEY_BYTES_MAX: u32 = 3072;
 const NAME_CHARS_MAX: usize = 64;
 
 /// Refuses what neither this module nor the session runs.
@@ -137,7 +136,7 @@ fn note(context: &mut Context<'_>, error: CatalogError) {
     context.env.warn(WarningLevel::Note, number, text);
 }
 
-fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
+pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
     if name.chars().count() > NAME_CHARS_MAX {
         return Err(SqlError::Other(
             1059,
@@ -152,7 +151,7 @@ fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
 }
 
 /// The collation that CHARACTER SET and COLLATE options name together.
-fn collation_of(
+pub(crate) fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     fallback: Collation,
@@ -189,7 +188,7 @@ fn create_table(create: &ast::CreateTable, context: &mut Context<'_>) -> Result<
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
     let fallback = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
-    let mut new = define_table(create, schema, fallback)?;
+    let mut new = define_table(create, schema, fallback, context.env)?;
     new.created_us = context.env.now_us();
     let deadline = context.env.lock_deadline();
     match catalog.create_table(context.client, context.tables, new, deadline) {
@@ -218,6 +217,7 @@ fn define_table(
     create: &ast::CreateTable,
     schema: String,
     fallback: Collation,
+    env: &mut dyn Environment,
 ) -> Result<NewTable, SqlError> {
     let (mut charset, mut collate, mut comment, mut autoinc_start) = (None, None, String::new(), 1);
     for option in &create.options {
@@ -240,7 +240,7 @@ fn define_table(
     let collation = collation_of(charset, collate, fallback)?;
     let mut columns = Vec::new();
     for column in &create.columns {
-        let defined = define_column(column, collation)?;
+        let defined = define_column(column, collation, env)?;
         if columns.iter().any(|c: &ColumnDef| value::name::same_name(&c.name, &defined.name)) {
             return Err(SqlError::Other(
                 1060,
@@ -253,11 +253,9 @@ fn define_table(
     if columns.is_empty() {
         return Err(SqlError::Other(1113, "42000", "A table must have at least 1 column".into()));
     }
-    if columns.len() > COLUMNS_MAX {
-        return Err(SqlError::Other(1117, "HY000", "Too many columns".into()));
-    }
-    let indexes = define_indexes(create, &mut columns)?;
+    let indexes = define_indexes(create, &mut columns, env)?;
     check_autoinc(&columns, &indexes)?;
+    check_row(&columns, &indexes)?;
     let name = create.name.name.clone();
     Ok(NewTable {
         schema,
@@ -271,255 +269,14 @@ fn define_table(
     })
 }
 
-fn define_column(
-    column: &ast::ColumnDef,
-    table_collation: Collation,
-) -> Result<ColumnDef, SqlError> {
-    check_name(&column.name, 1166, "Incorrect column name")?;
-    let refused = [
-        (column.generated.is_some(), "generated column"),
-        (!column.checks.is_empty(), "CHECK"),
-        (column.references.is_some(), "REFERENCES"),
-        (column.on_update.is_some(), "ON UPDATE"),
-        (column.invisible, "INVISIBLE"),
-        (column.ty.zerofill, "ZEROFILL"),
-    ];
-    if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
-        return Err(SqlError::unsupported(*what));
-    }
-    let collation =
-        collation_of(column.ty.charset.as_deref(), column.collation.as_deref(), table_collation)?;
-    let mut ty = column_type(&column.ty, &column.name, collation)?;
-    let serial = column.ty.kind == TypeKind::Serial;
-    ty.nullable = column.nullable.unwrap_or(!serial && !column.primary);
-    let auto_increment = column.auto_increment || serial;
-    if auto_increment && !ty.kind.is_int() {
-        let text = format!("Incorrect column specifier for column '{}'", column.name);
-        return Err(SqlError::Other(1063, "42000", text));
-    }
-    if auto_increment {
-        ty.nullable = false;
-    }
-    let default = define_default(column, &ty)?;
-    let comment = column.comment.as_deref().unwrap_or_default();
-    let comment = String::from_utf8_lossy(comment).into_owned();
-    Ok(ColumnDef { name: column.name.clone(), ty, default, auto_increment, comment })
-}
-
-fn column_type(
-    ty: &ast::DataType,
-    column: &str,
-    collation: Collation,
-) -> Result<ColumnType, SqlError> {
-    let int = |kind| Ok(ColumnType::int(kind, ty.unsigned));
-    let text = |length: Option<u32>, kind| {
-        let length = length.unwrap_or(1);
-        let max = if kind == Kind::Char { 255 } else { 65_535 / collation.bytes_per_char_max() };
-        if length > max {
-            let text = format!(
-                "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead"
-            );
-            return Err(SqlError::Other(1074, "42000", text));
-        }
-        Ok(if collation == Collation::Binary {
-            // CHARACTER SET binary makes a binary type of a text type.
-            if kind == Kind::Char {
-                ColumnType::binary(length)
-            } else {
-                ColumnType::varbinary(length)
-            }
-        } else if kind == Kind::Char {
-            ColumnType::char(length, collation)
-        } else {
-            ColumnType::varchar(length, collation)
-        })
-    };
-    match ty.kind {
-        TypeKind::TinyInt => int(Kind::TinyInt),
-        TypeKind::Bool => Ok(ColumnType::int(Kind::TinyInt, false)),
-        TypeKind::SmallInt => int(Kind::SmallInt),
-        TypeKind::MediumInt => int(Kind::MediumInt),
-        TypeKind::Int => int(Kind::Int),
-        TypeKind::BigInt => int(Kind::BigInt),
-        TypeKind::Serial => Ok(ColumnType::int(Kind::BigInt, true)),
-        TypeKind::Char => text(ty.length, Kind::Char),
-        TypeKind::VarChar => text(ty.length, Kind::VarChar),
-        TypeKind::Binary => Ok(ColumnType::binary(ty.length.unwrap_or(1))),
-        TypeKind::VarBinary => Ok(ColumnType::varbinary(ty.length.unwrap_or(1))),
-        other => Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
-    }
-}
-
-fn define_default(column: &ast::ColumnDef, ty: &ColumnType) -> Result<DefaultValue, SqlError> {
-    let invalid =
-        || SqlError::Other(1067, "42000", format!("Invalid default value for '{}'", column.name));
-    let Some(expr) = &column.default else {
-        return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
-    };
-    if column.auto_increment {
-        return Err(invalid());
-    }
-    let given = match expr {
-        ast::Expr::Literal(Literal::Null) if ty.nullable => return Ok(DefaultValue::Null),
-        ast::Expr::Literal(Literal::Null) => return Err(invalid()),
-        _ => planner::bind::Scope::new(None, "default").bind(expr)?.expr,
-    };
-    let constant = match &given {
-        planner::Expr::Const(value) => value.clone(),
-        planner::Expr::Neg(inner) => match inner.as_ref() {
-            planner::Expr::Const(value) => planner::OwnedDatum::of(&value::neg(value.datum())?),
-            _ => return Err(SqlError::unsupported("DEFAULT expression")),
-        },
-        _ => return Err(SqlError::unsupported("DEFAULT expression")),
-    };
-    let mut scratch = Vec::new();
-    let coerced = value::coerce(constant.datum(), ty, true, &mut scratch).map_err(|_| invalid())?;
-    match planner::OwnedDatum::of(&coerced.value) {
-        planner::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
-        planner::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),
-        planner::OwnedDatum::Bytes(bytes) => Ok(DefaultValue::Bytes(bytes)),
-        _ => Err(invalid()),
-    }
-}
-
-fn define_indexes(
-    create: &ast::CreateTable,
-    columns: &mut [ColumnDef],
-) -> Result<Vec<NewIndex>, SqlError> {
-    let mut primary: Vec<NewIndex> = Vec::new();
-    let mut others: Vec<NewIndex> = Vec::new();
-    for (position, column) in create.columns.iter().enumerate() {
-        let parts = vec![KeyPart::whole(position)];
-        if column.primary {
-            primary.push(new_index("PRIMARY", true, true, parts.clone()));
-        }
-        if column.unique || column.ty.kind == TypeKind::Serial {
-            others.push(new_index("", true, false, parts));
-        }
-    }
-    for key in &create.keys {
-        match key {
-            ast::KeyDef::Index(index) => {
-                let defined = define_index(index, columns)?;
-                if defined.primary { primary.push(defined) } else { others.push(defined) }
-            }
-            ast::KeyDef::Check(_) => return Err(SqlError::unsupported("CHECK")),
-            ast::KeyDef::Foreign { .. } => return Err(SqlError::unsupported("FOREIGN KEY")),
-        }
-    }
-    if primary.len() > 1 {
-        return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
-    }
-    for part in primary.iter().flat_map(|p| &p.parts) {
-        columns[part.column].ty.nullable = false;
-        if columns[part.column].default == DefaultValue::Null {
-            columns[part.column].default = DefaultValue::None;
-        }
-    }
-    // Unique indexes stand before the others, as in MySQL.
-    others.sort_by_key(|index| !index.unique);
-    primary.append(&mut others);
-    name_indexes(&mut primary, columns)?;
-    if primary.len() > INDEXES_MAX {
-        return Err(SqlError::Other(
-            1069,
-            "42000",
-            format!("Too many keys specified; max {INDEXES_MAX} keys allowed"),
-        ));
-    }
-    Ok(primary)
-}
-
-fn new_index(name: &str, unique: bool, primary: bool, parts: Vec<KeyPart>) -> NewIndex {
-    NewIndex { name: name.to_string(), unique, primary, parts, comment: String::new() }
-}
-
-fn define_index(index: &ast::IndexDef, columns: &[ColumnDef]) -> Result<NewIndex, SqlError> {
-    match index.kind {
-        IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT")),
-        IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL")),
-        IndexKind::Primary | IndexKind::Unique | IndexKind::Plain => {}
-    }
-    if index.options.invisible {
-        return Err(SqlError::unsupported("INVISIBLE"));
-    }
-    let primary = index.kind == IndexKind::Primary;
-    let mut parts = Vec::new();
-    for column in &index.columns {
-        if column.descending {
-            return Err(SqlError::unsupported("descending index"));
-        }
-        parts.push(define_part(&column.part, columns, &parts)?);
-    }
-    if parts.len() > KEY_PARTS_MAX {
-        let text = format!("Too many key parts specified; max {KEY_PARTS_MAX} parts allowed");
-        return Err(SqlError::Other(1070, "42000", text));
-    }
-    let bytes: u32 = parts
-        .iter()
-        .map(|p| {
-            let ty = &columns[p.column].ty;
-            p.prefix_chars.map_or(ty.bytes_max(), |n| n * ty.collation.bytes_per_char_max())
-        })
-        .sum();
-    if bytes > KEY_BYTES_MAX {
-        return Err(SqlError::Storage(base::Error::KeyTooLong {
-            bytes: bytes as usize,
-            limit: KEY_BYTES_MAX as usize,
-        }));
-    }
-    let name = if primary { "PRIMARY" } else { index.name.as_deref().unwrap_or_default() };
-    let comment = index.options.comment.as_deref().unwrap_or_default();
-    Ok(NewIndex {
-        comment: String::from_utf8_lossy(comment).into_owned(),
-        ..new_index(name, primary || index.kind == IndexKind::Unique, primary, parts)
-    })
-}
-
-fn define_part(
-    part: &ast::KeyPart,
-    columns: &[ColumnDef],
-    before: &[KeyPart],
-) -> Result<KeyPart, SqlError> {
-    let ast::KeyPart::Column(name, prefix) = part else {
-        return Err(SqlError::unsupported("functional index"));
-    };
-    let missing =
-        || SqlError::Other(1072, "42000", format!("Key column '{name}' doesn't exist in table"));
-    let column =
-        columns.iter().position(|c| value::name::same_name(&c.name, name)).ok_or_else(missing)?;
-    if before.iter().any(|p| p.column == column) {
-        return Err(SqlError::Other(1060, "42S21", format!("Duplicate column name '{name}'")));
-    }
-    let ty = &columns[column].ty;
-    match prefix {
-        None => Ok(KeyPart::whole(column)),
-        Some(length) if !ty.kind.is_string() || *length > ty.length => Err(SqlError::Other(
-            1089,
-            "HY000",
-            "Incorrect prefix key; the used key part isn't a string, the used length is longer than the \
-             key part, or the storage engine doesn't support unique prefix keys"
-                .into(),
-        )),
-        Some(length) => Ok(KeyPart { column, prefix_chars: (*length < ty.length).then_some(*length) }),
-    }
-}
-
-/// Unnamed indexes take their first column's name, with `_2`, `_3`, ... when it is taken.
-fn name_indexes(indexes: &mut [NewIndex], columns: &[ColumnDef]) -> Result<(), SqlError> {
-    for i in 0..indexes.len() {
-        if indexes[i].name.is_empty() {
-            let base = columns[indexes[i].parts[0].column].name.clone();
-            let taken = |name: &str| indexes.iter().any(|x| value::name::same_name(&x.name, name));
-            let numbered = (2..).map(|n| format!("{base}_{n}"));
-            let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));
-            indexes[i].name = name.unwrap_or(base);
-        } else if indexes[..i].iter().any(|x| value::name::same_name(&x.name, &indexes[i].name)) {
-            let text = format!("Duplicate key name '{}'", indexes[i].name);
-            return Err(SqlError::Other(1061, "42000", text));
-        }
-    }
-    Ok(())
+/// MySQL's limits of a row: columns, bytes of the definition, bytes in a page.
+fn check_row(columns: &[ColumnDef], indexes: &[NewIndex]) -> Result<(), SqlError> {
+    let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
+    limits::check_columns(&types)?;
+    // InnoDB clusters by the first unique key without NULL when there is no primary key.
+    let clusters =
+        |index: &NewIndex| index.unique && index.parts.iter().all(|p| !types[p.column].nullable);
+    Ok(limits::check_row_in_page(&types, !indexes.iter().any(clusters))?)
 }
 
 fn check_autoinc(columns: &[ColumnDef], indexes: &[NewIndex]) -> Result<(), SqlError> {
@@ -538,7 +295,9 @@ fn create_index(create: &ast::CreateIndex, context: &mut Context<'_>) -> Result<
     let deadline = context.env.lock_deadline();
     let table =
         context.tables.open(context.client, &schema, &create.table.name, mdl::Mode::X, deadline)?;
-    let index = define_index(&create.index, &context.tables.def(table).columns)?;
+    let columns = context.tables.def(table).columns.clone();
+    let index = define_index(&create.index, &columns, context.env)?;
+    limits::check_index_count(context.tables.def(table).indexes.len() + 1)?;
     check_name(&index.name, 1280, "Incorrect index name")?;
     let catalog = Arc::clone(context.tables.catalog());
     let name = (schema.as_str(), create.table.name.as_str());
@@ -563,6 +322,7 @@ fn explain_duplicate(
 ) -> SqlError {
     let def = context.tables.def(table);
     let key = format!("{}.{}", def.name, index.name);
+    let columns = def.columns.clone();
     let spec = KeySpec::new(index.parts.clone());
     let source = Source { table, access: &Access::All, filter: None, params: &[] };
     let mut value = String::new();
@@ -573,11 +333,7 @@ fn explain_duplicate(
             && spec.encode_from_row(layout, bytes, &mut encoded).is_ok()
             && duplicate.starts_with(&encoded)
         {
-            let parts = index.parts.iter().filter_map(|p| layout.decode(bytes, p.column).ok());
-            let texts: Vec<_> = parts
-                .map(|d| String::from_utf8_lossy(&crate::eval::text(&d)).into_owned())
-                .collect();
-            value = texts.join("-");
+            value = store::key_text(&columns, &index.parts, |c| layout.decode(bytes, c).ok());
             return Ok(ControlFlow::Break(()));
         }
         Ok(ControlFlow::Continue(()))

@@ -1,6 +1,6 @@
 //! Evaluates expressions over one row, with MySQL's three-valued logic.
 
-use crate::{Environment, SqlError};
+use crate::{Environment, SqlError, strings};
 use planner::expr::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
 use planner::functions::{Function, FunctionId};
 use std::cmp::Ordering;
@@ -291,28 +291,27 @@ fn call<'v>(
         FunctionId::LastInsertId => Value::Datum(Datum::UInt(env.last_insert_id())),
         FunctionId::RowCount => Value::Datum(Datum::Int(env.row_count())),
         FunctionId::FoundRows => Value::Datum(Datum::Int(env.found_rows() as i64)),
-        FunctionId::Concat => {
-            let mut joined = Vec::new();
+        FunctionId::Concat
+        | FunctionId::Length
+        | FunctionId::CharLength
+        | FunctionId::Left
+        | FunctionId::LeftBytes
+        | FunctionId::Right
+        | FunctionId::RightBytes
+        | FunctionId::Substring
+        | FunctionId::SubstringBytes
+        | FunctionId::Repeat
+        | FunctionId::Hex
+        | FunctionId::Crc32 => {
+            let mut values = Vec::with_capacity(arguments.len());
             for argument in arguments {
                 let value = eval(argument, row, env)?;
                 if value.get().is_null() {
                     return Ok(NULL);
                 }
-                value::format::append_text(&value.get(), &mut joined);
+                values.push(value);
             }
-            Value::Owned(OwnedDatum::Bytes(joined))
-        }
-        FunctionId::Length | FunctionId::CharLength => {
-            let value = eval(&arguments[0], row, env)?;
-            if value.get().is_null() {
-                return Ok(NULL);
-            }
-            let text = text(&value.get());
-            let length = match function.id {
-                FunctionId::Length => text.len(),
-                _ => String::from_utf8_lossy(&text).chars().count(),
-            };
-            Value::Datum(Datum::Int(length as i64))
+            strings::call(function, &values, env)?
         }
         FunctionId::If => {
             let chosen = if condition(&arguments[0], row, env)? == Some(true) { 1 } else { 2 };

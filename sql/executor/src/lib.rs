@@ -10,8 +10,10 @@
 
 mod change;
 mod checksum;
+mod columns;
 mod ddl;
 mod eval;
+mod indexes;
 mod insert;
 mod maintain;
 mod point;
@@ -20,6 +22,7 @@ mod rows;
 mod select;
 mod show;
 mod store;
+mod strings;
 
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use planner::{OwnedDatum, SqlError};

@@ -2,7 +2,10 @@
 //!
 //! 1. A value that has no exact key (text for a number, out of range, another collation's text)
 //! opens its bound: the range grows and the filter decides. 2. NULL bounds make an empty range: a
-//! comparison with NULL is never true. 3. Ranges come out sorted and disjoint, so no row is read twice.
+//! comparison with NULL is never true. 3. A part that keeps a prefix only widens its ranges ([`prefix`]).
+//! 4. Ranges come out sorted and disjoint, so no row is read twice.
+
+mod prefix;
 
 use crate::eval::{Row, eval};
 use crate::{Environment, SqlError};
@@ -78,7 +81,12 @@ fn resolve_ranges(
         return Ok(Reading { index, ranges: vec![whole(&prefix)] });
     }
     let mut found = Vec::with_capacity(ranges.len());
+    let cut = spec.parts.get(equal.len()).is_some_and(|part| part.prefix_chars.is_some());
     for range in ranges {
+        if cut {
+            prefix::add(&encoder, equal.len(), range, &prefix, &row, env, &mut found)?;
+            continue;
+        }
         let low = bound(&encoder, equal.len(), range.low.as_ref(), &prefix, &row, env)?;
         let high = bound(&encoder, equal.len(), range.high.as_ref(), &prefix, &row, env)?;
         if let (Some(low), Some(high)) = (low, high) {
@@ -90,7 +98,7 @@ fn resolve_ranges(
 }
 
 /// All keys that begin with `prefix`.
-fn whole(prefix: &[u8]) -> KeyRange {
+pub(crate) fn whole(prefix: &[u8]) -> KeyRange {
     if prefix.is_empty() {
         return (Bound::Unbounded, Bound::Unbounded);
     }
@@ -102,13 +110,13 @@ fn after(mut key: Vec<u8>) -> Bound<Vec<u8>> {
     if value::key::successor(&mut key) { Bound::Excluded(key) } else { Bound::Unbounded }
 }
 
-struct Limit {
-    key: Vec<u8>,
-    inclusive: bool,
+pub(crate) struct Limit {
+    pub(crate) key: Vec<u8>,
+    pub(crate) inclusive: bool,
 }
 
 impl Limit {
-    fn into_low(self) -> Bound<Vec<u8>> {
+    pub(crate) fn into_low(self) -> Bound<Vec<u8>> {
         if self.inclusive {
             return Bound::Included(self.key);
         }
@@ -118,14 +126,14 @@ impl Limit {
         }
     }
 
-    fn into_high(self) -> Bound<Vec<u8>> {
+    pub(crate) fn into_high(self) -> Bound<Vec<u8>> {
         if self.inclusive { after(self.key) } else { Bound::Excluded(self.key) }
     }
 }
 
 /// `None`: the range is empty. `Some(None)`: this side is open.
 #[allow(clippy::option_option)]
-fn bound(
+pub(crate) fn bound(
     encoder: &Encoder<'_>,
     part: usize,
     bound: Option<&BoundExpr>,
@@ -143,9 +151,9 @@ fn bound(
     })
 }
 
-struct Encoder<'t> {
-    spec: &'t KeySpec,
-    types: &'t [ColumnType],
+pub(crate) struct Encoder<'t> {
+    pub(crate) spec: &'t KeySpec,
+    pub(crate) types: &'t [ColumnType],
 }
 
 impl Encoder<'_> {

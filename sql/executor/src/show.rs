@@ -301,8 +301,8 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
         out.push_str(" NOT NULL");
     }
     match &column.default {
-        DefaultValue::Null => out.push_str(" DEFAULT NULL"),
-        DefaultValue::None => {}
+        DefaultValue::Null if !column.ty.kind.is_large() => out.push_str(" DEFAULT NULL"),
+        DefaultValue::Null | DefaultValue::None => {}
         DefaultValue::Int(v) => {
             let _ = write!(out, " DEFAULT '{v}'");
         }

@@ -1,9 +1,9 @@
 //! Storing values into rows: defaults, conversion with its errors and warnings, duplicate keys.
 
 use crate::{Context, Environment, SqlError, WarningLevel};
-use catalog::{ColumnDef, DefaultValue, TableDef, TableRef};
+use catalog::{ColumnDef, DefaultValue, TableRef};
 use planner::OwnedDatum;
-use value::{ColumnType, ConvertError, Datum, RowLayout, Warning};
+use value::{ColumnType, ConvertError, Datum, KeyPart, RowLayout, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
 pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
@@ -152,31 +152,35 @@ pub fn explain_duplicate(
     let def = context.tables.def(table);
     match def.indexes.iter().find(|i| i.id == *index) {
         Some(found) => SqlError::DuplicateEntry {
-            value: key_text(def, found, values),
+            value: key_text(&def.columns, &found.parts, |c| Some(values[c].datum())),
             key: format!("{}.{}", def.name, found.name),
         },
         None => SqlError::Storage(error),
     }
 }
 
-fn key_text(def: &TableDef, index: &catalog::IndexDef, values: &[OwnedDatum]) -> String {
-    let parts = index.parts.iter().map(|part| {
-        let value = values[part.column].datum();
-        let text = if value.is_null() { b"NULL".to_vec() } else { crate::eval::text(&value) };
-        let binary = def.columns[part.column].ty.kind.is_binary_string();
-        if binary {
-            text.iter()
-                .map(|b| {
-                    if b.is_ascii_graphic() {
-                        (*b as char).to_string()
-                    } else {
-                        format!("\\x{b:02X}")
-                    }
-                })
-                .collect()
-        } else {
-            String::from_utf8_lossy(&text).into_owned()
+/// A key's values as MySQL quotes them: joined by `-`, a prefix part by its prefix.
+pub fn key_text<'r>(
+    columns: &[ColumnDef],
+    parts: &[KeyPart],
+    value: impl Fn(usize) -> Option<Datum<'r>>,
+) -> String {
+    let parts = parts.iter().map(|part| {
+        let value = value(part.column).unwrap_or_default();
+        let ty = &columns[part.column].ty;
+        let whole = if value.is_null() { b"NULL".to_vec() } else { crate::eval::text(&value) };
+        let text = match part.prefix_chars {
+            Some(chars) if !value.is_null() => ty.collation.prefix(&whole, chars as usize),
+            _ => &whole,
+        };
+        if !ty.kind.is_binary_string() {
+            return String::from_utf8_lossy(text).into_owned();
         }
+        let shown = text.iter().map(|b| match b.is_ascii_graphic() {
+            true => (*b as char).to_string(),
+            false => format!("\\x{b:02X}"),
+        });
+        shown.collect()
     });
     let joined = parts.collect::<Vec<_>>().join("-");
     // MySQL cuts the quoted key at 64 characters.

@@ -388,6 +388,7 @@ impl Parser<'_> {
             ty,
             nullable: None,
             default: None,
+            default_is_expression: false,
             on_update: None,
             auto_increment: false,
             primary: false,
@@ -417,6 +418,7 @@ impl Parser<'_> {
             }
             Kw::DEFAULT => {
                 self.bump();
+                column.default_is_expression = self.kind() == TokenKind::Open;
                 column.default = Some(self.bit_expr(1)?);
             }
             Kw::ON => {
@@ -536,7 +538,18 @@ impl Parser<'_> {
             Kw::VARBINARY => TypeKind::VarBinary,
             Kw::TINYTEXT => TypeKind::TinyText,
             Kw::TEXT => TypeKind::Text,
-            Kw::MEDIUMTEXT | Kw::LONG => TypeKind::MediumText,
+            Kw::MEDIUMTEXT => TypeKind::MediumText,
+            Kw::LONG => {
+                // LONG CHARACTER SET x, too, is LONG with an attribute.
+                if self.nth(1).kw == Kw::VARYING {
+                    self.expect_any(&[Kw::CHAR, Kw::CHARACTER])?;
+                    self.bump();
+                }
+                match self.eat_any(&[Kw::VARBINARY, Kw::VARCHAR]) {
+                    Some(Kw::VARBINARY) => TypeKind::MediumBlob,
+                    _ => TypeKind::MediumText,
+                }
+            }
             Kw::LONGTEXT => TypeKind::LongText,
             Kw::TINYBLOB => TypeKind::TinyBlob,
             Kw::BLOB => TypeKind::Blob,
@@ -571,7 +584,7 @@ impl Parser<'_> {
         };
         if matches!(kind, TypeKind::Enum | TypeKind::Set) {
             ty.members = self.parenthesised(Self::string)?;
-        } else {
+        } else if !has_fixed_length(kind) {
             (ty.length, ty.scale) = self.length_and_scale()?;
         }
         let needs_length =
@@ -595,6 +608,7 @@ impl Parser<'_> {
                 Kw::BINARY => ty.binary = true,
                 Kw::ASCII => ty.charset = Some("latin1".to_string()),
                 Kw::UNICODE => ty.charset = Some("ucs2".to_string()),
+                Kw::BYTE => ty.charset = Some("binary".to_string()),
                 Kw::CHARACTER | Kw::CHARSET => {
                     ty.charset = self.optional_charset()?;
                     if ty.charset.is_none() {
@@ -685,4 +699,18 @@ impl Parser<'_> {
         let index = IndexDef { kind, name, columns, options };
         Ok(Statement::CreateIndex(Box::new(CreateIndex { table, index })))
     }
+}
+
+/// Types that take no number in parentheses, unlike TEXT(n) and BLOB(n).
+fn has_fixed_length(kind: TypeKind) -> bool {
+    matches!(
+        kind,
+        TypeKind::TinyText
+            | TypeKind::MediumText
+            | TypeKind::LongText
+            | TypeKind::TinyBlob
+            | TypeKind::MediumBlob
+            | TypeKind::LongBlob
+            | TypeKind::Json
+    )
 }

@@ -48,9 +48,10 @@ pub fn choose(def: &TableDef, filter: Option<&Expr>, choice: &IndexChoice) -> Ac
         let found = if complete && index.primary {
             Some((1000, Access::Point(equal)))
         } else {
-            let next = parts.get(equal.len());
+            // A part that keeps a prefix only may end the used parts; the executor widens its ranges.
+            let next = index.parts.get(equal.len());
             let ranges =
-                next.and_then(|column| ranges_of(def, filter, *column)).unwrap_or_default();
+                next.and_then(|part| ranges_of(def, filter, part.column)).unwrap_or_default();
             let score = 100 * u32::from(complete && index.unique)
                 + 10 * equal.len() as u32
                 + 5 * u32::from(!ranges.is_empty());

@@ -325,6 +325,8 @@ impl<'a> Scope<'a> {
             return Err(SqlError::Other(1582, "42000", text));
         }
         let types: Vec<_> = arguments.iter().map(|a| a.ty).collect();
+        let bytes = types.first().is_some_and(|ty| ty.kind.is_binary_string());
+        let function = if bytes { functions::of_bytes(function) } else { function };
         let decimals = arguments.iter().map(|a| a.decimals).max().unwrap_or(0);
         let ty = functions::result_type(function.result, &types);
         let expr = Expr::Call(function, arguments.into_iter().map(|a| a.expr).collect());

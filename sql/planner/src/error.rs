@@ -61,6 +61,41 @@ impl From<value::ArithError> for SqlError {
     }
 }
 
+impl From<value::limits::LimitError> for SqlError {
+    fn from(error: value::limits::LimitError) -> Self {
+        use value::limits::LimitError as L;
+        let (state, text) = match error {
+            L::RowDefinition { limit, .. } => (
+                "42000",
+                format!(
+                    "Row size too large. The maximum row size for the used table type, not counting \
+                     BLOBs, is {limit}. This includes storage overhead, check the manual. You have \
+                     to change some columns to TEXT or BLOBs"
+                ),
+            ),
+            L::RowInPage { limit, .. } => ("42000", row_in_page(limit)),
+            L::KeyTooLong { limit, .. } => {
+                ("42000", format!("Specified key was too long; max key length is {limit} bytes"))
+            }
+            L::TooManyColumns { .. } => ("HY000", "Too many columns".to_string()),
+            L::TooManyIndexes { limit } => {
+                ("42000", format!("Too many keys specified; max {limit} keys allowed"))
+            }
+            L::TooManyKeyParts { limit } => {
+                ("42000", format!("Too many key parts specified; max {limit} parts allowed"))
+            }
+        };
+        SqlError::Other(error.number(), state, text)
+    }
+}
+
+fn row_in_page(limit: u64) -> String {
+    format!(
+        "Row size too large (> {limit}). Changing some columns to TEXT or BLOB may help. In current \
+         row format, BLOB prefix of 0 bytes is stored inline."
+    )
+}
+
 impl SqlError {
     /// 1235 for a construct.
     pub fn unsupported(construct: impl Into<String>) -> SqlError {
@@ -128,14 +163,7 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
         E::Killed => interrupted(),
         E::Shutdown => (1053, "08S01", "Server shutdown in progress".into()),
         E::NoSpace { path } => (1114, "HY000", format!("The table '{}' is full", table_of(path))),
-        E::RowTooLarge { limit, .. } => (
-            1118,
-            "42000",
-            format!(
-                "Row size too large (> {limit}). Changing some columns to TEXT or BLOB may help. \
-                 In current row format, BLOB prefix of 0 bytes is stored inline."
-            ),
-        ),
+        E::RowTooLarge { .. } => (1118, "42000", row_in_page(value::limits::ROW_IN_PAGE_BYTES_MAX)),
         E::KeyTooLong { .. } => {
             (1071, "42000", "Specified key was too long; max key length is 3072 bytes".into())
         }

@@ -164,6 +164,13 @@ impl Collation {
         h ^ (h >> 32)
     }
 
+    /// Whether every character has exactly one weight, so that what is equal (or not less) is so, too,
+    /// after both sides were cut to the same number of characters.
+    #[must_use]
+    pub const fn one_weight_per_char(self) -> bool {
+        !matches!(self, Collation::Utf8mb4_0900AiCi)
+    }
+
     /// How many characters a string has (bytes for `binary`).
     #[must_use]
     pub fn char_count(self, s: &[u8]) -> usize {

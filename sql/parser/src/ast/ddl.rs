@@ -80,6 +80,8 @@ pub struct ColumnDef {
     pub nullable: Option<bool>,
     /// DEFAULT.
     pub default: Option<Expr>,
+    /// The default stands in parentheses: an expression, even when it is a literal.
+    pub default_is_expression: bool,
     /// ON UPDATE CURRENT_TIMESTAMP[(n)].
     pub on_update: Option<Expr>,
     /// AUTO_INCREMENT (also through SERIAL).

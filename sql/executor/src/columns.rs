@@ -1,0 +1,198 @@
+//! Column definitions: which type a written type is, and its default.
+//!
+//! 1. What MySQL changes silently is changed here the same way: TEXT(n) becomes the smallest kind that
+//! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
+//! MySQL changes with a note when the mode is not strict is an error in strict mode.
+
+use crate::ddl::{check_name, collation_of};
+use crate::{Environment, SqlError, WarningLevel};
+use catalog::{ColumnDef, DefaultValue};
+use parser::ast::{self, Literal, TypeKind};
+use value::{Collation, ColumnType, Kind};
+
+/// Defines a column.
+///
+/// # Errors
+/// MySQL's errors of the definition, 1235 for what is not there yet.
+pub fn define_column(
+    column: &ast::ColumnDef,
+    table_collation: Collation,
+    env: &mut dyn Environment,
+) -> Result<ColumnDef, SqlError> {
+    check_name(&column.name, 1166, "Incorrect column name")?;
+    let refused = [
+        (column.generated.is_some(), "generated column"),
+        (!column.checks.is_empty(), "CHECK"),
+        (column.references.is_some(), "REFERENCES"),
+        (column.on_update.is_some(), "ON UPDATE"),
+        (column.invisible, "INVISIBLE"),
+        (column.ty.zerofill, "ZEROFILL"),
+        (column.default_is_expression, "DEFAULT expression"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
+        return Err(SqlError::unsupported(*what));
+    }
+    let collation =
+        collation_of(column.ty.charset.as_deref(), column.collation.as_deref(), table_collation)?;
+    let collation = binary_attribute(column, collation, env);
+    let mut ty = column_type(&column.ty, &column.name, collation, env)?;
+    let serial = column.ty.kind == TypeKind::Serial;
+    ty.nullable = column.nullable.unwrap_or(!serial && !column.primary);
+    let auto_increment = column.auto_increment || serial;
+    if auto_increment && !ty.kind.is_int() {
+        let text = format!("Incorrect column specifier for column '{}'", column.name);
+        return Err(SqlError::Other(1063, "42000", text));
+    }
+    if auto_increment {
+        ty.nullable = false;
+    }
+    let default = define_default(column, &ty, env)?;
+    let comment = column.comment.as_deref().unwrap_or_default();
+    let comment = String::from_utf8_lossy(comment).into_owned();
+    Ok(ColumnDef { name: column.name.clone(), ty, default, auto_increment, comment })
+}
+
+/// BINARY behind a text type asks for the `_bin` collation of its character set.
+fn binary_attribute(
+    column: &ast::ColumnDef,
+    collation: Collation,
+    env: &mut dyn Environment,
+) -> Collation {
+    if !column.ty.binary {
+        return collation;
+    }
+    let text = "'BINARY as attribute of a type' is deprecated and will be removed in a future \
+                release. Please use a CHARACTER SET clause with _bin collation instead";
+    env.warn(WarningLevel::Warning, 1287, text.into());
+    let free = column.collation.is_none() && collation != Collation::Binary;
+    if free { Collation::Utf8mb4Bin } else { collation }
+}
+
+fn column_type(
+    ty: &ast::DataType,
+    column: &str,
+    collation: Collation,
+    env: &mut dyn Environment,
+) -> Result<ColumnType, SqlError> {
+    let int = |kind| Ok(ColumnType::int(kind, ty.unsigned));
+    // CHARACTER SET binary makes a binary type of a text type.
+    let binary = collation == Collation::Binary;
+    let large = |text, blob| Ok(ColumnType::large(if binary { blob } else { text }, collation));
+    let length = ty.length.unwrap_or(1);
+    match ty.kind {
+        TypeKind::TinyInt => int(Kind::TinyInt),
+        TypeKind::Bool => Ok(ColumnType::int(Kind::TinyInt, false)),
+        TypeKind::SmallInt => int(Kind::SmallInt),
+        TypeKind::MediumInt => int(Kind::MediumInt),
+        TypeKind::Int => int(Kind::Int),
+        TypeKind::BigInt => int(Kind::BigInt),
+        TypeKind::Serial => Ok(ColumnType::int(Kind::BigInt, true)),
+        TypeKind::Char if binary => fixed(ColumnType::binary(length), column),
+        TypeKind::Char => fixed(ColumnType::char(length, collation), column),
+        TypeKind::Binary => fixed(ColumnType::binary(length), column),
+        TypeKind::VarChar if binary => variable(ColumnType::varbinary(length), column, env),
+        TypeKind::VarChar => variable(ColumnType::varchar(length, collation), column, env),
+        TypeKind::VarBinary => variable(ColumnType::varbinary(length), column, env),
+        TypeKind::TinyText => large(Kind::TinyText, Kind::TinyBlob),
+        TypeKind::MediumText => large(Kind::MediumText, Kind::MediumBlob),
+        TypeKind::LongText => large(Kind::LongText, Kind::LongBlob),
+        TypeKind::Text => Ok(sized(ty.length, collation, Kind::Text, Kind::Blob)),
+        TypeKind::TinyBlob => Ok(ColumnType::large(Kind::TinyBlob, Collation::Binary)),
+        TypeKind::MediumBlob => Ok(ColumnType::large(Kind::MediumBlob, Collation::Binary)),
+        TypeKind::LongBlob => Ok(ColumnType::large(Kind::LongBlob, Collation::Binary)),
+        TypeKind::Blob => Ok(sized(ty.length, Collation::Binary, Kind::Text, Kind::Blob)),
+        other => Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
+    }
+}
+
+/// TEXT or BLOB; with a length, the smallest kind that holds so many characters.
+fn sized(length: Option<u32>, collation: Collation, text: Kind, blob: Kind) -> ColumnType {
+    let binary = collation == Collation::Binary;
+    let kind = match length {
+        None if binary => blob,
+        None => text,
+        Some(n) => {
+            Kind::large_for(u64::from(n) * u64::from(collation.bytes_per_char_max()), binary)
+        }
+    };
+    ColumnType::large(kind, collation)
+}
+
+fn too_long(column: &str, max: u32) -> SqlError {
+    let text = format!(
+        "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead"
+    );
+    SqlError::Other(1074, "42000", text)
+}
+
+fn fixed(ty: ColumnType, column: &str) -> Result<ColumnType, SqlError> {
+    let max = value::types::CHAR_LENGTH_MAX;
+    if ty.length > max { Err(too_long(column, max)) } else { Ok(ty) }
+}
+
+/// VARCHAR and VARBINARY; what is too long becomes TEXT or BLOB unless the mode is strict.
+fn variable(
+    ty: ColumnType,
+    column: &str,
+    env: &mut dyn Environment,
+) -> Result<ColumnType, SqlError> {
+    let max = value::types::VAR_BYTES_MAX / ty.collation.bytes_per_char_max();
+    if ty.length <= max {
+        return Ok(ty);
+    }
+    if env.strict() {
+        return Err(too_long(column, max));
+    }
+    let (from, to) = if ty.is_text() { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
+    let text = format!("Converting column '{column}' from {from} to {to}");
+    env.warn(WarningLevel::Note, 1246, text);
+    Ok(sized(Some(ty.length), ty.collation, Kind::Text, Kind::Blob))
+}
+
+fn define_default(
+    column: &ast::ColumnDef,
+    ty: &ColumnType,
+    env: &mut dyn Environment,
+) -> Result<DefaultValue, SqlError> {
+    let invalid =
+        || SqlError::Other(1067, "42000", format!("Invalid default value for '{}'", column.name));
+    let Some(expr) = &column.default else {
+        return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
+    };
+    if column.auto_increment {
+        return Err(invalid());
+    }
+    let given = match expr {
+        ast::Expr::Literal(Literal::Null) if ty.nullable => return Ok(DefaultValue::Null),
+        ast::Expr::Literal(Literal::Null) => return Err(invalid()),
+        _ => planner::bind::Scope::new(None, "default").bind(expr)?.expr,
+    };
+    let constant = match &given {
+        planner::Expr::Const(value) => value.clone(),
+        planner::Expr::Neg(inner) => match inner.as_ref() {
+            planner::Expr::Const(value) => planner::OwnedDatum::of(&value::neg(value.datum())?),
+            _ => return Err(SqlError::unsupported("DEFAULT expression")),
+        },
+        _ => return Err(SqlError::unsupported("DEFAULT expression")),
+    };
+    if ty.kind.is_large() {
+        let text = format!(
+            "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
+            column.name
+        );
+        let empty = constant == planner::OwnedDatum::Bytes(Vec::new());
+        if env.strict() || !empty {
+            return Err(SqlError::Other(1101, "42000", text));
+        }
+        env.warn(WarningLevel::Warning, 1101, text);
+        return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
+    }
+    let mut scratch = Vec::new();
+    let coerced = value::coerce(constant.datum(), ty, true, &mut scratch).map_err(|_| invalid())?;
+    match planner::OwnedDatum::of(&coerced.value) {
+        planner::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
+        planner::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),
+        planner::OwnedDatum::Bytes(bytes) => Ok(DefaultValue::Bytes(bytes)),
+        _ => Err(invalid()),
+    }
+}

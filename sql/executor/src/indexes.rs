@@ -1,0 +1,198 @@
+//! Index definitions: key parts with their prefixes, names, and MySQL's limits.
+//!
+//! 1. A part with `prefix_chars` holds less than its column's value: what is found by it must be
+//! checked against the whole condition. 2. A TEXT or BLOB part always has a prefix. 3. Unique indexes
+//! stand before the others, the primary key first.
+
+use crate::{Environment, SqlError, WarningLevel};
+use catalog::{ColumnDef, DefaultValue, NewIndex};
+use parser::ast::{self, IndexKind, TypeKind};
+use value::limits::{self, LimitError};
+use value::{ColumnType, KeyPart};
+
+/// Defines the indexes of a new table, in the order in which they are kept; key columns of the primary
+/// key become NOT NULL.
+///
+/// # Errors
+/// MySQL's errors of the definitions, 1235 for what is not there yet.
+pub fn define_indexes(
+    create: &ast::CreateTable,
+    columns: &mut [ColumnDef],
+    env: &mut dyn Environment,
+) -> Result<Vec<NewIndex>, SqlError> {
+    let mut primary: Vec<NewIndex> = Vec::new();
+    let mut others: Vec<NewIndex> = Vec::new();
+    for (position, column) in create.columns.iter().enumerate() {
+        let unique = column.unique || column.ty.kind == TypeKind::Serial;
+        if !column.primary && !unique {
+            continue;
+        }
+        let part = ast::KeyPart::Column(column.name.clone(), None);
+        let parts = vec![checked_part(&part, columns, &[], true, env)?];
+        check_length(&parts, columns)?;
+        debug_assert_eq!(parts[0].column, position);
+        if column.primary {
+            primary.push(new_index("PRIMARY", true, true, parts.clone()));
+        }
+        if unique {
+            others.push(new_index("", true, false, parts));
+        }
+    }
+    for key in &create.keys {
+        match key {
+            ast::KeyDef::Index(index) => {
+                let defined = define_index(index, columns, env)?;
+                if defined.primary { primary.push(defined) } else { others.push(defined) }
+            }
+            ast::KeyDef::Check(_) => return Err(SqlError::unsupported("CHECK")),
+            ast::KeyDef::Foreign { .. } => return Err(SqlError::unsupported("FOREIGN KEY")),
+        }
+    }
+    if primary.len() > 1 {
+        return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
+    }
+    for part in primary.iter().flat_map(|p| &p.parts) {
+        columns[part.column].ty.nullable = false;
+        if columns[part.column].default == DefaultValue::Null {
+            columns[part.column].default = DefaultValue::None;
+        }
+    }
+    // Unique indexes stand before the others, as in MySQL.
+    others.sort_by_key(|index| !index.unique);
+    primary.append(&mut others);
+    name_indexes(&mut primary, columns)?;
+    limits::check_index_count(primary.len())?;
+    Ok(primary)
+}
+
+fn new_index(name: &str, unique: bool, primary: bool, parts: Vec<KeyPart>) -> NewIndex {
+    NewIndex { name: name.to_string(), unique, primary, parts, comment: String::new() }
+}
+
+/// Defines one index over a table's columns.
+///
+/// # Errors
+/// As [`define_indexes`].
+pub fn define_index(
+    index: &ast::IndexDef,
+    columns: &[ColumnDef],
+    env: &mut dyn Environment,
+) -> Result<NewIndex, SqlError> {
+    match index.kind {
+        IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT")),
+        IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL")),
+        IndexKind::Primary | IndexKind::Unique | IndexKind::Plain => {}
+    }
+    if index.options.invisible {
+        return Err(SqlError::unsupported("INVISIBLE"));
+    }
+    let primary = index.kind == IndexKind::Primary;
+    let unique = primary || index.kind == IndexKind::Unique;
+    let mut parts = Vec::new();
+    for column in &index.columns {
+        if column.descending {
+            return Err(SqlError::unsupported("descending index"));
+        }
+        parts.push(checked_part(&column.part, columns, &parts, unique, env)?);
+    }
+    check_length(&parts, columns)?;
+    let name = if primary { "PRIMARY" } else { index.name.as_deref().unwrap_or_default() };
+    let comment = index.options.comment.as_deref().unwrap_or_default();
+    Ok(NewIndex {
+        comment: String::from_utf8_lossy(comment).into_owned(),
+        ..new_index(name, unique, primary, parts)
+    })
+}
+
+fn check_length(parts: &[KeyPart], columns: &[ColumnDef]) -> Result<(), SqlError> {
+    let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
+    Ok(limits::check_key(&types, parts)?)
+}
+
+/// A part that is too long for a key is an error in a unique key and in strict mode; else it is cut.
+fn checked_part(
+    part: &ast::KeyPart,
+    columns: &[ColumnDef],
+    before: &[KeyPart],
+    unique: bool,
+    env: &mut dyn Environment,
+) -> Result<KeyPart, SqlError> {
+    let part = define_part(part, columns, before)?;
+    let ty = &columns[part.column].ty;
+    let limit = ty.kind.large_bytes_max().unwrap_or(u32::MAX).min(limits::KEY_BYTES_MAX);
+    let char_bytes = ty.collation.bytes_per_char_max();
+    let bytes = match part.prefix_chars {
+        Some(chars) => u64::from(chars) * u64::from(char_bytes),
+        None => u64::from(ty.bytes_max()),
+    };
+    if bytes <= u64::from(limit) {
+        return Ok(part);
+    }
+    let error = SqlError::from(LimitError::KeyTooLong { bytes, limit });
+    if unique || env.strict() {
+        return Err(error);
+    }
+    let (number, _, text) = error.parts();
+    env.warn(WarningLevel::Warning, number, text);
+    Ok(KeyPart { prefix_chars: Some(limit / char_bytes), ..part })
+}
+
+fn define_part(
+    part: &ast::KeyPart,
+    columns: &[ColumnDef],
+    before: &[KeyPart],
+) -> Result<KeyPart, SqlError> {
+    let ast::KeyPart::Column(name, prefix) = part else {
+        return Err(SqlError::unsupported("functional index"));
+    };
+    let missing =
+        || SqlError::Other(1072, "42000", format!("Key column '{name}' doesn't exist in table"));
+    let column =
+        columns.iter().position(|c| value::name::same_name(&c.name, name)).ok_or_else(missing)?;
+    if before.iter().any(|p| p.column == column) {
+        return Err(SqlError::Other(1060, "42S21", format!("Duplicate column name '{name}'")));
+    }
+    let ty = &columns[column].ty;
+    let large = ty.kind.is_large();
+    match prefix {
+        None if large => {
+            let text =
+                format!("BLOB/TEXT column '{name}' used in key specification without a key length");
+            Err(SqlError::Other(1170, "42000", text))
+        }
+        None => Ok(KeyPart::whole(column)),
+        Some(0) => {
+            Err(SqlError::Other(1391, "HY000", format!("Key part '{name}' length cannot be 0")))
+        }
+        Some(length) if !ty.kind.is_string() || (!large && *length > ty.length) => {
+            Err(SqlError::Other(
+                1089,
+                "HY000",
+                "Incorrect prefix key; the used key part isn't a string, the used length is longer \
+                 than the key part, or the storage engine doesn't support unique prefix keys"
+                    .into(),
+            ))
+        }
+        Some(length) => {
+            let prefix = (large || *length < ty.length).then_some(*length);
+            Ok(KeyPart { column, prefix_chars: prefix })
+        }
+    }
+}
+
+/// Unnamed indexes take their first column's name, with `_2`, `_3`, ... when it is taken.
+fn name_indexes(indexes: &mut [NewIndex], columns: &[ColumnDef]) -> Result<(), SqlError> {
+    for i in 0..indexes.len() {
+        if indexes[i].name.is_empty() {
+            let base = columns[indexes[i].parts[0].column].name.clone();
+            let taken = |name: &str| indexes.iter().any(|x| value::name::same_name(&x.name, name));
+            let numbered = (2..).map(|n| format!("{base}_{n}"));
+            let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));
+            indexes[i].name = name.unwrap_or(base);
+        } else if indexes[..i].iter().any(|x| value::name::same_name(&x.name, &indexes[i].name)) {
+            let text = format!("Duplicate key name '{}'", indexes[i].name);
+            return Err(SqlError::Other(1061, "42000", text));
+        }
+    }
+    Ok(())
+}
