@@ -208,10 +208,13 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
 #[inline]
 fn by_length(c: &ResultColumn) -> ColumnCode {
     const MEDIUM_BYTES_MAX: u32 = (1 << 24) - 1;
-    match display_length(c) {
-        0..=value::types::VAR_BYTES_MAX => ColumnCode::VarString,
-        ..=MEDIUM_BYTES_MAX => ColumnCode::MediumBlob,
-        _ => ColumnCode::LongBlob,
+    let bytes = display_length(c);
+    if bytes <= value::types::VAR_BYTES_MAX {
+        ColumnCode::VarString
+    } else if bytes <= MEDIUM_BYTES_MAX {
+        ColumnCode::MediumBlob
+    } else {
+        ColumnCode::LongBlob
     }
 }
 
