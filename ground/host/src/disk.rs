@@ -58,6 +58,16 @@ pub trait File: Send + Sync {
     }
     /// Cuts the file, or extends it by zero bytes that take no room yet.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
+    /// How many bytes, at an offset that is a multiple of it, [`File::write_atomic`] writes wholly
+    /// or not at all, whatever happens; 0 = the device promises nothing.
+    fn atomic_write_bytes(&self) -> usize {
+        0
+    }
+    /// Writes all of `buf` at byte offset `at`: wholly or not at all, if it is not longer than
+    /// [`File::atomic_write_bytes`].
+    fn write_atomic(&self, buf: &[u8], at: u64) -> io::Result<()> {
+        self.write_at(buf, at)
+    }
     /// The name it was opened by, for messages.
     fn name(&self) -> &str;
 

@@ -40,6 +40,7 @@ mod parker;
 pub mod sched;
 mod session;
 mod slots;
+mod stack;
 mod table;
 mod time;
 mod waiting;
@@ -55,6 +56,7 @@ pub use mutex::{Mutex, MutexGuard};
 pub use session::{
     GRANTS, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, SessionSlot, WorkerSlot,
 };
+pub use stack::{Link, Stack};
 pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
 pub use time::{Deadline, WaitResult, now, now_ns, spin_wait, yield_now};
 pub use word::{PageWord, WordValue, state};

@@ -263,6 +263,12 @@ impl PageWord {
         self.release_as(WordValue::new(held.version().wrapping_add(1), FREE, frame));
     }
 
+    /// Ends the reading-in: the page is in `frame`, marked, next version.
+    pub fn publish_marked(&self, frame: u32) {
+        let held = self.held(IO_PENDING);
+        self.release_as(WordValue::new(held.version().wrapping_add(1), MARKED, frame));
+    }
+
     /// Ends the reading-in with the page held exclusively in `frame`, next version.
     pub fn publish_exclusive(&self, frame: u32) {
         let held = self.held(IO_PENDING);

@@ -1,9 +1,12 @@
-//! The engine's threads: the cleaner, which also moves the checkpoint, and the log's timer.
+//! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead, and
+//! the log's timer.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
 //! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
 //!    [`Engine::checkpoint`]).
-//! 3. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
+//! 3. The checkpoint moves about once a second and whenever 64 MiB of redo have come: by what the
+//!    cleaners have written meanwhile, so nobody waits for it.
+//! 4. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
 //!    trying, since a full disk may become less full.
 
 use crate::engine::Engine;
@@ -13,15 +16,19 @@ use instrument::CondClass;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
-use sync::{Deadline, Event, WaitResult};
+use sync::{Deadline, Event};
 
 static STOP: CondClass = CondClass::new("wait/synch/cond/limpid/background_stop");
 
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
-const CLEANER_IDLE: Duration = Duration::from_millis(50);
+const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
+/// How often the checkpointer looks whether so much redo has come.
+const CHECKPOINT_LOOK: Duration = Duration::from_millis(50);
+/// Least time between two checkpoints.
+const CHECKPOINT_PAUSE: Duration = Duration::from_millis(2);
+/// How long a cleaner waits after an error.
+const ERROR_PAUSE: Duration = Duration::from_millis(100);
 const TIMER_EVERY: Duration = Duration::from_secs(1);
-/// Dirty pages above this share of the pool are written even without need.
-const DIRTY_PERCENT_MAX: usize = 50;
 
 /// Tells the threads to stop.
 pub(crate) struct Stop {
@@ -45,7 +52,7 @@ impl Stop {
 }
 
 /// What a thread runs.
-type Rounds = fn(Weak<Engine>, Arc<Stop>);
+type Rounds = Box<dyn FnOnce(Weak<Engine>, Arc<Stop>) + Send>;
 
 /// The running threads.
 pub(crate) struct Background {
@@ -54,8 +61,8 @@ pub(crate) struct Background {
 }
 
 impl Engine {
-    /// Starts the cleaner/checkpointer and the log timer as threads; once. [`Self::shutdown`] ends
-    /// them.
+    /// Starts the cleaners, the checkpointer, the read-ahead threads and the log timer; once.
+    /// [`Self::shutdown`] ends them.
     pub fn start_background(self: &Arc<Self>) -> Result<()> {
         let mut background = self.background.lock();
         if background.is_some() {
@@ -63,15 +70,31 @@ impl Engine {
         }
         let stop = Arc::new(Stop::new());
         let mut threads = Vec::new();
-        let rounds: [(&str, Rounds); 2] = [("cleaner", cleaner), ("log_timer", log_timer)];
-        for (name, rounds) in rounds {
+        for (name, rounds) in self.rounds() {
             let (weak, stop) = (Arc::downgrade(self), Arc::clone(&stop));
-            let spawned = host::thread::spawn(name, move || rounds(weak, stop));
+            let spawned = host::thread::spawn(&name, move || rounds(weak, stop));
             threads.push(spawned.map_err(|e| base::Error::io("start thread", name, e))?);
         }
         self.pool().set_background_cleaner(true);
         *background = Some(Background { stop, threads });
         Ok(())
+    }
+
+    fn rounds(&self) -> Vec<(String, Rounds)> {
+        let mut rounds: Vec<(String, Rounds)> = vec![
+            ("checkpointer".into(), Box::new(checkpointer)),
+            ("log_timer".into(), Box::new(log_timer)),
+        ];
+        for i in 0..self.pool().instances() {
+            rounds.push((format!("cleaner_{i}"), Box::new(move |e, s| cleaner(i, &e, &s))));
+        }
+        for i in 0..self.pool().read_io_threads() {
+            let pool = Arc::clone(self.pool());
+            let read_ahead: Rounds =
+                Box::new(move |_, stop| pool.read_ahead_thread(&|| stop.is_set()));
+            rounds.push((format!("read_ahead_{i}"), read_ahead));
+        }
+        rounds
     }
 
     /// Ends all background threads, those of recovery too, and waits for them.
@@ -100,39 +123,46 @@ impl Engine {
         background.stop.set();
         self.log().work().notify_all();
         self.pool().set_background_cleaner(false);
-        self.pool().work().notify_all();
+        self.pool().urge_cleaners();
+        self.pool().wake_read_ahead();
         background.threads
     }
 }
 
-impl Engine {
-    fn too_dirty(&self) -> bool {
-        let pool = self.pool();
-        pool.dirty_frames() * 100 > pool.frames() * DIRTY_PERCENT_MAX
+fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
+    while !stop.is_set() {
+        let Some(engine) = engine.upgrade() else { return };
+        let pause = engine.pool().cleaner_round(instance).unwrap_or(ERROR_PAUSE);
+        if !pause.is_zero() && !stop.is_set() {
+            engine.pool().wait_for_work(instance, pause);
+        }
     }
 }
 
-fn cleaner(engine: Weak<Engine>, stop: Arc<Stop>) {
-    let mut checkpoint_at = host::clock::now() + CHECKPOINT_EVERY;
-    let (mut woken, mut too_dirty) = (false, false);
+fn checkpointer(engine: Weak<Engine>, stop: Arc<Stop>) {
+    let (mut due_at, mut due_tail) = (host::clock::now() + CHECKPOINT_EVERY, 0);
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let pressed = engine.log().wants_checkpoint();
-        let due = host::clock::now() >= checkpoint_at;
-        // Counting changed frames looks at all of them: once a second, and while it is of use.
-        too_dirty = (too_dirty || due) && engine.too_dirty();
-        let left = due && !engine.unfinished.lock().is_empty();
-        let busy =
-            (pressed || woken || too_dirty || left) && engine.step_cleaner().is_ok_and(|n| n > 0);
-        if pressed || due {
-            let _ = engine.checkpoint();
-            checkpoint_at = host::clock::now() + CHECKPOINT_EVERY;
+        if pressed {
+            engine.pool().urge_cleaners();
         }
-        woken = false;
-        if !busy {
-            let work = engine.pool().work();
-            let seen = work.prepare();
-            woken = work.wait(seen, Deadline::after(CLEANER_IDLE)) == WaitResult::Woken;
+        let tail = engine.log().tail().0;
+        let due = host::clock::now() >= due_at;
+        if pressed || due || tail >= due_tail {
+            let _ = engine.checkpoint();
+            due_at = host::clock::now() + CHECKPOINT_EVERY;
+            due_tail = tail + CHECKPOINT_EVERY_BYTES;
+        }
+        if due {
+            engine.finish_leftovers();
+        }
+        // Writers under pressure notify all the time: a pause lets the cleaners get somewhere.
+        let _ = stop.event.wait_until(Deadline::after(CHECKPOINT_PAUSE), || stop.is_set());
+        let work = engine.log().work();
+        let seen = work.prepare();
+        if !stop.is_set() && !engine.log().wants_checkpoint() {
+            let _ = work.wait(seen, Deadline::after(CHECKPOINT_LOOK));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! 2. [`Settings`] are read where they are used, so a change acts on the next use.
 
 use base::{IndexId, PageNo, SpaceId, TableId};
+use pool::{Doublewrite, FlushMethod};
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use value::{ColumnType, KeyPart};
@@ -13,6 +14,16 @@ use value::{ColumnType, KeyPart};
 pub struct EngineConfig {
     /// Memory for cached pages, in bytes.
     pub pool_bytes: usize,
+    /// How far [`crate::Pool::resize`] may go, in bytes; 0 = the machine's memory.
+    pub pool_bytes_max: usize,
+    /// Parts of the pool with a cleaner of their own; 0 = as many as the size suggests.
+    pub pool_instances: usize,
+    /// Threads that read pages ahead of need.
+    pub read_io_threads: usize,
+    /// What happens to pages before they are written in place.
+    pub doublewrite: Doublewrite,
+    /// How data files are made durable.
+    pub flush_method: FlushMethod,
     /// Memory of the redo ring, in bytes; a power of two.
     pub log_ring_bytes: usize,
     /// Size of all redo files together, in bytes.
@@ -86,6 +97,11 @@ impl Default for EngineConfig {
     fn default() -> EngineConfig {
         EngineConfig {
             pool_bytes: 128 << 20,
+            pool_bytes_max: 0,
+            pool_instances: 0,
+            read_io_threads: 4,
+            doublewrite: Doublewrite::On,
+            flush_method: FlushMethod::ODirect,
             log_ring_bytes: 16 << 20,
             redo_capacity_bytes: 100 << 20,
             sessions_max: 4096,

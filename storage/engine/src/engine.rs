@@ -127,8 +127,9 @@ impl Engine {
         })
     }
 
+    /// The buffer pool, for its settings and figures, resizing, dumping and loading.
     #[inline]
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
+    pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 
@@ -264,15 +265,20 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes some dirty pages and finishes what clients left; what the cleaner thread does in a
-    /// loop. The number of pages written.
+    /// Writes some dirty pages of every instance and finishes what clients left; what the
+    /// background threads do in a loop. The number of pages written.
     pub fn step_cleaner(&self) -> Result<usize> {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
+        self.finish_leftovers();
+        Ok(cleaned)
+    }
+
+    /// Tries once more to finish what clients left.
+    pub(crate) fn finish_leftovers(&self) {
         if !self.unfinished.lock().is_empty() {
             // It is tried again at the next step.
             let _ = self.finish(&|_| Ok(Lookup::Later), u64::MAX);
         }
-        Ok(cleaned)
     }
 
     /// Advances the log's checkpoint as far as the dirty pages allow; its position.

@@ -33,6 +33,10 @@ pub use config::{EngineConfig, IndexSpec, NoteLevel, NoteReceiver, Notes, Recove
 pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
+pub use pool::{
+    DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,
+    rounded_bytes,
+};
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
 pub use scan::Scan;
 pub use sync::SessionSlot;

@@ -52,11 +52,15 @@ fn log_config(cfg: &EngineConfig) -> LogConfig {
 }
 
 fn new_pool(cfg: &EngineConfig, disk: &Arc<dyn Disk>, log: &Arc<Log>) -> Result<Arc<Pool>> {
-    Pool::new(
-        PoolConfig { bytes: cfg.pool_bytes, ..Default::default() },
-        Arc::clone(disk),
-        Arc::clone(log),
-    )
+    let config = PoolConfig {
+        bytes: cfg.pool_bytes,
+        bytes_max: cfg.pool_bytes_max,
+        instances: cfg.pool_instances,
+        read_io_threads: cfg.read_io_threads,
+        doublewrite: cfg.doublewrite,
+        flush_method: cfg.flush_method,
+    };
+    Pool::new(config, Arc::clone(disk), Arc::clone(log))
 }
 
 fn assemble(

@@ -2,105 +2,178 @@
 //!
 //! 1. Always from a copy: the page is latched for the copying only, writers never wait for I/O.
 //! 2. Order of a batch: copy; log durable up to the newest copy; doublewrite file, synced; pages in
-//!    place, synced; only then are the changes forgotten (`frames.rs` 3). Batches do not overlap.
-//! 3. The cleaner waits for no page latch: a page that stays latched is left for the next batch,
-//!    so a writer that waits for a frame while it holds latches always gets one.
-//! 4. Checkpoint bound: the log's dirty floor first, the frames' marks afterwards, so a change is
-//!    seen by one or the other (`engine.md` P-E).
+//!    place, synced; only then are the changes forgotten (`frames.rs` 3). Batches of one instance
+//!    do not overlap; batches of different instances have no page in common.
+//! 3. The cleaner waits for no page latch: a page that stays latched is left for later, behind all
+//!    others, so a writer that waits for a frame while it holds latches always gets one.
+//! 4. Checkpoint bound: the log's dirty floor first, then every instance's stack drained into its
+//!    buckets and the oldest taken, so a change is seen by one or the other (`engine.md` P-E).
+//!    It waits for no I/O of a batch.
 
-use crate::doublewrite::{BATCH_MAX, Batch};
+use crate::dirty::Entry;
+use crate::doublewrite::{BATCH_MAX, Batch, DoublewriteFile};
+use crate::instance::{EXTENT_PAGES, Instance};
 use crate::io::{self, Of};
 use crate::tablespace::{Tablespace, offset};
-use crate::{Pool, doublewrite};
-use base::{Error, Lsn, Result};
-use host::File;
+use crate::{Doublewrite, Pool, doublewrite};
+use base::{Error, Lsn, PAGE_BYTES, PageId, PageNo, Result};
 use instrument::Counter;
 use std::sync::Arc;
+use stdx::Ordering;
 
-/// How often a latched page is tried again before it is left for the next batch.
+/// How often a latched page is tried again before it is left for later.
 const LATCH_TRIES: u32 = 200;
 
 /// How often [`Pool::flush_all`] looks again at pages that stay latched.
 const FLUSH_TRIES: u32 = 10_000;
 
-/// What the one cleaner at work holds between the steps.
-pub(crate) struct Cleaner {
-    file: Arc<dyn File>,
-    batch: Batch,
-    /// Number of the batch, for whoever looks at the file.
-    number: u64,
-    /// Tablespace and frame of each page of the batch, in its order.
-    flights: Vec<(Arc<Tablespace>, u32)>,
-    picks: Vec<(bool, Lsn, u32)>,
+/// Which changed pages a batch is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pages {
+    /// Those the clock would like to free.
+    Wanted,
+    /// Those with the oldest changes.
+    Oldest,
+    /// The former, then the latter.
+    Both,
 }
 
-impl Cleaner {
-    pub(crate) fn new(file: Arc<dyn File>) -> Cleaner {
-        let (flights, picks) = (Vec::new(), Vec::new());
-        Cleaner { file, batch: Batch::new(), number: 0, flights, picks }
+/// What the one at work on an instance's batch holds between the steps.
+pub(crate) struct Flusher {
+    file: DoublewriteFile,
+    batch: Batch,
+    /// Tablespace and frame of each page of the batch, in its order.
+    flights: Vec<(Arc<Tablespace>, u32)>,
+    picks: Vec<Entry>,
+    wanted: Vec<u32>,
+    /// Pages written so far because their frames were wanted.
+    pub(crate) for_frames: u64,
+}
+
+impl Flusher {
+    pub(crate) fn new(file: DoublewriteFile) -> Flusher {
+        let (flights, picks, wanted) = (Vec::new(), Vec::new(), Vec::new());
+        Flusher { file, batch: Batch::new(), flights, picks, wanted, for_frames: 0 }
     }
 }
 
 impl Pool {
-    /// Writes one batch of at most `limit` (and 64) changed pages: those the clock wants first,
-    /// then those with the oldest changes. Returns how many; 0 when no page is changed, or those
-    /// that are stay latched.
+    /// [`Pool::clean_instance`] for all instances, of which each writes up to `limit` pages.
+    pub fn clean_some(&self, limit: usize) -> Result<usize> {
+        (0..self.instances.len()).try_fold(0, |n, i| Ok(n + self.clean_instance(i, limit)?))
+    }
+
+    /// Writes one batch of at most `limit` (and 64) changed pages of an instance: those the clock
+    /// wants first, then those with the oldest changes. Returns how many; 0 when no page is
+    /// changed, or those that are stay latched.
     ///
     /// An error is final: [`Pool::failed`] is true from then on and every later call fails.
-    pub fn clean_some(&self, limit: usize) -> Result<usize> {
-        let mut cleaner = self.cleaner.lock();
+    pub fn clean_instance(&self, instance: usize, limit: usize) -> Result<usize> {
+        self.clean(instance, limit, Pages::Both)
+    }
+
+    pub(crate) fn clean(&self, instance: usize, limit: usize, pages: Pages) -> Result<usize> {
+        let inst = &self.instances[instance];
+        let mut flusher = inst.flusher.lock();
         self.failure.check()?;
-        self.pick(&mut cleaner.picks, limit.min(BATCH_MAX));
-        cleaner.batch.clear();
-        cleaner.flights.clear();
-        for i in 0..cleaner.picks.len() {
-            let frame = cleaner.picks[i].2;
-            self.copy_page(&mut cleaner, frame);
-        }
-        if cleaner.flights.is_empty() {
-            return Ok(0);
-        }
-        if let Err(e) = self.write_batch(&mut cleaner) {
+        self.pick(inst, &mut flusher, limit.min(BATCH_MAX), pages);
+        self.copy_pages(inst, &mut flusher);
+        let cleaned = flusher.flights.len();
+        if cleaned > 0
+            && let Err(e) = self.write_batch(&mut flusher)
+        {
             self.failure.latch(&e);
-            self.freed.notify_all();
+            inst.freed.notify_all();
             return Err(e);
         }
-        for (_, frame) in &cleaner.flights {
-            self.frames[*frame as usize].landed();
+        for (_, frame) in &flusher.flights {
+            self.arena.header(*frame).landed();
         }
-        let cleaned = cleaner.flights.len();
+        inst.dirty.lock().landed();
         // Drops the references to tablespaces, which may be closed next.
-        cleaner.flights.clear();
-        drop(cleaner);
-        self.freed.notify_all();
+        flusher.flights.clear();
+        drop(flusher);
+        if cleaned > 0 {
+            self.shared.counts[instance].written.fetch_add(cleaned as u64, Ordering::Relaxed);
+            inst.freed.notify_all();
+        }
         Ok(cleaned)
     }
 
-    /// As [`Pool::clean_some`], for one instance.
-    pub fn clean_instance(&self, instance: usize, limit: usize) -> Result<usize> {
-        let _ = instance;
-        self.clean_some(limit)
+    /// The `limit` most urgent changed frames, in the order of their pages.
+    fn pick(&self, inst: &Instance, flusher: &mut Flusher, limit: usize, pages: Pages) {
+        let Flusher { picks, wanted, for_frames, .. } = flusher;
+        picks.clear();
+        wanted.clear();
+        if pages != Pages::Oldest {
+            let mut free = inst.free.lock();
+            let from = free.wanted.len().saturating_sub(limit);
+            wanted.extend(free.wanted.drain(from..));
+        }
+        let mut dirty = inst.dirty.lock();
+        dirty.drain(&inst.changed, &self.arena);
+        for &frame in wanted.iter() {
+            let header = self.arena.header(frame);
+            header.unwant();
+            picks.extend(header.rec_lsn().map(|lsn| Entry { lsn, frame }));
+        }
+        *for_frames += picks.len() as u64;
+        dirty.pick(if pages == Pages::Wanted { 0 } else { limit }, &self.arena, picks);
+        if self.settings().flush_neighbors() > 0 {
+            self.add_neighbours(BATCH_MAX, picks);
+            dirty.fly(picks);
+        }
+        drop(dirty);
+        picks.sort_by_cached_key(|e| (self.arena.header(e.frame).page(), e.frame));
+        picks.dedup_by_key(|e| e.frame);
     }
 
-    /// The `limit` most urgent changed frames, in the order of their pages. Looks at every
-    /// frame, so its cost grows with the pool: above some 10 GiB an ordered structure would pay.
-    fn pick(&self, picks: &mut Vec<(bool, Lsn, u32)>, limit: usize) {
-        picks.clear();
-        for (no, frame) in self.frames.iter().enumerate() {
-            if let Some(lsn) = frame.rec_lsn() {
-                picks.push((!frame.is_wanted(), lsn, no as u32));
+    /// Adds changed neighbours of the picked pages: those next to them, or all of their extents.
+    fn add_neighbours(&self, limit: usize, picks: &mut Vec<Entry>) {
+        let whole_extents = self.settings().flush_neighbors() > 1;
+        for i in 0..picks.len() {
+            let Some(id) = self.arena.header(picks[i].frame).page() else { continue };
+            let Some(ts) = self.tablespace(id.space) else { continue };
+            let changed = |page: u32| {
+                let seen = ts.word_made(page)?.load();
+                let frame = (!seen.evicted()).then_some(seen.frame())?;
+                let header = self.arena.header(frame);
+                let same = header.page() == Some(PageId::new(id.space, PageNo(page)));
+                header.rec_lsn().filter(|_| same).map(|lsn| Entry { lsn, frame })
+            };
+            let first = id.page.0 / EXTENT_PAGES * EXTENT_PAGES;
+            let up = (id.page.0 + 1..first + EXTENT_PAGES).map(changed);
+            let down = (first..id.page.0).rev().map(changed);
+            let room = limit.saturating_sub(picks.len());
+            match whole_extents {
+                true => picks.extend(down.chain(up).flatten().take(room)),
+                false => {
+                    let near = down.map_while(|e| e).chain(up.map_while(|e| e));
+                    picks.extend(near.take(room));
+                }
             }
         }
-        if picks.len() > limit {
-            picks.select_nth_unstable(limit);
-            picks.truncate(limit);
-        }
-        picks.sort_unstable_by_key(|&(_, _, no)| self.frames[no as usize].page());
     }
 
-    /// Copies a changed page into the batch and notes that its changes are in flight.
-    fn copy_page(&self, cleaner: &mut Cleaner, no: u32) {
-        let frame = &self.frames[no as usize];
+    /// Copies the picked pages into the batch; what stays latched is put back.
+    fn copy_pages(&self, inst: &Instance, flusher: &mut Flusher) {
+        flusher.batch.clear();
+        flusher.flights.clear();
+        for i in 0..flusher.picks.len() {
+            let frame = flusher.picks[i].frame;
+            self.copy_page(flusher, frame);
+        }
+        let mut dirty = inst.dirty.lock();
+        // Whatever kept a page from being copied: while its change is there it must not be lost.
+        let left = flusher.picks.iter().filter(|e| crate::dirty::counts(e, &self.arena));
+        left.for_each(|e| dirty.put_back(*e));
+        dirty.taken_off(flusher.flights.len());
+    }
+
+    /// Copies a changed page into the batch and notes that its changes are in flight; nothing if
+    /// it stays latched, or is just being read in.
+    fn copy_page(&self, flusher: &mut Flusher, no: u32) {
+        let frame = self.arena.header(no);
         let Some(id) = frame.page() else { return };
         let Some(ts) = self.tablespace(id.space) else { return };
         let Ok(word) = ts.word(id.page) else { return };
@@ -122,15 +195,15 @@ impl Pool {
         if frame.page() == Some(id) && frame.rec_lsn().is_some() {
             // SAFETY: the shared latch keeps writers and the clock away from the frame.
             let bytes = unsafe { self.frame_bytes(no).as_ref() };
-            cleaner.batch.push(id).copy_from_slice(bytes);
+            flusher.batch.push(id).copy_from_slice(bytes);
             frame.take_off();
-            cleaner.flights.push((ts.clone(), no));
+            flusher.flights.push((ts.clone(), no));
         }
         word.release_shared();
     }
 
-    fn write_batch(&self, cleaner: &mut Cleaner) -> Result<()> {
-        let Cleaner { file, batch, number, flights, .. } = cleaner;
+    fn write_batch(&self, flusher: &mut Flusher) -> Result<()> {
+        let Flusher { file, batch, flights, .. } = flusher;
         let mut newest = Lsn::ZERO;
         for i in 0..batch.len() {
             let page = batch.page_mut(i);
@@ -141,24 +214,96 @@ impl Pool {
         // A mini-transaction that could not be logged has latched the failure before it released
         // its pages; such a page must not reach the disk.
         self.failure.check()?;
-        *number += 1;
-        io::write(Of::Doublewrite, &**file, batch.with_directory(*number), 0)?;
-        io::sync_data(Of::Doublewrite, &**file)?;
+        self.forget_old_copies()?;
+        let atomic = flights.iter().all(|(ts, _)| ts.atomic_write_bytes() >= PAGE_BYTES);
+        if !atomic {
+            self.write_copies(file, batch)?;
+        }
+        self.write_in_place(batch, flights, atomic)?;
+        instrument::count(Counter::InnodbPagesWritten, batch.len() as u64);
+        Ok(())
+    }
+
+    /// The copies, durable elsewhere, as `innodb_doublewrite` says.
+    fn write_copies(&self, file: &mut DoublewriteFile, batch: &mut Batch) -> Result<()> {
+        match self.settings().doublewrite() {
+            Doublewrite::Off | Doublewrite::DetectOnly => return Ok(()),
+            Doublewrite::On | Doublewrite::DetectAndRecover => file.write(batch)?,
+        }
         instrument::count(Counter::InnodbDblwrWrites, 1);
         instrument::count(Counter::InnodbDblwrPagesWritten, batch.len() as u64);
-        write_in_place(batch, flights)?;
-        instrument::count(Counter::InnodbPagesWritten, batch.len() as u64);
+        Ok(())
+    }
+
+    /// Writes the batch's pages where they belong and syncs each file once: neighbours in one
+    /// write, or each page by itself when that is what makes it atomic.
+    fn write_in_place(
+        &self,
+        batch: &Batch,
+        flights: &[(Arc<Tablespace>, u32)],
+        atomic: bool,
+    ) -> Result<()> {
+        let ids = batch.ids();
+        let mut from = 0;
+        while from < ids.len() {
+            let to = if atomic { from + 1 } else { end_of_run(ids, from) };
+            let (file, at) = (&*flights[from].0.file, offset(ids[from].page));
+            match atomic {
+                true => io::write_atomic(file, batch.range(from, to), at)?,
+                false => io::write(Of::Data, file, batch.range(from, to), at)?,
+            }
+            from = to;
+        }
+        for (i, (ts, _)) in flights.iter().enumerate() {
+            let last_of_file = i + 1 == ids.len() || ids[i + 1].space != ids[i].space;
+            if last_of_file && self.flush_method.syncs_data() {
+                io::sync_data(Of::Data, &*ts.file)?;
+            }
+        }
         Ok(())
     }
 
     /// The oldest change that a data file may lack; [`Lsn::MAX`] when there is none.
     pub fn oldest_dirty(&self) -> Lsn {
-        self.frames.iter().map(|f| f.oldest()).min().unwrap_or(Lsn::MAX)
+        self.instances.iter().map(|i| self.oldest_of(i)).min().unwrap_or(Lsn::MAX)
+    }
+
+    pub(crate) fn oldest_of(&self, inst: &Instance) -> Lsn {
+        let mut dirty = inst.dirty.lock();
+        dirty.drain(&inst.changed, &self.arena);
+        dirty.oldest(&self.arena)
     }
 
     /// How many frames hold changes that their data file may lack.
     pub fn dirty_frames(&self) -> usize {
-        self.frames.iter().filter(|f| !f.is_clean()).count()
+        self.instances.iter().map(|i| self.dirty_of(i)).sum()
+    }
+
+    pub(crate) fn dirty_of(&self, inst: &Instance) -> usize {
+        let mut dirty = inst.dirty.lock();
+        dirty.drain(&inst.changed, &self.arena);
+        dirty.pages()
+    }
+
+    /// Notes a change of the page in `frame`, which the caller holds exclusively, by the
+    /// mini-transaction that starts at `start`.
+    #[inline]
+    pub(crate) fn mark_dirty(&self, frame: u32, start: Lsn) {
+        let header = self.arena.header(frame);
+        if header.dirty(start) {
+            self.instance_of_frame(frame).changed.push(frame, &header.link);
+        }
+    }
+
+    /// Forgets a page and its changes; its word is held exclusively.
+    pub(crate) fn throw_away(&self, frame: u32) {
+        let inst = self.instance_of_frame(frame);
+        let mut dirty = inst.dirty.lock();
+        dirty.drain(&inst.changed, &self.arena);
+        if self.arena.header(frame).rec_lsn().is_some() {
+            dirty.discarded();
+        }
+        self.arena.header(frame).clear();
     }
 
     /// Lets recovery start as late as the data files allow, keeping `payload` with the checkpoint.
@@ -190,26 +335,9 @@ impl Pool {
     }
 }
 
-/// Writes the batch's pages where they belong, neighbours in one write, and syncs each file once.
-fn write_in_place(batch: &Batch, flights: &[(Arc<Tablespace>, u32)]) -> Result<()> {
-    let ids = batch.ids();
-    let mut from = 0;
-    while from < ids.len() {
-        let mut to = from + 1;
-        while to < ids.len()
-            && ids[to].space == ids[from].space
-            && ids[to].page.0 == ids[to - 1].page.0 + 1
-        {
-            to += 1;
-        }
-        let file = &*flights[from].0.file;
-        io::write(Of::Data, file, batch.range(from, to), offset(ids[from].page))?;
-        from = to;
-    }
-    for (i, (ts, _)) in flights.iter().enumerate() {
-        if i + 1 == ids.len() || ids[i + 1].space != ids[i].space {
-            io::sync_data(Of::Data, &*ts.file)?;
-        }
-    }
-    Ok(())
+/// The end of the pages that follow page `from` in its file without a gap.
+fn end_of_run(ids: &[PageId], from: usize) -> usize {
+    let follows =
+        |i: &usize| ids[*i].space == ids[from].space && ids[*i].page.0 == ids[*i - 1].page.0 + 1;
+    from + 1 + (from + 1..ids.len()).take_while(follows).count()
 }

@@ -1,6 +1,6 @@
-//! The doublewrite file: copies of the pages being written in place, against torn writes.
+//! The doublewrite files: copies of the pages being written in place, against torn writes.
 //!
-//! 1. The file holds one batch: a directory page, then up to [`BATCH_MAX`] sealed pages. It is
+//! 1. Every instance has a file. It holds one batch: a directory page, then up to [`BATCH_MAX`] sealed pages. It is
 //!    durable before the first of its pages is written in place, and is not overwritten before
 //!    all of them are durable in place.
 //! 2. So a copy that the directory vouches for is never older than the bytes in place; a slot the
@@ -8,16 +8,23 @@
 //! 3. After a crash all copies are written in place again, torn there or not: if it was the `fdatasync`
 //!    of the pages in place that failed, they may look sound and yet never have reached the disk.
 //! 4. A directory that does not verify means: no batch. Its pages were then never written in place.
+//! 5. The pages of a file stay the same only while the number of instances does. So the batches that
+//!    were found at the start are durably emptied before the first new one is written; of several
+//!    copies of a page (a crash before that) the newest counts.
+//! 6. Where the device writes a page wholly or not at all, no copy is made and no page is torn.
 
-use crate::io;
+use crate::instance::INSTANCES_MAX;
+use crate::{Pool, io};
 use base::{Error, FORMAT_VERSION, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, Disk, File, OpenMode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::bytes::{Put, Reader, Truncated};
 
-/// Name of the file in the data folder.
-pub(crate) const NAME: &str = "doublewrite";
+/// Name of an instance's file in the data folder.
+pub(crate) fn name(instance: usize) -> String {
+    format!("doublewrite_{instance}")
+}
 
 /// Most pages in one batch.
 pub(crate) const BATCH_MAX: usize = 64;
@@ -102,24 +109,94 @@ fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// Opens the file, making it when it is missing.
-pub(crate) fn open(disk: &dyn Disk) -> Result<Arc<dyn File>> {
-    let io = |op| move |e| Error::io(op, NAME, e);
-    if disk.exists(NAME).map_err(io("look for"))? {
-        return disk.open(NAME, OpenMode::ReadWrite).map_err(io("open"));
+/// One instance's file.
+pub(crate) struct DoublewriteFile {
+    file: Arc<dyn File>,
+    /// Number of the batch, for whoever looks at the file.
+    number: u64,
+}
+
+impl DoublewriteFile {
+    /// Writes the batch and makes it durable.
+    pub(crate) fn write(&mut self, batch: &mut Batch) -> Result<()> {
+        self.number += 1;
+        io::write(io::Of::Doublewrite, &*self.file, batch.with_directory(self.number), 0)?;
+        io::sync_data(io::Of::Doublewrite, &*self.file)
     }
-    let file = disk.open(NAME, OpenMode::Create).map_err(io("create"))?;
-    disk.sync_dir().map_err(io("make durable the name of"))?;
-    Ok(file)
+}
+
+/// The files of the instances, and all files that were there before.
+type Files = (Vec<DoublewriteFile>, Vec<Arc<dyn File>>);
+
+/// Opens the files of `instances` instances, making those that are missing, and tells all files
+/// that were there before: of more instances, too.
+pub(crate) fn open_all(disk: &dyn Disk, instances: usize) -> Result<Files> {
+    let (mut files, mut found) = (Vec::new(), Vec::new());
+    let mut made = false;
+    for i in 0..INSTANCES_MAX {
+        let io = |op| move |e| Error::io(op, name(i), e);
+        let name = name(i);
+        let exists = disk.exists(&name).map_err(io("look for"))?;
+        if !exists && i >= instances {
+            continue;
+        }
+        let mode = if exists { OpenMode::ReadWrite } else { OpenMode::Create };
+        let file = disk.open(&name, mode).map_err(io("open"))?;
+        made |= !exists;
+        if exists {
+            found.push(Arc::clone(&file));
+        }
+        if i < instances {
+            files.push(DoublewriteFile { file, number: 0 });
+        }
+    }
+    if made {
+        disk.sync_dir().map_err(|e| Error::io("make durable the name of", name(0), e))?;
+    }
+    Ok((files, found))
+}
+
+/// The copies in all files; the newest of each page.
+pub(crate) fn read_all(files: &[Arc<dyn File>]) -> Result<HashMap<PageId, Box<PageBuf>>> {
+    let mut all: HashMap<PageId, Box<PageBuf>> = HashMap::new();
+    for file in files {
+        for (id, copy) in read(&**file)? {
+            let newer = all.get(&id).is_none_or(|old| page_lsn(&old[..]) < page_lsn(&copy[..]));
+            if newer {
+                all.insert(id, copy);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Forgets the batch in a file, durably.
+fn empty(file: &dyn File) -> Result<()> {
+    io::write(io::Of::Doublewrite, file, &AlignedBuf::zeroed(PAGE_BYTES), 0)?;
+    io::sync_data(io::Of::Doublewrite, file)
+}
+
+impl Pool {
+    /// Empties the files that were found at the start, once; torn pages are repaired by now.
+    pub(crate) fn forget_old_copies(&self) -> Result<()> {
+        let mut found = self.old_copies.lock();
+        for file in found.iter() {
+            empty(&**file)?;
+        }
+        found.clear();
+        Ok(())
+    }
 }
 
 /// The copies that the file's directory vouches for, durable when this returns: after a failed
 /// `fdatasync` that nobody survived, reading them back proves nothing.
 pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
     let mut buf = AlignedBuf::zeroed((1 + BATCH_MAX) * PAGE_BYTES);
-    let got = file.read_at(&mut buf, 0).map_err(|e| Error::io("read", NAME, e))?;
+    let got = file.read_at(&mut buf, 0).map_err(|e| Error::io("read", file.name(), e))?;
     let (directory, slots) = buf[..got].split_at(got.min(PAGE_BYTES));
-    let Some(entries) = directory_entries(directory)? else { return Ok(HashMap::new()) };
+    let Some(entries) = directory_entries(directory, file.name())? else {
+        return Ok(HashMap::new());
+    };
     let mut copies = HashMap::new();
     for ((id, crc, lsn), slot) in entries.into_iter().zip(slots.chunks_exact(PAGE_BYTES)) {
         if crc32c(slot) == crc && page_lsn(slot) == lsn {
@@ -137,7 +214,7 @@ pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
 type Entry = (PageId, u32, Lsn);
 
 /// `None`: no whole directory, so no batch.
-fn directory_entries(bytes: &[u8]) -> Result<Option<Vec<Entry>>> {
+fn directory_entries(bytes: &[u8], file: &str) -> Result<Option<Vec<Entry>>> {
     let Some((body, rest)) = bytes.split_at_checked(DIRECTORY_BYTES) else { return Ok(None) };
     if rest.get(..4) != Some(&crc32c(body).to_le_bytes()) || !body.starts_with(MAGIC) {
         return Ok(None);
@@ -146,7 +223,7 @@ fn directory_entries(bytes: &[u8]) -> Result<Option<Vec<Entry>>> {
     let version = r.u32_le().unwrap_or(0);
     if version > FORMAT_VERSION {
         let what = format!("format {version} is newer than this server's {FORMAT_VERSION}");
-        return Err(Error::Foreign { path: NAME.into(), what });
+        return Err(Error::Foreign { path: file.into(), what });
     }
     Ok(parse_entries(&mut r).ok())
 }
@@ -167,6 +244,11 @@ mod tests {
     use super::*;
     use host::SimDisk;
 
+    fn open(disk: &SimDisk) -> Arc<dyn File> {
+        let (files, _) = open_all(disk, 1).unwrap();
+        files[0].file.clone()
+    }
+
     fn id(page: u32) -> PageId {
         PageId::new(SpaceId(16), PageNo(page))
     }
@@ -182,7 +264,7 @@ mod tests {
     #[test]
     fn copies_come_back_only_when_the_directory_vouches_for_them() {
         let disk = SimDisk::new(1);
-        let file = open(&*disk).unwrap();
+        let file = open(&disk);
         assert!(read(&*file).unwrap().is_empty());
         file.write_at(batch_of(1..5).with_directory(1), 0).unwrap();
         file.write_at(batch_of(7..9).with_directory(2), 0).unwrap();
@@ -192,16 +274,16 @@ mod tests {
         // Pages 3 and 4 still lie in the file, but belong to an older batch.
         assert_eq!(ids, [7, 8]);
         assert!(copies[&id(8)].iter().all(|&b| b == 8));
-        disk.flip_bit(NAME, 2 * PAGE_BYTES as u64 + 77, 3);
+        disk.flip_bit(&name(0), 2 * PAGE_BYTES as u64 + 77, 3);
         assert_eq!(read(&*file).unwrap().len(), 1);
-        disk.flip_bit(NAME, 33, 0);
+        disk.flip_bit(&name(0), 33, 0);
         assert!(read(&*file).unwrap().is_empty());
     }
 
     #[test]
     fn a_newer_format_is_refused() {
         let disk = SimDisk::new(1);
-        let file = open(&*disk).unwrap();
+        let file = open(&disk);
         let mut batch = batch_of(1..2);
         batch.with_directory(1);
         batch.buf[8] = FORMAT_VERSION as u8 + 1;
@@ -209,5 +291,22 @@ mod tests {
         batch.buf[DIRECTORY_BYTES..DIRECTORY_BYTES + 4].copy_from_slice(&crc.to_le_bytes());
         file.write_at(&batch.buf, 0).unwrap();
         assert!(matches!(read(&*file), Err(Error::Foreign { .. })));
+    }
+
+    #[test]
+    fn of_several_copies_the_newest_counts_and_files_of_more_instances_are_found() {
+        let disk = SimDisk::new(1);
+        let (mut files, found) = open_all(&*disk, 3).unwrap();
+        assert_eq!((files.len(), found.len()), (3, 0));
+        for (i, lsn) in [(0, 50), (2, 70), (1, 60)] {
+            let mut batch = batch_of(4..5);
+            page::header::set_lsn(batch.page_mut(0), Lsn(lsn));
+            files[i].write(&mut batch).unwrap();
+        }
+        let (files, found) = open_all(&*disk, 1).unwrap();
+        assert_eq!((files.len(), found.len()), (1, 3));
+        assert_eq!(page_lsn(&read_all(&found).unwrap()[&id(4)][..]), Lsn(70));
+        found.iter().for_each(|f| empty(&**f).unwrap());
+        assert!(read_all(&open_all(&*disk.crash(), 1).unwrap().1).unwrap().is_empty());
     }
 }

@@ -47,6 +47,15 @@ pub(crate) fn write(of: Of, file: &dyn File, buf: &[u8], at: u64) -> Result<()> 
     Ok(())
 }
 
+/// Writes one page wholly or not at all, where the file can (`File::atomic_write_bytes`).
+pub(crate) fn write_atomic(file: &dyn File, buf: &[u8], at: u64) -> Result<()> {
+    timed(Of::Data, || file.write_atomic(buf, at))
+        .map_err(|e| Error::io("write", file.name(), e))?;
+    instrument::count(Counter::InnodbDataWrites, 1);
+    instrument::count(Counter::InnodbDataWritten, buf.len() as u64);
+    Ok(())
+}
+
 /// Makes all bytes written before durable.
 pub(crate) fn sync_data(of: Of, file: &dyn File) -> Result<()> {
     timed(of, || file.sync_data()).map_err(|e| Error::io("fdatasync", file.name(), e))?;

@@ -174,7 +174,7 @@ impl<'p> Mtr<'p> {
                 Err(seen) if word.begin_io(seen) => match self.pool.blank_frame(ts, page) {
                     Ok(frame) => {
                         word.publish_exclusive(frame);
-                        instrument::count(Counter::InnodbPagesCreated, 1);
+                        self.pool.count_created(frame);
                         return Ok(self.push(ts, page, word, frame, Origin::Blank));
                     }
                     Err(e) => {
@@ -312,15 +312,18 @@ impl<'p> Mtr<'p> {
             return Ok(Lsn::ZERO);
         }
         let Buffers { body, held } = &mut self.buffers;
+        let mut changed = 0;
         let logged = pool.log.append(self.worker, body, |start, end| {
             for page in held.iter_mut().filter(|p| !p.released) {
                 if page.changed {
                     page::header::set_lsn(page.bytes_mut(), end);
-                    pool.frames[page.frame as usize].dirty(start);
+                    pool.mark_dirty(page.frame, start);
+                    changed += 1;
                 }
                 pool.let_go(page);
             }
         });
+        instrument::count(Counter::InnodbBufferPoolWriteRequests, changed);
         if let Err(e) = &logged {
             // Before the latches go: what these pages hold now must never be written.
             pool.failure.latch(e);
@@ -375,7 +378,7 @@ impl Pool {
             page.word().release_exclusive();
         } else if page.origin == Origin::Blank {
             // The frame's zeroes are no version of this page.
-            self.frames[page.frame as usize].clear();
+            self.arena.header(page.frame).clear();
             page.word().evict();
             self.give_back(page.frame);
         } else {

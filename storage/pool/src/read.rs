@@ -2,16 +2,23 @@
 //!
 //! 1. [`Tablespace::optimistic`] on a page in memory loads the word and writes nothing; a marked
 //!    page costs one compare-exchange, a missing one its read.
-//! 2. A read that fails leaves the word evicted and wakes the waiters: each of them tries for
+//! 2. A page that is read in passing ([`Tablespace::optimistic_scan`]) or ahead of need is published
+//!    marked: it is on probation. Scans leave it so; another reader makes it an ordinary page, if
+//!    it comes `old_blocks_time` after the loading at least.
+//! 3. A read that fails leaves the word evicted and wakes the waiters: each of them tries for
 //!    itself and gets its own error.
 
+use crate::clock::Purpose;
+use crate::frames::probation;
+use crate::instance::{self, add};
 use crate::tablespace::{Tablespace, offset};
 use crate::{Pool, io, order};
-use base::{Error, PageBuf, PageNo, Result};
+use base::{Error, PageBuf, PageId, PageNo, Result};
 use instrument::Counter;
 use page::RacyNode;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use stdx::Ordering;
 use sync::{PageWord, WordValue, state};
 
 /// What a page read from the disk may be.
@@ -101,11 +108,16 @@ impl Tablespace {
         self.optimistic_slow(page, word)
     }
 
-    /// As [`Tablespace::optimistic`], for a page that is read in passing: it stays no longer in
-    /// memory for it.
+    /// As [`Tablespace::optimistic`], for a page that is read in passing: one that is loaded for it
+    /// is on probation, and one that is there stays no longer for it.
     #[inline]
     pub fn optimistic_scan(&self, page: PageNo) -> Result<Optimistic<'_>> {
-        self.optimistic(page)
+        let word = self.word(page)?;
+        let seen = word.load();
+        if seen.state() <= state::SHARED_MAX {
+            return Ok(self.reading(page, word, seen));
+        }
+        self.scan_slow(page, word)
     }
 
     #[inline]
@@ -121,10 +133,48 @@ impl Tablespace {
                 self.pool()?.read_in(self, page, word, seen)?;
                 continue;
             }
-            // If this fails somebody else has touched the page, which is as good.
-            word.unmark(seen);
+            if seen.state() == state::MARKED && self.may_stay(seen.frame()) {
+                // If this fails somebody else has touched the page, which is as good.
+                word.unmark(seen);
+            }
             return Ok(self.reading(page, word, seen));
         }
+    }
+
+    #[cold]
+    fn scan_slow<'t>(&'t self, page: PageNo, word: &'t PageWord) -> Result<Optimistic<'t>> {
+        loop {
+            let seen = word.wait_readable();
+            if seen.evicted() {
+                self.pool()?.read_in_for(self, page, word, seen, Purpose::Scan)?;
+                self.scanned(page);
+                continue;
+            }
+            let header = self.arena.header(seen.frame());
+            if header.is_ahead() {
+                header.asked_for();
+                self.scanned(page);
+            }
+            return Ok(self.reading(page, word, seen));
+        }
+    }
+
+    /// A marked page was asked for: whether that keeps it. One on probation stays on it for some
+    /// time, so that the accesses of one passing do not count as many.
+    fn may_stay(&self, frame: u32) -> bool {
+        let header = self.arena.header(frame);
+        if header.probation() != probation::ON {
+            return true;
+        }
+        header.asked_for();
+        let counts = self.shared.counts_of_frame(frame);
+        if header.age_ms(self.shared.now_ms()) < self.shared.settings.old_blocks_time_ms() {
+            add(&counts.not_made_young);
+            return false;
+        }
+        header.end_probation();
+        add(&counts.made_young);
+        true
     }
 
     /// The page under a shared latch, loaded when it is not in memory. Errors as
@@ -155,13 +205,27 @@ impl Pool {
         word: &PageWord,
         seen: WordValue,
     ) -> Result<()> {
+        self.read_in_for(ts, page, word, seen, Purpose::Asked)
+    }
+
+    pub(crate) fn read_in_for(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        word: &PageWord,
+        seen: WordValue,
+        purpose: Purpose,
+    ) -> Result<()> {
         if !word.begin_io(seen) {
             return Ok(());
         }
         instrument::count(Counter::InnodbBufferPoolReads, 1);
-        match self.fill_frame(ts, page) {
+        match self.fill_frame(ts, page, purpose) {
             Ok(frame) => {
-                word.publish(frame);
+                match purpose {
+                    Purpose::Asked => word.publish(frame),
+                    Purpose::Scan | Purpose::Ahead => word.publish_marked(frame),
+                }
                 Ok(())
             }
             Err(e) => {
@@ -172,39 +236,75 @@ impl Pool {
     }
 
     /// A frame holding the page, which is known to nobody yet.
-    fn fill_frame(&self, ts: &Tablespace, page: PageNo) -> Result<u32> {
-        let frame = self.take_frame()?;
-        // SAFETY: a frame from the free list is this thread's alone; racy readers that still hold
-        // its address read by atomic loads and will not validate.
-        let bytes = unsafe { self.frame_bytes(frame).as_mut() };
+    fn fill_frame(&self, ts: &Tablespace, page: PageNo, purpose: Purpose) -> Result<u32> {
+        let frame = self.take_frame(self.instance_of(ts.page_id(page)), purpose)?;
+        let counts = self.counts_of_frame(frame);
+        add(&counts.pending_reads);
+        let read =
+            self.take_in(ts, page, frame, |bytes| read_page(ts, page, bytes, Accept::Written));
+        counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
+        match read {
+            Ok(()) => Ok(frame),
+            Err(e) => {
+                self.give_back(frame);
+                Err(e)
+            }
+        }
+    }
+
+    /// Makes a frame, which nobody else has, that of a page whose word is io-pending: `read` fills
+    /// it with the page, checked, unless redo waits for the page. After an error the caller gives
+    /// the frame back.
+    pub(crate) fn take_in(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        frame: u32,
+        read: impl FnOnce(&mut PageBuf) -> Result<()>,
+    ) -> Result<()> {
         let id = ts.page_id(page);
+        // SAFETY: the frame is this thread's alone; racy readers that still hold its address read
+        // by atomic loads and will not validate.
+        let bytes = unsafe { self.frame_bytes(frame).as_mut() };
         let waiting = self.pending.take(id);
         let redone = waiting.is_some();
-        let read = match waiting {
-            Some(redo) => self.read_and_redo(ts, page, bytes, redo),
-            None => read_page(ts, page, bytes, Accept::Written).map(|()| None),
+        let changed = match waiting {
+            Some(redo) => self.read_and_redo(ts, page, bytes, redo)?,
+            None => read(bytes).map(|()| None)?,
         };
-        let changed = read.inspect_err(|_| self.give_back(frame))?;
         instrument::count(Counter::InnodbPagesRead, 1);
-        self.frames[frame as usize].set_page(id);
+        add(&self.counts_of_frame(frame).read);
+        self.arena.header(frame).set_page(id);
         if let Some(oldest) = changed {
-            self.frames[frame as usize].dirty(oldest);
+            self.mark_dirty(frame, oldest);
         }
         if redone {
             self.page_redone();
         }
-        Ok(frame)
+        Ok(())
+    }
+
+    /// The instance of a page.
+    #[inline]
+    pub(crate) fn instance_of(&self, id: PageId) -> usize {
+        instance::of_page(id, self.instances.len())
+    }
+
+    /// Counts a page that was made anew.
+    pub(crate) fn count_created(&self, frame: u32) {
+        instrument::count(Counter::InnodbPagesCreated, 1);
+        add(&self.counts_of_frame(frame).created);
     }
 
     /// A zeroed frame for a page that is made anew; the word is io-pending and stays so.
     pub(crate) fn blank_frame(&self, ts: &Tablespace, page: PageNo) -> Result<u32> {
-        let frame = self.take_frame()?;
+        let frame = self.take_frame(self.instance_of(ts.page_id(page)), Purpose::Asked)?;
         // SAFETY: as in `fill_frame`.
         let bytes = unsafe { self.frame_bytes(frame).as_mut() };
         bytes.fill(0);
         page::header::set_page_id(bytes, ts.page_id(page));
         self.pending.forget(ts.page_id(page));
-        self.frames[frame as usize].set_page(ts.page_id(page));
+        self.arena.header(frame).set_page(ts.page_id(page));
         Ok(frame)
     }
 }
@@ -218,6 +318,11 @@ pub(crate) fn read_page(
 ) -> Result<()> {
     let id = ts.page_id(page);
     io::read_or_zero(&*ts.file, &mut bytes[..], offset(page))?;
+    check(id, bytes, accept)
+}
+
+/// Checks what was read from a page's place.
+pub(crate) fn check(id: PageId, bytes: &mut PageBuf, accept: Accept) -> Result<()> {
     match page::header::verify(bytes, id)? {
         true => Ok(()),
         false if accept == Accept::Written => Err(Error::corrupt(id, "the page was never written")),

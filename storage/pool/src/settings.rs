@@ -16,11 +16,15 @@ pub enum Doublewrite {
     Off,
     /// What [`Doublewrite::On`] is called, too.
     DetectAndRecover,
-    /// Only its checksum is durable elsewhere: a torn page is found, and cannot be repaired.
+    /// Nothing either: a torn page is found by its checksum when it is read, and is lost.
     DetectOnly,
 }
 
 impl Doublewrite {
+    /// All modes.
+    pub const ALL: [Doublewrite; 4] =
+        [Doublewrite::On, Doublewrite::Off, Doublewrite::DetectAndRecover, Doublewrite::DetectOnly];
+
     /// The name, as the variable shows it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -35,13 +39,10 @@ impl Doublewrite {
     /// The mode of a name in any case, or of the numbers and names of a switch.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Doublewrite> {
-        let all = [Doublewrite::On, Doublewrite::Off];
-        let all = all.into_iter().chain([Doublewrite::DetectAndRecover, Doublewrite::DetectOnly]);
-        let mut named = all.filter(|mode| mode.name().eq_ignore_ascii_case(name));
         match name.to_ascii_lowercase().as_str() {
             "1" | "true" => Some(Doublewrite::On),
             "0" | "false" => Some(Doublewrite::Off),
-            _ => named.next(),
+            _ => Doublewrite::ALL.into_iter().find(|m| m.name().eq_ignore_ascii_case(name)),
         }
     }
 }
@@ -58,6 +59,8 @@ pub struct PoolConfig {
     /// Instances (`innodb_buffer_pool_instances`), at most 64; 0 = one below 1 GiB, else one per
     /// GiB up to eight.
     pub instances: usize,
+    /// Threads for read-ahead (`innodb_read_io_threads`).
+    pub read_io_threads: usize,
     /// `innodb_doublewrite`.
     pub doublewrite: Doublewrite,
     /// How data files are written and made durable; how they are opened is the disk's.
@@ -71,6 +74,7 @@ impl Default for PoolConfig {
             bytes: 128 << 20,
             bytes_max: 0,
             instances: 0,
+            read_io_threads: 4,
             doublewrite: Doublewrite::On,
             flush_method: FlushMethod::ODirect,
         }
@@ -147,6 +151,7 @@ settings! {
 /// Settings that are on or off, or a name.
 #[derive(Debug)]
 struct Switches {
+    doublewrite: SharedAtomic<u8, { class::POOL }>,
     adaptive_flushing: SharedAtomic<bool, { class::POOL }>,
     random_read_ahead: SharedAtomic<bool, { class::POOL }>,
 }
@@ -154,6 +159,7 @@ struct Switches {
 impl Switches {
     fn new() -> Switches {
         Switches {
+            doublewrite: SharedAtomic::new(Doublewrite::On as u8),
             adaptive_flushing: SharedAtomic::new(true),
             random_read_ahead: SharedAtomic::new(false),
         }
@@ -161,6 +167,17 @@ impl Switches {
 }
 
 impl PoolSettings {
+    /// `innodb_doublewrite`; a change acts on the next batch.
+    pub fn doublewrite(&self) -> Doublewrite {
+        let mode = self.switches.doublewrite.load(Ordering::Relaxed);
+        Doublewrite::ALL[usize::from(mode)]
+    }
+
+    /// Sets [`Self::doublewrite`].
+    pub fn set_doublewrite(&self, mode: Doublewrite) {
+        self.switches.doublewrite.store(mode as u8, Ordering::Relaxed);
+    }
+
     /// Whether changed pages are written in proportion to the redo's age
     /// (`innodb_adaptive_flushing`); without it only when the redo files are nearly full.
     pub fn adaptive_flushing(&self) -> bool {

@@ -4,7 +4,20 @@
 //!    itself; a report is a sum of moments close together, not one moment.
 
 use crate::Pool;
-use instrument::Counter;
+use crate::instance::Counts;
+use instrument::{Counter, MutexClass};
+use std::time::Instant;
+use stdx::Ordering;
+
+pub(crate) static REPORTED_MUTEX: MutexClass =
+    MutexClass::new("wait/synch/mutex/innodb/buf_pool_stats_mutex");
+
+/// What the last report said, for the rates of the next.
+#[derive(Default)]
+pub(crate) struct Reported {
+    at: Option<Instant>,
+    rows: Vec<InstanceStats>,
+}
 
 /// A row of INFORMATION_SCHEMA.INNODB_BUFFER_POOL_STATS, in its order. Rates are per second since
 /// the report before.
@@ -74,28 +87,74 @@ pub struct PoolStatus {
 }
 
 impl Pool {
-    /// One row per instance.
+    /// One row per instance. Rates are those since the call before.
+    ///
+    /// Not known here: how often a page was asked for and found (nothing is written then). So
+    /// `number_pages_get` and what is derived from it are this process's
+    /// `Innodb_buffer_pool_read_requests`, in equal parts.
     pub fn instance_stats(&self) -> Vec<InstanceStats> {
-        let pool_size = self.frames() as u64;
-        let free_buffers = self.free.lock().len() as u64;
-        vec![InstanceStats {
-            pool_size,
-            free_buffers,
-            database_pages: pool_size - free_buffers.min(pool_size),
-            modified_database_pages: self.dirty_frames() as u64,
+        let gets = instrument::totals().counter(Counter::InnodbBufferPoolReadRequests)
+            / self.instances.len() as u64;
+        let mut rows: Vec<InstanceStats> =
+            (0..self.instances.len()).map(|i| self.row(i, gets)).collect();
+        let mut reported = self.reported.lock();
+        let now = sync::now();
+        if let Some(at) = reported.at {
+            let seconds = now.saturating_duration_since(at).as_secs_f64().max(1e-3);
+            for (row, old) in rows.iter_mut().zip(&reported.rows) {
+                row.set_rates(old, seconds);
+            }
+        }
+        (reported.at, reported.rows) = (Some(now), rows.clone());
+        rows
+    }
+
+    fn row(&self, i: usize, gets: u64) -> InstanceStats {
+        let inst = &self.instances[i];
+        let frames = self.frames_of(i) as u64;
+        let (free, passing) = {
+            let free = inst.free.lock();
+            (free.len() as u64, free.passing() as u64)
+        };
+        let Counts { read, created, written, made_young, not_made_young, .. } =
+            &self.shared.counts[i];
+        let Counts { read_ahead, read_ahead_evicted, pending_reads, .. } = &self.shared.counts[i];
+        let get = |count: &crate::instance::Count| count.load(Ordering::Relaxed);
+        let database_pages = frames - free.min(frames);
+        InstanceStats {
+            pool_id: i as u64,
+            pool_size: frames,
+            free_buffers: free,
+            database_pages,
+            old_database_pages: passing.min(database_pages),
+            modified_database_pages: self.dirty_of(inst) as u64,
+            pending_reads: get(pending_reads),
+            pages_made_young: get(made_young),
+            pages_not_made_young: get(not_made_young),
+            number_pages_read: get(read),
+            number_pages_created: get(created),
+            number_pages_written: get(written),
+            number_pages_get: gets,
+            hit_rate: 1000,
+            number_pages_read_ahead: get(read_ahead),
+            number_read_ahead_evicted: get(read_ahead_evicted),
             ..InstanceStats::default()
-        }]
+        }
     }
 
     /// What SHOW STATUS shows.
     pub fn status(&self) -> PoolStatus {
+        let (resize_status_code, resize_status_progress) = self.resize_progress();
         let mut s = PoolStatus {
             dump_status: self.dump_status(),
             load_status: self.load_status(),
             resize_status: self.resize_status(),
+            resize_status_code,
+            resize_status_progress,
+            read_ahead_rnd: self.read_ahead.random.load(Ordering::Relaxed),
             ..PoolStatus::default()
         };
-        for i in self.instance_stats() {
+        for i in (0..self.instances.len()).map(|i| self.row(i, 0)) {
             s.pages_total += i.pool_size;
             s.pages_free += i.free_buffers;
             s.pages_data += i.database_pages;
@@ -104,6 +163,7 @@ impl Pool {
             s.read_ahead += i.number_pages_read_ahead;
             s.read_ahead_evicted += i.number_read_ahead_evicted;
         }
+        s.read_ahead -= s.read_ahead_rnd.min(s.read_ahead);
         s.bytes_data = s.pages_data * base::PAGE_BYTES as u64;
         s.bytes_dirty = s.pages_dirty * base::PAGE_BYTES as u64;
         let counts = instrument::totals();
@@ -112,5 +172,29 @@ impl Pool {
         s.wait_free = counts.counter(Counter::InnodbBufferPoolWaitFree);
         s.write_requests = counts.counter(Counter::InnodbBufferPoolWriteRequests);
         s
+    }
+}
+
+impl InstanceStats {
+    fn set_rates(&mut self, old: &InstanceStats, seconds: f64) {
+        let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
+        self.pages_made_young_rate = rate(self.pages_made_young, old.pages_made_young);
+        self.pages_made_not_young_rate = rate(self.pages_not_made_young, old.pages_not_made_young);
+        self.pages_read_rate = rate(self.number_pages_read, old.number_pages_read);
+        self.pages_create_rate = rate(self.number_pages_created, old.number_pages_created);
+        self.pages_written_rate = rate(self.number_pages_written, old.number_pages_written);
+        self.read_ahead_rate = rate(self.number_pages_read_ahead, old.number_pages_read_ahead);
+        self.read_ahead_evicted_rate =
+            rate(self.number_read_ahead_evicted, old.number_read_ahead_evicted);
+        let gets = self.number_pages_get.saturating_sub(old.number_pages_get);
+        let per_thousand = |n: u64| (n * 1000).checked_div(gets).unwrap_or(0).min(1000);
+        if gets > 0 {
+            let reads = self.number_pages_read.saturating_sub(old.number_pages_read);
+            self.hit_rate = 1000 - per_thousand(reads);
+        }
+        let young = self.pages_made_young - old.pages_made_young;
+        let not_young = self.pages_not_made_young - old.pages_not_made_young;
+        self.young_make_per_thousand_gets = per_thousand(young);
+        self.not_young_make_per_thousand_gets = per_thousand(not_young);
     }
 }

@@ -5,9 +5,10 @@
 //! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk.
 
 use crate::arena::Arena;
+use crate::read_ahead::Run;
 use crate::spacefile::EXTENT_PAGES;
 use crate::words::Words;
-use crate::{Pool, io, spacefile};
+use crate::{Pool, Shared, io, spacefile};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, File, OpenMode};
 use instrument::MutexClass;
@@ -45,10 +46,17 @@ pub struct Tablespace {
     pub(crate) file: Arc<dyn File>,
     words: Words,
     pub(crate) arena: Arc<Arena>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Weak<Pool>,
     pages: SharedAtomic<u32, { class::POOL }>,
     growth: Mutex<()>,
     attachment: OnceLock<Box<dyn Any + Send + Sync>>,
+    sync_growth: bool,
+    /// Pages that read-ahead threads are about to read or reading.
+    loading: SharedAtomic<u32, { class::POOL }>,
+    /// No more of those: it is being closed.
+    closing: SharedAtomic<bool, { class::POOL }>,
+    pub(crate) run: Run,
 }
 
 impl std::fmt::Debug for Tablespace {
@@ -65,10 +73,15 @@ impl Tablespace {
             file,
             words: Words::new(),
             arena: pool.arena.clone(),
+            shared: pool.shared.clone(),
             pool: pool.me.clone(),
             pages: SharedAtomic::new(pages),
             growth: Mutex::new(&GROWTH_MUTEX, ()),
             attachment: OnceLock::new(),
+            sync_growth: pool.flush_method.syncs_growth() && !pool.flush_method.syncs_data(),
+            loading: SharedAtomic::new(0),
+            closing: SharedAtomic::new(false),
+            run: Run::default(),
         }
     }
 
@@ -173,6 +186,10 @@ impl Tablespace {
             })?;
             at += n;
         }
+        if self.sync_growth {
+            // Page writes are not synced: the new length must not be lost under them.
+            io::sync_data(io::Of::Data, &*self.file)?;
+        }
         Ok(to)
     }
 
@@ -188,6 +205,44 @@ impl Tablespace {
             return Err(self.beyond_end(page));
         }
         Ok(self.words.word(page.0))
+    }
+
+    /// The word of a page that has one.
+    pub(crate) fn word_made(&self, page: u32) -> Option<&PageWord> {
+        (page < self.pages_in_file()).then(|| self.words.get(page))?
+    }
+
+    /// All words made so far, with their pages.
+    pub(crate) fn words_made(&self) -> impl Iterator<Item = (u32, &PageWord)> {
+        (0..self.pages_in_file()).filter_map(|page| Some((page, self.words.get(page)?)))
+    }
+
+    /// How much of a write the device does wholly or not at all, in bytes; 0 = it does not say.
+    pub(crate) fn atomic_write_bytes(&self) -> usize {
+        self.file.atomic_write_bytes()
+    }
+
+    /// Announces reads that nobody waits for; false: it is being closed. Each success is ended by
+    /// [`Tablespace::end_read`].
+    pub(crate) fn begin_read(&self) -> bool {
+        self.loading.fetch_add(1, Ordering::SeqCst);
+        let open = !self.closing.load(Ordering::SeqCst);
+        if !open {
+            self.end_read();
+        }
+        open
+    }
+
+    pub(crate) fn end_read(&self) {
+        self.loading.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Lets no more such reads begin and waits for those that have: milliseconds at most.
+    pub(crate) fn end_background_reads(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        while self.loading.load(Ordering::SeqCst) > 0 {
+            sync::yield_now();
+        }
     }
 
     #[cold]

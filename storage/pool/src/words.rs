@@ -35,6 +35,12 @@ impl Words {
         }
     }
 
+    /// The word of a page, if there is one yet.
+    pub(crate) fn get(&self, page: u32) -> Option<&PageWord> {
+        let (chunk, index) = place(page);
+        self.chunks[chunk].get().map(|words| &words[index])
+    }
+
     #[cold]
     fn make(&self, chunk: usize, index: usize) -> &PageWord {
         let words = self.chunks[chunk].get_or_init(|| {

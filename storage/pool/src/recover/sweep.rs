@@ -91,7 +91,7 @@ impl Pool {
         match self.apply_or_condemn(ts, id.page, bytes, redo) {
             Ok(oldest) => {
                 if let Some(start) = oldest {
-                    self.frames[frame as usize].dirty(start);
+                    self.mark_dirty(frame, start);
                 }
                 word.release_exclusive();
                 self.page_redone();
@@ -99,7 +99,7 @@ impl Pool {
             }
             Err(e) => {
                 // What is half changed is thrown away; the file has the condemned page.
-                self.frames[frame as usize].clear();
+                self.throw_away(frame);
                 word.evict();
                 self.give_back(frame);
                 Err(e)

@@ -4,7 +4,6 @@ use super::*;
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
 use stdx::{Ordering, SharedAtomic, class};
-use sync::Deadline;
 
 type Flag = SharedAtomic<bool, { class::OTHER }>;
 
@@ -15,10 +14,8 @@ const PAGES: u64 = 240;
 /// What the engine's cleaner thread does.
 fn clean_until(world: &World, stop: &Flag) {
     while !stop.load(Ordering::Acquire) {
-        let seen = world.pool.work().prepare();
         if world.pool.clean_some(64).unwrap() == 0 {
-            let _ =
-                world.pool.work().wait_unkillable(seen, Deadline::after(Duration::from_millis(1)));
+            world.pool.wait_for_work(0, Duration::from_millis(1));
         }
         world.pool.checkpoint(b"").unwrap();
     }
@@ -112,8 +109,7 @@ fn a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing() {
             done.store(true, Ordering::Release);
         });
         // It announces its need and then writes nothing, however long nobody cleans.
-        let seen = world.pool.work().prepare();
-        let _ = world.pool.work().wait_unkillable(seen, Deadline::after(Duration::from_secs(5)));
+        world.pool.wait_for_work(0, Duration::from_secs(5));
         assert_eq!(disk.stats().writes, writes);
         let begin = Instant::now();
         while !done.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(20) {

@@ -154,7 +154,7 @@ fn a_damaged_page_is_rebuilt_by_a_record_that_makes_it_anew_and_by_no_other() {
         }
         // Neither torn nor copied: both the page and the doublewrite file rot.
         disk.flip_bit(NAME, PAGE_BYTES as u64 + 5000, 1);
-        disk.flip_bit(crate::doublewrite::NAME, 40, 1);
+        disk.flip_bit(&crate::doublewrite::name(0), 40, 1);
         let (world, ts) = World::recover(disk.kill(), 64).unwrap();
         let page = PageId::new(SPACE, PageNo(1));
         let is_page = |e: &Error| matches!(e, Error::Corrupt { page: p, .. } if *p == page);
