@@ -3,7 +3,9 @@
 use crate::diagnostics::{Diagnostics, Level};
 use crate::errors;
 use crate::server::{Server, VERSION};
+use crate::status;
 use crate::variables::{self, Effect, SessionVars, Value, VarId};
+use catalog::{ServerList, Viewer};
 use executor::{Environment, OwnedDatum, SqlError, WarningLevel};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -168,6 +170,13 @@ impl Env {
         }
     }
 
+    /// SHOW VARIABLES: names and values, ordered by name.
+    pub fn variables(&self, global: bool) -> Vec<(String, String)> {
+        let shown = variables::sorted().map(VarId::get).zip(variables::sorted());
+        let shown = shown.filter(|(v, _)| !global || v.scope != variables::Scope::Session);
+        shown.map(|(v, id)| (v.name.to_string(), v.kind.show(&self.variable(id, global)))).collect()
+    }
+
     fn clock_us(&self) -> i64 {
         if let Some(fixed) = self.timestamp_us {
             return fixed;
@@ -183,6 +192,26 @@ impl Env {
     /// Adds an error to the diagnostics area.
     pub fn note_error(&mut self, code: u16, text: &str) {
         self.diagnostics.add(Level::Error, code, text.to_string());
+    }
+}
+
+impl Viewer for Env {
+    fn list(&self, which: ServerList) -> Vec<(String, String)> {
+        let status = |global| {
+            sync::with_current(|slot| {
+                slot.map_or_else(Vec::new, |slot| status::list(&self.server, slot, global))
+            })
+        };
+        match which {
+            ServerList::GlobalStatus => status(true),
+            ServerList::SessionStatus => status(false),
+            ServerList::GlobalVariables => self.variables(true),
+            ServerList::SessionVariables => self.variables(false),
+        }
+    }
+
+    fn account(&self) -> String {
+        Env::account(self)
     }
 }
 

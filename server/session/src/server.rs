@@ -68,6 +68,7 @@ impl Server {
     /// A server over an open dictionary.
     pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
+        catalog.register_virtual(schema::tables(&engine));
         Arc::new(Self {
             registry: Registry::new(Arc::clone(engine.slots())),
             engine,

@@ -441,10 +441,10 @@ impl Core {
 
     /// Makes a schema the current one.
     pub fn use_schema(&mut self, schema: &str) -> Result<(), SqlError> {
-        if self.env.server.catalog.schema(schema).is_none() {
+        let Some(schema) = self.env.server.catalog.schema(schema) else {
             return Err(errors::unknown_database(schema));
-        }
-        self.env.database = Some(schema.to_string());
+        };
+        self.env.database = Some(schema.name.clone());
         self.publish_identity();
         Ok(())
     }

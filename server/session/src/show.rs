@@ -5,7 +5,7 @@ use crate::errors;
 use crate::session::Core;
 use crate::statement::Table;
 use crate::status;
-use crate::variables::{self, Scope, kind};
+use crate::variables::kind;
 use executor::{OwnedDatum, SqlError};
 use parser::ast::{BinaryOp, Expr, Limit, Literal, Show, ShowFilter, UnaryOp};
 use value::{Collation, Datum};
@@ -16,14 +16,8 @@ impl Core {
         match show {
             Show::Variables { global, filter } => {
                 let mut table = Table::new(&["Variable_name", "Value"]);
-                for id in variables::sorted() {
-                    let v = id.get();
-                    if *global && v.scope == Scope::Session {
-                        continue;
-                    }
-                    let value = v.kind.show(&self.env.variable(id, *global));
-                    table.rows.push(vec![Some(v.name.to_string()), Some(value)]);
-                }
+                let list = self.env.variables(*global);
+                table.rows = list.into_iter().map(|(n, v)| vec![Some(n), Some(v)]).collect();
                 filtered(table, filter.as_ref(), 0)
             }
             Show::Status { global, filter } => {

@@ -6,13 +6,16 @@
 //!    the commit.
 
 use crate::names::{Definition, Names};
+use crate::virtuals::{
+    INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema, virtual_schema_def,
+};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
 use base::{IndexId, SpaceId, TableId};
 use engine::{Client, Engine, Table, TableSpec};
 use mdl::Mdl;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use sync::Mutex;
 use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
 
@@ -69,6 +72,7 @@ pub struct Catalog {
     names: Names,
     schemas: Mutex<BTreeMap<String, Arc<SchemaDef>>>,
     accounts: Mutex<Arc<Vec<Account>>>,
+    pub(crate) virtuals: OnceLock<Vec<VirtualRef>>,
 }
 
 impl Catalog {
@@ -79,6 +83,7 @@ impl Catalog {
             names: Names::new(Arc::clone(&mdl)),
             schemas: Mutex::new(&SCHEMAS, BTreeMap::new()),
             accounts: Mutex::new(&ACCOUNTS, Arc::new(Vec::new())),
+            virtuals: OnceLock::new(),
             engine,
             mdl,
         };
@@ -110,16 +115,24 @@ impl Catalog {
 
     /// A schema by name.
     pub fn schema(&self, name: &str) -> Option<Arc<SchemaDef>> {
-        self.schemas.lock().get(name).cloned()
+        virtual_schema_def(name).or_else(|| self.schemas.lock().get(name).cloned())
     }
 
     /// Every schema, ordered by name.
     pub fn schemas(&self) -> Vec<Arc<SchemaDef>> {
-        self.schemas.lock().values().cloned().collect()
+        let mut all: Vec<_> = self.schemas.lock().values().cloned().collect();
+        all.extend(
+            [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA].into_iter().filter_map(virtual_schema_def),
+        );
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     /// Names of a schema's tables, ordered.
     pub fn table_names(&self, schema: &str) -> Vec<String> {
+        if let Some(schema) = virtual_schema(schema) {
+            return self.virtuals_of(schema).map(|t| t.def().name.clone()).collect();
+        }
         self.names.of_schema(schema).iter().map(|d| d.def.name.clone()).collect()
     }
 

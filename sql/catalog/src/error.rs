@@ -12,6 +12,8 @@ pub enum CatalogError {
         /// Name of the missing table.
         name: String,
     },
+    /// No such table in `information_schema` (1109), in capitals as MySQL writes it.
+    UnknownView(String),
     /// DROP TABLE names tables that do not exist (1051), listed as `schema.name,schema.name`.
     UnknownTables(String),
     /// No such schema (1049).

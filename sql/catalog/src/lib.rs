@@ -16,6 +16,7 @@ mod def;
 mod dictionary;
 mod error;
 mod names;
+mod virtuals;
 
 pub use cache::{TableCache, TableRef};
 pub use ddl::{NewIndex, NewTable};
@@ -23,3 +24,7 @@ pub use def::{Account, ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef};
 pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
 pub use names::NameEntry;
+pub use virtuals::{
+    INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ServerList, Viewer, VirtualRef, VirtualTable,
+    virtual_schema,
+};

@@ -4,7 +4,7 @@ use crate::columns::define_column;
 use crate::indexes::{define_index, define_indexes};
 use crate::rows::{self, Source};
 use crate::store;
-use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, ColumnDef, NewIndex, NewTable, SchemaDef};
 use parser::ast::{self, Statement, TableOption};
 use planner::plan::Access;
@@ -124,6 +124,10 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
 }
 
 fn truncate(name: &ast::ObjectName, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
+    if let Some(view) = views::truncatable(name, context)? {
+        view.table().truncate();
+        return Ok(Outcome::default());
+    }
     let schema = context.schema_of(name)?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();

@@ -23,6 +23,7 @@ mod select;
 mod show;
 mod store;
 mod strings;
+mod views;
 
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use planner::{OwnedDatum, SqlError};
@@ -36,7 +37,7 @@ use sync::Deadline;
 use value::Datum;
 
 /// What expressions and messages need to know of the session.
-pub trait Environment {
+pub trait Environment: catalog::Viewer {
     /// Current database.
     fn database(&self) -> Option<&str>;
     /// `user@host` as USER() prints it.
@@ -219,6 +220,7 @@ pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepar
 }
 
 fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
+    views::refuse(&made.statement, context)?;
     let mut planning = context.planning();
     let plan = match &made.statement {
         Statement::Query(query) => Plan::Select(planner::select::plan_query(&mut planning, query)?),
@@ -252,6 +254,9 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
     made.columns = Vec::new();
     made.table = match &plan {
         Plan::Select(select) => {
+            if let Some(view) = select.made.as_ref().filter(|_| select.locking) {
+                return Err(views::denied_locking(view, context));
+            }
             made.columns = select.outputs.iter().map(|o| o.column.clone()).collect();
             select.table.map(|t| (t, if select.locking { Mode::SW } else { Mode::SR }))
         }

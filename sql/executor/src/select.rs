@@ -5,7 +5,7 @@
 
 use crate::eval::{Row, Value, condition, eval};
 use crate::rows::{self, Source};
-use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError};
+use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, views};
 use planner::expr::{AggregateCall, AggregateKind, Expr, OwnedDatum};
 use planner::plan::{Output, SelectPlan, SortKey};
 use std::cmp::Ordering;
@@ -116,6 +116,9 @@ fn each(
     visit: &mut rows::Visit<'_>,
 ) -> Result<(), SqlError> {
     let filter = plan.filter.as_ref();
+    if let Some(view) = &plan.made {
+        return views::each(view, filter, context, params, visit);
+    }
     let Some(table) = plan.table else {
         let row = Row { params, ..Row::default() };
         let wanted = match filter {
@@ -279,7 +282,8 @@ fn finish(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<Collected>, SqlError> {
-    let layout = plan.table.map(|t| context.tables.table(t).layout());
+    let made = plan.made.as_ref().map(catalog::VirtualRef::layout);
+    let layout = plan.table.map(|t| context.tables.table(t).layout()).or(made);
     let mut found = Vec::with_capacity(groups.len());
     for group in groups {
         let aggregates: Vec<_> = plan

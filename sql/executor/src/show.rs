@@ -106,7 +106,9 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
             let mut rows =
                 single(names.into_iter().filter(|n| passes(filter.as_ref(), n)), filter.as_ref())?;
             if *full {
-                rows.iter_mut().for_each(|row| row.push(Some("BASE TABLE".into())));
+                let view = catalog::virtual_schema(&schema) == Some(catalog::INFORMATION_SCHEMA);
+                let kind = if view { "SYSTEM VIEW" } else { "BASE TABLE" };
+                rows.iter_mut().for_each(|row| row.push(Some(kind.into())));
             }
             Ok(rows)
         }
@@ -182,6 +184,9 @@ fn with_table<T>(
     show: impl FnOnce(&TableDef) -> T,
 ) -> Result<T, SqlError> {
     let schema = context.schema_of(name)?;
+    if let Some(view) = context.tables.catalog().virtual_table(&schema, &name.name)? {
+        return Ok(show(view.def()));
+    }
     let deadline = context.env.lock_deadline();
     let table = context.tables.open(context.client, &schema, &name.name, Mode::SH, deadline)?;
     Ok(show(context.tables.def(table)))

@@ -131,6 +131,9 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::NoSuchTable { schema, name } => {
             (1146, "42S02", format!("Table '{schema}.{name}' doesn't exist"))
         }
+        E::UnknownView(name) => {
+            (1109, "42S02", format!("Unknown table '{name}' in information_schema"))
+        }
         E::UnknownTables(names) => (1051, "42S02", format!("Unknown table '{names}'")),
         E::UnknownDatabase(name) => (1049, "42000", format!("Unknown database '{name}'")),
         E::TableExists(name) => (1050, "42S01", format!("Table '{name}' already exists")),

@@ -53,6 +53,15 @@ impl PlanContext<'_> {
         }
     }
 
+    /// The virtual table of a written name, if its schema is a virtual one.
+    pub fn virtual_table(
+        &self,
+        name: &parser::ast::ObjectName,
+    ) -> Result<Option<catalog::VirtualRef>, SqlError> {
+        let schema = self.schema_of(name)?;
+        Ok(self.tables.catalog().virtual_table(&schema, &name.name)?)
+    }
+
     /// Opens a table under the given metadata lock mode.
     pub fn open(
         &mut self,

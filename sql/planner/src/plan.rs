@@ -1,7 +1,7 @@
 //! What the executor runs.
 
 use crate::expr::{AggregateCall, Expr, Typed};
-use catalog::TableRef;
+use catalog::{TableRef, VirtualRef};
 use value::{ColumnType, Kind};
 
 /// Describes a result column to the client.
@@ -137,6 +137,8 @@ pub struct SelectPlan {
     pub filter: Option<Expr>,
     /// Output columns.
     pub outputs: Vec<Output>,
+    /// The virtual table that is read instead of a stored one; every row of it.
+    pub made: Option<VirtualRef>,
     /// Aggregates, referred to by [`Expr::Aggregate`].
     pub aggregates: Vec<AggregateCall>,
     /// GROUP BY keys.

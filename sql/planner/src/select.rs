@@ -5,7 +5,7 @@ use crate::bind::Scope;
 use crate::expr::{AggregateCall, Expr, OwnedDatum, Typed};
 use crate::plan::{Access, KeyFlags, Output, ResultColumn, SelectPlan, SortKey};
 use crate::{PlanContext, SqlError};
-use catalog::{DefaultValue, TableDef, TableRef};
+use catalog::{DefaultValue, TableDef, TableRef, VirtualRef};
 use mdl::Mode;
 use parser::ast::{self, Query, QueryBody, Select, SelectItem, TableFactor};
 
@@ -35,12 +35,15 @@ pub fn plan_query(context: &mut PlanContext<'_>, query: &Query) -> Result<Select
     }
     let factor = single_table(&select.from)?;
     let mode = if locking { Mode::SW } else { Mode::SR };
-    let table = factor.map(|f| context.open(&f.name, mode)).transpose()?;
+    let made = factor.map(|f| context.virtual_table(&f.name)).transpose()?.flatten();
+    let stored = factor.filter(|_| made.is_none());
+    let table = stored.map(|f| context.open(&f.name, mode)).transpose()?;
     let collation = context.collation;
-    let def = table.map(|t| context.tables.def(t));
+    let def = table.map(|t| context.tables.def(t)).or(made.as_ref().map(VirtualRef::def));
     let alias = factor.map(|f| f.alias.as_deref().unwrap_or(&f.name.name));
     let choice = factor.map(|f| index_choice(def.expect("opened above"), f)).transpose()?;
-    Builder { query, select, table, named: def.zip(alias), locking, collation }
+    let named = def.zip(alias);
+    Builder { query, select, table, made: made.as_ref(), named, locking, collation }
         .build(&choice.unwrap_or_default())
 }
 
@@ -96,6 +99,7 @@ struct Builder<'a> {
     query: &'a Query,
     select: &'a Select,
     table: Option<TableRef>,
+    made: Option<&'a VirtualRef>,
     named: Option<(&'a TableDef, &'a str)>,
     locking: bool,
     collation: value::Collation,
@@ -131,10 +135,12 @@ impl<'a> Builder<'a> {
         }
         let access = match self.named {
             None => Access::NoTable,
+            Some(_) if self.made.is_some() => Access::All,
             Some((def, _)) => access::choose(def, filter.as_ref(), choice),
         };
         Ok(SelectPlan {
             table: self.table,
+            made: self.made.cloned(),
             access,
             filter,
             outputs,
@@ -167,22 +173,26 @@ impl<'a> Builder<'a> {
                     let mut scope = Scope::new(self.named, "field list").collated(self.collation);
                     scope.aggregates = Some(aggregates);
                     let value = scope.bind(expr)?;
-                    outputs.push(self.output(value, alias.as_deref(), text));
+                    // A column is called as it was written, a wildcard's as it was defined.
+                    let written = match expr {
+                        ast::Expr::Column(column) => &column.column,
+                        _ => text,
+                    };
+                    outputs.push(self.output(value, alias.as_deref().unwrap_or(written)));
                 }
             }
         }
         Ok(outputs)
     }
 
-    fn output(&self, value: Typed, alias: Option<&str>, text: &str) -> Output {
+    fn output(&self, value: Typed, name: &str) -> Output {
         let column = match (&value.expr, self.named) {
             (Expr::Column(position), Some((def, table))) => {
-                let name = alias.unwrap_or(&def.columns[*position].name);
                 table_column(def, table, *position, name)
             }
             _ => ResultColumn {
                 null_literal: value.expr == Expr::Const(OwnedDatum::Null),
-                ..ResultColumn::computed(alias.unwrap_or(text), value.ty, value.decimals)
+                ..ResultColumn::computed(name, value.ty, value.decimals)
             },
         };
         Output { value, column }
@@ -254,7 +264,8 @@ pub fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) ->
         name: name.to_string(),
         org_name: column.name.clone(),
         ty: column.ty,
-        decimals: 0,
+        // As many as there are: the type has no scale of its own.
+        decimals: if column.ty.kind == value::Kind::Double { 31 } else { 0 },
         null_literal: false,
         keys: KeyFlags {
             primary: def

@@ -1,0 +1,178 @@
+//! Tables whose rows are made when they are read: `information_schema` and `performance_schema`.
+//!
+//! 1. They are registered once, at start, and never change: no metadata lock protects them.
+//! 2. A statement reads rows that were all made at one moment; nothing stays locked while they are sent.
+//! 3. Names in `information_schema`, its own included, ignore case; those of `performance_schema` do not.
+
+use crate::{Catalog, CatalogError, SchemaDef, TableDef};
+use std::fmt;
+use std::sync::Arc;
+use value::{Collation, Datum, RowError, RowLayout};
+
+/// The schema of the SQL standard.
+pub const INFORMATION_SCHEMA: &str = "information_schema";
+/// The schema of what the server measures.
+pub const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
+/// Lists of names and values that the session knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerList {
+    /// SHOW GLOBAL STATUS.
+    GlobalStatus,
+    /// SHOW SESSION STATUS.
+    SessionStatus,
+    /// SHOW GLOBAL VARIABLES.
+    GlobalVariables,
+    /// SHOW SESSION VARIABLES.
+    SessionVariables,
+}
+
+/// Who reads a virtual table, and what only the reader's session knows.
+pub trait Viewer {
+    /// Names and values, in the order in which SHOW prints them.
+    fn list(&self, which: ServerList) -> Vec<(String, String)>;
+    /// The account as messages write it: `'root'@'localhost'`.
+    fn account(&self) -> String;
+}
+
+/// A table whose rows are made when it is read.
+pub trait VirtualTable: Send + Sync {
+    /// Name, columns and keys; storage and ids mean nothing.
+    fn def(&self) -> &TableDef;
+    /// Makes the rows.
+    fn rows(&self, viewer: &dyn Viewer, out: &mut MadeRows<'_>);
+    /// Whether TRUNCATE is allowed.
+    fn truncatable(&self) -> bool {
+        false
+    }
+    /// TRUNCATE: what the table shows begins anew.
+    fn truncate(&self) {}
+}
+
+/// Rows in the making; each is one value per column of the table.
+#[derive(Debug)]
+pub struct MadeRows<'l> {
+    layout: &'l RowLayout,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    error: Option<RowError>,
+}
+
+impl MadeRows<'_> {
+    /// Adds a row. A value that is not one of its column's makes the whole read fail.
+    pub fn push(&mut self, values: &[Datum<'_>]) {
+        match self.layout.encode(values, &mut self.bytes) {
+            Ok(()) => self.ends.push(self.bytes.len()),
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    /// The rows as stored bytes, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
+}
+
+/// A registered virtual table.
+#[derive(Clone)]
+pub struct VirtualRef {
+    table: Arc<dyn VirtualTable>,
+    layout: Arc<RowLayout>,
+}
+
+impl VirtualRef {
+    fn new(table: Arc<dyn VirtualTable>) -> Self {
+        let types: Vec<_> = table.def().columns.iter().map(|c| c.ty).collect();
+        VirtualRef { table, layout: Arc::new(RowLayout::new(&types)) }
+    }
+
+    /// Name, columns and keys.
+    pub fn def(&self) -> &TableDef {
+        self.table.def()
+    }
+
+    /// How its rows lie in bytes.
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Makes its rows; an error is a bug of the table: a value that is not one of its column's.
+    pub fn rows(&self, viewer: &dyn Viewer) -> Result<MadeRows<'_>, RowError> {
+        let mut rows =
+            MadeRows { layout: &self.layout, bytes: Vec::new(), ends: Vec::new(), error: None };
+        self.table.rows(viewer, &mut rows);
+        match rows.error {
+            Some(error) => Err(error),
+            None => Ok(rows),
+        }
+    }
+
+    /// The table itself.
+    pub fn table(&self) -> &dyn VirtualTable {
+        &*self.table
+    }
+}
+
+impl fmt::Debug for VirtualRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VirtualRef({}.{})", self.def().schema, self.def().name)
+    }
+}
+
+impl PartialEq for VirtualRef {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.table, &other.table)
+    }
+}
+
+/// The virtual schema of a name as written, by its own name.
+pub fn virtual_schema(name: &str) -> Option<&'static str> {
+    if name.eq_ignore_ascii_case(INFORMATION_SCHEMA) {
+        Some(INFORMATION_SCHEMA)
+    } else {
+        (name == PERFORMANCE_SCHEMA).then_some(PERFORMANCE_SCHEMA)
+    }
+}
+
+/// The definition of a virtual schema of a name as written.
+pub(crate) fn virtual_schema_def(name: &str) -> Option<Arc<SchemaDef>> {
+    let name = virtual_schema(name)?.to_string();
+    Some(Arc::new(SchemaDef { name, collation: Collation::Utf8mb4_0900AiCi }))
+}
+
+impl Catalog {
+    /// Registers the virtual tables; the first call wins.
+    pub fn register_virtual(&self, tables: Vec<Arc<dyn VirtualTable>>) {
+        let mut tables: Vec<_> = tables.into_iter().map(VirtualRef::new).collect();
+        tables.sort_by(|a, b| a.def().name.cmp(&b.def().name));
+        let _ = self.virtuals.set(tables);
+    }
+
+    /// The virtual table of a name as written; `None` when the schema is no virtual one.
+    pub fn virtual_table(
+        &self,
+        schema: &str,
+        name: &str,
+    ) -> Result<Option<VirtualRef>, CatalogError> {
+        let Some(schema) = virtual_schema(schema) else { return Ok(None) };
+        let view = schema == INFORMATION_SCHEMA;
+        let same = |t: &&VirtualRef| {
+            let own = &t.def().name;
+            if view { own.eq_ignore_ascii_case(name) } else { own == name }
+        };
+        let missing = || match view {
+            true => CatalogError::UnknownView(name.to_ascii_uppercase()),
+            false => {
+                CatalogError::NoSuchTable { schema: schema.to_string(), name: name.to_string() }
+            }
+        };
+        self.virtuals_of(schema).find(same).cloned().ok_or_else(missing).map(Some)
+    }
+
+    /// The virtual tables of a schema, ordered by name.
+    pub(crate) fn virtuals_of(&self, schema: &str) -> impl Iterator<Item = &VirtualRef> {
+        let all = self.virtuals.get().map_or(&[][..], Vec::as_slice);
+        all.iter().filter(move |t| t.def().schema == schema)
+    }
+}

@@ -1,0 +1,133 @@
+//! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
+
+use crate::eval::{Row, condition, damaged};
+use crate::rows::Visit;
+use crate::{Context, SqlError};
+use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Viewer, VirtualRef, virtual_schema};
+use parser::ast::{ObjectName, Statement, TableRef};
+use planner::Expr;
+use value::Datum;
+
+/// Calls `visit` for every row of the table that the filter lets through, until it breaks.
+///
+/// # Errors
+/// Those of evaluating the filter and of `visit`.
+pub fn each(
+    table: &VirtualRef,
+    filter: Option<&Expr>,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    visit: &mut Visit<'_>,
+) -> Result<(), SqlError> {
+    let viewer: &dyn Viewer = context.env;
+    let rows = table.rows(viewer).map_err(damaged)?;
+    for bytes in rows.iter() {
+        let row = Row { stored: Some((table.layout(), bytes)), params, aggregates: &[] };
+        let wanted = match filter {
+            Some(filter) => condition(filter, &row, context.env)? == Some(true),
+            None => true,
+        };
+        if wanted && visit(&row, context.env)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a statement that would change a virtual table or schema, as MySQL does: by privilege.
+///
+/// # Errors
+/// 1044 for `information_schema` and for definitions, 1142 for rows of `performance_schema`, 1109, 1146
+/// and 1051 for tables that do not exist.
+pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlError> {
+    let change = |name: &ObjectName, verb| refuse_change(name, verb, context);
+    let define = |name: &ObjectName| match schema_of(name, context) {
+        Some(schema) => Err(denied_schema(schema, context)),
+        None => Ok(()),
+    };
+    let define_schema = |name: &str| match virtual_schema(name) {
+        Some(schema) => Err(denied_schema(schema, context)),
+        None => Ok(()),
+    };
+    match statement {
+        Statement::Insert(insert) if insert.replace => change(&insert.table, "INSERT, DELETE"),
+        Statement::Insert(insert) => change(&insert.table, "INSERT"),
+        Statement::Update(update) => refuse_changes(&update.tables, "UPDATE", context),
+        Statement::Delete(delete) => refuse_changes(&delete.tables, "DELETE", context),
+        Statement::Truncate(name) => match truncatable(name, context)? {
+            Some(_) => Ok(()),
+            None => change(name, "DROP"),
+        },
+        Statement::DropTable(drop) => drop.tables.iter().try_for_each(|name| {
+            match change(name, "DROP") {
+                // DROP TABLE has its own words for what is not there.
+                Err(SqlError::Catalog(_)) => Ok(()),
+                other => other,
+            }
+        }),
+        Statement::CreateTable(create) => define(&create.name),
+        Statement::CreateIndex(create) => define(&create.table),
+        Statement::DropIndex(drop) => define(&drop.table),
+        Statement::RenameTable(pairs) => {
+            pairs.iter().try_for_each(|(from, to)| define(from).and_then(|()| define(to)))
+        }
+        Statement::CreateDatabase(create) => define_schema(&create.name),
+        Statement::DropDatabase(drop) => define_schema(&drop.name),
+        _ => Ok(()),
+    }
+}
+
+/// The virtual table that TRUNCATE empties.
+pub fn truncatable(
+    name: &ObjectName,
+    context: &Context<'_>,
+) -> Result<Option<VirtualRef>, SqlError> {
+    match schema_of(name, context) {
+        Some(PERFORMANCE_SCHEMA) => {
+            let found = context.tables.catalog().virtual_table(PERFORMANCE_SCHEMA, &name.name)?;
+            Ok(found.filter(|view| view.table().truncatable()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// 1142 for FOR UPDATE of a virtual table.
+pub fn denied_locking(table: &VirtualRef, context: &Context<'_>) -> SqlError {
+    denied("SELECT with locking clause", &table.def().name, context)
+}
+
+/// The virtual schema that a name lies in.
+fn schema_of(name: &ObjectName, context: &Context<'_>) -> Option<&'static str> {
+    virtual_schema(name.schema.as_deref().or(context.env.database())?)
+}
+
+fn refuse_changes(tables: &[TableRef], verb: &str, context: &Context<'_>) -> Result<(), SqlError> {
+    tables.iter().try_for_each(|table| match table {
+        TableRef::Table(factor) => refuse_change(&factor.name, verb, context),
+        TableRef::List(list) => refuse_changes(list, verb, context),
+        // More than one table is refused by the planner.
+        _ => Ok(()),
+    })
+}
+
+fn refuse_change(name: &ObjectName, verb: &str, context: &Context<'_>) -> Result<(), SqlError> {
+    match schema_of(name, context) {
+        None => Ok(()),
+        Some(INFORMATION_SCHEMA) => Err(denied_schema(INFORMATION_SCHEMA, context)),
+        Some(schema) => match context.tables.catalog().virtual_table(schema, &name.name)? {
+            Some(table) => Err(denied(verb, &table.def().name, context)),
+            None => Ok(()),
+        },
+    }
+}
+
+fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
+    let text = format!("Access denied for user {} to database '{schema}'", context.env.account());
+    SqlError::Other(1044, "42000", text)
+}
+
+fn denied(verb: &str, table: &str, context: &Context<'_>) -> SqlError {
+    let text =
+        format!("{verb} command denied to user {} for table '{table}'", context.env.account());
+    SqlError::Other(1142, "42000", text)
+}

@@ -1,0 +1,26 @@
+//! The tables of `information_schema` and `performance_schema`, made from the server's state when read.
+//!
+//! Reading order: [`table`] (how such a table is described), then one module per subject.
+//!
+//! 1. A table that MySQL has bears MySQL's name and columns, in MySQL's order; `limpid_*` are our own.
+//! 2. Making rows takes no lock that a statement could wait for under load longer than the copy takes.
+
+mod buffer;
+mod holds;
+mod lists;
+mod table;
+
+use catalog::VirtualTable;
+use engine::Engine;
+use std::sync::Arc;
+
+/// Every virtual table over an engine.
+pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
+    let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
+    all.push(Arc::new(holds::LatchHolds::new()));
+    all.push(Arc::new(buffer::PoolStats::new(engine)));
+    all
+}
+
+#[cfg(test)]
+mod tests;

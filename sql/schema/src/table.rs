@@ -1,0 +1,94 @@
+//! Descriptions of virtual tables, in the form the dictionary has for stored ones.
+
+use base::{IndexId, SpaceId, TableId};
+use catalog::{
+    ColumnDef, DefaultValue, INFORMATION_SCHEMA, IndexDef, PERFORMANCE_SCHEMA, TableDef,
+};
+use engine::TableStorage;
+use value::{Collation, ColumnType, KeyPart, Kind};
+
+/// What a column holds; none but [`Type::NullableText`] holds NULL.
+#[derive(Clone, Copy)]
+pub(crate) enum Type {
+    /// TINYINT.
+    TinyInt,
+    /// INT.
+    Int,
+    /// BIGINT.
+    BigInt,
+    /// BIGINT UNSIGNED.
+    Unsigned,
+    /// BIGINT UNSIGNED or NULL.
+    NullableUnsigned,
+    /// DOUBLE.
+    Double,
+    /// VARCHAR of so many characters.
+    Text(u32),
+    /// VARCHAR of so many characters, or NULL.
+    NullableText(u32),
+}
+
+impl Type {
+    fn column_type(self) -> ColumnType {
+        let text = |length| ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi);
+        match self {
+            Type::TinyInt => ColumnType::int(Kind::TinyInt, false).not_null(),
+            Type::Int => ColumnType::int(Kind::Int, false).not_null(),
+            Type::BigInt => ColumnType::int(Kind::BigInt, false).not_null(),
+            Type::Unsigned => ColumnType::int(Kind::BigInt, true).not_null(),
+            Type::NullableUnsigned => ColumnType::int(Kind::BigInt, true),
+            Type::Double => ColumnType::int(Kind::Double, false).not_null(),
+            Type::Text(length) => text(length).not_null(),
+            Type::NullableText(length) => text(length),
+        }
+    }
+}
+
+/// A table of `performance_schema`; with `keyed`, its first column is the primary key.
+pub(crate) fn performance(name: &str, columns: &[(&str, Type)], keyed: bool) -> TableDef {
+    table(PERFORMANCE_SCHEMA, name, columns, keyed)
+}
+
+/// A table of `information_schema`.
+pub(crate) fn information(name: &str, columns: &[(&str, Type)]) -> TableDef {
+    table(INFORMATION_SCHEMA, name, columns, false)
+}
+
+fn table(schema: &str, name: &str, columns: &[(&str, Type)], keyed: bool) -> TableDef {
+    let column = |(name, ty): &(&str, Type)| {
+        let ty = ty.column_type();
+        let default = match (ty.nullable, schema == INFORMATION_SCHEMA) {
+            (true, _) => DefaultValue::Null,
+            // As MySQL shows columns of its own views.
+            (false, true) => DefaultValue::Bytes(Vec::new()),
+            (false, false) => DefaultValue::None,
+        };
+        ColumnDef {
+            name: (*name).to_string(),
+            ty,
+            default,
+            auto_increment: false,
+            comment: String::new(),
+        }
+    };
+    let primary = IndexDef {
+        id: IndexId(0),
+        name: "PRIMARY".into(),
+        unique: true,
+        primary: true,
+        parts: vec![KeyPart { column: 0, prefix_chars: None }],
+        comment: String::new(),
+    };
+    TableDef {
+        id: TableId(0),
+        schema: schema.into(),
+        name: name.into(),
+        columns: columns.iter().map(column).collect(),
+        clustered_id: IndexId(0),
+        indexes: if keyed { vec![primary] } else { Vec::new() },
+        collation: Collation::Utf8mb4_0900AiCi,
+        comment: String::new(),
+        created_us: 0,
+        storage: TableStorage { space: SpaceId(0), roots: Vec::new() },
+    }
+}
