@@ -1,13 +1,12 @@
 DESCRIBE performance_schema.global_status;
 DESCRIBE performance_schema.session_variables;
-DESCRIBE performance_schema.innodb_redo_log_files;
 SHOW COLUMNS FROM information_schema.innodb_buffer_pool_stats LIKE 'PAGES_READ';
 SHOW COLUMNS FROM information_schema.INNODB_BUFFER_POOL_STATS LIKE '%POOL%';
 SELECT POOL_ID, POOL_SIZE > 0, FREE_BUFFERS <= POOL_SIZE FROM Information_Schema.innodb_buffer_pool_stats WHERE POOL_ID = 0;
 SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'innodb_page_size';
-SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_variables WHERE VARIABLE_NAME LIKE 'innodb\_read\_ahead%' ORDER BY VARIABLE_NAME DESC;
+SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_variables WHERE VARIABLE_NAME LIKE 'innodb\_page\_s%' ORDER BY VARIABLE_NAME DESC;
 SELECT COUNT(*) > 100, COUNT(DISTINCT VARIABLE_NAME) = COUNT(*), MIN(VARIABLE_NAME) FROM performance_schema.session_variables WHERE VARIABLE_NAME LIKE 'a%' OR VARIABLE_NAME > 'b';
-SELECT LEFT(VARIABLE_NAME, 1) AS c, COUNT(*) > 0 FROM performance_schema.global_variables GROUP BY c HAVING c IN ('i', 'j') ORDER BY c LIMIT 3;
+SELECT CHAR_LENGTH(VARIABLE_NAME) > 12 AS c, COUNT(*) > 0 FROM performance_schema.global_variables GROUP BY c HAVING c IN (0, 1) ORDER BY c LIMIT 3;
 SELECT s.VARIABLE_VALUE FROM performance_schema.session_variables s WHERE s.VARIABLE_NAME = 'autocommit' LIMIT 1;
 SELECT * FROM performance_schema.session_variables WHERE VARIABLE_NAME = 'autocommit' FOR UPDATE;
 SELECT VARIABLE_VALUES FROM performance_schema.global_status;
