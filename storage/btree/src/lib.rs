@@ -22,7 +22,7 @@ mod tests;
 pub use check::TreeReport;
 pub use cursor::{Cursor, Range};
 pub use leaf::{Fit, Position};
-pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX};
+pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX};
 
 use base::{Error, IndexId, PageId, PageNo, Result};
 use page::{PageKind, PageOp};

@@ -6,8 +6,9 @@
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
+use crate::leaf::check_size;
 use crate::plan::{Plan, plan_inner, plan_leaf};
-use base::{Error, PageNo, Result, TrxId};
+use base::{PageNo, Result, TrxId};
 use page::{AppendBuf, Node, PageKind, PageOp, check_node};
 use pool::{Held, Mtr, Pool};
 use sync::WorkerSlot;
@@ -267,10 +268,7 @@ fn has_room(node: &Node<'_>, key: &[u8], need: Need<'_>) -> Result<bool> {
             if found.exact {
                 return node.fits_replace(found.slot, payload);
             }
-            if payload + key.len() > page::ENTRY_BYTES_MAX {
-                let (bytes, limit) = (payload + key.len(), page::ENTRY_BYTES_MAX);
-                return Err(Error::RowTooLarge { bytes, limit });
-            }
+            check_size(key.len(), payload)?;
             Ok(node.fits(key, payload))
         }
     }
