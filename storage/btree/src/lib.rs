@@ -9,6 +9,7 @@
 //! 5. A node covers [low fence, high fence); its parent's separators are exactly the low fences of its children.
 //!    A leaf may be empty; an inner node never is.
 
+mod ahead;
 mod check;
 mod cursor;
 mod descend;

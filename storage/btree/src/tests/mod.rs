@@ -1,6 +1,6 @@
 //! Tests of the trees over the real pool, log and simulated disk.
 
-mod env;
+pub(crate) mod env;
 mod model;
 mod plans;
 mod redo;
