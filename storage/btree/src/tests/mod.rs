@@ -1,5 +1,6 @@
 //! Tests of the trees over the real pool, log and simulated disk.
 
+mod damage;
 pub(crate) mod env;
 mod model;
 mod plans;
