@@ -21,7 +21,7 @@ struct Bench {
 }
 
 /// id BIGINT PRIMARY KEY, a INT, big LONGBLOB, text TEXT, short VARBINARY(3000);
-/// INDEX (a), INDEX (big(10)), UNIQUE (text(20)).
+/// INDEX (a, big(10)), INDEX (big(10)), UNIQUE (text(20)).
 fn columns() -> Vec<ColumnType> {
     vec![
         ColumnType::int(Kind::BigInt, false).not_null(),
@@ -43,11 +43,11 @@ fn open() -> Bench {
         ..EngineConfig::default()
     };
     let (engine, _) = Engine::open(config, SimDisk::new(1) as Arc<dyn Disk>).unwrap();
-    let index = |name: &str, unique, part| IndexSpec {
+    let index = |name: &str, unique, parts: &[KeyPart]| IndexSpec {
         id: engine.new_index_id().unwrap(),
         name: name.into(),
         unique,
-        parts: vec![part],
+        parts: parts.to_vec(),
     };
     let prefix = |column, n| KeyPart { column, prefix_chars: Some(n) };
     let spec = TableSpec {
@@ -57,9 +57,9 @@ fn open() -> Bench {
         clustered_id: engine.new_index_id().unwrap(),
         clustered: vec![KeyPart::whole(0)],
         secondaries: vec![
-            index("a", false, KeyPart::whole(1)),
-            index("big", false, prefix(2, 10)),
-            index("text", true, prefix(3, 20)),
+            index("a", false, &[KeyPart::whole(1), prefix(2, 10)]),
+            index("big", false, &[prefix(2, 10)]),
+            index("text", true, &[prefix(3, 20)]),
         ],
         autoinc_column: None,
     };
@@ -473,4 +473,24 @@ fn readers_see_one_version_or_another_never_a_mixture() {
     stop.store(true, Ordering::Relaxed);
     readers.into_iter().for_each(|r| r.join().unwrap());
     b.engine.check_table(&b.table).unwrap();
+}
+
+#[test]
+fn entries_of_all_versions_go_before_the_value_they_share() {
+    let mut b = open();
+    let mut row = Row::new(1, 50_000, 0);
+    b.insert(&row).unwrap();
+    b.client.commit().unwrap();
+    // INDEX (a, big(10)) needs the value that the versions share, and changes with each.
+    for a in 10..13 {
+        row.a = Some(a);
+        assert!(b.update(&row));
+    }
+    row.big.as_mut().unwrap()[0] ^= 1;
+    assert!(b.update(&row));
+    row.a = Some(14);
+    assert!(b.update(&row));
+    assert!(b.client.delete(&b.table, &key(1)).unwrap());
+    b.client.commit().unwrap();
+    assert_eq!(b.check(&[]), 0);
 }
