@@ -20,6 +20,9 @@ use base::{Error, Lsn, PAGE_BYTES, PageId, Result, SpaceId};
 use host::AlignedBuf;
 use std::sync::Arc;
 
+/// Takes a logical record: start of its mini-transaction, kind, bytes.
+pub type LogicalTaker = Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>;
+
 /// How [`Pool::recover`] goes about it.
 pub struct RecoverOptions {
     /// Threads that sort records; 1: the caller's own, and no other.
@@ -32,7 +35,7 @@ pub struct RecoverOptions {
     /// The file of a tablespace.
     pub space_name: Box<dyn Fn(SpaceId) -> String + Send + Sync>,
     /// Takes logical records: start of the mini-transaction, kind, bytes. Called by one thread, in order.
-    pub logical: Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>,
+    pub logical: LogicalTaker,
     /// Told when the memory is full, before what waits is applied.
     pub on_batch: Box<dyn Fn(&Recovered) + Send + Sync>,
 }
@@ -103,8 +106,7 @@ impl Pool {
     /// All tablespaces of [`Pool::copied_spaces`] that still have a file must be open by now: the next
     /// batch of the cleaner overwrites the copies.
     pub fn repair_torn_pages(&self) -> Result<usize> {
-        let spaces: Vec<_> = self.spaces.read().values().cloned().collect();
-        for ts in spaces {
+        for ts in self.tablespaces() {
             self.repair(&ts)?;
         }
         let mut copies = self.copies.lock();
@@ -123,8 +125,9 @@ impl Pool {
     /// Writes the doublewrite copies of one tablespace's pages in place and forgets them.
     pub(crate) fn repair(&self, ts: &Tablespace) -> Result<()> {
         let mut copies = self.copies.lock();
-        let mine: Vec<PageId> =
+        let mut mine: Vec<PageId> =
             copies.pages.keys().filter(|id| id.space == ts.id()).copied().collect();
+        mine.sort_unstable();
         let mut buf = AlignedBuf::zeroed(PAGE_BYTES);
         let mut torn = 0;
         for id in &mine {
