@@ -34,7 +34,7 @@ pub trait Disk: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// True when there is a file of this name.
     fn exists(&self, name: &str) -> io::Result<bool>;
-    /// Names of all files, of sub-folders too (`redo/redo_000`), sorted; the lock file excepted.
+    /// Names of all files, of sub-folders too (`redo/control`), sorted; the lock file excepted.
     fn list(&self) -> io::Result<Vec<String>>;
     /// Makes every creation, removal and renaming so far durable, in the sub-folders too.
     fn sync_dir(&self) -> io::Result<()>;

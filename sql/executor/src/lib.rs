@@ -11,7 +11,6 @@
 mod change;
 mod checksum;
 mod columns;
-mod damage;
 mod ddl;
 mod eval;
 mod indexes;
@@ -26,7 +25,6 @@ mod store;
 mod strings;
 mod views;
 
-pub use damage::named;
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use planner::{OwnedDatum, SqlError};
 

@@ -9,7 +9,6 @@ use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
 use base::{Error, PageBuf, PageNo, Result, TrxId};
 use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, Node, PageOp};
-use page::{ROW_KEY_BYTES_MAX, SHORT_PAYLOAD_BYTES};
 use pool::{Held, Mtr};
 
 /// Whether a change found room.
@@ -47,14 +46,14 @@ impl Position {
     }
 }
 
-/// What an entry may be at most; checked before the page is looked at.
-pub(crate) fn check_size(key: usize, payload: usize) -> Result<()> {
-    let limit = if payload > SHORT_PAYLOAD_BYTES { ROW_KEY_BYTES_MAX } else { KEY_BYTES_MAX };
-    if key > limit {
-        return Err(Error::KeyTooLong { bytes: key, limit });
+/// What a row may be at most; checked before the page is looked at.
+fn check_size(key: &[u8], payload: usize) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(Error::KeyTooLong { bytes: key.len(), limit: KEY_BYTES_MAX });
     }
-    if key + payload > ENTRY_BYTES_MAX {
-        return Err(Error::RowTooLarge { bytes: key + payload, limit: ENTRY_BYTES_MAX });
+    if key.len() + payload > ENTRY_BYTES_MAX {
+        let limit = ENTRY_BYTES_MAX;
+        return Err(Error::RowTooLarge { bytes: key.len() + payload, limit });
     }
     Ok(())
 }
@@ -143,7 +142,7 @@ impl Tree {
         key: &[u8],
         payload: &[u8],
     ) -> Result<Fit> {
-        check_size(key.len(), payload.len())?;
+        check_size(key, payload.len())?;
         if !pos.node(mtr)?.fits(key, payload.len()) {
             return Ok(Fit::Full);
         }
@@ -157,7 +156,10 @@ impl Tree {
     pub fn replace_at(&self, mtr: &mut Mtr<'_>, pos: &Position, payload: &[u8]) -> Result<Fit> {
         let node = pos.node(mtr)?;
         let key_bytes = node.prefix().len() + node.suffix(pos.slot)?.len();
-        check_size(key_bytes, payload.len())?;
+        if key_bytes + payload.len() > ENTRY_BYTES_MAX {
+            let limit = ENTRY_BYTES_MAX;
+            return Err(Error::RowTooLarge { bytes: key_bytes + payload.len(), limit });
+        }
         if !node.fits_replace(pos.slot, payload.len())? {
             return Ok(Fit::Full);
         }

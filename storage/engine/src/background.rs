@@ -1,5 +1,5 @@
-//! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead, and
-//! the log's timer.
+//! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead,
+//! the log's timer, and the log's governor, which makes redo files ahead of need.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
 //! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
@@ -16,7 +16,7 @@ use instrument::CondClass;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
-use sync::{Deadline, Event};
+use sync::{Deadline, Event, WaitResult};
 
 static STOP: CondClass = CondClass::new("wait/synch/cond/limpid/background_stop");
 
@@ -29,6 +29,7 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_millis(2);
 /// How long a cleaner waits after an error.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 const TIMER_EVERY: Duration = Duration::from_secs(1);
+const GOVERNOR_TURN: Duration = Duration::from_millis(100);
 
 /// Tells the threads to stop.
 pub(crate) struct Stop {
@@ -84,6 +85,7 @@ impl Engine {
         let mut rounds: Vec<(String, Rounds)> = vec![
             ("checkpointer".into(), Box::new(checkpointer)),
             ("log_timer".into(), Box::new(log_timer)),
+            ("log_governor".into(), Box::new(log_governor)),
         ];
         for i in 0..self.pool().instances() {
             rounds.push((format!("cleaner_{i}"), Box::new(move |e, s| cleaner(i, &e, &s))));
@@ -122,6 +124,7 @@ impl Engine {
         let Some(background) = self.background.lock().take() else { return Vec::new() };
         background.stop.set();
         self.log().work().notify_all();
+        self.log().governor_work().notify_all();
         self.pool().set_background_cleaner(false);
         self.pool().urge_cleaners();
         self.pool().wake_read_ahead();
@@ -133,8 +136,8 @@ fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let pause = engine.pool().cleaner_round(instance).unwrap_or(ERROR_PAUSE);
-        if !pause.is_zero() {
-            engine.pool().wait_for_work(instance, pause, || stop.is_set());
+        if !pause.is_zero() && !stop.is_set() {
+            engine.pool().wait_for_work(instance, pause);
         }
     }
 }
@@ -176,6 +179,25 @@ fn log_timer(engine: Weak<Engine>, stop: Arc<Stop>) {
         }
         let Some(engine) = engine.upgrade() else { return };
         let _ = engine.log().flush_timer_tick();
-        let _ = engine.log().govern();
+    }
+}
+
+fn log_governor(engine: Weak<Engine>, stop: Arc<Stop>) {
+    let mut due = host::clock::now();
+    while !stop.is_set() {
+        let Some(engine) = engine.upgrade() else { return };
+        let log = Arc::clone(engine.log());
+        drop(engine);
+        let work = log.governor_work();
+        let seen = work.prepare();
+        if host::clock::now() >= due {
+            due = host::clock::now() + TIMER_EVERY;
+            // An error is the log's, which everybody hears of.
+            let _ = log.govern();
+        }
+        // In short turns: between them nothing of the engine is held.
+        if work.wait(seen, Deadline::after(GOVERNOR_TURN)) == WaitResult::Woken && !log.failed() {
+            due = host::clock::now();
+        }
     }
 }

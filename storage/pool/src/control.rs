@@ -193,7 +193,7 @@ impl Pool {
         let oldest = self.oldest_of(inst).min(tail);
         RedoView {
             age_bytes: tail.0 - oldest.0,
-            capacity_bytes: self.log.capacity_bytes(),
+            capacity_bytes: self.log.room_bytes(),
             redo_rate,
             dirty: self.dirty_of(inst),
             frames: self.frames_of(instance),
@@ -244,12 +244,11 @@ impl Pool {
         self.instances[instance].waiters.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits until somebody needs an instance's cleaner, or for `most`; not at all if `stop` holds
-    /// ([`Pool::urge_cleaners`] lets it be asked).
-    pub fn wait_for_work(&self, instance: usize, most: Duration, stop: impl Fn() -> bool) {
+    /// Waits until somebody needs an instance's cleaner, or for `most`.
+    pub fn wait_for_work(&self, instance: usize, most: Duration) {
         let work = &self.instances[instance].work;
         let seen = work.prepare();
-        if stop() || (self.has_waiters(instance) && !self.failed()) {
+        if self.has_waiters(instance) || self.failed() {
             return;
         }
         let _ = work.wait_unkillable(seen, sync::Deadline::after(most));

@@ -11,8 +11,8 @@ pub const CHECKPOINT_PAYLOAD_MAX: usize = 256;
 pub struct LogConfig {
     /// Memory between appending and writing, in bytes; made a power of two, at least 256 KiB.
     pub ring_bytes: usize,
-    /// Redo kept on disk, in bytes, at least 8 MiB; rounded up to whole files. Fixed when the log is created:
-    /// [`crate::Log::open`] takes what the files have.
+    /// Redo files on disk, in bytes, 8 MiB to 512 GiB, whole MiB: out of bounds is moved to the
+    /// nearest. Changed online by [`crate::Log::set_capacity`].
     pub capacity_bytes: u64,
 }
 

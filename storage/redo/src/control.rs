@@ -14,6 +14,7 @@ use host::{AlignedBuf, BLOCK_BYTES, Disk, File, OpenMode};
 use stdx::bytes::{Put, Reader, Truncated};
 
 use crate::config::CHECKPOINT_PAYLOAD_MAX;
+use crate::file;
 
 pub(crate) const CONTROL_NAME: &str = "redo/control";
 const CONTROL_NEW_NAME: &str = "redo/control.new";
@@ -33,9 +34,8 @@ pub(crate) struct Control {
     pub incarnation: u32,
     /// The first LSN of this incarnation; everything from the checkpoint to here was durable.
     pub incarnation_start: u64,
-    pub file_count: u32,
-    /// Log bytes in each file, without its header.
-    pub file_data_bytes: u64,
+    /// The number of the last file; one more may have got its name.
+    pub last_file: u64,
     /// Recovery starts here.
     pub checkpoint: u64,
     /// The log was durable up to here when the block was written.
@@ -48,7 +48,8 @@ pub(crate) struct Control {
 enum Unusable {
     NoMagic,
     Damaged,
-    Newer(u32),
+    /// Of another format, with the sentence.
+    Format(String),
 }
 
 impl Control {
@@ -60,9 +61,9 @@ impl Control {
         out.put_u64_le(self.sequence);
         out.put_u64_le(self.log_id);
         out.put_u32_le(self.incarnation);
-        out.put_u32_le(self.file_count);
+        out.put_u32_le(0);
         out.put_u64_le(self.incarnation_start);
-        out.put_u64_le(self.file_data_bytes);
+        out.put_u64_le(self.last_file);
         out.put_u64_le(self.checkpoint);
         out.put_u64_le(self.durable);
         out.put_u16_le(self.payload.len() as u16);
@@ -84,17 +85,17 @@ impl Control {
         if crc != checksum(CrcAlgorithm::Crc32Iscsi, &block[COVERED_FROM..]) as u32 {
             return Err(Unusable::Damaged);
         }
-        let format = r.u32_le().map_err(cut)?;
-        if format > FORMAT_VERSION {
-            return Err(Unusable::Newer(format));
-        }
+        file::check_format(r.u32_le().map_err(cut)?).map_err(Unusable::Format)?;
+        let sequence = r.u64_le().map_err(cut)?;
+        let log_id = r.u64_le().map_err(cut)?;
+        let incarnation = r.u32_le().map_err(cut)?;
+        r.u32_le().map_err(cut)?;
         let mut control = Control {
-            sequence: r.u64_le().map_err(cut)?,
-            log_id: r.u64_le().map_err(cut)?,
-            incarnation: r.u32_le().map_err(cut)?,
-            file_count: r.u32_le().map_err(cut)?,
+            sequence,
+            log_id,
+            incarnation,
             incarnation_start: r.u64_le().map_err(cut)?,
-            file_data_bytes: r.u64_le().map_err(cut)?,
+            last_file: r.u64_le().map_err(cut)?,
             checkpoint: r.u64_le().map_err(cut)?,
             durable: r.u64_le().map_err(cut)?,
             payload: Vec::new(),
@@ -104,12 +105,9 @@ impl Control {
         if control.is_sane() { Ok(control) } else { Err(Unusable::Damaged) }
     }
 
-    /// Whether the fields can belong together; a valid checksum does not excuse a division by 0.
+    /// Whether the fields can belong together: a valid checksum does not excuse an overflow.
     fn is_sane(&self) -> bool {
-        let block = BLOCK_BYTES as u64;
-        (1..=crate::files::FILES_MAX).contains(&self.file_count)
-            && (block..=1 << 50).contains(&self.file_data_bytes)
-            && self.file_data_bytes.is_multiple_of(block)
+        self.last_file <= 1 << 50
             && self.checkpoint.is_multiple_of(8)
             && self.incarnation_start.is_multiple_of(8)
             && self.checkpoint <= self.durable
@@ -163,7 +161,9 @@ impl ControlFile {
                     best = Some((found, copy));
                 }
                 Ok(_) => {}
-                Err(Unusable::Newer(format)) => return Err(newer(format)),
+                Err(Unusable::Format(what)) => {
+                    return Err(Error::Foreign { path: CONTROL_NAME.to_string(), what });
+                }
                 Err(Unusable::Damaged) => damaged = true,
                 Err(Unusable::NoMagic) => {}
             }
@@ -212,11 +212,4 @@ pub(crate) fn create_error(e: std::io::Error) -> Error {
         return Error::NoSpace { path: CONTROL_NAME.to_string() };
     }
     Error::io("create", CONTROL_NAME, e)
-}
-
-fn newer(format: u32) -> Error {
-    Error::Foreign {
-        path: CONTROL_NAME.to_string(),
-        what: format!("format version {format} is newer than this server's {FORMAT_VERSION}"),
-    }
 }

@@ -1,253 +1,189 @@
-//! The redo files `redo/redo_NNN` as one circular space.
+//! The redo files as one stretch of log.
 //!
-//! 1. Each file is a header block and `data_bytes` of log; log byte `lsn` is at position
-//!    `lsn % capacity` of the files' data in order. Positions and lengths of I/O are whole blocks.
-//! 2. Files are filled with zeros when they are made, so a later write allocates nothing and its
-//!    `fdatasync` has no metadata to journal, and the disk cannot be full.
-//! 3. Every header names the log's id and the file's number: a file of another log is refused.
+//! 1. The files of the chain have consecutive numbers, and each begins at the LSN where the one
+//!    before ends. Positions and lengths of I/O are whole blocks.
+//! 2. The chain holds everything from the checkpoint on; the control file names its last file. So
+//!    a missing, swapped or copied file is noticed, wherever it belongs.
+//! 3. The writer keeps the file it writes to; it looks into the chain when it comes to the next.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base::{Error, FORMAT_VERSION, Lsn, Result};
-use crc_fast::{CrcAlgorithm, checksum};
-use host::{AlignedBuf, BLOCK_BYTES, Disk, File, OpenMode};
-use instrument::FileClass;
-use stdx::bytes::{Put, Reader, Truncated};
+use base::{Error, Lsn, Result};
+use host::Disk;
+use instrument::MutexClass;
+use sync::Mutex;
 
-static LOG_FILE: FileClass = FileClass::new("wait/io/file/innodb/innodb_log_file");
+use crate::control::Control;
+use crate::file::{self, HEADER_BYTES, RedoFile, timed};
 
-pub(crate) const FOLDER: &str = "redo";
-/// Most files of one log.
-pub(crate) const FILES_MAX: u32 = 64;
-const MAGIC: [u8; 8] = *b"LIMPIDRL";
-const COVERED_FROM: usize = 12;
-const BLOCK: u64 = BLOCK_BYTES as u64;
-/// With less, a mini-transaction could not hold the images of a few pages; this crate's tests want
-/// many laps.
-const CAPACITY_MIN: u64 = if cfg!(test) { 256 << 10 } else { 8 << 20 };
-/// Bytes of one write while the files are filled with zeros.
-const FILL_BYTES: usize = 1 << 20;
-
-/// The shape of a log's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub log_id: u64,
-    pub count: u32,
-    pub data_bytes: u64,
-}
-
-impl Shape {
-    /// Files for at least `capacity` bytes: up to 32 MiB each, at most [`FILES_MAX`].
-    pub(crate) fn for_capacity(log_id: u64, capacity: u64) -> Shape {
-        let capacity = capacity.max(CAPACITY_MIN);
-        let wanted = capacity.div_ceil(32 << 20).max(2);
-        let count = wanted.min(u64::from(FILES_MAX)) as u32;
-        let data_bytes = capacity.div_ceil(u64::from(count)).next_multiple_of(BLOCK);
-        Shape { log_id, count, data_bytes }
-    }
-
-    pub(crate) fn capacity(&self) -> u64 {
-        u64::from(self.count) * self.data_bytes
-    }
-
-    fn header(&self, index: u32) -> AlignedBuf {
-        let mut out = Vec::new();
-        out.extend_from_slice(&MAGIC);
-        out.put_u32_le(0);
-        out.put_u32_le(FORMAT_VERSION);
-        out.put_u64_le(self.log_id);
-        out.put_u32_le(index);
-        out.put_u32_le(self.count);
-        out.put_u64_le(self.data_bytes);
-        let mut block = AlignedBuf::zeroed(BLOCK_BYTES);
-        block[..out.len()].copy_from_slice(&out);
-        let crc = checksum(CrcAlgorithm::Crc32Iscsi, &block[COVERED_FROM..]) as u32;
-        block[8..COVERED_FROM].copy_from_slice(&crc.to_le_bytes());
-        block
-    }
-
-    /// Whether `block` is the header of file `index`; what is wrong with it otherwise.
-    fn check_header(&self, index: u32, block: &[u8]) -> std::result::Result<(), String> {
-        let cut = |_: Truncated| String::from("its header is cut off");
-        let mut r = Reader::new(block);
-        if r.take(MAGIC.len()).map_err(cut)? != MAGIC {
-            return Err("this is no redo file of Limpid".to_string());
-        }
-        if r.u32_le().map_err(cut)?
-            != checksum(CrcAlgorithm::Crc32Iscsi, &block[COVERED_FROM..]) as u32
-        {
-            return Err("its header is damaged".to_string());
-        }
-        let format = r.u32_le().map_err(cut)?;
-        if format > FORMAT_VERSION {
-            let ours = FORMAT_VERSION;
-            return Err(format!("format version {format} is newer than this server's {ours}"));
-        }
-        let log_id = r.u64_le().map_err(cut)?;
-        let found = (r.u32_le().map_err(cut)?, r.u32_le().map_err(cut)?, r.u64_le().map_err(cut)?);
-        if log_id != self.log_id || found != (index, self.count, self.data_bytes) {
-            return Err("it belongs to another redo log".to_string());
-        }
-        Ok(())
-    }
-}
-
-/// The name of file `index`.
-pub(crate) fn file_name(index: u32) -> String {
-    format!("{FOLDER}/redo_{index:03}")
-}
+static CHAIN_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_files_mutex");
 
 /// The open files.
 pub(crate) struct Files {
-    shape: Shape,
-    files: Vec<Arc<dyn File>>,
+    pub disk: Arc<dyn Disk>,
+    pub log_id: u64,
+    chain: Mutex<VecDeque<Arc<RedoFile>>>,
+}
+
+/// The writer's side of the files.
+#[derive(Default)]
+pub(crate) struct Output {
+    current: Option<Arc<RedoFile>>,
+    /// Written since the last sync.
+    unsynced: Vec<Arc<RedoFile>>,
 }
 
 impl Files {
-    /// Makes the files, durable with their names. What an interrupted creation left is replaced.
-    pub(crate) fn create(disk: &dyn Disk, shape: Shape) -> Result<Files> {
-        disk.create_dir(FOLDER).map_err(|e| Error::io("create the folder", FOLDER, e))?;
-        let mut files = Vec::new();
-        for index in 0..shape.count {
-            let name = file_name(index);
-            let file = create_file(disk, &name, shape, index).map_err(|e| {
-                if e.kind() == std::io::ErrorKind::StorageFull {
-                    Error::NoSpace { path: name.clone() }
-                } else {
-                    Error::io("create", name.clone(), e)
-                }
-            });
-            match file {
-                Ok(file) => files.push(file),
-                Err(e) => {
-                    // Give the room back: a disk that is full shall not stay full for our sake.
-                    for made in 0..=index {
-                        let _ = disk.remove(&file_name(made));
-                    }
-                    return Err(e);
-                }
+    pub(crate) fn new(disk: &Arc<dyn Disk>, log_id: u64) -> Files {
+        Files { disk: Arc::clone(disk), log_id, chain: Mutex::new(&CHAIN_MUTEX, VecDeque::new()) }
+    }
+
+    /// Opens the chain that the control file tells of, from its last file back to the checkpoint.
+    /// Writes nothing.
+    pub(crate) fn open(disk: &Arc<dyn Disk>, control: &Control) -> Result<Files> {
+        let files = Files::new(disk, control.log_id);
+        let beyond = file::name(control.last_file + 1);
+        // A crash may have come between the naming of a file and the note of it.
+        let named = disk.exists(&beyond).map_err(|e| Error::io("look for", beyond, e))?;
+        let last = control.last_file + u64::from(named);
+        let mut chain = VecDeque::new();
+        for number in (0..=last).rev() {
+            let file = RedoFile::open(&**disk, control.log_id, number)?;
+            let next: Option<&Arc<RedoFile>> = chain.front();
+            if next.is_some_and(|n| n.start != file.end) {
+                let what = format!("it does not end where file {} begins", number + 1);
+                return Err(Error::Foreign { path: file.name(), what });
+            }
+            let first = file.start <= control.checkpoint;
+            chain.push_front(Arc::new(file));
+            if first {
+                break;
             }
         }
-        disk.sync_dir().map_err(|e| Error::io("sync the folder", FOLDER, e))?;
-        Ok(Files { shape, files })
-    }
-
-    /// Opens the files and checks whose they are.
-    pub(crate) fn open(disk: &dyn Disk, shape: Shape) -> Result<Files> {
-        let mut files = Vec::new();
-        let mut block = AlignedBuf::zeroed(BLOCK_BYTES);
-        for index in 0..shape.count {
-            let name = file_name(index);
-            let file = disk
-                .open(&name, OpenMode::ReadWrite)
-                .map_err(|e| Error::io("open", name.clone(), e))?;
-            let got =
-                file.read_at(&mut block, 0).map_err(|e| Error::io("read", name.clone(), e))?;
-            block[got..].fill(0);
-            let foreign = |what: String| Error::Foreign { path: name.clone(), what };
-            shape.check_header(index, &block).map_err(foreign)?;
-            let bytes = file.len().map_err(|e| Error::io("measure", name.clone(), e))?;
-            if bytes != BLOCK + shape.data_bytes {
-                return Err(foreign(format!(
-                    "it has {bytes} bytes instead of {}",
-                    BLOCK + shape.data_bytes
-                )));
-            }
-            files.push(file);
+        if chain.front().is_none_or(|f| f.start > control.checkpoint) {
+            return Err(corrupt(control.checkpoint, "no redo file holds the checkpoint"));
         }
-        Ok(Files { shape, files })
+        if chain.back().is_none_or(|f| f.end < control.durable.max(control.incarnation_start)) {
+            return Err(corrupt(control.durable, "redo that was durable is in no file"));
+        }
+        *files.chain.lock() = chain;
+        Ok(files)
     }
 
-    pub(crate) fn capacity(&self) -> u64 {
-        self.shape.capacity()
+    /// Adds a file whose header is durable, behind the last.
+    pub(crate) fn add(&self, file: RedoFile) {
+        self.chain.lock().push_back(Arc::new(file));
     }
 
-    pub(crate) fn count(&self) -> u32 {
-        self.shape.count
+    /// Takes the files that lie wholly below `lsn` out; the last file stays.
+    pub(crate) fn take_below(&self, lsn: u64) -> Vec<Arc<RedoFile>> {
+        let mut chain = self.chain.lock();
+        let mut taken = Vec::new();
+        while chain.len() > 1 && chain[0].end <= lsn {
+            taken.extend(chain.pop_front());
+        }
+        taken
     }
 
-    /// Splits `[lsn, lsn + bytes)` at file ends: (file, offset in it, range of the buffer).
-    fn pieces(
-        &self,
-        lsn: u64,
-        bytes: usize,
-    ) -> impl Iterator<Item = (usize, u64, std::ops::Range<usize>)> {
-        let Shape { count, data_bytes, .. } = self.shape;
-        let mut done = 0;
-        std::iter::from_fn(move || {
-            if done == bytes {
-                return None;
+    /// Takes the last file out, if it begins at `lsn` or above and is not the only one.
+    pub(crate) fn take_last_from(&self, lsn: u64) -> Option<Arc<RedoFile>> {
+        let mut chain = self.chain.lock();
+        if chain.len() < 2 || chain.back().is_none_or(|f| f.start < lsn) {
+            return None;
+        }
+        chain.pop_back()
+    }
+
+    /// Puts `file` into the place of the last one, whose end it moves.
+    pub(crate) fn replace_last(&self, file: RedoFile) {
+        let mut chain = self.chain.lock();
+        chain.pop_back();
+        chain.push_back(Arc::new(file));
+    }
+
+    pub(crate) fn last(&self) -> Option<Arc<RedoFile>> {
+        self.chain.lock().back().cloned()
+    }
+
+    /// Where the room ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.last().map_or(0, |f| f.end)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<RedoFile>> {
+        self.chain.lock().iter().cloned().collect()
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn size(&self) -> u64 {
+        self.chain.lock().iter().map(|f| f.size()).sum()
+    }
+
+    fn find(&self, lsn: u64) -> Result<Arc<RedoFile>> {
+        let chain = self.chain.lock();
+        let at = chain.partition_point(|f| f.end <= lsn);
+        match chain.get(at) {
+            Some(file) if file.start <= lsn => Ok(Arc::clone(file)),
+            _ => Err(corrupt(lsn, "no redo file is for this part of the log")),
+        }
+    }
+
+    /// Writes whole blocks from `lsn` (a multiple of a block) on.
+    pub(crate) fn write(&self, output: &mut Output, mut lsn: u64, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let file = match output.current.take() {
+                Some(file) if (file.start..file.end).contains(&lsn) => file,
+                _ => self.find(lsn)?,
+            };
+            let part = (file.end - lsn).min(bytes.len() as u64);
+            let (now, rest) = bytes.split_at(part as usize);
+            if output.unsynced.last().is_none_or(|f| f.number != file.number) {
+                output.unsynced.push(Arc::clone(&file));
             }
-            let position = (lsn + done as u64) % (u64::from(count) * data_bytes);
-            let (file, at) = ((position / data_bytes) as usize, position % data_bytes);
-            let part = (data_bytes - at).min((bytes - done) as u64) as usize;
-            let range = done..done + part;
-            done += part;
-            Some((file, BLOCK + at, range))
-        })
-    }
-
-    /// Writes whole blocks from `lsn` (a multiple of a block) on; marks the files in `unsynced`.
-    pub(crate) fn write(&self, lsn: u64, bytes: &[u8], unsynced: &mut [bool]) -> Result<()> {
-        for (file, at, range) in self.pieces(lsn, bytes.len()) {
-            unsynced[file] = true;
-            let file = &self.files[file];
-            timed(|| file.write_at(&bytes[range], at))
+            timed(|| file.file.write_at(now, HEADER_BYTES + lsn - file.start))
                 .map_err(|e| Error::io("write", file.name(), e))?;
+            output.current = Some(file);
+            lsn += part;
+            bytes = rest;
         }
         Ok(())
     }
 
     /// Reads whole blocks from `lsn` on.
-    pub(crate) fn read(&self, lsn: u64, out: &mut [u8]) -> Result<()> {
-        for (file, at, range) in self.pieces(lsn, out.len()) {
-            let file = &self.files[file];
-            timed(|| file.read_exact_at(&mut out[range], at))
+    pub(crate) fn read(&self, mut lsn: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let file = self.find(lsn)?;
+            let part = (file.end - lsn).min(out.len() as u64);
+            let (now, rest) = out.split_at_mut(part as usize);
+            timed(|| file.file.read_exact_at(now, HEADER_BYTES + lsn - file.start))
                 .map_err(|e| Error::io("read", file.name(), e))?;
+            lsn += part;
+            out = rest;
         }
         Ok(())
     }
 
-    /// `fdatasync` of the files marked in `unsynced`, whose marks it clears.
-    pub(crate) fn sync(&self, unsynced: &mut [bool]) -> Result<()> {
-        for (file, mark) in self.files.iter().zip(unsynced) {
-            if *mark {
-                timed(|| file.sync_data()).map_err(|e| Error::io("fdatasync", file.name(), e))?;
-                *mark = false;
-            }
+    /// `fdatasync` of the files written since the last one.
+    pub(crate) fn sync(&self, output: &mut Output) -> Result<()> {
+        for file in &output.unsynced {
+            timed(|| file.file.sync_data()).map_err(|e| Error::io("fdatasync", file.name(), e))?;
         }
+        output.unsynced.clear();
         Ok(())
     }
 }
 
-/// Counts and times one file operation: they all take microseconds at least.
-fn timed<R>(f: impl FnOnce() -> R) -> R {
-    let begin = sync::now_ns();
-    let result = f();
-    instrument::contended(LOG_FILE.class(), sync::now_ns() - begin);
-    result
-}
+impl Output {
+    /// Whether the file after the last one written to is needed soon.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.current.as_ref().map(|f| f.number)
+    }
 
-fn create_file(
-    disk: &dyn Disk,
-    name: &str,
-    shape: Shape,
-    index: u32,
-) -> std::io::Result<Arc<dyn File>> {
-    if disk.exists(name)? {
-        disk.remove(name)?;
+    /// Forgets which file is written to: its end has moved.
+    pub(crate) fn forget(&mut self) {
+        self.current = None;
     }
-    let file = disk.open(name, OpenMode::Create)?;
-    file.write_at(&shape.header(index), 0)?;
-    let zeros = AlignedBuf::zeroed(FILL_BYTES.min(shape.data_bytes as usize));
-    let mut at = 0;
-    while at < shape.data_bytes {
-        let part = (shape.data_bytes - at).min(zeros.len() as u64);
-        file.write_at(&zeros[..part as usize], BLOCK + at)?;
-        at += part;
-    }
-    file.sync_data()?;
-    Ok(file)
 }
 
 /// The error for a log that contradicts what the control file promises.

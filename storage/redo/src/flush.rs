@@ -11,7 +11,8 @@
 //!    passes the call to lead on, if nobody leads (`Log::pass_on`).
 //! 4. `durable` moves only after `fdatasync` has returned success for every file written since the
 //!    last time. After an error it never moves again.
-//! 5. The last block is written again when the log grows inside it; the bytes before are the same,
+//! 5. A round ends at a frame's end, also when the files have no room for more. So does `durable`.
+//! 6. The last block is written again when the log grows inside it; the bytes before are the same,
 //!    so each of its sectors, old or new, has them.
 
 use base::{Error, Lsn, Result};
@@ -21,6 +22,8 @@ use stdx::Ordering;
 use sync::{Deadline, MutexGuard};
 
 use crate::config::LogEvent;
+use crate::files::Output;
+use crate::frame::{self, ALIGN_BYTES};
 use crate::log::Log;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
@@ -32,17 +35,16 @@ pub(crate) struct Writer {
     /// The block that holds the end of what is written, as it stands in the file.
     pub last_block: AlignedBuf,
     chunk: AlignedBuf,
-    /// Files written since the last sync.
-    pub unsynced: Vec<bool>,
+    pub output: Output,
     group: u64,
 }
 
 impl Writer {
-    pub(crate) fn new(files: u32) -> Writer {
+    pub(crate) fn new() -> Writer {
         Writer {
             last_block: AlignedBuf::zeroed(BLOCK_BYTES),
             chunk: AlignedBuf::new(),
-            unsynced: vec![false; files as usize],
+            output: Output::default(),
             group: 0,
         }
     }
@@ -55,8 +57,8 @@ enum Round {
     Done,
     /// A mini-transaction below is still being copied.
     Copying,
-    /// The files are full up to the checkpoint.
-    Full,
+    /// The files have no room for the next frame, which ends here.
+    Full(u64),
 }
 
 impl Log {
@@ -133,6 +135,7 @@ impl Log {
         let group = (writer.group & 1) as usize;
         let first = result.as_ref().is_err_and(|e| self.latch(e));
         drop(writer);
+        sync::sched::point("redo: lead over");
         if let Err(e) = &result {
             self.announce_failure(first, e);
         }
@@ -145,12 +148,12 @@ impl Log {
                 sync::yield_now();
                 Ok(())
             }
-            Round::Full => self.wait_for_space(self.written().0),
+            Round::Full(end) => self.wait_for_space(end),
         }
     }
 
     /// Hands the call to lead to another waiter, unless somebody leads.
-    fn pass_on(&self) {
+    pub(crate) fn pass_on(&self) {
         if let Some(writer) = self.writer.try_lock() {
             drop(writer);
             self.groups[0].notify_one();
@@ -165,36 +168,64 @@ impl Log {
         self.check()?;
         let written = self.marks.written.load(Ordering::Relaxed);
         let durable = self.marks.durable.load(Ordering::Relaxed);
+        let (end, too_much) = self.fitting(written, end);
+        if let Some(next) = too_much
+            && end == written
+            && (!sync || durable == written)
+        {
+            return Ok(Round::Full(next));
+        }
         if end == written && (!sync || durable == written) {
             return Ok(Round::Copying);
         }
         writer.group += 1;
         self.marks.flight.store(end | (writer.group & 1), Ordering::Release);
-        let reached = self.write_until(writer, written, end)?;
-        if sync && durable < reached {
-            self.files.sync(&mut writer.unsynced)?;
+        self.write_until(writer, written, end)?;
+        if sync && durable < end {
+            self.files.sync(&mut writer.output)?;
             count(Counter::InnodbOsLogFsyncs, 1);
-            self.tell(LogEvent::Durable(Lsn(reached)));
-            self.marks.durable.store(reached, Ordering::Release);
+            self.tell(LogEvent::Durable(Lsn(end)));
+            self.marks.durable.store(end, Ordering::Release);
         }
-        if reached < end { Ok(Round::Full) } else { Ok(Round::Done) }
+        Ok(Round::Done)
     }
 
-    /// Writes `[from, end)` as far as the files have room; returns how far that was.
-    fn write_until(&self, writer: &mut Writer, mut from: u64, end: u64) -> Result<u64> {
+    /// How far the frames of `[from, end)` fit into the files, and where the next one would end.
+    fn fitting(&self, from: u64, end: u64) -> (u64, Option<u64>) {
+        let limit = self.limits.write_end();
+        let mut at = from;
+        if end <= limit {
+            return (end, None);
+        }
+        loop {
+            let mut header = [0; ALIGN_BYTES];
+            self.ring.get(at, &mut header);
+            let next = at + frame::frame_bytes(frame::body_bytes(header)) as u64;
+            if next > limit {
+                return (at, Some(next));
+            }
+            at = next;
+        }
+    }
+
+    /// Writes `[from, end)`, whole frames for which the files have room.
+    fn write_until(&self, writer: &mut Writer, mut from: u64, end: u64) -> Result<()> {
         while from < end {
             let base = from / BLOCK * BLOCK;
-            let to = end.min(base + CHUNK).min(self.limits.write_end());
-            if to <= from {
-                break;
-            }
-            let Writer { last_block, chunk, unsynced, .. } = &mut *writer;
+            let to = end.min(base + CHUNK);
+            let Writer { last_block, chunk, output, .. } = &mut *writer;
             let (head, bytes) = ((from - base) as usize, (to - base) as usize);
             chunk.clear();
             chunk.resize(bytes.next_multiple_of(BLOCK_BYTES));
             chunk[..head].copy_from_slice(&last_block[..head]);
             self.ring.get(from, &mut chunk[head..bytes]);
-            self.files.write(base, chunk, unsynced)?;
+            let file = output.number();
+            self.files.write(output, base, chunk)?;
+            if output.number() != file {
+                // The next file is the last: the one after it is to be made.
+                sync::sched::point("redo: file switch");
+                self.governor_work.notify_all();
+            }
             let last = chunk.len() - BLOCK_BYTES;
             last_block.copy_from_slice(&chunk[last..]);
             count(Counter::InnodbLogWrites, 1);
@@ -204,6 +235,6 @@ impl Log {
             self.room.notify_all();
             from = to;
         }
-        Ok(from)
+        Ok(())
     }
 }

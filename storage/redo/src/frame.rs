@@ -37,6 +37,12 @@ pub(crate) const fn frame_bytes(body_bytes: usize) -> usize {
     (HEADER_BYTES + body_bytes).next_multiple_of(ALIGN_BYTES)
 }
 
+/// The length of the body of a frame that begins with `header`.
+pub(crate) fn body_bytes(header: [u8; ALIGN_BYTES]) -> usize {
+    let [a, b, c, d, ..] = header;
+    u32::from_le_bytes([a, b, c, d]) as usize
+}
+
 /// The part of the checksum that needs no LSN: computed before the reservation.
 pub(crate) fn digest(body: &[u8]) -> Digest {
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);

@@ -7,24 +7,30 @@
 //! 5. The first error of a write or sync is the last: nothing is acknowledged after it.
 //!
 //! How appending works is told in [`Log::append`], group commit in the module `flush`, why a full
-//! ring cannot deadlock in `log`, what is on disk in `frame`, `control` and `files`.
+//! ring cannot deadlock in `log`, what is on disk in `frame`, `control` and `file`, how files come and
+//! go in `govern`, why recovery may read the log once in `secure`.
 
 pub mod body;
+mod capacity;
 mod config;
 mod control;
+mod file;
 mod files;
 mod flush;
 mod frame;
+mod govern;
 pub mod kind;
 mod log;
 mod pace;
 mod replay;
 mod ring;
 mod secure;
+mod status;
 
 pub use config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
 pub use log::{FatalHook, Log, TraceHook};
 pub use replay::{FrameRef, Frames, Replay, Window};
+pub use status::{FileStatus, LogStatus};
 
 #[cfg(test)]
 #[cfg(not(loom))]

@@ -27,11 +27,13 @@ use instrument::{CondClass, Counter, MutexClass, count};
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex, SlotTable, WorkerSlot};
 
+use crate::capacity::{Capacity, FRAME_BYTES_MAX};
 use crate::config::{CHECKPOINT_PAYLOAD_MAX, FlushMode, LogConfig, LogEvent, LogSettings};
 use crate::control::{CONTROL_NAME, Control, ControlFile};
-use crate::files::{Files, Shape, corrupt};
+use crate::files::{Files, corrupt};
 use crate::flush::Writer;
 use crate::frame::{self, HEADER_BYTES, Key};
+use crate::govern::{self, Governor};
 use crate::pace::Limits;
 use crate::replay::Replay;
 use crate::ring::Ring;
@@ -40,6 +42,8 @@ static WRITER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_w
 static CONTROL_MUTEX: MutexClass =
     MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
 static COMMIT_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_flushed");
+static GOVERNOR_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_governor_mutex");
+static GOVERNOR_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_governor");
 static ROOM_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_ring_full");
 static SPACE_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_files_full");
 static WORK_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_wants_checkpoint");
@@ -79,6 +83,11 @@ pub struct Log {
     pub(crate) settings: LogSettings,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) control: Mutex<ControlFile>,
+    pub(crate) governor: Mutex<Governor>,
+    pub(crate) governor_work: Event,
+    /// What was asked for, and what was reached last.
+    pub(crate) capacity: SharedAtomic<u64, { class::OTHER }>,
+    pub(crate) resized: SharedAtomic<u64, { class::OTHER }>,
     /// Committers wait for the write of their group here.
     pub(crate) groups: [Event; 2],
     /// Appenders wait for ring room here.
@@ -116,22 +125,23 @@ impl Log {
         config: &LogConfig,
         slots: Arc<SlotTable>,
     ) -> Result<Arc<Log>> {
-        let shape = Shape::for_capacity(random_id(), config.capacity_bytes);
-        let files = Files::create(&**disk, shape)?;
+        let log_id = random_id();
+        let capacity = Capacity::new(config.capacity_bytes);
+        let (files, governor) = govern::create(disk, log_id, FIRST_LSN, capacity)?;
         let control = Control {
             sequence: 0,
-            log_id: shape.log_id,
+            log_id,
             incarnation: 1,
             incarnation_start: FIRST_LSN,
-            file_count: shape.count,
-            file_data_bytes: shape.data_bytes,
+            last_file: files.last().map_or(0, |f| f.number),
             checkpoint: FIRST_LSN,
             durable: FIRST_LSN,
             payload: Vec::new(),
         };
-        let control = ControlFile::create(&**disk, control)?;
-        let key = Key { log_id: shape.log_id, incarnation: 1 };
-        let log = Log::start(config, slots, Arc::new(files), control, key, FIRST_LSN);
+        let control =
+            ControlFile::create(&**disk, control).inspect_err(|_| govern::discard(&**disk))?;
+        let key = Key { log_id, incarnation: 1 };
+        let log = Log::start(config, slots, (Arc::new(files), governor), control, key, FIRST_LSN);
         log.open_for_appending();
         Ok(log)
     }
@@ -147,30 +157,31 @@ impl Log {
     ) -> Result<(Arc<Log>, Replay)> {
         let control = ControlFile::open(&**disk)?;
         let was = control.control.clone();
-        let shape =
-            Shape { log_id: was.log_id, count: was.file_count, data_bytes: was.file_data_bytes };
-        let files = Arc::new(Files::open(&**disk, shape)?);
+        govern::check_names(&**disk, &was)?;
+        let files = Arc::new(Files::open(disk, &was)?);
         let incarnation = was
             .incarnation
             .checked_add(1)
             .ok_or(corrupt(was.incarnation_start, "the log was opened too many times"))?;
         let key = Key { log_id: was.log_id, incarnation };
         let replay = Replay::new(Arc::clone(&files), &was);
-        let log = Log::start(config, slots, files, control, key, was.durable);
+        let governor = Governor::new(files.last().map_or(0, |f| f.number) + 1);
+        let log = Log::start(config, slots, (files, governor), control, key, was.durable);
         Ok((log, replay))
     }
 
     fn start(
         config: &LogConfig,
         slots: Arc<SlotTable>,
-        files: Arc<Files>,
+        (files, governor): (Arc<Files>, Governor),
         control: ControlFile,
         key: Key,
         tail: u64,
     ) -> Arc<Log> {
         let ring_bytes = config.ring_bytes.max(RING_BYTES_MIN).next_power_of_two();
-        let capacity = files.capacity();
-        let frame_max = (ring_bytes as u64 / 4).min(frame_bytes_max(capacity)) as usize;
+        let capacity = Capacity::new(config.capacity_bytes);
+        let frame_max = (ring_bytes as u64 / 4).min(FRAME_BYTES_MAX) as usize;
+        let limits = Limits::new(capacity.room(), control.control.checkpoint, files.end());
         Arc::new(Log {
             tail: CacheLine(SharedAtomic::new(tail)),
             marks: CacheLine(Marks {
@@ -178,16 +189,20 @@ impl Log {
                 durable: SharedAtomic::new(tail),
                 flight: SharedAtomic::new(tail),
             }),
-            limits: CacheLine(Limits::new(capacity, control.control.checkpoint)),
+            limits: CacheLine(limits),
             failed: CacheLine(SharedAtomic::new(false)),
             slots,
             ring: Ring::new(ring_bytes),
             key,
             body_bytes_max: frame_max - HEADER_BYTES,
             settings: LogSettings::new(),
-            writer: Mutex::new(&WRITER_MUTEX, Writer::new(files.count())),
+            writer: Mutex::new(&WRITER_MUTEX, Writer::new()),
             files,
             control: Mutex::new(&CONTROL_MUTEX, control),
+            governor: Mutex::new(&GOVERNOR_MUTEX, governor),
+            governor_work: Event::new(&GOVERNOR_COND),
+            capacity: SharedAtomic::new(capacity.bytes()),
+            resized: SharedAtomic::new(capacity.bytes()),
             groups: [Event::new(&COMMIT_COND), Event::new(&COMMIT_COND)],
             room: Event::new(&ROOM_COND),
             space: Event::new(&SPACE_COND),
@@ -203,8 +218,13 @@ impl Log {
         self.key.incarnation
     }
 
+    pub(crate) fn is_open_for_appending(&self) -> bool {
+        self.limits.body_bytes_max.load(Ordering::Acquire) > 0
+    }
+
     /// Lets [`Log::append`] in: the tail is known and durable.
     pub(crate) fn open_for_appending(&self) {
+        self.limits.set_target(self.capacity().room(), self.tail().0);
         self.limits.body_bytes_max.store(self.body_bytes_max as u64, Ordering::Release);
     }
 
@@ -243,7 +263,9 @@ impl Log {
         // Release: whoever reads this mark instead of the last frame's "done" must see that copy.
         worker.copying.store(low, Ordering::Release);
         worker.dirtying.store(low, Ordering::Release);
+        sync::sched::point("redo: reserve");
         let start = self.tail.fetch_add(bytes, Ordering::AcqRel);
+        sync::sched::point("redo: stamp");
         // The exact start, so that the write that makes our room is not held up by ourselves.
         worker.copying.store(start, Ordering::Release);
         let end = start + bytes;
@@ -255,9 +277,11 @@ impl Log {
             worker.copying.store(u64::MAX, Ordering::Release);
             return Err(e);
         }
+        sync::sched::point("redo: copy");
         let header = frame::header(digest, body.len() as u32, start, self.key);
         self.ring.put(start, &header);
         self.ring.put(start + HEADER_BYTES as u64, body);
+        sync::sched::point("redo: done");
         worker.copying.store(u64::MAX, Ordering::Release);
         count(Counter::InnodbLogWriteRequests, 1);
         Ok(Lsn(end))
@@ -344,7 +368,8 @@ impl Log {
     ///
     /// Every page change below `lsn` must be durable in its file. `lsn` must be a start of a
     /// frame, as [`Log::dirty_floor`] and page dirty marks are. It may be above what is durable of
-    /// the log itself: nothing below it is needed any more. So this never waits for log space.
+    /// the log itself: nothing below it is needed any more. So this never waits for log space; on a
+    /// full disk the checkpoint may come out lower than asked for.
     pub fn checkpoint(&self, lsn: Lsn, payload: &[u8]) -> Result<()> {
         if payload.len() > CHECKPOINT_PAYLOAD_MAX {
             return Err(Error::Internal("a checkpoint payload is too long"));
@@ -353,11 +378,13 @@ impl Log {
         if lsn > self.tail() {
             return Err(Error::Internal("a checkpoint beyond the log's end"));
         }
+        let (asked, lsn) = (lsn, self.inside_files(lsn)?);
         let mut control = self.control.lock();
         let old = &control.control;
-        if lsn.0 < old.checkpoint {
+        if asked.0 < old.checkpoint {
             return Err(Error::Internal("a checkpoint went backwards"));
         }
+        let lsn = lsn.max(Lsn(old.checkpoint));
         if lsn.0 == old.checkpoint && payload == old.payload {
             return Ok(());
         }
@@ -365,24 +392,22 @@ impl Log {
         control.control.durable = self.durable().max(lsn).0;
         control.control.payload = payload.to_vec();
         control.write().inspect_err(|e| self.fail(e))?;
-        self.limits.moved(lsn.0);
+        self.limits.moved(lsn.0, self.tail().0);
         drop(control);
         self.tell(LogEvent::Checkpoint(lsn));
         self.space.notify_all();
+        self.governor_work.notify_all();
         Ok(())
     }
 
-    /// Notes in the control file how far the log is durable: recovery rewrites only what lies
-    /// beyond. To be called about once a second; free when nothing has changed.
-    pub fn govern(&self) -> Result<()> {
-        self.check()?;
-        let durable = self.durable().0;
-        let mut control = self.control.lock();
-        if durable <= control.control.durable {
-            return Ok(());
+    /// Recovery begins in a file: for a checkpoint beyond the last one, files are made; on a full
+    /// disk it can only be where the durable log ends, which is a frame's start.
+    fn inside_files(&self, lsn: Lsn) -> Result<Lsn> {
+        if lsn.0 <= self.limits.files_end() {
+            return Ok(lsn);
         }
-        control.control.durable = durable;
-        control.write_one().inspect_err(|e| self.fail(e))
+        self.extend(lsn.0)?;
+        if lsn.0 <= self.limits.files_end() { Ok(lsn) } else { Ok(self.durable()) }
     }
 
     /// The payload of the last checkpoint; empty for a log that never had one.
@@ -441,18 +466,14 @@ impl Log {
     }
 
     pub(crate) fn announce_failure(&self, first: bool, error: &Error) {
-        for event in self.groups.iter().chain([&self.room, &self.space, &self.work]) {
+        let others = [&self.room, &self.space, &self.work, &self.governor_work];
+        for event in self.groups.iter().chain(others) {
             event.notify_all();
         }
         if first && let Some(hook) = self.fatal.get() {
             hook(error);
         }
     }
-}
-
-/// The longest frame of a log: eight of them fit into what pacing keeps free.
-pub(crate) const fn frame_bytes_max(capacity: u64) -> u64 {
-    capacity / 64
 }
 
 /// A number that no other log has, good enough to tell files apart.

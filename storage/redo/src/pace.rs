@@ -1,15 +1,18 @@
 //! Room in the files: how writers are slowed down before the log could be full.
 //!
-//! 1. A write never reaches `checkpoint (rounded down to a block) + capacity`: the writer stops
-//!    there and waits, whatever happened before it (`Limits::write_end`).
-//! 2. Pacing keeps it from getting there: from 3/4 of the capacity on the cleaner is called and
-//!    each mini-transaction waits a little (from 13/16 on), from 7/8 on it waits for a checkpoint.
-//!    It waits before it takes a latch, so the cleaner can always get at the pages.
-//! 3. The last 1/8 is for mini-transactions that were let through before: eight of the largest, or
+//! 1. A write never reaches beyond `checkpoint + room`, nor beyond the files there are: the writer
+//!    stops there and waits, whatever happened before it (`Limits::write_end`).
+//! 2. Pacing keeps it from getting there: from 3/4 of the room on the cleaner is called and each
+//!    mini-transaction waits a little (from 13/16 on, the longer the fuller), from 7/8 on it waits
+//!    for a checkpoint. It waits before it takes a latch, so the cleaner can always get at the
+//!    pages.
+//! 3. The last 1/8 is for mini-transactions that were let through before: some of the largest, or
 //!    thousands of the usual size. If more than that is in flight at once the log can fill up while
 //!    the cleaner needs it to write a page; then no checkpoint comes, and after [`STUCK_AFTER`] the
 //!    log fails as after an I/O error: the server restarts and recovers, nothing acknowledged is
 //!    lost.
+//! 4. When the capacity shrinks, the cleaner is called for the new room at once; the room that
+//!    stops writers shrinks with the log's age, so they are slowed down and not stopped.
 
 use std::time::Duration;
 
@@ -26,40 +29,88 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// How often a wait for space looks whether time is up.
 const STUCK_CHECK: Duration = Duration::from_millis(250);
 
-/// Where the files' room ends.
+/// Where the files' room ends. All but `files_end` change under the control file's mutex.
 pub(crate) struct Limits {
-    capacity: u64,
     checkpoint: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// The tail at which the cleaner is called.
     calm_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// Bytes from the checkpoint to the tail at most; a multiple of a block.
+    room: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// What the room is to become.
+    target: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// Where the last file ends.
+    files_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// The longest body that may be appended; 0 until the log is open for appending.
     pub(crate) body_bytes_max: SharedAtomic<u64, { class::LOG_DURABLE }>,
 }
 
 impl Limits {
-    pub(crate) fn new(capacity: u64, checkpoint: u64) -> Limits {
-        let limits = Limits {
-            capacity,
+    pub(crate) fn new(room: u64, checkpoint: u64, files_end: u64) -> Limits {
+        Limits {
             checkpoint: SharedAtomic::new(checkpoint),
             calm_end: SharedAtomic::new(0),
+            // A restart with a smaller capacity is one that shrinks, once the tail is known.
+            room: SharedAtomic::new(1 << 62),
+            target: SharedAtomic::new(room),
+            files_end: SharedAtomic::new(files_end),
             body_bytes_max: SharedAtomic::new(0),
-        };
-        limits.moved(checkpoint);
-        limits
+        }
     }
 
-    pub(crate) fn moved(&self, checkpoint: u64) {
+    /// The checkpoint is at `checkpoint` now, and the log ends at `tail`.
+    pub(crate) fn moved(&self, checkpoint: u64, tail: u64) {
         self.checkpoint.store(checkpoint, Ordering::Release);
-        self.calm_end.store(checkpoint + self.capacity / 4 * 3, Ordering::Release);
+        self.settle(tail);
+    }
+
+    /// The room is to become `target`; at once if that is more, else as the log gets shorter.
+    pub(crate) fn set_target(&self, target: u64, tail: u64) {
+        self.target.store(target, Ordering::Relaxed);
+        self.settle(tail);
+    }
+
+    fn settle(&self, tail: u64) {
+        let (checkpoint, target) = (self.checkpoint(), self.target.load(Ordering::Relaxed));
+        let age = tail.saturating_sub(checkpoint);
+        let enough = (age + age / 4 + target / 4).next_multiple_of(BLOCK);
+        let room = target.max(enough.min(self.room()));
+        self.room.store(room, Ordering::Release);
+        self.calm_end.store(checkpoint + self.calm(), Ordering::Release);
+    }
+
+    pub(crate) fn room(&self) -> u64 {
+        self.room.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_shrinking(&self) -> bool {
+        self.room() > self.target.load(Ordering::Relaxed)
+    }
+
+    /// The room that the cleaner works for.
+    fn goal(&self) -> u64 {
+        self.target.load(Ordering::Relaxed).min(self.room())
+    }
+
+    /// Bytes from the checkpoint to the tail at which nobody is called.
+    fn calm(&self) -> u64 {
+        self.goal() / 4 * 3
     }
 
     pub(crate) fn checkpoint(&self) -> u64 {
         self.checkpoint.load(Ordering::Acquire)
     }
 
-    /// No write may reach beyond this; a multiple of a block.
+    pub(crate) fn files_end(&self) -> u64 {
+        self.files_end.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_files_end(&self, end: u64) {
+        self.files_end.store(end, Ordering::Release);
+    }
+
+    /// No write may reach beyond this.
     pub(crate) fn write_end(&self) -> u64 {
-        self.checkpoint() / BLOCK * BLOCK + self.capacity
+        (self.checkpoint() + self.room()).min(self.files_end())
     }
 }
 
@@ -76,9 +127,9 @@ impl Log {
 
     #[cold]
     fn pace_slowly(&self, _worker: &WorkerSlot) -> Result<()> {
-        let sixteenth = self.capacity_bytes() / 16;
         loop {
             self.check()?;
+            let sixteenth = self.limits.room() / 16;
             self.work.notify_all();
             if self.checkpoint_age() < 13 * sixteenth {
                 return Ok(());
@@ -99,31 +150,35 @@ impl Log {
         }
     }
 
-    /// Waits until a checkpoint makes room in full files, for one that holds no latch.
-    pub(crate) fn wait_for_space(&self, needs: u64) -> Result<()> {
+    /// Waits until there is room for the log up to `end`, for one that holds no latch: makes the
+    /// next file if that is what is missing, else waits for a checkpoint.
+    pub(crate) fn wait_for_space(&self, end: u64) -> Result<()> {
         let begin = host::clock::now();
         let before = self.limits.checkpoint();
-        while self.limits.write_end() <= needs && self.limits.checkpoint() == before {
+        while self.limits.write_end() < end && self.limits.checkpoint() == before {
             self.check()?;
             if host::clock::now() - begin > STUCK_AFTER {
                 self.fail(&Error::LogFull);
                 return Err(Error::LogFull);
             }
+            if self.limits.files_end() < end {
+                self.extend(end)?;
+            }
             self.work.notify_all();
             let seen = self.space.prepare();
-            if self.limits.checkpoint() != before || self.failed() {
+            let free = self.limits.write_end() >= end;
+            if free || self.limits.checkpoint() != before || self.failed() {
                 continue;
             }
-            let until = host::clock::now() + STUCK_CHECK;
-            let _ = self.space.wait_unkillable(seen, Deadline::At(until));
+            let _ = self.space.wait_unkillable(seen, Deadline::after(STUCK_CHECK));
         }
         Ok(())
     }
 
-    /// Redo that the files hold, in bytes.
+    /// Redo that may lie between checkpoint and tail, in bytes: a little less than the capacity.
     #[must_use]
-    pub fn capacity_bytes(&self) -> u64 {
-        self.files.capacity()
+    pub fn room_bytes(&self) -> u64 {
+        self.limits.goal()
     }
 
     /// Redo that recovery would have to read, in bytes.
@@ -134,10 +189,18 @@ impl Log {
         self.tail().0 - checkpoint
     }
 
-    /// How full the files are, 0 to 1 (above 1 when writers have run into the limit).
+    /// How full the log is, 0 to 1 (above 1 while its capacity shrinks).
     #[must_use]
     pub fn pressure(&self) -> f32 {
-        self.checkpoint_age() as f32 / self.capacity_bytes() as f32
+        self.checkpoint_age() as f32 / self.room_bytes() as f32
+    }
+
+    /// Where the checkpoint should be for the log to be calm: pages changed below are to be
+    /// written. The checkpoint itself when it is.
+    #[must_use]
+    pub fn checkpoint_target(&self) -> Lsn {
+        let checkpoint = self.limits.checkpoint();
+        Lsn(checkpoint.max(self.tail().0.saturating_sub(self.limits.calm())))
     }
 
     /// True from 3/4 on: the cleaner should write pages and checkpoint.

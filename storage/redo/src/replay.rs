@@ -5,7 +5,7 @@
 //! 2. Below the start of the latest incarnation, and below the durable mark of the control file,
 //!    frames were durable once; a hole there is damage, and an error. From the start of the latest
 //!    incarnation on a frame must carry it.
-//! 3. No more than the capacity is read: a full lap cannot be taken for new log.
+//! 3. Reading ends where the files end, at the latest.
 //! 4. A frame lies in one window: one that a window's end cuts begins the next window.
 //! 5. A log longer than one window is read ahead by a thread of its own, which lives no longer
 //!    than the [`Replay`].
@@ -19,10 +19,10 @@ use host::{AlignedBuf, BLOCK_BYTES};
 use instrument::{CondClass, MutexClass};
 use sync::{Deadline, Event, Mutex};
 
+use crate::capacity::FRAME_BYTES_MAX;
 use crate::control::Control;
 use crate::files::{Files, corrupt};
 use crate::frame::{HEADER_BYTES, Header, frame_bytes};
-use crate::log::frame_bytes_max;
 
 static AHEAD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/redo_read_ahead");
 static AHEAD_COND: CondClass = CondClass::new("wait/synch/cond/limpid/redo_read_ahead");
@@ -81,7 +81,7 @@ struct Scanner {
     incarnation_start: u64,
     /// Up to here the log is known to be whole (invariant 2).
     whole: u64,
-    /// The first LSN that cannot be part of this log.
+    /// Where the files end.
     limit: u64,
     /// Where the next frame must stand.
     at: u64,
@@ -159,7 +159,7 @@ impl Scanner {
         } else {
             header.incarnation < self.incarnation
         };
-        if !header.plausible(self.at, frame_bytes_max(self.files.capacity())) || !incarnation_fits {
+        if !header.plausible(self.at, FRAME_BYTES_MAX) || !incarnation_fits {
             return Found::Tail;
         }
         let body_bytes = header.body_bytes as usize;
@@ -244,7 +244,7 @@ impl Replay {
             incarnation: control.incarnation,
             incarnation_start: control.incarnation_start,
             whole: control.durable.max(control.incarnation_start),
-            limit: control.checkpoint / BLOCK * BLOCK + files.capacity(),
+            limit: files.end(),
             at: control.checkpoint,
             ended: false,
             given: VecDeque::new(),

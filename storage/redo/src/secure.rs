@@ -69,10 +69,12 @@ impl Log {
             control.control.incarnation = self.incarnation();
             control.control.incarnation_start = tail;
             control.control.durable = tail;
+            control.control.last_file = self.files.last().map_or(0, |f| f.number);
             control.write()
         });
         drop(control);
-        begun.inspect_err(|e| self.fail(e))?;
+        drop(writer);
+        begun.and_then(|()| self.adopt()).inspect_err(|e| self.fail(e))?;
         self.move_marks(tail);
         self.open_for_appending();
         Ok(Lsn(tail))
@@ -86,10 +88,10 @@ impl Log {
         while at < end {
             let part = CHUNK.min(end - at) as usize;
             self.files.read(at, &mut chunk[..part])?;
-            self.files.write(at, &chunk[..part], &mut writer.unsynced)?;
+            self.files.write(&mut writer.output, at, &chunk[..part])?;
             at += part as u64;
         }
-        self.files.sync(&mut writer.unsynced)
+        self.files.sync(&mut writer.output)
     }
 
     /// Gives the writer the block that holds the tail, with zeros behind it.

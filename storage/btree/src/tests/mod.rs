@@ -1,7 +1,6 @@
 //! Tests of the trees over the real pool, log and simulated disk.
 
-mod damage;
-pub(crate) mod env;
+mod env;
 mod model;
 mod plans;
 mod redo;

@@ -20,9 +20,6 @@ use base::{Error, Lsn, PAGE_BYTES, PageId, Result, SpaceId};
 use host::AlignedBuf;
 use std::sync::Arc;
 
-/// Takes a logical record: start of its mini-transaction, kind, bytes.
-pub type LogicalTaker = Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>;
-
 /// How [`Pool::recover`] goes about it.
 pub struct RecoverOptions {
     /// Threads that sort records; 1: the caller's own, and no other.
@@ -35,7 +32,7 @@ pub struct RecoverOptions {
     /// The file of a tablespace.
     pub space_name: Box<dyn Fn(SpaceId) -> String + Send + Sync>,
     /// Takes logical records: start of the mini-transaction, kind, bytes. Called by one thread, in order.
-    pub logical: LogicalTaker,
+    pub logical: Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>,
     /// Told when the memory is full, before what waits is applied.
     pub on_batch: Box<dyn Fn(&Recovered) + Send + Sync>,
 }
@@ -106,7 +103,8 @@ impl Pool {
     /// All tablespaces of [`Pool::copied_spaces`] that still have a file must be open by now: the next
     /// batch of the cleaner overwrites the copies.
     pub fn repair_torn_pages(&self) -> Result<usize> {
-        for ts in self.tablespaces() {
+        let spaces: Vec<_> = self.spaces.read().values().cloned().collect();
+        for ts in spaces {
             self.repair(&ts)?;
         }
         let mut copies = self.copies.lock();
@@ -125,9 +123,8 @@ impl Pool {
     /// Writes the doublewrite copies of one tablespace's pages in place and forgets them.
     pub(crate) fn repair(&self, ts: &Tablespace) -> Result<()> {
         let mut copies = self.copies.lock();
-        let mut mine: Vec<PageId> =
+        let mine: Vec<PageId> =
             copies.pages.keys().filter(|id| id.space == ts.id()).copied().collect();
-        mine.sort_unstable();
         let mut buf = AlignedBuf::zeroed(PAGE_BYTES);
         let mut torn = 0;
         for id in &mine {

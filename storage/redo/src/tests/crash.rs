@@ -59,12 +59,14 @@ impl Model {
 /// One life of the log, until the power goes off or the steps are done.
 fn live(one: &One, model: &mut Model, rng: &mut Rng, fixed: bool) -> Result<()> {
     for _ in 0..rng.below(120) {
-        match rng.below(12) {
+        match rng.below(14) {
             0 => {
                 let mode = FlushMode::from_value(rng.below(3) as u8).expect("0, 1 or 2");
                 one.log.settings().set_flush_mode(mode);
             }
             1 => one.log.flush_timer_tick()?,
+            12 => one.log.govern()?,
+            13 if rng.chance(1, 3) => one.log.set_capacity((256 + rng.below(512)) << 10)?,
             2 | 3 if one.log.pressure() > 0.3 => {
                 // As if all pages changed below some frame had been written.
                 let at = rng.below(model.frames.len() as u64 + 1) as usize;

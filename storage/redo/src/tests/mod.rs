@@ -3,6 +3,7 @@
 mod bad_files;
 mod commit;
 mod crash;
+mod resize;
 mod threads;
 
 use std::sync::Arc;
