@@ -234,16 +234,9 @@ impl Client {
         self.engine.relieve_log()?;
         self.start_writing(table)?;
         let mark = self.mark();
-        let timeout_s = self.lock_wait_timeout_s;
-        let timeout_s = timeout_s.unwrap_or_else(|| self.engine.settings().lock_wait_timeout_s());
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
-        let waiter = Waiter { slot: &self.slot, index: self.slot.index(), timeout_s };
-        let mut writer = Writer {
-            engine: &self.engine,
-            worker: &self.worker,
-            waiter: Some(waiter),
-            segment: &mut running.segment,
-        };
+        let timeout_s = self.lock_wait_timeout_s;
+        let mut writer = writer(&self.engine, &self.worker, &self.slot, timeout_s, running);
         let result = f(&mut writer, &mut self.buffers);
         if result.is_err() && self.mark() != mark {
             self.rollback_to(mark)?;
@@ -276,6 +269,13 @@ impl Client {
         let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
         self.running = Some(Running { segment, tables: Vec::new() });
         Ok(())
+    }
+
+    /// The means to write for this client's transaction, which has begun to write; waits for rows.
+    pub(crate) fn writer(&mut self) -> Result<Writer<'_>> {
+        let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
+        let timeout_s = self.lock_wait_timeout_s;
+        Ok(writer(&self.engine, &self.worker, &self.slot, timeout_s, running))
     }
 
     /// The segment of the transaction, for DDL.
@@ -468,6 +468,19 @@ impl Client {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
         autoinc.note(&self.engine, &self.worker, &table.ts, value)
     }
+}
+
+/// The means to write for a transaction, waiting for rows; no borrow of the client's buffers.
+fn writer<'a>(
+    engine: &'a Engine,
+    worker: &'a WorkerSlot,
+    slot: &'a SessionSlotRef,
+    timeout_s: Option<u32>,
+    running: &'a mut Running,
+) -> Writer<'a> {
+    let timeout_s = timeout_s.unwrap_or_else(|| engine.settings().lock_wait_timeout_s());
+    let waiter = Waiter { slot, index: slot.index(), timeout_s };
+    Writer { engine, worker, waiter: Some(waiter), segment: &mut running.segment }
 }
 
 /// Leaves a row's bytes of its payload.

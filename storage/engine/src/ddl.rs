@@ -53,7 +53,7 @@ impl Engine {
     /// the client's transaction: if that does not commit, its pages are freed. The caller writes
     /// the dictionary row with the root page and commits; then opens the table anew.
     ///
-    /// Errors: [`base::Error::Duplicate`]; the caller then rolls back.
+    /// Errors: [`base::Error::Duplicate`], those of waiting for a loser's rows; the caller then rolls back.
     pub fn create_index(
         &self,
         client: &mut Client,
@@ -63,16 +63,19 @@ impl Engine {
         let root = self.start_index(client, table, index)?;
         let building = Secondary::new(index, &table.ts, root);
         let mut b = Buffers::default();
-        let (_, worker, segment) = client.parts()?;
-        let me = segment.trx();
-        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        let mut writer = client.writer()?;
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
-        while let Some((key, payload)) = rows.next()? {
-            let h = RowHeader::read(payload)?;
-            if h.trx != me && self.trx().is_active(h.trx) {
-                return Err(Error::Internal("an index is built while a transaction writes"));
+        let mut settled = Vec::new();
+        while let Some((key, mut payload)) = rows.next()? {
+            if writer.is_busy(RowHeader::read(payload)?.trx) {
+                // Only a loser that recovery has not undone yet writes under our exclusive lock. Once
+                // it has ended it touches this table no more, so it need not know the new index.
+                if !writer.settled_row(table, key, &mut settled)? {
+                    continue;
+                }
+                payload = &settled;
             }
-            if !h.deleted() {
+            if !RowHeader::read(payload)?.deleted() {
                 self.relieve_log()?;
                 let row = row_bytes(payload);
                 writer.build_entry(table, &building, (key, row), &mut b)?;
@@ -99,6 +102,19 @@ impl Engine {
 }
 
 impl Writer<'_> {
+    /// Waits for whoever is changing a row, then reads it; `false`: it is gone.
+    fn settled_row(&mut self, table: &Table, key: &[u8], payload: &mut Vec<u8>) -> Result<bool> {
+        loop {
+            if !table.clustered.get(key, payload)? {
+                return Ok(false);
+            }
+            match RowHeader::read(payload)?.trx {
+                trx if self.is_busy(trx) => self.wait_for(trx)?,
+                _ => return Ok(true),
+            }
+        }
+    }
+
     /// Adds one row to an index that nobody else knows yet.
     fn build_entry(
         &mut self,

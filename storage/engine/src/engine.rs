@@ -331,7 +331,11 @@ impl Engine {
                     Err(e) => first_error = first_error.or(Some(e)),
                 }
                 match work.segment.state() {
-                    State::Free => self.trx.give_back(work.segment),
+                    State::Free => {
+                        // A chain that could not be cut is only longer than it need be.
+                        let _ = self.with_worker(|w| self.trx.trim(w, &mut work.segment));
+                        self.trx.give_back(work.segment);
+                    }
                     _ => self.leave_unfinished(work),
                 }
             }

@@ -54,7 +54,8 @@ impl<'a> UndoReader<'a> {
     }
 
     fn segment(&mut self, first: PageNo) -> Result<SegmentInfo> {
-        let segment = Segment::load(self.read, first)?;
+        let mut segment = Segment::load(self.read, first)?;
+        segment.complete(self.read)?;
         let (rseg, slot) = segment.place();
         Ok(SegmentInfo {
             rseg,

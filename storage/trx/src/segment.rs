@@ -105,7 +105,10 @@ pub struct Segment {
     slot: u16,
     trx: TrxId,
     state: State,
+    /// Its pages, as far as they are known.
     chain: Vec<PageNo>,
+    /// The page after those, if there are more.
+    rest: Option<PageNo>,
     /// Index in `chain`, and offset, of the next record.
     top: (usize, u16),
     last: UndoPos,
@@ -128,6 +131,7 @@ impl Segment {
             trx: TrxId::NONE,
             state: State::Free,
             chain: vec![header.1],
+            rest: None,
             top: (0, FIRST_RECORDS_AT),
             last: UndoPos::NONE,
             purge: false,
@@ -137,29 +141,18 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Reads a segment back after a crash.
+    /// Reads a segment back after a crash: its header page. The rest of the chain is looked at when it
+    /// is needed ([`Segment::complete`]), since a loser's may be as long as its transaction.
     pub(crate) fn load(read: ReadPage<'_>, first: PageNo) -> Result<Segment> {
         let place = PageId::new(UNDO_SPACE, first);
-        let (mut chain, mut seen) = (Vec::new(), HashSet::new());
-        let mut next = first;
         let mut fields = [0; STATE_BYTES - 3];
         let mut flags = [0; 3];
-        while next != PageNo::NONE {
-            if !seen.insert(next) {
-                return Err(Error::corrupt(place, "the undo pages form a circle"));
-            }
-            let page = read(next)?;
-            if header::kind(&page) != Some(PageKind::Undo) {
-                return Err(Error::corrupt(PageId::new(UNDO_SPACE, next), "not an undo page"));
-            }
-            if next == first {
-                let at = usize::from(STATE_AT);
-                fields.copy_from_slice(&page[at..at + STATE_BYTES - 3]);
-                flags.copy_from_slice(&page[at + STATE_BYTES - 3..at + STATE_BYTES]);
-            }
-            chain.push(next);
-            next = PageNo(get_u32(&page, usize::from(NEXT_AT)));
-        }
+        let page = read_undo_page(read, first)?;
+        let at = usize::from(STATE_AT);
+        fields.copy_from_slice(&page[at..at + STATE_BYTES - 3]);
+        flags.copy_from_slice(&page[at + STATE_BYTES - 3..at + STATE_BYTES]);
+        let rest =
+            Some(PageNo(get_u32(&page, usize::from(NEXT_AT)))).filter(|p| *p != PageNo::NONE);
         let state = match fields[0] {
             0 => State::Free,
             1 => State::Active,
@@ -174,7 +167,8 @@ impl Segment {
             trx: TrxId(u64::from(u32_at(4)) | u64::from(u32_at(8)) << 32),
             state,
             top: (0, FIRST_RECORDS_AT),
-            chain,
+            chain: vec![first],
+            rest,
             last: UndoPos {
                 page: PageNo(u32_at(12)),
                 offset: u16::from_le_bytes([flags[0], flags[1]]),
@@ -182,6 +176,30 @@ impl Segment {
             purge: flags[2] != 0,
             scratch: Vec::new(),
         })
+    }
+
+    /// Looks at the pages of the chain that are not known yet.
+    pub(crate) fn complete(&mut self, read: ReadPage<'_>) -> Result<()> {
+        let Some(mut next) = self.rest else { return Ok(()) };
+        let mut chain = self.chain.clone();
+        let mut seen: HashSet<PageNo> = chain.iter().copied().collect();
+        while next != PageNo::NONE {
+            if !seen.insert(next) {
+                let place = PageId::new(UNDO_SPACE, self.first());
+                return Err(Error::corrupt(place, "the undo pages form a circle"));
+            }
+            chain.push(next);
+            next = PageNo(get_u32(&*read_undo_page(read, next)?, usize::from(NEXT_AT)));
+        }
+        (self.chain, self.rest) = (chain, None);
+        Ok(())
+    }
+
+    fn complete_in(&mut self, undo: &Tablespace) -> Result<()> {
+        match self.rest {
+            Some(_) => self.complete(&mut |no| Ok(Box::new(*undo.shared(no)?))),
+            None => Ok(()),
+        }
     }
 
     /// Hands a free segment to a transaction. In memory only: its first record makes it so on disk.
@@ -247,6 +265,7 @@ impl Segment {
         if bytes > PAGE_BYTES - usize::from(RECORDS_AT) {
             return Err(Error::RowTooLarge { bytes, limit: page::ENTRY_BYTES_MAX });
         }
+        self.complete_in(undo)?;
         if self.top.0 + 1 == self.chain.len() {
             let mut mtr = Mtr::new(pool, worker);
             let tail = mtr.exclusive(undo, self.chain[self.top.0])?;
@@ -341,6 +360,7 @@ impl Segment {
         worker: &WorkerSlot,
         undo: &Tablespace,
     ) -> Result<()> {
+        self.complete_in(undo)?;
         while self.chain.len() > PAGES_KEPT {
             let n = self.chain.len();
             let mut mtr = Mtr::new(pool, worker);
@@ -352,6 +372,14 @@ impl Segment {
             self.chain.pop();
         }
         Ok(())
+    }
+}
+
+fn read_undo_page(read: ReadPage<'_>, no: PageNo) -> Result<Box<PageBuf>> {
+    let page = read(no)?;
+    match header::kind(&page) {
+        Some(PageKind::Undo) => Ok(page),
+        _ => Err(Error::corrupt(PageId::new(UNDO_SPACE, no), "not an undo page")),
     }
 }
 
