@@ -404,7 +404,7 @@ fn sweeper(engine: &Weak<Engine>, stop: &Stop, leader: bool) {
         }
         match swept {
             // Lets sessions go first where cores are few.
-            Ok(Sweep::More) => std::thread::yield_now(),
+            Ok(Sweep::More) => sync::yield_now(),
             Ok(Sweep::Done) => return,
             Ok(Sweep::GivenOut) if !leader => return,
             Ok(Sweep::GivenOut) => {

@@ -21,15 +21,6 @@ use std::ptr::NonNull;
 use stdx::Ordering;
 use sync::{PageWord, WordValue, state};
 
-/// What a page read from the disk may be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Accept {
-    /// A sound page only.
-    Written,
-    /// Redo: also one that was never written.
-    Unwritten,
-}
-
 /// A page read without a latch: what it says counts only if [`Optimistic::validate`] says so
 /// afterwards.
 #[derive(Clone, Copy, Debug)]
@@ -240,8 +231,7 @@ impl Pool {
         let frame = self.take_frame(self.instance_of(ts.page_id(page)), purpose)?;
         let counts = self.counts_of_frame(frame);
         add(&counts.pending_reads);
-        let read =
-            self.take_in(ts, page, frame, |bytes| read_page(ts, page, bytes, Accept::Written));
+        let read = self.take_in(ts, page, frame, |bytes| read_page(ts, page, bytes));
         counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
         match read {
             Ok(()) => Ok(frame),
@@ -253,7 +243,7 @@ impl Pool {
     }
 
     /// Makes a frame, which nobody else has, that of a page whose word is io-pending: `read` fills
-    /// it with the page, checked, unless redo waits for the page. After an error the caller gives
+    /// it with the page, checked; redo that waits for the page is applied, if need be without that. After an error the caller gives
     /// the frame back.
     pub(crate) fn take_in(
         &self,
@@ -269,7 +259,7 @@ impl Pool {
         let waiting = self.pending.take(id);
         let redone = waiting.is_some();
         let changed = match waiting {
-            Some(redo) => self.read_and_redo(ts, page, bytes, redo)?,
+            Some(redo) => self.read_and_redo(ts, page, bytes, redo, read)?,
             None => read(bytes).map(|()| None)?,
         };
         instrument::count(Counter::InnodbPagesRead, 1);
@@ -310,25 +300,15 @@ impl Pool {
 }
 
 /// Reads a page from its file and checks it.
-pub(crate) fn read_page(
-    ts: &Tablespace,
-    page: PageNo,
-    bytes: &mut PageBuf,
-    accept: Accept,
-) -> Result<()> {
-    let id = ts.page_id(page);
+fn read_page(ts: &Tablespace, page: PageNo, bytes: &mut PageBuf) -> Result<()> {
     io::read_or_zero(&*ts.file, &mut bytes[..], offset(page))?;
-    check(id, bytes, accept)
+    check(ts.page_id(page), bytes)
 }
 
 /// Checks what was read from a page's place.
-pub(crate) fn check(id: PageId, bytes: &mut PageBuf, accept: Accept) -> Result<()> {
+pub(crate) fn check(id: PageId, bytes: &PageBuf) -> Result<()> {
     match page::header::verify(bytes, id)? {
         true => Ok(()),
-        false if accept == Accept::Written => Err(Error::corrupt(id, "the page was never written")),
-        false => {
-            page::header::set_page_id(bytes, id);
-            Ok(())
-        }
+        false => Err(Error::corrupt(id, "the page was never written")),
     }
 }

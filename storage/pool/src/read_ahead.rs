@@ -8,7 +8,7 @@
 
 use crate::clock::Purpose;
 use crate::instance::{EXTENT_PAGES, add};
-use crate::read::{Accept, check};
+use crate::read::check;
 use crate::tablespace::{as_page, offset};
 use crate::{Pool, Tablespace, io};
 use base::{Error, PAGE_BYTES, PageId, PageNo, SpaceId};
@@ -229,7 +229,7 @@ impl Pool {
             let copied = self.take_in(ts, PageNo(page), frame, |bytes| {
                 read.as_ref().map_err(Error::duplicate)?;
                 bytes.copy_from_slice(source);
-                check(ts.page_id(PageNo(page)), bytes, Accept::Written)
+                check(ts.page_id(PageNo(page)), bytes)
             });
             match purpose {
                 _ if copied.is_err() => {

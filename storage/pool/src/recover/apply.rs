@@ -7,7 +7,6 @@
 
 use super::Damage;
 use super::pending::{PageRedo, Place};
-use crate::read::{Accept, read_page};
 use crate::tablespace::{Tablespace, offset};
 use crate::{Pool, io};
 use base::{Error, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result};
@@ -16,7 +15,8 @@ use page::PageOp;
 use redo::body::{Record, records};
 
 impl Pool {
-    /// Reads a page into a frame that is nobody else's yet and gives it the redo that waits for it.
+    /// Gives a page in a frame that is nobody else's yet the redo that waits for it; `read` fills the
+    /// frame from the file.
     /// Returns the start of the oldest mini-transaction that the data file lacks, if any; the caller
     /// marks the frame with it and then calls [`Pool::page_redone`].
     pub(crate) fn read_and_redo(
@@ -25,16 +25,14 @@ impl Pool {
         page: PageNo,
         bytes: &mut PageBuf,
         redo: PageRedo,
+        read: impl FnOnce(&mut PageBuf) -> Result<()>,
     ) -> Result<Option<Lsn>> {
         let id = ts.page_id(page);
-        let read = match redo.anew {
-            true => {
-                blank(bytes, id);
-                Ok(())
-            }
-            false => read_page(ts, page, bytes, Accept::Unwritten),
-        };
-        if let Err(e) = read {
+        if redo.anew {
+            // Everything since then is in the log: what the file has is not needed.
+            bytes.fill(0);
+            page::header::set_page_id(bytes, id);
+        } else if let Err(e) = read(bytes) {
             self.pending.put_back(id, redo);
             return Err(e);
         }
@@ -52,7 +50,8 @@ impl Pool {
         let id = ts.page_id(page);
         self.apply_frames(id, bytes, &redo.frames).inspect_err(|e| {
             let what = Damage { page: id, frames: redo.frames.len() as u64, error: e.duplicate() };
-            if let Err(e) = condemn(ts, page, bytes) {
+            // A doublewrite copy must not bring it back.
+            if let Err(e) = self.forget_old_copies().and_then(|()| condemn(ts, page, bytes)) {
                 self.failure.latch(&e);
             }
             self.damaged.lock().push(what);
@@ -91,12 +90,6 @@ impl Pool {
         }
         Ok(oldest)
     }
-}
-
-/// What a page is before anything was written to it.
-fn blank(bytes: &mut PageBuf, id: PageId) {
-    bytes.fill(0);
-    page::header::set_page_id(bytes, id);
 }
 
 /// Writes a page that must never be used again, its checksum wrong for good; the rest is left as it is

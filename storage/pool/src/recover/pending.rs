@@ -183,6 +183,11 @@ impl Pending {
         self.left() > 0 && self.shard(id).lock().contains_key(&id)
     }
 
+    /// Whether a page waits and will be read from its file for that.
+    pub(super) fn wants_reading(&self, id: PageId) -> bool {
+        self.left() > 0 && self.shard(id).lock().get(&id).is_some_and(|redo| !redo.anew)
+    }
+
     /// The page is made anew: what it waited for has no meaning.
     pub(crate) fn forget(&self, id: PageId) {
         if self.take(id).is_some() {

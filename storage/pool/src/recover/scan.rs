@@ -244,7 +244,7 @@ impl Pool {
             }
             (options.on_batch)(&done);
             self.log.secure(&mut replay)?;
-            self.apply_everything(options.threads)?;
+            self.sweep_all(options.threads)?;
         }
         self.log.resume(replay)?;
         self.pending.end_reading();

@@ -1,18 +1,21 @@
 //! Reading in the pages whose redo waits and that nobody asks for.
 //!
-//! 1. Pages are given out in page order, a run at a time, to any number of threads.
+//! 1. Pages are given out in page order, a run at a time, to any number of threads; neighbours are read
+//!    by one read.
 //! 2. A page that is damaged on disk and not made anew by its redo is given up: its records are dropped and
 //!    told of, the page itself stays unreadable. Any other error leaves the records waiting.
 
 use super::Damage;
 use crate::Pool;
+use crate::clock::Purpose;
 use crate::tablespace::Tablespace;
-use base::{Error, PageId, Result};
+use base::{Error, PAGE_BYTES, PageId, PageNo, Result};
+use host::AlignedBuf;
 use host::thread::JoinHandle;
 use std::sync::Arc;
 
 /// Pages that a thread takes at once.
-const RUN_PAGES: usize = 32;
+const RUN_PAGES: usize = 16;
 
 /// How a step of the sweep ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +41,7 @@ impl Pool {
         if run.is_empty() {
             return Ok(Sweep::GivenOut);
         }
+        self.read_together(&run);
         let mut first_error = None;
         for id in run {
             if let Err(e) = self.sweep_page(id) {
@@ -45,6 +49,25 @@ impl Pool {
             }
         }
         first_error.map_or(Ok(Sweep::More), Err)
+    }
+
+    /// Reads pages that lie one after another by one read, as far as there are free frames. What fails is
+    /// tried again page by page.
+    fn read_together(&self, run: &[PageId]) {
+        let mut buffer = AlignedBuf::new();
+        let mut rest = run;
+        while let Some(first) = rest.first() {
+            let follows = |(i, id): &(usize, &PageId)| {
+                **id == PageId::new(first.space, PageNo(first.page.0 + *i as u32))
+            };
+            let wanted = |(_, id): &(usize, &PageId)| self.pending.wants_reading(**id);
+            let n = rest.iter().enumerate().take_while(follows).take_while(wanted).count();
+            if n > 1 {
+                buffer.resize(n * PAGE_BYTES);
+                self.read_run(*first, n as u32, Purpose::Asked, &mut buffer);
+            }
+            rest = &rest[n.max(1)..];
+        }
     }
 
     /// After [`Sweep::GivenOut`]: what still waits is given out once more.
@@ -117,6 +140,8 @@ impl Pool {
             if self.pending.left() == 0 {
                 return Ok(());
             }
+            // In other hands, or put back by them.
+            sync::yield_now();
             self.pending.sweep_again();
         }
     }
@@ -133,10 +158,6 @@ impl Pool {
         let died = |_| Err(Error::Internal("a thread that applied redo has died"));
         let theirs = helpers.into_iter().map(|h| h.join().unwrap_or_else(died));
         theirs.fold(mine, Result::and)
-    }
-
-    pub(super) fn apply_everything(&self, threads: usize) -> Result<()> {
-        self.sweep_all(threads)
     }
 
     /// Between the last batch and the first session: pages that are in memory take their redo now.

@@ -4,6 +4,7 @@ mod concurrent;
 mod crash;
 mod faults;
 mod latches;
+mod recovery;
 
 use crate::{Mtr, Pool, PoolConfig, RecoverOptions, Tablespace};
 use base::{IndexId, Lsn, PAGE_BYTES, PageBuf, PageNo, Result, SpaceId};
