@@ -103,8 +103,7 @@ impl Pool {
     /// All tablespaces of [`Pool::copied_spaces`] that still have a file must be open by now: the next
     /// batch of the cleaner overwrites the copies.
     pub fn repair_torn_pages(&self) -> Result<usize> {
-        let spaces: Vec<_> = self.spaces.read().values().cloned().collect();
-        for ts in spaces {
+        for ts in self.tablespaces() {
             self.repair(&ts)?;
         }
         let mut copies = self.copies.lock();
@@ -123,8 +122,9 @@ impl Pool {
     /// Writes the doublewrite copies of one tablespace's pages in place and forgets them.
     pub(crate) fn repair(&self, ts: &Tablespace) -> Result<()> {
         let mut copies = self.copies.lock();
-        let mine: Vec<PageId> =
+        let mut mine: Vec<PageId> =
             copies.pages.keys().filter(|id| id.space == ts.id()).copied().collect();
+        mine.sort_unstable();
         let mut buf = AlignedBuf::zeroed(PAGE_BYTES);
         let mut torn = 0;
         for id in &mine {
