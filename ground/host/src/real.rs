@@ -8,15 +8,20 @@
 use std::fmt;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::FlushMethod;
 use crate::aligned::AlignedBuf;
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
 
 /// Name of the lock file inside the data folder.
 pub const LOCK_NAME: &str = "limpid.lock";
+
+/// Where the redo log's files lie.
+const LOG_FOLDER: &str = "redo/";
 
 /// Permission bits of new files: the owner, and the group for reading.
 const FILE_MODE: u32 = 0o640;
@@ -99,6 +104,8 @@ impl std::error::Error for OpenError {
 pub struct RealDisk {
     root: PathBuf,
     direct: bool,
+    /// Log writes are durable by themselves.
+    log_dsync: bool,
     // Held for its flock.
     _lock: fs::File,
 }
@@ -106,6 +113,14 @@ pub struct RealDisk {
 impl RealDisk {
     /// Locks a data folder, making it when it is missing (its parent must exist).
     pub fn open(path: impl AsRef<Path>) -> Result<Arc<RealDisk>, OpenError> {
+        RealDisk::open_as(path, FlushMethod::default())
+    }
+
+    /// As [`RealDisk::open`]; files are opened as the method says.
+    pub fn open_as(
+        path: impl AsRef<Path>,
+        method: FlushMethod,
+    ) -> Result<Arc<RealDisk>, OpenError> {
         let root = path.as_ref().to_path_buf();
         let made = fs::DirBuilder::new().mode(DIR_MODE).create(&root);
         match made {
@@ -117,8 +132,9 @@ impl RealDisk {
         // Listing tells an unreadable folder now rather than in the middle of recovery.
         fs::read_dir(&root).map_err(|e| OpenError::from_io(&root, e))?;
         let lock = take_lock(&root)?;
-        let direct = try_direct(&root.join(LOCK_NAME));
-        Ok(Arc::new(RealDisk { root, direct, _lock: lock }))
+        let direct = try_direct(&root.join(LOCK_NAME)) && method.is_direct();
+        let log_dsync = method == FlushMethod::ODsync;
+        Ok(Arc::new(RealDisk { root, direct, log_dsync, _lock: lock }))
     }
 
     /// True when file I/O bypasses the page cache.
@@ -213,11 +229,12 @@ impl Disk for RealDisk {
         let mut options = OpenOptions::new();
         options.read(true).write(mode != OpenMode::Read).mode(FILE_MODE);
         options.create_new(mode == OpenMode::Create);
-        if self.direct {
-            options.custom_flags(libc::O_DIRECT);
-        }
+        let direct = if self.direct { libc::O_DIRECT } else { 0 };
+        let dsync = self.log_dsync && name.starts_with(LOG_FOLDER);
+        options.custom_flags(direct | if dsync { libc::O_DSYNC } else { 0 });
         let file = options.open(path)?;
-        Ok(Arc::new(RealFile { name: name.to_string(), file }))
+        let atomic_bytes = if self.direct { atomic_write_unit(&file) } else { 0 };
+        Ok(Arc::new(RealFile { name: name.to_string(), file, atomic_bytes }))
     }
 
     fn create_dir(&self, name: &str) -> io::Result<()> {
@@ -260,6 +277,36 @@ impl Disk for RealDisk {
 struct RealFile {
     name: String,
     file: fs::File,
+    atomic_bytes: usize,
+}
+
+/// The longest direct write that reaches the disk wholly or not at all, in bytes; 0 = there is none
+/// or the kernel does not know.
+fn atomic_write_unit(file: &fs::File) -> usize {
+    const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
+    /// `struct statx` and where `stx_mask` and `stx_atomic_write_unit_max` lie in it.
+    const BYTES: usize = 256;
+    const MASK_AT: usize = 0;
+    const UNIT_MAX_AT: usize = 0xac;
+    let mut answer = [0u8; BYTES];
+    // SAFETY: the path is a C string, and the answer has the size that the kernel fills.
+    let failed = unsafe {
+        libc::syscall(
+            libc::SYS_statx,
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            STATX_WRITE_ATOMIC,
+            answer.as_mut_ptr(),
+        )
+    } != 0;
+    let number = |at: usize| {
+        u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]])
+    };
+    if failed || number(MASK_AT) & STATX_WRITE_ATOMIC == 0 {
+        return 0;
+    }
+    number(UNIT_MAX_AT) as usize
 }
 
 impl File for RealFile {
@@ -286,6 +333,34 @@ impl File for RealFile {
 
     fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn atomic_write_bytes(&self) -> usize {
+        self.atomic_bytes
+    }
+
+    fn write_atomic(&self, buf: &[u8], at: u64) -> io::Result<()> {
+        if buf.len() > self.atomic_bytes {
+            return self.write_at(buf, at);
+        }
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        const RWF_ATOMIC: libc::c_int = 0x40;
+        let part = libc::iovec { iov_base: buf.as_ptr().cast_mut().cast(), iov_len: buf.len() };
+        loop {
+            // SAFETY: one part, whose bytes are only read and live until the call returns.
+            let wrote = unsafe {
+                libc::pwritev2(self.file.as_raw_fd(), &part, 1, at as libc::off_t, RWF_ATOMIC)
+            };
+            if wrote == buf.len() as isize {
+                return Ok(());
+            }
+            let e = io::Error::last_os_error();
+            match e.kind() {
+                _ if wrote >= 0 => return Err(io::Error::from(io::ErrorKind::WriteZero)),
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(e),
+            }
+        }
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -360,6 +435,27 @@ mod tests {
         assert!(file.write_at(&buf, 512).is_err());
         assert!(disk.open("../a", OpenMode::Create).is_err());
         assert!(disk.open("/tmp/a", OpenMode::Create).is_err());
+    }
+
+    #[test]
+    fn every_flush_method_keeps_bytes() {
+        for method in FlushMethod::ALL {
+            let scratch = Scratch::new(method.name());
+            let disk = RealDisk::open_as(&scratch.0, method).unwrap();
+            assert!(!disk.is_direct() || method.is_direct());
+            disk.create_dir("redo").unwrap();
+            for name in ["redo/a", "b"] {
+                let file = disk.open(name, OpenMode::Create).unwrap();
+                let mut buf = AlignedBuf::zeroed(4 * BLOCK_BYTES);
+                buf.fill(9);
+                // Where the device promises nothing this is an ordinary write.
+                file.write_atomic(&buf, 4 * BLOCK_BYTES as u64).unwrap();
+                file.sync_data().unwrap();
+                let mut back = AlignedBuf::zeroed(8 * BLOCK_BYTES);
+                assert_eq!(file.read_at(&mut back, 0).unwrap(), 8 * BLOCK_BYTES);
+                assert_eq!(back[4 * BLOCK_BYTES..], buf[..]);
+            }
+        }
     }
 
     #[test]

@@ -205,6 +205,12 @@ impl SimDisk {
         self.state.lock().nature.ignores_dir_syncs = true;
     }
 
+    /// From now on [`File::write_atomic`] writes up to `bytes` wholly or not at all, also on what a crash
+    /// leaves.
+    pub fn write_atomically(&self, bytes: usize) {
+        self.state.lock().nature.atomic_write_bytes = bytes;
+    }
+
     /// Leaves room for `bytes` more bytes of file contents; a write that needs more fails with
     /// `StorageFull` and writes nothing.
     pub fn enospc_after(&self, bytes: u64) {
@@ -399,6 +405,49 @@ impl SimFile {
         result
     }
 
+    fn write(&self, buf: &[u8], at: u64, atomic: bool) -> io::Result<()> {
+        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
+        self.check_writable()?;
+        let wait_ns = self.disk.draw_wait(|latency| latency.write_ns);
+        if wait_ns % 2 == 1 {
+            pause(wait_ns);
+        }
+        let result = self.with(|state, inode| {
+            state.faults.operation()?;
+            let first = at / BLOCK_BYTES as u64;
+            let blocks = (buf.len() / BLOCK_BYTES) as u64;
+            let mut part = blocks;
+            let mut fails = false;
+            if let Some(left) = &mut state.faults.fail_writes_after {
+                fails = *left == 0;
+                *left = left.saturating_sub(1);
+            }
+            if fails {
+                part = if atomic { 0 } else { state.rng.below(blocks + 1) };
+            }
+            take_room(state, inode, first, part)?;
+            let written = &buf.as_chunks::<BLOCK_BYTES>().0[..part as usize];
+            if atomic {
+                inode.write_unit(first, written, &mut state.rng);
+            } else {
+                for (number, bytes) in (first..).zip(written) {
+                    inode.write_block(number, bytes, &mut state.rng);
+                }
+            }
+            let end = at + part * BLOCK_BYTES as u64;
+            if part > 0 && end > inode.bytes {
+                inode.set_bytes(end);
+            }
+            state.stats.writes += 1;
+            state.stats.written_bytes += part * BLOCK_BYTES as u64;
+            if fails { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+        });
+        if wait_ns.is_multiple_of(2) {
+            pause(wait_ns);
+        }
+        result
+    }
+
     fn check_writable(&self) -> io::Result<()> {
         if self.writable {
             return Ok(());
@@ -441,43 +490,17 @@ impl File for SimFile {
     }
 
     fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
-        check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
-        self.check_writable()?;
-        let wait_ns = self.disk.draw_wait(|latency| latency.write_ns);
-        if wait_ns % 2 == 1 {
-            pause(wait_ns);
-        }
-        let result = self.with(|state, inode| {
-            state.faults.operation()?;
-            let first = at / BLOCK_BYTES as u64;
-            let blocks = (buf.len() / BLOCK_BYTES) as u64;
-            let mut part = blocks;
-            let mut fails = false;
-            if let Some(left) = &mut state.faults.fail_writes_after {
-                fails = *left == 0;
-                *left = left.saturating_sub(1);
-            }
-            if fails {
-                part = state.rng.below(blocks + 1);
-            }
-            take_room(state, inode, first, part)?;
-            for (n, bytes) in
-                buf.as_chunks::<BLOCK_BYTES>().0.iter().enumerate().take(part as usize)
-            {
-                inode.write_block(first + n as u64, bytes, &mut state.rng);
-            }
-            let end = at + part * BLOCK_BYTES as u64;
-            if part > 0 && end > inode.bytes {
-                inode.set_bytes(end);
-            }
-            state.stats.writes += 1;
-            state.stats.written_bytes += part * BLOCK_BYTES as u64;
-            if fails { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
-        });
-        if wait_ns.is_multiple_of(2) {
-            pause(wait_ns);
-        }
-        result
+        self.write(buf, at, false)
+    }
+
+    fn atomic_write_bytes(&self) -> usize {
+        self.disk.state.lock().nature.atomic_write_bytes
+    }
+
+    fn write_atomic(&self, buf: &[u8], at: u64) -> io::Result<()> {
+        let unit = self.atomic_write_bytes();
+        let atomic = unit > 0 && buf.len() <= unit && at.is_multiple_of(buf.len() as u64);
+        self.write(buf, at, atomic)
     }
 
     fn sync_data(&self) -> io::Result<()> {

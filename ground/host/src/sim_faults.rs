@@ -32,6 +32,8 @@ pub(crate) struct Nature {
     pub(crate) ignored_syncs: Vec<String>,
     /// The same for the folder's names.
     pub(crate) ignores_dir_syncs: bool,
+    /// What an atomic write may be long; 0 = there are none.
+    pub(crate) atomic_write_bytes: usize,
 }
 
 impl Nature {

@@ -21,6 +21,8 @@ pub(crate) struct Dirty {
     pub(crate) bytes: Arc<Block>,
     /// A failed sync has dropped it: readable until the crash, and written by no later sync.
     lost: bool,
+    /// First block of the atomic write that it belongs to: their fate is one.
+    unit: Option<u64>,
 }
 
 /// A file's contents, apart from its names.
@@ -56,7 +58,24 @@ impl Inode {
             let durable = self.durable.get(&number).map_or([0; BLOCK_BYTES], |b| **b);
             self.durable.insert(number, Arc::new(mix(&durable, &old, rng)));
         }
-        self.cached.insert(number, Dirty { bytes: Arc::new(*bytes), lost: false });
+        self.cached.insert(number, Dirty { bytes: Arc::new(*bytes), lost: false, unit: None });
+    }
+
+    /// Puts blocks into the cache that reach the disk together or not at all; so may those that they
+    /// replace have done.
+    pub(crate) fn write_unit(&mut self, first: u64, blocks: &[Block], rng: &mut Rng) {
+        let numbers = first..first + blocks.len() as u64;
+        if rng.chance(1, 4) {
+            for number in numbers.clone() {
+                if let Some(old) = self.cached.get(&number).filter(|d| !d.lost) {
+                    self.durable.insert(number, old.bytes.clone());
+                }
+            }
+        }
+        for (number, bytes) in numbers.zip(blocks) {
+            let dirty = Dirty { bytes: Arc::new(*bytes), lost: false, unit: Some(first) };
+            self.cached.insert(number, dirty);
+        }
     }
 
     pub(crate) fn set_bytes(&mut self, bytes: u64) {
@@ -69,7 +88,7 @@ impl Inode {
             let last = self.bytes.div_ceil(BLOCK_BYTES as u64);
             for number in first..last {
                 if self.has_room_for(number) {
-                    let zero = Dirty { bytes: Arc::new([0; BLOCK_BYTES]), lost: false };
+                    let zero = Dirty { bytes: Arc::new([0; BLOCK_BYTES]), lost: false, unit: None };
                     self.cached.insert(number, zero);
                 }
             }
@@ -94,25 +113,42 @@ impl Inode {
     }
 
     pub(crate) fn fail_sync(&mut self, rng: &mut Rng) {
-        for (number, dirty) in &mut self.cached {
-            if !dirty.lost && rng.chance(1, 4) {
-                let durable = self.durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
-                self.durable.insert(*number, Arc::new(mix(&durable, &dirty.bytes, rng)));
-            }
-            dirty.lost = true;
-        }
+        let mut durable = std::mem::take(&mut self.durable);
+        self.reach_disk(&mut durable, rng, |rng| rng.chance(1, 4));
+        self.durable = durable;
+        self.cached.values_mut().for_each(|dirty| dirty.lost = true);
         self.length_dirty = false;
+    }
+
+    /// Lets some of what is cached reach the disk: blocks that `may`, sector by sector, and atomic
+    /// writes as a whole.
+    fn reach_disk(
+        &self,
+        durable: &mut BTreeMap<u64, Arc<Block>>,
+        rng: &mut Rng,
+        mut may: impl FnMut(&mut Rng) -> bool,
+    ) {
+        let mut units: BTreeMap<u64, bool> = BTreeMap::new();
+        for (number, dirty) in &self.cached {
+            let reaches = match dirty.unit {
+                _ if dirty.lost => false,
+                None => may(rng),
+                Some(unit) => *units.entry(unit).or_insert_with(|| may(rng) && rng.chance(1, 2)),
+            };
+            if reaches {
+                let old = durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
+                let new = match dirty.unit {
+                    Some(_) => *dirty.bytes,
+                    None => mix(&old, &dirty.bytes, rng),
+                };
+                durable.insert(*number, Arc::new(new));
+            }
+        }
     }
 
     pub(crate) fn after_crash(&self, rng: &mut Rng) -> Inode {
         let mut durable = self.durable.clone();
-        for (number, dirty) in &self.cached {
-            if dirty.lost {
-                continue;
-            }
-            let old = durable.get(number).map_or([0; BLOCK_BYTES], |b| **b);
-            durable.insert(*number, Arc::new(mix(&old, &dirty.bytes, rng)));
-        }
+        self.reach_disk(&mut durable, rng, |_| true);
         let bytes =
             if self.length_dirty && rng.chance(1, 2) { self.bytes } else { self.durable_bytes };
         let end = bytes.div_ceil(BLOCK_BYTES as u64);

@@ -345,3 +345,32 @@ fn in_a_simulation_threads_share_a_disk_deterministically_and_take_time() {
     }
     assert!(images.len() > 10);
 }
+
+#[test]
+fn an_atomic_write_reaches_the_disk_wholly_or_not_at_all() {
+    const UNIT: usize = 4 * BLOCK_BYTES;
+    let (mut old, mut new, mut torn) = (0, 0, 0);
+    for seed in 0..100 {
+        let disk = SimDisk::new(seed);
+        disk.write_atomically(UNIT);
+        let file = disk.open("a", OpenMode::Create).unwrap();
+        disk.sync_dir().unwrap();
+        assert_eq!(file.atomic_write_bytes(), UNIT);
+        file.write_at(&AlignedBuf::zeroed(2 * UNIT), 0).unwrap();
+        file.sync_data().unwrap();
+        for n in 1..3u8 {
+            let mut buf = AlignedBuf::zeroed(UNIT);
+            buf.fill(n);
+            file.write_atomic(&buf, 0).unwrap();
+            file.write_at(&buf, UNIT as u64).unwrap();
+        }
+        let after = disk.crash().open("a", OpenMode::Read).unwrap();
+        let mut buf = AlignedBuf::zeroed(2 * UNIT);
+        after.read_exact_at(&mut buf, 0).unwrap();
+        assert!(buf[..UNIT].iter().all(|b| *b == buf[0]), "seed {seed}");
+        old += u32::from(buf[0] < 2);
+        new += u32::from(buf[0] == 2);
+        torn += u32::from(buf[UNIT..].iter().any(|b| *b != buf[UNIT]));
+    }
+    assert!(old > 10 && new > 10 && torn > 10, "{old} old, {new} new, {torn} others torn");
+}

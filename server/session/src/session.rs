@@ -302,7 +302,8 @@ impl Core {
 
     /// Writes an error packet and notes it in the diagnostics area.
     pub fn send_error(&mut self, error: &SqlError) {
-        let (code, state, text) = error.parts();
+        let named = executor::named(error, self.tables.catalog());
+        let (code, state, text) = named.as_ref().unwrap_or(error).parts();
         let state: [u8; 5] = state.as_bytes().try_into().unwrap_or(*b"HY000");
         self.env.note_error(code, &text);
         self.env.row_count = -1;

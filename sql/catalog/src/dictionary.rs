@@ -104,6 +104,11 @@ impl Catalog {
         &self.engine
     }
 
+    /// The table whose rows lie in a tablespace, as it is defined at the moment; for messages about damage.
+    pub fn table_in(&self, space: base::SpaceId) -> Option<Arc<Definition>> {
+        self.names.find(|d| d.def.storage.space == space)
+    }
+
     /// The metadata locks.
     pub fn mdl(&self) -> &Arc<Mdl> {
         &self.mdl

@@ -23,7 +23,7 @@ pub use ddl::{NewIndex, NewTable};
 pub use def::{Account, ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef};
 pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
-pub use names::NameEntry;
+pub use names::{Definition, NameEntry};
 pub use virtuals::{
     INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ServerList, Viewer, VirtualRef, VirtualTable,
     virtual_schema,

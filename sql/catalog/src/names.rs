@@ -125,6 +125,12 @@ impl Names {
         entries.iter().filter_map(|e| e.current().1).find(|d| d.def.id == id)
     }
 
+    /// A published definition that is wanted; looks through all of them.
+    pub fn find(&self, wanted: impl Fn(&Definition) -> bool) -> Option<Arc<Definition>> {
+        let entries = self.entries.lock();
+        entries.values().filter_map(|e| e.current().1).find(|d| wanted(d))
+    }
+
     /// Definitions published for a schema, ordered by name.
     pub fn of_schema(&self, schema: &str) -> Vec<Arc<Definition>> {
         let entries = self.entries.lock();

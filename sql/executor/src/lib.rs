@@ -11,6 +11,7 @@
 mod change;
 mod checksum;
 mod columns;
+mod damage;
 mod ddl;
 mod eval;
 mod indexes;
@@ -25,6 +26,7 @@ mod store;
 mod strings;
 mod views;
 
+pub use damage::named;
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use planner::{OwnedDatum, SqlError};
 

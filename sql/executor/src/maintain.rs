@@ -6,6 +6,7 @@
 //! next table. 3. OPTIMIZE is refused: no table is rebuilt yet, and the answer would say so.
 
 use crate::checksum::Checksum;
+use crate::damage;
 use crate::rows::{self, Source};
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::{CatalogError, TableRef};
@@ -15,6 +16,8 @@ use planner::plan::Access;
 use std::ops::ControlFlow;
 use value::{ColumnType, Datum, Kind};
 
+/// Between two looks at whether recovery is done.
+const RECOVERY_LOOK_S: f64 = 0.05;
 const NAME_CHARS: u32 = 128;
 const WORD_CHARS: u32 = 10;
 const MESSAGE_CHARS: u32 = 393_216;
@@ -136,18 +139,33 @@ fn ends_statement(error: &SqlError) -> bool {
     matches!(error.parts().0, 1317 | 1053)
 }
 
+/// CHECK of an open table that nobody else changes.
 fn check(table: TableRef, context: &mut Context<'_>) -> Result<Report, SqlError> {
     let engine = std::sync::Arc::clone(context.tables.catalog().engine());
-    match engine.check_table(context.tables.table(table)) {
-        Ok(_) => Ok(vec![("status", "OK".to_string())]),
-        Err(error) => {
-            let error = SqlError::Storage(error);
-            if ends_statement(&error) {
-                return Err(error);
-            }
-            Ok(vec![("Error", error.parts().2), ("error", "Corrupt".to_string())])
+    // What recovery has not undone or removed yet would look like damage.
+    while engine.recovery_progress().phase != engine::RecoveryPhase::Done {
+        if !context.env.sleep(RECOVERY_LOOK_S) {
+            return Err(SqlError::Storage(base::Error::Killed));
         }
     }
+    let def = context.tables.def(table);
+    let findings = match engine.examine_table(context.tables.table(table)) {
+        Ok(findings) if findings.is_empty() => return Ok(vec![("status", "OK".to_string())]),
+        Ok(findings) => findings,
+        Err(error) => return missing(SqlError::Storage(error)),
+    };
+    let mut report: Report = Vec::with_capacity(findings.len() + 1);
+    for finding in &findings {
+        let index = finding.index.and_then(|id| damage::index_name(def, id));
+        let index = index.map_or(String::new(), |name| format!("Index '{name}': "));
+        let place = match finding.place {
+            Some((page, offset)) => damage::place(page, offset, finding.what),
+            None => finding.what.to_string(),
+        };
+        report.push(("Error", format!("{index}{place}")));
+    }
+    report.push(("error", "Corrupt".to_string()));
+    Ok(report)
 }
 
 /// The table's checksum; NULL (with a warning) when there is none, and for QUICK, which asks for a
@@ -166,7 +184,8 @@ fn checksum_or_null(
         .and_then(|table| if quick { Ok(None) } else { checksum(table, context).map(Some) });
     match summed {
         Err(error) if !ends_statement(&error) => {
-            let (number, _, text) = error.parts();
+            let named = damage::named(&error, context.tables.catalog());
+            let (number, _, text) = named.unwrap_or(error).parts();
             context.env.warn(WarningLevel::Error, number, text);
             Ok(None)
         }

@@ -165,7 +165,14 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
         E::Deadlock => deadlock(),
         E::Killed => interrupted(),
         E::Shutdown => (1053, "08S01", "Server shutdown in progress".into()),
-        E::NoSpace { path } => (1114, "HY000", format!("The table '{}' is full", table_of(path))),
+        E::NoSpace { path } => (
+            1021,
+            "HY000",
+            format!(
+                "Disk full ({path}); waiting for someone to free some space... (errno: 28 - No space \
+                 left on device)"
+            ),
+        ),
         E::RowTooLarge { .. } => (1118, "42000", row_in_page(value::limits::ROW_IN_PAGE_BYTES_MAX)),
         E::KeyTooLong { .. } => {
             (1071, "42000", "Specified key was too long; max key length is 3072 bytes".into())
@@ -179,12 +186,6 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
         }
         other => (1030, "HY000", format!("Got error from storage engine: {other}")),
     }
-}
-
-/// A data file's path without folder prefix and suffix, as near to the table's name as it gets.
-fn table_of(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.split('.').next().unwrap_or(name)
 }
 
 fn lock_wait_timeout() -> (u16, &'static str, String) {

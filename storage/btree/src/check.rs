@@ -77,6 +77,27 @@ impl Tree {
         Ok(walk.report)
     }
 
+    /// Whether the page is this tree's root or an inner node names it as a child. Reads the inner nodes that
+    /// can be read; for reports of damage.
+    pub fn refers_to(&self, page_no: PageNo) -> bool {
+        page_no == self.root || self.names_child(self.root, page_no, LEVELS_MAX)
+    }
+
+    fn names_child(&self, at: PageNo, wanted: PageNo, levels: u8) -> bool {
+        let Ok(page) = self.copy(at).and_then(|page| check_node(&page).map(|()| page)) else {
+            return false;
+        };
+        let Ok(node) = Node::new(&page) else { return false };
+        if node.is_leaf() || levels == 0 || node.index_id() != self.index {
+            return false;
+        }
+        let children = || (0..node.count()).filter_map(|slot| node.child(slot).ok());
+        // Leaves need not be read: their parent names them.
+        children().any(|child| child == wanted)
+            || (node.level() > 1
+                && children().any(|child| self.names_child(child, wanted, levels - 1)))
+    }
+
     pub(crate) fn copy(&self, page_no: PageNo) -> Result<Box<PageBuf>> {
         Ok(Box::new(*self.ts.shared(page_no)?))
     }

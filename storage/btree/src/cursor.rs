@@ -4,9 +4,11 @@
 //! 2. What it answers from one leaf is one state of that leaf; between leaves the tree may change. Every entry that
 //!    is in the range all the while is answered once.
 //! 3. The next leaf is found by descending with the fence of the last one; no leaf knows its neighbours.
-//! 4. Buffers live as long as the cursor: a warm one allocates nothing.
+//! 4. A range that goes on and on has the next leaves read ahead (`ahead.rs`).
+//! 5. Buffers live as long as the cursor: a warm one allocates nothing.
 
 use crate::Tree;
+use crate::ahead::Ahead;
 use crate::descend::{RESTARTS_MAX, Way};
 use base::{Error, PAGE_BYTES, PageBuf, Result};
 use page::Node;
@@ -39,6 +41,11 @@ impl Edge {
         self.key.extend_from_slice(key);
     }
 
+    /// The key that the range ends at, if any.
+    fn limit(&self) -> Option<&[u8]> {
+        (self.kind != EdgeKind::Open).then_some(&self.key)
+    }
+
     /// Whether a key is below a high edge.
     fn admits_below(&self, key: &[u8]) -> bool {
         match self.kind {
@@ -68,6 +75,7 @@ pub struct Cursor {
     high: Edge,
     key: Vec<u8>,
     fence: Vec<u8>,
+    ahead: Ahead,
 }
 
 impl Default for Cursor {
@@ -87,6 +95,7 @@ impl Cursor {
             high: Edge::default(),
             key: Vec::new(),
             fence: Vec::new(),
+            ahead: Ahead::default(),
         }
     }
 
@@ -113,7 +122,9 @@ impl Cursor {
             }
             self.fence.clear();
             self.fence.extend_from_slice(high);
-            load(tree, Way::To(&self.fence), &mut self.leaf)?;
+            self.ahead.go_on(false);
+            let way = Way::To(&self.fence);
+            load(tree, way, self.high.limit(), &mut self.ahead, &mut self.leaf)?;
             let node = Node::new(&self.leaf)?;
             if !node.covers(&self.fence) {
                 // Neither would the next one be ahead of this one.
@@ -143,7 +154,9 @@ impl Cursor {
             }
             self.fence.clear();
             self.fence.extend_from_slice(low);
-            load(tree, Way::Below(&self.fence), &mut self.leaf)?;
+            self.ahead.go_on(true);
+            let way = Way::Below(&self.fence);
+            load(tree, way, self.low.limit(), &mut self.ahead, &mut self.leaf)?;
             let node = Node::new(&self.leaf)?;
             if node.low_fence() >= &self.fence[..] {
                 return Err(self.astray());
@@ -165,7 +178,8 @@ impl Cursor {
     }
 
     fn place_low(&mut self, tree: &Tree) -> Result<()> {
-        load(tree, Way::To(&self.low.key), &mut self.leaf)?;
+        self.ahead.place();
+        load(tree, Way::To(&self.low.key), None, &mut self.ahead, &mut self.leaf)?;
         let found = Node::new(&self.leaf)?.search(&self.low.key)?;
         let over = found.exact && self.low.kind == EdgeKind::Excluded;
         self.at = found.slot + u16::from(over);
@@ -174,11 +188,12 @@ impl Cursor {
     }
 
     fn place_high(&mut self, tree: &Tree) -> Result<()> {
+        self.ahead.place();
         if self.high.kind == EdgeKind::Open {
-            load(tree, Way::Last, &mut self.leaf)?;
+            load(tree, Way::Last, None, &mut self.ahead, &mut self.leaf)?;
             self.at = Node::new(&self.leaf)?.count();
         } else {
-            load(tree, Way::To(&self.high.key), &mut self.leaf)?;
+            load(tree, Way::To(&self.high.key), None, &mut self.ahead, &mut self.leaf)?;
             let found = Node::new(&self.leaf)?.search(&self.high.key)?;
             let over = found.exact && self.high.kind == EdgeKind::Included;
             self.at = found.slot + u16::from(over);
@@ -188,10 +203,16 @@ impl Cursor {
     }
 }
 
-/// Copies the leaf that `way` leads to.
-fn load(tree: &Tree, way: Way<'_>, leaf: &mut PageBuf) -> Result<()> {
+/// Copies the leaf that `way` leads to; the range goes no further than `limit`.
+fn load(
+    tree: &Tree,
+    way: Way<'_>,
+    limit: Option<&[u8]>,
+    ahead: &mut Ahead,
+    leaf: &mut PageBuf,
+) -> Result<()> {
     for _ in 0..RESTARTS_MAX {
-        if let Some(page) = tree.try_descend(way)? {
+        if let Some(page) = tree.try_descend_in_passing(way, limit, ahead)? {
             page.node().copy_page(leaf);
             if page.validate() {
                 return Ok(());

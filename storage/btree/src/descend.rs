@@ -26,6 +26,18 @@ pub(crate) enum Way<'k> {
 }
 
 impl Way<'_> {
+    /// The slot of the child to follow.
+    pub(crate) fn racy_slot(self, node: RacyNode<'_>) -> Option<u16> {
+        match self {
+            Way::To(key) => {
+                let found = node.search(key)?;
+                Some(if found.exact { found.slot } else { found.slot.saturating_sub(1) })
+            }
+            Way::Below(key) => Some(node.search(key)?.slot.saturating_sub(1)),
+            Way::Last => node.count().checked_sub(1),
+        }
+    }
+
     #[inline(always)]
     fn racy_child(self, node: RacyNode<'_>) -> Option<PageNo> {
         match self {
@@ -77,16 +89,27 @@ impl Tree {
         }
     }
 
-    /// Goes down without latches. `None`: lost a race, start again.
+    /// Goes down to a leaf without latches. `None`: lost a race, start again.
     #[inline]
     pub(crate) fn try_descend(&self, way: Way<'_>) -> Result<Option<Optimistic<'_>>> {
+        self.try_descend_to::<0>(way)
+    }
+
+    /// Goes down without latches to the node of `LEVEL`, or to the root where the tree is lower.
+    #[inline]
+    pub(crate) fn try_descend_to<const LEVEL: u8>(
+        &self,
+        way: Way<'_>,
+    ) -> Result<Option<Optimistic<'_>>> {
         let mut page = self.ts.optimistic(self.root)?;
         let mut above = None;
         loop {
             let node = page.node();
             let level = node.node_level();
             let child = match level {
-                Some(0) if above.is_none_or(|a| a == 1) => return Ok(Some(page)),
+                Some(l) if l <= LEVEL && above.is_none_or(|a| a == l + 1) => {
+                    return Ok(Some(page));
+                }
                 Some(l) if l < LEVELS_MAX && above.is_none_or(|a| a == l + 1) => {
                     way.racy_child(node)
                 }

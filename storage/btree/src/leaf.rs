@@ -9,6 +9,7 @@ use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
 use base::{Error, PageBuf, PageNo, Result, TrxId};
 use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, Node, PageOp};
+use page::{ROW_KEY_BYTES_MAX, SHORT_PAYLOAD_BYTES};
 use pool::{Held, Mtr};
 
 /// Whether a change found room.
@@ -46,14 +47,14 @@ impl Position {
     }
 }
 
-/// What a row may be at most; checked before the page is looked at.
-fn check_size(key: &[u8], payload: usize) -> Result<()> {
-    if key.len() > KEY_BYTES_MAX {
-        return Err(Error::KeyTooLong { bytes: key.len(), limit: KEY_BYTES_MAX });
+/// What an entry may be at most; checked before the page is looked at.
+pub(crate) fn check_size(key: usize, payload: usize) -> Result<()> {
+    let limit = if payload > SHORT_PAYLOAD_BYTES { ROW_KEY_BYTES_MAX } else { KEY_BYTES_MAX };
+    if key > limit {
+        return Err(Error::KeyTooLong { bytes: key, limit });
     }
-    if key.len() + payload > ENTRY_BYTES_MAX {
-        let limit = ENTRY_BYTES_MAX;
-        return Err(Error::RowTooLarge { bytes: key.len() + payload, limit });
+    if key + payload > ENTRY_BYTES_MAX {
+        return Err(Error::RowTooLarge { bytes: key + payload, limit: ENTRY_BYTES_MAX });
     }
     Ok(())
 }
@@ -142,7 +143,7 @@ impl Tree {
         key: &[u8],
         payload: &[u8],
     ) -> Result<Fit> {
-        check_size(key, payload.len())?;
+        check_size(key.len(), payload.len())?;
         if !pos.node(mtr)?.fits(key, payload.len()) {
             return Ok(Fit::Full);
         }
@@ -156,10 +157,7 @@ impl Tree {
     pub fn replace_at(&self, mtr: &mut Mtr<'_>, pos: &Position, payload: &[u8]) -> Result<Fit> {
         let node = pos.node(mtr)?;
         let key_bytes = node.prefix().len() + node.suffix(pos.slot)?.len();
-        if key_bytes + payload.len() > ENTRY_BYTES_MAX {
-            let limit = ENTRY_BYTES_MAX;
-            return Err(Error::RowTooLarge { bytes: key_bytes + payload.len(), limit });
-        }
+        check_size(key_bytes, payload.len())?;
         if !node.fits_replace(pos.slot, payload.len())? {
             return Ok(Fit::Full);
         }

@@ -9,6 +9,7 @@
 //! 5. A node covers [low fence, high fence); its parent's separators are exactly the low fences of its children.
 //!    A leaf may be empty; an inner node never is.
 
+mod ahead;
 mod check;
 mod cursor;
 mod descend;
@@ -22,7 +23,7 @@ mod tests;
 pub use check::TreeReport;
 pub use cursor::{Cursor, Range};
 pub use leaf::{Fit, Position};
-pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX};
+pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX};
 
 use base::{Error, IndexId, PageId, PageNo, Result};
 use page::{PageKind, PageOp};

@@ -6,8 +6,9 @@
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
+use crate::leaf::check_size;
 use crate::plan::{Plan, plan_inner, plan_leaf};
-use base::{Error, PageNo, Result, TrxId};
+use base::{PageBuf, PageNo, Result, TrxId};
 use page::{AppendBuf, Node, PageKind, PageOp, check_node};
 use pool::{Held, Mtr, Pool};
 use sync::WorkerSlot;
@@ -120,6 +121,7 @@ impl Tree {
         let mut page = self.ts.shared(page_no)?;
         let root_level = self.level_of(page_no, &page)?;
         let mut at = root_level;
+        self.check_root(&page)?;
         if at < level {
             return Ok((None, root_level));
         }
@@ -127,8 +129,11 @@ impl Tree {
             let node = Node::new(&page)?;
             let child = node.child(node.child_slot(key)?)?;
             let next = self.ts.shared(child)?;
-            if self.level_of(child, &next)? + 1 != at {
-                return Err(self.corrupt(child, "not a node of this level"));
+            let node = Node::new(&next)?;
+            let fits = node.index_id() == self.index && node.covers(key);
+            if self.level_of(child, &next)? + 1 != at || !fits {
+                // Both are latched: it is not for a split that they do not fit together.
+                return Err(self.corrupt(child, "not the node of this level that covers the key"));
             }
             page = next;
             page_no = child;
@@ -163,9 +168,7 @@ impl Tree {
         if has_room(&node, key, need)? {
             return Ok(Some(Step::Done));
         }
-        // A damaged page must not spread, nor stop this half-way.
-        check_node(mtr.page(child))?;
-        check_node(mtr.page(parent))?;
+        self.check_family(&mtr, parent, slot, child)?;
         let node = Node::new(mtr.page(child))?;
         let plan = if level == 0 { plan_leaf(&node, key)? } else { plan_inner(&node, key)? };
         if !Node::new(mtr.page(parent))?.fits(&plan.separator, 4) {
@@ -175,6 +178,35 @@ impl Tree {
         mtr.commit()?;
         // One split may not be enough for a large row.
         Ok(None)
+    }
+
+    /// Whether the page may be this tree's root.
+    fn check_root(&self, page: &PageBuf) -> Result<()> {
+        let node = Node::new(page)?;
+        let all = node.low_fence().is_empty() && node.high_fence().is_none();
+        match all && node.index_id() == self.index {
+            true => Ok(()),
+            false => Err(self.corrupt(self.root, "not the root of this index")),
+        }
+    }
+
+    /// A damaged page must not spread, nor stop a split half-way.
+    fn check_family(&self, mtr: &Mtr<'_>, parent: Held, slot: u16, child: Held) -> Result<()> {
+        check_node(mtr.page(parent))?;
+        check_node(mtr.page(child))?;
+        let (parent, node) = (Node::new(mtr.page(parent))?, Node::new(mtr.page(child))?);
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        parent.copy_key(slot, &mut low)?;
+        let next = if slot + 1 < parent.count() {
+            parent.copy_key(slot + 1, &mut high)?;
+            Some(&high[..])
+        } else {
+            parent.high_fence()
+        };
+        if node.index_id() != self.index || node.low_fence() != low || node.high_fence() != next {
+            return Err(self.corrupt(mtr.page_no(child), "not the child that its parent describes"));
+        }
+        Ok(())
     }
 
     fn write_split<'p>(
@@ -240,6 +272,7 @@ impl Tree {
         if level >= LEVELS_MAX {
             return Err(self.corrupt(self.root, "too many levels"));
         }
+        self.check_root(mtr.page(root))?;
         check_node(mtr.page(root))?;
         let content = Content::from_slot(&Node::new(mtr.page(root))?, 0)?;
         let below = space::allocate(&mut mtr, &self.ts, self.segment(level))?;
@@ -267,10 +300,7 @@ fn has_room(node: &Node<'_>, key: &[u8], need: Need<'_>) -> Result<bool> {
             if found.exact {
                 return node.fits_replace(found.slot, payload);
             }
-            if payload + key.len() > page::ENTRY_BYTES_MAX {
-                let (bytes, limit) = (payload + key.len(), page::ENTRY_BYTES_MAX);
-                return Err(Error::RowTooLarge { bytes, limit });
-            }
+            check_size(key.len(), payload)?;
             Ok(node.fits(key, payload))
         }
     }

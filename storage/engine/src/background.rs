@@ -136,8 +136,8 @@ fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let pause = engine.pool().cleaner_round(instance).unwrap_or(ERROR_PAUSE);
-        if !pause.is_zero() && !stop.is_set() {
-            engine.pool().wait_for_work(instance, pause);
+        if !pause.is_zero() {
+            engine.pool().wait_for_work(instance, pause, || stop.is_set());
         }
     }
 }

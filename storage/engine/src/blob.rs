@@ -224,8 +224,14 @@ impl Engine {
                 }
             }
         }
-        if fault.is_none() && done == bytes && crc_of(&out[start..]) != from.crc {
-            fault = Some((from.run.first, "a value outside its row has another checksum"));
+        if fault.is_none() && done == bytes {
+            fault = match (reader.at_end(), crc_of(&out[start..]) == from.crc) {
+                (true, true) => None,
+                (false, _) => Some((from.run.first, "more overflow pages than the value has")),
+                (_, false) => {
+                    Some((from.run.first, "a value outside its row has another checksum"))
+                }
+            };
         }
         let Some((no, what)) = fault else { return Ok(Fetched::Done) };
         out.truncate(start);

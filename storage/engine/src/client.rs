@@ -329,17 +329,21 @@ impl Client {
         seen: Seen,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let mut complete = Vec::new();
-        let into = (&mut *out, &mut complete);
-        let undo = &mut self.buffers.undo;
-        let me = self.running.as_ref().map_or(TrxId::NONE, |r| r.segment.trx());
-        let found =
-            seen.is_there() && self.engine.complete_visible(me, table, key, need, into, undo)?;
-        *out = complete;
-        if found {
-            instrument::count(Counter::InnodbRowsRead, 1);
+        if !seen.is_there() {
+            out.clear();
+            return Ok(false);
         }
-        Ok(found)
+        let mut complete = Vec::new();
+        let (me, undo) = (self.me(), &mut self.buffers.undo);
+        let into = (&mut *out, &mut complete);
+        let found = self.engine.complete_visible(me, table, key, need, into, undo);
+        if matches!(found, Ok(true)) {
+            instrument::count(Counter::InnodbRowsRead, 1);
+            *out = complete;
+        } else {
+            out.clear();
+        }
+        found
     }
 
     /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered

@@ -14,6 +14,7 @@ mod ddl;
 mod dml;
 mod engine;
 mod entry;
+mod examine;
 mod files;
 mod open;
 mod outside;
@@ -32,6 +33,7 @@ pub use client::{Client, UndoMark};
 pub use config::{EngineConfig, IndexSpec, NoteLevel, NoteReceiver, Notes, RecoveryReport};
 pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
+pub use examine::Finding;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
 pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,

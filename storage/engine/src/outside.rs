@@ -26,15 +26,17 @@ pub(crate) const IN_PAGE_BYTES_MAX: usize = 8100;
 #[derive(Clone, Copy)]
 pub(crate) enum Need<'a> {
     All,
-    /// These; the others may stay outside.
+    /// These, and those of the clustered key; the others may stay outside.
     Columns(&'a [usize]),
 }
 
 impl Need<'_> {
-    fn has(self, column: usize) -> bool {
+    fn has(self, table: &Table, column: usize) -> bool {
         match self {
             Need::All => true,
-            Need::Columns(columns) => columns.contains(&column),
+            Need::Columns(columns) => {
+                columns.contains(&column) || table.clustered_columns().any(|c| c == column)
+            }
         }
     }
 }
@@ -180,7 +182,8 @@ impl Engine {
         need: Need<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Fetched> {
-        self.complete_limited(table, row, &|column| need.has(column).then_some(usize::MAX), out)
+        let limit = |column| need.has(table, column).then_some(usize::MAX);
+        self.complete_limited(table, row, &limit, out)
     }
 
     /// Completes the row of `payload`, the visible version of the row with this key, into `out`;

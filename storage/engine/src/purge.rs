@@ -7,10 +7,10 @@
 //!    row over it, who then takes care of the old version's entries.
 //! 3. Entries go before the row they were for, and so do the values outside of it, which are freed
 //!    before the delete mark is removed: a crash in between leaves the mark, by which they are found
-//!    again. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
+//!    again. Before a value go the entries of all versions that have it. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
 //!    them as well; that does no harm (`blob`, invariant 4).
 
-use crate::blob::{Fetched, Reference};
+use crate::blob::{Fetched, Reference, Run};
 use crate::outside::references;
 use crate::rollback::{Lookup, Tables};
 use crate::row::{RowHeader, row_bytes};
@@ -54,7 +54,7 @@ impl Writer<'_> {
     ) -> Result<()> {
         if record.kind == RecordKind::Update {
             self.purge_entries(table, record.key, row_bytes(record.body), b)?;
-            return self.free_outside(table, record.body, |r| !r.shared);
+            return self.free_outside(table, record.key, record.body, |r| !r.shared, b);
         }
         // A delete mark: the row itself still has the contents.
         if !table.clustered.get(record.key, &mut b.after)? || !self.is_my_mark(&b.after)? {
@@ -62,24 +62,57 @@ impl Writer<'_> {
         }
         let row = std::mem::take(&mut b.after);
         let done = self.purge_entries(table, record.key, row_bytes(&row), b);
-        let done = done.and_then(|()| self.free_outside(table, &row, |_| true));
+        let done = done.and_then(|()| self.free_outside(table, record.key, &row, |_| true, b));
         b.after = row;
         done?;
         self.purge_mark(table, record.key)
     }
 
-    /// Frees the values outside of a payload's row that `owned` chooses.
+    /// Frees the values outside of a payload's row that `owned` chooses; the version is nobody's any
+    /// more.
     pub fn free_outside(
         &mut self,
         table: &Table,
+        key: &[u8],
         payload: &[u8],
         owned: impl Fn(&Reference) -> bool,
+        b: &mut Buffers,
     ) -> Result<()> {
         if !RowHeader::read(payload)?.outside() {
             return Ok(());
         }
+        let mut owned_runs = Vec::new();
         let all = references(table.layout(), row_bytes(payload))?;
-        all.iter().filter(|r| owned(r)).try_for_each(|r| self.free_run(table, r.run))
+        owned_runs.extend(all.iter().filter(|r| owned(r)).map(|r| r.run));
+        if !owned_runs.is_empty() {
+            self.purge_sharers(table, key, payload, &owned_runs, b)?;
+        }
+        owned_runs.iter().try_for_each(|run| self.free_run(table, *run))
+    }
+
+    /// Removes the entries of the versions before `payload` that have values in `runs`: their own
+    /// purge, if it is still to come, will not find out any more which they are. A version that undo
+    /// does not have any more was purged.
+    fn purge_sharers(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        payload: &[u8],
+        runs: &[Run],
+        b: &mut Buffers,
+    ) -> Result<()> {
+        let mut version = payload.to_vec();
+        while self.engine.version_before(table, key, &mut version)? {
+            let all = match RowHeader::read(&version)?.outside() {
+                true => references(table.layout(), row_bytes(&version))?,
+                false => return Ok(()),
+            };
+            if !all.iter().any(|r| runs.contains(&r.run)) {
+                return Ok(());
+            }
+            self.purge_entries(table, key, row_bytes(&version), b)?;
+        }
+        Ok(())
     }
 
     fn is_my_mark(&self, payload: &[u8]) -> Result<bool> {
@@ -108,7 +141,8 @@ impl Writer<'_> {
         let engine = self.engine;
         for (index, s) in table.secondaries.iter().enumerate() {
             if let Fetched::Gone(_) = engine.entry_prefix(table, s, old, &mut b.entry)? {
-                // Entries go before the values that their keys were made of: this was done before.
+                // Entries go before the values that their keys were made of (`purge_sharers`): this
+                // was done before.
                 continue;
             }
             let prefix = std::mem::take(&mut b.entry);

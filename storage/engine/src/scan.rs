@@ -99,7 +99,6 @@ impl<'a> Scan<'a> {
         self.limited = true;
         self.b.need.clear();
         self.b.need.extend_from_slice(columns);
-        self.b.need.extend(self.table.clustered_columns());
     }
 
     /// The next row (in [`value::RowLayout`] form), or `None` at the end.

@@ -167,6 +167,41 @@ impl Engine {
         Ok(Older::Version)
     }
 
+    /// Makes `payload`, a version that nobody may see any more, the version before it, as long as
+    /// undo still has it: a record of the same transaction, table and row is the right one, since no
+    /// transaction writes the same place twice. `false`: there is none, or it was purged.
+    pub(crate) fn version_before(
+        &self,
+        table: &Table,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let h = RowHeader::read(payload)?;
+        let at = UndoPos::of(h.roll);
+        let mut undo = Vec::new();
+        match self.trx().read_undo(at, &mut undo) {
+            Ok(()) => {}
+            Err(Error::Corrupt { .. }) => return Ok(false),
+            Err(e) => return Err(e),
+        }
+        let place = base::PageId::new(base::UNDO_SPACE, at.page);
+        let Ok(record) = UndoRecord::decode(&undo, place, at.offset) else { return Ok(false) };
+        if record.trx != h.trx || record.table != table.id() || record.key != key {
+            return Ok(false);
+        }
+        match record.kind {
+            RecordKind::Update => {
+                payload.clear();
+                payload.extend_from_slice(record.body);
+            }
+            RecordKind::Header if record.body.len() == HEADER_BYTES => {
+                payload[..HEADER_BYTES].copy_from_slice(record.body);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// The latest version of a row, in `out`; see [`Latest`].
     pub(crate) fn read_latest(
         &self,

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
+use value::Datum;
 
 const SEEDS: u64 = 300;
 const TIME: Duration = Duration::from_secs(60);
@@ -46,6 +47,11 @@ struct Totals {
     commits: u64,
     rollbacks: u64,
     recoveries_cut_off: u64,
+    /// Values of more than a page, and of more than 1 MB.
+    big_values: u64,
+    huge_values: u64,
+    /// Overflow pages found by the checks.
+    blob_pages: u64,
 }
 
 struct World {
@@ -291,9 +297,20 @@ impl World {
     fn new_row(&mut self, id: i64) -> Row {
         let a = (!self.rng.chance(1, 8)).then(|| self.rng.below(20) as i64);
         let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(4000) as i64);
-        let long = self.rng.chance(1, 6);
-        let pad = self.rng.below(if long { 3500 } else { 300 }) as usize;
-        Row { id, a, u, pad: vec![self.rng.next_u64() as u8; pad] }
+        let most = match self.rng.below(2400) {
+            0 => 1_500_000,
+            1..10 => 80_000,
+            10..50 => 20_000,
+            50..450 => 3500,
+            _ => 300,
+        };
+        let n = self.rng.below(most) as usize;
+        self.totals.big_values += u64::from(n > 16_384);
+        self.totals.huge_values += u64::from(n > 1 << 20);
+        let seed = self.rng.next_u64() as u8;
+        // No two overflow pages are alike.
+        let pad = (0..n).map(|i| seed ^ (i >> 4) as u8 ^ (i >> 12) as u8).collect();
+        Row { id, a, u, pad }
     }
 
     fn insert_rows(&mut self, table: &Arc<Table>, model: &mut Model) -> Result<()> {
@@ -367,11 +384,23 @@ impl World {
         {
             (row.a, row.u) = (old.a, old.u);
         }
+        let mut unread = false;
+        if new_id == id
+            && self.rng.chance(1, 2)
+            && let Some(old) = model.rows.get(&id)
+        {
+            row.pad.clone_from(&old.pad);
+            unread = self.rng.chance(1, 2);
+        }
         trace!(self, "  update {}: {id} -> {new_id} {:?} {:?}", table.id(), row.a, row.u);
         let key = self.key(table, model, id)?;
         let found = model.rows.contains_key(&id);
         let expected = found && conflicts(model, &row, Some(id));
-        let result = trouble(self.client.update(table, &key, &common::encode(table, &row)))?;
+        let new = match unread {
+            true => self.changed(table, &key, &row)?,
+            false => common::encode(table, &row),
+        };
+        let result = trouble(self.client.update(table, &key, &new))?;
         let duplicate = matches!(result, Err(Error::Duplicate { .. }));
         assert_eq!(duplicate, expected, "seed {}: {id} -> {row:?}", self.seed);
         assert_eq!(result?, found, "seed {}", self.seed);
@@ -380,6 +409,16 @@ impl World {
             model.rows.insert(new_id, row);
         }
         Ok(())
+    }
+
+    /// The row with this key with the numbers of `row`; its padding may be left unread.
+    fn changed(&mut self, table: &Arc<Table>, key: &[u8], row: &Row) -> Result<Vec<u8>> {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        assert!(self.client.read_columns_for_update(table, key, &[1, 2], &mut old)?);
+        let number = |n: Option<i64>| n.map_or(Datum::Null, Datum::Int);
+        let numbers = [(1, number(row.a)), (2, number(row.u))];
+        table.layout().encode_changed(&old, &numbers, &mut new).expect("the row's own columns");
+        Ok(new)
     }
 
     fn delete_rows(&mut self, table: &Arc<Table>, model: &mut Model) -> Result<()> {
@@ -447,6 +486,7 @@ impl World {
             let check = self.engine.check_table(&table);
             let check = check.unwrap_or_else(|e| panic!("seed {}: table {id}: {e}", self.seed));
             assert_eq!(check.rows, model.rows.len() as u64);
+            self.totals.blob_pages += check.blob_pages;
         }
         Ok(())
     }
@@ -572,8 +612,17 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     }
     println!("{done} seeds in {:?}: {totals:?}", start.elapsed());
     let t = &totals;
-    let happened =
-        [t.torn_pages, t.losers, t.purged, t.orphans, t.full_disks, t.recoveries_cut_off];
+    let happened = [
+        t.torn_pages,
+        t.losers,
+        t.purged,
+        t.orphans,
+        t.full_disks,
+        t.recoveries_cut_off,
+        t.big_values,
+        t.huge_values,
+        t.blob_pages,
+    ];
     assert!(done < 100 || !happened.contains(&0), "a kind of trouble never happened: {totals:?}");
     let count = |c| instrument::totals().counter(c);
     let evictions = count(instrument::Counter::InnodbBufferPoolWaitFree);

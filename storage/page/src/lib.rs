@@ -38,11 +38,28 @@ pub const SLOT_BYTES: usize = 8;
 pub const ENTRY_HEADER_BYTES: usize = 2;
 
 /// The longest key of a node, in bytes. An inner node always has room for two fences and two separators of it.
-pub const KEY_BYTES_MAX: usize = 3400;
+///
+/// Room for an index of 3,072 bytes of columns, encoded (an eighth more, and a few for each of 16 parts), and 400
+/// bytes of a clustered key behind them.
+pub const KEY_BYTES_MAX: usize = 4064;
+
+/// The longest key of an entry with more payload than [`SHORT_PAYLOAD_BYTES`]: 3,072 bytes of columns, encoded.
+///
+/// The entries of one tree either all have short payloads, or all have keys of at most this length; so its fences
+/// have as well.
+pub const ROW_KEY_BYTES_MAX: usize = 3640;
+
+/// The largest payload of an entry whose key is longer than [`ROW_KEY_BYTES_MAX`], in bytes.
+pub const SHORT_PAYLOAD_BYTES: usize = 8;
 
 /// The largest key plus payload of a leaf, in bytes: fits next to two fences of the largest size.
-pub const ENTRY_BYTES_MAX: usize =
-    PAGE_BYTES - BODY_AT - SLOT_BYTES - ENTRY_HEADER_BYTES - 2 * KEY_BYTES_MAX;
+pub const ENTRY_BYTES_MAX: usize = PAGE_BYTES - BODY_AT - entry_bytes(0, 0) - 2 * ROW_KEY_BYTES_MAX;
+
+const _: () = assert!(
+    2 * KEY_BYTES_MAX + 2 * entry_bytes(KEY_BYTES_MAX, 4) <= PAGE_BYTES - BODY_AT
+        && 2 * KEY_BYTES_MAX + entry_bytes(KEY_BYTES_MAX, SHORT_PAYLOAD_BYTES)
+            <= PAGE_BYTES - BODY_AT
+);
 
 /// Bytes of a slotted page that an entry takes, slot included; `suffix` is the key without the page's prefix.
 pub const fn entry_bytes(suffix: usize, payload: usize) -> usize {

@@ -341,8 +341,8 @@ fn an_image_brings_everything_but_identity() {
 
 #[test]
 fn a_page_of_largest_entries() {
-    let low = vec![1; crate::KEY_BYTES_MAX];
-    let high = vec![2; crate::KEY_BYTES_MAX];
+    let low = vec![1; crate::ROW_KEY_BYTES_MAX];
+    let high = vec![2; crate::ROW_KEY_BYTES_MAX];
     let mut page = fresh(&low, Some(&high));
     let key = [&[1, 9][..], &[7; 98]].concat();
     let payload = vec![3; crate::ENTRY_BYTES_MAX - key.len()];

@@ -208,6 +208,9 @@ impl Pool {
             turn.visits += 1;
             self.pass_by(instance, free, &spaces, &mut turn);
         }
+        if turn.freed > 0 {
+            return turn;
+        }
         let n = self.instances.len() as u32;
         while turn.freed < most && turn.visits < VISITS_MAX {
             turn.visits += 1;

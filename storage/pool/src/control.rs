@@ -244,11 +244,12 @@ impl Pool {
         self.instances[instance].waiters.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits until somebody needs an instance's cleaner, or for `most`.
-    pub fn wait_for_work(&self, instance: usize, most: Duration) {
+    /// Waits until somebody needs an instance's cleaner, or for `most`; not at all if `stop` holds
+    /// ([`Pool::urge_cleaners`] lets it be asked).
+    pub fn wait_for_work(&self, instance: usize, most: Duration, stop: impl Fn() -> bool) {
         let work = &self.instances[instance].work;
         let seen = work.prepare();
-        if self.has_waiters(instance) || self.failed() {
+        if stop() || (self.has_waiters(instance) && !self.failed()) {
             return;
         }
         let _ = work.wait_unkillable(seen, sync::Deadline::after(most));

@@ -87,6 +87,10 @@ impl DirtySet {
         while out.len() < limit {
             let Some(mut bucket) = self.buckets.first_entry() else { return };
             let entries = bucket.get_mut();
+            // The oldest at the end. Only the newest bucket gets entries after it was sorted.
+            if !entries.is_sorted_by(|a, b| a.lsn >= b.lsn) {
+                entries.sort_unstable_by_key(|e| (std::cmp::Reverse(e.lsn), e.frame));
+            }
             while out.len() < limit {
                 match entries.pop() {
                     Some(e) if counts(&e, arena) => out.push(e),

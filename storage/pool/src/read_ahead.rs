@@ -131,7 +131,7 @@ impl Pool {
         if self.read_ahead.threads.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        let Some(mut queue) = self.read_ahead.queue.try_lock() else { return 0 };
+        let mut queue = self.read_ahead.queue.lock();
         let room = QUEUE_MAX - queue.len();
         let before = queue.len();
         queue.extend(pages.take(room).map(|page| PageId::new(space, page)));
@@ -163,6 +163,11 @@ impl Pool {
             }
         }
         ahead.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn read_ahead_threads(&self) -> u32 {
+        self.read_ahead.threads.load(Ordering::Relaxed)
     }
 
     /// Wakes the read-ahead threads to let them see that they shall end.

@@ -4,7 +4,7 @@
 //!    allocates; it never waits for more than one latch.
 //! 2. Damage is listed, not returned as an error: the rest of the file is still looked at.
 
-use crate::extent::{EXTENTS_MAX, Entry, Extent, State, map_at, map_of, page_of};
+use crate::extent::{EXTENTS_MAX, Entry, Extent, State, extent_of, map_at, map_of, page_of};
 use crate::pages::PageSet;
 use crate::{HEADER, Segment};
 use base::{Error, PageBuf, PageId, PageNo, Result};
@@ -114,6 +114,23 @@ impl<'t> Maps<'t> {
         let offset = at as u32;
         Extent::decode(bytes).ok_or(Error::Corrupt { page, offset, what: "an impossible extent" })
     }
+}
+
+/// Whose segment has the page; `None` for pages of shared extents and for those of nobody. For reports of
+/// damage.
+///
+/// # Errors
+/// What describes the extents cannot be read.
+pub fn owner(ts: &Tablespace, page: PageNo) -> Result<Option<Segment>> {
+    let mut maps = Maps::new(ts)?;
+    let extent = extent_of(page);
+    if extent >= maps.extents() {
+        return Ok(None);
+    }
+    Ok(match maps.extent(extent)?.state {
+        State::Owned(segment) => Some(segment),
+        State::Free | State::Shared => None,
+    })
 }
 
 /// Collects problems up to a number.

@@ -1,6 +1,7 @@
 //! Tests of the trees over the real pool, log and simulated disk.
 
-mod env;
+mod damage;
+pub(crate) mod env;
 mod model;
 mod plans;
 mod redo;

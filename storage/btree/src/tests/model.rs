@@ -1,7 +1,7 @@
 //! One thread against a map.
 
 use super::env::{Env, del, put};
-use crate::{Cursor, ENTRY_BYTES_MAX, KEY_BYTES_MAX, Tree};
+use crate::{Cursor, ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX, Tree};
 use base::{Error, PageNo};
 use page::{Node, PageOp};
 use pool::Mtr;
@@ -141,40 +141,90 @@ fn ascending_loads_fill_leaves_and_random_ones_do_not_waste() {
     assert_eq!(up.check().unwrap().levels, 2);
 }
 
+/// Keys of up to `bytes` bytes that differ at their ends only, in groups that have nothing in common:
+/// fences and separators get as long as they can.
+fn long_key(rng: &mut Rng, bytes: usize) -> Vec<u8> {
+    let group = rng.below(12) as u8;
+    let mut key = vec![group * 20; bytes - 4 - rng.below(3) as usize];
+    key.extend_from_slice(&(rng.below(300) as u16).to_be_bytes());
+    if rng.chance(1, 10) {
+        key.truncate(rng.below(bytes as u64) as usize);
+    }
+    key
+}
+
 #[test]
-fn the_largest_keys_and_rows_find_their_place() {
-    let env = Env::new(2000);
+fn the_largest_rows_find_their_place() {
+    for seed in 0..4 {
+        let env = Env::new(2000);
+        let worker = env.worker();
+        let tree = env.tree(3);
+        let mut model = Model::new();
+        let mut rng = Rng::new(seed);
+        for _ in 0..900 {
+            let key = long_key(&mut rng, ROW_KEY_BYTES_MAX);
+            let payload = match rng.below(4) {
+                0 => vec![1; ENTRY_BYTES_MAX - key.len()],
+                1 => vec![],
+                _ => vec![2; rng.below(5000) as usize],
+            };
+            put(&env, &tree, &worker, &key, &payload);
+            model.insert(key, payload);
+        }
+        let grow: Vec<_> = model.keys().step_by(5).cloned().collect();
+        for key in grow {
+            let payload = vec![9; ENTRY_BYTES_MAX - key.len()];
+            put(&env, &tree, &worker, &key, &payload);
+            model.insert(key, payload);
+        }
+        compare(&tree, &model, &mut rng, 3);
+        assert!(tree.check().unwrap().levels > 3, "large separators make a high tree");
+    }
+}
+
+#[test]
+fn the_longest_keys_of_indexes_find_their_place() {
+    for seed in 0..4 {
+        let env = Env::new(2000);
+        let worker = env.worker();
+        let tree = env.tree(3);
+        let mut model = Model::new();
+        let mut rng = Rng::new(seed);
+        for i in 0..1500 {
+            let key = long_key(&mut rng, KEY_BYTES_MAX);
+            if i > 1000 && rng.chance(1, 2) {
+                assert_eq!(del(&env, &tree, &worker, &key), model.remove(&key).is_some());
+                continue;
+            }
+            let payload = vec![i as u8; rng.below(9) as usize];
+            put(&env, &tree, &worker, &key, &payload);
+            model.insert(key, payload);
+        }
+        compare(&tree, &model, &mut rng, 3);
+        assert!(tree.check().unwrap().levels > 5, "large separators make a high tree");
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let env = Env::new(100);
     let worker = env.worker();
     let tree = env.tree(3);
-    let mut model = Model::new();
-    let mut rng = Rng::new(8);
-    for i in 0..400u32 {
-        let mut key = vec![b'k'; KEY_BYTES_MAX - 4 - rng.below(3) as usize];
-        key.extend_from_slice(&(i * 7919 % 400).to_be_bytes());
-        let payload = match i % 3 {
-            0 => vec![1; ENTRY_BYTES_MAX - key.len()],
-            1 => vec![],
-            _ => vec![2; rng.below(3000) as usize],
-        };
-        put(&env, &tree, &worker, &key, &payload);
-        model.insert(key, payload);
-    }
-    let grow: Vec<_> = model.keys().step_by(5).cloned().collect();
-    for key in grow {
-        let payload = vec![9; ENTRY_BYTES_MAX - key.len()];
-        put(&env, &tree, &worker, &key, &payload);
-        model.insert(key, payload);
-    }
-    compare(&tree, &model, &mut rng, 3);
-    assert!(tree.check().unwrap().levels > 3, "large separators make a high tree");
-
     let mut mtr = Mtr::new(&env.pool, &worker);
-    let long = vec![b'z'; KEY_BYTES_MAX + 1];
-    let pos = tree.position(&mut mtr, &long).unwrap();
-    let refused = tree.insert_at(&mut mtr, &pos, &long, b"");
-    assert!(matches!(refused, Err(Error::KeyTooLong { .. })));
-    let refused = tree.insert_at(&mut mtr, &pos, b"zz", &vec![0; ENTRY_BYTES_MAX]);
-    assert!(matches!(refused, Err(Error::RowTooLarge { .. })));
+    let pos = tree.position(&mut mtr, b"z").unwrap();
+    for (key, payload, is_key) in [
+        (KEY_BYTES_MAX + 1, 0, true),
+        (ROW_KEY_BYTES_MAX + 1, 9, true),
+        (ROW_KEY_BYTES_MAX, ENTRY_BYTES_MAX - ROW_KEY_BYTES_MAX + 1, false),
+        (2, ENTRY_BYTES_MAX - 1, false),
+    ] {
+        let refused = tree.insert_at(&mut mtr, &pos, &vec![b'z'; key], &vec![0; payload]);
+        match refused {
+            Err(Error::KeyTooLong { bytes, .. }) if is_key => assert_eq!(bytes, key),
+            Err(Error::RowTooLarge { bytes, .. }) if !is_key => assert_eq!(bytes, key + payload),
+            other => panic!("{key} {payload}: {other:?}"),
+        }
+    }
 }
 
 #[test]

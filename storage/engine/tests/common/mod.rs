@@ -9,7 +9,7 @@ use host::{Disk, SimDisk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use value::{Datum, KeySpec, Kind, RowLayout};
+use value::{Collation, Datum, KeySpec, Kind, RowLayout};
 
 /// A row of a test table: key, indexed number, unique number, padding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub fn columns() -> Vec<ColumnType> {
         ColumnType::int(Kind::BigInt, false).not_null(),
         ColumnType::int(Kind::Int, false),
         ColumnType::int(Kind::BigInt, false),
-        ColumnType::varbinary(4000).not_null(),
+        ColumnType::large(Kind::LongBlob, Collation::Binary).not_null(),
     ]
 }
 
@@ -100,23 +100,22 @@ pub fn extra_index(id: IndexId, unique: bool) -> IndexSpec {
     IndexSpec { id, name: "extra".into(), unique, parts }
 }
 
+/// INDEX a (a, pad(12)), UNIQUE u (u).
+fn secondaries(a: IndexId, u: IndexId) -> Vec<IndexSpec> {
+    let parts = vec![KeyPart::whole(1), KeyPart { column: 3, prefix_chars: Some(12) }];
+    let a = IndexSpec { id: a, name: "a".into(), unique: false, parts };
+    let parts = vec![KeyPart::whole(2)];
+    vec![a, IndexSpec { id: u, name: "u".into(), unique: true, parts }]
+}
+
 pub fn spec(engine: &Engine, hidden: bool) -> Result<TableSpec> {
-    let secondary = |id, name: &str, unique, column| IndexSpec {
-        id,
-        name: name.into(),
-        unique,
-        parts: vec![KeyPart::whole(column)],
-    };
     Ok(TableSpec {
         id: engine.new_table_id()?,
         name: "t".into(),
         columns: columns(),
         clustered_id: engine.new_index_id()?,
         clustered: if hidden { Vec::new() } else { vec![KeyPart::whole(0)] },
-        secondaries: vec![
-            secondary(engine.new_index_id()?, "a", false, 1),
-            secondary(engine.new_index_id()?, "u", true, 2),
-        ],
+        secondaries: secondaries(engine.new_index_id()?, engine.new_index_id()?),
         autoinc_column: (!hidden).then_some(0),
     })
 }
@@ -142,13 +141,7 @@ fn parse_definition(id: i64, d: &[u8]) -> (TableSpec, TableStorage) {
             (index, PageNo(u32::from_le_bytes(c[8..].try_into().unwrap())))
         })
         .collect();
-    let secondary = |i: usize, name: &str, unique, column| IndexSpec {
-        id: roots[i].0,
-        name: name.into(),
-        unique,
-        parts: vec![KeyPart::whole(column)],
-    };
-    let mut secondaries = vec![secondary(1, "a", false, 1), secondary(2, "u", true, 2)];
+    let mut secondaries = secondaries(roots[1].0, roots[2].0);
     if let Some((index, _)) = roots.get(3) {
         secondaries.push(extra_index(*index, d[5] == 1));
     }

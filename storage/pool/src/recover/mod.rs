@@ -20,6 +20,9 @@ use base::{Error, Lsn, PAGE_BYTES, PageId, Result, SpaceId};
 use host::AlignedBuf;
 use std::sync::Arc;
 
+/// Takes a logical record: start of its mini-transaction, kind, bytes.
+pub type LogicalTaker = Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>;
+
 /// How [`Pool::recover`] goes about it.
 pub struct RecoverOptions {
     /// Threads that sort records; 1: the caller's own, and no other.
@@ -32,7 +35,7 @@ pub struct RecoverOptions {
     /// The file of a tablespace.
     pub space_name: Box<dyn Fn(SpaceId) -> String + Send + Sync>,
     /// Takes logical records: start of the mini-transaction, kind, bytes. Called by one thread, in order.
-    pub logical: Box<dyn Fn(Lsn, u8, &[u8]) -> Result<()> + Send + Sync>,
+    pub logical: LogicalTaker,
     /// Told when the memory is full, before what waits is applied.
     pub on_batch: Box<dyn Fn(&Recovered) + Send + Sync>,
 }

@@ -164,7 +164,7 @@ impl Parser {
             }
             return Ok(known.is_some());
         }
-        let found = self.feed.pool.space_for_redo(page.space, &*self.feed.options)?;
+        let found = self.feed.pool.space_for_redo(page.space, &self.feed.options)?;
         let known = found.map(|_| page.page);
         self.spaces.insert(page.space, known);
         Ok(known.is_some())

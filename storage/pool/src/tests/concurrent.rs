@@ -15,7 +15,7 @@ const PAGES: u64 = 240;
 fn clean_until(world: &World, stop: &Flag) {
     while !stop.load(Ordering::Acquire) {
         if world.pool.clean_some(64).unwrap() == 0 {
-            world.pool.wait_for_work(0, Duration::from_millis(1));
+            world.pool.wait_for_work(0, Duration::from_millis(1), || false);
         }
         world.pool.checkpoint(b"").unwrap();
     }
@@ -109,7 +109,7 @@ fn a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing() {
             done.store(true, Ordering::Release);
         });
         // It announces its need and then writes nothing, however long nobody cleans.
-        world.pool.wait_for_work(0, Duration::from_secs(5));
+        world.pool.wait_for_work(0, Duration::from_secs(5), || false);
         assert_eq!(disk.stats().writes, writes);
         let begin = Instant::now();
         while !done.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(20) {

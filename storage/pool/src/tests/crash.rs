@@ -119,7 +119,7 @@ fn redo_takes_a_mini_transaction_once_and_skips_what_has_no_file() {
     let (slots, disk) = (SlotTable::new(4, 16), disk.kill());
     let (log, replay) =
         Log::open(&(disk.clone() as Arc<dyn Disk>), &log_config(), slots.clone()).unwrap();
-    let world = World::with_log(disk, slots, log, 64).unwrap();
+    let world = World::with_log(disk, slots, log, frames_only(64)).unwrap();
     let logical = Arc::new(sync::Mutex::new(&crate::DAMAGED_MUTEX, Vec::new()));
     let seen = Arc::clone(&logical);
     let mut options = ignore_logical();

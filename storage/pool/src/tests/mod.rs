@@ -3,8 +3,13 @@
 mod concurrent;
 mod crash;
 mod faults;
+mod instances;
 mod latches;
+mod races;
 mod recovery;
+mod resizing;
+mod scans;
+mod warming;
 
 use crate::{Mtr, Pool, PoolConfig, RecoverOptions, Tablespace};
 use base::{IndexId, Lsn, PAGE_BYTES, PageBuf, PageNo, Result, SpaceId};
@@ -31,6 +36,10 @@ fn log_config() -> LogConfig {
     LogConfig { ring_bytes: 256 << 10, capacity_bytes: 4 << 20 }
 }
 
+pub(crate) fn frames_only(frames: usize) -> PoolConfig {
+    PoolConfig { bytes: frames * PAGE_BYTES, ..Default::default() }
+}
+
 /// Recovery on one thread; redo is applied when a page is touched.
 pub(crate) fn ignore_logical() -> RecoverOptions {
     let name = |id| if id == SPACE { NAME.into() } else { format!("{id}.ibd") };
@@ -40,18 +49,21 @@ pub(crate) fn ignore_logical() -> RecoverOptions {
 impl World {
     /// A new data folder.
     pub fn create(disk: Arc<dyn Disk>, frames: usize) -> Result<World> {
+        World::create_with(disk, frames_only(frames))
+    }
+
+    pub fn create_with(disk: Arc<dyn Disk>, config: PoolConfig) -> Result<World> {
         let slots = SlotTable::new(4, 16);
         let log = Log::create(&disk, &log_config(), slots.clone())?;
-        World::with_log(disk, slots, log, frames)
+        World::with_log(disk, slots, log, config)
     }
 
     fn with_log(
         disk: Arc<dyn Disk>,
         slots: Arc<SlotTable>,
         log: Arc<Log>,
-        frames: usize,
+        config: PoolConfig,
     ) -> Result<World> {
-        let config = PoolConfig { bytes: frames * PAGE_BYTES, ..Default::default() };
         let pool = Pool::new(config, disk, log.clone())?;
         let worker = slots.acquire_worker().expect("a slot is free");
         Ok(World { slots, log, pool, worker })
@@ -59,9 +71,16 @@ impl World {
 
     /// What a restart does: torn pages, then redo, which waits for its pages.
     pub fn recover(disk: Arc<dyn Disk>, frames: usize) -> Result<(World, Arc<Tablespace>)> {
+        World::recover_with(disk, frames_only(frames))
+    }
+
+    pub fn recover_with(
+        disk: Arc<dyn Disk>,
+        config: PoolConfig,
+    ) -> Result<(World, Arc<Tablespace>)> {
         let slots = SlotTable::new(4, 16);
         let (log, replay) = Log::open(&disk, &log_config(), slots.clone())?;
-        let world = World::with_log(disk, slots, log, frames)?;
+        let world = World::with_log(disk, slots, log, config)?;
         let ts = world.pool.open_tablespace(SPACE, NAME)?;
         world.pool.repair_torn_pages()?;
         world.pool.recover(replay, ignore_logical())?;

@@ -11,7 +11,7 @@ fn large(seed: u64) -> (Arc<SimDisk>, World) {
     let slots = SlotTable::new(4, 16);
     let as_disk = disk.clone() as Arc<dyn Disk>;
     let log = Log::create(&as_disk, &large_log(), slots.clone()).unwrap();
-    (disk, World::with_log(as_disk, slots, log, 512).unwrap())
+    (disk, World::with_log(as_disk, slots, log, frames_only(512)).unwrap())
 }
 
 fn large_log() -> LogConfig {
@@ -22,7 +22,7 @@ fn large_log() -> LogConfig {
 fn reopen(disk: Arc<dyn Disk>, options: RecoverOptions) -> (World, crate::Recovered) {
     let slots = SlotTable::new(4, 16);
     let (log, replay) = Log::open(&disk, &large_log(), slots.clone()).unwrap();
-    let world = World::with_log(disk, slots, log, 64).unwrap();
+    let world = World::with_log(disk, slots, log, frames_only(64)).unwrap();
     let done = world.pool.recover(replay, options).unwrap();
     (world, done)
 }

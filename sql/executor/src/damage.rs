@@ -1,0 +1,53 @@
+//! Names for what the engine knows by numbers: which table, index and page is damaged, which table is full.
+//!
+//! 1. An error keeps its meaning; it gets MySQL's number and the names. 2. Naming may read pages, so it is
+//! done once, where an error leaves the server, and never while latches are held.
+
+use crate::SqlError;
+use base::{Error, IndexId, PageId};
+use catalog::{Catalog, TableDef};
+
+/// The same error with names; `None` when it has nothing to name.
+pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
+    let SqlError::Storage(error) = error else { return None };
+    match error {
+        Error::Corrupt { page, offset, what } => {
+            let found = catalog.table_in(page.space)?;
+            let def = &found.def;
+            let index = found.table().and_then(|table| table.index_of_page(page.page));
+            let name = match index.and_then(|id| index_name(def, id)) {
+                Some(index) => format!("`{}`.`{}`.`{index}`", def.schema, def.name),
+                None => format!("of table `{}`.`{}`", def.schema, def.name),
+            };
+            let text = format!("Index {name} ({}) is corrupted", place(*page, *offset, what));
+            Some(SqlError::Other(1712, "HY000", text))
+        }
+        Error::MissingSpace(space) => {
+            let found = catalog.table_in(*space)?;
+            let def = &found.def;
+            let text = format!("Tablespace is missing for table `{}`.`{}`.", def.schema, def.name);
+            Some(SqlError::Other(1812, "HY000", text))
+        }
+        Error::NoSpace { path } => {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            let found = catalog.table_in(engine::space_of_name(file)?)?;
+            let text = format!("The table '{}' is full", found.def.name);
+            Some(SqlError::Other(1114, "HY000", text))
+        }
+        _ => None,
+    }
+}
+
+/// The name of an index; a table without a primary key has InnoDB's hidden one.
+pub fn index_name(def: &TableDef, id: IndexId) -> Option<&str> {
+    let named = def.indexes.iter().find(|i| i.id == id).map(|i| i.name.as_str());
+    named.or((id == def.clustered_id).then_some("GEN_CLUST_INDEX"))
+}
+
+/// Where damage is, and what it is.
+pub fn place(page: PageId, offset: u32, what: &str) -> String {
+    match offset {
+        0 => format!("page {}: {what}", page.page),
+        _ => format!("page {}, byte {offset}: {what}", page.page),
+    }
+}

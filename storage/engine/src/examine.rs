@@ -1,0 +1,73 @@
+//! CHECK TABLE's report: what is wrong, in which index, on which page; and whose page a damaged one is.
+//!
+//! 1. Every tree is verified to its end, so that one damaged page hides no other. Only a table whose trees
+//! are sound is looked at as a whole (rows against entries, pages against the maps of the file). 2. Naming
+//! the index of a page reads what can be read and never fails: what it cannot tell is `None`.
+
+use crate::engine::Engine;
+use crate::table::Table;
+use base::{Error, IndexId, PageId, PageNo, Result};
+use btree::Tree;
+
+/// Problems that are listed of one table.
+const FINDINGS_MAX: usize = 64;
+
+/// Something wrong with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The index, where it is one index's damage.
+    pub index: Option<IndexId>,
+    /// The page and the byte inside it (0: the whole page); none when no single page is at fault.
+    pub place: Option<(PageId, u32)>,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+impl Engine {
+    /// Looks for damage in a table that nobody writes to, with recovery done. Empty: there is none.
+    ///
+    /// # Errors
+    /// Those that are not the table's damage: failed reads, KILL.
+    pub fn examine_table(&self, table: &Table) -> Result<Vec<Finding>> {
+        let mut found = Vec::new();
+        for tree in trees(table) {
+            let report = tree.verify(FINDINGS_MAX - found.len())?;
+            let index = Some(tree.index);
+            found.extend(report.problems.iter().map(|p| Finding {
+                index,
+                place: Some((p.page, p.offset)),
+                what: p.what,
+            }));
+            if found.len() >= FINDINGS_MAX {
+                break;
+            }
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        match self.check_table(table) {
+            Ok(_) => Ok(found),
+            Err(Error::Corrupt { page, offset, what }) => {
+                let index = table.index_of_page(page.page);
+                Ok(vec![Finding { index, place: Some((page, offset)), what }])
+            }
+            Err(Error::Internal(what)) => Ok(vec![Finding { index: None, place: None, what }]),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl Table {
+    /// The index that a page of the table's file belongs to, as far as that can be told; for messages
+    /// about damage.
+    pub fn index_of_page(&self, page: PageNo) -> Option<IndexId> {
+        if let Ok(Some(segment)) = space::owner(&self.ts, page) {
+            return Some(segment.index);
+        }
+        trees(self).find(|tree| tree.refers_to(page)).map(|tree| tree.index)
+    }
+}
+
+fn trees(table: &Table) -> impl Iterator<Item = &Tree> {
+    std::iter::once(&table.clustered).chain(table.secondaries.iter().map(|s| &s.tree))
+}

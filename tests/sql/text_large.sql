@@ -1,0 +1,13 @@
+CREATE TABLE t (id INT PRIMARY KEY, a TINYTEXT, b TEXT, c BLOB, d LONGTEXT, KEY kb (b(4)), KEY kc (c(2)));
+SET sql_mode = '';
+INSERT INTO t (id, a, b) VALUES (21, REPEAT('ä', 128), REPEAT('x', 65536));
+SELECT LENGTH(a), LENGTH(b) FROM t WHERE id = 21;
+SET sql_mode = DEFAULT;
+INSERT INTO t (id, a, b, c, d) VALUES (22, REPEAT('t', 255), REPEAT('x', 65535), REPEAT('y', 65535), REPEAT('z', 1000000));
+SELECT LENGTH(a), LENGTH(b), LENGTH(c), LENGTH(d), CRC32(d), LEFT(d, 3), RIGHT(b, 2) FROM t WHERE id = 22;
+UPDATE t SET d = CONCAT(d, 'end') WHERE id = 22;
+SELECT LENGTH(d), RIGHT(d, 4) FROM t WHERE id = 22;
+UPDATE t SET b = 'short', d = NULL WHERE id = 22;
+SELECT id, a, b, LENGTH(c), d FROM t WHERE id = 22;
+CHECKSUM TABLE t;
+CHECK TABLE t;
