@@ -53,8 +53,13 @@ fn find(
         // The engine addresses rows by their clustered key; a hidden one is not in the row bytes.
         SqlError::unsupported("UPDATE or DELETE of a table without PRIMARY KEY")
     })?;
-    let source =
-        Source { table: plan.table, access: &plan.access, filter: plan.filter.as_ref(), params };
+    let source = Source {
+        table: plan.table,
+        access: &plan.access,
+        filter: plan.filter.as_ref(),
+        columns: Some(&plan.columns),
+        params,
+    };
     let mut found: Vec<(Vec<OwnedDatum>, Vec<u8>)> = Vec::new();
     rows::each(context, source, &mut |row, env| {
         let sort = plan

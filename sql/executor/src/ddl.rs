@@ -328,7 +328,7 @@ fn explain_duplicate(
     let key = format!("{}.{}", def.name, index.name);
     let columns = def.columns.clone();
     let spec = KeySpec::new(index.parts.clone());
-    let source = Source { table, access: &Access::All, filter: None, params: &[] };
+    let source = Source { table, access: &Access::All, filter: None, columns: None, params: &[] };
     let mut value = String::new();
     let mut encoded = Vec::new();
     let scanned = rows::each(context, source, &mut |row, _| {

@@ -15,6 +15,8 @@ use value::{ColumnType, Datum, KeySpec};
 /// Columns that fit the array on the stack; more take the general way.
 const OUTPUTS_MAX: usize = 32;
 const KEY_PARTS_MAX: usize = 4;
+/// Memory of a row above this is given back, in bytes.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// A compiled point select.
 pub struct PointSelect {
@@ -84,8 +86,7 @@ impl PointSelect {
         sink.header_again(header, &mut self.header)?;
         let table = context.tables.table(self.table);
         let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
-        self.row.clear();
-        if !context.client.get(table, &self.key, &mut self.row)? {
+        if !context.client.get_columns(table, &self.key, &self.plan.columns, &mut self.row)? {
             return Ok(outcome);
         }
         let layout = table.layout();
@@ -103,6 +104,9 @@ impl PointSelect {
         }
         sink.row(&values[..self.columns.len()])?;
         outcome.rows_sent = 1;
+        if self.row.len() > KEPT_BYTES_MAX {
+            self.row = Vec::new();
+        }
         Ok(outcome)
     }
 

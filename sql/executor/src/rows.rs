@@ -4,7 +4,6 @@ use crate::eval::{Row, condition};
 use crate::ranges::resolve;
 use crate::{Context, Environment, SqlError};
 use catalog::TableRef;
-use instrument::Counter;
 use planner::expr::Expr;
 use planner::plan::Access;
 use std::ops::{Bound, ControlFlow};
@@ -22,6 +21,8 @@ pub struct Source<'p> {
     pub access: &'p Access,
     /// What every row must satisfy.
     pub filter: Option<&'p Expr>,
+    /// Columns that the filter and the visitor look at; `None`: all of them.
+    pub columns: Option<&'p [usize]>,
     /// Parameters of the statement.
     pub params: &'p [Datum<'p>],
 }
@@ -44,6 +45,9 @@ pub fn each(
     let mut examined: u64 = 0;
     for (low, high) in &reading.ranges {
         let mut scan = context.client.scan(table, reading.index, slice(low), slice(high))?;
+        if let Some(columns) = source.columns {
+            scan.need(columns);
+        }
         while let Some(bytes) = scan.next()? {
             examined += 1;
             if examined.is_multiple_of(KILL_CHECK_ROWS) {
@@ -59,12 +63,10 @@ pub fn each(
                 None => true,
             };
             if wanted && visit(&row, context.env)?.is_break() {
-                instrument::count(Counter::InnodbRowsRead, examined);
                 return Ok(());
             }
         }
     }
-    instrument::count(Counter::InnodbRowsRead, examined);
     Ok(())
 }
 

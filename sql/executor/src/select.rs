@@ -132,7 +132,8 @@ fn each(
         // transaction work, so refuse rather than read without a lock.
         return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
     }
-    rows::each(context, Source { table, access: &plan.access, filter, params }, visit)
+    let columns = Some(plan.columns.as_slice());
+    rows::each(context, Source { table, access: &plan.access, filter, columns, params }, visit)
 }
 
 fn evaluate_outputs<'v>(

@@ -2,6 +2,7 @@
 
 use crate::access;
 use crate::bind::Scope;
+use crate::expr::columns_of;
 use crate::plan::{ChangePlan, InsertPlan, InsertValue, SortKey};
 use crate::select::{bind_limit, index_choice, single_table};
 use crate::{PlanContext, SqlError};
@@ -132,5 +133,6 @@ fn plan_change(
         .collect::<Result<Vec<_>, SqlError>>()?;
     let access = access::choose(def, filter.as_ref(), &index_choice(def, factor)?);
     let limit = parts.limit.map(bind_limit).transpose()?.map(|(_, count)| count);
-    Ok(ChangePlan { table, access, filter, assignments, order_by, limit })
+    let columns = columns_of(order_by.iter().map(|k| &k.value.expr).chain(&filter));
+    Ok(ChangePlan { table, access, filter, columns, assignments, order_by, limit })
 }

@@ -230,6 +230,19 @@ impl Expr {
     }
 }
 
+/// The table's columns that expressions look at, ascending.
+pub fn columns_of<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> Vec<usize> {
+    let mut found = std::collections::BTreeSet::new();
+    for expr in expressions {
+        expr.visit(&mut |e| {
+            if let Expr::Column(column) = e {
+                found.insert(*column);
+            }
+        });
+    }
+    found.into_iter().collect()
+}
+
 /// An expression with its result type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typed {

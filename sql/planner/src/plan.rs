@@ -135,6 +135,8 @@ pub struct SelectPlan {
     pub access: Access,
     /// What every row must satisfy.
     pub filter: Option<Expr>,
+    /// Columns that any expression looks at: the others need not be fetched.
+    pub columns: Vec<usize>,
     /// Output columns.
     pub outputs: Vec<Output>,
     /// The virtual table that is read instead of a stored one; every row of it.
@@ -188,6 +190,8 @@ pub struct ChangePlan {
     pub access: Access,
     /// What every row must satisfy.
     pub filter: Option<Expr>,
+    /// Columns that finding and ordering the rows looks at.
+    pub columns: Vec<usize>,
     /// Assignments in order; `None` is a DELETE.
     pub assignments: Option<Vec<(usize, InsertValue)>>,
     /// ORDER BY.

@@ -2,7 +2,7 @@
 
 use crate::access::{self, IndexChoice};
 use crate::bind::Scope;
-use crate::expr::{AggregateCall, Expr, OwnedDatum, Typed};
+use crate::expr::{AggregateCall, Expr, OwnedDatum, Typed, columns_of};
 use crate::plan::{Access, KeyFlags, Output, ResultColumn, SelectPlan, SortKey};
 use crate::{PlanContext, SqlError};
 use catalog::{DefaultValue, TableDef, TableRef, VirtualRef};
@@ -138,7 +138,12 @@ impl<'a> Builder<'a> {
             Some(_) if self.made.is_some() => Access::All,
             Some((def, _)) => access::choose(def, filter.as_ref(), choice),
         };
+        let values = outputs.iter().map(|o| &o.value.expr);
+        let keys = group_by.iter().chain(order_by.iter().map(|k| &k.value)).map(|k| &k.expr);
+        let arguments = aggregates.iter().map(|a| &a.argument);
+        let columns = columns_of(values.chain(keys).chain(arguments).chain(&filter).chain(&having));
         Ok(SelectPlan {
+            columns,
             table: self.table,
             made: self.made.cloned(),
             access,

@@ -302,6 +302,7 @@ impl Client {
 
     /// As [`Self::get`], for a caller that will decode these columns only: values of the others
     /// that lie outside of the row are not fetched, and cannot be decoded.
+    #[inline]
     pub fn get_columns(
         &mut self,
         table: &Table,
