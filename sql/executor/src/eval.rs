@@ -1,5 +1,6 @@
 //! Evaluates expressions over one row, with MySQL's three-valued logic.
 
+use crate::like::like;
 use crate::{Environment, SqlError, strings};
 use planner::expr::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
 use planner::functions::{Function, FunctionId};
@@ -210,58 +211,6 @@ fn is_in(
         }
     }
     Ok(if unknown { None } else { Some(false) })
-}
-
-/// LIKE: `%` any characters, `_` one; characters compare by the collation.
-pub fn like(
-    value: &Datum<'_>,
-    pattern: &Datum<'_>,
-    escape: u8,
-    collation: Collation,
-) -> Option<bool> {
-    if value.is_null() || pattern.is_null() {
-        return None;
-    }
-    let (value, pattern) = (text(value), text(pattern));
-    let (value, pattern) = (String::from_utf8_lossy(&value), String::from_utf8_lossy(&pattern));
-    let value: Vec<char> = value.chars().collect();
-    let pattern: Vec<char> = pattern.chars().collect();
-    Some(like_chars(&value, &pattern, escape as char, collation))
-}
-
-/// Greedy matching with one point of return: the last `%` seen.
-fn like_chars(value: &[char], pattern: &[char], escape: char, collation: Collation) -> bool {
-    let (mut v, mut p) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while v < value.len() {
-        let escaped = pattern.get(p) == Some(&escape) && p + 1 < pattern.len();
-        let wanted = pattern.get(p + usize::from(escaped)).copied();
-        match wanted {
-            Some('%') if !escaped => {
-                retry = Some((p + 1, v));
-                p += 1;
-                continue;
-            }
-            Some('_') if !escaped => {
-                (p, v) = (p + 1, v + 1);
-                continue;
-            }
-            Some(c) if same_char(c, value[v], collation) => {
-                (p, v) = (p + 1 + usize::from(escaped), v + 1);
-                continue;
-            }
-            _ => {}
-        }
-        let Some((after, start)) = retry else { return false };
-        (p, v) = (after, start + 1);
-        retry = Some((after, v));
-    }
-    pattern[p..].iter().all(|c| *c == '%')
-}
-
-fn same_char(a: char, b: char, collation: Collation) -> bool {
-    let (mut x, mut y) = ([0; 4], [0; 4]);
-    a == b || collation.equals(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
 }
 
 /// A value as text.

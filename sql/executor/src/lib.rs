@@ -16,6 +16,7 @@ mod ddl;
 mod eval;
 mod indexes;
 mod insert;
+mod like;
 mod maintain;
 mod point;
 mod ranges;

@@ -1,6 +1,6 @@
 //! SHOW of what the dictionary knows; SHOW of the server's own state is the session's.
 
-use crate::eval::like;
+use crate::like::like;
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef};
 use mdl::Mode;

@@ -114,7 +114,8 @@ fn part(text: &[u8], unit: Collation, start: i64, count: i64) -> &[u8] {
     unit.prefix(rest, size(count))
 }
 
-fn text<'v>(value: &Datum<'v>) -> Cow<'v, [u8]> {
+/// A value as text, where it lies if it is text.
+pub fn text<'v>(value: &Datum<'v>) -> Cow<'v, [u8]> {
     match *value {
         Datum::Bytes(bytes) => Cow::Borrowed(bytes),
         ref other => Cow::Owned(crate::eval::text(other)),
