@@ -65,11 +65,13 @@ impl Engine {
         let mut b = Buffers::default();
         let mut writer = client.writer()?;
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
+        // Only they write under our exclusive lock. Once one has ended it touches this table no more, so
+        // it need not know the new index.
+        let losers = self.losers();
         let mut settled = Vec::new();
         while let Some((key, mut payload)) = rows.next()? {
-            if writer.is_busy(RowHeader::read(payload)?.trx) {
-                // Only a loser that recovery has not undone yet writes under our exclusive lock. Once
-                // it has ended it touches this table no more, so it need not know the new index.
+            // It may have ended since the scan copied the row.
+            if losers.contains(&RowHeader::read(payload)?.trx) {
                 if !writer.settled_row(table, key, &mut settled)? {
                     continue;
                 }

@@ -11,13 +11,13 @@ use crate::recovery::Recovery;
 use crate::rollback::{Lookup, Tables};
 use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage};
-use base::{Error, IndexId, Lsn, Result, SpaceId, TableId};
+use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
 use host::Disk;
 use instrument::MutexClass;
 use pool::{Pool, Tablespace};
 use redo::{FlushMode, Log};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use stdx::Ordering;
 use sync::waits::WaitsFor;
@@ -307,6 +307,15 @@ impl Engine {
     /// Takes over work that a client could not finish.
     pub(crate) fn leave_unfinished(&self, work: Unfinished) {
         self.unfinished.lock().push_back(work);
+    }
+
+    /// The transactions that are to be rolled back in the background.
+    pub(crate) fn losers(&self) -> BTreeSet<TrxId> {
+        // No step has one of them in its hands.
+        let _none_is_running = self.finishing.lock();
+        let unfinished = self.unfinished.lock();
+        let active = unfinished.iter().filter(|u| u.state() == State::Active);
+        active.map(|u| u.segment.trx()).collect()
     }
 
     /// One round over what there is to finish: rollbacks, then purges, at most `rows_max` undo

@@ -189,6 +189,29 @@ pub fn open_with(
     Ok((engine, tables, report))
 }
 
+/// As [`open_with`], with recovery going on in the background.
+pub fn open_at_once(config: EngineConfig, disk: &Arc<SimDisk>) -> Result<(Arc<Engine>, Tables)> {
+    let (engine, _) = Engine::open(config, Arc::clone(disk) as Arc<dyn Disk>)?;
+    let mut tables = Tables::new();
+    for (id, definition) in dictionary(&engine)? {
+        let (spec, storage) = parse_definition(id, &definition);
+        tables.insert(id, engine.open_table(&spec, storage)?);
+    }
+    Ok((engine, tables))
+}
+
+/// Lets recovery go on in threads, as the dictionary of a server does: a dropped table is not found.
+pub fn start_recovery(engine: &Arc<Engine>, tables: &Tables) -> Result<()> {
+    let live = tables.values().map(|t| t.storage().space).collect();
+    let (weak, tables) = (Arc::downgrade(engine), tables.clone());
+    let find = move |id: TableId| {
+        let engine = weak.upgrade().ok_or(Error::Shutdown)?;
+        let known = dictionary(&engine)?.contains_key(&(id.0 as i64));
+        Ok(tables.get(&(id.0 as i64)).filter(|_| known).cloned())
+    };
+    engine.start_recovery(Arc::new(find), live)
+}
+
 pub fn dictionary(engine: &Arc<Engine>) -> Result<BTreeMap<i64, Vec<u8>>> {
     let table = engine.system_table(0);
     let mut client = engine.client()?;
