@@ -318,6 +318,13 @@ impl Engine {
         active.map(|u| u.segment.trx()).collect()
     }
 
+    /// Whether nothing is left that recovery found or a client could not finish.
+    pub(crate) fn all_finished(&self) -> bool {
+        // Not in the middle of a step, which has taken its transaction out of the list.
+        let _none_is_running = self.finishing.lock();
+        self.unfinished.lock().is_empty()
+    }
+
     /// One round over what there is to finish: rollbacks, then purges, at most `rows_max` undo
     /// records of each. What needs a table that is not known stays.
     pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {

@@ -28,7 +28,6 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, Mutex, WaitResult};
-use trx::State;
 
 static TOLD: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_told");
 static MADE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_new_spaces");
@@ -368,13 +367,6 @@ impl Engine {
             self.recovery.end(false);
         }
     }
-
-    /// Unfinished work that recovery found or a client left.
-    fn work_left(&self) -> (bool, bool) {
-        let unfinished = self.unfinished.lock();
-        let any = |state| unfinished.iter().any(|u| u.state() == state);
-        (any(State::Active), any(State::Committed))
-    }
 }
 
 /// Waits; true when the thread is to stop.
@@ -432,9 +424,8 @@ fn finisher(engine: &Weak<Engine>, stop: &Stop, tables: &TableFinder, live: &BTr
     let mut orphans = true;
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
-        let (losers, purges) = engine.work_left();
         let step = match () {
-            () if losers || purges => engine.finish_with(tables, STEP_ROWS),
+            () if !engine.all_finished() => engine.finish_with(tables, STEP_ROWS),
             () if orphans => engine.remove_orphans(live).map(|()| {
                 orphans = false;
                 1
