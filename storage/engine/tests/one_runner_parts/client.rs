@@ -195,7 +195,11 @@ impl Actor {
         self.serial += 1;
         let mut pad =
             (self.number << 48 | (self.trx as u64) << 16 | self.serial).to_le_bytes().to_vec();
-        let long = if self.rng.chance(1, 3) { 3400 } else { 200 };
+        let long = match self.rng.below(30) {
+            0 => 40_000,
+            1..11 => 3400,
+            _ => 200,
+        };
         pad.resize(8 + self.rng.below(long) as usize, self.number as u8);
         let a = (!self.rng.chance(1, 8)).then(|| self.rng.below(20) as i64);
         let u = (!self.rng.chance(1, 4)).then(|| self.rng.below(UNIQUES) as i64);
