@@ -15,10 +15,11 @@ mod common;
 mod oracle;
 
 use client::{ACCOUNTS, Actor, ITEMS, World, definition, definition_key, key_of};
-use common::Tables;
-use engine::{Engine, Error, Table};
-use host::{Latency, SimDisk};
+use common::{Registry, Tables};
+use engine::{Engine, EngineConfig, Error, RecoveryPhase, Result, Table};
+use host::{AlignedBuf, Disk, Latency, OpenMode, SimDisk};
 use oracle::{Oracle, State};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
@@ -27,6 +28,8 @@ use sync::sched::{self, Options, Outcome};
 const SEEDS: u64 = 1000;
 const TIME: Duration = Duration::from_secs(120);
 const CRASHES: u64 = 3;
+/// What all accounts have together.
+const SUM: i64 = 1000 * ACCOUNTS;
 
 /// What happened in all runs together: a campaign in which something never happens proves nothing about it.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +37,8 @@ pub struct Totals {
     crashes: u64,
     kills: u64,
     crashes_in_recovery: u64,
+    /// While redo waited for its pages or losers were rolled back in the background.
+    crashes_before_recovered: u64,
     torn_pages: u64,
     losers: u64,
     purged: u64,
@@ -61,7 +66,6 @@ pub struct Totals {
 struct Crashed {
     disk: Arc<SimDisk>,
     allowed: Vec<State>,
-    sum: i64,
 }
 
 /// Opens after a crash; recovery itself may be cut off by another crash, again and again.
@@ -69,22 +73,21 @@ fn reopen(
     rng: &mut Rng,
     mut disk: Arc<SimDisk>,
     totals: &mut Totals,
-) -> (Arc<SimDisk>, Arc<Engine>, Tables) {
+) -> (Arc<SimDisk>, Arc<Engine>, Registry) {
     loop {
         let again = rng.chance(1, 3);
         if again {
             disk.power_off_after(1 + rng.below(60));
         }
-        match common::open(&disk) {
-            Ok((engine, tables, report)) => {
-                disk.heal();
+        match common::open_in_background(config(rng), &disk) {
+            Ok((engine, registry, report)) => {
                 totals.torn_pages += report.torn_pages;
                 totals.losers += report.losers;
                 totals.purged += report.purged;
                 totals.orphans += report.orphans.len() as u64;
-                return (disk, engine, tables);
+                return (disk, engine, registry);
             }
-            Err(Error::Io { .. }) if again => {
+            Err(_) if disk.is_off() => {
                 totals.crashes_in_recovery += 1;
                 disk = disk.crash();
             }
@@ -93,23 +96,40 @@ fn reopen(
     }
 }
 
-/// All rows of all tables, which have been checked.
-fn state_of(engine: &Arc<Engine>, tables: &Tables) -> State {
-    let mut client = engine.client().unwrap();
+fn config(rng: &mut Rng) -> EngineConfig {
+    EngineConfig {
+        recovery_threads: 1 + rng.below(3) as usize,
+        recovery_memory_bytes: [0, 1 << 14, 1 << 16][rng.below(3) as usize],
+        log_ring_bytes: 128 << 10 << rng.below(2),
+        ..common::config()
+    }
+}
+
+/// All rows of all tables, as a client sees them.
+fn visible(engine: &Arc<Engine>, tables: &Tables) -> Result<State> {
+    let mut client = engine.client()?;
     let mut state = State::new();
     for table in tables.values() {
-        let rows = common::rows(&mut client, table, 0).unwrap();
-        let check = engine.check_table(table).unwrap_or_else(|e| panic!("{}: {e}", table.id()));
-        assert_eq!(check.rows, rows.len() as u64);
+        let rows = common::rows(&mut client, table, 0)?;
         for index in 1..table.indexes() {
-            let mut others = common::rows(&mut client, table, index).unwrap();
+            let mut others = common::rows(&mut client, table, index)?;
             others.sort();
             assert_eq!(others, rows, "index {index} and the table {}", table.id());
         }
         state.insert(definition_key(table), definition(table));
         state.extend(rows.into_iter().map(|r| ((key_of(table), r.id), r)));
     }
-    state
+    Ok(state)
+}
+
+/// The tables are sound, and nothing is left to undo or purge.
+fn check_tables(engine: &Engine, tables: &Tables, state: &State) -> Result<()> {
+    for table in tables.values() {
+        let check = engine.check_table(table)?;
+        let rows = state.keys().filter(|k| k.0 == key_of(table)).count();
+        assert_eq!(check.rows, rows as u64, "table {}", table.id());
+    }
+    Ok(())
 }
 
 fn explain(allowed: &[State], found: &State) {
@@ -120,16 +140,53 @@ fn explain(allowed: &[State], found: &State) {
     }
 }
 
-fn verify(crashed: &Crashed, engine: &Arc<Engine>, tables: &Tables) -> State {
-    let found = state_of(engine, tables);
+/// What recovery has left is allowed. `None`: the power went off meanwhile.
+fn verify(
+    crashed: &Crashed,
+    disk: &SimDisk,
+    engine: &Arc<Engine>,
+    tables: &Tables,
+) -> Option<State> {
+    let found = match visible(engine, tables) {
+        Ok(found) => found,
+        Err(e) => {
+            assert!(disk.is_off(), "after recovery: {e}");
+            return None;
+        }
+    };
     if !crashed.allowed.contains(&found) {
         explain(&crashed.allowed, &found);
         panic!("recovery found a state that may not be there");
     }
-    let accounts = *tables.keys().next().expect("the accounts are the first table");
-    let sum: i64 = found.iter().filter(|(k, _)| k.0 == accounts).filter_map(|(_, r)| r.a).sum();
-    assert_eq!(sum, crashed.sum, "the accounts' sum after recovery");
-    found
+    let accounts = tables.values().next().expect("the accounts are the first table");
+    assert_eq!(sum(&found, accounts), SUM, "the accounts' sum after recovery");
+    Some(found)
+}
+
+fn sum(state: &State, accounts: &Table) -> i64 {
+    state.iter().filter(|(k, _)| k.0 == key_of(accounts)).filter_map(|(_, r)| r.a).sum()
+}
+
+/// Waits for the end of recovery in the background, and looks at the tables closely. `false`: the power
+/// went off meanwhile.
+fn settle(
+    disk: &SimDisk,
+    engine: &Engine,
+    tables: &Tables,
+    state: &State,
+    totals: &mut Totals,
+) -> bool {
+    let done = engine.wait_recovered().and_then(|report| {
+        totals.losers += report.losers;
+        totals.purged += report.purged;
+        totals.orphans += report.orphans.len() as u64;
+        check_tables(engine, tables, state)
+    });
+    match done {
+        Ok(()) => true,
+        Err(_) if disk.is_off() => false,
+        Err(e) => panic!("after recovery: {e}"),
+    }
 }
 
 /// The first life, the same for all seeds: accounts with something on them, and two tables of items that
@@ -152,8 +209,8 @@ fn first_life() -> (Arc<SimDisk>, State) {
         client.commit().unwrap();
     }
     drop(client);
-    let (_, tables, _) = common::open(&disk.kill()).unwrap();
-    let state = state_of(&engine, &tables);
+    let tables = common::open_tables(&engine).unwrap();
+    let state = visible(&engine, &tables).unwrap();
     engine.shutdown().unwrap();
     (disk, state)
 }
@@ -161,36 +218,77 @@ fn first_life() -> (Arc<SimDisk>, State) {
 fn set_up(seed: u64) -> Crashed {
     static FIRST: OnceLock<(Arc<SimDisk>, State)> = OnceLock::new();
     let (disk, state) = FIRST.get_or_init(first_life);
-    Crashed { disk: disk.copy(seed), allowed: vec![state.clone()], sum: 1000 * ACCOUNTS }
+    Crashed { disk: disk.copy(seed), allowed: vec![state.clone()] }
 }
 
 /// One life of the engine, from recovery to the next crash.
-fn live(rng: &mut Rng, crashed: Crashed, totals: &mut Totals, trace: bool) -> Crashed {
-    let (disk, engine, tables) = reopen(rng, Arc::clone(&crashed.disk), totals);
-    let found = verify(&crashed, &engine, &tables);
-    let mut own: Vec<Arc<Table>> = tables.into_values().collect();
+fn live(rng: &mut Rng, mut crashed: Crashed, totals: &mut Totals, trace: bool) -> Crashed {
+    let (disk, engine, registry) = reopen(rng, Arc::clone(&crashed.disk), totals);
+    let tables = registry.tables().clone();
+    let found = verify(&crashed, &disk, &engine, &tables);
+    let patient = rng.chance(1, 2);
+    let alive = found.filter(|state| !patient || settle(&disk, &engine, &tables, state, totals));
+    if let Some(state) = alive {
+        disk.heal();
+        let trouble = Trouble::draw(rng);
+        crashed.allowed = work(rng, (&disk, &engine, registry), state, &trouble, totals, trace);
+    }
+    disk.power_off();
+    let phase = engine.recovery_progress().phase;
+    totals.crashes_before_recovered += u64::from(phase != RecoveryPhase::Done);
+    let killed = rng.chance(1, 5);
+    crashed.disk = if killed { disk.kill() } else { disk.crash() };
+    totals.crashes += u64::from(!killed);
+    totals.kills += u64::from(killed);
+    engine.stop_background();
+    crashed
+}
+
+/// What may go wrong while clients are at work.
+struct Trouble {
+    power_off_after: Option<u64>,
+    full_after: Option<u64>,
+    housekeeper: bool,
+}
+
+impl Trouble {
+    const NONE: Trouble = Trouble { power_off_after: None, full_after: None, housekeeper: false };
+
+    fn draw(rng: &mut Rng) -> Trouble {
+        let most = [8, 30, 100, 400][rng.below(4) as usize];
+        let power_off_after = 1 + rng.below(most);
+        let full_after = rng.below(1 << 20);
+        Trouble {
+            power_off_after: rng.chance(5, 6).then_some(power_off_after),
+            full_after: rng.chance(1, 8).then_some(full_after),
+            housekeeper: rng.chance(1, 2),
+        }
+    }
+}
+
+/// Clients at work until the power goes off or they have done enough; what may be there then.
+fn work(
+    rng: &mut Rng,
+    (disk, engine, registry): (&Arc<SimDisk>, &Arc<Engine>, Registry),
+    found: State,
+    trouble: &Trouble,
+    totals: &mut Totals,
+    trace: bool,
+) -> Vec<State> {
+    let mut own: Vec<Arc<Table>> = registry.tables().values().cloned().collect();
     let mut shared = own.drain(..3);
     let mut next = || shared.next().expect("the first life made three tables");
     let (accounts, items) = (next(), [next(), next()]);
     drop(shared);
-    let world = Arc::new(World {
-        disk: Arc::clone(&disk),
-        engine: Arc::clone(&engine),
-        accounts,
-        items,
-        oracle: Mutex::new(Oracle::new(found)),
-        totals: Mutex::new(std::mem::take(totals)),
-        sum: crashed.sum,
-        trace,
-    });
-    engine.start_background().unwrap();
-    if rng.chance(5, 6) {
-        let most = [30, 100, 400][rng.below(3) as usize];
-        disk.power_off_after(1 + rng.below(most));
-    }
-    if rng.chance(1, 8) {
-        disk.enospc_after(rng.below(1 << 20));
-    }
+    let (disk, engine) = (Arc::clone(disk), Arc::clone(engine));
+    let sum = sum(&found, &accounts);
+    let oracle = Mutex::new(Oracle::new(found));
+    let totals_now = Mutex::new(std::mem::take(totals));
+    let world =
+        World { disk, engine, registry, accounts, items, oracle, totals: totals_now, sum, trace };
+    let world = Arc::new(world);
+    trouble.power_off_after.inspect(|n| world.disk.power_off_after(*n));
+    trouble.full_after.inspect(|n| world.disk.enospc_after(*n));
     let mut own = Some(own);
     let mut clients: Vec<_> = (0..2 + rng.below(4))
         .map(|n| {
@@ -198,23 +296,40 @@ fn live(rng: &mut Rng, crashed: Crashed, totals: &mut Totals, trace: bool) -> Cr
             host::thread::spawn(&format!("client{}", n + 1), move || actor.live()).unwrap()
         })
         .collect();
-    if rng.chance(1, 2) {
+    if trouble.housekeeper {
         let (world, rng) = (Arc::clone(&world), Rng::new(rng.next_u64()));
         clients.push(host::thread::spawn("housekeeper", move || keep_house(&world, rng)).unwrap());
     }
     clients.into_iter().for_each(|c| c.join().unwrap());
-    disk.power_off();
-    let killed = rng.chance(1, 5);
-    let left = if killed { disk.kill() } else { disk.crash() };
-    engine.stop_background();
-    drop(engine);
     let world = Arc::into_inner(world).expect("the clients are gone");
     *totals = world.totals.into_inner().unwrap();
-    totals.crashes += u64::from(!killed);
-    totals.kills += u64::from(killed);
     let allowed = world.oracle.into_inner().unwrap().allowed();
     totals.doubtful += u64::from(allowed.len() > 1);
-    Crashed { disk: left, allowed, sum: crashed.sum }
+    if !world.disk.is_off() {
+        still_alive(&world.engine, &world.registry, &world.disk, &allowed, totals);
+    }
+    allowed
+}
+
+/// The clients have done enough before the power went off: the state is exactly known.
+fn still_alive(
+    engine: &Arc<Engine>,
+    registry: &Registry,
+    disk: &SimDisk,
+    allowed: &[State],
+    totals: &mut Totals,
+) {
+    let tables = registry.tables().clone();
+    match visible(engine, &tables) {
+        Ok(found) => {
+            if found != allowed[0] {
+                explain(allowed, &found);
+                panic!("the clients' last state is not there");
+            }
+            settle(disk, engine, &tables, &found, totals);
+        }
+        Err(e) => assert!(disk.is_off(), "{e}"),
+    }
 }
 
 /// Writes pages and moves the checkpoint more often than there is need to.
@@ -290,6 +405,7 @@ impl Totals {
             (&mut self.crashes, t.crashes),
             (&mut self.kills, t.kills),
             (&mut self.crashes_in_recovery, t.crashes_in_recovery),
+            (&mut self.crashes_before_recovered, t.crashes_before_recovered),
             (&mut self.torn_pages, t.torn_pages),
             (&mut self.losers, t.losers),
             (&mut self.purged, t.purged),
@@ -402,4 +518,72 @@ fn without_the_sync_of_the_doublewrite_file_the_campaign_fails() {
 #[test]
 fn without_the_sync_of_new_names_the_campaign_fails() {
     fails_without(Forgotten::Names, 40);
+}
+
+/// Everything in the pages of all tablespaces, by file.
+fn pages(disk: &SimDisk) -> BTreeMap<String, AlignedBuf> {
+    let names = disk.list().unwrap().into_iter().filter(|name| name.ends_with(".lim"));
+    names
+        .map(|name| {
+            let file = disk.open(&name, OpenMode::Read).unwrap();
+            let mut bytes = AlignedBuf::zeroed(file.len().unwrap() as usize);
+            file.read_exact_at(&mut bytes, 0).unwrap();
+            (name, bytes)
+        })
+        .collect()
+}
+
+/// Clients at work; then the pages as a kill leaves them, as the live engine writes them, and as recovery
+/// makes them of what the kill left. With `large` memory no page is written before the kill: recovery has
+/// the pages of the beginning and the whole log.
+fn three_times_the_pages(seed: u64, large: bool) -> [BTreeMap<String, AlignedBuf>; 3] {
+    let config = || match large {
+        true => EngineConfig { pool_bytes: 4096 * base::PAGE_BYTES, ..common::config() },
+        false => common::config(),
+    };
+    let mut rng = Rng::new(seed);
+    let first = set_up(seed);
+    let (engine, tables, _) = common::open_with(config(), &first.disk).unwrap();
+    let registry = Registry::new(tables);
+    let life = (&first.disk, &engine, registry);
+    let state = first.allowed[0].clone();
+    let trouble = Trouble { housekeeper: !large, ..Trouble::NONE };
+    if !large {
+        engine.start_background().unwrap();
+    }
+    work(&mut rng, life, state, &trouble, &mut Totals::default(), false);
+    engine.stop_background();
+    engine.log().flush_to(engine.log().tail()).unwrap();
+    let unwritten = first.disk.kill();
+    let before = pages(&unwritten);
+    engine.shutdown().unwrap();
+    let (recovered, _, report) = common::open_with(config(), &unwritten).unwrap();
+    assert!(!large || report.redo_bytes > 1000, "{report:?}");
+    assert_eq!(report.losers, 0);
+    recovered.shutdown().unwrap();
+    [before, pages(&first.disk), pages(&unwritten)]
+}
+
+#[test]
+fn redo_gives_the_live_pages_byte_for_byte() {
+    let mut restored = 0;
+    for seed in 1..=30 {
+        let run = || three_times_the_pages(seed, seed % 2 == 0);
+        let [before, live, recovered] = sched::run(seed, Options::default(), run).unwrap();
+        assert!(live.keys().eq(recovered.keys()), "seed {seed}");
+        for (name, live) in &live {
+            let recovered = &recovered[name];
+            assert_eq!(live.len(), recovered.len(), "seed {seed}: {name}");
+            let both = live.chunks(base::PAGE_BYTES).zip(recovered.chunks(base::PAGE_BYTES));
+            for (page, (a, b)) in both.enumerate() {
+                let differs = a.iter().zip(b).position(|(a, b)| a != b);
+                assert_eq!(differs, None, "seed {seed}: {name} page {page}");
+                let before =
+                    before.get(name).and_then(|all| all.chunks(base::PAGE_BYTES).nth(page));
+                restored += u64::from(before != Some(a));
+            }
+        }
+    }
+    println!("{restored} pages restored");
+    assert!(restored > 1000, "only {restored} pages were of the log");
 }

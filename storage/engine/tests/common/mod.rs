@@ -1,5 +1,5 @@
 //! What the engine's tests share: a dictionary of one table, rows of one shape, and checks.
-#![allow(dead_code)] // every test file uses its own part
+#![allow(dead_code, clippy::disallowed_types)] // every test file uses its own part
 
 use engine::{
     Client, ColumnType, Engine, EngineConfig, Error, IndexId, IndexSpec, KeyPart, PageNo,
@@ -8,7 +8,7 @@ use engine::{
 use host::{Disk, SimDisk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use value::{Collation, Datum, KeySpec, Kind, RowLayout};
 
 /// A row of a test table: key, indexed number, unique number, padding.
@@ -176,11 +176,7 @@ pub fn open_with(
     disk: &Arc<SimDisk>,
 ) -> Result<(Arc<Engine>, Tables, RecoveryReport)> {
     let (engine, mut report) = Engine::open(config, Arc::clone(disk) as Arc<dyn Disk>)?;
-    let mut tables = Tables::new();
-    for (id, definition) in dictionary(&engine)? {
-        let (spec, storage) = parse_definition(id, &definition);
-        tables.insert(id, engine.open_table(&spec, storage)?);
-    }
+    let tables = open_tables(&engine)?;
     let live: BTreeSet<SpaceId> = tables.values().map(|t| t.storage().space).collect();
     let rest = engine.finish_recovery(&|id| Ok(tables.get(&(id.0 as i64)).cloned()), &live)?;
     report.losers += rest.losers;
@@ -192,11 +188,7 @@ pub fn open_with(
 /// As [`open_with`], with recovery going on in the background.
 pub fn open_at_once(config: EngineConfig, disk: &Arc<SimDisk>) -> Result<(Arc<Engine>, Tables)> {
     let (engine, _) = Engine::open(config, Arc::clone(disk) as Arc<dyn Disk>)?;
-    let mut tables = Tables::new();
-    for (id, definition) in dictionary(&engine)? {
-        let (spec, storage) = parse_definition(id, &definition);
-        tables.insert(id, engine.open_table(&spec, storage)?);
-    }
+    let tables = open_tables(&engine)?;
     Ok((engine, tables))
 }
 
@@ -210,6 +202,46 @@ pub fn start_recovery(engine: &Arc<Engine>, tables: &Tables) -> Result<()> {
         Ok(tables.get(&(id.0 as i64)).filter(|_| known).cloned())
     };
     engine.start_recovery(Arc::new(find), live)
+}
+
+/// Opens the engine and the tables of its dictionary, and leaves what is left of recovery to threads.
+/// They find a table in `Registry`, from which a dropped one must be taken.
+pub fn open_in_background(
+    config: EngineConfig,
+    disk: &Arc<SimDisk>,
+) -> Result<(Arc<Engine>, Registry, RecoveryReport)> {
+    let (engine, report) = Engine::open(config, Arc::clone(disk) as Arc<dyn Disk>)?;
+    engine.start_background()?;
+    let tables = open_tables(&engine)?;
+    let live: BTreeSet<SpaceId> = tables.values().map(|t| t.storage().space).collect();
+    let registry = Registry::new(tables);
+    let known = registry.clone();
+    let find = move |id: TableId| Ok(known.tables().get(&(id.0 as i64)).cloned());
+    engine.start_recovery(Arc::new(find), live)?;
+    Ok((engine, registry, report))
+}
+
+/// The tables there are, for recovery in the background.
+#[derive(Clone)]
+pub struct Registry(Arc<Mutex<Tables>>);
+
+impl Registry {
+    pub fn new(tables: Tables) -> Registry {
+        Registry(Arc::new(Mutex::new(tables)))
+    }
+
+    pub fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+pub fn open_tables(engine: &Arc<Engine>) -> Result<Tables> {
+    let mut tables = Tables::new();
+    for (id, definition) in dictionary(engine)? {
+        let (spec, storage) = parse_definition(id, &definition);
+        tables.insert(id, engine.open_table(&spec, storage)?);
+    }
+    Ok(tables)
 }
 
 pub fn dictionary(engine: &Arc<Engine>) -> Result<BTreeMap<i64, Vec<u8>>> {

@@ -1,6 +1,6 @@
 //! What one client does: transactions over tables that it shares with others, each answer checked.
 
-use super::common::{self, Row};
+use super::common::{self, Registry, Row};
 use super::oracle::{Key, Oracle, Trx};
 use engine::{Client, Engine, Error, IndexId, Result, Table};
 use host::SimDisk;
@@ -20,6 +20,7 @@ const UNIQUES: u64 = 600;
 pub struct World {
     pub disk: Arc<SimDisk>,
     pub engine: Arc<Engine>,
+    pub registry: Registry,
     pub accounts: Arc<Table>,
     pub items: [Arc<Table>; 2],
     pub oracle: Mutex<Oracle>,
@@ -477,6 +478,7 @@ impl Actor {
         trace!(self, "create table {}", table.id());
         self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
         if self.commit_definition()? {
+            self.world.registry.tables().insert(key_of(&table), Arc::clone(&table));
             self.own.push(table);
         }
         Ok(())
@@ -493,6 +495,7 @@ impl Actor {
         let table = self.check(made)?;
         self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
         if self.commit_definition()? {
+            self.world.registry.tables().insert(key_of(&table), Arc::clone(&table));
             self.own[n] = table;
         }
         Ok(())
@@ -510,6 +513,7 @@ impl Actor {
             return Ok(());
         }
         self.own.remove(n);
+        self.world.registry.tables().remove(&key_of(&table));
         let space = table.storage().space;
         drop(table);
         let dropped = self.world.engine.drop_table_storage(space);
