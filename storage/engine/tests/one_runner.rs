@@ -585,5 +585,5 @@ fn redo_gives_the_live_pages_byte_for_byte() {
         }
     }
     println!("{restored} pages restored");
-    assert!(restored > 1000, "only {restored} pages were of the log");
+    assert!(restored > 300, "only {restored} pages were of the log");
 }
