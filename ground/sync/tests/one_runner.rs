@@ -55,7 +55,7 @@ fn check_then_act() {
 #[test]
 fn a_check_then_act_is_found() {
     let (_, failure) = first_failure(200, check_then_act).expect("found");
-    let Failure::Panic { thread, message } = failure else { panic!("{failure}") };
+    let Failure::Panic { thread, message, .. } = failure else { panic!("{failure}") };
     assert_eq!(thread, "main");
     assert!(message.contains("an addition was lost"));
 }
@@ -254,8 +254,9 @@ fn a_panic_in_a_child_ends_the_run_with_its_name_and_message() {
         join(child);
         unreachable!("the run ends before");
     });
-    let expected = Failure::Panic { thread: "child".into(), message: "broken on purpose".into() };
-    assert_eq!(outcome.result.unwrap_err(), expected);
+    let Err(Failure::Panic { thread, message, report }) = outcome.result else { panic!("passed") };
+    assert_eq!((&*thread, &*message), ("child", "broken on purpose"));
+    assert!(report.contains("0 main: "), "{report}");
 }
 
 #[test]
@@ -281,4 +282,30 @@ fn real_threads_are_as_ever() {
     sched::point("outside");
     assert!(!sched::is_simulated());
     all_kinds();
+}
+
+#[test]
+fn threads_that_cannot_unwind_are_left_behind() {
+    struct Waits(Arc<Event>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let seen = self.0.prepare();
+            let _ = self.0.wait(seen, Deadline::Never);
+        }
+    }
+    let outcome = sched::run(2, Options::default(), || {
+        let waits = Waits(Arc::new(Event::new(&E)));
+        let waiter = spawn("waiter", move || {
+            let _waits = waits;
+            loop {
+                sync::yield_now();
+            }
+        });
+        for _ in 0..20 {
+            sync::yield_now();
+        }
+        let _never_joined = waiter;
+        panic!("enough");
+    });
+    assert!(matches!(outcome.result, Err(Failure::Panic { .. })));
 }

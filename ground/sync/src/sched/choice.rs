@@ -6,13 +6,14 @@
 //!    `Priorities` (as in PCT: Burckhardt and others, 2010) lets the thread of the highest priority run
 //!    until one of a few random points takes its priority away: it finds bugs that need one thread to stay
 //!    away for long at one exact moment.
-//! 3. Nobody runs for ever while others could: after `TURN_MAX` points a turn ends in either strategy, and
-//!    a thread that yields comes after all others.
+//! 3. Nobody runs for ever while others could: turns have an end in either strategy, with priorities the
+//!    thread that has waited longest becomes the first every `FAIR_EVERY` points, and a thread that yields
+//!    comes after all others.
 
 use stdx::rng::Rng;
 
-/// Longest turn while others could run, in points.
-const TURN_MAX: u64 = 20_000;
+/// Points after which, with priorities, the thread that has waited longest has its turn.
+const FAIR_EVERY: u64 = 8_000;
 
 /// How the next thread is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +34,21 @@ pub enum Strategy {
     },
 }
 
+/// Threads begin with a random priority up to this.
+const PRIORITIES: u64 = 1 << 40;
+
 pub(crate) struct Choice {
     rng: Rng,
     strategy: Strategy,
-    /// Points until the turn ends (random), or since it began (priorities).
+    /// Points until the turn ends (random), or until somebody's turn has come (priorities).
     left: u64,
     /// Per thread; the higher the sooner. Only of use with priorities.
     priorities: Vec<i64>,
     lowest: i64,
+    highest: i64,
+    /// Per thread the number of its last turn.
+    turns: Vec<u64>,
+    turn: u64,
     /// Steps at which the running thread falls behind all others, the next one last.
     changes: Vec<u64>,
 }
@@ -61,7 +69,17 @@ impl Choice {
             changes.extend((0..n).map(|_| rng.below(within.max(1))));
             changes.sort_unstable_by(|a, b| b.cmp(a));
         }
-        Choice { rng, strategy, left: 0, priorities: Vec::new(), lowest: 0, changes }
+        Choice {
+            rng,
+            strategy,
+            left: 0,
+            priorities: Vec::new(),
+            lowest: 0,
+            highest: PRIORITIES as i64,
+            turns: Vec::new(),
+            turn: 0,
+            changes,
+        }
     }
 
     /// The strategy that the seed came to.
@@ -70,23 +88,21 @@ impl Choice {
     }
 
     pub(crate) fn add_thread(&mut self) {
-        self.priorities.push(self.rng.below(1 << 40) as i64 + 1);
+        self.priorities.push(self.rng.below(PRIORITIES) as i64 + 1);
+        self.turns.push(self.turn);
     }
 
     /// Whether `running`'s turn ends at this point.
     pub(crate) fn ends_turn(&mut self, step: u64, running: usize) -> bool {
         match self.strategy {
             Strategy::Priorities { .. } => {
-                self.left += 1;
                 let change = self.changes.last().is_some_and(|at| *at <= step);
                 if change {
                     self.changes.pop();
-                }
-                if change || self.left > TURN_MAX {
                     self.fall_behind(running);
-                    return true;
                 }
-                false
+                self.left = self.left.saturating_sub(1);
+                change || self.left == 0
             }
             _ if self.left == 0 => true,
             _ => {
@@ -110,14 +126,26 @@ impl Choice {
 
     /// Who of `able` (not empty, ascending) goes on.
     pub(crate) fn next(&mut self, able: &[usize]) -> usize {
+        let next = self.pick(able);
+        self.turn += 1;
+        self.turns[next] = self.turn;
+        next
+    }
+
+    fn pick(&mut self, able: &[usize]) -> usize {
         match self.strategy {
             Strategy::Priorities { .. } => {
-                self.left = 0;
+                if self.left == 0 {
+                    self.left = FAIR_EVERY;
+                    let longest = able.iter().copied().min_by_key(|t| self.turns[*t]);
+                    self.highest += 1;
+                    self.priorities[longest.unwrap_or(able[0])] = self.highest;
+                }
                 let best = able.iter().copied().max_by_key(|t| self.priorities[*t]);
                 best.unwrap_or(able[0])
             }
             Strategy::Random { turn } => {
-                self.left = self.rng.below(2 * turn).min(TURN_MAX);
+                self.left = self.rng.below(2 * turn);
                 able[self.rng.below(able.len() as u64) as usize]
             }
             Strategy::Seeded => able[0],

@@ -32,6 +32,8 @@ pub enum Failure {
         thread: String,
         /// What it said.
         message: String,
+        /// Where all threads stood then, a line each.
+        report: String,
     },
     /// All threads wait and no deadline is to come: who waits for what, a line each.
     Deadlock(String),
@@ -42,7 +44,9 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panic { thread, message } => write!(f, "thread {thread} panicked: {message}"),
+            Self::Panic { thread, message, report } => {
+                write!(f, "thread {thread} panicked: {message}\n{report}")
+            }
             Self::Deadlock(report) => write!(f, "deadlock\n{report}"),
             Self::Livelock(report) => write!(f, "livelock\n{report}"),
         }

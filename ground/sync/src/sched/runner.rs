@@ -39,6 +39,8 @@ struct Thread {
     at: &'static str,
     /// It is on its way out.
     unwinding: bool,
+    /// It will never get a turn again: the run is over without it.
+    abandoned: bool,
     joiners: Vec<usize>,
     turn: Arc<Condvar>,
 }
@@ -100,6 +102,7 @@ impl Runner {
             waits: None,
             at: "start",
             unwinding: false,
+            abandoned: false,
             joiners: Vec::new(),
             turn: Arc::new(Condvar::new()),
         });
@@ -220,8 +223,8 @@ impl Runner {
         let mut s = self.lock();
         s.step(me, "end", self.options.step_ns);
         if let (Some(message), None) = (failure, &s.failure) {
-            let thread = s.threads[me].name.clone();
-            s.fail(Failure::Panic { thread, message });
+            let (thread, report) = (s.threads[me].name.clone(), s.report());
+            s.fail(Failure::Panic { thread, message, report });
         }
         s.threads[me].status = Status::Ended;
         for joiner in std::mem::take(&mut s.threads[me].joiners) {
@@ -270,7 +273,12 @@ impl Runner {
     fn give_turn(&self, mut s: Locked<'_>, me: usize) {
         match self.next(&mut s) {
             Some(next) => self.hand(s, me, next),
-            None => unreachable!("the caller has not ended"),
+            None => {
+                // The caller is abandoned.
+                self.over.notify_all();
+                s.running = usize::MAX;
+                self.wait_turn_locked(s, me);
+            }
         }
     }
 
@@ -298,6 +306,10 @@ impl Runner {
             let (locked, late) =
                 turn.wait_timeout(s, patience).unwrap_or_else(PoisonError::into_inner);
             s = locked;
+            if s.threads[me].abandoned {
+                drop(turn.wait_while(s, |_| true));
+                unreachable!("nobody wakes an abandoned thread");
+            }
             if late.timed_out() && s.running != me && s.steps == before {
                 self.stuck(&s);
             }
@@ -324,7 +336,15 @@ impl Runner {
             }
             let report = s.report();
             if s.failure.is_some() && s.threads.iter().all(Thread::is_past_stopping) {
-                self.give_up("threads wait for each other while they unwind", &report);
+                if s.threads[0].status != Status::Ended {
+                    self.give_up("main waits while it unwinds, and nobody can wake it", &report);
+                }
+                // What they wait for was lost when others unwound: they sleep for ever.
+                for thread in s.threads.iter_mut().filter(|t| t.status != Status::Ended) {
+                    thread.status = Status::Ended;
+                    thread.abandoned = true;
+                }
+                return None;
             }
             if s.failure.is_none() {
                 s.fail(Failure::Deadlock(report));
