@@ -242,6 +242,17 @@ impl SimDisk {
         self.state.lock().faults = Faults::default();
     }
 
+    /// Ends all faults, unless the power is off already: `false` then.
+    #[must_use]
+    pub fn heal_if_on(&self) -> bool {
+        let mut state = self.state.lock();
+        let on = state.faults.powered().is_ok();
+        if on {
+            state.faults = Faults::default();
+        }
+        on
+    }
+
     /// Flips one bit (0..=7) of the byte at `offset`, durably: latent bit rot. Panics when the
     /// file has no such byte: a test's mistake.
     pub fn flip_bit(&self, name: &str, offset: u64, bit: u8) {

@@ -135,9 +135,12 @@ impl Engine {
 fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
-        let pause = engine.pool().cleaner_round(instance).unwrap_or(ERROR_PAUSE);
+        let pool = Arc::clone(engine.pool());
+        // Threads that hold the engine while they wait keep it alive for each other.
+        drop(engine);
+        let pause = pool.cleaner_round(instance).unwrap_or(ERROR_PAUSE);
         if !pause.is_zero() {
-            engine.pool().wait_for_work(instance, pause, || stop.is_set());
+            pool.wait_for_work(instance, pause, || stop.is_set());
         }
     }
 }
@@ -160,11 +163,13 @@ fn checkpointer(engine: Weak<Engine>, stop: Arc<Stop>) {
         if due {
             engine.finish_leftovers();
         }
+        let log = Arc::clone(engine.log());
+        drop(engine);
         // Writers under pressure notify all the time: a pause lets the cleaners get somewhere.
         let _ = stop.event.wait_until(Deadline::after(CHECKPOINT_PAUSE), || stop.is_set());
-        let work = engine.log().work();
+        let work = log.work();
         let seen = work.prepare();
-        if !stop.is_set() && !engine.log().wants_checkpoint() {
+        if !stop.is_set() && !log.wants_checkpoint() {
             let _ = work.wait(seen, Deadline::after(CHECKPOINT_LOOK));
         }
     }

@@ -440,6 +440,8 @@ fn finisher(engine: &Weak<Engine>, stop: &Stop, tables: &TableFinder, live: &BTr
         engine.tell_progress();
         let failed = engine.pool().failed() || engine.log().failed();
         let wait = match step {
+            // The sweepers have gone.
+            Ok(0) if failed => return engine.recovery_stopped(),
             Ok(0) => LOOK_AGAIN,
             Ok(_) => continue,
             Err(_) if failed => return engine.recovery_stopped(),

@@ -228,8 +228,7 @@ fn live(rng: &mut Rng, mut crashed: Crashed, totals: &mut Totals, trace: bool) -
     let found = verify(&crashed, &disk, &engine, &tables);
     let patient = rng.chance(1, 2);
     let alive = found.filter(|state| !patient || settle(&disk, &engine, &tables, state, totals));
-    if let Some(state) = alive {
-        disk.heal();
+    if let Some(state) = alive.filter(|_| disk.heal_if_on()) {
         let trouble = Trouble::draw(rng);
         crashed.allowed = work(rng, (&disk, &engine, registry), state, &trouble, totals, trace);
     }
@@ -385,7 +384,7 @@ fn simulate(seed: u64, forgotten: Forgotten, trace: bool) -> Outcome<Totals> {
     let step_ns = [200, 5_000, 50_000][(seed % 3) as usize];
     let first = set_up(seed);
     forgotten.apply(&first.disk);
-    let options = Options { step_ns, ..Options::default() };
+    let options = Options { step_ns, steps_max: 10_000_000, ..Options::default() };
     sched::run(seed, options, || campaign(seed, first, trace))
 }
 
