@@ -1,19 +1,27 @@
 //! CHECK TABLE: a slow, simple look at everything a table has, written apart from the code that
 //! changes it.
 //!
-//! 1. Trees are sound, every row has its entries, every entry its row, every page in use is one
-//!    tree's or one value's outside of its row, in an extent of its own or a shared one, and no page
-//!    of those is free. "Strict" means that nobody writes and nothing is left to purge: then there
-//!    are no delete marks and no entries of older versions.
+//! 1. Nobody else writes to the table meanwhile; a rollback or a purge in the background may.
+//! 2. Checked: trees are sound; every row has its entries, every entry its row; values outside of
+//!    their rows are whole; every page in use is one tree's or one value's, in an extent of its own
+//!    or a shared one, and no page of those is free.
+//! 3. Damage is listed and the rest is still looked at, but rows and entries are compared in sound
+//!    trees only.
+//! 4. While something is left to purge or to roll back there may be delete marks, entries of older
+//!    versions, and values that only those refer to: then they are counted, not complained of.
+//! 5. Memory: a page per level, two bits per page of the file. Entries are compared by the sums of
+//!    their hashes; only when those differ are they looked up one by one.
 
 use crate::engine::Engine;
+use crate::examine::Finding;
 use crate::files::FIRST_USER_SPACE;
 use crate::outside::references;
 use crate::row::{RowHeader, row_bytes};
-use crate::table::{Table, split_entry};
-use base::{Error, Result};
-use space::{PageSet, Segment, SegmentKind};
-use std::collections::BTreeSet;
+use crate::table::{Secondary, Table, split_entry};
+use base::{Error, PageId, Result};
+use btree::TreeReport;
+use space::{Claim, PageSet, Problem, Segment, SegmentKind};
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Bound;
 
 /// What a check counted.
@@ -27,6 +35,29 @@ pub struct TableCheck {
     pub pages: u64,
     /// Pages of values outside of their rows.
     pub blob_pages: u64,
+    /// Rows that wait for their removal, or that a transaction has not committed.
+    pub pending: u64,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableVerdict {
+    /// How much there is.
+    pub counts: TableCheck,
+    /// What is wrong, as far as the limit allowed.
+    pub problems: Vec<Finding>,
+}
+
+/// A check under way.
+struct Check<'a> {
+    engine: &'a Engine,
+    table: &'a Table,
+    trees: Vec<TreeReport>,
+    blobs: PageSet,
+    /// Number, and sum of the hashes, of the entries that the rows ask for; of each index.
+    expected: Vec<(u64, u64)>,
+    verdict: TableVerdict,
+    limit: usize,
 }
 
 impl Engine {
@@ -35,62 +66,229 @@ impl Engine {
     /// Errors: [`Error::Corrupt`] for a bad page, [`Error::Internal`] with what does not fit
     /// together.
     pub fn check_table(&self, table: &Table) -> Result<TableCheck> {
-        let mut found = TableCheck::default();
-        let mut trees = Vec::new();
-        for index in 0..table.indexes() {
-            let tree = table.tree(index).ok_or(Error::Internal("no such index"))?;
-            let report = tree.check()?;
-            found.pages += (report.inner + report.leaves) as u64;
-            trees.push((tree.index, report));
+        let verdict = self.verify_table(table, 1)?;
+        match verdict.problems.first() {
+            Some(Finding { place: Some((page, offset)), what, .. }) => {
+                Err(Error::Corrupt { page: *page, offset: *offset, what })
+            }
+            Some(Finding { what, .. }) => Err(Error::Internal(what)),
+            None if verdict.counts.pending > 0 => {
+                Err(Error::Internal("check: a row was not purged or not committed"))
+            }
+            None => Ok(verdict.counts),
         }
-        let mut expected: Vec<BTreeSet<Vec<u8>>> = vec![BTreeSet::new(); table.secondaries.len()];
-        let mut blobs = PageSet::new();
-        let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
-        while let Some((key, payload)) = rows.next()? {
-            if RowHeader::read(payload)?.deleted() {
-                return Err(Error::Internal("check: a delete mark was not purged"));
-            }
-            found.rows += 1;
-            if RowHeader::read(payload)?.outside() {
-                for reference in references(table.layout(), row_bytes(payload))? {
-                    self.check_run(table, &reference, &mut blobs)?;
-                }
-            }
-            for (s, expected) in table.secondaries.iter().zip(&mut expected) {
-                let mut entry = Vec::new();
-                self.sure_prefix(table, s, row_bytes(payload), &mut entry)?;
-                entry.extend_from_slice(key);
-                expected.insert(entry);
-            }
-        }
-        for (s, mut expected) in table.secondaries.iter().zip(expected) {
-            let mut entries = s.tree.range(Bound::Unbounded, Bound::Unbounded);
-            while let Some((entry, payload)) = entries.next()? {
-                split_entry(entry, payload)?;
-                if !expected.remove(entry) {
-                    return Err(Error::Internal("check: a secondary entry without its row"));
-                }
-                found.entries += 1;
-            }
-            if !expected.is_empty() {
-                return Err(Error::Internal("check: a row without its secondary entry"));
-            }
-        }
-        found.blob_pages = blobs.len();
-        if table.ts.id() >= FIRST_USER_SPACE {
-            // The space is this table's alone: every page in use is one of its indexes'.
-            let blob = Segment::new(table.clustered.index, SegmentKind::Blob);
-            let mut claims = vec![(blob, &blobs)];
-            for (index, report) in &trees {
-                claims.push((Segment::new(*index, SegmentKind::Inner), &report.inner_pages));
-                claims.push((Segment::new(*index, SegmentKind::Leaf), &report.leaf_pages));
-            }
-            let mut problems = space::report(&table.ts)?.problems;
-            problems.extend(space::audit(&table.ts, &claims, 1)?);
-            if let Some(problem) = problems.first() {
-                return Err(problem.error());
-            }
-        }
-        Ok(found)
     }
+
+    /// Checks a table that nobody else writes to, and lists what is wrong, at most `limit` problems.
+    ///
+    /// Errors: what keeps it from looking at all ([`Error::Io`]).
+    pub fn verify_table(&self, table: &Table, limit: usize) -> Result<TableVerdict> {
+        let mut check = Check {
+            engine: self,
+            table,
+            trees: Vec::new(),
+            blobs: PageSet::new(),
+            expected: vec![(0, 0); table.indexes()],
+            verdict: TableVerdict::default(),
+            limit: limit.max(1),
+        };
+        check.trees()?;
+        if check.is_sound(0) {
+            check.rows()?;
+            for index in 1..table.indexes() {
+                if check.is_sound(index) {
+                    check.entries(index)?;
+                }
+            }
+        }
+        if table.ts.id() >= FIRST_USER_SPACE {
+            check.space()?;
+        }
+        Ok(check.verdict)
+    }
+}
+
+impl Check<'_> {
+    fn add(&mut self, index: Option<usize>, place: Option<(PageId, u32)>, what: &'static str) {
+        if self.verdict.problems.len() < self.limit {
+            let index = index.and_then(|i| self.table.tree(i)).map(|tree| tree.index);
+            self.verdict.problems.push(Finding { index, place, what });
+        }
+    }
+
+    fn add_all(&mut self, index: Option<usize>, problems: Vec<Problem>) {
+        problems.iter().for_each(|p| self.add(index, Some((p.page, p.offset)), p.what));
+    }
+
+    /// Damage becomes a problem; other errors stay what they are.
+    fn catch<T>(&mut self, index: usize, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Corrupt { page, offset, what }) => {
+                self.add(Some(index), Some((page, offset)), what);
+                Ok(None)
+            }
+            // Bytes of a row or an entry that contradict the table's layout.
+            Err(Error::Internal(what)) => {
+                self.add(Some(index), None, what);
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    fn is_sound(&self, index: usize) -> bool {
+        self.trees[index].problems.is_empty()
+    }
+
+    /// Something may be left to purge or to roll back.
+    fn is_unsettled(&self) -> bool {
+        self.verdict.counts.pending > 0 || !self.engine.unfinished.lock().is_empty()
+    }
+
+    fn trees(&mut self) -> Result<()> {
+        for index in 0..self.table.indexes() {
+            let tree = self.table.tree(index).ok_or(Error::Internal("no such index"))?;
+            let report = tree.verify(self.limit)?;
+            self.verdict.counts.pages += (report.inner + report.leaves) as u64;
+            self.add_all(Some(index), report.problems.clone());
+            self.trees.push(report);
+        }
+        Ok(())
+    }
+
+    /// Goes through the rows: values outside of them are checked, entries summed up.
+    fn rows(&mut self) -> Result<()> {
+        let mut rows = self.table.clustered.range(Bound::Unbounded, Bound::Unbounded);
+        let mut entry = Vec::new();
+        while let Some((key, payload)) = rows.next()? {
+            let seen = self.row(key, payload, &mut entry);
+            self.catch(0, seen)?;
+        }
+        self.verdict.counts.blob_pages = self.blobs.len();
+        Ok(())
+    }
+
+    fn row(&mut self, key: &[u8], payload: &[u8], entry: &mut Vec<u8>) -> Result<()> {
+        let h = RowHeader::read(payload)?;
+        let is_pending = h.deleted() || self.engine.trx().is_active(h.trx);
+        self.verdict.counts.pending += u64::from(is_pending);
+        if h.outside() {
+            for reference in references(self.table.layout(), row_bytes(payload))? {
+                self.engine.check_run(self.table, &reference, &mut self.blobs)?;
+            }
+        }
+        if h.deleted() {
+            return Ok(());
+        }
+        self.verdict.counts.rows += 1;
+        for (i, s) in self.table.secondaries.iter().enumerate() {
+            self.engine.sure_prefix(self.table, s, row_bytes(payload), entry)?;
+            entry.extend_from_slice(key);
+            let (count, sum) = &mut self.expected[i + 1];
+            *count += 1;
+            *sum = sum.wrapping_add(hash(entry));
+        }
+        Ok(())
+    }
+
+    /// Compares an index with the rows.
+    fn entries(&mut self, index: usize) -> Result<()> {
+        let (mut count, mut sum) = (0u64, 0u64);
+        let s = &self.table.secondaries[index - 1];
+        let mut entries = s.tree.range(Bound::Unbounded, Bound::Unbounded);
+        while let Some((entry, _)) = entries.next()? {
+            count += 1;
+            sum = sum.wrapping_add(hash(entry));
+        }
+        self.verdict.counts.entries += count;
+        if (count, sum) == self.expected[index] {
+            return Ok(());
+        }
+        self.missing_entries(index, s)?;
+        if !self.is_unsettled() {
+            self.strange_entries(index, s)?;
+        }
+        Ok(())
+    }
+
+    /// Looks up every row's entry.
+    fn missing_entries(&mut self, index: usize, s: &Secondary) -> Result<()> {
+        let mut rows = self.table.clustered.range(Bound::Unbounded, Bound::Unbounded);
+        let (mut entry, mut out) = (Vec::new(), Vec::new());
+        while let Some((key, payload)) = rows.next()? {
+            let h = RowHeader::read(payload)?;
+            // An uncommitted row's entries may be on their way out already.
+            if h.deleted() || self.engine.trx().is_active(h.trx) {
+                continue;
+            }
+            let prefix = self.engine.sure_prefix(self.table, s, row_bytes(payload), &mut entry);
+            if self.catch(0, prefix)?.is_none() {
+                continue;
+            }
+            entry.extend_from_slice(key);
+            if !s.tree.get(&entry, &mut out)? {
+                self.add(Some(index), None, "a row without its entry in the index");
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks up every entry's row.
+    fn strange_entries(&mut self, index: usize, s: &Secondary) -> Result<()> {
+        let mut entries = s.tree.range(Bound::Unbounded, Bound::Unbounded);
+        let (mut prefix, mut row) = (Vec::new(), Vec::new());
+        while let Some((entry, payload)) = entries.next()? {
+            let split = split_entry(entry, payload);
+            let Some((parts, key)) = self.catch(index, split)? else { continue };
+            let is_there = self.table.clustered.get(key, &mut row)?;
+            if is_there {
+                let made = self.engine.sure_prefix(self.table, s, row_bytes(&row), &mut prefix);
+                if self.catch(0, made)?.is_none() {
+                    continue;
+                }
+            }
+            if !is_there || prefix != parts {
+                self.add(Some(index), None, "an entry of the index without its row");
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the pages found with the tablespace's descriptions. The space is this table's alone.
+    fn space(&mut self) -> Result<()> {
+        let report = match space::report(&self.table.ts) {
+            Err(Error::Corrupt { page, offset, what }) => {
+                self.add(None, Some((page, offset)), what);
+                return Ok(());
+            }
+            report => report?,
+        };
+        self.add_all(None, report.problems);
+        // Pages below a damaged one are not known.
+        if !(0..self.trees.len()).all(|index| self.is_sound(index)) {
+            return Ok(());
+        }
+        let blob = Segment::new(self.table.clustered.index, SegmentKind::Blob);
+        let is_complete = !self.is_unsettled();
+        let mut claims = vec![Claim { segment: blob, pages: &self.blobs, is_complete }];
+        for (index, report) in self.trees.iter().enumerate() {
+            let tree = self.table.tree(index).ok_or(Error::Internal("no such index"))?;
+            for (kind, pages) in
+                [(SegmentKind::Inner, &report.inner_pages), (SegmentKind::Leaf, &report.leaf_pages)]
+            {
+                let segment = Segment::new(tree.index, kind);
+                claims.push(Claim { segment, pages, is_complete: true });
+            }
+        }
+        let problems = space::audit(&self.table.ts, &claims, self.limit)?;
+        self.add_all(None, problems);
+        Ok(())
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }

@@ -28,7 +28,7 @@ mod version;
 mod writer;
 
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
-pub use check::TableCheck;
+pub use check::{TableCheck, TableVerdict};
 pub use client::{Client, UndoMark};
 pub use config::{EngineConfig, IndexSpec, NoteLevel, NoteReceiver, Notes, RecoveryReport};
 pub use config::{Settings, TableSpec, TableStorage};

@@ -320,7 +320,10 @@ impl Pool {
         self.close_tablespace(ts)?;
         let io = |op| move |e| Error::io(op, ts.name(), e);
         self.disk.remove(ts.name()).map_err(io("remove"))?;
-        self.disk.sync_dir().map_err(io("make durable the removal of"))
+        self.disk.sync_dir().map_err(io("make durable the removal of"))?;
+        // A handle of the table that some session still keeps would keep the bytes, too.
+        let _ = ts.file.set_len(0);
+        Ok(())
     }
 
     /// The address of a frame's bytes.

@@ -266,50 +266,66 @@ fn each_extent(
     Ok(())
 }
 
+/// The pages that their owner says are a segment's.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// Which segment.
+    pub segment: Segment,
+    /// Its pages.
+    pub pages: &'a PageSet,
+    /// There are no others.
+    pub is_complete: bool,
+}
+
 /// Compares the descriptions with what the owners of all pages claim: every page in use is claimed
 /// once, by the segment that has its extent; no other page is claimed. At most `limit` problems.
 ///
 /// Nobody allocates meanwhile. Errors: as [`report`].
-pub fn audit(
-    ts: &Tablespace,
-    claims: &[(Segment, &PageSet)],
-    limit: usize,
-) -> Result<Vec<Problem>> {
+pub fn audit(ts: &Tablespace, claims: &[Claim<'_>], limit: usize) -> Result<Vec<Problem>> {
     let mut maps = Maps::new(ts)?;
     let mut problems = Problems { space: ts.id(), all: Vec::new(), limit };
     let described = maps.extents();
     let counted = entries(&maps.page, &mut problems);
     let mut fragments = vec![0; claims.len()];
+    let all_complete = claims.iter().all(|c| c.is_complete);
+    let is_complete = |state| match state {
+        State::Owned(owner) => !claims.iter().any(|c| c.segment == owner && !c.is_complete),
+        _ => all_complete,
+    };
     each_extent(&mut maps, &mut problems, |extent, found, problems| {
-        let mut free = found.used;
+        let mut left = found.used;
         if extent.is_multiple_of(MAP_EXTENTS) {
-            free &= !1;
+            left &= !1;
         }
         let mut each = |bits: u64, what| {
             let pages = Extent { used: bits, state: State::Shared }.used_pages(extent);
             pages.for_each(|page| problems.add(page, 0, what));
         };
-        for ((segment, pages), fragments) in claims.iter().zip(&mut fragments) {
-            let claimed = pages.word(extent);
+        for (claim, fragments) in claims.iter().zip(&mut fragments) {
+            let claimed = claim.pages.word(extent);
             each(claimed & !found.used, "a page is referred to and not in use");
-            each(claimed & found.used & !free, "a page is referred to twice");
+            each(claimed & found.used & !left, "a page is referred to twice");
             match found.state {
-                State::Owned(owner) if owner != *segment => {
+                State::Owned(owner) if owner != claim.segment => {
                     each(claimed, "a page lies in another segment's extent");
                 }
                 State::Shared => *fragments += claimed.count_ones(),
                 _ => {}
             }
-            free &= !claimed;
+            left &= !claimed;
         }
-        each(free, "a page is in use and nothing refers to it");
+        if is_complete(found.state) {
+            each(left, "a page is in use and nothing refers to it");
+        }
     })?;
-    for ((segment, pages), fragments) in claims.iter().zip(fragments) {
-        for page in (described..pages.extents()).filter(|e| pages.word(*e) != 0) {
-            problems.add(page_of(page, 0), 0, "pages are referred to that were never allocated");
+    for (claim, fragments) in claims.iter().zip(fragments) {
+        for extent in (described..claim.pages.extents()).filter(|e| claim.pages.word(*e) != 0) {
+            let what = "pages are referred to that were never allocated";
+            problems.add(page_of(extent, 0), 0, what);
         }
-        let entry = counted.iter().find(|e| e.segment == *segment);
-        if entry.map_or(0, |e| e.fragments) != fragments {
+        let entry = counted.iter().find(|e| e.segment == claim.segment);
+        let counted = entry.map_or(0, |e| e.fragments);
+        if counted < fragments || claim.is_complete && counted != fragments {
             problems.add(HEADER, 0, "page 0 miscounts a segment's pages in shared extents");
         }
     }

@@ -119,6 +119,10 @@ const fn leaf(index: u64) -> Segment {
     Segment::new(IndexId(index), SegmentKind::Leaf)
 }
 
+const fn claim(segment: Segment, pages: &PageSet) -> Claim<'_> {
+    Claim { segment, pages, is_complete: true }
+}
+
 /// Which pages are in use, and whose they are.
 type Model = BTreeMap<u32, Segment>;
 
@@ -130,7 +134,7 @@ fn check(ts: &Tablespace, model: &Model) -> SpaceReport {
     for (page, segment) in model {
         assert!(claims.entry(*segment).or_default().insert(PageNo(*page)));
     }
-    let claims: Vec<_> = claims.iter().map(|(s, pages)| (*s, pages)).collect();
+    let claims: Vec<_> = claims.iter().map(|(s, pages)| claim(*s, pages)).collect();
     assert_eq!(audit(ts, &claims, 10).unwrap(), []);
     let maps = u64::from(found.extents.div_ceil(MAP_EXTENTS));
     assert_eq!(found.pages_used, model.len() as u64 + maps);
