@@ -33,7 +33,8 @@ mod tests;
 
 pub use pages::PageSet;
 pub use release::free_segments;
-pub use report::{Claim, Problem, SegmentReport, SpaceReport, audit, owner, report};
+pub use report::{Claim, Problem, SegmentReport, SpaceReport};
+pub use report::{audit, owner, report, report_file};
 
 static HINTS_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/extent_hints");
 

@@ -7,7 +7,7 @@
 use crate::extent::{EXTENTS_MAX, Entry, Extent, State, extent_of, map_at, map_of, page_of};
 use crate::pages::PageSet;
 use crate::{HEADER, Segment};
-use base::{Error, PageBuf, PageId, PageNo, Result};
+use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use page::PageKind;
 use pool::Tablespace;
 use pool::spacefile::{EXTENT_PAGES, EXTENTS_AT, MAP_EXTENTS, SEGMENTS, read_u32};
@@ -69,23 +69,40 @@ impl Problem {
     }
 }
 
+/// Reads a page into a buffer.
+type ReadPage<'t> = dyn FnMut(PageNo, &mut PageBuf) -> Result<()> + 't;
+
 /// The descriptions of all extents, a copied page at a time.
 pub(crate) struct Maps<'t> {
-    ts: &'t Tablespace,
+    space: SpaceId,
+    pages_in_file: u32,
     extents: u32,
     at: PageNo,
     page: Box<PageBuf>,
+    read: Box<ReadPage<'t>>,
 }
 
 impl<'t> Maps<'t> {
     pub(crate) fn new(ts: &'t Tablespace) -> Result<Maps<'t>> {
-        let page = Box::new(*ts.shared(HEADER)?);
+        Maps::read_by(ts.id(), ts.pages_in_file(), move |page, into| {
+            *into = *ts.shared(page)?;
+            Ok(())
+        })
+    }
+
+    fn read_by(
+        space: SpaceId,
+        pages_in_file: u32,
+        mut read: impl FnMut(PageNo, &mut PageBuf) -> Result<()> + 't,
+    ) -> Result<Maps<'t>> {
+        let mut page = Box::new([0; PAGE_BYTES]);
+        read(HEADER, &mut page)?;
         let extents = read_u32(&page, EXTENTS_AT);
         if !(1..=EXTENTS_MAX).contains(&extents) {
-            let (page, offset) = (PageId::new(ts.id(), HEADER), EXTENTS_AT as u32);
+            let (page, offset) = (PageId::new(space, HEADER), EXTENTS_AT as u32);
             return Err(Error::Corrupt { page, offset, what: "an impossible number of extents" });
         }
-        Ok(Maps { ts, extents, at: HEADER, page })
+        Ok(Maps { space, pages_in_file, extents, at: HEADER, page, read: Box::new(read) })
     }
 
     /// Extents that are described.
@@ -97,19 +114,20 @@ impl<'t> Maps<'t> {
     fn map(&mut self, extent: u32) -> Result<&PageBuf> {
         let page = map_of(extent);
         if page != self.at {
-            *self.page = *self.ts.shared(page)?;
-            self.at = page;
+            // Until it is known to be good.
+            self.at = PageNo::NONE;
+            (self.read)(page, &mut self.page)?;
             if page::header::kind(&self.page) != Some(PageKind::ExtentMap) {
                 let what = "not a page that describes extents";
-                self.at = PageNo::NONE;
-                return Err(Error::corrupt(PageId::new(self.ts.id(), page), what));
+                return Err(Error::corrupt(PageId::new(self.space, page), what));
             }
+            self.at = page;
         }
         Ok(&self.page)
     }
 
     pub(crate) fn extent(&mut self, extent: u32) -> Result<Extent> {
-        let (at, page) = (map_at(extent), PageId::new(self.ts.id(), map_of(extent)));
+        let (at, page) = (map_at(extent), PageId::new(self.space, map_of(extent)));
         let bytes = self.map(extent)?[at..].first_chunk().expect("maps lie inside their page");
         let offset = at as u32;
         Extent::decode(bytes).ok_or(Error::Corrupt { page, offset, what: "an impossible extent" })
@@ -135,7 +153,7 @@ pub fn owner(ts: &Tablespace, page: PageNo) -> Result<Option<Segment>> {
 
 /// Collects problems up to a number.
 struct Problems {
-    space: base::SpaceId,
+    space: SpaceId,
     all: Vec<Problem>,
     limit: usize,
 }
@@ -172,9 +190,22 @@ impl Problems {
 /// Damage of the descriptions is in [`SpaceReport::problems`]; [`Error::Corrupt`] when page 0
 /// cannot be read, [`Error::Io`].
 pub fn report(ts: &Tablespace) -> Result<SpaceReport> {
-    let mut maps = Maps::new(ts)?;
-    let mut problems = Problems { space: ts.id(), all: Vec::new(), limit: usize::MAX };
-    let mut r = SpaceReport { pages_in_file: ts.pages_in_file(), ..SpaceReport::default() };
+    report_of(Maps::new(ts)?)
+}
+
+/// As [`report`], of the file of tablespace `space` that no server has open: `read` reads its pages
+/// and checks them.
+pub fn report_file(
+    space: SpaceId,
+    pages_in_file: u32,
+    read: impl FnMut(PageNo, &mut PageBuf) -> Result<()>,
+) -> Result<SpaceReport> {
+    report_of(Maps::read_by(space, pages_in_file, read)?)
+}
+
+fn report_of(mut maps: Maps<'_>) -> Result<SpaceReport> {
+    let mut problems = Problems { space: maps.space, all: Vec::new(), limit: usize::MAX };
+    let mut r = SpaceReport { pages_in_file: maps.pages_in_file, ..SpaceReport::default() };
     let entries = entries(&maps.page, &mut problems);
     let mut segments: BTreeMap<Segment, SegmentReport> = BTreeMap::new();
     let blank =
@@ -248,7 +279,7 @@ fn each_extent(
 ) -> Result<()> {
     let mut extent = 0;
     while extent < maps.extents() && !problems.is_full() {
-        if map_of(extent).0 >= maps.ts.pages_in_file() {
+        if map_of(extent).0 >= maps.pages_in_file {
             problems.add(HEADER, EXTENTS_AT, "more extents than the file has room for");
             break;
         }

@@ -1,8 +1,8 @@
 //! Reads every page of every tablespace.
 
 use crate::Failure;
-use crate::folder::{Folder, Soundness, as_page};
-use base::{PAGE_BYTES, PageBuf, PageNo};
+use crate::folder::{Folder, Soundness, SpaceFile, as_page};
+use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo};
 use host::AlignedBuf;
 use page::{Node, PageKind, header};
 use std::io::Write;
@@ -26,9 +26,61 @@ pub fn check(folder: &Folder, out: &mut dyn Write) -> Result<bool, Failure> {
             }
         }
         sound &= damaged == 0;
+        extents(&space, &mut buf, out)?;
         writeln!(out, "{}: {written} pages, {damaged} damaged", space.name)?;
     }
     Ok(sound)
+}
+
+/// A line for each segment and each contradiction of what describes the extents. Those are no damage:
+/// pages of different age, which a crash leaves, contradict each other until recovery has run.
+fn extents(space: &SpaceFile, buf: &mut AlignedBuf, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut failed = None;
+    let report = space::report_file(space.id, space.pages, |page, into| {
+        let bad = |what| Err(Error::corrupt(PageId::new(space.id, page), what));
+        match space.read(page, buf) {
+            Ok(Soundness::Sound) => into.copy_from_slice(buf),
+            Ok(Soundness::NeverWritten) => return bad("a page of descriptions was never written"),
+            Ok(Soundness::Damaged(_)) => return bad("a page of descriptions is damaged"),
+            Err(e) => {
+                failed = Some(e);
+                return Err(Error::Shutdown);
+            }
+        }
+        Ok(())
+    });
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    let report = match report {
+        Ok(report) => report,
+        Err(e) => {
+            return Ok(writeln!(out, "{}: {e}", space.name)?);
+        }
+    };
+    for problem in &report.problems {
+        writeln!(out, "{} page {}: {}", space.name, problem.page.page, problem.what)?;
+    }
+    let r = &report;
+    writeln!(
+        out,
+        "{}: {} extents ({} free, {} shared), {} pages in use, {} unused",
+        space.name, r.extents, r.extents_free, r.extents_shared, r.pages_used, r.pages_free
+    )?;
+    for s in &report.segments {
+        writeln!(
+            out,
+            "{}: index {} {:?}: {} extents and {} pages of shared ones, {} in use, {} unused",
+            space.name,
+            s.segment.index,
+            s.segment.kind,
+            s.extents,
+            s.fragments,
+            s.pages_used,
+            s.pages_free
+        )?;
+    }
+    Ok(())
 }
 
 /// What is wrong inside a page whose checksum is right.
