@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{
-    Deadline, DistRwLock, Event, KILL_QUERY, Mutex, PageWord, RwLatch, SlotTable, WaitResult, asym,
-    enter, state,
+    Deadline, DistRwLock, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SlotTable, Stack,
+    WaitResult, asym, enter, state,
 };
 
 static MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/test/model");
@@ -387,5 +387,48 @@ fn readers_and_a_writer_get_through() {
             .collect();
         *latch.write() += 1;
         readers.into_iter().for_each(|t| t.join().unwrap());
+    });
+}
+
+// ---- stack ---------------------------------------------------------------------------------------
+
+/// What a pusher wrote before is seen by a taking that comes after the push, also when the number was
+/// inside already; and no number is lost or comes twice.
+#[test]
+fn a_stack_loses_no_number_and_no_note() {
+    explore(3, || {
+        let notes = || [LocalAtomic::new(0u64), LocalAtomic::new(0u64)];
+        let shared = Arc::new((Stack::new(), [Link::new(), Link::new()], notes()));
+        let pushers: Vec<_> = [0u32, 1]
+            .into_iter()
+            .map(|n| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (stack, links, notes) = &*shared;
+                    for note in 1..=2 {
+                        notes[n as usize].store(note, Ordering::Relaxed);
+                        stack.push(n, &links[n as usize]);
+                    }
+                })
+            })
+            .collect();
+        let (stack, links, notes) = &*shared;
+        let mut seen = [0; 2];
+        let mut take = || {
+            let mut taken = [0; 2];
+            stack.take_all(
+                |n| &links[n as usize],
+                |n| {
+                    taken[n as usize] += 1;
+                    seen[n as usize] = notes[n as usize].load(Ordering::Relaxed);
+                },
+            );
+            assert!(taken.iter().all(|t| *t <= 1), "a number is in the stack once");
+        };
+        take();
+        pushers.into_iter().for_each(|p| p.join().unwrap());
+        take();
+        assert_eq!(seen, [2, 2], "the last notes are seen");
+        assert!(links.iter().all(|l| !l.is_inside()));
     });
 }

@@ -128,6 +128,7 @@ impl Engine {
         self.pool().set_background_cleaner(false);
         self.pool().urge_cleaners();
         self.pool().wake_read_ahead();
+        self.pool().load_abort();
         background.threads
     }
 }

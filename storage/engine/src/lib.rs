@@ -25,6 +25,7 @@ mod row;
 mod scan;
 mod table;
 mod version;
+mod warm;
 mod writer;
 
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
