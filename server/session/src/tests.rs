@@ -44,6 +44,10 @@ impl Net for Sent {
 }
 
 fn server() -> Arc<Server> {
+    server_on(SimDisk::new(1))
+}
+
+fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
     let config = EngineConfig {
         pool_bytes: 8 << 20,
         log_ring_bytes: 1 << 20,
@@ -54,7 +58,7 @@ fn server() -> Arc<Server> {
         system_tables: catalog::system_tables(),
         ..EngineConfig::default()
     };
-    let (engine, _) = Engine::open(config, SimDisk::new(1)).expect("engine");
+    let (engine, _) = Engine::open(config, disk).expect("engine");
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
     let catalog = Catalog::open(engine, mdl).expect("catalog");
     Server::new(catalog, Globals::new(&[], BTreeMap::new(), None), Arc::new(Nobody))
@@ -369,3 +373,4 @@ fn a_killed_session_closes() {
 }
 
 mod statements;
+mod text;

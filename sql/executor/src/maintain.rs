@@ -104,6 +104,11 @@ fn report(
     name: &str,
     context: &mut Context<'_>,
 ) -> Result<Report, SqlError> {
+    match context.tables.catalog().virtual_table(schema, name) {
+        Ok(None) => {}
+        Ok(Some(_)) => return Ok(vec![not_supported(verb)]),
+        Err(error) => return missing(error.into()),
+    }
     let mark = context.tables.mark();
     let deadline = context.env.lock_deadline();
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
@@ -112,16 +117,19 @@ fn report(
         Err(error) => missing(error.into()),
         Ok(table) => match verb {
             MaintainVerb::Check => check(table, context),
-            MaintainVerb::Repair => {
-                let text = "The storage engine for the table doesn't support repair";
-                Ok(vec![("note", text.to_string())])
-            }
+            MaintainVerb::Repair => Ok(vec![not_supported(verb)]),
             // Access paths are chosen by rule: there are no statistics to bring up to date.
             _ => Ok(vec![("status", "OK".to_string())]),
         },
     };
     context.tables.release_since(context.client.slot(), mark);
     result
+}
+
+/// What is said of a table that the verb cannot be applied to.
+fn not_supported(verb: MaintainVerb) -> (&'static str, String) {
+    let verb = format!("{verb:?}").to_ascii_lowercase();
+    ("note", format!("The storage engine for the table doesn't support {verb}"))
 }
 
 /// What is said of a table that cannot be opened.
@@ -176,6 +184,9 @@ fn checksum_or_null(
     quick: bool,
     context: &mut Context<'_>,
 ) -> Result<Option<u32>, SqlError> {
+    if let Ok(Some(_)) = context.tables.catalog().virtual_table(schema, name) {
+        return Ok(None);
+    }
     let deadline = context.env.lock_deadline();
     let summed = context
         .tables

@@ -8,20 +8,20 @@ impl Client {
         self.command(&[b"\x03", sql.as_bytes()].concat())
     }
 
-    fn run(&mut self, sql: &str) {
+    pub(super) fn run(&mut self, sql: &str) {
         let replies = self.query(sql);
         assert_ok(&replies);
     }
 
     /// Rows of a text result.
-    fn rows(&mut self, sql: &str) -> Vec<String> {
+    pub(super) fn rows(&mut self, sql: &str) -> Vec<String> {
         let replies = self.query(sql);
         assert_ne!(replies[0][0], 0xFF, "{sql}: {:?}", text_of(&replies));
         let columns = usize::from(replies[0][0]);
         replies[1 + columns..replies.len() - 1].iter().map(|row| row_text(row)).collect()
     }
 
-    fn fails(&mut self, sql: &str) -> u16 {
+    pub(super) fn fails(&mut self, sql: &str) -> u16 {
         error_of(&self.query(sql))
     }
 
