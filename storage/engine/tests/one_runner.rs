@@ -16,7 +16,7 @@ mod oracle;
 
 use client::{ACCOUNTS, Actor, ITEMS, World, definition, definition_key, key_of};
 use common::{Registry, Tables};
-use engine::{Engine, EngineConfig, Error, RecoveryPhase, Result, Table};
+use engine::{Engine, EngineConfig, Error, Notes, RecoveryPhase, Result, Table};
 use host::{AlignedBuf, Disk, Latency, OpenMode, SimDisk};
 use oracle::{Oracle, State};
 use std::collections::BTreeMap;
@@ -101,6 +101,10 @@ fn config(rng: &mut Rng) -> EngineConfig {
         recovery_threads: 1 + rng.below(3) as usize,
         recovery_memory_bytes: [0, 1 << 14, 1 << 16][rng.below(3) as usize],
         log_ring_bytes: 128 << 10 << rng.below(2),
+        notes: match number("LIMPID_TRACE") {
+            Some(_) => Notes::to(|level, text| eprintln!("{level:?}: {text}")),
+            None => Notes::default(),
+        },
         ..common::config()
     }
 }
@@ -176,6 +180,13 @@ fn settle(
     state: &State,
     totals: &mut Totals,
 ) -> bool {
+    // What only reads from a dead disk tries again for ever.
+    while engine.recovery_progress().phase != RecoveryPhase::Done && !disk.is_off() {
+        let _ = host::clock::sleep(Duration::from_millis(2));
+    }
+    if disk.is_off() {
+        return false;
+    }
     let done = engine.wait_recovered().and_then(|report| {
         totals.losers += report.losers;
         totals.purged += report.purged;
