@@ -1,5 +1,7 @@
 DESCRIBE performance_schema.global_status;
 DESCRIBE performance_schema.session_variables;
+DESCRIBE performance_schema.innodb_redo_log_files;
+SELECT COUNT(*) > 0, SUM(END_LSN > START_LSN) = COUNT(*), SUM(IS_FULL) < COUNT(*) FROM performance_schema.innodb_redo_log_files;
 SHOW COLUMNS FROM information_schema.innodb_buffer_pool_stats LIKE 'PAGES_READ';
 SHOW COLUMNS FROM information_schema.INNODB_BUFFER_POOL_STATS LIKE '%POOL%';
 SELECT POOL_ID, POOL_SIZE > 0, FREE_BUFFERS <= POOL_SIZE FROM Information_Schema.innodb_buffer_pool_stats WHERE POOL_ID = 0;

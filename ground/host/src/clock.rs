@@ -28,6 +28,21 @@ pub fn unix_micros() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Year, month and day of a number of days since 1970-01-01 (Howard Hinnant's public-domain
+/// `civil_from_days`).
+#[must_use]
+pub fn date_of(days: u64) -> (u64, u64, u64) {
+    // Days since 0000-03-01, so that leap days come last.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
+}
+
 /// Sleeps, unless or until the current session is killed: `Killed` then, else `TimedOut`.
 pub fn sleep(duration: Duration) -> WaitResult {
     let deadline = Deadline::after(duration);
@@ -38,6 +53,15 @@ pub fn sleep(duration: Duration) -> WaitResult {
 #[cfg(not(loom))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(date_of(0), (1970, 1, 1));
+        assert_eq!(date_of(11_016), (2000, 2, 29));
+        assert_eq!(date_of(20_778), (2026, 11, 21));
+        assert_eq!(date_of(47_540), (2100, 2, 28));
+        assert_eq!(date_of(47_541), (2100, 3, 1));
+    }
 
     #[test]
     fn sleeps_at_least_as_long_as_asked() {

@@ -10,11 +10,11 @@ use crate::options::{self, Options};
 use crate::persisted;
 use crate::process::Process;
 use catalog::Catalog;
-use engine::{Engine, EngineConfig, NoteLevel, Notes};
+use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
 use session::variables::{self, Globals, Value};
-use session::{Host, Server, Severity, VERSION};
+use session::{Host, Server, Severity, VERSION, tuning};
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ use std::time::Duration;
 const STOP_WAIT: Duration = Duration::from_secs(30);
 /// Exit code of a stop that a second signal cut short.
 const EXIT_CUT_SHORT: i32 = 2;
+/// Exit code when the log or a data file could not be written or made durable.
+const EXIT_STORAGE_FAILED: i32 = 3;
 const STOP_POLL: Duration = Duration::from_millis(10);
 /// Engine clients besides connections: start-up, background, one above the limit for root.
 const SPARE_CLIENTS: usize = 16;
@@ -119,6 +121,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
         }
     }
     let (globals, connections) = make_globals(options, &places)?;
+    size_pool(&globals);
     let engine = open_engine(process, &globals, connections, disk)?;
     // One graph for rows and metadata: a deadlock may run through both.
     let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
@@ -208,6 +211,36 @@ fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), 
     Ok((globals, connections))
 }
 
+/// Brings the pool's size in order with its instances and chunks, as MySQL does, and shows what it came to.
+fn size_pool(globals: &Globals) {
+    const CHUNK: &str = "innodb_buffer_pool_chunk_size";
+    const SIZE: &str = "innodb_buffer_pool_size";
+    const INSTANCES: &str = "innodb_buffer_pool_instances";
+    let bytes = globals.number(SIZE) as usize;
+    let instances = match globals.number(INSTANCES) as usize {
+        0 => (bytes >> 30).clamp(1, 8),
+        // Below a gigabyte MySQL makes one, whatever was asked for.
+        given => {
+            if bytes < 1 << 30 {
+                1
+            } else {
+                given
+            }
+        }
+    };
+    let chunk = (globals.number(CHUNK) as usize).min(bytes / instances).max(1 << 20);
+    let bytes = engine::rounded_bytes(bytes, chunk, instances);
+    for (name, n) in [(SIZE, bytes), (CHUNK, chunk), (INSTANCES, instances)] {
+        globals.set(variables::id(name), Value::UInt(n as u64));
+    }
+}
+
+/// What SHOW VARIABLES shows of a variable.
+fn shown(globals: &Globals, name: &'static str) -> String {
+    let id = variables::id(name);
+    id.get().kind.show(&globals.value(id))
+}
+
 fn open_engine(
     process: &Arc<Process>,
     globals: &Globals,
@@ -231,6 +264,12 @@ fn open_engine(
     let config = EngineConfig {
         notes,
         pool_bytes: globals.number("innodb_buffer_pool_size") as usize,
+        pool_instances: globals.number("innodb_buffer_pool_instances") as usize,
+        read_io_threads: globals.number("innodb_read_io_threads") as usize,
+        doublewrite: Doublewrite::from_name(&shown(globals, "innodb_doublewrite"))
+            .unwrap_or(Doublewrite::On),
+        flush_method: FlushMethod::from_name(&shown(globals, "innodb_flush_method"))
+            .unwrap_or_default(),
         log_ring_bytes: ring,
         redo_capacity_bytes: globals.number("innodb_redo_log_capacity"),
         sessions_max: slots,
@@ -243,7 +282,8 @@ fn open_engine(
     engine.on_fatal(Box::new(move |error| {
         let text = format!("{error}. The server stops now; starting it again recovers.");
         log.log.write(Severity::Error, "MY-012592", &text);
-        std::process::abort();
+        // Nothing is tried again: what the log or a file holds after a failed write is not known.
+        std::process::exit(EXIT_STORAGE_FAILED);
     }));
     engine.set_flush_log_at_trx_commit(globals.number("innodb_flush_log_at_trx_commit") as u8);
     let seconds = globals.number("innodb_lock_wait_timeout") as u32;
@@ -283,6 +323,7 @@ fn serve(
     }
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let server = Server::new(catalog, globals, host);
+    tuning::load_at_startup(&server);
     write_pid(&places.pid_file)?;
     let _pid_file = Removed(&places.pid_file);
     let listeners = Arc::new(listeners);
@@ -301,6 +342,7 @@ fn serve(
     for thread in threads {
         let _ = thread.join();
     }
+    tuning::dump_at_shutdown(&server);
     Ok(())
 }
 

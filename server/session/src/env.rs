@@ -254,7 +254,8 @@ impl Environment for Env {
                 Ok(n) => OwnedDatum::Int(n),
                 Err(_) => OwnedDatum::UInt(n),
             },
-            Value::Double(n) => OwnedDatum::Double(n),
+            // Six digits after the point, as MySQL shows them.
+            Value::Double(n) => OwnedDatum::Decimal((n * 1e6).round() as i128, 6),
             Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
         })
     }

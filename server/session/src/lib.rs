@@ -10,10 +10,13 @@ pub mod login;
 pub mod registry;
 pub mod server;
 pub mod session;
+pub mod tuning;
 pub mod variables;
 
 mod admin;
+mod engine_status;
 mod env;
+mod monitor;
 mod prepared;
 mod query;
 mod set;

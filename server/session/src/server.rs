@@ -1,6 +1,8 @@
 //! What all sessions of a server share.
 
+use crate::monitor::Monitor;
 use crate::registry::Registry;
+use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
@@ -54,6 +56,7 @@ pub struct Server {
     pub host: Arc<dyn Host>,
     /// When the server started, in nanoseconds of [`sync::now_ns`].
     pub started_ns: u64,
+    pub(crate) monitor: Monitor,
     digests: Mutex<Digests>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
@@ -69,7 +72,7 @@ impl Server {
     pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
         catalog.register_virtual(schema::tables(&engine));
-        Arc::new(Self {
+        let server = Arc::new(Self {
             registry: Registry::new(Arc::clone(engine.slots())),
             engine,
             catalog,
@@ -77,12 +80,15 @@ impl Server {
             keys: KeyPair::new(),
             host,
             started_ns: sync::now_ns(),
+            monitor: Monitor::new(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
             open_max: SharedAtomic::new(0),
             statements: SharedAtomic::new(0),
-        })
+        });
+        tuning::start(&server);
+        server
     }
 
     /// Counts a connection in: its id and how many are open with it.

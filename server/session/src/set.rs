@@ -6,6 +6,7 @@
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::session::Core;
+use crate::tuning;
 use crate::variables::{self, Assign, Effect, Value, VarId};
 use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{
@@ -192,7 +193,13 @@ impl Core {
 
     fn apply_global(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
         let server = &self.env.server;
+        let mut value = value;
         match id.get().effect {
+            Effect::Setting | Effect::Engine => {
+                let diagnostics = &mut self.env.diagnostics;
+                let mut warn = |code, text| diagnostics.add(Level::Warning, code, text);
+                value = tuning::apply(server, id.get().name, value, &mut warn)?;
+            }
             Effect::FlushLogAtTrxCommit => {
                 server.engine.set_flush_log_at_trx_commit(value.as_u64() as u8);
             }

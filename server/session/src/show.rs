@@ -2,6 +2,7 @@
 
 use crate::diagnostics::Level;
 use crate::errors;
+use crate::monitor;
 use crate::session::Core;
 use crate::statement::Table;
 use crate::status;
@@ -36,6 +37,7 @@ impl Core {
                 Ok(count("@@session.error_count", self.env.diagnostics.error_count()))
             }
             Show::Engines => Ok(engines()),
+            Show::Engine(engine, what) => self.engine(engine, what),
             Show::Charset(filter) => filtered(charsets(), filter.as_ref(), 0),
             Show::Collation(filter) => filtered(collations(), filter.as_ref(), 0),
             Show::Plugins => Ok(plugins()),
@@ -83,6 +85,22 @@ impl Core {
                 Ok(Table::new(&["Database", "Table", "In_use", "Name_locked"]))
             }
             other => Err(errors::unsupported(&construct(other))),
+        }
+    }
+
+    fn engine(&self, engine: &str, what: &str) -> Result<Table, SqlError> {
+        if !engine.eq_ignore_ascii_case("innodb") {
+            let text = format!("Unknown storage engine '{engine}'");
+            return Err(SqlError::Other(1286, "42000", text));
+        }
+        match what {
+            "STATUS" => {
+                let mut table = Table::new(&["Type", "Name", "Status"]);
+                let row = ["InnoDB".into(), String::new(), monitor::text(&self.env.server)];
+                table.rows.push(row.into_iter().map(Some).collect());
+                Ok(table)
+            }
+            _ => Err(errors::unsupported(&format!("SHOW ENGINE INNODB {what}"))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! SHOW STATUS: the counters of a session or of the server, and what is computed from its state.
 
+use crate::engine_status;
 use crate::server::Server;
 use instrument::{Counter, Totals};
 use stdx::Ordering;
@@ -15,10 +16,17 @@ pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, S
             own
         }
     };
+    let all = if global { totals.clone() } else { instrument::totals() };
     let counted = Counter::ALL.iter().filter(|c| !is_computed(**c));
-    let mut list: Vec<(String, String)> =
-        counted.map(|c| (c.name().to_string(), totals.counter(*c).to_string())).collect();
-    list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
+    let mut list: Vec<(String, String)> = counted
+        .map(|c| {
+            // What the engine does is the server's, whoever asks.
+            let of = if c.name().starts_with("Innodb_") { &all } else { &totals };
+            (c.name().to_string(), of.counter(*c).to_string())
+        })
+        .collect();
+    list.extend(computed(server, &all).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
+    list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     list
 }
@@ -27,9 +35,8 @@ fn is_computed(c: Counter) -> bool {
     matches!(c, Counter::Connections | Counter::ThreadsCreated)
 }
 
-fn computed(server: &Server) -> Vec<(&'static str, u64)> {
+fn computed(server: &Server, totals: &Totals) -> Vec<(&'static str, u64)> {
     let open = u64::from(server.connections_open());
-    let totals = instrument::totals();
     let running =
         server.registry.processes().iter().filter(|p| p.command != "Sleep").count() as u64;
     let slots = server.engine.slots().sessions();
@@ -45,7 +52,5 @@ fn computed(server: &Server) -> Vec<(&'static str, u64)> {
         ("Uptime", server.uptime_s()),
         ("Uptime_since_flush_status", server.uptime_s()),
         ("Open_tables", totals.counter(Counter::TableOpenCacheMisses)),
-        ("Innodb_page_size", base::PAGE_BYTES as u64),
-        ("Innodb_buffer_pool_bytes_data", 0),
     ]
 }

@@ -9,6 +9,7 @@ mod buffer;
 mod holds;
 mod lists;
 mod recovery;
+mod redo;
 mod table;
 
 use catalog::VirtualTable;
@@ -20,6 +21,7 @@ pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
     all.push(Arc::new(holds::LatchHolds::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
+    all.push(Arc::new(redo::RedoFiles::new(engine)));
     all.push(Arc::new(recovery::Recovery::new(engine)));
     all
 }

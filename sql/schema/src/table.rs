@@ -10,6 +10,12 @@ use value::{Collation, ColumnType, KeyPart, Kind};
 /// What a column holds; only those called nullable hold NULL.
 #[derive(Clone, Copy)]
 pub(crate) enum Type {
+    /// TINYINT.
+    TinyInt,
+    /// INT.
+    Int,
+    /// BIGINT.
+    BigInt,
     /// BIGINT UNSIGNED.
     Unsigned,
     /// BIGINT UNSIGNED or NULL.
@@ -26,6 +32,9 @@ impl Type {
     fn column_type(self) -> ColumnType {
         let text = |length| ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi);
         match self {
+            Type::TinyInt => ColumnType::int(Kind::TinyInt, false).not_null(),
+            Type::Int => ColumnType::int(Kind::Int, false).not_null(),
+            Type::BigInt => ColumnType::int(Kind::BigInt, false).not_null(),
             Type::Unsigned => ColumnType::int(Kind::BigInt, true).not_null(),
             Type::NullableUnsigned => ColumnType::int(Kind::BigInt, true),
             Type::Double => ColumnType::int(Kind::Double, false).not_null(),

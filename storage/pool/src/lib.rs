@@ -34,6 +34,7 @@ mod instance;
 mod io;
 mod mtr;
 mod order;
+mod page_class;
 mod read;
 mod read_ahead;
 mod recover;
@@ -76,8 +77,7 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 use warm::Warm;
 
-static CHECKPOINT_MUTEX: MutexClass =
-    MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
+static CHECKPOINT_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/pool_checkpoint");
 static COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
 static DAMAGED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_damaged");
 static OPENING_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_opening");

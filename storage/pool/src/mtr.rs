@@ -11,7 +11,7 @@
 //! 4. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
 
 use crate::read::Optimistic;
-use crate::{Pool, Tablespace, order};
+use crate::{Pool, Tablespace, order, page_class};
 use base::{Error, Lsn, PageBuf, PageId, PageNo, Result};
 use instrument::Counter;
 use page::PageOp;
@@ -372,6 +372,10 @@ fn die(held: &[HeldPage]) -> ! {
 impl Pool {
     /// Releases a page of a mini-transaction.
     fn let_go(&self, page: &mut HeldPage) {
+        if PageWord::holds_are_timed() {
+            let kind = page::header::kind(page.bytes_mut());
+            page_class::tell(page.word(), kind);
+        }
         page.released = true;
         order::released(1);
         if page.changed {

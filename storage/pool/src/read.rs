@@ -12,7 +12,7 @@ use crate::clock::Purpose;
 use crate::frames::probation;
 use crate::instance::{self, add};
 use crate::tablespace::{Tablespace, offset};
-use crate::{Pool, io, order};
+use crate::{Pool, io, order, page_class};
 use base::{Error, PageBuf, PageId, PageNo, Result};
 use instrument::Counter;
 use page::RacyNode;
@@ -78,6 +78,9 @@ impl Deref for SharedPage<'_> {
 
 impl Drop for SharedPage<'_> {
     fn drop(&mut self) {
+        if PageWord::holds_are_timed() {
+            page_class::tell(self.word, page::header::kind(self));
+        }
         self.word.release_shared();
         order::released(1);
     }

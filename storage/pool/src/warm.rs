@@ -55,22 +55,9 @@ impl Warm {
 /// Now, as MySQL writes it into status texts: `261121  7:10:09`, in UTC.
 pub(crate) fn timestamp() -> String {
     let seconds = host::clock::unix_micros() / 1_000_000;
-    let (y, m, d) = date(seconds / 86_400);
+    let (y, m, d) = host::clock::date_of(seconds / 86_400);
     let (h, min, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{:02}{m:02}{d:02} {h:2}:{min:02}:{s:02}", y % 100)
-}
-
-/// Year, month and day of a day since 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    // Days since 0000-03-01, so that leap days come last.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
 }
 
 impl Pool {
@@ -252,15 +239,6 @@ fn runs(pages: &[PageNo]) -> impl Iterator<Item = &[PageNo]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dates() {
-        assert_eq!(date(0), (1970, 1, 1));
-        assert_eq!(date(11_016), (2000, 2, 29));
-        assert_eq!(date(20_778), (2026, 11, 21));
-        assert_eq!(date(47_540), (2100, 2, 28));
-        assert_eq!(date(47_541), (2100, 3, 1));
-    }
 
     #[test]
     fn lines_that_cannot_be_read_are_none() {

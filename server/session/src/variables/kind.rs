@@ -10,8 +10,10 @@ pub enum Kind {
     /// An unsigned integer from..=to; beyond it is cut with a warning. Sizes take K, M, G, T on the
     /// command line.
     Int(u64, u64),
-    /// A number from..=to.
-    Double(u64, u64),
+    /// As [`Kind::Int`], in whole steps of the third number; the rest is cut with a warning.
+    Steps(u64, u64, u64),
+    /// A number from..=to; beyond it is cut with a warning.
+    Double(f64, f64),
     /// One of these words, or its number.
     Enum(&'static [&'static str]),
     /// One of these words, or NULL.
@@ -140,6 +142,14 @@ impl Kind {
                 Assign::UInt(n) => Ok(clamp(name, i128::from(*n), *min, *max)),
                 _ => Err(wrong_type()),
             },
+            Kind::Steps(min, max, step) => {
+                let (Value::UInt(n), warning) = Kind::Int(*min, *max).check(name, v)? else {
+                    return Err(wrong_type());
+                };
+                let whole = n - n % step;
+                let warning = warning.or_else(|| (whole != n).then(|| truncated(name, v)));
+                Ok((Value::UInt(whole), warning))
+            }
             Kind::Double(min, max) => {
                 let n = match v {
                     Assign::Int(n) => *n as f64,
@@ -147,7 +157,8 @@ impl Kind {
                     Assign::Double(n) => *n,
                     _ => return Err(wrong_type()),
                 };
-                Ok((Value::Double(n.clamp(*min as f64, *max as f64)), None))
+                let cut = n.clamp(*min, *max);
+                Ok((Value::Double(cut), (cut != n).then(|| truncated(name, v))))
             }
             Kind::Enum(words) => {
                 word(words, v).map(|i| (Value::UInt(i), None)).ok_or_else(wrong_value)
@@ -174,7 +185,7 @@ impl Kind {
     pub fn parse(&self, name: &str, text: &str) -> Checked {
         match self {
             Kind::Bool if text.is_empty() => Ok((Value::UInt(1), None)),
-            Kind::Int(..) => {
+            Kind::Int(..) | Kind::Steps(..) => {
                 let n = sized(text)
                     .ok_or_else(|| VarError::WrongValue(name.to_string(), text.to_string()))?;
                 self.check(name, &n)
@@ -212,8 +223,12 @@ impl Kind {
 
     /// Whether `@@x` yields text rather than a number.
     pub const fn is_text(&self) -> bool {
-        !matches!(self, Kind::Bool | Kind::Int(..) | Kind::Double(..))
+        !matches!(self, Kind::Bool | Kind::Int(..) | Kind::Steps(..) | Kind::Double(..))
     }
+}
+
+fn truncated(name: &str, v: &Assign<'_>) -> String {
+    format!("Truncated incorrect {name} value: '{}'", v.to_text())
 }
 
 fn clamp(name: &str, n: i128, min: u64, max: u64) -> (Value, Option<String>) {

@@ -49,6 +49,10 @@ pub enum Effect {
     LockWaitTimeout,
     /// Durability of commits; global.
     FlushLogAtTrxCommit,
+    /// A setting of the engine or the instruments; given to them at start, too.
+    Setting,
+    /// Something that the engine does.
+    Engine,
     /// Rows a SELECT without LIMIT returns.
     SelectLimit,
     /// The clock of NOW().

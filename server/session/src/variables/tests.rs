@@ -60,6 +60,25 @@ fn ranges_cut_and_types_are_checked() {
 }
 
 #[test]
+fn steps_and_fractions_are_cut_with_a_warning() {
+    let check = |name: &'static str, v| {
+        let kind = id(name).get().kind;
+        kind.check(name, &v).map(|(v, warning)| (kind.show(&v), warning))
+    };
+    let cut = |name: &str, n: &str| Some(format!("Truncated incorrect {name} value: '{n}'"));
+    let capacity = "innodb_redo_log_capacity";
+    assert_eq!(
+        check(capacity, Assign::Int(20_000_001)),
+        Ok(("19922944".into(), cut(capacity, "20000001")))
+    );
+    assert_eq!(check(capacity, Assign::Int(-1)), Ok(("8388608".into(), cut(capacity, "-1"))));
+    assert_eq!(check(capacity, Assign::UInt(16 << 20)), Ok(("16777216".into(), None)));
+    let dirty = "innodb_max_dirty_pages_pct";
+    assert_eq!(check(dirty, Assign::Int(100)), Ok(("99.999000".into(), cut(dirty, "100"))));
+    assert_eq!(check(dirty, Assign::Double(12.5)), Ok(("12.500000".into(), None)));
+}
+
+#[test]
 fn sizes_take_suffixes() {
     let size = |t| id("innodb_buffer_pool_size").get().kind.parse("x", t).map(|(v, _)| v.as_u64());
     assert_eq!(size("2G"), Ok(2 << 30));

@@ -1,0 +1,217 @@
+//! Variables that the storage engine acts on: what a change does, and what the value is corrected to.
+//!
+//! 1. The value that is stored is the one the engine works with; each correction is told as MySQL tells it.
+//! 2. Nothing here waits: resizing, dumping and loading go on in threads of their own.
+
+use crate::errors;
+use crate::server::{Server, Severity};
+use crate::variables::{self, Effect, Globals, Value, VarError};
+use engine::PoolSettings;
+use executor::SqlError;
+use instrument::Level;
+use std::sync::Arc;
+
+const TRUNCATED: u16 = 1292;
+const WRONG_ARGUMENTS: u16 = 1210;
+
+/// Where warnings go: number and text.
+pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
+
+/// Gives the engine every setting as the server starts with it.
+pub fn start(server: &Arc<Server>) {
+    let globals = &server.globals;
+    let (now, most) = (globals.number(IO_CAPACITY), globals.number(IO_CAPACITY_MAX));
+    if now > most {
+        // As MySQL does when only the first was given.
+        globals.set(variables::id(IO_CAPACITY_MAX), Value::UInt(now.saturating_mul(2)));
+    }
+    for id in variables::sorted().filter(|id| id.get().effect == Effect::Setting) {
+        set(server.engine.pool().settings(), id.get().name, &globals.value(id));
+    }
+}
+
+/// Does what SET GLOBAL of a variable asks for; the value to store.
+pub fn apply(
+    server: &Arc<Server>,
+    name: &'static str,
+    value: Value,
+    warn: &mut Warn<'_>,
+) -> Result<Value, SqlError> {
+    let value = corrected(server, name, value, warn);
+    match name {
+        "innodb_buffer_pool_size" => return resize(server, value.as_u64(), warn),
+        "innodb_redo_log_capacity" => {
+            server.engine.log().set_capacity(value.as_u64())?;
+        }
+        "innodb_buffer_pool_dump_now"
+        | "innodb_buffer_pool_load_now"
+        | "innodb_buffer_pool_load_abort" => {
+            if value.as_u64() != 0 {
+                warm_set(server, name)?;
+            }
+            // A switch that springs back.
+            return Ok(Value::UInt(0));
+        }
+        "innodb_buffer_pool_filename" => {
+            let shown = variables::id(name).get().kind.show(&value);
+            if shown.is_empty() || shown.contains('/') || shown.contains('\0') {
+                let error = VarError::WrongValue(name.into(), shown);
+                return Err(errors::variable(error));
+            }
+        }
+        _ => set(server.engine.pool().settings(), name, &value),
+    }
+    Ok(value)
+}
+
+const IO_CAPACITY: &str = "innodb_io_capacity";
+const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
+const DIRTY: &str = "innodb_max_dirty_pages_pct";
+const DIRTY_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
+
+/// Brings the two limits of a pair in order.
+fn corrected(server: &Server, name: &'static str, value: Value, warn: &mut Warn<'_>) -> Value {
+    let other = |name| server.globals.value(variables::id(name));
+    match (name, &value) {
+        (IO_CAPACITY, Value::UInt(n)) if *n > other(IO_CAPACITY_MAX).as_u64() => {
+            let most = other(IO_CAPACITY_MAX);
+            warn(
+                WRONG_ARGUMENTS,
+                format!("{IO_CAPACITY} cannot be set higher than {IO_CAPACITY_MAX}."),
+            );
+            warn(WRONG_ARGUMENTS, format!("Setting {IO_CAPACITY} to {}", most.as_u64()));
+            most
+        }
+        (IO_CAPACITY_MAX, Value::UInt(n)) if *n < other(IO_CAPACITY).as_u64() => {
+            let least = other(IO_CAPACITY);
+            warn(
+                WRONG_ARGUMENTS,
+                format!("{IO_CAPACITY_MAX} cannot be set lower than {IO_CAPACITY}."),
+            );
+            warn(WRONG_ARGUMENTS, format!("Setting {IO_CAPACITY_MAX} to {}", least.as_u64()));
+            least
+        }
+        (DIRTY, Value::Double(n)) if *n < double(&other(DIRTY_LWM)) => {
+            warn(WRONG_ARGUMENTS, format!("{DIRTY} cannot be set lower than {DIRTY_LWM}."));
+            // The missing letter is MySQL's.
+            let text = format!("Lowering innodb_max_dirty_page_pct_lwm to {n:.6}");
+            warn(WRONG_ARGUMENTS, text);
+            set(server.engine.pool().settings(), DIRTY_LWM, &value);
+            server.globals.set(variables::id(DIRTY_LWM), value.clone());
+            value
+        }
+        (DIRTY_LWM, Value::Double(n)) if *n > double(&other(DIRTY)) => {
+            let most = other(DIRTY);
+            warn(WRONG_ARGUMENTS, format!("{DIRTY_LWM} cannot be set higher than {DIRTY}."));
+            let text = format!("Setting innodb_max_dirty_page_pct_lwm to {:.6}", double(&most));
+            warn(WRONG_ARGUMENTS, text);
+            most
+        }
+        _ => value,
+    }
+}
+
+fn double(value: &Value) -> f64 {
+    match value {
+        Value::Double(n) => *n,
+        other => other.as_u64() as f64,
+    }
+}
+
+/// Changes one setting that acts by being read.
+fn set(settings: &PoolSettings, name: &str, value: &Value) {
+    let n = value.as_u64();
+    let small = u32::try_from(n).unwrap_or(u32::MAX);
+    let millipct = (double(value) * 1000.0).round() as u32;
+    match name {
+        IO_CAPACITY => settings.set_io_capacity(n),
+        IO_CAPACITY_MAX => settings.set_io_capacity_max(n),
+        DIRTY => settings.set_max_dirty_pages_millipct(millipct),
+        DIRTY_LWM => settings.set_max_dirty_pages_lwm_millipct(millipct),
+        "innodb_adaptive_flushing" => settings.set_adaptive_flushing(n != 0),
+        "innodb_adaptive_flushing_lwm" => settings.set_adaptive_flushing_lwm(small),
+        "innodb_flushing_avg_loops" => settings.set_flushing_avg_loops(small),
+        "innodb_idle_flush_pct" => settings.set_idle_flush_pct(small),
+        "innodb_flush_neighbors" => settings.set_flush_neighbors(small),
+        "innodb_lru_scan_depth" => settings.set_lru_scan_depth(small),
+        "innodb_old_blocks_pct" => settings.set_old_blocks_pct(small),
+        "innodb_old_blocks_time" => settings.set_old_blocks_time_ms(small),
+        "innodb_read_ahead_threshold" => settings.set_read_ahead_threshold(small),
+        "innodb_random_read_ahead" => settings.set_random_read_ahead(n != 0),
+        "innodb_buffer_pool_dump_pct" => settings.set_dump_pct(small),
+        "limpid_instrument_level" => {
+            instrument::set_level(Level::from_u8(n as u8), sync::now_ns());
+        }
+        _ => {}
+    }
+}
+
+/// Resizes the pool to whole chunks for every instance, as MySQL rounds.
+fn resize(server: &Arc<Server>, bytes: u64, warn: &mut Warn<'_>) -> Result<Value, SqlError> {
+    let globals = &server.globals;
+    let chunk = globals.number("innodb_buffer_pool_chunk_size") as usize;
+    let instances = server.engine.pool().instances();
+    let rounded = engine::rounded_bytes(bytes as usize, chunk, instances);
+    if rounded as u64 != bytes {
+        let text = format!("Truncated incorrect innodb_buffer_pool_size value: '{bytes}'");
+        warn(TRUNCATED, text);
+    }
+    let before = globals.value(variables::id("innodb_buffer_pool_size"));
+    let again = Arc::clone(server);
+    let run = move || {
+        if let Err(error) = again.engine.pool().resize(rounded) {
+            let text = format!("The buffer pool stays as it is: {error}");
+            again.host.log(Severity::Error, &text);
+            again.globals.set(variables::id("innodb_buffer_pool_size"), before);
+        }
+    };
+    spawn("buf_resize", run)?;
+    Ok(Value::UInt(rounded as u64))
+}
+
+/// Dumps or loads the warm set, or ends the loading.
+fn warm_set(server: &Arc<Server>, name: &str) -> Result<(), SqlError> {
+    let again = Arc::clone(server);
+    match name {
+        "innodb_buffer_pool_load_abort" => server.engine.pool().load_abort(),
+        "innodb_buffer_pool_dump_now" => spawn("buf_dump", move || dump_warm_set(&again))?,
+        _ => server.engine.start_pool_load(&warm_file(&server.globals))?,
+    }
+    Ok(())
+}
+
+/// Loads the warm set in the background, if the server is to do so at its start; without a dump the status
+/// says so.
+pub fn load_at_startup(server: &Server) {
+    if server.globals.number("innodb_buffer_pool_load_at_startup") != 0
+        && let Err(error) = server.engine.start_pool_load(&warm_file(&server.globals))
+    {
+        server.host.log(Severity::Warning, &format!("The warm set is not loaded: {error}"));
+    }
+}
+
+/// Ends a loading, and writes the warm set if the server is to do so when it stops.
+pub fn dump_at_shutdown(server: &Server) {
+    server.engine.pool().load_abort();
+    if server.globals.number("innodb_buffer_pool_dump_at_shutdown") != 0 {
+        dump_warm_set(server);
+    }
+}
+
+fn dump_warm_set(server: &Server) {
+    if let Err(error) = server.engine.pool().dump(&warm_file(&server.globals)) {
+        server.host.log(Severity::Warning, &format!("Dumping the buffer pool: {error}"));
+    }
+}
+
+/// `innodb_buffer_pool_filename`: the file of the warm set, inside the data folder.
+fn warm_file(globals: &Globals) -> String {
+    let id = variables::id("innodb_buffer_pool_filename");
+    id.get().kind.show(&globals.value(id))
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), SqlError> {
+    host::thread::spawn(name, run)
+        .map(drop)
+        .map_err(|e| errors::internal(&format!("no thread for {name}: {e}")))
+}
