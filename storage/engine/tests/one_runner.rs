@@ -456,7 +456,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn concurrent_transactions_survive_every_crash() {
+fn the_campaign_of_concurrent_transactions_survives_every_crash() {
     let trace = number("LIMPID_TRACE").is_some();
     let mut totals = Totals::default();
     if let Some(seed) = number("LIMPID_SEED") {
