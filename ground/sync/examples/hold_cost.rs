@@ -1,6 +1,5 @@
 //! What an uncontended lock and unlock of a mutex costs at a level: run it under `valgrind --tool=none`, or
 //! count with callgrind. `hold_cost default 1000000`.
-#![expect(clippy::disallowed_methods, reason = "a tool prints")]
 
 use instrument::{Level, MutexClass};
 use sync::Mutex;
