@@ -233,7 +233,7 @@ impl Writer<'_> {
         }
         b.before.clear();
         b.before.extend_from_slice(old);
-        let owns = mark_shared(table.layout(), &mut b.before, row)?;
+        mark_shared(table.layout(), &mut b.before, row)?;
         let bytes = record_bytes(key.len(), b.before.len());
         if !self.segment.fits(bytes) {
             return Ok(Try::Undo(bytes));
@@ -244,7 +244,9 @@ impl Writer<'_> {
         if tree.replace_at(&mut mtr, &pos, &b.after)? == Fit::Full {
             return Ok(Try::Split(b.after.len()));
         }
-        let (kind, purge) = (RecordKind::Update, owns || !same_keys);
+        // See `purge`, invariant 4.
+        let purge = !same_keys || RowHeader::read(&b.before)?.outside();
+        let kind = RecordKind::Update;
         let new = NewRecord { kind, purge, table: table.id(), key, body: &b.before };
         self.segment.append(&mut mtr, undo, new)?;
         mtr.commit()?;
@@ -322,8 +324,9 @@ impl Writer<'_> {
         let header = h.taken_by(self.me(), self.segment.next_roll(false), delete);
         table.clustered.patch_at(&mut mtr, &pos, 0, &header.bytes())?;
         let body = &b.before[..HEADER_BYTES];
-        let kind = RecordKind::Header;
-        let new = NewRecord { kind, purge: delete, table: table.id(), key, body };
+        // See `purge`, invariant 4.
+        let (kind, purge) = (RecordKind::Header, delete || h.outside());
+        let new = NewRecord { kind, purge, table: table.id(), key, body };
         self.segment.append(&mut mtr, undo, new)?;
         mtr.commit()?;
         Ok(Try::Done(true))

@@ -52,24 +52,21 @@ pub(crate) fn references(layout: &RowLayout, row: &[u8]) -> Result<Vec<Reference
     Ok(found)
 }
 
-/// Marks the references in `old`, a payload on its way to undo, that `new` (a stored row) has, too;
-/// answers whether `old` alone has some.
-pub(crate) fn mark_shared(layout: &RowLayout, old: &mut [u8], new: &[u8]) -> Result<bool> {
+/// Marks the references in `old`, a payload on its way to undo, that `new` (a stored row) has, too.
+pub(crate) fn mark_shared(layout: &RowLayout, old: &mut [u8], new: &[u8]) -> Result<()> {
     if !RowHeader::read(old)?.outside() {
-        return Ok(false);
+        return Ok(());
     }
     let kept: Vec<Run> = references(layout, new)?.iter().map(|r| r.run).collect();
-    let mut owns = false;
     let row = old.get_mut(HEADER_BYTES..).unwrap_or_default();
     for column in layout.variable_columns() {
         let (at, outside) = layout.held_at(row, column).map_err(bad_row)?;
         let Some(bytes) = row[at].first_chunk_mut().filter(|_| outside) else { continue };
         let mut reference = Reference::decode(bytes);
         reference.shared = kept.contains(&reference.run);
-        owns |= !reference.shared;
         *bytes = reference.encode();
     }
-    Ok(owns)
+    Ok(())
 }
 
 impl Table {

@@ -7,10 +7,17 @@
 //!    row over it, who then takes care of the old version's entries.
 //! 3. Entries go before the row they were for, and so do the values outside of it, which are freed
 //!    before the delete mark is removed: a crash in between leaves the mark, by which they are found
-//!    again. Before a value go the entries of all versions that have it. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
-//!    them as well; that does no harm (`blob`, invariant 4).
+//!    again. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
+//!    them as well; that does no harm (`blob`, invariant 4). Before a value go the entries of all
+//!    versions that have it: without it nobody finds out any more which they were. So who finds a
+//!    value gone knows that the entries are, too.
+//! 4. Other transactions purge in any order, and versions may share a value (`blob`, invariant 3).
+//!    So every record whose old version has values outside, also one that only changed the header, is
+//!    purged, and begins with the entries of all older versions, back to the first that was purged
+//!    or has none: when a record has been purged, so have all versions before it that may share its
+//!    values, and a look back may end there.
 
-use crate::blob::{Fetched, Reference, Run};
+use crate::blob::{Fetched, Reference};
 use crate::outside::references;
 use crate::rollback::{Lookup, Tables};
 use crate::row::{RowHeader, row_bytes};
@@ -52,9 +59,10 @@ impl Writer<'_> {
         table: &Table,
         b: &mut Buffers,
     ) -> Result<()> {
+        self.purge_older(table, record.key, record.body, b)?;
         if record.kind == RecordKind::Update {
             self.purge_entries(table, record.key, row_bytes(record.body), b)?;
-            return self.free_outside(table, record.key, record.body, |r| !r.shared, b);
+            return self.free_outside(table, record.body, |r| !r.shared);
         }
         // A delete mark: the row itself still has the contents.
         if !table.clustered.get(record.key, &mut b.after)? || !self.is_my_mark(&b.after)? {
@@ -62,56 +70,46 @@ impl Writer<'_> {
         }
         let row = std::mem::take(&mut b.after);
         let done = self.purge_entries(table, record.key, row_bytes(&row), b);
-        let done = done.and_then(|()| self.free_outside(table, record.key, &row, |_| true, b));
+        let done = done.and_then(|()| self.free_outside(table, &row, |_| true));
         b.after = row;
         done?;
         self.purge_mark(table, record.key)
     }
 
     /// Frees the values outside of a payload's row that `owned` chooses; the version is nobody's any
-    /// more.
+    /// more, and neither it nor an older one has entries left (invariant 3).
     pub fn free_outside(
         &mut self,
         table: &Table,
-        key: &[u8],
         payload: &[u8],
         owned: impl Fn(&Reference) -> bool,
-        b: &mut Buffers,
     ) -> Result<()> {
         if !RowHeader::read(payload)?.outside() {
             return Ok(());
         }
-        let mut owned_runs = Vec::new();
         let all = references(table.layout(), row_bytes(payload))?;
-        owned_runs.extend(all.iter().filter(|r| owned(r)).map(|r| r.run));
-        if !owned_runs.is_empty() {
-            self.purge_sharers(table, key, payload, &owned_runs, b)?;
-        }
-        owned_runs.iter().try_for_each(|run| self.free_run(table, *run))
+        all.iter().filter(|r| owned(r)).try_for_each(|r| self.free_run(table, r.run))
     }
 
-    /// Removes the entries of the versions before `payload` that have values in `runs`: their own
-    /// purge, if it is still to come, will not find out any more which they are. A version that undo
-    /// does not have any more was purged.
-    fn purge_sharers(
+    /// Removes the entries of the versions before `payload`, a version or its header alone, that may
+    /// have the same values outside of them (invariant 4).
+    pub fn purge_older(
         &mut self,
         table: &Table,
         key: &[u8],
         payload: &[u8],
-        runs: &[Run],
         b: &mut Buffers,
     ) -> Result<()> {
-        let mut version = payload.to_vec();
-        while self.engine.version_before(table, key, &mut version)? {
-            if !RowHeader::read(&version)?.outside() {
-                return Ok(());
+        let mut h = RowHeader::read(payload)?;
+        let mut version = Vec::new();
+        while h.outside() {
+            match self.engine.version_before(table, key, h, &mut version)? {
+                Some(before) => h = before,
+                None => break,
             }
-            // The head of a purged record may have outlived its body: later undo has begun inside it.
-            let Ok(all) = references(table.layout(), row_bytes(&version)) else { return Ok(()) };
-            if !all.iter().any(|r| runs.contains(&r.run)) {
-                return Ok(());
+            if h.outside() && !version.is_empty() {
+                self.purge_entries(table, key, row_bytes(&version), b)?;
             }
-            self.purge_entries(table, key, row_bytes(&version), b)?;
         }
         Ok(())
     }
@@ -142,8 +140,7 @@ impl Writer<'_> {
         let engine = self.engine;
         for (index, s) in table.secondaries.iter().enumerate() {
             if let Fetched::Gone(_) = engine.entry_prefix(table, s, old, &mut b.entry)? {
-                // Entries go before the values that their keys were made of (`purge_sharers`): this
-                // was done before.
+                // This was done before (invariant 3).
                 continue;
             }
             let prefix = std::mem::take(&mut b.entry);

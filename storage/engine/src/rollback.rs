@@ -122,7 +122,8 @@ impl Writer<'_> {
         }
         if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
             // The committed delete mark goes as well, and with it the values of its version.
-            self.free_outside(table, record.key, record.body, |_| true, b)?;
+            self.purge_older(table, record.key, record.body, b)?;
+            self.free_outside(table, record.body, |_| true)?;
         }
         self.retry(&table.clustered, record.key, |w| w.try_undo_row(record, table, &restored))
     }

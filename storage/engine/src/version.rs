@@ -167,39 +167,35 @@ impl Engine {
         Ok(Older::Version)
     }
 
-    /// Makes `payload`, a version that nobody may see any more, the version before it, as long as
-    /// undo still has it: a record of the same transaction, table and row is the right one, since no
-    /// transaction writes the same place twice. `false`: there is none, or it was purged.
+    /// The header of the version before the one with header `h`, which nobody may see any more, as
+    /// long as its purge is still to come; `None`: there is none, or it was purged. `payload` is that
+    /// version when it is more than another header, else empty.
     pub(crate) fn version_before(
         &self,
         table: &Table,
         key: &[u8],
+        h: RowHeader,
         payload: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let h = RowHeader::read(payload)?;
+    ) -> Result<Option<RowHeader>> {
         let at = UndoPos::of(h.roll);
         let mut undo = Vec::new();
-        match self.trx().read_undo(at, &mut undo) {
-            Ok(()) => {}
-            Err(Error::Corrupt { .. }) => return Ok(false),
-            Err(e) => return Err(e),
+        payload.clear();
+        if !self.trx().read_kept_undo(at, h.trx, &mut undo)? {
+            return Ok(None);
         }
         let place = base::PageId::new(base::UNDO_SPACE, at.page);
-        let Ok(record) = UndoRecord::decode(&undo, place, at.offset) else { return Ok(false) };
+        let record = UndoRecord::decode(&undo, place, at.offset)?;
         if record.trx != h.trx || record.table != table.id() || record.key != key {
-            return Ok(false);
+            let what = "a roll pointer leads to another row's undo record";
+            return Err(Error::Corrupt { page: place, offset: u32::from(at.offset), what });
         }
         match record.kind {
-            RecordKind::Update => {
-                payload.clear();
-                payload.extend_from_slice(record.body);
-            }
-            RecordKind::Header if record.body.len() == HEADER_BYTES => {
-                payload[..HEADER_BYTES].copy_from_slice(record.body);
-            }
-            _ => return Ok(false),
+            RecordKind::Insert => return Ok(None),
+            RecordKind::Update => payload.extend_from_slice(record.body),
+            RecordKind::Header if record.body.len() == HEADER_BYTES => {}
+            _ => return Err(Error::corrupt(place, "a roll pointer leads to no row's undo record")),
         }
-        Ok(true)
+        RowHeader::read(record.body).map(Some)
     }
 
     /// The latest version of a row, in `out`; see [`Latest`].

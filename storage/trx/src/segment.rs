@@ -6,11 +6,15 @@
 //!    pointer that a reader holds stays true while its transaction is active).
 //! 3. Pages of the chain stay with the segment when it becomes free; long chains are cut.
 //! 4. Latch order: table pages, segment header, record page, space header.
+//! 5. Records of an earlier transaction stay until later ones are written over them, perhaps in the
+//!    middle of one, and what then stands there may well look like a record. The header names the
+//!    transaction from its first record to the next one's: as long as it does, and the state is not
+//!    free, all of its records are there ([`read_kept_record`]). Every page says where the header is.
 //!
 //! ```text
-//! every page:  64 next page u32
-//! header page: 68 state u8, rseg u8, slot u16    72 trx id u64
-//!              80 last page u32, last offset u16, purge u8
+//! every page:  64 next page u32, header page u32
+//! header page: 72 state u8, rseg u8, slot u16    76 trx id u64
+//!              84 last page u32, last offset u16, purge u8
 //! ```
 
 use crate::reader::ReadPage;
@@ -24,7 +28,8 @@ use stdx::bytes::Put;
 use sync::WorkerSlot;
 
 const NEXT_AT: u16 = BODY_AT as u16;
-const STATE_AT: u16 = NEXT_AT + 4;
+const FIRST_AT: u16 = NEXT_AT + 4;
+const STATE_AT: u16 = NEXT_AT + 8;
 const STATE_BYTES: usize = 19;
 /// Room behind the header's fields is kept for an XID.
 const FIRST_RECORDS_AT: u16 = 256;
@@ -124,7 +129,7 @@ impl Segment {
         rseg: u8,
         slot: u16,
     ) -> Result<Segment> {
-        let header = new_page(mtr, undo)?;
+        let header = new_page(mtr, undo, None)?;
         let segment = Segment {
             rseg,
             slot,
@@ -269,7 +274,7 @@ impl Segment {
         if self.top.0 + 1 == self.chain.len() {
             let mut mtr = Mtr::new(pool, worker);
             let tail = mtr.exclusive(undo, self.chain[self.top.0])?;
-            let (_, no) = new_page(&mut mtr, undo)?;
+            let (_, no) = new_page(&mut mtr, undo, Some(self.first()))?;
             mtr.apply(tail, &PageOp::Write { at: NEXT_AT, bytes: &no.0.to_le_bytes() })?;
             mtr.commit()?;
             self.chain.push(no);
@@ -383,8 +388,13 @@ fn read_undo_page(read: ReadPage<'_>, no: PageNo) -> Result<Box<PageBuf>> {
     }
 }
 
-/// A fresh undo page in the caller's mini-transaction.
-fn new_page<'p>(mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<(Held, PageNo)> {
+/// A fresh undo page in the caller's mini-transaction, for the chain that begins with page `first`
+/// (`None`: with this one).
+fn new_page<'p>(
+    mtr: &mut Mtr<'p>,
+    undo: &'p Tablespace,
+    first: Option<PageNo>,
+) -> Result<(Held, PageNo)> {
     let no = space::allocate(mtr, undo, space::Segment::UNDO)?;
     let held = mtr.fresh(undo, no)?;
     let init = PageOp::Init {
@@ -395,7 +405,10 @@ fn new_page<'p>(mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<(Held, PageNo
         high_fence: None,
     };
     mtr.apply(held, &init)?;
-    mtr.apply(held, &PageOp::Write { at: NEXT_AT, bytes: &PageNo::NONE.0.to_le_bytes() })?;
+    let mut links = Vec::with_capacity(8);
+    links.put_u32_le(PageNo::NONE.0);
+    links.put_u32_le(first.unwrap_or(no).0);
+    mtr.apply(held, &PageOp::Write { at: NEXT_AT, bytes: &links })?;
     Ok((held, no))
 }
 
@@ -409,6 +422,38 @@ pub(crate) fn read_record(undo: &Tablespace, pos: UndoPos, out: &mut Vec<u8>) ->
     out.clear();
     out.extend_from_slice(record_in(&page, pos)?);
     Ok(())
+}
+
+/// Copies the record of transaction `trx` at `pos` into `out`. `false`: `trx` has nothing left to
+/// undo or to purge, and its records may be gone (invariant 5).
+pub(crate) fn read_kept_record(
+    undo: &Tablespace,
+    pos: UndoPos,
+    trx: TrxId,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let first = {
+        let page = undo.shared(pos.page)?;
+        if header::kind(&page) != Some(PageKind::Undo) {
+            return Ok(false);
+        }
+        // Complete, if the header, looked at afterwards, says so.
+        let rest = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
+        out.clear();
+        out.extend_from_slice(&rest[..UndoRecord::length(rest).unwrap_or(0)]);
+        PageNo(get_u32(&page, usize::from(FIRST_AT)))
+    };
+    let page = undo.shared(first)?;
+    let is_header = header::kind(&page) == Some(PageKind::Undo)
+        && get_u32(&page, usize::from(FIRST_AT)) == first.0;
+    let state = page[usize::from(STATE_AT)];
+    let owner = get_u48(&page, usize::from(STATE_AT) + 4);
+    Ok(is_header && owner == trx.0 && state != State::Free as u8)
+}
+
+fn get_u48(page: &PageBuf, at: usize) -> u64 {
+    let high = u64::from(u16::from_le_bytes([page[at + 4], page[at + 5]]));
+    u64::from(get_u32(page, at)) | high << 32
 }
 
 /// The bytes of the record at `pos` of its page.

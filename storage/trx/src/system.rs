@@ -6,7 +6,7 @@
 
 use crate::ids::{IdKind, Ids};
 use crate::rseg::{RSEGS, Recovered, Rseg};
-use crate::segment::{Segment, State, UndoPos, read_record};
+use crate::segment::{Segment, State, UndoPos, read_kept_record, read_record};
 use crate::states::States;
 use base::{Error, Lsn, Result, TrxId};
 use instrument::CondClass;
@@ -208,5 +208,11 @@ impl TrxSystem {
     /// Copies the undo record at `pos` into `out`. An error means nothing once the owner has ended.
     pub fn read_undo(&self, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
         read_record(&self.undo, pos, out)
+    }
+
+    /// Copies the undo record of `trx` at `pos` into `out`, whether `trx` has ended or not. `false`:
+    /// it has, and was purged: there may be anything at that place.
+    pub fn read_kept_undo(&self, pos: UndoPos, trx: TrxId, out: &mut Vec<u8>) -> Result<bool> {
+        read_kept_record(&self.undo, pos, trx, out)
     }
 }

@@ -170,3 +170,38 @@ fn ids_are_never_given_twice() {
     assert!(take(&w, IdKind::Row) > row);
     assert!(take(&w, IdKind::Space) > space);
 }
+
+#[test]
+fn records_of_an_ended_transaction_count_until_it_is_purged() {
+    let disk = SimDisk::new(5);
+    let w = world(&disk);
+    let mut segment = w.system.start(&w.worker, 0, 0, None).unwrap();
+    let old = segment.trx();
+    let body = vec![7; 3000];
+    let places: Vec<_> =
+        (0..20u32).map(|i| append(&w, &mut segment, &i.to_be_bytes(), &body).unwrap()).collect();
+    assert!(places[19].page != places[0].page, "the records fill several pages");
+    let kept = |at: UndoPos, id| {
+        let mut bytes = Vec::new();
+        let kept = w.system.read_kept_undo(at, id, &mut bytes).unwrap();
+        let place = PageId::new(UNDO_SPACE, at.page);
+        kept.then(|| UndoRecord::decode(&bytes, place, at.offset).unwrap().key.to_vec())
+    };
+    let all_kept = |id| {
+        let keys = places.iter().map(|at| kept(*at, id));
+        keys.enumerate().all(|(i, key)| key == Some((i as u32).to_be_bytes().to_vec()))
+    };
+    assert!(all_kept(old));
+    w.system.write_state(&w.worker, &mut segment, State::Committed).unwrap();
+    assert!(all_kept(old));
+    assert_eq!(kept(places[3], base::TrxId(old.0 + 1)), None, "not that transaction's");
+    w.system.write_state(&w.worker, &mut segment, State::Free).unwrap();
+    assert!(places.iter().all(|at| kept(*at, old).is_none()), "it was purged");
+    // The next one writes over the beginning of the first record only.
+    w.system.end(old, w.pool.log().tail());
+    let mut segment = w.system.start(&w.worker, 0, 0, Some(segment)).unwrap();
+    let at = append(&w, &mut segment, b"new", b"").unwrap();
+    assert_eq!(at, places[0]);
+    assert!(places.iter().all(|at| kept(*at, old).is_none()));
+    assert_eq!(kept(at, segment.trx()), Some(b"new".to_vec()));
+}
