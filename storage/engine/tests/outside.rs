@@ -502,6 +502,37 @@ fn entries_of_all_versions_go_before_the_value_they_share() {
     assert_eq!(b.check(&[]), 0);
 }
 
+/// A crash cuts off the purge of an update. Before it goes on, the row is locked and the undo of that is
+/// written over, then the row is deleted: its purge frees the value that the updated version needs.
+#[test]
+fn a_purge_after_others_finds_its_entries_removed() {
+    let disk = SimDisk::new(1);
+    let mut b = open_on(&disk);
+    let mut row = Row::new(1, 50_000, 0);
+    b.insert(&row).unwrap();
+    b.client.commit().unwrap();
+    row.a = Some(10);
+    assert!(b.update(&row));
+    b.client.commit().unwrap();
+    let (spec, storage) = (b.table.spec().clone(), b.table.storage());
+    let disk = disk.crash();
+    let (engine, _) = Engine::open(config(), Arc::clone(&disk) as Arc<dyn Disk>).unwrap();
+    let table = engine.open_table(&spec, storage.clone()).unwrap();
+    let client = engine.client().unwrap();
+    let mut b = Bench { engine, table, client };
+    assert!(b.client.read_for_update(&b.table, &key(1), &mut Vec::new()).unwrap());
+    b.client.commit().unwrap();
+    let other = Row::new(2, 100, 0);
+    b.insert(&other).unwrap();
+    b.client.commit().unwrap();
+    assert!(b.client.delete(&b.table, &key(1)).unwrap());
+    b.client.commit().unwrap();
+    let (table, live) = (Arc::clone(&b.table), [storage.space].into());
+    let report = b.engine.finish_recovery(&|_| Ok(Some(Arc::clone(&table))), &live).unwrap();
+    assert_eq!(report.purged, 1, "the crash was to cut a purge off");
+    assert_eq!(b.check(&[other]), 0);
+}
+
 /// Changes one byte of every overflow page in turn, and mends the page's checksum: only what the row
 /// and the pages say of each other is left to notice it.
 #[test]
