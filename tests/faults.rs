@@ -1,0 +1,166 @@
+//! Disks that fail under a real server: failed fsyncs and writes, damaged, cut and missing files.
+//!
+//! Failing system calls are injected by strace, which stands in for a bad disk.
+
+#![allow(clippy::unwrap_used)] // tests
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use testkit::{Server, TempDir};
+
+/// Starts a server whose every system call `call` after the first `good` fails with EIO.
+fn under_a_bad_disk(folder: &TempDir, call: &str, good: u32) -> Server {
+    let inject = format!("inject={call}:error=EIO:when={}+", good + 1);
+    let trace = format!("trace={call}");
+    let log = folder.path().join("strace").display().to_string();
+    let strace = ["strace", "-f", "-qq", "-o", &log, "-e", &trace, "-e", &inject];
+    Server::with().under(&strace).start(folder.path())
+}
+
+/// Inserts rows one by one until the server is gone; how many were acknowledged.
+fn insert_until_it_dies(server: &Server) -> u64 {
+    for id in 1..100_000 {
+        let insert = format!("INSERT INTO d.t VALUES ({id}, REPEAT('x', 200))");
+        if !server.try_sql(&insert).ok {
+            return id - 1;
+        }
+    }
+    panic!("the server outlived its disk");
+}
+
+fn a_failed_call_ends_the_server_and_loses_nothing(call: &str) {
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c VARCHAR(200))");
+    assert!(server.stop().success());
+    let mut server = under_a_bad_disk(&folder, call, 60);
+    let acknowledged = insert_until_it_dies(&server);
+    assert!(!server.wait().success(), "the server went on after a failed {call}");
+    assert!(server.log().contains("Input/output error"), "no reason in the log: {}", server.log());
+    let server = Server::start(folder.path());
+    let rows: u64 = server.sql("SELECT COUNT(*) FROM d.t").trim().parse().unwrap();
+    // The insert that failed may or may not have become durable.
+    assert!(rows == acknowledged || rows == acknowledged + 1, "{rows} of {acknowledged} rows");
+}
+
+#[test]
+fn a_failed_fsync_ends_the_server_with_the_reason_and_loses_nothing() {
+    a_failed_call_ends_the_server_and_loses_nothing("fdatasync");
+}
+
+#[test]
+fn a_failed_write_ends_the_server_with_the_reason_and_loses_nothing() {
+    a_failed_call_ends_the_server_and_loses_nothing("pwrite64");
+}
+
+/// A stopped server with a damaged table among sound ones.
+struct Damaged {
+    folder: TempDir,
+    /// The damaged table's file.
+    file: PathBuf,
+}
+
+impl Damaged {
+    fn new() -> Damaged {
+        let folder = TempDir::new();
+        let mut server = Server::start(folder.path());
+        server.sql(
+            "CREATE DATABASE d; USE d;
+             CREATE TABLE good (id INT PRIMARY KEY, c VARCHAR(200));
+             CREATE TABLE bad (id INT PRIMARY KEY, c VARCHAR(200), KEY c (c));
+             INSERT INTO good VALUES (1, 'sound')",
+        );
+        let rows: Vec<String> = (0..2000).map(|i| format!("({i}, REPEAT('{i}', 20))")).collect();
+        server.sql(&format!("INSERT INTO d.bad VALUES {}", rows.join(",")));
+        assert!(server.stop().success());
+        // The newest tablespace is the table made last.
+        let names = std::fs::read_dir(folder.path().join("data")).unwrap();
+        let spaces = names.map(|e| e.unwrap().path());
+        let is_space = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().starts_with("space_");
+        let file = spaces.filter(is_space).max().unwrap();
+        Damaged { folder, file }
+    }
+
+    fn start(&self) -> Server {
+        Server::start(self.folder.path())
+    }
+
+    /// Flips a bit of every page from `first` on whose body is not empty.
+    fn flip(&self, first: u64) {
+        let file = OpenOptions::new().read(true).write(true).open(&self.file).unwrap();
+        let pages = file.metadata().unwrap().len() / 16384;
+        for page in first..pages {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, page * 16384 + 12_345).unwrap();
+            file.write_all_at(&[byte[0] ^ 4], page * 16384 + 12_345).unwrap();
+        }
+    }
+}
+
+/// The others go on, and the damaged table's errors name it.
+fn only_the_damaged_table_suffers(server: &Server) {
+    assert_eq!(server.sql("SELECT c FROM d.good").trim(), "sound");
+    server.sql("INSERT INTO d.good VALUES (2, 'more')");
+    server.sql("DROP TABLE d.bad");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM d.good").trim(), "2");
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_that_names_table_index_and_page() {
+    let damaged = Damaged::new();
+    damaged.flip(1);
+    let server = damaged.start();
+    let error = server.sql_error("SELECT * FROM d.bad WHERE id = 77");
+    assert!(error.contains("1712") && error.contains("`d`.`bad`"), "{error}");
+    assert!(error.contains("PRIMARY") && error.contains("page"), "{error}");
+    let check = server.sql("CHECK TABLE d.bad");
+    assert!(check.contains("Corrupt"), "{check}");
+    assert!(server.sql("CHECK TABLE d.good").contains("OK"));
+    only_the_damaged_table_suffers(&server);
+}
+
+#[test]
+fn a_table_file_cut_short_is_an_error_and_not_a_wrong_answer() {
+    let damaged = Damaged::new();
+    let file = OpenOptions::new().write(true).open(&damaged.file).unwrap();
+    file.set_len(2 * 16384).unwrap();
+    let server = damaged.start();
+    let error = server.sql_error("SELECT COUNT(*), SUM(LENGTH(c)) FROM d.bad");
+    assert!(error.contains("ERROR"), "{error}");
+    only_the_damaged_table_suffers(&server);
+}
+
+#[test]
+fn a_table_file_that_is_gone_or_foreign_is_an_error() {
+    for foreign in [false, true] {
+        let damaged = Damaged::new();
+        std::fs::remove_file(&damaged.file).unwrap();
+        if foreign {
+            std::fs::write(&damaged.file, vec![b'f'; 5 * 16384]).unwrap();
+        }
+        let server = damaged.start();
+        let error = server.sql_error("SELECT * FROM d.bad WHERE id = 1");
+        assert!(error.contains("ERROR"), "{error}");
+        only_the_damaged_table_suffers(&server);
+    }
+}
+
+#[test]
+fn a_damaged_log_is_refused_with_a_sentence() {
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)");
+    server.kill();
+    for entry in std::fs::read_dir(folder.path().join("data/redo")).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().contains("control") {
+            // Its header says whose it is.
+            let file = OpenOptions::new().write(true).open(&path).unwrap();
+            file.write_all_at(b"garbage", 0).unwrap();
+        }
+    }
+    let mut server = Server::with().spawn(folder.path());
+    assert!(!server.wait().success());
+    assert!(server.log().contains("redo/"), "the file is not named: {}", server.log());
+}
