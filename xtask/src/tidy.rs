@@ -68,6 +68,7 @@ fn findings(root: &Path) -> Vec<String> {
     }
     check_architecture(root, &members, &mut found);
     check_dependencies(root, &mut found);
+    check_named_tests(root, &mut found);
     found
 }
 
@@ -219,6 +220,22 @@ fn check_dependencies(root: &Path, found: &mut Vec<String>) {
         let name = line.split([' ', '=']).next().unwrap_or_default();
         if !reasons.contains(&format!("`{name}`")) {
             found.push(format!("docs/dependencies.md gives no reason for `{name}`"));
+        }
+    }
+}
+
+/// Tests that the documents name, as `path/to/file.rs:name_of_the_test`, must exist.
+fn check_named_tests(root: &Path, found: &mut Vec<String>) {
+    for document in ["docs/recovery.md", "docs/status.md"] {
+        let text = read(&root.join(document));
+        let named = text.split('`').skip(1).step_by(2).filter_map(|word| {
+            let (file, test) = word.split_once(".rs:")?;
+            Some((format!("{file}.rs"), test))
+        });
+        for (file, test) in named {
+            if !read(&root.join(&file)).contains(&format!("fn {test}(")) {
+                found.push(format!("{document} names the test {test} of {file}, which is not there"));
+            }
         }
     }
 }
