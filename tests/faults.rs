@@ -74,11 +74,16 @@ impl Damaged {
         let rows: Vec<String> = (0..2000).map(|i| format!("({i}, REPEAT('{i}', 20))")).collect();
         server.sql(&format!("INSERT INTO d.bad VALUES {}", rows.join(",")));
         assert!(server.stop().success());
+        let files = |prefix: &str| {
+            let names = std::fs::read_dir(folder.path().join("data")).unwrap();
+            let paths = names.map(|e| e.unwrap().path());
+            let named = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().starts_with(prefix);
+            paths.filter(named).collect::<Vec<_>>()
+        };
+        // The start would repair the pages written last from their copies.
+        files("doublewrite").iter().for_each(|copies| std::fs::remove_file(copies).unwrap());
         // The newest tablespace is the table made last.
-        let names = std::fs::read_dir(folder.path().join("data")).unwrap();
-        let spaces = names.map(|e| e.unwrap().path());
-        let is_space = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().starts_with("space_");
-        let file = spaces.filter(is_space).max().unwrap();
+        let file = files("space_").into_iter().max().unwrap();
         Damaged { folder, file }
     }
 
