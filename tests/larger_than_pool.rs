@@ -29,7 +29,10 @@ fn load(server: &Server, script: &str, seconds: u32) {
         "run",
     ];
     let answer = server.sysbench(false, &arguments);
-    assert!(answer.ok && answer.out.contains("ignored errors:                      0"), "{answer:?}");
+    assert!(
+        answer.ok && answer.out.contains("ignored errors:                      0"),
+        "{answer:?}"
+    );
 }
 
 /// Every row of every table once, by a scan.

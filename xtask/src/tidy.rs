@@ -234,7 +234,9 @@ fn check_named_tests(root: &Path, found: &mut Vec<String>) {
         });
         for (file, test) in named {
             if !read(&root.join(&file)).contains(&format!("fn {test}(")) {
-                found.push(format!("{document} names the test {test} of {file}, which is not there"));
+                found.push(format!(
+                    "{document} names the test {test} of {file}, which is not there"
+                ));
             }
         }
     }
