@@ -5,6 +5,7 @@
 
 use crate::Tree;
 use base::{PageNo, Result};
+use instrument::Counter;
 use page::{Node, RacyNode};
 use pool::{Optimistic, SharedPage};
 
@@ -103,11 +104,13 @@ impl Tree {
     ) -> Result<Option<Optimistic<'_>>> {
         let mut page = self.ts.optimistic(self.root)?;
         let mut above = None;
+        let mut pages = 1;
         loop {
             let node = page.node();
             let level = node.node_level();
             let child = match level {
                 Some(l) if l <= LEVEL && above.is_none_or(|a| a == l + 1) => {
+                    instrument::count(Counter::InnodbBufferPoolReadRequests, pages);
                     return Ok(Some(page));
                 }
                 Some(l) if l < LEVELS_MAX && above.is_none_or(|a| a == l + 1) => {
@@ -129,6 +132,7 @@ impl Tree {
             }
             page = next;
             above = level;
+            pages += 1;
         }
     }
 

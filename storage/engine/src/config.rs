@@ -38,7 +38,7 @@ pub struct EngineConfig {
     pub system_tables: Vec<TableSpec>,
     /// Threads that read and apply redo at a start; 0: one for each core.
     pub recovery_threads: usize,
-    /// Memory for redo that waits for its pages, in bytes; 0: a quarter of the pool, at least 64 MiB.
+    /// Memory for redo that waits for its pages, in bytes; 0: a third of the pool, which is empty then, at least 64 MiB.
     pub recovery_memory_bytes: usize,
     /// Where messages go.
     pub notes: Notes,

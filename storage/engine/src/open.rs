@@ -207,7 +207,7 @@ fn recover_options(cfg: &EngineConfig, ids: &Arc<Ids>) -> RecoverOptions {
     let mut options = RecoverOptions::new(space_name, logical);
     options.threads = threads(cfg);
     options.memory_bytes = match cfg.recovery_memory_bytes {
-        0 => (cfg.pool_bytes / 4).max(REDO_MEMORY_MIN),
+        0 => (cfg.pool_bytes / 3).max(REDO_MEMORY_MIN),
         bytes => bytes,
     };
     options.on_batch = {

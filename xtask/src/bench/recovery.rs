@@ -63,7 +63,7 @@ fn recover(settings: &Settings, redo_gib: f64) -> Result<Recovery, String> {
         format!("--tables={TABLES}"),
         format!("--table-size={ROWS}"),
         format!("--threads={}", settings.threads),
-        "--time=5".to_string(),
+        "--time=2".to_string(),
         "--rand-type=uniform".to_string(),
         "run".to_string(),
     ];
