@@ -119,14 +119,14 @@ impl Own {
         Ok(Own { child, folder, options, started_in })
     }
 
-    /// Kills it and starts it again over the same folder.
-    pub fn kill_and_start(&mut self) -> Result<(), String> {
-        self.kill();
+    /// Starts it again over the same folder after [`Own::kill`].
+    pub fn start_again(&mut self) -> Result<(), String> {
         (self.child, self.started_in) = spawn(&self.folder, &self.options)?;
         Ok(())
     }
 
-    fn kill(&mut self) {
+    /// Ends the process as a crash would.
+    pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
