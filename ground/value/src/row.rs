@@ -136,6 +136,27 @@ impl RowLayout {
             return Err(self.whole("count of values differs from count of columns"));
         }
         out.resize(start + self.bytes_min(), 0);
+        self.put_values(values, out, start, |out, v| {
+            let end = u16::try_from(out.len() - start).map_err(|_| self.whole(TOO_LONG))?;
+            let at = start + self.ends_at + 2 * v;
+            out[at..at + 2].copy_from_slice(&end.to_le_bytes());
+            Ok(())
+        })?;
+        if out.len() - start > NARROW_BYTES_MAX {
+            return Err(self.whole(TOO_LONG));
+        }
+        Ok(())
+    }
+
+    /// Puts every value in its place; `end` notes that the variable column of this number ends where
+    /// the bytes end. Null bits, fixed columns and end offsets have room already.
+    fn put_values(
+        &self,
+        values: &[Datum<'_>],
+        out: &mut Vec<u8>,
+        start: usize,
+        end: impl Fn(&mut [u8], usize) -> Result<(), RowError>,
+    ) -> Result<(), RowError> {
         for (column, (place, value)) in self.places.iter().zip(values).enumerate() {
             put_value(place, value, start, out).map_err(|what| RowError {
                 column,
@@ -143,13 +164,8 @@ impl RowLayout {
                 what,
             })?;
             if place.width == VARIABLE {
-                let end = u16::try_from(out.len() - start).map_err(|_| self.whole(TOO_LONG))?;
-                let at = start + self.ends_at + 2 * place.at as usize;
-                out[at..at + 2].copy_from_slice(&end.to_le_bytes());
+                end(out, place.at as usize)?;
             }
-        }
-        if out.len() - start > NARROW_BYTES_MAX {
-            return Err(self.whole(TOO_LONG));
         }
         Ok(())
     }

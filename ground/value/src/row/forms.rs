@@ -165,17 +165,7 @@ impl RowLayout {
         }
         out.reserve(self.wide_bytes_min() + bytes);
         out.resize(start + self.wide_bytes_min(), 0);
-        for (column, (place, value)) in self.places.iter().zip(values).enumerate() {
-            put_value(place, value, start, out).map_err(|what| RowError {
-                column,
-                offset: 0,
-                what,
-            })?;
-            if place.width == VARIABLE {
-                self.end_wide(out, start, place.at as usize, false)?;
-            }
-        }
-        Ok(())
+        self.put_values(values, out, start, |out, v| self.end_wide(out, start, v, false))
     }
 
     fn end_wide(
