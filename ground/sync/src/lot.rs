@@ -7,6 +7,8 @@
 //!    publishes where it will park, then reads the flag under the bucket's lock. With a full fence
 //!    between the two steps on both sides, at least one of them sees the other.
 //! 3. `validate`, `pick` and `done` run under a bucket's lock: they touch atomics only.
+//! 4. The lot outlives simulations, whose addresses come again in later ones, and a failed one may leave
+//!    entries of threads that sleep for ever: an entry is seen only by threads of its own simulation.
 
 use crate::parker::{self, Parker};
 use crate::{Deadline, SessionSlot, now_ns, sched};
@@ -28,6 +30,8 @@ pub(crate) const HANDOFF_NS: u64 = 1_000_000;
 #[derive(Debug)]
 struct Entry {
     key: usize,
+    /// The simulation the thread belongs to; 0 is none.
+    run: usize,
     tag: u8,
     since_ns: u64,
     /// Address of the session's slot if the wait can be killed, else 0.
@@ -152,7 +156,8 @@ impl ParkingLot {
         let since_ns = now_ns();
         let admitted = self.with(key, |queue| {
             admit()?;
-            queue.push_back(Entry { key, tag, since_ns, owner, parker: Arc::clone(&parker) });
+            let run = sched::run_id();
+            queue.push_back(Entry { key, run, tag, since_ns, owner, parker: Arc::clone(&parker) });
             Ok(())
         });
         if let Err(parked) = admitted {
@@ -188,7 +193,7 @@ impl ParkingLot {
             let mut woken = Vec::new();
             let mut at = 0;
             while let Some(entry) = queue.get(at) {
-                if entry.key != key {
+                if !entry.waits_for(key) {
                     at += 1;
                     continue;
                 }
@@ -202,7 +207,7 @@ impl ParkingLot {
                     }
                 }
             }
-            done(queue.iter().any(|e| e.key == key));
+            done(queue.iter().any(|e| e.waits_for(key)));
             woken
         });
         for parker in &woken {
@@ -219,7 +224,7 @@ impl ParkingLot {
     /// Ends the killable wait of the session whose slot is at address `owner`, if it is parked on `key`.
     pub(crate) fn kill(&self, key: usize, owner: usize) {
         let parker = self.with(key, |queue| {
-            let at = queue.iter().position(|e| e.key == key && e.owner == owner)?;
+            let at = queue.iter().position(|e| e.waits_for(key) && e.owner == owner)?;
             let entry = queue.remove(at)?;
             entry.parker.finish(parker::KILLED);
             Some(entry.parker)
@@ -231,6 +236,11 @@ impl ParkingLot {
 }
 
 impl Entry {
+    /// Whether the entry's thread waits for what the calling thread calls `key` (invariant 4).
+    fn waits_for(&self, key: usize) -> bool {
+        self.key == key && self.run == sched::run_id()
+    }
+
     fn seen(&self) -> Waiter {
         let waited_ns = now_ns().saturating_sub(self.since_ns);
         Waiter { tag: self.tag, starving: waited_ns >= HANDOFF_NS }

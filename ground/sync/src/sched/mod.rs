@@ -30,9 +30,9 @@ pub use self::{
     thread::{Child, Joiner, child, is_simulated, point, quiet, run},
 };
 #[cfg(all(feature = "one-runner", not(loom)))]
-pub(crate) use thread::{block, me, now, now_ns, waits_for, wake, yield_now};
+pub(crate) use thread::{block, me, now, now_ns, run_id, waits_for, wake, yield_now};
 
 #[cfg(not(all(feature = "one-runner", not(loom))))]
 pub use off::{Child, Joiner, child, is_simulated, point, quiet};
 #[cfg(not(all(feature = "one-runner", not(loom))))]
-pub(crate) use off::{block, me, now, now_ns, waits_for, wake, yield_now};
+pub(crate) use off::{block, me, now, now_ns, run_id, waits_for, wake, yield_now};

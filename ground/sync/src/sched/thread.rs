@@ -191,6 +191,12 @@ pub(crate) fn me() -> Option<u32> {
     with(|_, me| me as u32)
 }
 
+/// Tells runs apart, 0 outside of one. It is the runner's address: a thread that sleeps for ever keeps its
+/// runner, so no later run has the number of one that left something behind.
+pub(crate) fn run_id() -> usize {
+    with(|runner, _| std::ptr::from_ref(runner).addr()).unwrap_or(0)
+}
+
 /// The virtual clock, if there is one: as an instant.
 pub(crate) fn now() -> Option<Instant> {
     with(|runner, _| runner.now())
