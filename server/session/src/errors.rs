@@ -1,7 +1,7 @@
 //! The session's own entries of the error table, in MySQL's numbers, SQLSTATEs and words.
 //!
 //! What the dictionary, the planner and the engine can end in is listed beside them
-//! ([`planner::SqlError::parts`]); what only a session meets is listed here. Nothing else in the server
+//! ([`expr::SqlError::parts`]); what only a session meets is listed here. Nothing else in the server
 //! writes an error number.
 
 use crate::variables::VarError;

@@ -4,13 +4,13 @@
 //! read again for the change, which waits for another transaction's uncommitted version, and the
 //! filter is checked on what was found then.
 
-use crate::eval::{Row, condition, eval};
 use crate::rows::{self, Source, check_killed};
 use crate::select::{limit_value, order};
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
+use expr::OwnedDatum;
+use expr::{Row, condition, eval};
 use instrument::Counter;
-use planner::OwnedDatum;
 use planner::plan::{ChangePlan, InsertValue};
 use std::ops::ControlFlow;
 use value::{Datum, KeySpec, RowLayout};
@@ -78,7 +78,7 @@ fn find(
 
 fn clustered_key(spec: &KeySpec, row: &Row<'_>) -> Result<Vec<u8>, SqlError> {
     let internal = || SqlError::Storage(base::Error::Internal("row without a clustered key"));
-    let (layout, bytes) = row.stored.ok_or_else(internal)?;
+    let (layout, bytes) = row.stored().ok_or_else(internal)?;
     let mut key = Vec::new();
     spec.encode_from_row(layout, bytes, &mut key).map_err(|_| internal())?;
     Ok(key)
@@ -100,8 +100,7 @@ impl Change<'_> {
         if !context.client.read_for_update(table, key, &mut self.old)? {
             return Ok(());
         }
-        let row =
-            Row { stored: Some((table.layout(), &self.old)), params: self.params, aggregates: &[] };
+        let row = Row::one(table.layout(), &self.old, self.params);
         if let Some(filter) = &self.plan.filter
             && condition(filter, &row, context.env)? != Some(true)
         {
@@ -156,7 +155,7 @@ fn assigned(
     let mut current = old.to_vec();
     for (column, value) in assignments {
         let def = &context.tables.def(plan.table).columns[*column];
-        let row = Row { stored: Some((layout, &current)), params, aggregates: &[] };
+        let row = Row::one(layout, &current, params);
         values[*column] = match value {
             InsertValue::Expr(expr) => {
                 let value = eval(expr, &row, context.env)?;
@@ -173,7 +172,7 @@ fn assigned(
 
 fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
     (0..layout.columns())
-        .map(|c| layout.decode(row, c).map(|d| OwnedDatum::of(&d)).map_err(crate::eval::damaged))
+        .map(|c| layout.decode(row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
         .collect()
 }
 

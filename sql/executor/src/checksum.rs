@@ -8,7 +8,8 @@
 //! 3. A NULL counts as its column's DEFAULT, else as zero, padding or nothing.
 
 use catalog::{ColumnDef, DefaultValue};
-use planner::SqlError;
+use crc_fast::{CrcAlgorithm, Digest};
+use expr::SqlError;
 use value::{ColumnType, Datum, Kind};
 
 /// Sums up the rows of one table.
@@ -57,12 +58,12 @@ impl Checksum {
                 self.nulls[bit / 8] &= !(1 << (bit % 8));
             }
         }
-        let mut crc = Crc32::new();
-        crc.add(&self.nulls);
+        let mut crc = Digest::new(CrcAlgorithm::Crc32IsoHdlc);
+        crc.update(&self.nulls);
         for (position, column) in self.columns.iter().enumerate() {
             column.add(&value(position)?, &mut crc);
         }
-        self.sum = self.sum.wrapping_add(crc.value());
+        self.sum = self.sum.wrapping_add(crc.finalize() as u32);
         Ok(())
     }
 
@@ -82,7 +83,7 @@ impl Column {
         Column { ty: def.ty, absent }
     }
 
-    fn add(&self, value: &Datum<'_>, crc: &mut Crc32) {
+    fn add(&self, value: &Datum<'_>, crc: &mut Digest) {
         let wide: [u8; 8];
         let bytes = match value {
             Datum::Int(v) => {
@@ -100,53 +101,10 @@ impl Column {
             kind if kind.is_string() && kind != Kind::Binary => (bytes.len(), 0),
             _ => (self.ty.bytes_max() as usize, 0),
         };
-        crc.add(&bytes[..bytes.len().min(width)]);
-        (bytes.len()..width).for_each(|_| crc.add(&[pad]));
+        crc.update(&bytes[..bytes.len().min(width)]);
+        (bytes.len()..width).for_each(|_| crc.update(&[pad]));
     }
 }
-
-/// zlib's CRC-32 of some bytes.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = Crc32::new();
-    crc.add(bytes);
-    crc.value()
-}
-
-/// zlib's CRC-32.
-struct Crc32(u32);
-
-impl Crc32 {
-    fn new() -> Crc32 {
-        Crc32(u32::MAX)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = CRC_TABLE[usize::from(self.0 as u8 ^ byte)] ^ (self.0 >> 8);
-        }
-    }
-
-    fn value(&self) -> u32 {
-        !self.0
-    }
-}
-
-const CRC_TABLE: [u32; 256] = {
-    const POLYNOMIAL: u32 = 0xEDB8_8320;
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg());
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {

@@ -168,9 +168,9 @@ fn define_default(
         _ => planner::bind::Scope::new(None, "default").bind(expr)?.expr,
     };
     let constant = match &given {
-        planner::Expr::Const(value) => value.clone(),
-        planner::Expr::Neg(inner) => match inner.as_ref() {
-            planner::Expr::Const(value) => planner::OwnedDatum::of(&value::neg(value.datum())?),
+        expr::Expr::Const(value) => value.clone(),
+        expr::Expr::Neg(inner) => match inner.as_ref() {
+            expr::Expr::Const(value) => expr::OwnedDatum::of(&value::neg(value.datum())?),
             _ => return Err(SqlError::unsupported("DEFAULT expression")),
         },
         _ => return Err(SqlError::unsupported("DEFAULT expression")),
@@ -180,7 +180,7 @@ fn define_default(
             "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
             column.name
         );
-        let empty = constant == planner::OwnedDatum::Bytes(Vec::new());
+        let empty = constant == expr::OwnedDatum::Bytes(Vec::new());
         if env.strict() || !empty {
             return Err(SqlError::Other(1101, "42000", text));
         }
@@ -189,10 +189,10 @@ fn define_default(
     }
     let mut scratch = Vec::new();
     let coerced = value::coerce(constant.datum(), ty, true, &mut scratch).map_err(|_| invalid())?;
-    match planner::OwnedDatum::of(&coerced.value) {
-        planner::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
-        planner::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),
-        planner::OwnedDatum::Bytes(bytes) => Ok(DefaultValue::Bytes(bytes)),
+    match expr::OwnedDatum::of(&coerced.value) {
+        expr::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
+        expr::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),
+        expr::OwnedDatum::Bytes(bytes) => Ok(DefaultValue::Bytes(bytes)),
         _ => Err(invalid()),
     }
 }

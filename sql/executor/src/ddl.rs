@@ -333,7 +333,7 @@ fn explain_duplicate(
     let mut encoded = Vec::new();
     let scanned = rows::each(context, source, &mut |row, _| {
         encoded.clear();
-        if let Some((layout, bytes)) = row.stored
+        if let Some((layout, bytes)) = row.stored()
             && spec.encode_from_row(layout, bytes, &mut encoded).is_ok()
             && duplicate.starts_with(&encoded)
         {

@@ -1,11 +1,11 @@
 //! INSERT and REPLACE of value lists.
 
-use crate::eval::{Row, eval};
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
 use catalog::{TableDef, TableRef};
+use expr::OwnedDatum;
+use expr::{Row, eval};
 use instrument::Counter;
-use planner::OwnedDatum;
 use planner::plan::{InsertPlan, InsertValue};
 use value::Datum;
 

@@ -1,7 +1,6 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
-//! Reading order: this file (what a session calls), [`point`] (the hot path), [`eval`] (expressions),
-//! [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
@@ -13,10 +12,8 @@ mod checksum;
 mod columns;
 mod damage;
 mod ddl;
-mod eval;
 mod indexes;
 mod insert;
-mod like;
 mod maintain;
 mod point;
 mod ranges;
@@ -24,73 +21,18 @@ mod rows;
 mod select;
 mod show;
 mod store;
-mod strings;
 mod views;
 
 pub use damage::named;
+pub use expr::{Environment, OwnedDatum, SqlError, WarningLevel};
 pub use planner::plan::{KeyFlags, ResultColumn};
-pub use planner::{OwnedDatum, SqlError};
 
 use catalog::{TableCache, TableRef};
 use engine::Client;
 use mdl::Mode;
 use parser::ast::{self, Statement};
 use planner::{Plan, PlanContext};
-use sync::Deadline;
 use value::Datum;
-
-/// What expressions and messages need to know of the session.
-pub trait Environment: catalog::Viewer {
-    /// Current database.
-    fn database(&self) -> Option<&str>;
-    /// `user@host` as USER() prints it.
-    fn user(&self) -> String;
-    /// The server's version string.
-    fn version(&self) -> String;
-    /// Id of the connection.
-    fn connection_id(&self) -> u64;
-    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES is on.
-    fn strict(&self) -> bool;
-    /// NO_AUTO_VALUE_ON_ZERO is on.
-    fn zero_is_a_value(&self) -> bool;
-    /// CLIENT_FOUND_ROWS: UPDATE counts matched rows.
-    fn count_matched_rows(&self) -> bool;
-    /// Value of a system variable (1193 if there is none).
-    fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError>;
-    /// Value of a user variable; NULL if it was never set.
-    fn user_variable(&self, name: &str) -> OwnedDatum;
-    /// Sets a user variable.
-    fn set_user_variable(&mut self, name: &str, value: OwnedDatum);
-    /// LAST_INSERT_ID().
-    fn last_insert_id(&self) -> u64;
-    /// ROW_COUNT().
-    fn row_count(&self) -> i64;
-    /// FOUND_ROWS().
-    fn found_rows(&self) -> u64;
-    /// Until when this statement waits for metadata locks.
-    fn lock_deadline(&self) -> Deadline;
-    /// Collation of literals: `collation_connection`.
-    fn connection_collation(&self) -> value::Collation;
-    /// Default collation of new databases.
-    fn server_collation(&self) -> value::Collation;
-    /// Microseconds since 1970.
-    fn now_us(&self) -> i64;
-    /// Waits; false when interrupted by KILL.
-    fn sleep(&mut self, seconds: f64) -> bool;
-    /// Adds to the diagnostics area.
-    fn warn(&mut self, level: WarningLevel, number: u16, text: String);
-}
-
-/// Level of a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarningLevel {
-    /// Note.
-    Note,
-    /// Warning.
-    Warning,
-    /// An error that did not end the statement.
-    Error,
-}
 
 /// Where result rows go.
 pub trait RowSink {
@@ -322,8 +264,8 @@ fn run_plan(
     match plan {
         Plan::Select(select) => select::run(select, columns, context, params, sink),
         Plan::Do(list) => {
-            let row = eval::Row { params, ..eval::Row::default() };
-            list.iter().try_for_each(|e| eval::eval(e, &row, context.env).map(drop))?;
+            let row = expr::Row { params, ..expr::Row::default() };
+            list.iter().try_for_each(|e| expr::eval(e, &row, context.env).map(drop))?;
             Ok(Outcome::default())
         }
         Plan::Insert(insert) => atomically(context, |c| insert::run(insert, c, params)),

@@ -208,8 +208,8 @@ fn checksum(table: TableRef, context: &mut Context<'_>) -> Result<u32, SqlError>
     let mut sum = Checksum::new(&context.tables.def(table).columns);
     let source = Source { table, access: &Access::All, filter: None, columns: None, params: &[] };
     rows::each(context, source, &mut |row, _| {
-        if let Some((layout, bytes)) = row.stored {
-            sum.add(|column| layout.decode(bytes, column).map_err(crate::eval::damaged))?;
+        if let Some((layout, bytes)) = row.stored() {
+            sum.add(|column| layout.decode(bytes, column).map_err(expr::damaged))?;
         }
         Ok(ControlFlow::Continue(()))
     })?;

@@ -4,11 +4,11 @@
 //! integer of the column's range (or text under the column's own collation) takes the general way,
 //! so this path needs no conversion rules.
 
-use crate::eval::{Row, condition, damaged};
 use crate::ranges::has_exact_key;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, select};
 use catalog::{TableCache, TableRef};
-use planner::expr::Expr;
+use expr::tree::Expr;
+use expr::{Row, condition, damaged};
 use planner::plan::{Access, Plan, SelectPlan};
 use value::{ColumnType, Datum, KeySpec};
 
@@ -51,7 +51,7 @@ impl PointSelect {
             .outputs
             .iter()
             .map(|o| match o.value.expr {
-                Expr::Column(c) => Some(c),
+                Expr::Column(c) => Some(usize::from(c.column)),
                 _ => None,
             })
             .collect();
@@ -93,7 +93,7 @@ impl PointSelect {
         if !self.filter_is_key
             && let Some(filter) = &self.plan.filter
         {
-            let row = Row { stored: Some((layout, &self.row)), params, aggregates: &[] };
+            let row = Row::one(layout, &self.row, params);
             if condition(filter, &row, context.env)? != Some(true) {
                 return Ok(outcome);
             }

@@ -7,9 +7,9 @@
 
 mod prefix;
 
-use crate::eval::{Row, eval};
 use crate::{Environment, SqlError};
-use planner::expr::Expr;
+use expr::tree::Expr;
+use expr::{Row, eval};
 use planner::plan::{Access, BoundExpr, KeyRangeExpr};
 use std::ops::Bound;
 use value::{ColumnType, Datum, KeySpec};

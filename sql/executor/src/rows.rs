@@ -1,10 +1,10 @@
 //! Walks the rows of an access path that satisfy the filter.
 
-use crate::eval::{Row, condition};
 use crate::ranges::resolve;
 use crate::{Context, Environment, SqlError};
 use catalog::TableRef;
-use planner::expr::Expr;
+use expr::tree::Expr;
+use expr::{Row, condition};
 use planner::plan::Access;
 use std::ops::{Bound, ControlFlow};
 use value::Datum;
@@ -53,11 +53,7 @@ pub fn each(
             if examined.is_multiple_of(KILL_CHECK_ROWS) {
                 check_killed()?;
             }
-            let row = Row {
-                stored: Some((table.layout(), bytes)),
-                params: source.params,
-                aggregates: &[],
-            };
+            let row = Row::one(table.layout(), bytes, source.params);
             let wanted = match source.filter {
                 Some(filter) => condition(filter, &row, context.env)? == Some(true),
                 None => true,

@@ -3,10 +3,10 @@
 //! Without grouping, sorting or DISTINCT, rows stream to the sink as they are read; otherwise they
 //! are collected in memory first.
 
-use crate::eval::{Row, Value, condition, eval};
 use crate::rows::{self, Source};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, views};
-use planner::expr::{AggregateCall, AggregateKind, Expr, OwnedDatum};
+use expr::tree::{AggregateCall, AggregateKind, Expr, OwnedDatum};
+use expr::{Leaves, Row, Value, condition, eval};
 use planner::plan::{Output, SelectPlan, SortKey};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -252,7 +252,7 @@ fn group(
             identity(&value, by.ty.collation, &mut key);
         }
         let position = *positions.entry(key).or_insert_with(|| {
-            groups.push(new_group(plan, row.stored.map_or(&[], |(_, bytes)| bytes)));
+            groups.push(new_group(plan, row.stored().map_or(&[], |(_, bytes)| bytes)));
             groups.len() - 1
         });
         let group = &mut groups[position];
@@ -293,9 +293,11 @@ fn finish(
             .zip(group.accumulators)
             .map(|(call, a)| a.result(call))
             .collect::<Result<_, _>>()?;
-        let stored =
-            layout.filter(|_| !group.first.is_empty()).map(|l| (l, group.first.as_slice()));
-        let row = Row { stored, params, aggregates: &aggregates };
+        let leaves = match layout.filter(|_| !group.first.is_empty()) {
+            Some(layout) => Leaves::One(layout, &group.first),
+            None => Leaves::None,
+        };
+        let row = Row { leaves, params, aggregates: &aggregates, ..Row::default() };
         let wanted = match &plan.having {
             Some(having) => condition(having, &row, context.env)? == Some(true),
             None => true,

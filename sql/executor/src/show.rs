@@ -1,8 +1,8 @@
 //! SHOW of what the dictionary knows; SHOW of the server's own state is the session's.
 
-use crate::like::like;
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef};
+use expr::like;
 use mdl::Mode;
 use parser::ast::{ObjectName, Show, ShowFilter};
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 
 use crate::{Context, Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableRef};
-use planner::OwnedDatum;
+use expr::OwnedDatum;
 use value::{ColumnType, ConvertError, Datum, KeyPart, RowLayout, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
@@ -134,7 +134,7 @@ pub fn encode(
                 bytes,
                 limit: value::row::ROW_BYTES_MAX,
             }),
-            _ => crate::eval::damaged(error),
+            _ => expr::damaged(error),
         }
     })
 }
@@ -168,7 +168,7 @@ pub fn key_text<'r>(
     let parts = parts.iter().map(|part| {
         let value = value(part.column).unwrap_or_default();
         let ty = &columns[part.column].ty;
-        let whole = if value.is_null() { b"NULL".to_vec() } else { crate::eval::text(&value) };
+        let whole = if value.is_null() { b"NULL".to_vec() } else { expr::text(&value) };
         let text = match part.prefix_chars {
             Some(chars) if !value.is_null() => ty.collation.prefix(&whole, chars as usize),
             _ => &whole,

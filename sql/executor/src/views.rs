@@ -1,11 +1,11 @@
 //! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
 
-use crate::eval::{Row, condition, damaged};
 use crate::rows::Visit;
 use crate::{Context, SqlError};
 use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Viewer, VirtualRef, virtual_schema};
+use expr::Expr;
+use expr::{Row, condition, damaged};
 use parser::ast::{ObjectName, Statement, TableRef};
-use planner::Expr;
 use value::Datum;
 
 /// Calls `visit` for every row of the table that the filter lets through, until it breaks.
@@ -22,7 +22,7 @@ pub fn each(
     let viewer: &dyn Viewer = context.env;
     let rows = table.rows(viewer).map_err(damaged)?;
     for bytes in rows.iter() {
-        let row = Row { stored: Some((table.layout(), bytes)), params, aggregates: &[] };
+        let row = Row::one(table.layout(), bytes, params);
         let wanted = match filter {
             Some(filter) => condition(filter, &row, context.env)? == Some(true),
             None => true,

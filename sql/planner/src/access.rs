@@ -5,9 +5,9 @@
 //! plan serves every parameter value. 3. Choice is by rule so far (no statistics): a primary key
 //! point, then a full unique key, then the longest equal prefix, a range, else all rows.
 
-use crate::expr::{Comparison, Expr, OwnedDatum};
 use crate::plan::{Access, BoundExpr, KeyRangeExpr};
 use catalog::TableDef;
+use expr::tree::{Column, Comparison, Expr, OwnedDatum};
 use value::Collation;
 
 /// Indexes that hints leave to choose from.
@@ -84,8 +84,10 @@ fn column_comparison<'e>(
         return None;
     }
     match (a.as_ref(), b.as_ref()) {
-        (Expr::Column(c), value) if *c == column && value.is_row_constant() => Some((*op, value)),
-        (value, Expr::Column(c)) if *c == column && value.is_row_constant() => {
+        (Expr::Column(c), value) if *c == Column::first(column) && value.is_row_constant() => {
+            Some((*op, value))
+        }
+        (value, Expr::Column(c)) if *c == Column::first(column) && value.is_row_constant() => {
             Some((op.flipped(), value))
         }
         _ => None,
@@ -116,7 +118,8 @@ fn ranges_of(def: &TableDef, filter: &Expr, column: usize) -> Option<Vec<KeyRang
             Some(ranges)
         }
         Expr::In(value, list, collation) => {
-            let listed = **value == Expr::Column(column) && usable(def, column, *collation);
+            let listed =
+                **value == Expr::Column(Column::first(column)) && usable(def, column, *collation);
             let points = list.iter().all(Expr::is_row_constant);
             (listed && points).then(|| list.iter().map(point).collect())
         }

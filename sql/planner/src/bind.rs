@@ -1,12 +1,12 @@
 //! Syntax to expressions: names become positions, types and collations are derived.
 
-use crate::SqlError;
-use crate::expr::{
-    AggregateCall, AggregateKind, Arithmetic, Comparison, Expr, OwnedDatum, Truth, Typed,
-};
-use crate::functions;
 use crate::plan::{InsertValue, Output};
 use catalog::TableDef;
+use expr::SqlError;
+use expr::functions;
+use expr::tree::{
+    AggregateCall, AggregateKind, Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed,
+};
 use parser::ast::{self, BinaryOp, IsWhat, Literal, UnaryOp};
 use value::{Collation, ColumnType, Kind};
 
@@ -167,7 +167,7 @@ impl<'a> Scope<'a> {
             return Err(unknown());
         }
         let position = def.column(&column.column).ok_or_else(unknown)?;
-        Ok(Typed::new(Expr::Column(position), def.columns[position].ty))
+        Ok(Typed::new(Expr::Column(Column::first(position)), def.columns[position].ty))
     }
 
     fn system_variable(&self, var: &ast::SystemVar) -> Result<Typed, SqlError> {

@@ -1,12 +1,13 @@
 //! Plans of INSERT, UPDATE and DELETE over one table.
 
+use crate::PlanContext;
 use crate::access;
 use crate::bind::Scope;
-use crate::expr::columns_of;
 use crate::plan::{ChangePlan, InsertPlan, InsertValue, SortKey};
 use crate::select::{bind_limit, index_choice, single_table};
-use crate::{PlanContext, SqlError};
 use catalog::TableDef;
+use expr::SqlError;
+use expr::tree::columns_of;
 use mdl::Mode;
 use parser::ast::{self, InsertSource};
 

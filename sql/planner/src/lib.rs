@@ -1,7 +1,6 @@
 //! From syntax trees to plans: names bound, types derived, access paths chosen.
 //!
-//! Reading order: [`error`] (everything a statement can end in), [`expr`] (compiled expressions),
-//! [`bind`] (syntax to expressions), [`access`] (which index, which ranges), [`plan`] and the
+//! Reading order: [`bind`] (syntax to expressions), [`access`] (which index, which ranges), [`plan`] and the
 //! builders [`select`] and [`change`].
 //!
 //! 1. A plan names tables by [`catalog::TableRef`]: it is valid while the versions agree. 2. Ranges
@@ -12,18 +11,15 @@
 pub mod access;
 pub mod bind;
 pub mod change;
-pub mod error;
-pub mod expr;
-pub mod functions;
 pub mod plan;
 pub mod select;
 
-pub use error::SqlError;
-pub use expr::{Expr, OwnedDatum, Typed};
 pub use plan::{
     Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,
     SelectPlan,
 };
+
+use expr::SqlError;
 
 use catalog::{TableCache, TableRef};
 use engine::Client;

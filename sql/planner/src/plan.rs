@@ -1,7 +1,7 @@
 //! What the executor runs.
 
-use crate::expr::{AggregateCall, Expr, Typed};
 use catalog::{TableRef, VirtualRef};
+use expr::tree::{AggregateCall, Expr, Typed};
 use value::{ColumnType, Kind};
 
 /// Describes a result column to the client.

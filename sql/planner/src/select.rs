@@ -1,11 +1,12 @@
 //! Plans of SELECT over one table or none; what needs more answers 1235.
 
+use crate::PlanContext;
 use crate::access::{self, IndexChoice};
 use crate::bind::Scope;
-use crate::expr::{AggregateCall, Expr, OwnedDatum, Typed, columns_of};
 use crate::plan::{Access, KeyFlags, Output, ResultColumn, SelectPlan, SortKey};
-use crate::{PlanContext, SqlError};
 use catalog::{DefaultValue, TableDef, TableRef, VirtualRef};
+use expr::SqlError;
+use expr::tree::{AggregateCall, Column, Expr, OwnedDatum, Typed, columns_of};
 use mdl::Mode;
 use parser::ast::{self, Query, QueryBody, Select, SelectItem, TableFactor};
 
@@ -192,8 +193,8 @@ impl<'a> Builder<'a> {
 
     fn output(&self, value: Typed, name: &str) -> Output {
         let column = match (&value.expr, self.named) {
-            (Expr::Column(position), Some((def, table))) => {
-                table_column(def, table, *position, name)
+            (Expr::Column(place), Some((def, table))) => {
+                table_column(def, table, usize::from(place.column), name)
             }
             _ => ResultColumn {
                 null_literal: value.expr == Expr::Const(OwnedDatum::Null),
@@ -215,7 +216,7 @@ impl<'a> Builder<'a> {
             return Err(SqlError::Other(1051, "42S02", format!("Unknown table '{}'", name.name)));
         }
         for (position, column) in def.columns.iter().enumerate() {
-            let value = Typed::new(Expr::Column(position), column.ty);
+            let value = Typed::new(Expr::Column(Column::first(position)), column.ty);
             outputs
                 .push(Output { value, column: table_column(def, alias, position, &column.name) });
         }
@@ -292,7 +293,8 @@ fn require_grouped(
     group_by: &[Typed],
     def: Option<&TableDef>,
 ) -> Result<(), SqlError> {
-    let grouped_by = |column: usize| group_by.iter().any(|g| g.expr == Expr::Column(column));
+    let grouped_by =
+        |column: usize| group_by.iter().any(|g| g.expr == Expr::Column(Column::first(column)));
     let primary = def.and_then(TableDef::primary);
     if primary.is_some_and(|p| p.parts.iter().all(|part| grouped_by(part.column))) {
         // Every column depends on the primary key.

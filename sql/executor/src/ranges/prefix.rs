@@ -8,8 +8,8 @@
 //! at or below `v` has a key not above `v`'s whole one.
 
 use super::{Encoder, KeyRange, Limit, bound, whole};
-use crate::eval::Row;
 use crate::{Environment, SqlError};
+use expr::Row;
 use planner::plan::KeyRangeExpr;
 use value::{KeyPart, KeySpec};
 

@@ -4,11 +4,10 @@
 //! what a function makes is copied, once. 3. What would be longer than `max_allowed_packet` is NULL with
 //! warning 1301, as in MySQL.
 
-use crate::checksum::crc32;
 use crate::eval::Value;
+use crate::functions::{Function, FunctionId};
+use crate::tree::OwnedDatum;
 use crate::{Environment, SqlError, WarningLevel};
-use planner::OwnedDatum;
-use planner::functions::{Function, FunctionId};
 use std::borrow::Cow;
 use value::{Collation, Datum};
 
@@ -36,7 +35,10 @@ pub fn call(
             let chars = Collation::Utf8mb4Bin.char_count(&first);
             Value::Datum(Datum::Int(chars as i64))
         }
-        F::Crc32 => Value::Datum(Datum::UInt(u64::from(crc32(&first)))),
+        F::Crc32 => Value::Datum(Datum::UInt(crc_fast::checksum(
+            crc_fast::CrcAlgorithm::Crc32IsoHdlc,
+            &first,
+        ))),
         F::Left | F::LeftBytes => {
             let count = number(1).unwrap_or(0);
             bytes(part(&first, of(function), 0, count))

@@ -1,4 +1,4 @@
-//! Compiled expressions: columns are positions, functions are entries of the registry.
+//! Compiled expressions: columns are places in a row of the query block, functions are entries of the registry.
 
 use crate::functions::Function;
 use value::{Collation, ColumnType, Datum, Kind};
@@ -127,6 +127,24 @@ pub enum Truth {
     Unknown,
 }
 
+/// Where a column's value lies while a row is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Column {
+    /// Query blocks further out: 0 is the expression's own block.
+    pub depth: u8,
+    /// Leaf of that block's rows: a table, a derived table, the result of grouping.
+    pub leaf: u16,
+    /// Position in the leaf's row.
+    pub column: u16,
+}
+
+impl Column {
+    /// A column of the first leaf of the expression's own block.
+    pub fn first(column: usize) -> Column {
+        Column { depth: 0, leaf: 0, column: column as u16 }
+    }
+}
+
 /// A compiled expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
@@ -134,8 +152,8 @@ pub enum Expr {
     Const(OwnedDatum),
     /// A parameter of a prepared statement, or a literal lifted out of a cached text statement.
     Param(usize),
-    /// A column of the table's row.
-    Column(usize),
+    /// A column of a row.
+    Column(Column),
     /// The result of an aggregate of this SELECT.
     Aggregate(usize),
     /// `@@name`; scope `true` is global.
@@ -168,6 +186,27 @@ pub enum Expr {
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
     /// A function of the registry.
     Call(&'static Function, Vec<Expr>),
+    /// The one value of a subplan's one row; NULL without a row, error 1242 with several.
+    Subquery(usize),
+    /// Whether a subplan has a row.
+    Exists(usize),
+    /// A row of values against the rows of a subplan.
+    Quantified(Box<Quantified>),
+}
+
+/// `left op ANY (subplan)` and `left op ALL (subplan)`; IN is `= ANY`, NOT IN is `<> ALL`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantified {
+    /// How the values are compared.
+    pub op: Comparison,
+    /// ALL instead of ANY.
+    pub all: bool,
+    /// The left side: one value, or those of a row.
+    pub left: Vec<Expr>,
+    /// The right side.
+    pub subplan: usize,
+    /// Collation of each comparison.
+    pub collations: Vec<Collation>,
 }
 
 impl Expr {
@@ -226,17 +265,19 @@ impl Expr {
                 otherwise.iter().for_each(|e| e.visit(f));
             }
             Expr::Call(_, arguments) => arguments.iter().for_each(|x| x.visit(f)),
+            Expr::Subquery(_) | Expr::Exists(_) => {}
+            Expr::Quantified(q) => q.left.iter().for_each(|x| x.visit(f)),
         }
     }
 }
 
-/// The table's columns that expressions look at, ascending.
+/// The columns of the block's first leaf that expressions look at, ascending.
 pub fn columns_of<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> Vec<usize> {
     let mut found = std::collections::BTreeSet::new();
     for expr in expressions {
         expr.visit(&mut |e| {
-            if let Expr::Column(column) = e {
-                found.insert(*column);
+            if let Expr::Column(Column { depth: 0, leaf: 0, column }) = e {
+                found.insert(usize::from(*column));
             }
         });
     }

@@ -1,22 +1,13 @@
 //! Evaluates expressions over one row, with MySQL's three-valued logic.
 
+use crate::functions::{Function, FunctionId};
 use crate::like::like;
+use crate::row::Subqueries;
+use crate::row::{Row, column};
+use crate::tree::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
 use crate::{Environment, SqlError, strings};
-use planner::expr::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
-use planner::functions::{Function, FunctionId};
 use std::cmp::Ordering;
-use value::{Collation, Datum, RowLayout};
-
-/// The row an expression sees.
-#[derive(Clone, Copy, Default)]
-pub struct Row<'v> {
-    /// Stored row and its layout, if there is a table.
-    pub stored: Option<(&'v RowLayout, &'v [u8])>,
-    /// Parameters of the statement.
-    pub params: &'v [Datum<'v>],
-    /// Results of the aggregates.
-    pub aggregates: &'v [OwnedDatum],
-}
+use value::{Collation, Datum};
 
 /// A value, borrowed from the row or the plan where possible.
 #[derive(Debug, Clone)]
@@ -64,6 +55,9 @@ pub fn eval<'v>(
         Expr::Const(value) => Value::Datum(value.datum()),
         Expr::Param(n) => Value::Datum(row.params.get(*n).copied().unwrap_or_default()),
         Expr::Column(n) => Value::Datum(column(row, *n)?),
+        Expr::Subquery(plan) => subqueries(row)?.scalar(*plan, row, env)?,
+        Expr::Exists(plan) => truth(Some(subqueries(row)?.exists(*plan, row, env)?)),
+        Expr::Quantified(q) => truth(subqueries(row)?.quantified(q, row, env)?),
         Expr::Aggregate(n) => Value::Datum(row.aggregates[*n].datum()),
         Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
         Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
@@ -151,19 +145,9 @@ fn is_true(value: &Datum<'_>) -> Option<bool> {
     Some(equal != Ordering::Equal)
 }
 
-fn column<'v>(row: &Row<'v>, position: usize) -> Result<Datum<'v>, SqlError> {
-    let (layout, bytes) =
-        row.stored.ok_or(SqlError::Storage(base::Error::Internal("column without a row")))?;
-    layout.decode(bytes, position).map_err(damaged)
-}
-
-/// A stored row that cannot be decoded.
-pub fn damaged(error: value::RowError) -> SqlError {
-    let text = format!(
-        "Index is corrupted: column {}, offset {}: {}",
-        error.column, error.offset, error.what
-    );
-    SqlError::Other(1712, "HY000", text)
+fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {
+    let missing = base::Error::Internal("subquery where none can run");
+    row.subqueries.ok_or(SqlError::Storage(missing))
 }
 
 /// Compares two values; `None` is unknown.

@@ -1,0 +1,57 @@
+//! The session as expressions see it.
+
+use crate::{OwnedDatum, SqlError};
+use sync::Deadline;
+
+/// What expressions and messages need to know of the session.
+pub trait Environment: catalog::Viewer {
+    /// Current database.
+    fn database(&self) -> Option<&str>;
+    /// `user@host` as USER() prints it.
+    fn user(&self) -> String;
+    /// The server's version string.
+    fn version(&self) -> String;
+    /// Id of the connection.
+    fn connection_id(&self) -> u64;
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES is on.
+    fn strict(&self) -> bool;
+    /// NO_AUTO_VALUE_ON_ZERO is on.
+    fn zero_is_a_value(&self) -> bool;
+    /// CLIENT_FOUND_ROWS: UPDATE counts matched rows.
+    fn count_matched_rows(&self) -> bool;
+    /// Value of a system variable (1193 if there is none).
+    fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError>;
+    /// Value of a user variable; NULL if it was never set.
+    fn user_variable(&self, name: &str) -> OwnedDatum;
+    /// Sets a user variable.
+    fn set_user_variable(&mut self, name: &str, value: OwnedDatum);
+    /// LAST_INSERT_ID().
+    fn last_insert_id(&self) -> u64;
+    /// ROW_COUNT().
+    fn row_count(&self) -> i64;
+    /// FOUND_ROWS().
+    fn found_rows(&self) -> u64;
+    /// Until when this statement waits for metadata locks.
+    fn lock_deadline(&self) -> Deadline;
+    /// Collation of literals: `collation_connection`.
+    fn connection_collation(&self) -> value::Collation;
+    /// Default collation of new databases.
+    fn server_collation(&self) -> value::Collation;
+    /// Microseconds since 1970.
+    fn now_us(&self) -> i64;
+    /// Waits; false when interrupted by KILL.
+    fn sleep(&mut self, seconds: f64) -> bool;
+    /// Adds to the diagnostics area.
+    fn warn(&mut self, level: WarningLevel, number: u16, text: String);
+}
+
+/// Level of a warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningLevel {
+    /// Note.
+    Note,
+    /// Warning.
+    Warning,
+    /// An error that did not end the statement.
+    Error,
+}
