@@ -4,7 +4,8 @@
 //!
 //! Reading order: [`server`] (start, stop, kill a server in a folder of its own), [`client`] (the
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
-//! misbehave), [`golden`] (recorded conversations).
+//! misbehave), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
+//! [`sqllogic`] (files of records in sqllogictest's format).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -12,9 +13,12 @@ pub mod client;
 pub mod golden;
 pub mod raw;
 pub mod server;
+pub mod sqllogic;
+pub mod text;
 
 pub use client::{Answer, Conversation};
 pub use server::{Server, ServerBuilder, TempDir};
+pub use text::{Failure, TextClient};
 
 /// Waits: tests wait for processes, which no event of ours announces.
 pub fn pause(milliseconds: u64) {

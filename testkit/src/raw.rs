@@ -3,6 +3,7 @@
 use crate::Server;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 /// A connection that speaks only as far as the test wants.
@@ -17,7 +18,15 @@ impl RawClient {
     /// # Panics
     /// When nobody listens.
     pub fn connect(server: &Server) -> RawClient {
-        let stream = UnixStream::connect(server.socket()).expect("server listens");
+        RawClient::connect_to(&server.socket())
+    }
+
+    /// As [`RawClient::connect`], to whoever listens on a socket.
+    ///
+    /// # Panics
+    /// When nobody does.
+    pub fn connect_to(socket: &Path) -> RawClient {
+        let stream = UnixStream::connect(socket).expect("server listens");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
         RawClient { stream }
     }

@@ -1,0 +1,154 @@
+//! A client for programs: statements as text, rows as bytes, errors by number.
+//!
+//! It speaks to any MySQL-compatible server that lets root in without a password over its socket, so a
+//! test can put the same statement to two servers.
+
+use crate::raw::RawClient;
+use std::path::Path;
+
+const QUERY: u8 = 3;
+
+/// Why a statement failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// MySQL's error number.
+    pub number: u16,
+    /// SQLSTATE.
+    pub state: String,
+    /// The message.
+    pub text: String,
+}
+
+/// What a statement answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Column names; empty for a statement without a result set.
+    pub names: Vec<String>,
+    /// Type byte of each column, as in the protocol.
+    pub types: Vec<u8>,
+    /// The rows; `None` is NULL.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// Rows changed by a statement without a result set.
+    pub affected: u64,
+    /// Warnings counted.
+    pub warnings: u16,
+}
+
+/// A logged-in session.
+#[derive(Debug)]
+pub struct TextClient {
+    raw: RawClient,
+}
+
+impl TextClient {
+    /// Logs in as root over a socket.
+    ///
+    /// # Panics
+    /// When nobody listens or the server refuses.
+    pub fn connect(socket: &Path) -> TextClient {
+        let mut raw = RawClient::connect_to(socket);
+        raw.login();
+        TextClient { raw }
+    }
+
+    /// Runs a statement.
+    ///
+    /// # Errors
+    /// The server's error.
+    ///
+    /// # Panics
+    /// When the connection breaks, as a dead server's does.
+    pub fn query(&mut self, sql: &str) -> Result<Rows, Failure> {
+        assert!(self.raw.command(QUERY, sql.as_bytes()), "connection lost before: {sql}");
+        let first = self.packet(sql);
+        match first[0] {
+            0 => Ok(done(&first)),
+            0xff => Err(failure(&first)),
+            _ => self.result_set(sql, &first),
+        }
+    }
+
+    fn packet(&mut self, sql: &str) -> Vec<u8> {
+        let packet = self.raw.packet().unwrap_or_else(|| panic!("connection lost in: {sql}"));
+        assert!(!packet.is_empty(), "empty packet in: {sql}");
+        packet
+    }
+
+    fn result_set(&mut self, sql: &str, first: &[u8]) -> Result<Rows, Failure> {
+        let mut answer = Rows::default();
+        for _ in 0..Reader(first).number() {
+            let packet = self.packet(sql);
+            let mut reader = Reader(&packet);
+            let texts: Vec<_> = (0..6).map(|_| reader.bytes().unwrap_or_default()).collect();
+            answer.names.push(String::from_utf8_lossy(texts[4]).into_owned());
+            // A length byte, character set, length; then the type.
+            answer.types.push(reader.0[7]);
+        }
+        self.packet(sql);
+        loop {
+            let packet = self.packet(sql);
+            match packet[0] {
+                0xff => return Err(failure(&packet)),
+                0xfe if packet.len() < 9 => {
+                    answer.warnings = u16::from_le_bytes([packet[1], packet[2]]);
+                    return Ok(answer);
+                }
+                _ => {
+                    let mut reader = Reader(&packet);
+                    let row = answer.names.iter().map(|_| reader.bytes().map(<[u8]>::to_vec));
+                    answer.rows.push(row.collect());
+                }
+            }
+        }
+    }
+}
+
+fn done(packet: &[u8]) -> Rows {
+    let mut reader = Reader(&packet[1..]);
+    let affected = reader.number();
+    reader.number();
+    let warnings = u16::from_le_bytes([reader.0[2], reader.0[3]]);
+    Rows { affected, warnings, ..Rows::default() }
+}
+
+fn failure(packet: &[u8]) -> Failure {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Failure {
+        number: u16::from_le_bytes([packet[1], packet[2]]),
+        state: text(&packet[4..9]),
+        text: text(&packet[9..]),
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+
+    /// A length-encoded number; NULL's mark reads as 251.
+    fn number(&mut self) -> u64 {
+        let wide = match self.take(1)[0] {
+            0xfc => 2,
+            0xfd => 3,
+            0xfe => 8,
+            small => return u64::from(small),
+        };
+        let mut bytes = [0; 8];
+        bytes[..wide].copy_from_slice(self.take(wide));
+        u64::from_le_bytes(bytes)
+    }
+
+    /// A length-encoded string; `None` is NULL.
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        if self.0[0] == 0xfb {
+            self.take(1);
+            return None;
+        }
+        let count = self.number() as usize;
+        Some(self.take(count))
+    }
+}

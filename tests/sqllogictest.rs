@@ -1,0 +1,68 @@
+//! The sqllogictest files that MySQL itself passes: `tests/sqllogictest` (its README names the origin).
+
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use testkit::sqllogic::{Report, run_file};
+use testkit::{Server, TempDir, TextClient};
+
+/// Records that hold today in each file, of those that hold on MySQL. A number only ever grows; the file is
+/// done when the second number is reached.
+const FILES: &[(&str, usize, usize)] = &[
+    ("evidence/in1.test", 49, 128),
+    ("evidence/in2.test", 44, 45),
+    ("evidence/slt_lang_aggfunc.test", 53, 55),
+    ("evidence/slt_lang_createview.test", 12, 13),
+    ("evidence/slt_lang_dropindex.test", 7, 8),
+    ("evidence/slt_lang_droptable.test", 12, 12),
+    ("evidence/slt_lang_dropview.test", 8, 13),
+    ("evidence/slt_lang_reindex.test", 6, 6),
+    ("evidence/slt_lang_replace.test", 6, 10),
+    ("evidence/slt_lang_update.test", 10, 27),
+    ("select1.test", 506, 1031),
+    ("select2.test", 500, 1031),
+    ("select3.test", 1559, 3351),
+];
+
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sqllogictest")
+}
+
+fn run(client: &mut TextClient, name: &str) -> Report {
+    let not_mysql = std::fs::read_to_string(files().join("not-mysql.txt")).unwrap();
+    let excused: Vec<&str> =
+        not_mysql.lines().filter_map(|l| l.strip_prefix(name)?.strip_prefix('\t')).collect();
+    let database = name.rsplit('/').next().unwrap().replace(".test", "");
+    for sql in [
+        format!("CREATE DATABASE {database}"),
+        format!("USE {database}"),
+        // The files were made for servers without strict mode.
+        "SET sql_mode = ''".into(),
+    ] {
+        client.query(&sql).unwrap();
+    }
+    run_file(client, &files().join(name), &|line| excused.contains(&line))
+}
+
+#[test]
+fn records_that_mysql_passes_pass() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    let mut wrong = Vec::new();
+    for (name, least, all) in FILES {
+        let mut client = match std::env::var_os("LIMPID_ORACLE_SOCKET") {
+            Some(socket) => TextClient::connect(Path::new(&socket)),
+            None => TextClient::connect(&server.socket()),
+        };
+        let report = run(&mut client, name);
+        println!("{name}: {} of {all} hold", report.passed);
+        for (sql, what) in report.failed.iter().take(200) {
+            println!("  {sql}\n      {what}");
+        }
+        if report.passed < *least {
+            wrong.push(format!("{name}: {} hold, {least} did before", report.passed));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
