@@ -1,7 +1,7 @@
 //! From syntax trees to plans: names bound, types derived, access paths chosen.
 //!
 //! Reading order: [`bind`] (syntax to expressions), [`access`] (which index, which ranges), [`plan`] and the
-//! builders [`select`] and [`change`].
+//! builders [`select`] and [`change`]; [`query_plan`] (blocks of operators, which take the place of `select`).
 //!
 //! 1. A plan names tables by [`catalog::TableRef`]: it is valid while the versions agree. 2. Ranges
 //! only narrow what is read: the filter is always checked again, so a range may be too wide, never
@@ -12,6 +12,7 @@ pub mod access;
 pub mod bind;
 pub mod change;
 pub mod plan;
+pub mod query_plan;
 pub mod select;
 
 pub use plan::{
