@@ -53,7 +53,7 @@ fn records_that_mysql_passes_pass() {
     for (name, least, all) in FILES {
         let mut client = match std::env::var_os("LIMPID_ORACLE_SOCKET") {
             Some(socket) => TextClient::connect(Path::new(&socket)),
-            None => TextClient::connect(&server.socket()),
+            None => TextClient::connect(server.socket()),
         };
         let report = run(&mut client, name);
         println!("{name}: {} of {all} hold", report.passed);

@@ -18,7 +18,7 @@ impl RawClient {
     /// # Panics
     /// When nobody listens.
     pub fn connect(server: &Server) -> RawClient {
-        RawClient::connect_to(&server.socket())
+        RawClient::connect_to(server.socket())
     }
 
     /// As [`RawClient::connect`], to whoever listens on a socket.

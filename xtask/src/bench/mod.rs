@@ -9,6 +9,7 @@ mod point_select;
 mod recovery;
 mod rounds;
 mod target;
+mod tpch;
 
 use crate::shell;
 use std::process::Command;
@@ -19,6 +20,7 @@ usage: cargo xtask bench NAME [options]
   point-select      warm point selects, prepared and text
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
+  tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
 options: [--peer DSN] [--threads N] [--seconds N] [--rounds N]";
 
@@ -36,6 +38,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("point-select") => point_select::run,
         Some("larger-than-pool") => larger_than_pool::run,
         Some("recovery") => recovery::run,
+        Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),
     };
     let settings = settings(&arguments[1..])?;

@@ -2,6 +2,7 @@
 
 use crate::shell;
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,6 +49,25 @@ impl Target {
                 let text = String::from_utf8_lossy(&output.stderr);
                 Err(format!("{}: {statement}: {text}", self.name))
             }
+        }
+    }
+
+    /// Runs statements that may be longer than an argument; their output is dropped.
+    pub fn script(&self, statements: &str) -> Result<(), String> {
+        let mut child = Command::new("mariadb")
+            .args(["--no-defaults", &format!("--socket={}", self.socket)])
+            .arg(format!("--user={}", self.user))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("mariadb: {e}"))?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let written = { input }.write_all(statements.as_bytes());
+        let output = child.wait_with_output().map_err(|e| e.to_string())?;
+        match output.status.success() && written.is_ok() {
+            true => Ok(()),
+            false => Err(format!("{}: {}", self.name, String::from_utf8_lossy(&output.stderr))),
         }
     }
 
