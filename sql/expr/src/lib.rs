@@ -11,6 +11,7 @@ pub mod error;
 pub mod eval;
 pub mod functions;
 mod like;
+mod rewrite;
 pub mod row;
 mod strings;
 pub mod tree;
