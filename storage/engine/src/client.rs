@@ -11,7 +11,7 @@ use crate::engine::{Engine, Unfinished};
 use crate::outside::Need;
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
-use crate::scan::ScanBuffers;
+use crate::scan::{Reader, Viewer};
 use crate::writer::{Buffers, Waiter, Writer};
 use crate::{Scan, Table};
 use base::{Error, Result, TrxId};
@@ -45,7 +45,8 @@ pub struct Client {
     /// A free segment, kept for the next transaction.
     cached: Option<Segment>,
     buffers: Buffers,
-    scan: ScanBuffers,
+    scan: Reader,
+    scanned: Vec<u8>,
 }
 
 impl Client {
@@ -61,7 +62,8 @@ impl Client {
             doomed: false,
             cached: None,
             buffers: Buffers::default(),
-            scan: ScanBuffers::default(),
+            scan: Reader::new(),
+            scanned: Vec::new(),
         })
     }
 
@@ -108,6 +110,12 @@ impl Client {
     /// The transaction's id, once it has written.
     pub fn trx_id(&self) -> Option<TrxId> {
         self.running.as_ref().map(|r| r.segment.trx())
+    }
+
+    /// Who reads with this client.
+    #[inline]
+    pub(crate) fn viewer(&self) -> Viewer<'_> {
+        Viewer { engine: &self.engine, me: self.me() }
     }
 
     /// `trx_id`, or none.
@@ -357,8 +365,8 @@ impl Client {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Scan<'a>> {
-        let me = self.me();
-        Scan::open(&self.engine, me, table, index, (low, high), &mut self.scan)
+        let viewer = Viewer { engine: &self.engine, me: self.me() };
+        Scan::open(viewer, table, index, (low, high), &mut self.scan, &mut self.scanned)
     }
 
     /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends.

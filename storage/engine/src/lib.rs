@@ -41,7 +41,7 @@ pub use pool::{
     rounded_bytes,
 };
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
-pub use scan::Scan;
+pub use scan::{Direction, Reader, Scan};
 pub use sync::SessionSlot;
 pub use table::Table;
 pub use value::{ColumnType, KeyPart};

@@ -1,47 +1,60 @@
-//! Rows of an index range, in order.
+//! Rows of an index range, in order or in reverse.
 //!
 //! 1. The cursor copies leaf by leaf; a copied row whose writer may have gone on writing after the
 //!    scan began is copied again by its key (see `version`).
 //! 2. A secondary entry counts only when the visible version of its row has the same key.
+//! 3. A [`Reader`] borrows nothing: it is given the client and the table with each call, so any number of
+//!    them stand open over one client, which may write meanwhile. What it writes into a range that is
+//!    being read may or may not be seen: who changes what it reads collects the keys first.
+//! 4. A warm reader allocates nothing, and a settled row is copied once, from the leaf to the caller.
 
 use crate::blob::Fetched;
+use crate::client::Client;
 use crate::engine::Engine;
 use crate::outside::Need;
-use crate::row::{HEADER_BYTES, Seen, row_bytes};
+use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::{Table, split_entry};
 use base::{Error, Lsn, Result, TrxId};
 use btree::Cursor;
 use instrument::Counter;
 use std::ops::Bound;
 
-/// Reusable memory of scans.
+/// Memory of a fetched row above this is not kept for the next scan, in bytes.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+/// Which way a reader goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending keys.
+    #[default]
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// Reads ranges of indexes; its memory is used again by the next range.
 #[derive(Default)]
-pub(crate) struct ScanBuffers {
+pub struct Reader {
     cursor: Cursor,
+    direction: Direction,
+    index: usize,
+    horizon: Lsn,
+    /// Only the columns in `need` are fetched.
+    limited: bool,
+    need: Vec<usize>,
     key: Vec<u8>,
     payload: Vec<u8>,
     undo: Vec<u8>,
     prefix: Vec<u8>,
     other: Vec<u8>,
     bound: Vec<u8>,
-    /// A row whose values outside were fetched.
-    complete: Vec<u8>,
-    need: Vec<usize>,
 }
 
-/// Memory of a fetched row above this is not kept for the next scan, in bytes.
-const KEPT_BYTES_MAX: usize = 1 << 20;
-
-/// Rows of an index range; made by [`crate::Client::scan`].
-pub struct Scan<'a> {
-    engine: &'a Engine,
-    me: TrxId,
-    table: &'a Table,
-    index: usize,
-    horizon: Lsn,
-    /// Only the columns in `b.need` are fetched.
-    limited: bool,
-    b: &'a mut ScanBuffers,
+/// Who reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Viewer<'a> {
+    pub engine: &'a Engine,
+    pub me: TrxId,
 }
 
 /// Makes `prefix` the smallest key above all that begin with it; `false`: there is none.
@@ -51,23 +64,43 @@ fn above(prefix: &[u8], out: &mut Vec<u8>) -> bool {
     value::key::successor(out)
 }
 
-impl<'a> Scan<'a> {
-    pub(crate) fn open(
-        engine: &'a Engine,
-        me: TrxId,
-        table: &'a Table,
+impl Reader {
+    /// A reader of nothing.
+    pub fn new() -> Reader {
+        Reader::default()
+    }
+
+    /// Begins a range, as [`Client::scan`] describes it. Every column is fetched until
+    /// [`Reader::need`] says otherwise.
+    ///
+    /// # Errors
+    /// There is no such index.
+    pub fn open(
+        &mut self,
+        client: &Client,
+        table: &Table,
+        index: usize,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+    ) -> Result<()> {
+        self.begin(client.viewer(), table, index, range, direction)
+    }
+
+    pub(crate) fn begin(
+        &mut self,
+        viewer: Viewer<'_>,
+        table: &Table,
         index: usize,
         (low, high): (Bound<&[u8]>, Bound<&[u8]>),
-        b: &'a mut ScanBuffers,
-    ) -> Result<Scan<'a>> {
+        direction: Direction,
+    ) -> Result<()> {
         if table.tree(index).is_none() {
             return Err(Error::Internal("no such index"));
         }
-        if b.complete.capacity() > KEPT_BYTES_MAX {
-            b.complete = Vec::new();
-        }
-        let limited = false;
-        let (low_end, high_end) = (&mut b.key, &mut b.bound);
+        self.index = index;
+        self.direction = direction;
+        self.limited = false;
+        let (low_end, high_end) = (&mut self.key, &mut self.bound);
         // An empty prefix begins every key; above the last prefix there is nothing.
         let low = match low {
             Bound::Excluded(p) => match above(p, low_end) {
@@ -75,8 +108,8 @@ impl<'a> Scan<'a> {
                 false => {
                     low_end.clear();
                     high_end.clear();
-                    b.cursor.open(Bound::Unbounded, Bound::Excluded(&[]));
-                    return Ok(Scan { engine, me, table, index, horizon: Lsn::ZERO, limited, b });
+                    self.cursor.open(Bound::Unbounded, Bound::Excluded(&[]));
+                    return Ok(());
                 }
             },
             low => low,
@@ -88,121 +121,215 @@ impl<'a> Scan<'a> {
             },
             high => high,
         };
-        b.cursor.open(low, high);
-        let horizon = engine.log().tail();
-        Ok(Scan { engine, me, table, index, horizon, limited, b })
+        self.cursor.open(low, high);
+        self.horizon = viewer.engine.log().tail();
+        Ok(())
     }
 
     /// Says that only these columns (and the clustered key) will be decoded: values of the others
     /// that lie outside of their row are not fetched, and cannot be decoded.
     pub fn need(&mut self, columns: &[usize]) {
         self.limited = true;
-        self.b.need.clear();
-        self.b.need.extend_from_slice(columns);
+        self.need.clear();
+        self.need.extend_from_slice(columns);
     }
 
-    /// The next row (in [`value::RowLayout`] form), or `None` at the end.
-    #[expect(clippy::should_implement_trait, reason = "the row borrows the scan")]
-    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+    /// Puts the next row (in [`value::RowLayout`] form) into `out`; `false` at the range's end.
+    /// `client` and `table` are those the range was opened with.
+    ///
+    /// # Errors
+    /// Damage, failed reads.
+    pub fn next(&mut self, client: &Client, table: &Table, out: &mut Vec<u8>) -> Result<bool> {
+        self.step(client.viewer(), table, out)
+    }
+
+    pub(crate) fn step(
+        &mut self,
+        viewer: Viewer<'_>,
+        table: &Table,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if out.capacity() > KEPT_BYTES_MAX {
+            *out = Vec::new();
+        }
         loop {
             let clustered = self.index == 0;
-            let seen = if clustered { self.next_clustered()? } else { self.next_secondary()? };
-            if !seen.is_there() {
-                return Ok(None);
-            }
-            if seen.is_plain() {
+            let seen = match clustered {
+                true => self.step_clustered(viewer, table, out)?,
+                false => self.step_secondary(viewer, table)?,
+            };
+            let found = match seen {
+                None => true,
+                Some(seen) if !seen.is_there() => return Ok(false),
+                Some(seen) if seen.is_plain() => {
+                    out.clear();
+                    out.extend_from_slice(row_bytes(&self.payload));
+                    true
+                }
+                Some(_) => self.complete(viewer, table, out)?,
+            };
+            if found {
                 instrument::count(Counter::InnodbRowsRead, 1);
-                return Ok(Some(&self.b.payload[HEADER_BYTES..]));
-            }
-            if self.complete()? {
-                instrument::count(Counter::InnodbRowsRead, 1);
-                return Ok(Some(&self.b.complete));
+                return Ok(true);
             }
         }
+    }
+
+    /// Puts the row with this clustered key into `out`; `false`: there is none. Only the columns of
+    /// [`Reader::need`] are fetched. A range that is open stays as it is.
+    ///
+    /// # Errors
+    /// Damage, failed reads.
+    pub fn get(
+        &mut self,
+        client: &Client,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Viewer { engine, me } = client.viewer();
+        let seen = engine.read_visible(me, table, key, &mut self.payload, &mut self.undo)?;
+        if !seen.is_there() {
+            return Ok(false);
+        }
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        if seen.is_plain() {
+            out.clear();
+            out.extend_from_slice(row_bytes(&self.payload));
+        } else {
+            let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
+            let into = (&mut self.payload, &mut *out);
+            if !engine.complete_visible(me, table, key, need, into, &mut self.undo)? {
+                return Ok(false);
+            }
+        }
+        instrument::count(Counter::InnodbRowsRead, 1);
+        Ok(true)
+    }
+
+    /// The clustered key of the row that was read last.
+    pub fn key(&self) -> &[u8] {
+        &self.key
     }
 
     /// Fetches what lies outside of the row in the payload. `false`: the row is gone.
     #[cold]
-    fn complete(&mut self) -> Result<bool> {
-        let b = &mut *self.b;
-        let need = if self.limited { Need::Columns(&b.need) } else { Need::All };
-        let (payload, out) = (&mut b.payload, &mut b.complete);
-        let found = self.engine.complete_visible(
-            self.me,
-            self.table,
-            &b.key,
-            need,
-            (payload, out),
-            &mut b.undo,
-        )?;
+    fn complete(&mut self, viewer: Viewer<'_>, table: &Table, out: &mut Vec<u8>) -> Result<bool> {
+        let Viewer { engine, me } = viewer;
+        let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
+        let into = (&mut self.payload, out);
+        let found = engine.complete_visible(me, table, &self.key, need, into, &mut self.undo)?;
         if !found || self.index == 0 {
             return Ok(found);
         }
         // The row may have been read again: then it must still belong to the entry.
-        let s = &self.table.secondaries[self.index - 1];
-        match self.engine.entry_prefix(self.table, s, row_bytes(&b.payload), &mut b.other)? {
-            Fetched::Done => Ok(b.other == b.prefix),
+        let s = &table.secondaries[self.index - 1];
+        match engine.entry_prefix(table, s, row_bytes(&self.payload), &mut self.other)? {
+            Fetched::Done => Ok(self.other == self.prefix),
             // Changed again since: its values were there when they were fetched.
             Fetched::Gone(_) => Ok(true),
         }
     }
 
-    /// The clustered key of the row that [`Self::next`] returned last.
-    pub fn key(&self) -> &[u8] {
-        &self.b.key
-    }
-
-    fn next_clustered(&mut self) -> Result<Seen> {
-        let b = &mut *self.b;
-        while let Some((key, payload)) = b.cursor.next(&self.table.clustered)? {
-            b.key.clear();
-            b.key.extend_from_slice(key);
-            b.payload.clear();
-            b.payload.extend_from_slice(payload);
-            let (payload, undo) = (&mut b.payload, &mut b.undo);
-            let seen = self.engine.settle_copy(
-                self.me,
-                self.table,
-                &b.key,
-                self.horizon,
-                payload,
-                undo,
-            )?;
+    /// `None`: the row is in `out`; else it is in the payload.
+    fn step_clustered(
+        &mut self,
+        viewer: Viewer<'_>,
+        table: &Table,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Seen>> {
+        let Viewer { engine, me } = viewer;
+        loop {
+            let entry = match self.direction {
+                Direction::Forward => self.cursor.next(&table.clustered)?,
+                Direction::Backward => self.cursor.prev(&table.clustered)?,
+            };
+            let Some((key, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            let h = RowHeader::read(payload)?;
+            if h.seen().is_plain() && (h.trx == me || engine.trx().ended_by(h.trx, self.horizon)) {
+                out.clear();
+                out.extend_from_slice(&payload[HEADER_BYTES..]);
+                return Ok(None);
+            }
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            let (payload, undo) = (&mut self.payload, &mut self.undo);
+            let seen = engine.settle_copy(me, table, &self.key, self.horizon, payload, undo)?;
             if seen.is_there() {
-                return Ok(seen);
+                return Ok(Some(seen));
             }
         }
-        Ok(Seen::NOTHING)
     }
 
-    fn next_secondary(&mut self) -> Result<Seen> {
-        let b = &mut *self.b;
-        let s = &self.table.secondaries[self.index - 1];
-        while let Some((entry, payload)) = b.cursor.next(&s.tree)? {
+    fn step_secondary(&mut self, viewer: Viewer<'_>, table: &Table) -> Result<Option<Seen>> {
+        let Viewer { engine, me } = viewer;
+        let s = &table.secondaries[self.index - 1];
+        loop {
+            let entry = match self.direction {
+                Direction::Forward => self.cursor.next(&s.tree)?,
+                Direction::Backward => self.cursor.prev(&s.tree)?,
+            };
+            let Some((entry, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
             let (parts, key) = split_entry(entry, payload)?;
-            b.key.clear();
-            b.key.extend_from_slice(key);
+            self.key.clear();
+            self.key.extend_from_slice(key);
             let mut before = None;
             loop {
-                let seen = self.engine.read_visible(
-                    self.me,
-                    self.table,
-                    key,
-                    &mut b.payload,
-                    &mut b.undo,
-                )?;
+                let (payload, undo) = (&mut self.payload, &mut self.undo);
+                let seen = engine.read_visible(me, table, key, payload, undo)?;
                 if !seen.is_there() {
                     break;
                 }
-                let row = row_bytes(&b.payload);
-                match self.engine.entry_prefix(self.table, s, row, &mut b.prefix)? {
-                    Fetched::Done if b.prefix == parts => return Ok(seen),
+                let row = row_bytes(&self.payload);
+                match engine.entry_prefix(table, s, row, &mut self.prefix)? {
+                    Fetched::Done if self.prefix == parts => return Ok(Some(seen)),
                     Fetched::Done => break,
-                    Fetched::Gone(e) if before.as_ref() == Some(&b.payload) => return Err(e),
-                    Fetched::Gone(_) => before = Some(b.payload.clone()),
+                    Fetched::Gone(e) if before.as_ref() == Some(&self.payload) => return Err(e),
+                    Fetched::Gone(_) => before = Some(self.payload.clone()),
                 }
             }
         }
-        Ok(Seen::NOTHING)
+    }
+}
+
+/// Rows of an index range; made by [`crate::Client::scan`].
+pub struct Scan<'a> {
+    viewer: Viewer<'a>,
+    table: &'a Table,
+    reader: &'a mut Reader,
+    row: &'a mut Vec<u8>,
+}
+
+impl<'a> Scan<'a> {
+    pub(crate) fn open(
+        viewer: Viewer<'a>,
+        table: &'a Table,
+        index: usize,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        reader: &'a mut Reader,
+        row: &'a mut Vec<u8>,
+    ) -> Result<Scan<'a>> {
+        reader.begin(viewer, table, index, range, Direction::Forward)?;
+        Ok(Scan { viewer, table, reader, row })
+    }
+
+    /// As [`Reader::need`].
+    pub fn need(&mut self, columns: &[usize]) {
+        self.reader.need(columns);
+    }
+
+    /// The next row (in [`value::RowLayout`] form), or `None` at the end.
+    #[expect(clippy::should_implement_trait, reason = "the row borrows the scan")]
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        let found = self.reader.step(self.viewer, self.table, self.row)?;
+        Ok(found.then_some(&self.row[..]))
+    }
+
+    /// The clustered key of the row that [`Self::next`] returned last.
+    pub fn key(&self) -> &[u8] {
+        self.reader.key()
     }
 }
