@@ -1,39 +1,67 @@
-//! Every weight against a real server's WEIGHT_STRING. Run by hand (tools/README.md says how):
-//! `WEIGHTS=FOLDER cargo test -p value --test oracle -- --ignored`
+//! Every weight and every case of every character against a real server's. Run by hand or in soak:
+//! `sh tools/weights.sh SOCKET FOLDER; WEIGHTS=FOLDER cargo test -p value --test oracle -- --ignored`
 
-use std::path::Path;
-use value::Collation;
+use std::path::{Path, PathBuf};
+use value::{Charset, Collation, charset};
 
-fn differences(folder: &str, file: &str, collation: Collation) -> Vec<String> {
-    let path = Path::new(folder).join(file);
+/// The lines of one of the server's files, split at tabs, out of hexadecimal.
+fn lines(file: &str) -> Vec<Vec<Vec<u8>>> {
+    let folder = std::env::var("WEIGHTS").expect("WEIGHTS names the folder with the weights");
+    let path: PathBuf = Path::new(&folder).join(file);
     let text = std::fs::read_to_string(&path).expect("the server's weights are there");
-    let mut out = Vec::new();
-    for line in text.lines() {
-        let (c, theirs) = line.split_once('\t').expect("code point, weights");
-        let c: u32 = c.parse().expect("a code point");
-        let Some(c) = char::from_u32(c) else { continue };
-        let mut key = Vec::new();
-        collation.sort_key(c.to_string().as_bytes(), &mut key);
-        if collation.pads_space() {
-            // Ours ends with the mark of the string's end; theirs keeps the character's own weight.
-            key.truncate(2);
-        }
-        let ours: String = key.iter().map(|b| format!("{b:02X}")).collect();
-        if ours != theirs {
-            out.push(format!("U+{:04X} {}: {ours}, server {theirs}", c as u32, collation.name()));
+    text.lines().map(|line| line.split('\t').map(unhex).collect()).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digit = |b: u8| char::from(b).to_digit(16).expect("a hexadecimal digit") as u8;
+    text.as_bytes().chunks(2).map(|d| digit(d[0]) << 4 | digit(d[1])).collect()
+}
+
+fn differences(collation: Collation, out: &mut Vec<String>) -> usize {
+    let lines = lines(&format!("{}.tsv", collation.name()));
+    for line in &lines {
+        let [s, weights, upper, lower] = line.as_slice() else { panic!("four columns") };
+        let mut ours = Vec::new();
+        collation.weight_string(s, None, &mut ours);
+        let ours = [ours, collation.upper(s), collation.lower(s)];
+        for (what, ours, theirs) in
+            [("weight", &ours[0], weights), ("upper", &ours[1], upper), ("lower", &ours[2], lower)]
+        {
+            if ours != theirs {
+                let name = collation.name();
+                out.push(format!("{name} {what} of {s:02X?}: {ours:02X?}, server {theirs:02X?}"));
+            }
         }
     }
-    assert!(text.lines().count() > 60_000, "{} is whole", path.display());
-    out
+    lines.len()
 }
 
 #[test]
 #[ignore = "needs the weights of a real server"]
-fn every_weight_is_the_servers() {
-    let folder =
-        std::env::var("WEIGHTS").expect("WEIGHTS names the folder with the server's weights");
-    let mut all = differences(&folder, "general.tsv", Collation::Utf8mb4GeneralCi);
-    all.extend(differences(&folder, "uca.tsv", Collation::Utf8mb4_0900AiCi));
-    let first: Vec<_> = all.iter().take(20).collect();
-    assert!(all.is_empty(), "{} differences, the first: {first:#?}", all.len());
+fn every_weight_and_case_is_the_servers() {
+    let mut found = Vec::new();
+    for collation in Collation::ALL.into_iter().filter(|c| *c != Collation::Binary) {
+        let characters = differences(collation, &mut found);
+        let wanted = match collation.charset() {
+            Charset::Utf8mb4 => 0x10_FFFF - 0x800,
+            Charset::Utf8mb3 => 0xFFFF - 0x800,
+            Charset::Latin1 => 256,
+            _ => 128,
+        };
+        assert_eq!(characters, wanted, "{} is whole", collation.name());
+    }
+    let first: Vec<_> = found.iter().take(40).collect();
+    assert!(found.is_empty(), "{} differences, the first: {first:#?}", found.len());
+}
+
+#[test]
+#[ignore = "needs the weights of a real server"]
+fn every_conversion_is_the_servers() {
+    for line in lines("charsets.tsv") {
+        let (latin1, utf8) = (&line[0], &line[1]);
+        let there = charset::converted(latin1, Charset::Latin1, Charset::Utf8mb4);
+        assert_eq!(there.0.as_ref(), utf8);
+        let back = charset::converted(utf8, Charset::Utf8mb4, Charset::Latin1);
+        assert_eq!(back.0.as_ref(), latin1);
+    }
 }

@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
-"""Generates src/collation/uca900.bin and src/collation/general_ci.bin.
+"""Generates the tables of src/collation and src/charset.
 
-    python3 make_tables.py PATH/allkeys-9.0.0.txt
+    python3 make_tables.py FOLDER-WITH-ALLKEYS
 
-uca900.bin: primary weights of the Default Unicode Collation Element Table 9.0.0. Origin:
-allkeys-9.0.0.txt, Copyright 2016 Unicode, Inc., Unicode licence (http://www.unicode.org/terms_of_use.html),
+FOLDER holds allkeys-9.0.0.txt and allkeys-5.2.0.txt, the Default Unicode Collation Element Tables,
+Copyright 2016 and 2009 Unicode, Inc., Unicode licence (http://www.unicode.org/terms_of_use.html),
 as shipped in the PyPI package pyuca 1.2 (MIT): `pip download pyuca==1.2 --no-deps`, unzip, pyuca/.
-As in MySQL, contractions are left out and a character keeps at most its first 8 collation elements.
+
+uca900_1.bin, _2, _3: primary, secondary and tertiary weights of 9.0.0; uca520.bin: primary weights of
+5.2.0. As in MySQL, contractions are left out and a character keeps at most its first 8 collation
+elements (9.0.0), its first 8 primary weights (5.2.0).
 
 general_ci.bin: weights of utf8mb4_general_ci for the BMP, derived by rule from Python's unicodedata
 (Unicode licence): simple upper case as of Unicode 3.0, then the base letter of the canonical
 decomposition, only in the planes that MySQL folds, and four exceptions. README.md says how it was verified.
 
-Format of both, little-endian u16 throughout:
+Format of all, little-endian u16 throughout:
     pages_index[N] (number of the 256-entry page, 0xFFFF = none), pages, then (uca only) expansions.
     uca entry: 0xFFFF no entry (implicit weight); bit 15 clear = the one weight (0 = ignorable);
     bit 15 set = offset in expansions of {count, weights...}.
+
+case_upper.bin, case_lower.bin: simple case mappings from unicodedata, of characters that allkeys
+knows, as runs of four little-endian u32: first character, last, what is added (mod 2^32), and the
+step between the characters of the run | first version that has it << 8
+(0 all, 1 Unicode 5.2, 2 Unicode 9.0, 3 only what general_ci uses).
 """
 import os
 import re
@@ -23,12 +31,13 @@ import struct
 import sys
 import unicodedata
 
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "collation")
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src")
 NONE = 0xFFFF
 CE_MAX = 8
 
 
-def primaries(path):
+def elements(path):
+    """The collation elements of each single character: lists of (primary, secondary, tertiary)."""
     table = {}
     for line in open(path):
         line = line.split("#")[0].strip()
@@ -38,33 +47,37 @@ def primaries(path):
         points = [int(x, 16) for x in left.split()]
         if len(points) > 1:
             continue  # a contraction
-        elements = re.findall(r"\[[.*]([0-9A-F]{4})\.", right)[:CE_MAX]
-        table[points[0]] = [w for w in (int(e, 16) for e in elements) if w]
+        found = re.findall(r"\[[.*]([0-9A-F.]+)\]", right)
+        table[points[0]] = [tuple(int(x, 16) for x in e.split(".")) for e in found]
     return table
 
 
-def write(name, index_len, entry, extra=()):
+def write(name, index_len, entry, extra=(), share=False):
     pages, index = [], []
+    places = {}
     for page in range(index_len):
         values = [entry(page * 256 + i) for i in range(256)]
         if all(v == NONE for v in values):
             index.append(NONE)
+        elif share and tuple(values) in places:
+            index.append(places[tuple(values)])
         else:
+            places[tuple(values)] = len(pages) // 256
             index.append(len(pages) // 256)
             pages += values
     words = index + pages + list(extra)
-    with open(os.path.join(OUT, name), "wb") as f:
+    with open(os.path.join(OUT, "collation", name), "wb") as f:
         f.write(struct.pack("<%dH" % len(words), *words))
     print(name, "words", len(words), "pages", len(pages) // 256, "extra", len(extra))
 
 
-def uca(path):
-    table, expansions, places = primaries(path), [], {}
+def uca(name, table, weights_of, share):
+    expansions, places = [], {}
 
     def entry(c):
         if c not in table:
             return NONE
-        weights = table[c]
+        weights = weights_of(table[c])
         if not weights:
             return 0
         if len(weights) == 1 and weights[0] < 0x8000:
@@ -76,7 +89,11 @@ def uca(path):
             assert len(expansions) < 0x7FFF
         return 0x8000 | places[key]
 
-    write("uca900.bin", 0x1100, entry, expansions)
+    write(name, 0x1100, entry, expansions, share)
+
+
+def level(n):
+    return lambda elements: [e[n] for e in elements[:CE_MAX] if e[n]]
 
 
 # The planes that MySQL's default case table covers; elsewhere a character is its own weight.
@@ -117,5 +134,52 @@ def general_weight(c):
     return simple_upper(w)
 
 
-uca(sys.argv[1])
-write("general_ci.bin", 0x100, general_weight)
+def simple_case(c):
+    """(upper, lower) of Python's Unicode, by the simple mappings: one character for one."""
+    s = chr(c)
+    upper = next((x for x in (s.upper(), s.title()) if len(x) == 1), s)
+    return ord(upper), ord(s.lower()[0])
+
+
+def case_runs(which, old, new):
+    maps = []
+    for c in range(0x110000):
+        if 0xD800 <= c < 0xE000:
+            continue
+        to = simple_case(c)[which]
+        if to == c or c not in new or to not in new:
+            continue
+        general = all(known(x) and x >> 8 in FOLDED for x in (c, to))
+        maps.append((c, to - c, 0 if general else 1 if c in old and to in old else 2))
+    if which == 0:
+        maps.append((0x3F2, 0x3A3 - 0x3F2, 3))  # the lunate sigma's upper case in Unicode 3.0
+    maps.sort()
+    runs = []
+    for c, delta, since in maps:
+        if runs and runs[-1][2:] == [delta, 1, since] and c == runs[-1][1] + 1:
+            runs[-1][1] = c
+        elif runs and runs[-1][2:] == [delta, 2, since] and c == runs[-1][1] + 2:
+            runs[-1][1] = c
+        elif runs and runs[-1][0] == runs[-1][1] and runs[-1][2:] == [delta, 1, since] and c == runs[-1][0] + 2:
+            runs[-1][1], runs[-1][3] = c, 2
+        else:
+            runs.append([c, c, delta, 1, since])
+    name = ("case_upper.bin", "case_lower.bin")[which]
+    with open(os.path.join(OUT, "charset", name), "wb") as f:
+        for first, last, delta, step, since in runs:
+            f.write(struct.pack("<4I", first, last, delta & 0xFFFFFFFF, step | since << 8))
+    print(name, "runs", len(runs))
+
+
+def main(folder):
+    new, old = (elements(os.path.join(folder, "allkeys-%s.txt" % v)) for v in ("9.0.0", "5.2.0"))
+    uca("uca900_1.bin", new, level(0), False)
+    uca("uca900_2.bin", new, level(1), True)
+    uca("uca900_3.bin", new, level(2), True)
+    uca("uca520.bin", old, lambda elements: [e[0] for e in elements if e[0]][:CE_MAX], True)
+    write("general_ci.bin", 0x100, general_weight)
+    case_runs(0, old, new)
+    case_runs(1, old, new)
+
+
+main(sys.argv[1])

@@ -414,9 +414,9 @@ impl Core {
     fn take_collation(&mut self) {
         let Some(collation) = value::Collation::from_id(self.env.collation) else { return };
         let names = [
-            ("character_set_client", collation.charset()),
-            ("character_set_connection", collation.charset()),
-            ("character_set_results", collation.charset()),
+            ("character_set_client", collation.charset().name()),
+            ("character_set_connection", collation.charset().name()),
+            ("character_set_results", collation.charset().name()),
             ("collation_connection", collation.name()),
         ];
         for (variable, word) in names {

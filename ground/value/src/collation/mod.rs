@@ -3,51 +3,111 @@
 //! Invariants
 //! 1. `sort_key(a) < sort_key(b)` by memcmp exactly when `compare(a, b)` is `Less`; equal likewise.
 //! 2. Equal strings hash equal.
-//! 3. No function panics on bytes that are not UTF-8 (a bad byte counts as one character near the end
-//!    of the order), so a damaged page cannot stop the server.
+//! 3. No function panics on bytes that are not of the character set (a bad byte counts as one character
+//!    near the end of the order), so a damaged page cannot stop the server.
 //! 4. Keys on disk depend on the tables: a change of weights needs a new collation id or a rebuild.
 
+pub mod aggregate;
 mod bits;
+mod info;
 mod pad;
+mod single;
 #[cfg(test)]
 mod tests;
 mod uca;
 pub(crate) mod utf8;
 
+use crate::charset::Charset;
 use std::cmp::Ordering;
 
-/// A collation of utf8mb4 or binary; numbers and names are MySQL's.
+/// A collation; numbers and names are MySQL's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Collation {
+    /// `ascii_bin`, id 65: bytes, PAD SPACE.
+    AsciiBin,
+    /// `ascii_general_ci`, id 11: upper case, PAD SPACE.
+    AsciiGeneralCi,
     /// `binary`, id 63: bytes, NO PAD.
     Binary,
+    /// `latin1_bin`, id 47: bytes, PAD SPACE.
+    Latin1Bin,
+    /// `latin1_general_ci`, id 48: accents count, case does not; PAD SPACE.
+    Latin1GeneralCi,
+    /// `latin1_general_cs`, id 49: accents and case count; PAD SPACE.
+    Latin1GeneralCs,
+    /// `latin1_german1_ci`, id 5: dictionary order, ß as s; PAD SPACE.
+    Latin1German1Ci,
+    /// `latin1_swedish_ci`, id 8: å, ä, ö behind z; PAD SPACE; the default of latin1.
+    Latin1SwedishCi,
+    /// `utf8mb3_bin`, id 83: code points, PAD SPACE.
+    Utf8mb3Bin,
+    /// `utf8mb3_general_ci`, id 33: as `utf8mb4_general_ci`; the default of utf8mb3.
+    Utf8mb3GeneralCi,
+    /// `utf8mb3_unicode_520_ci`, id 214: as `utf8mb4_unicode_520_ci`.
+    Utf8mb3Unicode520Ci,
+    /// `utf8mb4_0900_ai_ci`, id 255: UCA 9.0.0 primary weights, NO PAD; MySQL's default.
+    #[default]
+    Utf8mb4_0900AiCi,
+    /// `utf8mb4_0900_as_ci`, id 305: UCA 9.0.0 primary and secondary weights, NO PAD.
+    Utf8mb4_0900AsCi,
+    /// `utf8mb4_0900_as_cs`, id 278: UCA 9.0.0 weights of all three levels, NO PAD.
+    Utf8mb4_0900AsCs,
+    /// `utf8mb4_0900_bin`, id 309: code points, NO PAD.
+    Utf8mb4_0900Bin,
     /// `utf8mb4_bin`, id 46: code points, PAD SPACE.
     Utf8mb4Bin,
     /// `utf8mb4_general_ci`, id 45: one weight per character, PAD SPACE.
     Utf8mb4GeneralCi,
-    /// `utf8mb4_0900_ai_ci`, id 255: UCA 9.0.0 primary weights, NO PAD; MySQL's default.
-    #[default]
-    Utf8mb4_0900AiCi,
+    /// `utf8mb4_unicode_520_ci`, id 246: UCA 5.2.0 primary weights, PAD SPACE.
+    Utf8mb4Unicode520Ci,
+}
+
+/// How a collation weighs: what differs between character sets is gone.
+enum Weights {
+    Bytes,
+    PaddedBytes,
+    Table(&'static [u8; 256]),
+    General,
+    Unicode520,
+    Unicode900(uca::Levels),
 }
 
 impl Collation {
-    /// Every collation, in id order.
-    pub const ALL: [Collation; 4] = [
-        Collation::Utf8mb4GeneralCi,
-        Collation::Utf8mb4Bin,
+    const COUNT: usize = Collation::ALL.len();
+
+    /// Every collation, by name: the rows of SHOW COLLATION.
+    pub const ALL: [Collation; 18] = [
+        Collation::AsciiBin,
+        Collation::AsciiGeneralCi,
         Collation::Binary,
+        Collation::Latin1Bin,
+        Collation::Latin1GeneralCi,
+        Collation::Latin1GeneralCs,
+        Collation::Latin1German1Ci,
+        Collation::Latin1SwedishCi,
+        Collation::Utf8mb3Bin,
+        Collation::Utf8mb3GeneralCi,
+        Collation::Utf8mb3Unicode520Ci,
         Collation::Utf8mb4_0900AiCi,
+        Collation::Utf8mb4_0900AsCi,
+        Collation::Utf8mb4_0900AsCs,
+        Collation::Utf8mb4_0900Bin,
+        Collation::Utf8mb4Bin,
+        Collation::Utf8mb4GeneralCi,
+        Collation::Utf8mb4Unicode520Ci,
     ];
 
+    /// Every collation, by name: the rows of SHOW COLLATION.
+    #[must_use]
+    pub const fn all() -> &'static [Collation] {
+        &Self::ALL
+    }
+
     /// MySQL's collation number.
+    #[inline]
     #[must_use]
     pub const fn id(self) -> u16 {
-        match self {
-            Collation::Binary => 63,
-            Collation::Utf8mb4Bin => 46,
-            Collation::Utf8mb4GeneralCi => 45,
-            Collation::Utf8mb4_0900AiCi => 255,
-        }
+        self.info().id
     }
 
     /// The collation with MySQL's number `id`.
@@ -59,64 +119,107 @@ impl Collation {
     /// MySQL's collation name.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Collation::Binary => "binary",
-            Collation::Utf8mb4Bin => "utf8mb4_bin",
-            Collation::Utf8mb4GeneralCi => "utf8mb4_general_ci",
-            Collation::Utf8mb4_0900AiCi => "utf8mb4_0900_ai_ci",
-        }
+        self.info().name
     }
 
-    /// The collation with this name, in any case.
+    /// The collation with this name, in any case; `utf8_...` is `utf8mb3_...`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|c| c.name().eq_ignore_ascii_case(name))
+        const OLD: &str = "utf8_";
+        let is = |c: &Collation, name: &str| c.name().eq_ignore_ascii_case(name);
+        if name.get(..OLD.len()).is_some_and(|start| start.eq_ignore_ascii_case(OLD)) {
+            let name = format!("utf8mb3_{}", &name[OLD.len()..]);
+            return Self::ALL.into_iter().find(|c| is(c, &name));
+        }
+        Self::ALL.into_iter().find(|c| is(c, name))
     }
 
-    /// The character set the collation belongs to: `utf8mb4` or `binary`.
+    /// The character set the collation belongs to.
+    #[inline]
     #[must_use]
-    pub const fn charset(self) -> &'static str {
-        match self {
-            Collation::Binary => "binary",
-            _ => "utf8mb4",
-        }
+    pub const fn charset(self) -> Charset {
+        self.info().charset
     }
 
     /// The default collation of a character set, by name in any case.
     #[must_use]
     pub fn default_of(charset: &str) -> Option<Self> {
-        if charset.eq_ignore_ascii_case("utf8mb4") {
-            Some(Collation::Utf8mb4_0900AiCi)
-        } else if charset.eq_ignore_ascii_case("binary") {
-            Some(Collation::Binary)
-        } else {
-            None
-        }
+        Charset::from_name(charset).map(Charset::default_collation)
+    }
+
+    /// Whether it is its character set's default.
+    #[must_use]
+    pub fn is_default(self) -> bool {
+        self.charset().default_collation() == self
+    }
+
+    /// What SHOW COLLATION says in the column Sortlen.
+    #[must_use]
+    pub const fn sort_len(self) -> u8 {
+        self.info().sort_len
+    }
+
+    /// Whether it compares code points or bytes: `binary` and what ends in `_bin`.
+    #[must_use]
+    pub const fn is_bin(self) -> bool {
+        matches!(
+            self,
+            Collation::AsciiBin
+                | Collation::Binary
+                | Collation::Latin1Bin
+                | Collation::Utf8mb3Bin
+                | Collation::Utf8mb4_0900Bin
+                | Collation::Utf8mb4Bin
+        )
     }
 
     /// Most bytes one character takes.
+    #[inline]
     #[must_use]
     pub const fn bytes_per_char_max(self) -> u32 {
-        match self {
-            Collation::Binary => 1,
-            _ => crate::types::UTF8MB4_BYTES_MAX,
-        }
+        self.charset().bytes_per_char_max()
     }
 
     /// Whether trailing spaces do not count in comparisons.
+    #[inline]
     #[must_use]
     pub const fn pads_space(self) -> bool {
-        matches!(self, Collation::Utf8mb4Bin | Collation::Utf8mb4GeneralCi)
+        self.info().pads_space
+    }
+
+    #[inline]
+    const fn weights(self) -> Weights {
+        match self {
+            Collation::Utf8mb4_0900AiCi => Weights::Unicode900(uca::Levels::One),
+            Collation::Utf8mb4_0900AsCi => Weights::Unicode900(uca::Levels::Two),
+            Collation::Utf8mb4_0900AsCs => Weights::Unicode900(uca::Levels::Three),
+            Collation::Utf8mb4GeneralCi | Collation::Utf8mb3GeneralCi => Weights::General,
+            Collation::Utf8mb4Unicode520Ci | Collation::Utf8mb3Unicode520Ci => Weights::Unicode520,
+            Collation::Binary | Collation::Utf8mb4_0900Bin => Weights::Bytes,
+            Collation::AsciiBin
+            | Collation::Latin1Bin
+            | Collation::Utf8mb3Bin
+            | Collation::Utf8mb4Bin => Weights::PaddedBytes,
+            Collation::AsciiGeneralCi => Weights::Table(&single::ASCII_GENERAL_CI),
+            Collation::Latin1GeneralCi => Weights::Table(&single::LATIN1_GENERAL_CI),
+            Collation::Latin1GeneralCs => Weights::Table(&single::LATIN1_GENERAL_CS),
+            Collation::Latin1German1Ci => Weights::Table(&single::LATIN1_GERMAN1_CI),
+            Collation::Latin1SwedishCi => Weights::Table(&single::LATIN1_SWEDISH_CI),
+        }
     }
 
     /// Order of two strings.
     #[must_use]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        match self {
-            Collation::Binary => a.cmp(b),
-            Collation::Utf8mb4Bin => pad::compare(pad::bin(a), pad::bin(b)),
-            Collation::Utf8mb4GeneralCi => pad::compare(pad::General(a), pad::General(b)),
-            Collation::Utf8mb4_0900AiCi => uca::compare(a, b),
+        match self.weights() {
+            Weights::Bytes => a.cmp(b),
+            Weights::PaddedBytes => pad::compare(pad::bin(a), pad::bin(b), pad::SPACE),
+            Weights::Table(t) => pad::compare(pad::mapped(a, t), pad::mapped(b, t), pad::SPACE),
+            Weights::General => pad::compare(pad::General(a), pad::General(b), pad::SPACE),
+            Weights::Unicode520 => {
+                pad::compare(uca::weights_520(a), uca::weights_520(b), uca::SPACE_520)
+            }
+            Weights::Unicode900(levels) => uca::compare(a, b, levels),
         }
     }
 
@@ -128,24 +231,67 @@ impl Collation {
 
     /// Appends bytes whose memcmp order is the collation's order.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Collation::Binary => out.extend_from_slice(s),
-            Collation::Utf8mb4Bin => pad::sort_key(pad::bin(s), false, out),
-            Collation::Utf8mb4GeneralCi => pad::sort_key(pad::General(s), true, out),
-            Collation::Utf8mb4_0900AiCi => uca::sort_key(s, out),
+        match self.weights() {
+            Weights::Bytes => out.extend_from_slice(s),
+            Weights::PaddedBytes => pad::sort_key(pad::bin(s), false, pad::SPACE, out),
+            Weights::Table(t) => pad::sort_key(pad::mapped(s, t), false, pad::SPACE, out),
+            Weights::General => pad::sort_key(pad::General(s), true, pad::SPACE, out),
+            Weights::Unicode520 => {
+                pad::sort_key(uca::weights_520(s), true, uca::SPACE_520, out);
+            }
+            Weights::Unicode900(levels) => uca::sort_key(s, levels, out),
         }
     }
 
     /// Appends the sort key in a self-delimiting form: after it another key part may follow and memcmp
     /// still orders by the first part that differs. [`crate::key`] rule 4 gives the form.
     pub fn key_part(self, s: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Collation::Binary => bits::key_part(s, out),
-            Collation::Utf8mb4_0900AiCi => {
-                uca::sort_key(s, out);
+        match self.weights() {
+            Weights::Bytes => bits::key_part(s, out),
+            Weights::Unicode900(levels) => {
+                uca::sort_key(s, levels, out);
                 out.extend_from_slice(&[0, 0]);
             }
             _ => self.sort_key(s, out),
+        }
+    }
+
+    /// Appends what `WEIGHT_STRING(s)` shows; with `chars`, what `WEIGHT_STRING(s AS CHAR(chars))` does:
+    /// the weights of so many characters, filled up with spaces where the collation pads. For `binary`:
+    /// so many bytes, filled up with zero bytes.
+    pub fn weight_string(self, s: &[u8], chars: Option<usize>, out: &mut Vec<u8>) {
+        let s = chars.map_or(s, |n| self.prefix(s, n));
+        let missing = chars.map_or(0, |n| n.saturating_sub(self.char_count(s)));
+        let wide = |w: u16, out: &mut Vec<u8>| out.extend_from_slice(&w.to_be_bytes());
+        let charset = self.charset();
+        let points = charset.is_unicode() && self.is_bin() && self.pads_space();
+        let spaces = std::iter::repeat_n(b' ', if self.pads_space() { missing } else { 0 });
+        match self.weights() {
+            _ if points => {
+                let all = charset.chars(s).map(|(c, _)| c.unwrap_or(0xFFFD));
+                let bytes = if charset == Charset::Utf8mb4 { 3 } else { 2 };
+                for c in all.chain(spaces.map(u32::from)) {
+                    out.extend_from_slice(&c.to_be_bytes()[4 - bytes..]);
+                }
+            }
+            Weights::Bytes | Weights::PaddedBytes => {
+                out.extend_from_slice(s);
+                out.extend(spaces);
+                if self == Collation::Binary {
+                    out.resize(out.len() + missing, 0);
+                }
+            }
+            Weights::Table(t) => {
+                out.extend(s.iter().copied().chain(spaces).map(|b| t[usize::from(b)]));
+            }
+            Weights::General => {
+                pad::General(s).chain(spaces.map(u16::from)).for_each(|w| wide(w, out));
+            }
+            Weights::Unicode520 => {
+                let spaces = spaces.map(|_| uca::SPACE_520);
+                uca::weights_520(s).chain(spaces).for_each(|w| wide(w, out));
+            }
+            Weights::Unicode900(levels) => uca::sort_key(s, levels, out),
         }
     }
 
@@ -155,11 +301,15 @@ impl Collation {
         let mut h = seed ^ 0x9E37_79B9_7F4A_7C15;
         let mut mix =
             |w: u16| h = (h.rotate_left(23) ^ u64::from(w)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        match self {
-            Collation::Binary => pad::bin(s).for_each(&mut mix),
-            Collation::Utf8mb4Bin => pad::each_stripped(pad::bin(s), &mut mix),
-            Collation::Utf8mb4GeneralCi => pad::each_stripped(pad::General(s), &mut mix),
-            Collation::Utf8mb4_0900AiCi => uca::Scanner::new(s).for_each(&mut mix),
+        match self.weights() {
+            Weights::Bytes => pad::bin(s).for_each(&mut mix),
+            Weights::PaddedBytes => pad::each_stripped(pad::bin(s), pad::SPACE, &mut mix),
+            Weights::Table(t) => pad::each_stripped(pad::mapped(s, t), pad::SPACE, &mut mix),
+            Weights::General => pad::each_stripped(pad::General(s), pad::SPACE, &mut mix),
+            Weights::Unicode520 => {
+                pad::each_stripped(uca::weights_520(s), uca::SPACE_520, &mut mix);
+            }
+            Weights::Unicode900(levels) => uca::each(s, levels, &mut mix),
         }
         h ^ (h >> 32)
     }
@@ -168,20 +318,20 @@ impl Collation {
     /// after both sides were cut to the same number of characters.
     #[must_use]
     pub const fn one_weight_per_char(self) -> bool {
-        !matches!(self, Collation::Utf8mb4_0900AiCi)
+        !matches!(self.weights(), Weights::Unicode900(_) | Weights::Unicode520)
     }
 
     /// How many characters a string has (bytes for `binary`).
+    #[inline]
     #[must_use]
     pub fn char_count(self, s: &[u8]) -> usize {
-        if self == Collation::Binary { s.len() } else { utf8::count(s) }
+        self.charset().char_count(s)
     }
 
     /// The first `chars` characters of a string (bytes for `binary`).
+    #[inline]
     #[must_use]
     pub fn prefix(self, s: &[u8], chars: usize) -> &[u8] {
-        let len =
-            if self == Collation::Binary { chars.min(s.len()) } else { utf8::prefix_len(s, chars) };
-        &s[..len]
+        &s[..self.charset().prefix_len(s, chars)]
     }
 }

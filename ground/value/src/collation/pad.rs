@@ -1,4 +1,5 @@
-//! PAD SPACE collations: `utf8mb4_general_ci` (a u16 weight per character) and `utf8mb4_bin` (bytes).
+//! PAD SPACE collations: those of one u16 weight per character (`general_ci`), of one per byte
+//! (`_bin`, latin1, ascii) and, with the weights of [`super::uca`], `unicode_520_ci`.
 //!
 //! Invariants
 //! 1. A string compares as if followed by endless spaces.
@@ -6,6 +7,7 @@
 //!    spaces compares with a space: `LESS` or `GREATER`; the end of the string is a space with `END`.
 //!    The end is therefore unique: the key is self-delimiting and needs no escapes.
 //! 3. UTF-8 bytes order as code points, so `utf8mb4_bin` weighs bytes.
+//! 4. `space` is the weight of a space.
 
 use super::utf8::first_char;
 use std::cmp::Ordering;
@@ -15,7 +17,8 @@ static TABLE: [u16; 3072] = words();
 const NONE: u16 = 0xFFFF;
 /// Weight of characters above the BMP and of malformed bytes.
 const ABOVE: u16 = 0xFFFD;
-const SPACE: u16 = 0x20;
+/// The weight of a space where weights are those of `general_ci` or bytes.
+pub(super) const SPACE: u16 = 0x20;
 
 const LESS: u8 = 1;
 const END: u8 = 2;
@@ -41,7 +44,7 @@ fn general_weight(c: Option<u32>) -> u16 {
     }
 }
 
-/// The weights of a string under `utf8mb4_general_ci`.
+/// The weights of a string under `general_ci`.
 pub(super) struct General<'a>(pub(super) &'a [u8]);
 
 impl Iterator for General<'_> {
@@ -60,20 +63,26 @@ impl Iterator for General<'_> {
     }
 }
 
-/// The weights of a string under `utf8mb4_bin`.
+/// The weights of a string under a `_bin` collation.
 pub(super) fn bin(s: &[u8]) -> impl Iterator<Item = u16> {
     s.iter().map(|&b| u16::from(b))
+}
+
+/// The weights of a string of one-byte characters.
+pub(super) fn mapped<'a>(s: &'a [u8], table: &'a [u8; 256]) -> impl Iterator<Item = u16> + 'a {
+    s.iter().map(|&b| u16::from(table[usize::from(b)]))
 }
 
 /// Rule 1, weight by weight.
 pub(super) fn compare(
     mut a: impl Iterator<Item = u16>,
     mut b: impl Iterator<Item = u16>,
+    space: u16,
 ) -> Ordering {
     loop {
         let (x, y) = match (a.next(), b.next()) {
             (None, None) => return Ordering::Equal,
-            (x, y) => (x.unwrap_or(SPACE), y.unwrap_or(SPACE)),
+            (x, y) => (x.unwrap_or(space), y.unwrap_or(space)),
         };
         if x != y {
             return x.cmp(&y);
@@ -82,7 +91,12 @@ pub(super) fn compare(
 }
 
 /// Appends the key of rule 2; weights take two bytes when `wide`, else one.
-pub(super) fn sort_key(weights: impl Iterator<Item = u16>, wide: bool, out: &mut Vec<u8>) {
+pub(super) fn sort_key(
+    weights: impl Iterator<Item = u16>,
+    wide: bool,
+    space: u16,
+    out: &mut Vec<u8>,
+) {
     let put = |w: u16, out: &mut Vec<u8>| {
         if wide {
             out.push((w >> 8) as u8);
@@ -91,30 +105,34 @@ pub(super) fn sort_key(weights: impl Iterator<Item = u16>, wide: bool, out: &mut
     };
     let mut spaces = 0usize;
     for w in weights {
-        if w == SPACE {
+        if w == space {
             spaces += 1;
             continue;
         }
         for _ in 0..spaces {
-            put(SPACE, out);
-            out.push(if w < SPACE { LESS } else { GREATER });
+            put(space, out);
+            out.push(if w < space { LESS } else { GREATER });
         }
         spaces = 0;
         put(w, out);
     }
-    put(SPACE, out);
+    put(space, out);
     out.push(END);
 }
 
 /// The weights without the trailing spaces, for hashing.
-pub(super) fn each_stripped(weights: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) {
+pub(super) fn each_stripped(
+    weights: impl Iterator<Item = u16>,
+    space: u16,
+    mut each: impl FnMut(u16),
+) {
     let mut spaces = 0usize;
     for w in weights {
-        if w == SPACE {
+        if w == space {
             spaces += 1;
             continue;
         }
-        (0..spaces).for_each(|_| each(SPACE));
+        (0..spaces).for_each(|_| each(space));
         spaces = 0;
         each(w);
     }

@@ -27,7 +27,9 @@ fn names_and_numbers_are_mysqls() {
         assert_eq!(Collation::from_name(&c.name().to_uppercase()), Some(c));
     }
     assert_eq!(Collation::default_of("UTF8MB4"), Some(AI));
-    assert_eq!(Collation::from_id(8), None);
+    assert_eq!(Collation::from_name("utf8_General_ci"), Some(Collation::Utf8mb3GeneralCi));
+    assert_eq!(Collation::from_id(1), None);
+    assert!(Collation::ALL.is_sorted_by_key(|c| c.name()), "as SHOW COLLATION has them");
 }
 
 #[test]
@@ -154,10 +156,60 @@ fn every_code_point_has_weights_in_every_collation() {
 }
 
 #[test]
+fn accents_and_case_count_behind_the_letters() {
+    let (as_ci, as_cs) = (Collation::Utf8mb4_0900AsCi, Collation::Utf8mb4_0900AsCs);
+    let order = |c: Collation, a: &str, b: &str| c.compare(a.as_bytes(), b.as_bytes());
+    assert_eq!(order(as_ci, "a", "A"), Ordering::Equal);
+    assert_eq!(order(as_ci, "a", "á"), Ordering::Less);
+    assert_eq!(order(as_ci, "áa", "ab"), Ordering::Less, "letters before accents");
+    assert_eq!(order(as_cs, "a", "A"), Ordering::Less);
+    assert_eq!(order(as_cs, "Ab", "ac"), Ordering::Less);
+    assert_eq!(order(as_cs, "aB", "Áb"), Ordering::Less, "accents before case");
+    assert_eq!(hex(as_cs, "aÉ"), "1C47 1CAA 0000 0020 0020 0024 0000 0002 0008 0002");
+    assert_eq!(hex(as_ci, ""), "0000");
+    let old = Collation::Utf8mb4Unicode520Ci;
+    assert_eq!(order(old, "a", "Á  "), Ordering::Equal, "PAD SPACE");
+    assert_eq!(order(old, "a\t", "a"), Ordering::Less);
+    assert_eq!(order(old, "ß", "ss"), Ordering::Equal);
+}
+
+#[test]
+fn latin1_orders() {
+    use Collation::{Latin1GeneralCi, Latin1GeneralCs, Latin1German1Ci, Latin1SwedishCi};
+    let order = |c: Collation, a: &[u8], b: &[u8]| c.compare(a, b);
+    assert_eq!(order(Latin1SwedishCi, b"z", b"\xe5"), Ordering::Less);
+    assert_eq!(order(Latin1SwedishCi, b"\xdc", b"y"), Ordering::Equal);
+    assert_eq!(order(Latin1German1Ci, b"\xe4 ", b"A"), Ordering::Equal);
+    assert_eq!(order(Latin1GeneralCi, b"a", b"\xe4"), Ordering::Less);
+    assert_eq!(order(Latin1GeneralCi, b"\xc4", b"\xe4"), Ordering::Equal);
+    assert_eq!(order(Latin1GeneralCs, b"A", b"a"), Ordering::Less);
+    assert_eq!(order(Latin1GeneralCs, b"a", b"B"), Ordering::Less);
+}
+
+#[test]
+fn weight_strings_pad_where_the_collation_does() {
+    let weights = |c: Collation, s: &str, chars| {
+        let mut out = Vec::new();
+        c.weight_string(s.as_bytes(), chars, &mut out);
+        out.iter().map(|b| format!("{b:02X}")).collect::<String>()
+    };
+    assert_eq!(weights(AI, "a", Some(4)), "1C47");
+    assert_eq!(weights(GENERAL, "a", Some(4)), "0041002000200020");
+    assert_eq!(weights(Collation::Utf8mb4Unicode520Ci, "a", Some(2)), "120F020A");
+    assert_eq!(weights(BIN, "a", Some(2)), "000061000020");
+    assert_eq!(weights(Collation::Utf8mb3Bin, "aÉ", None), "006100C9");
+    assert_eq!(weights(Collation::Utf8mb4_0900Bin, "É", Some(3)), "C389");
+    assert_eq!(weights(Collation::Latin1Bin, "abcd", Some(3)), "616263");
+    assert_eq!(weights(Collation::Binary, "aÉ", Some(2)), "61C3");
+    assert_eq!(weights(Collation::Binary, "a", Some(3)), "610000");
+}
+
+#[test]
 fn prefixes_count_characters() {
     assert_eq!(AI.prefix("aßb中c".as_bytes(), 3), "aßb".as_bytes());
     assert_eq!(AI.prefix(b"ab", 5), b"ab");
     assert_eq!(AI.prefix(b"\xFF\xFEab", 3), b"\xFF\xFEa");
     assert_eq!(Collation::Binary.prefix("ß".as_bytes(), 1), b"\xC3");
+    assert_eq!(Collation::Latin1Bin.prefix(b"\xFF\xFEab", 3), b"\xFF\xFEa");
     assert_eq!(AI.char_count("aß中😀".as_bytes()), 4);
 }

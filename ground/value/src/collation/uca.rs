@@ -1,48 +1,100 @@
-//! UCA 9.0.0 primary weights: `utf8mb4_0900_ai_ci`.
+//! Weights of the Unicode Collation Algorithm: `utf8mb4_0900_*` (9.0.0) and `unicode_520_ci` (5.2.0).
 //!
 //! Invariants
 //! 1. A string's weights are those of its characters, one after another, without the zero ones: MySQL
 //!    neither normalises nor uses contractions. So an equal prefix of characters can be skipped.
 //! 2. No weight that leaves this module is 0; the largest, 0xFFFF, is that of a malformed byte.
+//! 3. A string compares by all its primary weights, then by all its secondary ones, then by the tertiary
+//!    ones, as far as the collation looks; in a sort key a zero weight stands between two levels.
 
 use super::utf8::first_char;
 use std::cmp::Ordering;
 
-const RAW: &[u8; 99_548] = include_bytes!("uca900.bin");
-const WORDS: usize = RAW.len() / 2;
-static TABLE: [u16; WORDS] = words();
-static ASCII: [u16; 128] = ascii();
+/// How many levels a collation looks at.
+#[derive(Clone, Copy)]
+pub(super) enum Levels {
+    One,
+    Two,
+    Three,
+}
 
 const INDEX_LEN: usize = 0x1100;
-const PAGES_AT: usize = INDEX_LEN;
-const PAGE_COUNT: usize = 149;
-const EXPANSIONS_AT: usize = PAGES_AT + 256 * PAGE_COUNT;
 const NONE: u16 = 0xFFFF;
 const MALFORMED: u16 = 0xFFFF;
 /// The offset-carrying bit of a table entry.
 const EXPANDS: u16 = 0x8000;
+/// Weight of a space in 5.2.0.
+pub(super) const SPACE_520: u16 = 0x020A;
 
-const fn words() -> [u16; WORDS] {
-    let mut table = [0; WORDS];
+const fn words<const BYTES: usize, const N: usize>(raw: &[u8; BYTES]) -> [u16; N] {
+    let mut table = [0; N];
     let mut i = 0;
-    while i < WORDS {
-        table[i] = u16::from_le_bytes([RAW[2 * i], RAW[2 * i + 1]]);
+    while i < N {
+        table[i] = u16::from_le_bytes([raw[2 * i], raw[2 * i + 1]]);
         i += 1;
     }
     table
 }
 
-const fn ascii() -> [u16; 128] {
-    let table = words();
+const fn ascii(words: &[u16]) -> [u16; 128] {
     let mut out = [0; 128];
     let mut i = 0;
     while i < 128 {
-        out[i] = table[PAGES_AT + 256 * table[0] as usize + i];
+        out[i] = words[INDEX_LEN + 256 * words[0] as usize + i];
         assert!(out[i] & EXPANDS == 0, "ASCII characters have one weight or none");
         i += 1;
     }
     out
 }
+
+/// One level of one version: a table (`tools/make_tables.py` gives its form) and the formulas for what
+/// is not in it.
+pub(super) trait Level {
+    const WORDS: &'static [u16];
+    const ASCII: &'static [u16; 128];
+    const PAGE_COUNT: usize;
+    /// The weights of a character without entry: how many of the three count.
+    fn made(c: u32) -> ([u16; 3], usize);
+}
+
+macro_rules! level {
+    ($level:ident, $file:literal, $bytes:literal, $pages:literal, $made:expr) => {
+        /// One table of weights.
+        pub(super) struct $level;
+
+        const _: () = {
+            static WORDS: [u16; $bytes / 2] =
+                words::<$bytes, { $bytes / 2 }>(include_bytes!($file));
+            static ASCII: [u16; 128] =
+                ascii(&words::<$bytes, { $bytes / 2 }>(include_bytes!($file)));
+
+            impl Level for $level {
+                const WORDS: &'static [u16] = &WORDS;
+                const ASCII: &'static [u16; 128] = &ASCII;
+                const PAGE_COUNT: usize = $pages;
+
+                fn made(c: u32) -> ([u16; 3], usize) {
+                    $made(c)
+                }
+            }
+        };
+    };
+}
+
+level!(Primary900, "uca900_1.bin", 99_548, 149, |c| match hangul(c) {
+    Some((l, v, t)) => {
+        let tail = t.map_or(0, entry::<Primary900>);
+        ([entry::<Primary900>(l), entry::<Primary900>(v), tail], 2 + usize::from(tail != 0))
+    }
+    None => implicit_900(c),
+});
+level!(Secondary900, "uca900_2.bin", 70_352, 118, |c| ([0x20; 3], elements(c)));
+level!(Tertiary900, "uca900_3.bin", 69_698, 118, |c| match c {
+    // The last page of Hangul syllables, as MySQL has it.
+    0xD700..=0xD7AF => ([3; 3], elements(c)),
+    _ => ([2; 3], elements(c)),
+});
+level!(Primary520, "uca520.bin", 79_734, 111, implicit_520);
 
 /// The weights of one character: at most 8 from the table, 3 of a Hangul syllable, 2 implicit.
 enum Weights {
@@ -53,42 +105,51 @@ enum Weights {
 
 /// The table's entry of a character, `NONE` when it has none.
 #[inline]
-fn entry(c: u32) -> u16 {
-    let page = TABLE.get((c >> 8) as usize).copied().unwrap_or(NONE);
+fn entry<L: Level>(c: u32) -> u16 {
+    let page = L::WORDS.get((c >> 8) as usize).copied().unwrap_or(NONE);
     if page == NONE {
         return NONE;
     }
-    TABLE[PAGES_AT + 256 * usize::from(page) + (c & 0xFF) as usize]
+    L::WORDS[INDEX_LEN + 256 * usize::from(page) + (c & 0xFF) as usize]
 }
 
-fn weights(c: u32) -> Weights {
-    let e = entry(c);
+fn weights<L: Level>(c: u32) -> Weights {
+    let e = entry::<L>(c);
     if e == NONE {
-        return hangul(c).unwrap_or_else(|| implicit(c));
+        let (ws, n) = L::made(c);
+        return Weights::Made(ws, n);
     }
     if e & EXPANDS == 0 {
         return Weights::One(e);
     }
-    let at = EXPANSIONS_AT + usize::from(e & !EXPANDS);
-    let count = usize::from(TABLE[at]);
-    Weights::Table(&TABLE[at + 1..at + 1 + count])
+    let at = INDEX_LEN + 256 * L::PAGE_COUNT + usize::from(e & !EXPANDS);
+    let count = usize::from(L::WORDS[at]);
+    Weights::Table(&L::WORDS[at + 1..at + 1 + count])
 }
 
-/// Hangul syllables weigh as their two or three jamo.
-fn hangul(c: u32) -> Option<Weights> {
+/// The two or three jamo of a Hangul syllable: it weighs as they do.
+fn hangul(c: u32) -> Option<(u32, u32, Option<u32>)> {
     if !(0xAC00..=0xD7AF).contains(&c) {
         return None;
     }
     let index = c - 0xAC00;
     let (l, v, t) = (0x1100 + index / 588, 0x1161 + index % 588 / 28, 0x11A7 + index % 28);
-    let tail = if t == 0x11A7 { 0 } else { entry(t) };
-    Some(Weights::Made([entry(l), entry(v), tail], 2 + usize::from(tail != 0)))
+    Some((l, v, (t != 0x11A7).then_some(t)))
+}
+
+/// How many secondary and tertiary weights a character without entry has.
+fn elements(c: u32) -> usize {
+    hangul(c).map_or(1, |(_, _, t)| 2 + usize::from(t.is_some()))
+}
+
+fn implicit(base: u16, c: u32) -> ([u16; 3], usize) {
+    ([base + (c >> 15) as u16, (c & 0x7FFF) as u16 | 0x8000, 0], 2)
 }
 
 /// Han, Tangut and unassigned characters weigh by their code point.
-fn implicit(c: u32) -> Weights {
+fn implicit_900(c: u32) -> ([u16; 3], usize) {
     if (0x1_7000..=0x1_8AFF).contains(&c) {
-        return Weights::Made([0xFB00, (c - 0x1_7000) as u16 | 0x8000, 0], 2);
+        return ([0xFB00, (c - 0x1_7000) as u16 | 0x8000, 0], 2);
     }
     let base = match c {
         0x3400..=0x4DB5
@@ -99,20 +160,31 @@ fn implicit(c: u32) -> Weights {
         0x4E00..=0x9FD5 | 0xFA0E..=0xFA29 => 0xFB40,
         _ => 0xFBC0,
     };
-    Weights::Made([base + (c >> 15) as u16, (c & 0x7FFF) as u16 | 0x8000, 0], 2)
+    implicit(base, c)
 }
 
-/// The weights of a string, one by one.
-pub(super) struct Scanner<'a> {
+/// In 5.2.0 MySQL knows the Han of Unicode 1.1 and Extension A; Hangul syllables are as unassigned ones.
+fn implicit_520(c: u32) -> ([u16; 3], usize) {
+    let base = match c {
+        0x3400..=0x4DB5 => 0xFB80,
+        0x4E00..=0x9FA5 => 0xFB40,
+        _ => 0xFBC0,
+    };
+    implicit(base, c)
+}
+
+/// The weights of a string on one level, one by one.
+pub(super) struct Scanner<'a, L> {
     rest: &'a [u8],
     queue: [u16; 8],
     at: usize,
     end: usize,
+    level: std::marker::PhantomData<L>,
 }
 
-impl<'a> Scanner<'a> {
-    pub(super) fn new(s: &'a [u8]) -> Self {
-        Self { rest: s, queue: [0; 8], at: 0, end: 0 }
+impl<'a, L: Level> Scanner<'a, L> {
+    fn new(s: &'a [u8]) -> Self {
+        Self { rest: s, queue: [0; 8], at: 0, end: 0, level: std::marker::PhantomData }
     }
 
     fn fill(&mut self, ws: &[u16]) {
@@ -122,7 +194,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-impl Iterator for Scanner<'_> {
+impl<L: Level> Iterator for Scanner<'_, L> {
     type Item = u16;
 
     #[inline]
@@ -135,14 +207,14 @@ impl Iterator for Scanner<'_> {
             let &b = self.rest.first()?;
             if b < 0x80 {
                 self.rest = &self.rest[1..];
-                match ASCII[usize::from(b)] {
+                match L::ASCII[usize::from(b)] {
                     0 => continue,
                     w => return Some(w),
                 }
             }
             let (c, len) = first_char(self.rest);
             self.rest = &self.rest[len..];
-            match c.map(weights) {
+            match c.map(weights::<L>) {
                 None => return Some(MALFORMED),
                 Some(Weights::One(0)) => {}
                 Some(Weights::One(w)) => return Some(w),
@@ -153,17 +225,47 @@ impl Iterator for Scanner<'_> {
     }
 }
 
-/// Order by primary weights, NO PAD.
-pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+/// The primary weights of 5.2.0.
+pub(super) fn weights_520(s: &[u8]) -> Scanner<'_, Primary520> {
+    Scanner::new(s)
+}
+
+/// Order by the weights of 9.0.0, NO PAD.
+#[inline]
+pub(super) fn compare(a: &[u8], b: &[u8], levels: Levels) -> Ordering {
     // Rule 1: an equal ASCII prefix has equal weights.
     let same = a.iter().zip(b).take_while(|(x, y)| x == y && **x < 0x80).count();
-    Scanner::new(&a[same..]).cmp(Scanner::new(&b[same..]))
+    let (a, b) = (&a[same..], &b[same..]);
+    let primary = Scanner::<Primary900>::new(a).cmp(Scanner::<Primary900>::new(b));
+    match levels {
+        Levels::One => primary,
+        _ if primary != Ordering::Equal || a == b => primary,
+        Levels::Two => secondary(a, b),
+        Levels::Three => secondary(a, b)
+            .then_with(|| Scanner::<Tertiary900>::new(a).cmp(Scanner::<Tertiary900>::new(b))),
+    }
+}
+
+fn secondary(a: &[u8], b: &[u8]) -> Ordering {
+    Scanner::<Secondary900>::new(a).cmp(Scanner::<Secondary900>::new(b))
+}
+
+/// Every weight of 9.0.0, level by level, with a zero between two levels.
+#[inline]
+pub(super) fn each(s: &[u8], levels: Levels, mut each: impl FnMut(u16)) {
+    Scanner::<Primary900>::new(s).for_each(&mut each);
+    if matches!(levels, Levels::Two | Levels::Three) {
+        each(0);
+        Scanner::<Secondary900>::new(s).for_each(&mut each);
+    }
+    if matches!(levels, Levels::Three) {
+        each(0);
+        Scanner::<Tertiary900>::new(s).for_each(&mut each);
+    }
 }
 
 /// Appends the weights, big-endian: memcmp order is the collation's order.
-pub(super) fn sort_key(s: &[u8], out: &mut Vec<u8>) {
+pub(super) fn sort_key(s: &[u8], levels: Levels, out: &mut Vec<u8>) {
     out.reserve(2 * s.len());
-    for w in Scanner::new(s) {
-        out.extend_from_slice(&w.to_be_bytes());
-    }
+    each(s, levels, |w| out.extend_from_slice(&w.to_be_bytes()));
 }

@@ -56,3 +56,11 @@ pub(crate) fn count(s: &[u8]) -> usize {
     }
     n
 }
+
+/// How many bytes of `s`, from its beginning, are UTF-8.
+pub(crate) fn valid_len(s: &[u8]) -> usize {
+    match std::str::from_utf8(s) {
+        Ok(_) => s.len(),
+        Err(e) => e.valid_up_to(),
+    }
+}

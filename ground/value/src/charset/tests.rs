@@ -1,0 +1,88 @@
+use super::{Case, Charset, Lost, all, convert, converted};
+use crate::Collation;
+
+fn to(s: &[u8], from: Charset, to: Charset) -> (Vec<u8>, Lost) {
+    let mut out = Vec::new();
+    let lost = convert(s, from, to, &mut out);
+    (out, lost)
+}
+
+#[test]
+fn names_and_defaults() {
+    for c in all() {
+        assert_eq!(Charset::from_name(&c.name().to_uppercase()), Some(*c));
+        assert_eq!(c.default_collation().charset(), *c);
+        assert_eq!(c.bin_collation().charset(), *c);
+    }
+    assert_eq!(Charset::from_name("utf8"), Some(Charset::Utf8mb3));
+    assert_eq!(Charset::from_name("koi8r"), None);
+}
+
+#[test]
+fn every_latin1_byte_is_a_character_and_comes_back() {
+    for b in 0..=255u8 {
+        let (utf8, lost) = to(&[b], Charset::Latin1, Charset::Utf8mb4);
+        assert!(!lost.any());
+        assert!(std::str::from_utf8(&utf8).is_ok());
+        assert_eq!(to(&utf8, Charset::Utf8mb4, Charset::Latin1), (vec![b], Lost::default()));
+    }
+    assert_eq!(to(b"\x80\x9f\xe9", Charset::Latin1, Charset::Utf8mb4).0, "€Ÿé".as_bytes());
+    assert_eq!(to("\u{80}".as_bytes(), Charset::Utf8mb4, Charset::Latin1).0, b"?");
+}
+
+#[test]
+fn what_the_target_lacks_becomes_a_question_mark() {
+    let s = "aж€😀é".as_bytes();
+    assert_eq!(
+        to(s, Charset::Utf8mb4, Charset::Latin1),
+        (b"a?\x80?\xe9".to_vec(), Lost { malformed: 0, unmapped: 2 })
+    );
+    assert_eq!(to(s, Charset::Utf8mb4, Charset::Utf8mb3).0, "aж€?é".as_bytes());
+    assert_eq!(to(s, Charset::Utf8mb4, Charset::Ascii).0, b"a????");
+    assert_eq!(to(b"a\xe9", Charset::Ascii, Charset::Utf8mb4).0, b"a?");
+    assert_eq!(to(s, Charset::Utf8mb4, Charset::Binary).0, s);
+    let bad = to(b"a\xff\xc3", Charset::Utf8mb4, Charset::Latin1);
+    assert_eq!(bad, (b"a??".to_vec(), Lost { malformed: 2, unmapped: 0 }));
+    assert!(matches!(
+        converted(b"abc", Charset::Latin1, Charset::Utf8mb4).0,
+        std::borrow::Cow::Borrowed(_)
+    ));
+}
+
+#[test]
+fn characters_are_counted_and_cut() {
+    let s = "aß中😀b".as_bytes();
+    assert_eq!(Charset::Utf8mb4.char_count(s), 5);
+    assert_eq!(Charset::Utf8mb3.char_count(s), 8, "four bytes that are no characters");
+    assert_eq!(Charset::Latin1.char_count(s), s.len());
+    assert_eq!(Charset::Utf8mb4.prefix_len(s, 3), 6);
+    assert_eq!(Charset::Utf8mb3.prefix_len(s, 4), 7);
+    assert_eq!(Charset::Latin1.prefix_len(s, 3), 3);
+    assert_eq!(Charset::Utf8mb4.valid_len(s), s.len());
+    assert_eq!(Charset::Utf8mb3.valid_len(s), 6);
+    assert_eq!(Charset::Ascii.valid_len(s), 1);
+    assert_eq!(Charset::Utf8mb4.valid_len(b"ab\xed\xa0\x80"), 2, "a surrogate");
+    assert!(Charset::Binary.is_valid(b"\xff"));
+}
+
+#[test]
+fn case_is_that_of_the_collation() {
+    let upper = |c: Collation, s: &str| String::from_utf8(c.upper(s.as_bytes())).unwrap();
+    let lower = |c: Collation, s: &str| String::from_utf8(c.lower(s.as_bytes())).unwrap();
+    let (new, general) = (Collation::Utf8mb4_0900AiCi, Collation::Utf8mb4GeneralCi);
+    assert_eq!(upper(new, "straße ñ ž ÿ ж ω"), "STRAßE Ñ Ž Ÿ Ж Ω");
+    assert_eq!(lower(new, "ÑŽŸЖΩ ẞ"), "ñžÿжω ß");
+    assert_eq!(upper(new, "𐐨"), "𐐀");
+    assert_eq!(upper(general, "𐐨"), "𐐨", "no case above U+FFFF");
+    assert_eq!(upper(new, "ϲ"), "Ϲ");
+    assert_eq!(upper(general, "ϲ"), "Σ");
+    assert_eq!(lower(new, "abȺ"), "ab", "the lower case has no room");
+    assert_eq!(lower(new, "abȺc"), "abⱥ", "the rest has no room");
+    assert_eq!(Collation::Latin1SwedishCi.upper(b"\xe9\xf7\xff\x9a"), b"\xc9\xf7\xff\x9a");
+    assert_eq!(Collation::Latin1Bin.lower(b"\xc9\xd7\xdf\x8a"), b"\xe9\xd7\xdf\x8a");
+    assert_eq!(Collation::Binary.upper(b"abc"), b"abc");
+    assert_eq!(Collation::AsciiBin.upper(b"a\xe9"), b"A\xe9");
+    let mut out = b"x".to_vec();
+    new.change_case(Case::Upper, b"y\xff", &mut out);
+    assert_eq!(out, b"xY\xff");
+}
