@@ -56,6 +56,12 @@ impl<'a> Reader<'a> {
         rest
     }
 
+    /// All bytes not read yet, without reading them.
+    #[inline]
+    pub fn peek_rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
     /// The next `n` bytes.
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8], Truncated> {

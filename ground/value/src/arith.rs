@@ -6,16 +6,11 @@
 //!    BIGINT, unsigned as soon as one operand is (for `%` and unary minus: see there).
 //! 3. Nothing wraps: a result outside its type is an error.
 
-use crate::Datum;
-use crate::compare::{exact, to_double};
-use crate::number;
+use crate::compare::{Exact, exact, to_double};
+use crate::{Datum, Decimal, number};
 
-/// Most digits behind the point of a decimal.
-pub const SCALE_MAX: u8 = 30;
 /// Digits that `/` adds behind the point (div_precision_increment's default).
 pub const DIV_SCALE_ADD: u8 = 4;
-/// Decimals stay below this: i128 holds 38 digits, MySQL 65 (a known gap).
-const DECIMAL_MAX: i128 = 10i128.pow(38);
 
 /// Why an operation has no result. The session adds the expression's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +47,7 @@ enum Operands {
     Null,
     /// Both integers; whether the result is unsigned.
     Ints(i128, i128, bool),
-    /// Both exact: unscaled values and scales.
-    Decimals((i128, u8), (i128, u8)),
+    Decimals(Decimal, Decimal),
     Doubles(f64, f64),
 }
 
@@ -62,15 +56,16 @@ fn operands(a: &Datum<'_>, b: &Datum<'_>) -> Operands {
         return Operands::Null;
     }
     match (exact(a), exact(b)) {
-        (Some(x), Some(y)) => {
-            if matches!(a, Datum::Decimal { .. }) || matches!(b, Datum::Decimal { .. }) {
-                return Operands::Decimals(x, y);
-            }
-            let unsigned = matches!(a, Datum::UInt(_)) || matches!(b, Datum::UInt(_));
-            Operands::Ints(x.0, y.0, unsigned)
+        (Some(Exact::Int(x)), Some(Exact::Int(y))) => {
+            Operands::Ints(x, y, is_unsigned(a) || is_unsigned(b))
         }
+        (Some(x), Some(y)) => Operands::Decimals(x.decimal(), y.decimal()),
         _ => Operands::Doubles(to_double(a), to_double(b)),
     }
+}
+
+fn is_unsigned(d: &Datum<'_>) -> bool {
+    matches!(d, Datum::UInt(_) | Datum::Year(_) | Datum::Bits(..))
 }
 
 fn int(v: i128, unsigned: bool) -> ArithResult {
@@ -85,20 +80,8 @@ fn double(v: f64) -> ArithResult {
     if v.is_finite() { Ok(Datum::Double(v)) } else { Err(ArithError::DoubleOutOfRange) }
 }
 
-fn decimal(v: Option<i128>, scale: u8) -> ArithResult {
-    match v {
-        Some(unscaled) if -DECIMAL_MAX < unscaled && unscaled < DECIMAL_MAX => {
-            Ok(Datum::Decimal { unscaled, scale })
-        }
-        _ => Err(ArithError::DecimalOutOfRange),
-    }
-}
-
-/// Both values at the larger of the two scales.
-fn align(a: (i128, u8), b: (i128, u8)) -> Option<(i128, i128, u8)> {
-    let scale = a.1.max(b.1);
-    let up = |(v, s): (i128, u8)| v.checked_mul(10i128.pow(u32::from(scale - s)));
-    Some((up(a)?, up(b)?, scale))
+fn decimal(v: Option<Decimal>) -> ArithResult {
+    v.map(Datum::Decimal).ok_or(ArithError::DecimalOutOfRange)
 }
 
 /// `a + b`; NULL when either is.
@@ -109,10 +92,7 @@ pub fn add(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
     match operands(&a, &b) {
         Operands::Null => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x + y, unsigned),
-        Operands::Decimals(x, y) => {
-            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
-            decimal(x.checked_add(y), scale)
-        }
+        Operands::Decimals(x, y) => decimal(x.add(&y)),
         Operands::Doubles(x, y) => double(x + y),
     }
 }
@@ -125,10 +105,7 @@ pub fn sub(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
     match operands(&a, &b) {
         Operands::Null => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x - y, unsigned),
-        Operands::Decimals(x, y) => {
-            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
-            decimal(x.checked_sub(y), scale)
-        }
+        Operands::Decimals(x, y) => decimal(x.sub(&y)),
         Operands::Doubles(x, y) => double(x - y),
     }
 }
@@ -145,12 +122,7 @@ pub fn mul(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
             Some(v) => int(v, unsigned),
             None => int(i128::MAX, unsigned),
         },
-        Operands::Decimals(x, y) => {
-            let scale = x.1 + y.1;
-            let product = x.0.checked_mul(y.0);
-            let cut = scale.saturating_sub(SCALE_MAX);
-            decimal(product.map(|p| round_off(p, cut)), scale.min(SCALE_MAX))
-        }
+        Operands::Decimals(x, y) => decimal(x.mul(&y)),
         Operands::Doubles(x, y) => double(x * y),
     }
 }
@@ -160,48 +132,25 @@ pub fn mul(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 /// # Errors
 /// The result is outside its type.
 pub fn div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    div_with(a, b, DIV_SCALE_ADD)
+}
+
+/// As [`div`], with `increment` more digits: `@@div_precision_increment`.
+///
+/// # Errors
+/// The result is outside its type.
+pub fn div_with(a: Datum<'_>, b: Datum<'_>, increment: u8) -> ArithResult {
     let (x, y) = match operands(&a, &b) {
         Operands::Null => return Ok(Datum::Null),
         Operands::Doubles(_, 0.0) => return Ok(Datum::Null),
         Operands::Doubles(x, y) => return double(x / y),
-        Operands::Ints(x, y, _) => ((x, 0), (y, 0)),
+        Operands::Ints(x, y, _) => (Decimal::from_i128(x, 0), Decimal::from_i128(y, 0)),
         Operands::Decimals(x, y) => (x, y),
     };
-    if y.0 == 0 {
+    if y.is_zero() {
         return Ok(Datum::Null);
     }
-    let scale = (x.1 + DIV_SCALE_ADD).min(SCALE_MAX);
-    decimal(divide(x, y, scale), scale)
-}
-
-/// The quotient with `scale` digits behind the point, rounded half away from zero. Long division: no
-/// intermediate value is larger than ten times the divisor.
-fn divide(x: (i128, u8), y: (i128, u8), scale: u8) -> Option<i128> {
-    let negative = (x.0 < 0) != (y.0 < 0);
-    let (n, mut d) = (x.0.unsigned_abs(), y.0.unsigned_abs());
-    // n / 10^xs / (d / 10^ys) = (n / d) * 10^(ys - xs): one more digit per step, or a larger divisor.
-    let mut steps = i32::from(scale) + i32::from(y.1) - i32::from(x.1);
-    while steps < 0 {
-        d = d.checked_mul(10)?;
-        steps += 1;
-    }
-    let (mut q, mut r) = (n / d, n % d);
-    for _ in 0..steps {
-        r = r.checked_mul(10)?;
-        q = q.checked_mul(10)?.checked_add(r / d)?;
-        r %= d;
-    }
-    let q = i128::try_from(q.checked_add(u128::from(r >= d - r))?).ok()?;
-    Some(if negative { -q } else { q })
-}
-
-/// Drops `digits` decimal digits, rounding half away from zero.
-fn round_off(v: i128, digits: u8) -> i128 {
-    if digits == 0 {
-        return v;
-    }
-    let unit = 10i128.pow(u32::from(digits));
-    v / unit + if (v % unit).abs() >= unit / 2 { v.signum() } else { 0 }
+    decimal(x.div_with(&y, increment))
 }
 
 /// `a DIV b`: the integer part of the quotient.
@@ -209,14 +158,15 @@ fn round_off(v: i128, digits: u8) -> i128 {
 /// # Errors
 /// The result is outside BIGINT.
 pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    let unsigned = matches!(a, Datum::UInt(_)) || matches!(b, Datum::UInt(_));
+    let unsigned = is_unsigned(&a) || is_unsigned(&b);
     match operands(&a, &b) {
         Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x / y, unsigned),
-        Operands::Decimals(_, (0, _)) | Operands::Doubles(_, 0.0) => Ok(Datum::Null),
+        Operands::Doubles(_, 0.0) => Ok(Datum::Null),
+        Operands::Decimals(_, y) if y.is_zero() => Ok(Datum::Null),
         Operands::Decimals(x, y) => {
-            let (x, y, _) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
-            int(x / y, unsigned)
+            let quotient = x.int_div(&y).and_then(|q| q.trunc_to_i128());
+            int(quotient.unwrap_or(i128::MAX), unsigned)
         }
         Operands::Doubles(x, y) => {
             let q = (x / y).trunc();
@@ -232,12 +182,10 @@ pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
     match operands(&a, &b) {
         Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
-        Operands::Ints(x, y, _) => int(x % y, matches!(a, Datum::UInt(_))),
-        Operands::Decimals(_, (0, _)) | Operands::Doubles(_, 0.0) => Ok(Datum::Null),
-        Operands::Decimals(x, y) => {
-            let (x, y, scale) = align(x, y).ok_or(ArithError::DecimalOutOfRange)?;
-            decimal(Some(x % y), scale)
-        }
+        Operands::Ints(x, y, _) => int(x % y, is_unsigned(&a)),
+        Operands::Doubles(_, 0.0) => Ok(Datum::Null),
+        Operands::Decimals(_, y) if y.is_zero() => Ok(Datum::Null),
+        Operands::Decimals(x, y) => decimal(x.rem(&y)),
         Operands::Doubles(x, y) => double(x % y),
     }
 }
@@ -249,11 +197,13 @@ pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 pub fn neg(a: Datum<'_>) -> ArithResult {
     match a {
         Datum::Null => Ok(Datum::Null),
-        Datum::Int(v) => int(-i128::from(v), false),
-        Datum::UInt(v) => int(-i128::from(v), false),
-        Datum::Decimal { unscaled, scale } => decimal(unscaled.checked_neg(), scale),
         Datum::Double(v) => Ok(Datum::Double(-v)),
         Datum::Bytes(s) => Ok(Datum::Double(-number::double_of_text(s).0)),
+        _ => match exact(&a) {
+            Some(Exact::Int(v)) => int(-v, false),
+            Some(Exact::Decimal(v)) => Ok(Datum::Decimal(v.neg())),
+            None => Ok(Datum::Double(-to_double(&a))),
+        },
     }
 }
 
@@ -270,8 +220,8 @@ mod tests {
         }
     }
 
-    const fn dec(unscaled: i128, scale: u8) -> Datum<'static> {
-        Datum::Decimal { unscaled, scale }
+    fn dec(unscaled: i128, scale: u8) -> Datum<'static> {
+        Datum::Decimal(Decimal::from_i128(unscaled, scale))
     }
 
     #[test]
@@ -328,7 +278,10 @@ mod tests {
         assert_eq!(show(mul(dec(15, 20), dec(1, 11))), "0.000000000000000000000000000002");
         assert_eq!(show(rem(dec(75, 1), Int(2))), "1.5");
         assert_eq!(show(int_div(dec(75, 1), Int(2))), "3");
-        assert_eq!(show(mul(dec(DECIMAL_MAX - 1, 0), Int(10))), "DECIMAL value is out of range");
+        assert_eq!(
+            show(mul(Datum::Decimal(Decimal::largest(65, 0)), Int(10))),
+            "DECIMAL value is out of range"
+        );
         assert_eq!(show(mul(Double(f64::MAX), Int(2))), "DOUBLE value is out of range");
         assert_eq!(show(add(Bytes(b"1.5x"), Int(1))), "2.5");
         assert_eq!(show(neg(Bytes(b"5"))), "-5");

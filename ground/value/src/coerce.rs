@@ -8,9 +8,11 @@
 //! 3. Integers into integer columns in range, and strings that fit, touch no buffer.
 
 use crate::collation::utf8;
+use crate::compare::Exact;
 use crate::number::{self, Rest};
 use crate::row::strip_spaces;
-use crate::{ColumnType, Datum, Kind};
+use crate::time::DateRules;
+use crate::{ColumnType, Date, Datum, Decimal, Kind, TimeZone};
 
 /// Why a value cannot be stored. The session gives each its MySQL number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,31 @@ pub struct Coerced<'a> {
     pub warning: Option<Warning>,
 }
 
+/// What of the session counts when a value is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvertMode<'m> {
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES, without IGNORE: what does not fit is an error.
+    pub strict: bool,
+    /// NO_ZERO_DATE, NO_ZERO_IN_DATE, ALLOW_INVALID_DATES.
+    pub dates: DateRules,
+    /// TIME_TRUNCATE_FRACTIONAL: digits of a second's fraction are cut off, not rounded.
+    pub truncate_fraction: bool,
+    /// The session's time zone, for TIMESTAMP.
+    pub time_zone: &'m TimeZone,
+    /// The session's current date, for TIME to DATETIME.
+    pub today: Date,
+}
+
+impl<'m> ConvertMode<'m> {
+    /// The default SQL mode's rules, or those of an empty one.
+    #[must_use]
+    pub fn new(strict: bool, time_zone: &'m TimeZone) -> ConvertMode<'m> {
+        let dates =
+            DateRules { no_zero_date: strict, no_zero_in_date: strict, allow_invalid: false };
+        ConvertMode { strict, dates, truncate_fraction: false, time_zone, today: Date::ZERO }
+    }
+}
+
 impl<'a> Coerced<'a> {
     fn plain(value: Datum<'a>) -> Self {
         Self { value, warning: None }
@@ -85,10 +112,13 @@ impl<'a> Coerced<'a> {
 /// Strict: every value that does not fit. Not strict: never.
 pub fn coerce<'a>(
     d: Datum<'a>,
+    from: Option<&ColumnType>,
     ty: &ColumnType,
-    strict: bool,
+    mode: &ConvertMode<'_>,
     scratch: &'a mut Vec<u8>,
 ) -> Result<Coerced<'a>, ConvertError> {
+    let _ = from;
+    let strict = mode.strict;
     if d.is_null() {
         return store_null(ty, strict, scratch);
     }
@@ -128,7 +158,7 @@ fn store_null<'a>(
 pub fn implicit_default<'a>(ty: &ColumnType, scratch: &'a mut Vec<u8>) -> Datum<'a> {
     match ty.kind {
         Kind::Double => Datum::Double(0.0),
-        Kind::Decimal => Datum::Decimal { unscaled: 0, scale: 0 },
+        Kind::Decimal => Datum::Decimal(Decimal::ZERO),
         Kind::Binary => {
             scratch.clear();
             scratch.resize(ty.length as usize, 0);
@@ -142,20 +172,24 @@ pub fn implicit_default<'a>(ty: &ColumnType, scratch: &'a mut Vec<u8>) -> Datum<
 
 fn store_int<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Result<Coerced<'a>, ConvertError> {
     let (value, rest, text): (i128, Rest, &[u8]) = match d {
-        Datum::Int(v) => (i128::from(v), Rest::Clean, b""),
-        Datum::UInt(v) => (i128::from(v), Rest::Clean, b""),
         Datum::Double(v) => (double_to_int(v), Rest::Clean, b""),
-        Datum::Decimal { unscaled, scale } => (decimal_to_int(unscaled, scale), Rest::Clean, b""),
         Datum::Bytes(s) => {
             let read = number::int_of_text(s);
             (read.value, read.rest, s)
         }
-        Datum::Null => return Ok(Coerced::plain(Datum::Null)),
+        _ => match crate::compare::exact(&d) {
+            Some(Exact::Int(v)) => (v, Rest::Clean, &b""[..]),
+            Some(Exact::Decimal(v)) => {
+                let far = if v.is_negative() { -FAR } else { FAR };
+                (v.round_to_i128().unwrap_or(far), Rest::Clean, b"")
+            }
+            None => return Ok(Coerced::plain(Datum::Null)),
+        },
     };
     let (low, high) = ty.int_range();
     let inside = value.clamp(low, high);
     // MySQL: an exact negative number is out of an unsigned range even when it rounds to zero.
-    let negative = matches!(d, Datum::Decimal { unscaled, .. } if unscaled < 0) && ty.unsigned;
+    let negative = matches!(d, Datum::Decimal(v) if v.is_negative()) && ty.unsigned;
     let made = if ty.unsigned { Datum::UInt(inside as u64) } else { Datum::Int(inside as i64) };
     // MySQL looks at the range first, then at what stood behind the number.
     let trouble = if inside != value || negative {
@@ -174,16 +208,12 @@ fn store_int<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Result<Coerced<
     if strict { Err(trouble.0) } else { Ok(Coerced { value: made, warning: Some(trouble.1) }) }
 }
 
+/// Outside every integer column.
+const FAR: i128 = 1 << 100;
+
 /// Rounds half to even, as C's rint; saturated far outside every column.
 fn double_to_int(v: f64) -> i128 {
     v.round_ties_even().clamp(-1e30, 1e30) as i128
-}
-
-/// Rounds half away from zero.
-fn decimal_to_int(unscaled: i128, scale: u8) -> i128 {
-    let Some(unit) = 10i128.checked_pow(u32::from(scale)) else { return 0 };
-    let half = (unscaled % unit).unsigned_abs() >= unit.unsigned_abs().div_ceil(2);
-    unscaled / unit + if half && unit > 1 { unscaled.signum() } else { 0 }
 }
 
 /// A number's text: ASCII, so only its length can be wrong.

@@ -3,8 +3,11 @@
 //! Invariants
 //! 1. Integers of both signs and decimals compare exactly, whatever their size.
 //! 2. As soon as a double or one string takes part, both sides compare as doubles.
+//! 3. Two dates or times compare as such; text against one of them is read as one, and compares as
+//!    a number when it is none. Which of these a comparison of two types uses is [`Rule`]'s.
 
-use crate::{Collation, Datum, number};
+use crate::decimal::Decimal;
+use crate::{Collation, Datum, format, number};
 use std::cmp::Ordering;
 
 /// Order of two values; `None` when either is NULL. Two strings compare under `collation`; a string
@@ -17,11 +20,41 @@ pub fn compare(a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -> Option<Ord
         (Datum::Int(x), Datum::Int(y)) => x.cmp(&y),
         (Datum::UInt(x), Datum::UInt(y)) => x.cmp(&y),
         (Datum::Bytes(x), Datum::Bytes(y)) => collation.compare(x, y),
-        (x, y) => match (exact(&x), exact(&y)) {
-            (Some(x), Some(y)) => compare_exact(x, y),
-            _ => to_double(&x).total_cmp(&to_double(&y)),
-        },
+        (x, y) => compare_mixed(x, y, collation),
     })
+}
+
+/// Two values, neither NULL, not both of the same plain kind.
+fn compare_mixed(a: Datum<'_>, b: Datum<'_>, collation: Collation) -> Ordering {
+    match (&a, &b) {
+        (Datum::Date(x), Datum::Date(y)) => return x.cmp(y),
+        (Datum::Time(x), Datum::Time(y)) => return x.micros().cmp(&y.micros()),
+        (Datum::Timestamp(x, _), Datum::Timestamp(y, _)) => return x.cmp(y),
+        _ => {}
+    }
+    if let (Some(x), Some(y)) = (date_time(&a), date_time(&b)) {
+        return x.cmp(&y);
+    }
+    let named = |d: &Datum<'_>| matches!(d, Datum::Enum(..) | Datum::Set(..) | Datum::Bytes(_));
+    if named(&a) && named(&b) {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        format::append_text(&a, &mut x);
+        format::append_text(&b, &mut y);
+        return collation.compare(&x, &y);
+    }
+    match (exact(&a), exact(&b)) {
+        (Some(x), Some(y)) => x.compare(&y),
+        _ => to_double(&a).total_cmp(&to_double(&b)),
+    }
+}
+
+/// A value with a date as a packed moment.
+fn date_time(d: &Datum<'_>) -> Option<u64> {
+    match d {
+        Datum::Date(v) => Some(v.midnight().packed()),
+        Datum::DateTime(v) => Some(v.packed()),
+        _ => None,
+    }
 }
 
 /// SQL `=`: `None` when either side is NULL.
@@ -43,9 +76,9 @@ pub fn truth(d: &Datum<'_>) -> Option<bool> {
     Some(match *d {
         Datum::Null => return None,
         Datum::Int(v) => v != 0,
-        Datum::UInt(v) => v != 0,
-        Datum::Decimal { unscaled, .. } => unscaled != 0,
-        Datum::Double(_) | Datum::Bytes(_) => to_double(d) != 0.0,
+        Datum::UInt(v) | Datum::Bits(v, _) | Datum::Set(_, v) => v != 0,
+        Datum::Decimal(v) => !v.is_zero(),
+        _ => to_double(d) != 0.0,
     })
 }
 
@@ -57,29 +90,70 @@ pub fn to_double(d: &Datum<'_>) -> f64 {
         Datum::Int(v) => v as f64,
         Datum::UInt(v) => v as f64,
         Datum::Double(v) => v,
-        Datum::Decimal { unscaled, scale } => unscaled as f64 / 10f64.powi(i32::from(scale)),
         Datum::Bytes(s) => number::double_of_text(s).0,
+        _ => match exact(d) {
+            Some(Exact::Int(v)) => v as f64,
+            Some(Exact::Decimal(v)) => v.to_f64(),
+            None => 0.0,
+        },
     };
     if v == 0.0 { 0.0 } else { v }
 }
 
-/// Integers and decimals as `unscaled / 10^scale`.
-#[inline]
-pub(crate) fn exact(d: &Datum<'_>) -> Option<(i128, u8)> {
-    match *d {
-        Datum::Int(v) => Some((i128::from(v), 0)),
-        Datum::UInt(v) => Some((i128::from(v), 0)),
-        Datum::Decimal { unscaled, scale } => Some((unscaled, scale.min(crate::arith::SCALE_MAX))),
-        _ => None,
+/// A number without rounding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Exact {
+    /// An integer of 64 bits, of either sign.
+    Int(i128),
+    /// A decimal.
+    Decimal(Decimal),
+}
+
+impl Exact {
+    pub fn decimal(self) -> Decimal {
+        match self {
+            Exact::Int(v) => Decimal::from_i128(v, 0),
+            Exact::Decimal(v) => v,
+        }
+    }
+
+    fn compare(&self, other: &Exact) -> Ordering {
+        match (self, other) {
+            (Exact::Int(x), Exact::Int(y)) => x.cmp(y),
+            (x, y) => x.decimal().compare(&y.decimal()),
+        }
     }
 }
 
-fn compare_exact((x, xs): (i128, u8), (y, ys): (i128, u8)) -> Ordering {
-    // Whole and fractional parts apart: scaling the whole number up could overflow.
-    let (xd, yd) = (10i128.pow(u32::from(xs)), 10i128.pow(u32::from(ys)));
-    let fraction =
-        |rest: i128, scale: u8| rest * 10i128.pow(u32::from(crate::arith::SCALE_MAX - scale));
-    (x / xd).cmp(&(y / yd)).then_with(|| fraction(x % xd, xs).cmp(&fraction(y % yd, ys)))
+/// Exact numbers, and what is one among numbers: dates and times (20240131235959), members' numbers,
+/// bits.
+#[inline]
+pub(crate) fn exact(d: &Datum<'_>) -> Option<Exact> {
+    Some(match *d {
+        Datum::Int(v) => Exact::Int(i128::from(v)),
+        Datum::UInt(v) | Datum::Bits(v, _) | Datum::Set(_, v) => Exact::Int(i128::from(v)),
+        Datum::Decimal(v) => Exact::Decimal(v),
+        Datum::Year(v) | Datum::Enum(_, v) => Exact::Int(i128::from(v)),
+        Datum::Date(v) => Exact::Int(i128::from(v.to_number())),
+        Datum::Time(v) => fractional(v.to_number(), v.is_negative(), v.fraction(), v.fsp()),
+        Datum::DateTime(v) => fractional(v.to_number(), false, v.micros(), v.fsp()),
+        Datum::Null
+        | Datum::Double(_)
+        | Datum::Timestamp(..)
+        | Datum::Json(_)
+        | Datum::Bytes(_) => return None,
+    })
+}
+
+/// Whole seconds in number form with the second's fraction of `fsp` digits.
+fn fractional(whole: i64, negative: bool, micros: u32, fsp: u8) -> Exact {
+    if fsp == 0 {
+        return Exact::Int(i128::from(whole));
+    }
+    let micros = if negative { -i128::from(micros) } else { i128::from(micros) };
+    let all = i128::from(whole) * 1_000_000 + micros;
+    let cut = 10i128.pow(u32::from(crate::time::FSP_MAX - fsp));
+    Exact::Decimal(Decimal::from_i128(all / cut, fsp))
 }
 
 #[cfg(test)]
@@ -89,7 +163,7 @@ mod tests {
 
     #[test]
     fn mixed_kinds_compare_as_mysql_does() {
-        let dec = |unscaled, scale| Datum::Decimal { unscaled, scale };
+        let dec = |unscaled, scale| Datum::Decimal(Decimal::from_i128(unscaled, scale));
         let less: &[(Datum, Datum)] = &[
             (Int(-1), UInt(0)),
             (Int(-1), UInt(u64::MAX)),

@@ -9,7 +9,9 @@
 //!    0900_ai_ci: the u16 weights (never zero), the end is the weight 0x0000.
 //!    PAD SPACE: every space carries a mark behind it that tells how the rest compares with endless
 //!    spaces (1 less, 3 greater), and the end is a space with mark 2, so 'a' = 'a ' and 'a\t' < 'a'.
-//! 5. Encoding an integer allocates nothing beyond the caller's buffer.
+//! 5. Other kinds: their stored bytes ([`crate::row`]). A descending part: every byte inverted, NULL's
+//!    too. No part is a prefix of another value's, so inverting turns the order round.
+//! 6. Encoding an integer allocates nothing beyond the caller's buffer.
 
 use crate::{ColumnType, Datum, RowError, RowLayout};
 
@@ -20,13 +22,21 @@ pub struct KeyPart {
     pub column: usize,
     /// Only the first so many characters (bytes for binary strings) are part of the key.
     pub prefix_chars: Option<u32>,
+    /// Larger values first, NULL last.
+    pub descending: bool,
 }
 
 impl KeyPart {
     /// A part that is the whole column.
     #[must_use]
     pub const fn whole(column: usize) -> Self {
-        Self { column, prefix_chars: None }
+        Self { column, prefix_chars: None, descending: false }
+    }
+
+    /// A part that is the first `chars` characters (bytes) of the column.
+    #[must_use]
+    pub const fn prefix(column: usize, chars: u32) -> Self {
+        Self { column, prefix_chars: Some(chars), descending: false }
     }
 }
 
@@ -107,7 +117,7 @@ impl KeySpec {
             let missing = KeyError::Missing { part };
             let ty = types.get(spec.column).ok_or(missing)?;
             let value = row.get(spec.column).ok_or(missing)?;
-            encode_part(part, ty, spec.prefix_chars, value, out)?;
+            encode_part(part, ty, spec, value, out)?;
         }
         Ok(())
     }
@@ -126,7 +136,7 @@ impl KeySpec {
             let missing = KeyError::Missing { part };
             let spec = self.parts.get(part).ok_or(missing)?;
             let ty = types.get(spec.column).ok_or(missing)?;
-            encode_part(part, ty, spec.prefix_chars, value, out)?;
+            encode_part(part, ty, spec, value, out)?;
         }
         Ok(())
     }
@@ -144,7 +154,7 @@ impl KeySpec {
         for (part, spec) in self.parts.iter().enumerate() {
             let ty = layout.column_type(spec.column).ok_or(KeyError::Missing { part })?;
             let value = layout.decode(row, spec.column)?;
-            encode_part(part, ty, spec.prefix_chars, &value, out)?;
+            encode_part(part, ty, spec, &value, out)?;
         }
         Ok(())
     }
@@ -174,6 +184,23 @@ pub fn fewer_weights(key: &[u8], start: usize, most: usize) -> impl Iterator<Ite
 fn encode_part(
     part: usize,
     ty: &ColumnType,
+    spec: &KeyPart,
+    value: &Datum<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), KeyError> {
+    if !spec.descending {
+        return encode_ascending(part, ty, spec.prefix_chars, value, out);
+    }
+    let start = out.len();
+    let done = encode_ascending(part, ty, spec.prefix_chars, value, out);
+    out[start..].iter_mut().for_each(|b| *b = !*b);
+    done
+}
+
+#[inline]
+fn encode_ascending(
+    part: usize,
+    ty: &ColumnType,
     prefix: Option<u32>,
     value: &Datum<'_>,
     out: &mut Vec<u8>,
@@ -193,16 +220,31 @@ fn encode_part(
         put_int(bits, bytes, ty.unsigned, out);
         return Ok(());
     }
-    let text = value.as_bytes().ok_or(KeyError::Kind { part })?;
     if !ty.kind.is_string() {
-        return Err(KeyError::Kind { part });
+        return encode_other(part, ty, value, out);
     }
+    let text = value.as_bytes().ok_or(KeyError::Kind { part })?;
     let text = match prefix {
         Some(chars) => ty.collation.prefix(text, chars as usize),
         None => text,
     };
     ty.collation.key_part(text, out);
     Ok(())
+}
+
+/// Kinds that are neither integers nor strings: their stored bytes are in key order.
+#[cold]
+fn encode_other(
+    part: usize,
+    ty: &ColumnType,
+    value: &Datum<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), KeyError> {
+    let kind = KeyError::Kind { part };
+    let width = ty.fixed_bytes().ok_or(kind)? as usize;
+    let start = out.len();
+    out.resize(start + width, 0);
+    crate::row::fixed::put(ty, value, &mut out[start..]).map_err(|_| kind)
 }
 
 fn int_error(part: usize, value: &Datum<'_>) -> KeyError {

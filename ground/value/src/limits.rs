@@ -226,7 +226,7 @@ mod tests {
             ColumnType::large(Kind::Text, AI),
             ColumnType::binary(255),
         ];
-        let prefix = |column, n| KeyPart { column, prefix_chars: Some(n) };
+        let prefix = KeyPart::prefix;
         assert_eq!(check_key(&types, &[prefix(0, 768)]), Ok(()));
         let too_long = |bytes| Err(LimitError::KeyTooLong { bytes, limit: 3072 });
         assert_eq!(check_key(&types, &[prefix(1, 769)]), too_long(3076));

@@ -30,14 +30,14 @@ const DIGITS_MAX: i64 = 30;
 const SATURATED: i128 = 10i128.pow(DIGITS_MAX as u32);
 
 /// The pieces of a number's text.
-struct Pieces<'a> {
-    negative: bool,
-    whole: &'a [u8],
-    fraction: &'a [u8],
-    exponent: i64,
+pub(crate) struct Pieces<'a> {
+    pub negative: bool,
+    pub whole: &'a [u8],
+    pub fraction: &'a [u8],
+    pub exponent: i64,
     /// The text from the sign to the last character of the number.
-    text: &'a [u8],
-    rest: Rest,
+    pub text: &'a [u8],
+    pub rest: Rest,
 }
 
 fn is_space(b: u8) -> bool {
@@ -48,7 +48,7 @@ fn digits(s: &[u8]) -> usize {
     s.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-fn split(s: &[u8]) -> Pieces<'_> {
+pub(crate) fn split(s: &[u8]) -> Pieces<'_> {
     let start = s.iter().take_while(|&&b| is_space(b)).count();
     let s = &s[start..];
     let sign = usize::from(matches!(s.first(), Some(b'-' | b'+')));

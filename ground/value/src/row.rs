@@ -5,7 +5,8 @@
 //! ```
 //! Invariants
 //! 1. Offsets count from the row's first byte; ends never fall, the last end is the row's length.
-//! 2. Integers are little-endian in the column's own width; BINARY(n) is fixed and 0x00-padded.
+//! 2. Integers are little-endian in the column's own width; BINARY(n) is fixed and 0x00-padded. The
+//!    other fixed kinds ([`fixed`]) lie in the bytes of their key part: memcmp order is theirs.
 //! 3. CHAR is variable and never ends in a space. NULL takes zero bytes there, zeros in a fixed place.
 //! 4. Decoding is O(1) per column and checks every offset: rows come from disk.
 //! 5. A row may have other forms ([`forms`]): longer than u16 offsets reach, or with values that lie
@@ -13,6 +14,7 @@
 //!    wide row's u16 offsets are all 0, which no narrow row's are; a stored row is shorter than
 //!    32,768 bytes, so bit 15 of an offset is free to say "outside".
 
+pub(crate) mod fixed;
 mod forms;
 
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
@@ -75,7 +77,7 @@ impl RowLayout {
             .map(|&ty| {
                 let null_bit = if ty.nullable { bit } else { NOT_NULL };
                 bit += u32::from(ty.nullable);
-                match fixed_width(&ty) {
+                match ty.fixed_bytes() {
                     Some(width) => {
                         fixed += width;
                         Place { ty, null_bit, at: fixed - width, width }
@@ -203,7 +205,7 @@ impl RowLayout {
             end_offset(row, at - 2).ok_or_else(|| fail(at, "row ends in its end offsets"))?
         };
         match row.get(begin..end) {
-            Some(bytes) if begin >= self.bytes_min() => Ok(Datum::Bytes(bytes)),
+            Some(bytes) if begin >= self.bytes_min() => Ok(variable(&place.ty, bytes)),
             _ => self.decode_other(row, column),
         }
     }
@@ -258,7 +260,7 @@ fn put_value(
         let at = start + place.at as usize;
         put_fixed(&place.ty, value, &mut out[at..at + place.width as usize])?;
     } else {
-        let bytes = value.as_bytes().ok_or("a string column got no string")?;
+        let bytes = value.as_stored_bytes().ok_or("a string column got no string")?;
         let bytes = stored_text(&place.ty, bytes);
         if bytes.len() > place.ty.bytes_max() as usize {
             return Err("string longer than its column");
@@ -279,13 +281,9 @@ pub(crate) fn strip_spaces(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-fn fixed_width(ty: &ColumnType) -> Option<u32> {
-    match ty.kind {
-        Kind::Binary => Some(ty.length),
-        Kind::Double => Some(8),
-        Kind::Decimal => Some(17),
-        kind => kind.int_bytes().map(|n| n as u32),
-    }
+#[inline]
+fn variable<'r>(ty: &ColumnType, bytes: &'r [u8]) -> Datum<'r> {
+    if ty.kind == Kind::Json { Datum::Json(bytes) } else { Datum::Bytes(bytes) }
 }
 
 #[inline]
@@ -300,16 +298,11 @@ fn put_fixed(ty: &ColumnType, value: &Datum<'_>, to: &mut [u8]) -> Result<(), &'
             let head = to.get_mut(..b.len()).ok_or("string longer than its column")?;
             head.copy_from_slice(b);
         }
-        (Kind::Double, Datum::Double(v)) => to.copy_from_slice(&v.to_le_bytes()),
-        (Kind::Decimal, Datum::Decimal { unscaled, scale }) => {
-            to[..16].copy_from_slice(&unscaled.to_le_bytes());
-            to[16] = scale;
-        }
         (kind, Datum::Int(_) | Datum::UInt(_)) if kind.is_int() => {
             let bits = int_bits(ty, value).ok_or("integer outside its column's range")?;
             to.copy_from_slice(&bits.to_le_bytes()[..to.len()]);
         }
-        _ => return Err("value of another kind than its column"),
+        _ => fixed::put(ty, value, to)?,
     }
     Ok(())
 }
@@ -337,16 +330,7 @@ pub(crate) fn int_bits(ty: &ColumnType, value: &Datum<'_>) -> Option<u64> {
 fn get_fixed<'r>(ty: &ColumnType, bytes: &'r [u8]) -> Datum<'r> {
     match ty.kind {
         Kind::Binary => Datum::Bytes(bytes),
-        Kind::Double => {
-            let mut b = [0; 8];
-            b.copy_from_slice(bytes);
-            Datum::Double(f64::from_le_bytes(b))
-        }
-        Kind::Decimal => {
-            let mut b = [0; 16];
-            b.copy_from_slice(&bytes[..16]);
-            Datum::Decimal { unscaled: i128::from_le_bytes(b), scale: bytes[16] }
-        }
+        kind if !kind.is_int() => fixed::get(ty, bytes),
         _ => {
             let mut b = [0; 8];
             b[..bytes.len()].copy_from_slice(bytes);

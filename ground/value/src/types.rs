@@ -1,6 +1,11 @@
 //! Column types: what the dictionary stores about a column's values.
 
-use crate::Collation;
+use crate::decimal::{PRECISION_MAX, SCALE_MAX};
+use crate::members::{ENUM_MEMBERS_MAX, SET_MEMBERS_MAX};
+use crate::time::FSP_MAX;
+use crate::{Collation, Members};
+
+use crate::Kind;
 
 /// Longest CHAR, in characters, and longest BINARY, in bytes.
 pub const CHAR_LENGTH_MAX: u32 = 255;
@@ -8,174 +13,6 @@ pub const CHAR_LENGTH_MAX: u32 = 255;
 pub const VAR_BYTES_MAX: u32 = 65_535;
 /// Bytes that one utf8mb4 character may take.
 pub const UTF8MB4_BYTES_MAX: u32 = 4;
-
-/// The kind of a type, without its attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// TINYINT, 1 byte.
-    TinyInt = 1,
-    /// SMALLINT, 2 bytes.
-    SmallInt = 2,
-    /// MEDIUMINT, 3 bytes.
-    MediumInt = 3,
-    /// INT, 4 bytes.
-    Int = 4,
-    /// BIGINT, 8 bytes.
-    BigInt = 5,
-    /// CHAR(n): text, trailing spaces never stored.
-    Char = 6,
-    /// VARCHAR(n): text.
-    VarChar = 7,
-    /// BINARY(n): bytes, padded with 0x00 to n.
-    Binary = 8,
-    /// VARBINARY(n): bytes.
-    VarBinary = 9,
-    /// DOUBLE: only the type of an expression so far, never of a column.
-    Double = 10,
-    /// DECIMAL: only the type of an expression so far, never of a column.
-    Decimal = 11,
-    /// TINYTEXT: text of at most 255 bytes.
-    TinyText = 12,
-    /// TEXT: text of at most 65,535 bytes.
-    Text = 13,
-    /// MEDIUMTEXT: text of at most 16,777,215 bytes.
-    MediumText = 14,
-    /// LONGTEXT: text of at most 4,294,967,295 bytes.
-    LongText = 15,
-    /// TINYBLOB: at most 255 bytes.
-    TinyBlob = 16,
-    /// BLOB: at most 65,535 bytes.
-    Blob = 17,
-    /// MEDIUMBLOB: at most 16,777,215 bytes.
-    MediumBlob = 18,
-    /// LONGBLOB: at most 4,294,967,295 bytes.
-    LongBlob = 19,
-}
-
-impl Kind {
-    /// The kind with this stored number.
-    #[must_use]
-    pub fn from_u8(v: u8) -> Option<Kind> {
-        Some(match v {
-            1 => Kind::TinyInt,
-            2 => Kind::SmallInt,
-            3 => Kind::MediumInt,
-            4 => Kind::Int,
-            5 => Kind::BigInt,
-            6 => Kind::Char,
-            7 => Kind::VarChar,
-            8 => Kind::Binary,
-            9 => Kind::VarBinary,
-            10 => Kind::Double,
-            11 => Kind::Decimal,
-            12 => Kind::TinyText,
-            13 => Kind::Text,
-            14 => Kind::MediumText,
-            15 => Kind::LongText,
-            16 => Kind::TinyBlob,
-            17 => Kind::Blob,
-            18 => Kind::MediumBlob,
-            19 => Kind::LongBlob,
-            _ => return None,
-        })
-    }
-
-    /// Bytes of a stored integer; `None` for the other kinds.
-    #[inline]
-    #[must_use]
-    pub const fn int_bytes(self) -> Option<usize> {
-        match self {
-            Kind::TinyInt => Some(1),
-            Kind::SmallInt => Some(2),
-            Kind::MediumInt => Some(3),
-            Kind::Int => Some(4),
-            Kind::BigInt => Some(8),
-            _ => None,
-        }
-    }
-
-    /// Whether this is an integer kind.
-    #[inline]
-    #[must_use]
-    pub const fn is_int(self) -> bool {
-        self.int_bytes().is_some()
-    }
-
-    /// Whether values of this kind are `Datum::Bytes`.
-    #[inline]
-    #[must_use]
-    pub const fn is_string(self) -> bool {
-        matches!(self, Kind::Char | Kind::VarChar | Kind::Binary | Kind::VarBinary)
-            || self.is_large()
-    }
-
-    /// Whether this is a TEXT or BLOB kind: its length is fixed by the kind and counts in bytes, it
-    /// needs a prefix length in a key, and it does not count for the row definition's 65,535 bytes.
-    #[inline]
-    #[must_use]
-    pub const fn is_large(self) -> bool {
-        self.large_bytes_max().is_some()
-    }
-
-    /// Most bytes that a value of a TEXT or BLOB kind may take; `None` for the other kinds.
-    #[must_use]
-    pub const fn large_bytes_max(self) -> Option<u32> {
-        match self {
-            Kind::TinyText | Kind::TinyBlob => Some(u8::MAX as u32),
-            Kind::Text | Kind::Blob => Some(u16::MAX as u32),
-            Kind::MediumText | Kind::MediumBlob => Some((1 << 24) - 1),
-            Kind::LongText | Kind::LongBlob => Some(u32::MAX),
-            _ => None,
-        }
-    }
-
-    /// Whether values are bytes without a character set: BINARY, VARBINARY and the BLOB kinds.
-    #[inline]
-    #[must_use]
-    pub const fn is_binary_string(self) -> bool {
-        matches!(
-            self,
-            Kind::Binary
-                | Kind::VarBinary
-                | Kind::TinyBlob
-                | Kind::Blob
-                | Kind::MediumBlob
-                | Kind::LongBlob
-        )
-    }
-
-    /// Whether values are characters: CHAR, VARCHAR and the TEXT kinds.
-    #[inline]
-    #[must_use]
-    pub const fn is_text(self) -> bool {
-        matches!(
-            self,
-            Kind::Char
-                | Kind::VarChar
-                | Kind::TinyText
-                | Kind::Text
-                | Kind::MediumText
-                | Kind::LongText
-        )
-    }
-
-    /// The smallest TEXT kind that holds `bytes` bytes, or BLOB kind with `binary`: what MySQL makes
-    /// of TEXT(n) and BLOB(n).
-    #[must_use]
-    pub const fn large_for(bytes: u64, binary: bool) -> Kind {
-        match (bytes, binary) {
-            (0..=0xFF, false) => Kind::TinyText,
-            (0..=0xFF, true) => Kind::TinyBlob,
-            (..=0xFFFF, false) => Kind::Text,
-            (..=0xFFFF, true) => Kind::Blob,
-            (..=0xFF_FFFF, false) => Kind::MediumText,
-            (..=0xFF_FFFF, true) => Kind::MediumBlob,
-            (_, false) => Kind::LongText,
-            (_, true) => Kind::LongBlob,
-        }
-    }
-}
 
 /// Bytes that are not an encoded column type, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,54 +31,120 @@ impl std::error::Error for TypeError {}
 pub struct ColumnType {
     /// The kind of value.
     pub kind: Kind,
-    /// Integers: no negative values.
+    /// Numbers: no negative values.
     pub unsigned: bool,
+    /// Numbers: text is filled with zeros up to the width.
+    pub zerofill: bool,
     /// Whether NULL may be stored.
     pub nullable: bool,
     /// Characters (Char, VarChar) or bytes (Binary, VarBinary, and the kind's own limit for TEXT and
-    /// BLOB kinds); 0 for numbers.
+    /// BLOB kinds); bits of BIT; digits of DECIMAL and FLOAT(M,D); an integer's width where MySQL shows
+    /// one (TINYINT(1), ZEROFILL). 0: not known or none.
     pub length: u32,
-    /// How text compares; `Binary` for everything that is not text.
+    /// Digits behind the point: DECIMAL's scale, FLOAT(M,D)'s D, a second's fraction;
+    /// [`NOT_FIXED`] for other floats.
+    pub decimals: u8,
+    /// How text, ENUM and SET compare; `Binary` for everything else.
     pub collation: Collation,
+    /// The members of ENUM and SET.
+    pub members: Option<&'static Members>,
 }
 
-/// Bytes that [`ColumnType::encode`] appends.
-pub const ENCODED_TYPE_BYTES: usize = 8;
+/// `decimals` of a float without fixed digits behind the point.
+pub const NOT_FIXED: u8 = 31;
+/// Most bits of BIT.
+pub const BIT_LENGTH_MAX: u32 = 64;
+/// Bytes that [`ColumnType::encode`] appends before an ENUM's or SET's members.
+pub const ENCODED_TYPE_BYTES: usize = 9;
 
 const FLAG_UNSIGNED: u8 = 1;
 const FLAG_NULLABLE: u8 = 2;
+const FLAG_ZEROFILL: u8 = 4;
+const FLAG_MEMBERS: u8 = 8;
 
 impl ColumnType {
+    /// A nullable type of this kind without length, digits or members; floats have digits that are not
+    /// fixed.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            unsigned: matches!(kind, Kind::Year | Kind::Bit),
+            zerofill: matches!(kind, Kind::Year),
+            nullable: true,
+            length: 0,
+            decimals: if kind.is_float() { NOT_FIXED } else { 0 },
+            collation: Collation::Binary,
+            members: None,
+        }
+    }
+
     /// A nullable integer type.
     #[must_use]
     pub const fn int(kind: Kind, unsigned: bool) -> Self {
-        Self { kind, unsigned, nullable: true, length: 0, collation: Collation::Binary }
+        Self { unsigned, ..Self::of(kind) }
+    }
+
+    /// A nullable DOUBLE.
+    #[must_use]
+    pub const fn double() -> Self {
+        Self::of(Kind::Double)
+    }
+
+    /// A nullable DECIMAL(`precision`, `scale`).
+    #[must_use]
+    pub const fn decimal(precision: u8, scale: u8) -> Self {
+        Self { length: precision as u32, decimals: scale, ..Self::of(Kind::Decimal) }
+    }
+
+    /// A nullable BIT(`bits`).
+    #[must_use]
+    pub const fn bit(bits: u8) -> Self {
+        Self { length: bits as u32, ..Self::of(Kind::Bit) }
+    }
+
+    /// A nullable DATE, TIME(`fsp`), DATETIME(`fsp`) or TIMESTAMP(`fsp`); `fsp` does not count for
+    /// other kinds.
+    #[must_use]
+    pub const fn temporal(kind: Kind, fsp: u8) -> Self {
+        let decimals = if matches!(kind, Kind::Date) { 0 } else { fsp };
+        Self { decimals, ..Self::of(kind) }
+    }
+
+    /// A nullable ENUM or SET.
+    #[must_use]
+    pub fn with_members(kind: Kind, members: &'static Members) -> Self {
+        Self { members: Some(members), collation: members.collation(), ..Self::of(kind) }
+    }
+
+    /// A nullable JSON.
+    #[must_use]
+    pub const fn json() -> Self {
+        Self { length: u32::MAX, ..Self::of(Kind::Json) }
     }
 
     /// A nullable CHAR(`length`) of characters.
     #[must_use]
     pub const fn char(length: u32, collation: Collation) -> Self {
-        Self { kind: Kind::Char, unsigned: false, nullable: true, length, collation }
+        Self { length, collation, ..Self::of(Kind::Char) }
     }
 
     /// A nullable VARCHAR(`length`) of characters.
     #[must_use]
     pub const fn varchar(length: u32, collation: Collation) -> Self {
-        Self { kind: Kind::VarChar, unsigned: false, nullable: true, length, collation }
+        Self { length, collation, ..Self::of(Kind::VarChar) }
     }
 
     /// A nullable BINARY(`length`) of bytes.
     #[must_use]
     pub const fn binary(length: u32) -> Self {
-        let collation = Collation::Binary;
-        Self { kind: Kind::Binary, unsigned: false, nullable: true, length, collation }
+        Self { length, ..Self::of(Kind::Binary) }
     }
 
     /// A nullable VARBINARY(`length`) of bytes.
     #[must_use]
     pub const fn varbinary(length: u32) -> Self {
-        let collation = Collation::Binary;
-        Self { kind: Kind::VarBinary, unsigned: false, nullable: true, length, collation }
+        Self { length, ..Self::of(Kind::VarBinary) }
     }
 
     /// A nullable TEXT or BLOB kind; `collation` counts for the TEXT kinds only. Another kind: as if
@@ -253,7 +156,7 @@ impl ColumnType {
             None => (Kind::LongBlob, u32::MAX),
         };
         let collation = if kind.is_text() { collation } else { Collation::Binary };
-        Self { kind, unsigned: false, nullable: true, length, collation }
+        Self { length, collation, ..Self::of(kind) }
     }
 
     /// The same type with NOT NULL.
@@ -278,11 +181,32 @@ impl ColumnType {
                 self.length.saturating_mul(self.collation.bytes_per_char_max())
             }
             Kind::Binary | Kind::VarBinary => self.length,
+            Kind::Json => u32::MAX,
             kind if kind.is_large() => self.length,
-            Kind::Double => 8,
-            Kind::Decimal => 16,
-            _ => self.kind.int_bytes().map_or(0, |n| n as u32),
+            _ => self.fixed_bytes().unwrap_or(0),
         }
+    }
+
+    /// Bytes of a stored value of a kind whose values all take as many; `None` for the others.
+    #[inline]
+    #[must_use]
+    pub fn fixed_bytes(&self) -> Option<u32> {
+        Some(match self.kind {
+            Kind::Binary => self.length,
+            Kind::Double => 8,
+            Kind::Float => 4,
+            Kind::Decimal if self.length == 0 => 28,
+            Kind::Decimal => decimal_bytes(self.length),
+            Kind::Bit => self.length.div_ceil(8),
+            Kind::Enum => self.members.map_or(2, |m| m.enum_bytes()) as u32,
+            Kind::Set => self.members.map_or(8, |m| m.set_bytes()) as u32,
+            Kind::Date => 3,
+            Kind::Year => 1,
+            Kind::Time => 3 + u32::from(self.decimals.div_ceil(2)),
+            Kind::DateTime => 5 + u32::from(self.decimals.div_ceil(2)),
+            Kind::Timestamp => 4 + u32::from(self.decimals.div_ceil(2)),
+            kind => return kind.int_bytes().map(|n| n as u32),
+        })
     }
 
     /// Smallest and largest value of an integer type, both inside i128; `(0, 0)` for other kinds.
@@ -299,41 +223,27 @@ impl ColumnType {
         }
     }
 
-    /// The type as SHOW COLUMNS prints it (`int`, `bigint unsigned`, `char(120)`).
-    #[must_use]
-    pub fn to_sql(&self) -> String {
-        let name = match self.kind {
-            Kind::TinyInt => "tinyint",
-            Kind::SmallInt => "smallint",
-            Kind::MediumInt => "mediumint",
-            Kind::Int => "int",
-            Kind::BigInt => "bigint",
-            Kind::Double => "double",
-            Kind::Decimal => "decimal",
-            Kind::TinyText => "tinytext",
-            Kind::Text => "text",
-            Kind::MediumText => "mediumtext",
-            Kind::LongText => "longtext",
-            Kind::TinyBlob => "tinyblob",
-            Kind::Blob => "blob",
-            Kind::MediumBlob => "mediumblob",
-            Kind::LongBlob => "longblob",
-            Kind::Char => return format!("char({})", self.length),
-            Kind::VarChar => return format!("varchar({})", self.length),
-            Kind::Binary => return format!("binary({})", self.length),
-            Kind::VarBinary => return format!("varbinary({})", self.length),
-        };
-        if self.unsigned { format!("{name} unsigned") } else { name.to_owned() }
-    }
-
-    /// Appends the type's dictionary form: kind u8, flags u8, collation u16, length u32 (all LE).
+    /// Appends the type's dictionary form: kind u8, flags u8, collation u16, length u32, decimals u8
+    /// (all LE); of an ENUM or SET the count of members u16, and each as u16 length and bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let flags = if self.unsigned { FLAG_UNSIGNED } else { 0 }
-            | if self.nullable { FLAG_NULLABLE } else { 0 };
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         out.push(self.kind as u8);
-        out.push(flags);
+        out.push(
+            flag(self.unsigned, FLAG_UNSIGNED)
+                | flag(self.nullable, FLAG_NULLABLE)
+                | flag(self.zerofill, FLAG_ZEROFILL)
+                | flag(self.members.is_some(), FLAG_MEMBERS),
+        );
         out.extend_from_slice(&self.collation.id().to_le_bytes());
         out.extend_from_slice(&self.length.to_le_bytes());
+        out.push(self.decimals);
+        if let Some(members) = self.members {
+            out.extend_from_slice(&(members.len() as u16).to_le_bytes());
+            for name in members.names() {
+                out.extend_from_slice(&(name.len() as u16).to_le_bytes());
+                out.extend_from_slice(name);
+            }
+        }
     }
 
     /// Reads a type from the front of `bytes` and tells how many bytes it took.
@@ -341,22 +251,31 @@ impl ColumnType {
     /// # Errors
     /// The bytes are too few or name something this version does not know.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), TypeError> {
-        let b: &[u8; ENCODED_TYPE_BYTES] = bytes.first_chunk().ok_or(TypeError("too few bytes"))?;
+        let b: &[u8; ENCODED_TYPE_BYTES] = bytes.first_chunk().ok_or(CUT)?;
         let kind = Kind::from_u8(b[0]).ok_or(TypeError("unknown kind"))?;
-        if b[1] & !(FLAG_UNSIGNED | FLAG_NULLABLE) != 0 {
+        if b[1] & !(FLAG_UNSIGNED | FLAG_NULLABLE | FLAG_ZEROFILL | FLAG_MEMBERS) != 0 {
             return Err(TypeError("unknown flag"));
         }
         let collation = Collation::from_id(u16::from_le_bytes([b[2], b[3]]))
             .ok_or(TypeError("unknown collation"))?;
-        let ty = Self {
+        let mut ty = Self {
             kind,
             unsigned: b[1] & FLAG_UNSIGNED != 0,
+            zerofill: b[1] & FLAG_ZEROFILL != 0,
             nullable: b[1] & FLAG_NULLABLE != 0,
             length: u32::from_le_bytes([b[4], b[5], b[6], b[7]]),
+            decimals: b[8],
             collation,
+            members: None,
         };
+        let mut took = ENCODED_TYPE_BYTES;
+        if b[1] & FLAG_MEMBERS != 0 {
+            let (names, bytes) = decode_members(&bytes[took..])?;
+            ty.members = Some(Members::intern(names, collation));
+            took += bytes;
+        }
         ty.check()?;
-        Ok((ty, ENCODED_TYPE_BYTES))
+        Ok((ty, took))
     }
 
     /// Whether the type can be that of a column.
@@ -364,21 +283,65 @@ impl ColumnType {
     /// # Errors
     /// A length beyond MySQL's limits, or text attributes on a number.
     pub fn check(&self) -> Result<(), TypeError> {
+        let members = self.members.map_or(0, Members::len);
         let ok = match self.kind {
             Kind::Char | Kind::Binary => self.length <= CHAR_LENGTH_MAX,
             Kind::VarChar | Kind::VarBinary => self.bytes_max() <= VAR_BYTES_MAX,
-            Kind::Double | Kind::Decimal => true,
+            Kind::Decimal => {
+                (1..=u32::from(PRECISION_MAX)).contains(&self.length)
+                    && self.decimals <= SCALE_MAX
+                    && u32::from(self.decimals) <= self.length
+            }
+            Kind::Double | Kind::Float => self.length <= 255 && self.decimals <= NOT_FIXED,
+            Kind::Bit => (1..=BIT_LENGTH_MAX).contains(&self.length),
+            Kind::Enum => (1..=ENUM_MEMBERS_MAX).contains(&members),
+            Kind::Set => (1..=SET_MEMBERS_MAX).contains(&members),
+            Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp => {
+                self.length == 0 && self.decimals <= FSP_MAX
+            }
+            Kind::Json => true,
+            Kind::Geometry => false,
             kind if kind.is_large() => kind.large_bytes_max() == Some(self.length),
-            _ => self.length == 0,
+            _ => self.length <= 255,
         };
         if !ok {
             return Err(TypeError("length out of range"));
         }
-        if !self.is_text() && self.collation != Collation::Binary {
+        if self.members.is_some() != self.kind.has_members() {
+            return Err(TypeError("members on a type that has none, or none"));
+        }
+        let collated = self.is_text() || self.kind.has_members();
+        if !collated && self.collation != Collation::Binary {
             return Err(TypeError("collation on a type that is not text"));
         }
         Ok(())
     }
+}
+
+const CUT: TypeError = TypeError("too few bytes");
+
+/// The names of members and the bytes they took.
+fn decode_members(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), TypeError> {
+    let mut at = 0;
+    let mut take = |n: usize| {
+        let taken = bytes.get(at..at + n).ok_or(CUT);
+        at += n;
+        taken
+    };
+    let number = |b: &[u8]| usize::from(b[0]) | usize::from(b[1]) << 8;
+    let count = number(take(2)?);
+    let mut names = Vec::new();
+    for _ in 0..count {
+        let length = number(take(2)?);
+        names.push(take(length)?.to_vec());
+    }
+    Ok((names, at))
+}
+
+/// Bytes of a stored DECIMAL of so many digits: what its largest magnitude and a sign take.
+const fn decimal_bytes(precision: u32) -> u32 {
+    // log2(10) = 3.3219..: 1701/512 is just above.
+    (precision * 1701 / 512 + 2).div_ceil(8)
 }
 
 #[cfg(test)]
@@ -404,12 +367,12 @@ mod tests {
                 Ok((*t, ENCODED_TYPE_BYTES))
             );
         }
-        for (at, v) in [(0, 99), (1, 4), (2, 1), (4, 1)] {
+        for (at, v) in [(0, 99), (1, 0x10), (1, 8), (2, 1), (5, 1)] {
             let mut bad = bytes.clone();
             bad[at] = v;
             assert!(ColumnType::decode(&bad).is_err(), "byte {at} = {v}");
         }
-        assert!(ColumnType::decode(&bytes[..7]).is_err());
+        assert!(ColumnType::decode(&bytes[..8]).is_err());
         assert!(ColumnType::char(256, ai).check().is_err());
         assert!(ColumnType::varchar(16_384, ai).check().is_err());
         let mut text = ColumnType::large(Kind::Text, ai);

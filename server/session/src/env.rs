@@ -255,7 +255,9 @@ impl Environment for Env {
                 Err(_) => OwnedDatum::UInt(n),
             },
             // Six digits after the point, as MySQL shows them.
-            Value::Double(n) => OwnedDatum::Decimal((n * 1e6).round() as i128, 6),
+            Value::Double(n) => {
+                OwnedDatum::Decimal(value::Decimal::from_i128((n * 1e6).round() as i128, 6))
+            }
             Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
         })
     }

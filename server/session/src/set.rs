@@ -124,11 +124,9 @@ impl Core {
             OwnedDatum::Int(n) => Assign::Int(*n),
             OwnedDatum::UInt(n) => Assign::UInt(*n),
             OwnedDatum::Double(n) => Assign::Double(*n),
-            OwnedDatum::Decimal(n, scale) => {
-                Assign::Double(*n as f64 / 10f64.powi(i32::from(*scale)))
-            }
-            OwnedDatum::Bytes(bytes) => {
-                text = String::from_utf8_lossy(bytes);
+            OwnedDatum::Decimal(n) => Assign::Double(n.to_f64()),
+            other => {
+                text = value::format::to_text(&other.datum());
                 Assign::Text(&text)
             }
         };

@@ -201,6 +201,16 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         | Kind::LongBlob => ColumnCode::Blob,
         Kind::Double => ColumnCode::Double,
         Kind::Decimal => ColumnCode::NewDecimal,
+        Kind::Float => ColumnCode::Float,
+        Kind::Bit => ColumnCode::Bit,
+        Kind::Enum | Kind::Set => ColumnCode::String,
+        Kind::Date => ColumnCode::Date,
+        Kind::Time => ColumnCode::Time,
+        Kind::DateTime => ColumnCode::DateTime,
+        Kind::Timestamp => ColumnCode::Timestamp,
+        Kind::Year => ColumnCode::Year,
+        Kind::Json => ColumnCode::Json,
+        Kind::Geometry => ColumnCode::Geometry,
     }
 }
 
@@ -268,5 +278,13 @@ fn display_length(c: &ResultColumn) -> u32 {
         | Kind::LongBlob => c.ty.length,
         Kind::Double => 23,
         Kind::Decimal => c.ty.length.max(10),
+        Kind::Float => 12,
+        Kind::Bit => c.ty.length,
+        Kind::Enum | Kind::Set => 0,
+        Kind::Date => 10,
+        Kind::Time => 10,
+        Kind::DateTime | Kind::Timestamp => 19,
+        Kind::Year => 4,
+        Kind::Json | Kind::Geometry => u32::MAX,
     }
 }

@@ -9,6 +9,8 @@ use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
 const DEFINITION_VERSION: u8 = 1;
+/// Bit of a stored key part's prefix length: the part is descending.
+const DESCENDING: u32 = 1 << 31;
 
 /// A schema (MySQL: database).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,7 +220,8 @@ impl IndexDef {
         out.put_u16_le(self.parts.len() as u16);
         for part in &self.parts {
             out.put_u16_le(part.column as u16);
-            out.put_u32_le(part.prefix_chars.unwrap_or(0));
+            let flag = if part.descending { DESCENDING } else { 0 };
+            out.put_u32_le(part.prefix_chars.unwrap_or(0) | flag);
         }
     }
 
@@ -233,7 +236,8 @@ impl IndexDef {
             if column >= columns {
                 return Err("an index names a column that is not there");
             }
-            Ok(KeyPart { column, prefix_chars: (prefix > 0).then_some(prefix) })
+            let (prefix, descending) = (prefix & !DESCENDING, prefix & DESCENDING != 0);
+            Ok(KeyPart { column, prefix_chars: (prefix > 0).then_some(prefix), descending })
         })?;
         Ok(IndexDef { id, name, unique: flags & 1 != 0, primary: flags & 2 != 0, parts, comment })
     }
@@ -261,8 +265,8 @@ impl ColumnDef {
 
     fn decode(r: &mut Reader<'_>) -> Result<ColumnDef, &'static str> {
         let name = text(r)?;
-        let raw = r.take(value::types::ENCODED_TYPE_BYTES).map_err(cut)?;
-        let (ty, _) = ColumnType::decode(raw).map_err(|e| e.0)?;
+        let (ty, took) = ColumnType::decode(r.peek_rest()).map_err(|e| e.0)?;
+        r.take(took).map_err(cut)?;
         let default = match r.u8().map_err(cut)? {
             0 => DefaultValue::None,
             1 => DefaultValue::Null,

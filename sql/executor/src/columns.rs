@@ -188,7 +188,10 @@ fn define_default(
         return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
     }
     let mut scratch = Vec::new();
-    let coerced = value::coerce(constant.datum(), ty, true, &mut scratch).map_err(|_| invalid())?;
+    let zone = value::TimeZone::utc();
+    let mode = value::ConvertMode::new(true, &zone);
+    let coerced = value::coerce(constant.datum(), None, ty, &mode, &mut scratch);
+    let coerced = coerced.map_err(|_| invalid())?;
     match expr::OwnedDatum::of(&coerced.value) {
         expr::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
         expr::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),

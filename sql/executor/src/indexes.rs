@@ -175,7 +175,7 @@ fn define_part(
         }
         Some(length) => {
             let prefix = (large || *length < ty.length).then_some(*length);
-            Ok(KeyPart { column, prefix_chars: prefix })
+            Ok(KeyPart { column, prefix_chars: prefix, descending: false })
         }
     }
 }

@@ -11,7 +11,7 @@ use planner::plan::{Output, SelectPlan, SortKey};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use value::{Collation, Datum};
+use value::{Collation, Datum, Decimal};
 
 /// Runs the plan and sends its rows.
 ///
@@ -361,8 +361,8 @@ impl Accumulator {
 /// Integers are summed as DECIMAL, so that a sum cannot overflow BIGINT; text as DOUBLE.
 fn exact<'a>(value: &Datum<'a>) -> Datum<'a> {
     match *value {
-        Datum::Int(v) => Datum::Decimal { unscaled: i128::from(v), scale: 0 },
-        Datum::UInt(v) => Datum::Decimal { unscaled: i128::from(v), scale: 0 },
+        Datum::Int(v) => Datum::Decimal(Decimal::from(v)),
+        Datum::UInt(v) => Datum::Decimal(Decimal::from(v)),
         other => other,
     }
 }

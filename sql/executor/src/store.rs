@@ -47,7 +47,9 @@ pub fn convert(
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, SqlError> {
     let mut scratch = Vec::new();
-    match value::coerce(*value, &column.ty, env.strict(), &mut scratch) {
+    let zone = value::TimeZone::utc();
+    let mode = value::ConvertMode::new(env.strict(), &zone);
+    match value::coerce(*value, None, &column.ty, &mode, &mut scratch) {
         Ok(coerced) => {
             if let Some(warning) = &coerced.warning {
                 warn(warning, &column.name, row, env);

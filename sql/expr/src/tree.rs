@@ -1,52 +1,9 @@
 //! Compiled expressions: columns are places in a row of the query block, functions are entries of the registry.
 
 use crate::functions::Function;
-use value::{Collation, ColumnType, Datum, Kind};
+use value::{Collation, ColumnType, Kind};
 
-/// A value that owns its bytes.
-#[derive(Debug, Clone, PartialEq)]
-pub enum OwnedDatum {
-    /// NULL.
-    Null,
-    /// BIGINT.
-    Int(i64),
-    /// BIGINT UNSIGNED.
-    UInt(u64),
-    /// DOUBLE.
-    Double(f64),
-    /// DECIMAL: `unscaled / 10^scale`.
-    Decimal(i128, u8),
-    /// Text or bytes.
-    Bytes(Vec<u8>),
-}
-
-impl OwnedDatum {
-    /// The value, borrowed.
-    pub fn datum(&self) -> Datum<'_> {
-        match self {
-            OwnedDatum::Null => Datum::Null,
-            OwnedDatum::Int(v) => Datum::Int(*v),
-            OwnedDatum::UInt(v) => Datum::UInt(*v),
-            OwnedDatum::Double(v) => Datum::Double(*v),
-            OwnedDatum::Decimal(unscaled, scale) => {
-                Datum::Decimal { unscaled: *unscaled, scale: *scale }
-            }
-            OwnedDatum::Bytes(bytes) => Datum::Bytes(bytes),
-        }
-    }
-
-    /// A copy of a value.
-    pub fn of(datum: &Datum<'_>) -> OwnedDatum {
-        match datum {
-            Datum::Null => OwnedDatum::Null,
-            Datum::Int(v) => OwnedDatum::Int(*v),
-            Datum::UInt(v) => OwnedDatum::UInt(*v),
-            Datum::Double(v) => OwnedDatum::Double(*v),
-            Datum::Decimal { unscaled, scale } => OwnedDatum::Decimal(*unscaled, *scale),
-            Datum::Bytes(bytes) => OwnedDatum::Bytes(bytes.to_vec()),
-        }
-    }
-}
+pub use value::OwnedDatum;
 
 /// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

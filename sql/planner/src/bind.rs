@@ -8,7 +8,7 @@ use expr::tree::{
     AggregateCall, AggregateKind, Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed,
 };
 use parser::ast::{self, BinaryOp, IsWhat, Literal, UnaryOp};
-use value::{Collation, ColumnType, Kind};
+use value::{Collation, ColumnType, Decimal, Kind};
 
 /// Where names are looked up while an expression is bound.
 pub struct Scope<'a> {
@@ -128,9 +128,9 @@ impl<'a> Scope<'a> {
                 Typed { decimals: 31, ..typed }
             }
             Literal::Decimal(text) => {
-                let (unscaled, scale) = decimal(text)?;
+                let value = decimal(text)?;
                 let ty = ColumnType::int(Kind::Decimal, false);
-                Typed { decimals: scale, ..not_null(OwnedDatum::Decimal(unscaled, scale), ty) }
+                Typed { decimals: value.scale(), ..not_null(OwnedDatum::Decimal(value), ty) }
             }
             Literal::String(s) => {
                 let length = String::from_utf8_lossy(&s.bytes).chars().count() as u32;
@@ -445,11 +445,7 @@ fn comparison(op: BinaryOp) -> Option<Comparison> {
     })
 }
 
-fn decimal(text: &str) -> Result<(i128, u8), SqlError> {
-    let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let digits: String = text.chars().filter(|c| *c != '.').collect();
-    let too_long = || SqlError::unsupported("decimal literal of more than 38 digits");
-    let unscaled = digits.parse().map_err(|_| too_long())?;
-    let scale = u8::try_from(scale).ok().filter(|s| *s <= 30).ok_or_else(too_long)?;
-    Ok((unscaled, scale))
+fn decimal(text: &str) -> Result<Decimal, SqlError> {
+    let too_long = || SqlError::unsupported("decimal literal of more than 65 digits");
+    Decimal::parse(text).ok_or_else(too_long)
 }

@@ -76,7 +76,7 @@ fn table(schema: &str, name: &str, columns: &[(&str, Type)], keyed: bool) -> Tab
         name: "PRIMARY".into(),
         unique: true,
         primary: true,
-        parts: vec![KeyPart { column: 0, prefix_chars: None }],
+        parts: vec![KeyPart::whole(0)],
         comment: String::new(),
     };
     TableDef {

@@ -56,7 +56,7 @@ fn open_on(disk: &Arc<SimDisk>) -> Bench {
         unique,
         parts: parts.to_vec(),
     };
-    let prefix = |column, n| KeyPart { column, prefix_chars: Some(n) };
+    let prefix = KeyPart::prefix;
     let spec = TableSpec {
         id: engine.new_table_id().unwrap(),
         name: "t".into(),
@@ -353,7 +353,7 @@ fn an_index_is_built_over_values_outside() {
     let rows: Vec<Row> = (0..20).map(|id| Row::new(id, 3000 * id as usize, 400)).collect();
     rows.iter().for_each(|row| b.insert(row).unwrap());
     b.client.commit().unwrap();
-    let parts = vec![KeyPart { column: 2, prefix_chars: Some(3000) }, KeyPart::whole(1)];
+    let parts = vec![KeyPart::prefix(2, 3000), KeyPart::whole(1)];
     let id = b.engine.new_index_id().unwrap();
     let index = IndexSpec { id, name: "big".into(), unique: false, parts };
     let root = b.engine.create_index(&mut b.client, &b.table, &index).unwrap();

@@ -8,7 +8,8 @@ const AI: Collation = Collation::Utf8mb4_0900AiCi;
 fn both(d: Datum<'_>, ty: ColumnType) -> [String; 2] {
     [true, false].map(|strict| {
         let mut scratch = vec![1, 2, 3];
-        match coerce(d, &ty, strict, &mut scratch) {
+        let zone = TimeZone::utc();
+        match coerce(d, None, &ty, &ConvertMode::new(strict, &zone), &mut scratch) {
             Err(e) => format!("error {e:?}"),
             Ok(c) => {
                 let mut row = Vec::new();
@@ -44,10 +45,10 @@ fn integers_keep_their_range() {
     differ(Double(1e300), ubig, "error OutOfRange", "18446744073709551615 OutOfRange");
     same(Double(2.5), tiny, "2");
     same(Double(-3.5), tiny, "-4");
-    same(Datum::Decimal { unscaled: 25, scale: 1 }, tiny, "3");
-    same(Datum::Decimal { unscaled: -249, scale: 2 }, tiny, "-2");
-    same(Datum::Decimal { unscaled: 7, scale: 0 }, tiny, "7");
-    let small = Datum::Decimal { unscaled: -4, scale: 1 };
+    same(Datum::Decimal(crate::Decimal::from_i128(25, 1)), tiny, "3");
+    same(Datum::Decimal(crate::Decimal::from_i128(-249, 2)), tiny, "-2");
+    same(Datum::Decimal(crate::Decimal::from_i128(7, 0)), tiny, "7");
+    let small = Datum::Decimal(crate::Decimal::from_i128(-4, 1));
     differ(small, utiny, "error OutOfRange", "0 OutOfRange");
     same(Double(-0.4), utiny, "0");
     same(Bytes(b"-0.4"), utiny, "0");

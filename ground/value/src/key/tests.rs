@@ -136,7 +136,7 @@ fn the_promised_forms() {
 fn prefixes_rows_and_search_keys() {
     let ai = Collation::default();
     let types = [ColumnType::int(Kind::Int, false).not_null(), ColumnType::varchar(20, ai)];
-    let spec = KeySpec::new(vec![KeyPart { column: 1, prefix_chars: Some(2) }, KeyPart::whole(0)]);
+    let spec = KeySpec::new(vec![KeyPart::prefix(1, 2), KeyPart::whole(0)]);
     let values = [Int(7), Bytes("äbcd".as_bytes())];
     let layout = RowLayout::new(&types);
     let (mut row, mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -232,7 +232,7 @@ fn prefixes_of_text_count_characters_and_of_blobs_bytes() {
         ColumnType::large(Kind::Text, ai).not_null(),
         ColumnType::large(Kind::LongBlob, ai).not_null(),
     ];
-    let spec = |column, n| KeySpec::new(vec![KeyPart { column, prefix_chars: Some(n) }]);
+    let spec = |column, n| KeySpec::new(vec![KeyPart::prefix(column, n)]);
     let key = |column: usize, n, s: &[u8]| {
         let mut row = [Bytes(b""); 2];
         row[column] = Bytes(s);

@@ -145,7 +145,7 @@ impl RowLayout {
         column: usize,
     ) -> Result<Datum<'r>, RowError> {
         match self.held(row, column)? {
-            (bytes, false) => Ok(Datum::Bytes(bytes)),
+            (bytes, false) => Ok(super::variable(&self.places[column].ty, bytes)),
             (_, true) => {
                 let what = "the value lies outside of the row and was not fetched";
                 Err(RowError { column, offset: 0, what })
@@ -159,7 +159,7 @@ impl RowLayout {
         out: &mut Vec<u8>,
     ) -> Result<(), RowError> {
         let start = out.len();
-        let bytes: usize = values.iter().filter_map(Datum::as_bytes).map(<[u8]>::len).sum();
+        let bytes: usize = values.iter().filter_map(Datum::as_stored_bytes).map(<[u8]>::len).sum();
         if bytes > ROW_BYTES_MAX {
             return Err(self.whole(TOO_LONG));
         }
@@ -324,7 +324,7 @@ impl RowLayout {
         let mut bytes = self.bytes_min();
         for column in self.variable_columns() {
             match changes.iter().rev().find(|c| c.0 == column) {
-                Some((_, value)) => bytes += value.as_bytes().map_or(0, <[u8]>::len),
+                Some((_, value)) => bytes += value.as_stored_bytes().map_or(0, <[u8]>::len),
                 None => match self.held(row, column)? {
                     (_, true) => return Ok(true),
                     (held, false) => bytes += held.len(),

@@ -102,7 +102,7 @@ pub fn extra_index(id: IndexId, unique: bool) -> IndexSpec {
 
 /// INDEX a (a, pad(12)), UNIQUE u (u).
 fn secondaries(a: IndexId, u: IndexId) -> Vec<IndexSpec> {
-    let parts = vec![KeyPart::whole(1), KeyPart { column: 3, prefix_chars: Some(12) }];
+    let parts = vec![KeyPart::whole(1), KeyPart::prefix(3, 12)];
     let a = IndexSpec { id: a, name: "a".into(), unique: false, parts };
     let parts = vec![KeyPart::whole(2)];
     vec![a, IndexSpec { id: u, name: "u".into(), unique: true, parts }]

@@ -1,0 +1,201 @@
+//! Arithmetic of decimals: 128 bits where they do, 512 where not.
+
+use super::wide::Wide;
+use super::{Decimal, PRECISION_MAX, SCALE_MAX};
+
+impl Decimal {
+    /// `self + other` with the larger scale (fewer digits behind the point when 65 do not hold all);
+    /// `None`: too large.
+    #[must_use]
+    pub fn add(&self, other: &Decimal) -> Option<Decimal> {
+        if let Some((a, b, scale)) = aligned(self, other)
+            && let Some(sum) = a.checked_add(b)
+        {
+            return Some(Decimal::narrow(sum, scale));
+        }
+        let scale = self.scale().max(other.scale());
+        let up = |d: &Decimal| d.magnitude().scale_up(u32::from(scale - d.scale()));
+        let (a, b) = (up(self), up(other));
+        if self.is_negative() == other.is_negative() {
+            return fitted(self.is_negative(), a.add(&b), scale);
+        }
+        match a.compare(&b) {
+            std::cmp::Ordering::Less => fitted(other.is_negative(), b.sub(&a), scale),
+            _ => fitted(self.is_negative(), a.sub(&b), scale),
+        }
+    }
+
+    /// `self - other`; as [`Decimal::add`].
+    #[must_use]
+    pub fn sub(&self, other: &Decimal) -> Option<Decimal> {
+        self.add(&other.neg())
+    }
+
+    /// `self * other` with both scales together, 30 at most; `None`: too large.
+    #[must_use]
+    pub fn mul(&self, other: &Decimal) -> Option<Decimal> {
+        let scale = self.scale() + other.scale();
+        if scale <= SCALE_MAX
+            && let (Some(a), Some(b)) = (self.unscaled(), other.unscaled())
+            && let Some(product) = a.checked_mul(b)
+        {
+            return Some(Decimal::narrow(product, scale));
+        }
+        let product = self.magnitude().mul(&other.magnitude());
+        fitted(self.is_negative() != other.is_negative(), product, scale)
+    }
+
+    /// `self / other` with `increment` more digits behind the point than `self`, 30 at most; `None`:
+    /// too large or the divisor is zero (ask [`Decimal::is_zero`] first).
+    #[must_use]
+    pub fn div_with(&self, other: &Decimal, increment: u8) -> Option<Decimal> {
+        if other.is_zero() {
+            return None;
+        }
+        let scale = self.scale().saturating_add(increment).min(SCALE_MAX);
+        // a/10^as / (b/10^bs) * 10^scale = a * 10^(scale + bs - as) / b; the exponent is negative
+        // only when the scale was cut to 30.
+        let up = i32::from(scale) + i32::from(other.scale()) - i32::from(self.scale());
+        let negative = self.is_negative() != other.is_negative();
+        let n = self.magnitude().scale_up(up.max(0).unsigned_abs());
+        let d = other.magnitude().scale_up((-up).max(0).unsigned_abs());
+        if let (Some(n), Some(d)) = (n.narrow(), d.narrow()) {
+            let rest = n % d;
+            let q = n / d + u128::from(rest >= d - rest);
+            return fitted(negative, Wide::of(q), scale);
+        }
+        let (q, rest) = n.div_rem(&d);
+        let up = rest.compare(&d.sub(&rest)).is_ge();
+        let q = if up { q.add(&Wide::of(1)) } else { q };
+        fitted(negative, q, scale)
+    }
+
+    /// The whole part of `self / other`; `None` as [`Decimal::div_with`].
+    #[must_use]
+    pub fn int_div(&self, other: &Decimal) -> Option<Decimal> {
+        let scale = self.scale().max(other.scale());
+        let up = |d: &Decimal| d.magnitude().scale_up(u32::from(scale - d.scale()));
+        if other.is_zero() {
+            return None;
+        }
+        let (q, _) = up(self).div_rem(&up(other));
+        Decimal::wide(self.is_negative() != other.is_negative(), &q, 0)
+    }
+
+    /// What remains of `self / other`, with the sign of `self` and the larger scale; `None` only when
+    /// the divisor is zero.
+    #[must_use]
+    pub fn rem(&self, other: &Decimal) -> Option<Decimal> {
+        if other.is_zero() {
+            return None;
+        }
+        if let Some((a, b, scale)) = aligned(self, other) {
+            return Some(Decimal::narrow(a % b, scale));
+        }
+        let scale = self.scale().max(other.scale());
+        let up = |d: &Decimal| d.magnitude().scale_up(u32::from(scale - d.scale()));
+        let (_, rest) = up(self).div_rem(&up(other));
+        fitted(self.is_negative(), rest, scale)
+    }
+
+    /// Rounded half away from zero to `scale` digits behind the point (before it when negative); the
+    /// result has that scale, 0 to 30. `None`: more than 65 digits.
+    #[must_use]
+    pub fn round(&self, scale: i32) -> Option<Decimal> {
+        self.rescaled(scale, round_off)
+    }
+
+    /// As [`Decimal::round`], cut off.
+    #[must_use]
+    pub fn truncate(&self, scale: i32) -> Decimal {
+        let cut = scale.min(i32::from(self.scale()));
+        self.rescaled(cut, Wide::scale_down).unwrap_or(*self)
+    }
+
+    fn rescaled(&self, scale: i32, cut: fn(Wide, u32) -> Wide) -> Option<Decimal> {
+        let scale = scale.min(i32::from(SCALE_MAX));
+        let drop = i32::from(self.scale()) - scale;
+        let kept = scale.max(0) as u8;
+        if drop == 0 {
+            return Some(*self);
+        }
+        if drop < 0 {
+            let up = self.magnitude().scale_up(drop.unsigned_abs());
+            return Decimal::wide(self.is_negative(), &up, kept);
+        }
+        if drop > i32::from(PRECISION_MAX) {
+            return Some(Decimal::narrow(0, kept));
+        }
+        let v = cut(self.magnitude(), drop.unsigned_abs());
+        let v = v.scale_up((-scale).max(0).unsigned_abs());
+        Decimal::wide(self.is_negative(), &v, kept)
+    }
+
+    /// The smallest integer that is not below the value.
+    #[must_use]
+    pub fn ceil(&self) -> Option<Decimal> {
+        let whole = self.truncate(0);
+        let up = !self.is_negative() && whole.compare(self).is_ne();
+        if up { whole.add(&Decimal::from(1i64)) } else { Some(whole) }
+    }
+
+    /// The largest integer that is not above the value.
+    #[must_use]
+    pub fn floor(&self) -> Option<Decimal> {
+        self.neg().ceil().map(Decimal::neg)
+    }
+
+    /// Whether DECIMAL(`precision`, `scale`) holds the value exactly or after rounding.
+    #[must_use]
+    pub fn fits(&self, precision: u8, scale: u8) -> bool {
+        let rounded = self.round(i32::from(scale));
+        rounded.is_some_and(|v| v.digits() <= u32::from(precision))
+    }
+
+    /// The value with exactly `scale` digits behind the point, rounded, and the nearest one of
+    /// DECIMAL(`precision`, `scale`) when it is beyond (then `true`).
+    #[must_use]
+    pub fn saturated(&self, precision: u8, scale: u8) -> (Decimal, bool) {
+        match self.round(i32::from(scale)) {
+            Some(v) if v.digits() <= u32::from(precision) => (v, false),
+            _ => {
+                let largest = Decimal::largest(precision, scale);
+                (if self.is_negative() { largest.neg() } else { largest }, true)
+            }
+        }
+    }
+}
+
+/// Both values at the larger scale when 128 bits hold them.
+#[inline]
+fn aligned(a: &Decimal, b: &Decimal) -> Option<(i128, i128, u8)> {
+    let scale = a.scale().max(b.scale());
+    let up = |d: &Decimal| -> Option<i128> {
+        let v = d.unscaled()?;
+        let by = u32::from(scale - d.scale());
+        if by == 0 { Some(v) } else { v.checked_mul(10i128.pow(by)) }
+    };
+    Some((up(a)?, up(b)?, scale))
+}
+
+/// Drops `digits` digits, rounding half away from zero.
+pub(super) fn round_off(v: Wide, digits: u32) -> Wide {
+    if digits == 0 {
+        return v;
+    }
+    let kept = v.scale_down(digits - 1);
+    let (q, last) = kept.div_small(10);
+    if last >= 5 { q.add(&Wide::of(1)) } else { q }
+}
+
+/// A result with as many of its digits behind the point as 65 digits and scale 30 allow.
+fn fitted(negative: bool, v: Wide, scale: u8) -> Option<Decimal> {
+    let digits = v.digits();
+    let over = digits.saturating_sub(u32::from(PRECISION_MAX)) as u8;
+    let cut = over.max(scale.saturating_sub(SCALE_MAX));
+    if cut > scale {
+        return None;
+    }
+    let rounded = round_off(v, u32::from(cut));
+    Decimal::wide(negative, &rounded, scale - cut)
+}

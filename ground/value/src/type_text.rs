@@ -1,0 +1,81 @@
+//! The text of a type, as SHOW COLUMNS and SHOW CREATE TABLE print it.
+
+use crate::types::NOT_FIXED;
+use crate::{ColumnType, Kind};
+
+impl ColumnType {
+    /// The type as SHOW COLUMNS prints it (`int`, `bigint unsigned`, `char(120)`, `enum('a','b')`).
+    #[must_use]
+    pub fn to_sql(&self) -> String {
+        let name = name_of(self.kind);
+        let mut text = match self.kind {
+            Kind::Char | Kind::VarChar | Kind::Binary | Kind::VarBinary | Kind::Bit => {
+                format!("{name}({})", self.length)
+            }
+            Kind::Decimal if self.length > 0 => {
+                format!("{name}({},{})", self.length, self.decimals)
+            }
+            Kind::Float | Kind::Double if self.decimals != NOT_FIXED => {
+                format!("{name}({},{})", self.length, self.decimals)
+            }
+            Kind::Time | Kind::DateTime | Kind::Timestamp if self.decimals > 0 => {
+                format!("{name}({})", self.decimals)
+            }
+            Kind::Enum | Kind::Set => self.members_sql(name),
+            kind if kind.is_int() && self.length > 0 => format!("{name}({})", self.length),
+            _ => name.to_owned(),
+        };
+        if self.unsigned && !matches!(self.kind, Kind::Year | Kind::Bit) {
+            text.push_str(" unsigned");
+        }
+        if self.zerofill && self.kind != Kind::Year {
+            text.push_str(" zerofill");
+        }
+        text
+    }
+
+    fn members_sql(&self, name: &str) -> String {
+        let names = self.members.into_iter().flat_map(|m| m.names());
+        let quoted = names.map(|n| format!("'{}'", quote(&String::from_utf8_lossy(n))));
+        format!("{name}({})", quoted.collect::<Vec<_>>().join(","))
+    }
+}
+
+fn quote(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('\'', "''")
+}
+
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::TinyInt => "tinyint",
+        Kind::SmallInt => "smallint",
+        Kind::MediumInt => "mediumint",
+        Kind::Int => "int",
+        Kind::BigInt => "bigint",
+        Kind::Float => "float",
+        Kind::Double => "double",
+        Kind::Decimal => "decimal",
+        Kind::Bit => "bit",
+        Kind::Char => "char",
+        Kind::VarChar => "varchar",
+        Kind::Binary => "binary",
+        Kind::VarBinary => "varbinary",
+        Kind::TinyText => "tinytext",
+        Kind::Text => "text",
+        Kind::MediumText => "mediumtext",
+        Kind::LongText => "longtext",
+        Kind::TinyBlob => "tinyblob",
+        Kind::Blob => "blob",
+        Kind::MediumBlob => "mediumblob",
+        Kind::LongBlob => "longblob",
+        Kind::Enum => "enum",
+        Kind::Set => "set",
+        Kind::Date => "date",
+        Kind::Time => "time",
+        Kind::DateTime => "datetime",
+        Kind::Timestamp => "timestamp",
+        Kind::Year => "year",
+        Kind::Json => "json",
+        Kind::Geometry => "geometry",
+    }
+}
