@@ -12,7 +12,6 @@ mod arith;
 mod text;
 mod wide;
 
-
 pub use text::DecimalText;
 
 use std::cmp::Ordering;
