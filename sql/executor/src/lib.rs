@@ -73,7 +73,11 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     fn planning(&mut self) -> PlanContext<'_> {
+        let mode = self.env.system_variable(false, "sql_mode");
+        let only_full_group_by = matches!(&mode, Ok(OwnedDatum::Bytes(mode))
+            if String::from_utf8_lossy(mode).contains("ONLY_FULL_GROUP_BY"));
         PlanContext {
+            only_full_group_by,
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),

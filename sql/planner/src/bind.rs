@@ -180,24 +180,16 @@ impl<'a> Scope<'a> {
     }
 
     fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Result<Typed, SqlError> {
-        let value = self.bind(operand)?;
-        match op {
-            UnaryOp::Plus => Ok(value),
-            UnaryOp::Not | UnaryOp::Bang => Ok(boolean(Expr::Not(Box::new(value.expr)))),
-            UnaryOp::BitNot => Err(SqlError::unsupported("operator ~")),
-            UnaryOp::Neg => {
-                let ty = if value.ty.kind.is_int() || value.ty.kind == Kind::Decimal {
-                    ColumnType { unsigned: false, ..value.ty }
-                } else {
-                    ColumnType::int(Kind::Double, false)
-                };
-                Ok(Typed { expr: Expr::Neg(Box::new(value.expr)), ty, decimals: value.decimals })
-            }
-        }
+        unary(op, self.bind(operand)?)
     }
 
     fn binary(&mut self, op: BinaryOp, a: &ast::Expr, b: &ast::Expr) -> Result<Typed, SqlError> {
         let (a, b) = (self.bind(a)?, self.bind(b)?);
+        self.binary_of(op, a, b)
+    }
+
+    /// An infix operator over bound operands.
+    pub(crate) fn binary_of(&self, op: BinaryOp, a: Typed, b: Typed) -> Result<Typed, SqlError> {
         if let Some(comparison) = comparison(op) {
             return Ok(compare(comparison, a, b, self.collation));
         }
@@ -315,7 +307,8 @@ impl<'a> Scope<'a> {
         self.function(name, arguments)
     }
 
-    fn function(&self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
+    /// A function of the registry over bound arguments.
+    pub(crate) fn function(&self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
         let function = functions::find(name).ok_or_else(|| {
             SqlError::unsupported(format!("function {}", name.to_ascii_uppercase()))
         })?;
@@ -375,7 +368,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn aggregate_type(kind: AggregateKind, argument: &Typed) -> (ColumnType, u8) {
+/// Type and decimals of an aggregate's result.
+pub(crate) fn aggregate_type(kind: AggregateKind, argument: &Typed) -> (ColumnType, u8) {
     let double = argument.ty.kind == Kind::Double || argument.ty.kind.is_string();
     match kind {
         AggregateKind::CountAll | AggregateKind::Count => {
@@ -392,12 +386,30 @@ fn aggregate_type(kind: AggregateKind, argument: &Typed) -> (ColumnType, u8) {
     }
 }
 
-fn boolean(expr: Expr) -> Typed {
+/// A prefix operator over a bound operand.
+pub(crate) fn unary(op: UnaryOp, value: Typed) -> Result<Typed, SqlError> {
+    match op {
+        UnaryOp::Plus => Ok(value),
+        UnaryOp::Not | UnaryOp::Bang => Ok(boolean(Expr::Not(Box::new(value.expr)))),
+        UnaryOp::BitNot => Err(SqlError::unsupported("operator ~")),
+        UnaryOp::Neg => {
+            let ty = if value.ty.kind.is_int() || value.ty.kind == Kind::Decimal {
+                ColumnType { unsigned: false, ..value.ty }
+            } else {
+                ColumnType::int(Kind::Double, false)
+            };
+            Ok(Typed { expr: Expr::Neg(Box::new(value.expr)), ty, decimals: value.decimals })
+        }
+    }
+}
+
+/// A truth value.
+pub(crate) fn boolean(expr: Expr) -> Typed {
     Typed::bigint(expr)
 }
 
 /// The collation of a text value that is a column or carries COLLATE; literals yield to columns.
-fn collation_of(value: &Typed, default: Collation) -> Option<Collation> {
+pub(crate) fn collation_of(value: &Typed, default: Collation) -> Option<Collation> {
     let literal = matches!(
         value.expr,
         Expr::Const(_) | Expr::Param(_) | Expr::UserVar(_) | Expr::SystemVar(..)
@@ -406,7 +418,8 @@ fn collation_of(value: &Typed, default: Collation) -> Option<Collation> {
     (value.ty.kind.is_string() && !(literal && plain)).then_some(value.ty.collation)
 }
 
-fn compare(op: Comparison, a: Typed, b: Typed, default: Collation) -> Typed {
+/// A comparison under the operands' collation.
+pub(crate) fn compare(op: Comparison, a: Typed, b: Typed, default: Collation) -> Typed {
     let collation = collation_of(&a, default).or(collation_of(&b, default)).unwrap_or(default);
     boolean(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation))
 }

@@ -11,8 +11,11 @@
 pub mod access;
 pub mod bind;
 pub mod change;
+pub mod logical;
+mod make;
 pub mod plan;
 pub mod query_plan;
+pub mod resolve;
 pub mod select;
 
 pub use plan::{
@@ -38,6 +41,8 @@ pub struct PlanContext<'a> {
     pub collation: value::Collation,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
+    /// ONLY_FULL_GROUP_BY is on.
+    pub only_full_group_by: bool,
 }
 
 impl PlanContext<'_> {

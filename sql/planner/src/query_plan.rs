@@ -660,3 +660,45 @@ impl Node {
         }
     }
 }
+
+impl AggregateCall {
+    /// Calls `f` for each of its expressions.
+    pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.arguments.iter_mut().for_each(|a| f(&mut a.expr));
+        self.order_by.iter_mut().for_each(|k| f(&mut k.value.expr));
+    }
+}
+
+impl WindowCall {
+    /// Calls `f` for each of its expressions.
+    pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match &mut self.function {
+            WindowFunction::Aggregate(call) => call.for_each_expr_mut(f),
+            WindowFunction::Ntile(e) => f(e),
+            WindowFunction::Lag { value, offset, default, .. } => {
+                f(&mut value.expr);
+                f(offset);
+                if let Some(default) = default {
+                    f(&mut default.expr);
+                }
+            }
+            WindowFunction::FirstValue(v) | WindowFunction::LastValue(v) => f(&mut v.expr),
+            WindowFunction::NthValue(v, n) => {
+                f(&mut v.expr);
+                f(n);
+            }
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::PercentRank
+            | WindowFunction::CumeDist => {}
+        }
+        for bound in [&mut self.frame.start, &mut self.frame.end] {
+            if let FrameBound::Preceding(offset) | FrameBound::Following(offset) = bound {
+                match offset {
+                    FrameOffset::Number(e) | FrameOffset::Moved(e) => f(e),
+                }
+            }
+        }
+    }
+}

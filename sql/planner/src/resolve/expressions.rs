@@ -1,0 +1,316 @@
+//! Expressions: columns, aggregates and subqueries get their places; the rest is [`crate::make`]'s.
+
+use super::names::Scope;
+use super::{Resolver, invalid_group_function, one_column};
+use crate::logical::{GROUP_LEAF, Subquery, column_of};
+use crate::query_plan::SubplanKind;
+use expr::SqlError;
+use expr::tree::{Column, Comparison, Expr, Quantified, Typed};
+use parser::ast::{self, BinaryOp};
+use value::ColumnType;
+
+/// Aggregates are numbered from here until the number of group keys is known.
+pub(crate) const FIRST_AGGREGATE: u16 = 0x8000;
+/// GROUPING() calls likewise.
+pub(crate) const FIRST_GROUPING: u16 = 0x4000;
+
+impl Resolver<'_, '_> {
+    /// Binds an expression of one value.
+    pub(crate) fn bind(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        use ast::Expr as E;
+        match e {
+            E::Literal(literal) => self.build.literal(literal),
+            E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
+            E::Column(column) => self.column(column),
+            E::AssignUserVar(name, value) => {
+                let value = self.bind(value)?;
+                let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
+                Ok(Typed { expr, ..value })
+            }
+            E::Unary(op, operand) => {
+                let operand = self.bind(operand)?;
+                self.build.unary(*op, operand)
+            }
+            E::Binary(op, a, b) => self.binary(*op, a, b),
+            E::Is { expr, what, negated } => {
+                let operand = self.bind(expr)?;
+                self.build.is(operand, *what, *negated)
+            }
+            E::Between { expr, low, high, negated } => {
+                let (value, low, high) = (self.bind(expr)?, self.bind(low)?, self.bind(high)?);
+                self.build.between(value, low, high, *negated)
+            }
+            E::In { expr, list, negated } => {
+                let value = self.bind(expr)?;
+                let list = list.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?;
+                self.build.in_list(value, list, *negated)
+            }
+            E::Like { expr, pattern, escape, negated } => {
+                let escape = match escape.as_deref() {
+                    None => None,
+                    Some(E::Literal(ast::Literal::String(s))) if s.bytes.len() <= 1 => {
+                        Some(s.bytes.first().copied().unwrap_or(0))
+                    }
+                    Some(_) => {
+                        return Err(super::error(1210, "HY000", "Incorrect arguments to ESCAPE"));
+                    }
+                };
+                let (value, pattern) = (self.bind(expr)?, self.bind(pattern)?);
+                self.build.like(value, pattern, escape, *negated)
+            }
+            E::Case { operand, branches, otherwise } => {
+                let operand = operand.as_deref().map(|e| self.bind(e)).transpose()?;
+                let branches = branches
+                    .iter()
+                    .map(|(when, then)| Ok((self.bind(when)?, self.bind(then)?)))
+                    .collect::<Result<Vec<_>, SqlError>>()?;
+                let otherwise = otherwise.as_deref().map(|e| self.bind(e)).transpose()?;
+                self.build.case(operand, branches, otherwise)
+            }
+            E::Call(call) => self.call(call),
+            E::Aggregate(aggregate) => self.aggregate(aggregate),
+            E::Collate(expr, name) => {
+                let value = self.bind(expr)?;
+                self.build.collate(value, name)
+            }
+            E::Subquery(query) => self.scalar(query),
+            E::Exists(query) => {
+                let (number, _) = self.subquery(query, SubplanKind::Exists)?;
+                Ok(crate::bind::boolean(Expr::Exists(number)))
+            }
+            E::InQuery { expr, query, negated } => {
+                let (op, all) = match negated {
+                    false => (Comparison::Eq, false),
+                    true => (Comparison::Ne, true),
+                };
+                self.quantified(op, all, expr, query)
+            }
+            E::Quantified { op, expr, all, query } => {
+                let op = comparison(*op)
+                    .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
+                self.quantified(op, *all, expr, query)
+            }
+            E::Row(_) => Err(SqlError::unsupported("row constructor")),
+            E::Cast { .. } | E::ConvertUsing(..) => Err(SqlError::unsupported("CAST")),
+            E::Regexp { .. } => Err(SqlError::unsupported("REGEXP")),
+            E::Interval(..) => Err(SqlError::unsupported("INTERVAL")),
+            E::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
+            E::JsonPath { .. } | E::MemberOf(..) => Err(SqlError::unsupported("JSON operators")),
+            E::Default | E::DefaultOf(_) => Err(SqlError::unsupported("DEFAULT in an expression")),
+            E::ValuesOf(_) => Err(SqlError::unsupported("VALUES()")),
+            E::Odbc(_, operand) => self.bind(operand),
+        }
+    }
+
+    /// Binds a condition: an expression whose truth counts.
+    pub(crate) fn condition(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        self.bind(e)
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: &ast::Expr, b: &ast::Expr) -> Result<Typed, SqlError> {
+        // A row beside a subquery is compared as a whole.
+        if let (ast::Expr::Row(_), ast::Expr::Subquery(_)) = (a, b) {
+            return Err(SqlError::unsupported("row subquery"));
+        }
+        let (a, b) = (self.bind(a)?, self.bind(b)?);
+        self.build.binary(op, a, b)
+    }
+
+    fn call(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {
+        let name = call.name.name.to_ascii_uppercase();
+        if call.over.is_some() {
+            return self.window_function(call);
+        }
+        let builtin = call.name.schema.is_none();
+        if builtin && name == "GROUPING" {
+            return self.grouping(call);
+        }
+        let arguments =
+            call.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>()?;
+        if builtin
+            && name == "ANY_VALUE"
+            && let [value] = &arguments[..]
+        {
+            // Outside of a grouped query it is its argument; inside, a column that is not grouped.
+            return self.any_value(value.clone());
+        }
+        if call.keyword.is_some() || call.modifier.is_some() || !builtin {
+            return Err(SqlError::unsupported(format!("function {name}")));
+        }
+        self.build.call(call, arguments)
+    }
+
+    /// ANY_VALUE in a clause that allows aggregates.
+    fn any_value(&mut self, value: Typed) -> Result<Typed, SqlError> {
+        let (build, scope) = (self.build, self.scope());
+        if !scope.aggregates_allowed || scope.in_aggregate > 0 {
+            return Ok(value);
+        }
+        // An aggregate of its own would make the query grouped; marked, it becomes one if the query is.
+        let call = build.any_value(value);
+        Ok(scope.add_aggregate(call, 0))
+    }
+
+    fn grouping(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {
+        let arguments =
+            call.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>()?;
+        let scope = self.scope();
+        if !scope.rollup || !scope.aggregates_allowed {
+            return Err(invalid_group_function());
+        }
+        scope.groupings.push(arguments);
+        let number = FIRST_GROUPING + (scope.groupings.len() - 1) as u16;
+        Ok(Typed::new(
+            Expr::Column(Column { depth: 0, leaf: GROUP_LEAF, column: number }),
+            ColumnType::int(value::Kind::BigInt, false).not_null(),
+        ))
+    }
+
+    fn aggregate(&mut self, aggregate: &ast::Aggregate) -> Result<Typed, SqlError> {
+        if aggregate.over.is_some() {
+            return self.window_aggregate(aggregate);
+        }
+        let call = self.aggregate_call(aggregate)?;
+        let mut levels: Option<u8> = None;
+        let mut nested = false;
+        let mut look = |e: &Expr| {
+            if let Expr::Column(c) = e {
+                levels = Some(levels.map_or(c.depth, |l: u8| l.min(c.depth)));
+                nested |= c.leaf == GROUP_LEAF && c.column >= FIRST_AGGREGATE;
+            }
+        };
+        call.arguments.iter().for_each(|a| a.expr.visit(&mut look));
+        if nested {
+            return Err(invalid_group_function());
+        }
+        // It belongs to the nearest block whose columns it looks at, if that takes aggregates now.
+        let last = self.scopes.len() - 1;
+        let wanted = usize::from(levels.unwrap_or(0));
+        let takes = |depth: &usize| {
+            let scope = &self.scopes[last - depth];
+            scope.aggregates_allowed && scope.in_aggregate == 0
+        };
+        let depth = (0..=wanted).rev().find(takes).ok_or_else(invalid_group_function)?;
+        let mut call = call;
+        call.for_each_expr_mut(&mut |e| {
+            e.rewrite(&mut |e| {
+                if let Expr::Column(c) = e {
+                    c.depth -= depth as u8;
+                }
+                false
+            });
+        });
+        Ok(self.scopes[last - depth].add_aggregate(call, depth as u8))
+    }
+
+    /// An aggregate's call with its arguments bound, not yet in a block's list.
+    pub(crate) fn aggregate_call(
+        &mut self,
+        aggregate: &ast::Aggregate,
+    ) -> Result<crate::query_plan::AggregateCall, SqlError> {
+        let window = aggregate.over.is_some();
+        if !window {
+            self.scope().in_aggregate += 1;
+        }
+        let arguments =
+            aggregate.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>();
+        let order_by = aggregate.order_by.iter().map(|item| {
+            let value = self.bind(&item.expr)?;
+            Ok(crate::plan::SortKey { value, descending: item.descending })
+        });
+        let order_by = order_by.collect::<Result<Vec<_>, SqlError>>();
+        if !window {
+            self.scope().in_aggregate -= 1;
+        }
+        let mut call = self.build.aggregate(aggregate, arguments?)?;
+        call.order_by = order_by?;
+        Ok(call)
+    }
+
+    /// Resolves a subquery of the innermost block; its number and its outputs.
+    pub(crate) fn subquery(
+        &mut self,
+        query: &ast::Query,
+        kind: SubplanKind,
+    ) -> Result<(usize, Vec<Typed>), SqlError> {
+        let locking = std::mem::take(&mut self.locking);
+        let block = self.query(query);
+        self.locking = locking;
+        let block = block?;
+        let outputs = block.outputs.iter().map(|o| o.value.clone()).collect();
+        let scope = self.scope();
+        scope.subqueries.push(Subquery { block, kind });
+        Ok((scope.subqueries.len() - 1, outputs))
+    }
+
+    fn scalar(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
+        let (number, outputs) = self.subquery(query, SubplanKind::Scalar)?;
+        let [output] = &outputs[..] else { return Err(one_column()) };
+        let ty = ColumnType { nullable: true, ..output.ty };
+        Ok(Typed { expr: Expr::Subquery(number), ty, decimals: output.decimals })
+    }
+
+    fn quantified(
+        &mut self,
+        op: Comparison,
+        all: bool,
+        left: &ast::Expr,
+        query: &ast::Query,
+    ) -> Result<Typed, SqlError> {
+        if query.limit.is_some() {
+            return Err(SqlError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery"));
+        }
+        let left = match left {
+            ast::Expr::Row(parts) => {
+                parts.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?
+            }
+            other => vec![self.bind(other)?],
+        };
+        let (subplan, outputs) = self.subquery(query, SubplanKind::Quantified)?;
+        if outputs.len() != left.len() {
+            let text = format!("Operand should contain {} column(s)", left.len());
+            return Err(super::error(1241, "21000", text));
+        }
+        let collations = left
+            .iter()
+            .zip(&outputs)
+            .map(|(a, b)| self.build.collation_of(a, b))
+            .collect::<Result<Vec<_>, _>>()?;
+        let left = left.into_iter().map(|l| l.expr).collect();
+        let quantified = Quantified { op, all, left, subplan, collations };
+        Ok(crate::bind::boolean(Expr::Quantified(Box::new(quantified))))
+    }
+}
+
+impl Scope {
+    /// Adds an aggregate unless it is there; its value as seen from so many levels further in.
+    pub(crate) fn add_aggregate(
+        &mut self,
+        call: crate::query_plan::AggregateCall,
+        depth: u8,
+    ) -> Typed {
+        let (ty, decimals) = (call.ty, call.decimals);
+        let position = self.aggregates.iter().position(|c| *c == call).unwrap_or_else(|| {
+            self.aggregates.push(call);
+            self.aggregates.len() - 1
+        });
+        let mut expr = column_of(GROUP_LEAF, usize::from(FIRST_AGGREGATE) + position);
+        if let Expr::Column(column) = &mut expr {
+            column.depth = depth;
+        }
+        Typed { expr, ty, decimals }
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<Comparison> {
+    Some(match op {
+        BinaryOp::Eq => Comparison::Eq,
+        BinaryOp::NullSafeEq => Comparison::NullSafeEq,
+        BinaryOp::Ne => Comparison::Ne,
+        BinaryOp::Lt => Comparison::Lt,
+        BinaryOp::Le => Comparison::Le,
+        BinaryOp::Gt => Comparison::Gt,
+        BinaryOp::Ge => Comparison::Ge,
+        _ => return None,
+    })
+}

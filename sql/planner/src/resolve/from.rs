@@ -1,0 +1,390 @@
+//! FROM: tables, joins, derived tables, and the names that they give to columns.
+
+use super::names::{Scope, Visible, ambiguous};
+use super::{CteEntry, Resolver, error};
+use crate::access::IndexChoice;
+use crate::logical::{Block, From, Leaf, LeafColumn, Source, conjuncts};
+use crate::plan::{Output, ResultColumn};
+use crate::query_plan::{JoinKind, RowLock};
+use crate::select::{index_choice, table_column};
+use catalog::TableDef;
+use expr::SqlError;
+use expr::tree::Comparison;
+use mdl::Mode;
+use parser::ast;
+use value::name::same_name;
+
+/// A part of FROM with the unqualified names it gives.
+type Joined = (From, Vec<Visible>);
+
+impl Resolver<'_, '_> {
+    /// Resolves FROM into the innermost scope.
+    pub(crate) fn from_clause(&mut self, list: &[ast::TableRef]) -> Result<Vec<From>, SqlError> {
+        let mut items = Vec::new();
+        let mut visible = Vec::new();
+        for table in list {
+            if is_dual(table) {
+                continue;
+            }
+            let (from, names) = self.table_ref(table)?;
+            items.push(from);
+            visible.extend(names);
+            self.scope().visible.clone_from(&visible);
+        }
+        self.scope().visible = visible;
+        Ok(items)
+    }
+
+    fn table_ref(&mut self, table: &ast::TableRef) -> Result<Joined, SqlError> {
+        match table {
+            ast::TableRef::Table(factor) => {
+                let leaf = self.table(factor)?;
+                self.add_leaf(leaf)
+            }
+            ast::TableRef::Derived { lateral, query, alias, columns } => {
+                let leaf = self.derived(query, alias, columns, *lateral)?;
+                self.add_leaf(leaf)
+            }
+            ast::TableRef::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
+            ast::TableRef::Join(join) => self.join(join),
+            ast::TableRef::List(list) => {
+                let mut all: Option<Joined> = None;
+                for item in list {
+                    let (from, names) = self.table_ref(item)?;
+                    all = Some(match all {
+                        None => (from, names),
+                        Some((left, mut visible)) => {
+                            visible.extend(names);
+                            (inner(left, from), visible)
+                        }
+                    });
+                }
+                all.ok_or_else(|| error(1064, "42000", "empty table list"))
+            }
+        }
+    }
+
+    fn add_leaf(&mut self, leaf: Leaf) -> Result<Joined, SqlError> {
+        let scope = self.scope();
+        let taken = |l: &Leaf| l.name == leaf.name && l.schema == leaf.schema;
+        if scope.leaves.iter().any(taken) {
+            let text = format!("Not unique table/alias: '{}'", leaf.name);
+            return Err(error(1066, "42000", text));
+        }
+        let number = scope.leaves.len() as u16;
+        let names = leaf
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.listed)
+            .map(|(column, c)| Visible { name: c.result.name.clone(), leaf: number, column })
+            .collect::<Vec<_>>();
+        scope.leaves.push(leaf);
+        // LATERAL sees what is to its left.
+        scope.visible.extend(names.iter().cloned());
+        Ok((From::Leaf(number), names))
+    }
+
+    /// A named table: a common table expression, a virtual table, a stored one or a view.
+    fn table(&mut self, factor: &ast::TableFactor) -> Result<Leaf, SqlError> {
+        if !factor.partitions.is_empty() {
+            return Err(SqlError::unsupported("PARTITION"));
+        }
+        let alias = factor.alias.as_deref().unwrap_or(&factor.name.name);
+        if factor.name.schema.is_none()
+            && let Some(position) = self.find_cte(&factor.name.name)
+        {
+            return self.cte_leaf(position, alias);
+        }
+        if let Some(table) = self.context.virtual_table(&factor.name)? {
+            let def = table.def();
+            return Ok(Leaf {
+                name: alias.to_string(),
+                schema: def.schema.clone(),
+                columns: table_columns(def, alias),
+                source: Source::Virtual(table.clone()),
+                null_row: false,
+                hints: IndexChoice::default(),
+                lock: None,
+                keys: Vec::new(),
+            });
+        }
+        let lock = self.lock_of(alias);
+        let mode = if lock.is_some_and(|l| l.exclusive) { Mode::SW } else { Mode::SR };
+        let table = self.context.open(&factor.name, mode)?;
+        self.note_table(table, mode);
+        let def = self.context.tables.def(table);
+        Ok(Leaf {
+            name: alias.to_string(),
+            schema: def.schema.clone(),
+            columns: table_columns(def, alias),
+            source: Source::Table(table),
+            null_row: false,
+            hints: index_choice(def, factor)?,
+            lock,
+            keys: unique_keys(def),
+        })
+    }
+
+    /// The row lock that FOR UPDATE or FOR SHARE asks of a table.
+    fn lock_of(&self, alias: &str) -> Option<RowLock> {
+        self.locking
+            .iter()
+            .find(|l| l.of.is_empty() || l.of.iter().any(|name| name.name == alias))
+            .map(|l| RowLock { exclusive: l.update, wait: l.wait })
+    }
+
+    fn find_cte(&self, name: &str) -> Option<usize> {
+        let seen = |entry: &CteEntry| {
+            same_name(entry.name(), name)
+                && !matches!(entry, CteEntry::Written { hidden: true, .. })
+        };
+        self.ctes.iter().rposition(seen)
+    }
+
+    fn derived(
+        &mut self,
+        query: &ast::Query,
+        alias: &str,
+        columns: &[String],
+        lateral: bool,
+    ) -> Result<Leaf, SqlError> {
+        let was = std::mem::replace(&mut self.scope().hidden, !lateral);
+        let locking = std::mem::take(&mut self.locking);
+        let block = self.query(query);
+        self.locking = locking;
+        self.scope().hidden = was;
+        derived_leaf(block?, alias, columns, lateral)
+    }
+
+    fn join(&mut self, join: &ast::Join) -> Result<Joined, SqlError> {
+        let (left, left_names) = self.table_ref(&join.left)?;
+        let (right, right_names) = self.table_ref(&join.right)?;
+        let right_join = join.kind == ast::JoinKind::Right;
+        let outer = right_join || join.kind == ast::JoinKind::Left;
+        let mut on = Vec::new();
+        let names = if join.natural || !join.using.is_empty() {
+            let using = (!join.natural).then_some(&join.using[..]);
+            let (first, second) = match right_join {
+                true => (&right_names, &left_names),
+                false => (&left_names, &right_names),
+            };
+            self.common_columns(first, second, using, &mut on)?
+        } else {
+            left_names.into_iter().chain(right_names).collect()
+        };
+        if let Some(condition) = &join.on {
+            let mut leaves = left.leaves();
+            leaves.extend(right.leaves());
+            let scope = self.scope();
+            let before = (scope.only_leaves.replace(leaves), scope.clause);
+            let visible = std::mem::replace(&mut scope.visible, names.clone());
+            scope.clause = "on clause";
+            let bound = self.condition(condition);
+            let scope = self.scope();
+            (scope.only_leaves, scope.clause) = before;
+            scope.visible = visible;
+            conjuncts(bound?.expr, &mut on);
+        }
+        let (left, right) = if right_join { (right, left) } else { (left, right) };
+        if outer {
+            for leaf in right.leaves() {
+                self.scope().leaves[usize::from(leaf)].null_row = true;
+            }
+        }
+        let kind = if outer { JoinKind::Left } else { JoinKind::Inner };
+        let straight = join.kind == ast::JoinKind::Straight;
+        let from = From::Join { kind, left: Box::new(left), right: Box::new(right), on, straight };
+        Ok((from, names))
+    }
+
+    /// NATURAL and USING: equalities, and the names with common columns once.
+    fn common_columns(
+        &mut self,
+        first: &[Visible],
+        second: &[Visible],
+        using: Option<&[String]>,
+        on: &mut Vec<expr::Expr>,
+    ) -> Result<Vec<Visible>, SqlError> {
+        let unknown =
+            |name: &str| SqlError::UnknownColumn { name: name.to_string(), clause: "from clause" };
+        let is_common = |name: &str| match using {
+            Some(names) => names.iter().any(|n| same_name(n, name)),
+            None => second.iter().any(|v| same_name(&v.name, name)),
+        };
+        for name in using.unwrap_or_default() {
+            for side in [first, second] {
+                match side.iter().filter(|v| same_name(&v.name, name)).count() {
+                    0 => return Err(unknown(name)),
+                    1 => {}
+                    _ => return Err(ambiguous(name, "from clause")),
+                }
+            }
+        }
+        let common: Vec<&Visible> = first.iter().filter(|v| is_common(&v.name)).collect();
+        for (position, column) in common.iter().enumerate() {
+            let mut others = second.iter().filter(|v| same_name(&v.name, &column.name));
+            let Some(other) = others.next() else { return Err(unknown(&column.name)) };
+            let twice = common[..position].iter().any(|v| same_name(&v.name, &column.name));
+            if twice || others.next().is_some() {
+                return Err(ambiguous(&column.name, "from clause"));
+            }
+            let scope = self.scope();
+            let a = scope.column(column.leaf, column.column);
+            let b = scope.column(other.leaf, other.column);
+            on.push(self.build.compare(Comparison::Eq, a, b)?.expr);
+        }
+        let once = |side: &[Visible]| {
+            let common = &common;
+            side.iter()
+                .filter(|v| !common.iter().any(|c| same_name(&c.name, &v.name)))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let mut names: Vec<Visible> = common.iter().map(|v| (*v).clone()).collect();
+        names.extend(once(first));
+        names.extend(once(second));
+        Ok(names)
+    }
+
+    /// `*`, `t.*` as outputs.
+    pub(crate) fn wildcard(
+        &mut self,
+        of: Option<&ast::ObjectName>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), SqlError> {
+        let scope = self.scope();
+        let Some(name) = of else {
+            if scope.leaves.is_empty() {
+                return Err(error(1096, "HY000", "No tables used"));
+            }
+            let shown = scope.visible.iter().map(|v| output(scope, v.leaf, v.column));
+            outputs.extend(shown.collect::<Vec<_>>());
+            return Ok(());
+        };
+        let Some(leaf) = scope.leaf_named(name.schema.as_deref(), &name.name) else {
+            return Err(error(1051, "42S02", format!("Unknown table '{}'", name.name)));
+        };
+        let columns = &scope.leaves[usize::from(leaf)].columns;
+        for position in (0..columns.len()).filter(|p| columns[*p].listed) {
+            outputs.push(output(scope, leaf, position));
+        }
+        Ok(())
+    }
+}
+
+fn output(scope: &Scope, leaf: u16, column: usize) -> Output {
+    let value = scope.column(leaf, column);
+    let result = scope.leaves[usize::from(leaf)].columns[column].result.clone();
+    Output { column: ResultColumn { ty: value.ty, ..result }, value }
+}
+
+fn inner(left: From, right: From) -> From {
+    From::Join {
+        kind: JoinKind::Inner,
+        left: Box::new(left),
+        right: Box::new(right),
+        on: Vec::new(),
+        straight: false,
+    }
+}
+
+fn is_dual(table: &ast::TableRef) -> bool {
+    matches!(table, ast::TableRef::Table(factor) if factor.name.schema.is_none()
+        && factor.alias.is_none()
+        && factor.name.name.eq_ignore_ascii_case("dual"))
+}
+
+fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
+    def.columns
+        .iter()
+        .enumerate()
+        .map(|(position, column)| {
+            let result = table_column(def, alias, position, &column.name);
+            LeafColumn { ty: column.ty, decimals: result.decimals, listed: true, result }
+        })
+        .collect()
+}
+
+/// Sets of columns that identify a row: unique indexes over whole columns that are NOT NULL.
+fn unique_keys(def: &TableDef) -> Vec<Vec<usize>> {
+    def.indexes
+        .iter()
+        .filter(|index| index.unique)
+        .filter(|index| {
+            index
+                .parts
+                .iter()
+                .all(|part| part.prefix_chars.is_none() && !def.columns[part.column].ty.nullable)
+        })
+        .map(|index| index.parts.iter().map(|part| part.column).collect())
+        .collect()
+}
+
+/// A leaf over a nested query.
+pub(crate) fn derived_leaf(
+    block: Block,
+    alias: &str,
+    columns: &[String],
+    lateral: bool,
+) -> Result<Leaf, SqlError> {
+    let columns = block_columns(&block, alias, columns)?;
+    Ok(Leaf {
+        name: alias.to_string(),
+        schema: String::new(),
+        keys: derived_keys(&block),
+        source: Source::Derived { block: Box::new(block), lateral },
+        columns,
+        null_row: false,
+        hints: IndexChoice::default(),
+        lock: None,
+    })
+}
+
+/// The columns of a nested query under a name.
+pub(crate) fn block_columns(
+    block: &Block,
+    alias: &str,
+    names: &[String],
+) -> Result<Vec<LeafColumn>, SqlError> {
+    if !names.is_empty() && names.len() != block.outputs.len() {
+        let text = "In definition of view, derived table or common table expression, SELECT list and \
+                    column names list have different column counts";
+        return Err(error(1353, "HY000", text));
+    }
+    let mut columns: Vec<LeafColumn> = Vec::with_capacity(block.outputs.len());
+    for (position, output) in block.outputs.iter().enumerate() {
+        let name = names.get(position).unwrap_or(&output.column.name);
+        if columns.iter().any(|c| same_name(&c.result.name, name)) {
+            return Err(error(1060, "42S21", format!("Duplicate column name '{name}'")));
+        }
+        let result = ResultColumn {
+            table: alias.to_string(),
+            org_name: name.clone(),
+            ..ResultColumn::computed(name.clone(), output.value.ty, output.value.decimals)
+        };
+        let (ty, decimals) = (output.value.ty, output.value.decimals);
+        columns.push(LeafColumn { ty, decimals, listed: true, result });
+    }
+    Ok(columns)
+}
+
+/// Columns of a nested query that no two rows agree in.
+fn derived_keys(block: &Block) -> Vec<Vec<usize>> {
+    let place = |expr: &expr::Expr| block.outputs.iter().position(|o| o.value.expr == *expr);
+    let all_of = |columns: Vec<Option<usize>>| columns.into_iter().collect::<Option<Vec<_>>>();
+    let mut keys = Vec::new();
+    if let Some(group) = &block.group {
+        let places = (0..group.keys.len())
+            .map(|key| place(&crate::logical::column_of(crate::logical::GROUP_LEAF, key)));
+        if !group.rollup {
+            keys.extend(all_of(places.collect()));
+        }
+    } else if let [leaf] = &block.leaves[..] {
+        for key in &leaf.keys {
+            let places = key.iter().map(|column| place(&crate::logical::column_of(0, *column)));
+            keys.extend(all_of(places.collect()));
+        }
+    }
+    keys
+}

@@ -1,0 +1,142 @@
+//! Names become places: from the syntax tree to [`crate::logical`] blocks.
+//!
+//! Reading order: this file (what is carried along), [`names`] (how a name is looked up), [`from`],
+//! [`expressions`], [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
+//! operations, common table expressions).
+//!
+//! 1. The innermost scope is the last; a column at depth `d` belongs to the scope `d` before it. Each
+//!    block pushes exactly one scope, so depths are those of [`crate::query_plan`]. 2. Errors are found in
+//!    MySQL's order: FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY.
+
+mod expressions;
+mod from;
+mod full_group;
+mod group;
+mod names;
+mod queries;
+mod select;
+mod windows;
+
+use names::Scope;
+
+use crate::PlanContext;
+use crate::logical::Block;
+use crate::make::Builder;
+use catalog::TableRef;
+use expr::SqlError;
+use mdl::Mode;
+use parser::ast;
+use std::rc::Rc;
+
+/// What one statement's names resolve to.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The statement's query.
+    pub block: Block,
+    /// Common table expressions that leaves refer to by number.
+    pub shared: Vec<SharedBlock>,
+    /// Tables that were opened.
+    pub tables: Vec<(TableRef, Mode)>,
+}
+
+/// A common table expression that was resolved by itself.
+#[derive(Debug, Clone)]
+pub struct SharedBlock {
+    /// Its name.
+    pub name: String,
+    /// Its query; it sees nothing around it.
+    pub block: Block,
+    /// How many leaves refer to it.
+    pub uses: usize,
+}
+
+/// A common table expression in sight.
+#[derive(Debug, Clone)]
+enum CteEntry {
+    /// Resolved when it is first used.
+    Written { cte: Rc<ast::Cte>, recursive: bool, shared: Option<usize>, hidden: bool },
+    /// The one whose recursive part is being resolved: its columns, and how often it was read.
+    Recursing {
+        name: String,
+        recursion: usize,
+        columns: Vec<crate::logical::LeafColumn>,
+        reads: usize,
+    },
+}
+
+impl CteEntry {
+    fn name(&self) -> &str {
+        match self {
+            CteEntry::Written { cte, .. } => &cte.name,
+            CteEntry::Recursing { name, .. } => name,
+        }
+    }
+}
+
+/// Resolves one statement.
+pub(crate) struct Resolver<'a, 'c> {
+    pub(crate) context: &'a mut PlanContext<'c>,
+    pub(crate) scopes: Vec<Scope>,
+    ctes: Vec<CteEntry>,
+    pub(crate) shared: Vec<SharedBlock>,
+    pub(crate) tables: Vec<(TableRef, Mode)>,
+    recursions: usize,
+    blocks: u32,
+    pub(crate) build: Builder,
+    /// FOR UPDATE and FOR SHARE of the query whose SELECT is being resolved.
+    locking: Vec<ast::Locking>,
+}
+
+impl<'a, 'c> Resolver<'a, 'c> {
+    pub(crate) fn new(context: &'a mut PlanContext<'c>) -> Self {
+        let build = Builder { collation: context.collation };
+        Resolver {
+            context,
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            shared: Vec::new(),
+            tables: Vec::new(),
+            recursions: 0,
+            blocks: 0,
+            build,
+            locking: Vec::new(),
+        }
+    }
+
+    fn note_table(&mut self, table: TableRef, mode: Mode) {
+        match self.tables.iter_mut().find(|(t, _)| *t == table) {
+            Some(known) => {
+                if mode == Mode::SW {
+                    known.1 = mode;
+                }
+            }
+            None => self.tables.push((table, mode)),
+        }
+    }
+
+    pub(crate) fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a scope is pushed while expressions are bound")
+    }
+}
+
+/// Resolves a query.
+///
+/// # Errors
+/// Unknown and ambiguous names, grouping errors, locks; 1235 for what is not there yet.
+pub fn resolve(context: &mut PlanContext<'_>, query: &ast::Query) -> Result<Resolved, SqlError> {
+    let mut resolver = Resolver::new(context);
+    let block = resolver.query(query)?;
+    Ok(Resolved { block, shared: resolver.shared, tables: resolver.tables })
+}
+
+pub(crate) fn error(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {
+    SqlError::Other(number, state, text.into())
+}
+
+pub(crate) fn one_column() -> SqlError {
+    error(1241, "21000", "Operand should contain 1 column(s)")
+}
+
+pub(crate) fn invalid_group_function() -> SqlError {
+    error(1111, "HY000", "Invalid use of group function")
+}

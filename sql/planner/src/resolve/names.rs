@@ -1,0 +1,219 @@
+//! How a column's name is looked up.
+//!
+//! 1. Blocks are searched from the inside out; the first that knows the name has it, even if it is
+//!    ambiguous there. 2. A block knows the columns of FROM and, depending on the clause, the aliases of its
+//!    select list: after the columns in GROUP BY and ORDER BY, instead of them in HAVING.
+
+use super::{Resolver, error};
+use crate::logical::{Leaf, Subquery, WindowUse, column_of, deeper};
+use crate::plan::Output;
+use crate::query_plan::AggregateCall;
+use expr::SqlError;
+use expr::tree::Typed;
+use parser::ast;
+use value::name::same_name;
+
+/// Which names beside FROM's a clause sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Aliases {
+    /// None.
+    #[default]
+    Unseen,
+    /// Where FROM has no such column.
+    Second,
+    /// Instead of FROM's columns, group keys beside them: HAVING.
+    Only,
+}
+
+/// A name that FROM gives to a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Visible {
+    pub(crate) name: String,
+    pub(crate) leaf: u16,
+    pub(crate) column: usize,
+}
+
+/// A block while it is resolved.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) leaves: Vec<Leaf>,
+    /// Unqualified names: common columns of natural joins once.
+    pub(crate) visible: Vec<Visible>,
+    /// While an ON clause is bound: the leaves it may look at.
+    pub(crate) only_leaves: Option<Vec<u16>>,
+    /// Inner blocks do not see it: a derived table is being resolved.
+    pub(crate) hidden: bool,
+    /// As 1054 names it.
+    pub(crate) clause: &'static str,
+    pub(crate) aliases: Aliases,
+    pub(crate) outputs: Vec<Output>,
+    /// Group keys, once GROUP BY is bound.
+    pub(crate) keys: Vec<Typed>,
+    pub(crate) aggregates_allowed: bool,
+    /// How many aggregates are around the expression.
+    pub(crate) in_aggregate: usize,
+    pub(crate) aggregates: Vec<AggregateCall>,
+    /// Arguments of GROUPING() calls.
+    pub(crate) groupings: Vec<Vec<Typed>>,
+    pub(crate) rollup: bool,
+    pub(crate) windows_allowed: bool,
+    pub(crate) windows: Vec<WindowUse>,
+    pub(crate) named_windows: Vec<(String, ast::Window)>,
+    pub(crate) subqueries: Vec<Subquery>,
+}
+
+/// A column's name as it was written.
+pub(crate) fn written(column: &ast::ColumnRef) -> String {
+    let parts = [column.schema.as_deref(), column.table.as_deref(), Some(&column.column)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(".")
+}
+
+impl Scope {
+    pub(crate) fn new(clause: &'static str) -> Scope {
+        Scope { clause, ..Scope::default() }
+    }
+
+    /// A column of a leaf with its type, at depth 0.
+    pub(crate) fn column(&self, leaf: u16, column: usize) -> Typed {
+        let source = &self.leaves[usize::from(leaf)];
+        let definition = &source.columns[column];
+        let mut ty = definition.ty;
+        ty.nullable |= source.null_row;
+        Typed { expr: column_of(leaf, column), ty, decimals: definition.decimals }
+    }
+
+    fn sees(&self, leaf: u16) -> bool {
+        self.only_leaves.as_ref().is_none_or(|only| only.contains(&leaf))
+    }
+
+    pub(crate) fn leaf_named(&self, schema: Option<&str>, table: &str) -> Option<u16> {
+        let matches =
+            |leaf: &Leaf| leaf.name == table && schema.is_none_or(|schema| schema == leaf.schema);
+        self.leaves.iter().position(matches).map(|leaf| leaf as u16)
+    }
+
+    /// A column of FROM by name.
+    fn find(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+        let mut found: Option<Typed> = None;
+        let mut meet = |typed: Typed| {
+            if found.is_some() {
+                return Err(ambiguous(&written(column), self.clause));
+            }
+            found = Some(typed);
+            Ok(())
+        };
+        match &column.table {
+            Some(table) => {
+                for (number, leaf) in self.leaves.iter().enumerate() {
+                    let schema_fits =
+                        column.schema.as_ref().is_none_or(|schema| *schema == leaf.schema);
+                    if leaf.name != *table || !schema_fits || !self.sees(number as u16) {
+                        continue;
+                    }
+                    let named =
+                        |c: &crate::logical::LeafColumn| same_name(&c.result.name, &column.column);
+                    if let Some(position) = leaf.columns.iter().position(named) {
+                        meet(self.column(number as u16, position))?;
+                    }
+                }
+            }
+            None => {
+                for visible in &self.visible {
+                    if same_name(&visible.name, &column.column) && self.sees(visible.leaf) {
+                        meet(self.column(visible.leaf, visible.column))?;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// An output by its alias, or by the column that it shows.
+    pub(crate) fn find_output(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+        let mut found: Option<&Output> = None;
+        for output in &self.outputs {
+            let fits = match &column.table {
+                None => same_name(&output.column.name, &column.column),
+                Some(table) => {
+                    output.column.table == *table
+                        && same_name(&output.column.org_name, &column.column)
+                        && column.schema.as_ref().is_none_or(|s| *s == output.column.schema)
+                }
+            };
+            match found {
+                _ if !fits => {}
+                None => found = Some(output),
+                Some(other) if other.value.expr == output.value.expr => {}
+                Some(_) => return Err(ambiguous(&written(column), self.clause)),
+            }
+        }
+        Ok(found.map(|o| o.value.clone()))
+    }
+
+    /// A group key that is the column of that name.
+    fn find_key(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+        let found = self.find(column).unwrap_or(None);
+        Ok(found.filter(|typed| self.keys.iter().any(|key| key.expr == typed.expr)))
+    }
+
+    fn find_here(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+        if self.in_aggregate == 0 && self.aliases == Aliases::Only {
+            return match self.find_key(column)? {
+                Some(key) if column.table.is_some() => Ok(Some(key)),
+                key => Ok(self.find_output(column)?.or(key)),
+            };
+        }
+        match self.find(column)? {
+            None if self.aliases != Aliases::Unseen => self.find_output(column),
+            found => Ok(found),
+        }
+    }
+
+    fn find_from_inside(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+        match self.find(column)? {
+            None if self.aliases != Aliases::Unseen => self.find_output(column),
+            found => Ok(found),
+        }
+    }
+}
+
+pub(crate) fn ambiguous(name: &str, clause: &str) -> SqlError {
+    error(1052, "23000", format!("Column '{name}' in {clause} is ambiguous"))
+}
+
+impl Resolver<'_, '_> {
+    /// The place of a column as seen from the innermost block.
+    pub(crate) fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        let innermost = self.scopes.len() - 1;
+        for (depth, scope) in self.scopes.iter().rev().enumerate() {
+            if scope.hidden && depth > 0 {
+                continue;
+            }
+            let found = match depth {
+                0 => scope.find_here(column)?,
+                _ => scope.find_from_inside(column)?,
+            };
+            let Some(typed) = found else { continue };
+            if depth == 0 {
+                return Ok(typed);
+            }
+            let mut nested = false;
+            typed.expr.visit(&mut |e| nested |= crate::logical::subquery_of(e).is_some());
+            if nested {
+                return Err(SqlError::unsupported(
+                    "outer reference to a select item with a subquery",
+                ));
+            }
+            return Ok(Typed { expr: deeper(&typed.expr, depth as u8), ..typed });
+        }
+        let scope = &self.scopes[innermost];
+        let clause = scope.clause;
+        if let (Some(table), true) = (&column.table, scope.leaves.is_empty()) {
+            let reachable = self.scopes.iter().rev().skip(1).any(|s| !s.hidden);
+            if !reachable {
+                return Err(SqlError::UnknownTable { name: table.clone(), clause });
+            }
+        }
+        Err(SqlError::UnknownColumn { name: written(column), clause })
+    }
+}

@@ -1,0 +1,473 @@
+//! Query expressions: set operations, VALUES, TABLE, common table expressions.
+
+use super::from::{block_columns, derived_leaf};
+use super::names::{Aliases, Scope};
+use super::{CteEntry, Resolver, SharedBlock, error};
+use crate::access::IndexChoice;
+use crate::logical::{Block, From, Leaf, LeafColumn, Source};
+use crate::plan::{Output, ResultColumn, SortKey};
+use expr::SqlError;
+use expr::tree::Typed;
+use parser::ast::{self, QueryBody, SetOperator};
+use std::rc::Rc;
+use value::{ColumnType, name::same_name};
+
+impl Resolver<'_, '_> {
+    /// Resolves a query expression.
+    pub(crate) fn query(&mut self, query: &ast::Query) -> Result<Block, SqlError> {
+        let ctes = self.ctes.len();
+        if let Some(with) = &query.with {
+            self.add_ctes(with)?;
+        }
+        let block = self.body(query);
+        self.ctes.truncate(ctes);
+        block
+    }
+
+    fn add_ctes(&mut self, with: &ast::With) -> Result<(), SqlError> {
+        for (position, cte) in with.tables.iter().enumerate() {
+            if with.tables[..position].iter().any(|c| same_name(&c.name, &cte.name)) {
+                let text = format!("Not unique table/alias: '{}'", cte.name);
+                return Err(error(1066, "42000", text));
+            }
+            self.ctes.push(CteEntry::Written {
+                cte: Rc::new(cte.clone()),
+                recursive: with.recursive,
+                shared: None,
+                hidden: false,
+            });
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, query: &ast::Query) -> Result<Block, SqlError> {
+        match &query.body {
+            QueryBody::Select(select) => {
+                self.locking.clone_from(&query.locking);
+                self.select(select, &query.order_by, query.limit.as_ref())
+            }
+            QueryBody::Nested(nested) => {
+                let plain = nested.order_by.is_empty() && nested.limit.is_none();
+                if query.order_by.is_empty() && query.limit.is_none() {
+                    return self.query(nested);
+                }
+                if plain && nested.with.is_none() && nested.locking.is_empty() {
+                    let body = nested.body.clone();
+                    return self.body(&ast::Query { body, with: None, ..query.clone() });
+                }
+                self.around(query, |resolver| {
+                    let block = resolver.query(nested)?;
+                    derived_leaf(block, "", &[], false)
+                })
+            }
+            QueryBody::SetOperation { op, all, left, right } => self.around(query, |resolver| {
+                let mut inputs = Vec::new();
+                resolver.set_inputs(*op, *all, left, &mut inputs)?;
+                inputs.push(resolver.operand(right)?);
+                resolver.set_leaf(*op, *all, inputs)
+            }),
+            QueryBody::Values(rows) => self.around(query, |resolver| resolver.values(rows)),
+            QueryBody::Table(name) => {
+                let factor = ast::TableFactor {
+                    name: name.clone(),
+                    alias: None,
+                    partitions: Vec::new(),
+                    index_hints: Vec::new(),
+                };
+                let select = ast::Select {
+                    options: ast::SelectOptions::default(),
+                    items: vec![ast::SelectItem::Wildcard(None)],
+                    from: vec![ast::TableRef::Table(factor)],
+                    filter: None,
+                    group_by: Vec::new(),
+                    rollup: false,
+                    having: None,
+                    windows: Vec::new(),
+                };
+                self.select(&select, &query.order_by, query.limit.as_ref())
+            }
+        }
+    }
+
+    /// A block of one leaf that is not a table, with the query's order and limit.
+    fn around(
+        &mut self,
+        query: &ast::Query,
+        leaf: impl FnOnce(&mut Self) -> Result<Leaf, SqlError>,
+    ) -> Result<Block, SqlError> {
+        let mut scope = Scope::new("field list");
+        scope.hidden = true;
+        self.scopes.push(scope);
+        let block = self.around_in_scope(query, leaf);
+        self.scopes.pop();
+        block
+    }
+
+    fn around_in_scope(
+        &mut self,
+        query: &ast::Query,
+        leaf: impl FnOnce(&mut Self) -> Result<Leaf, SqlError>,
+    ) -> Result<Block, SqlError> {
+        let leaf = leaf(self)?;
+        let scope = self.scope();
+        scope.hidden = false;
+        let outputs = leaf.columns.iter().enumerate().map(|(position, column)| {
+            let expr = crate::logical::column_of(0, position);
+            let value = Typed { expr, ty: column.ty, decimals: column.decimals };
+            Output { value, column: ResultColumn { table: String::new(), ..column.result.clone() } }
+        });
+        scope.outputs = outputs.collect();
+        scope.leaves.push(leaf);
+        (scope.clause, scope.aliases) = ("order clause", Aliases::Second);
+        let order_by = self.outer_order(&query.order_by)?;
+        let limit = query.limit.as_ref().map(crate::select::bind_limit).transpose()?;
+        let scope = self.scope();
+        Ok(Block {
+            leaves: std::mem::take(&mut scope.leaves),
+            from: vec![From::Leaf(0)],
+            outputs: std::mem::take(&mut scope.outputs),
+            subqueries: std::mem::take(&mut scope.subqueries),
+            order_by,
+            limit,
+            ..Block::default()
+        })
+    }
+
+    /// ORDER BY of a set operation sees the names of the first SELECT's columns only.
+    fn outer_order(&mut self, items: &[ast::OrderItem]) -> Result<Vec<SortKey>, SqlError> {
+        let mut keys = Vec::new();
+        for item in items {
+            if let ast::Expr::Column(ast::ColumnRef { table: Some(table), .. }) = &item.expr {
+                let text = format!(
+                    "Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"
+                );
+                return Err(error(1250, "42000", text));
+            }
+            let position = match &item.expr {
+                ast::Expr::Literal(ast::Literal::Int(n)) => Some(*n),
+                _ => None,
+            };
+            let value = match position {
+                None => self.bind(&item.expr)?,
+                Some(n) => {
+                    let found = usize::try_from(n - 1).ok();
+                    let output = found.and_then(|n| self.scope().outputs.get(n));
+                    let unknown =
+                        || SqlError::UnknownColumn { name: n.to_string(), clause: "order clause" };
+                    output.ok_or_else(unknown)?.value.clone()
+                }
+            };
+            keys.push(SortKey { value, descending: item.descending });
+        }
+        Ok(keys)
+    }
+
+    /// The inputs of a chain of the same associative operation become one list.
+    fn set_inputs(
+        &mut self,
+        op: SetOperator,
+        all: bool,
+        left: &QueryBody,
+        inputs: &mut Vec<Block>,
+    ) -> Result<(), SqlError> {
+        if let QueryBody::SetOperation { op: o, all: a, left, right } = left
+            && op == SetOperator::Union
+            && *o == op
+            // A UNION DISTINCT above takes away what a UNION ALL below it would have kept.
+            && (*a == all || !all)
+        {
+            self.set_inputs(op, all, left, inputs)?;
+            inputs.push(self.operand(right)?);
+            return Ok(());
+        }
+        inputs.push(self.operand(left)?);
+        Ok(())
+    }
+
+    fn operand(&mut self, body: &QueryBody) -> Result<Block, SqlError> {
+        self.query(&ast::Query {
+            with: None,
+            body: body.clone(),
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+        })
+    }
+
+    fn set_leaf(
+        &mut self,
+        op: SetOperator,
+        all: bool,
+        mut inputs: Vec<Block>,
+    ) -> Result<Leaf, SqlError> {
+        let columns = self.common_outputs(&inputs)?;
+        for block in &mut inputs {
+            // Without a limit its order is nobody's.
+            if block.limit.is_none() {
+                block.order_by.clear();
+            }
+        }
+        let name = match op {
+            SetOperator::Union => "<union temporary>",
+            SetOperator::Except => "<except temporary>",
+            SetOperator::Intersect => "<intersect temporary>",
+        };
+        Ok(Leaf {
+            name: name.to_string(),
+            schema: String::new(),
+            source: Source::Set { op, all, inputs },
+            columns,
+            null_row: false,
+            hints: IndexChoice::default(),
+            lock: None,
+            keys: Vec::new(),
+        })
+    }
+
+    /// Columns that hold the outputs of all inputs; names are the first's.
+    fn common_outputs(&self, inputs: &[Block]) -> Result<Vec<LeafColumn>, SqlError> {
+        let first = &inputs[0].outputs;
+        if inputs.iter().any(|b| b.outputs.len() != first.len()) {
+            let text = "The used SELECT statements have a different number of columns";
+            return Err(error(1222, "21000", text));
+        }
+        let columns = first.iter().enumerate().map(|(position, output)| {
+            let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
+            let (ty, decimals) = self.build.common(&values);
+            made_column(&output.column.name, ty, decimals)
+        });
+        Ok(columns.collect())
+    }
+
+    fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<Leaf, SqlError> {
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound = Vec::with_capacity(rows.len());
+        for (position, row) in rows.iter().enumerate() {
+            if row.len() != width {
+                let text =
+                    format!("Column count doesn't match value count at row {}", position + 1);
+                return Err(error(1136, "21S01", text));
+            }
+            bound.push(row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?);
+        }
+        let columns = (0..width).map(|column| {
+            let values: Vec<_> = bound.iter().map(|row| &row[column]).collect();
+            let (ty, decimals) = self.build.common(&values);
+            made_column(&format!("column_{column}"), ty, decimals)
+        });
+        Ok(Leaf {
+            name: "<values>".to_string(),
+            schema: String::new(),
+            columns: columns.collect(),
+            source: Source::Values(bound),
+            null_row: false,
+            hints: IndexChoice::default(),
+            lock: None,
+            keys: Vec::new(),
+        })
+    }
+
+    /// A reference to a common table expression.
+    pub(super) fn cte_leaf(&mut self, position: usize, alias: &str) -> Result<Leaf, SqlError> {
+        let (cte, recursive, shared) = match &mut self.ctes[position] {
+            CteEntry::Recursing { recursion, columns, reads, .. } => {
+                *reads += 1;
+                let source = Source::Working(*recursion);
+                let columns = columns.clone();
+                return Ok(renamed(source, columns, alias, Vec::new()));
+            }
+            CteEntry::Written { cte, recursive, shared, .. } => (cte.clone(), *recursive, *shared),
+        };
+        let number = match shared {
+            Some(number) => number,
+            None => {
+                // What stands before it in its WITH and around that is in sight, and nothing else.
+                let later = self.ctes.split_off(position + usize::from(recursive));
+                let scopes = std::mem::take(&mut self.scopes);
+                let resolved = self.cte_block(&cte, recursive);
+                self.scopes = scopes;
+                let alone = match resolved {
+                    Ok(block) => Some(block),
+                    // It may look at the blocks around: then it runs where it is used.
+                    Err(SqlError::UnknownColumn { .. } | SqlError::UnknownTable { .. })
+                        if !self.scopes.is_empty() =>
+                    {
+                        None
+                    }
+                    Err(other) => {
+                        self.ctes.extend(later);
+                        return Err(other);
+                    }
+                };
+                let Some(block) = alone else {
+                    let was = std::mem::replace(&mut self.scope().hidden, true);
+                    let block = self.cte_block(&cte, recursive);
+                    self.scope().hidden = was;
+                    self.ctes.extend(later);
+                    return derived_leaf(block?, alias, &cte.columns, false);
+                };
+                self.ctes.extend(later);
+                self.shared.push(SharedBlock { name: cte.name.clone(), block, uses: 0 });
+                let number = self.shared.len() - 1;
+                if let CteEntry::Written { shared, .. } = &mut self.ctes[position] {
+                    *shared = Some(number);
+                }
+                number
+            }
+        };
+        let block = &self.shared[number].block;
+        let columns = block_columns(block, alias, &cte.columns)?;
+        self.shared[number].uses += 1;
+        Ok(renamed(Source::Shared(number), columns, alias, Vec::new()))
+    }
+
+    fn cte_block(&mut self, cte: &ast::Cte, recursive: bool) -> Result<Block, SqlError> {
+        let locking = std::mem::take(&mut self.locking);
+        let position = self.ctes.len();
+        let block = if recursive && self.reads_itself(cte) {
+            self.recursive(cte)
+        } else {
+            // Its own name means something else inside of it.
+            let hide = |entry: &mut CteEntry, on: bool| {
+                if let CteEntry::Written { hidden, cte: other, .. } = entry
+                    && same_name(&other.name, &cte.name)
+                {
+                    *hidden = on;
+                }
+            };
+            if recursive && let Some(own) = self.ctes.get_mut(position - 1) {
+                hide(own, true);
+            }
+            let block = self.query(&cte.query);
+            if recursive && let Some(own) = self.ctes.get_mut(position - 1) {
+                hide(own, false);
+            }
+            block
+        };
+        self.locking = locking;
+        block
+    }
+
+    /// Whether a query mentions its own name as a table, anywhere.
+    fn reads_itself(&self, cte: &ast::Cte) -> bool {
+        // The tree has no walker; its printed form names every table with `name: "..."`.
+        let text = format!("{:?}", cte.query);
+        let name = format!("name: {:?}", cte.name);
+        text.to_lowercase().contains(&name.to_lowercase())
+    }
+
+    fn recursive(&mut self, cte: &ast::Cte) -> Result<Block, SqlError> {
+        let mut parts: Vec<(&QueryBody, bool)> = Vec::new();
+        flatten(&cte.query.body, true, &mut parts);
+        let name = &cte.name;
+        if parts.len() < 2 {
+            let text = format!("Recursive Common Table Expression '{name}' should contain a UNION");
+            return Err(error(3573, "HY000", text));
+        }
+        if cte.query.with.is_some() {
+            return Err(SqlError::unsupported(
+                "WITH inside of a recursive common table expression",
+            ));
+        }
+        let query = &*cte.query;
+        self.around(query, |resolver| resolver.recursion(cte, &parts))
+    }
+
+    fn recursion(
+        &mut self,
+        cte: &ast::Cte,
+        parts: &[(&QueryBody, bool)],
+    ) -> Result<Leaf, SqlError> {
+        let name = &cte.name;
+        let recursion = self.recursions;
+        self.recursions += 1;
+        let (mut seeds, mut steps): (Vec<Block>, Vec<Block>) = (Vec::new(), Vec::new());
+        let mut columns: Vec<LeafColumn> = Vec::new();
+        for (body, _) in parts {
+            self.ctes.push(CteEntry::Recursing {
+                name: name.clone(),
+                recursion,
+                columns: columns.clone(),
+                reads: 0,
+            });
+            let block = self.operand(body);
+            let read =
+                matches!(self.ctes.pop(), Some(CteEntry::Recursing { reads, .. }) if reads > 0);
+            let no_seed = || {
+                let text = format!(
+                    "Recursive Common Table Expression '{name}' should have one or more non-recursive \
+                     query blocks followed by one or more recursive ones"
+                );
+                error(3574, "HY000", text)
+            };
+            if read && seeds.is_empty() || !read && !steps.is_empty() {
+                return Err(no_seed());
+            }
+            let block = block?;
+            if read {
+                if block.group.is_some() || !block.windows.is_empty() {
+                    let text = format!(
+                        "Recursive Common Table Expression '{name}' can contain neither aggregation nor \
+                         window functions in recursive query block"
+                    );
+                    return Err(error(3575, "HY000", text));
+                }
+                steps.push(block);
+            } else {
+                seeds.push(block);
+                columns = self.common_outputs(&seeds)?;
+                if let Some(written) = (!cte.columns.is_empty()).then_some(&cte.columns)
+                    && written.len() == columns.len()
+                {
+                    for (column, name) in columns.iter_mut().zip(written) {
+                        column.result.name.clone_from(name);
+                        column.result.org_name.clone_from(name);
+                    }
+                }
+                columns.iter_mut().for_each(|c| c.ty.nullable = true);
+            }
+        }
+        if steps.iter().any(|b| b.outputs.len() != columns.len()) {
+            let text = "The used SELECT statements have a different number of columns";
+            return Err(error(1222, "21000", text));
+        }
+        let distinct = parts.iter().any(|(_, all)| !all);
+        let source = Source::Recursive { recursion, seeds, steps, distinct };
+        Ok(renamed(source, columns, name, Vec::new()))
+    }
+}
+
+/// The operands of a chain of UNIONs, with ALL or not of the one before each.
+fn flatten<'q>(body: &'q QueryBody, all: bool, parts: &mut Vec<(&'q QueryBody, bool)>) {
+    match body {
+        QueryBody::SetOperation { op: SetOperator::Union, all: a, left, right } => {
+            flatten(left, all, parts);
+            parts.push((right, *a));
+        }
+        other => parts.push((other, all)),
+    }
+}
+
+fn made_column(name: &str, ty: ColumnType, decimals: u8) -> LeafColumn {
+    let result = ResultColumn::computed(name, ty, decimals);
+    LeafColumn { ty, decimals, listed: true, result }
+}
+
+/// A leaf under another name.
+fn renamed(source: Source, columns: Vec<LeafColumn>, alias: &str, keys: Vec<Vec<usize>>) -> Leaf {
+    let columns = columns.into_iter().map(|mut column| {
+        column.result.table = alias.to_string();
+        column
+    });
+    Leaf {
+        name: alias.to_string(),
+        schema: String::new(),
+        columns: columns.collect(),
+        source,
+        null_row: false,
+        hints: IndexChoice::default(),
+        lock: None,
+        keys,
+    }
+}

@@ -1,0 +1,270 @@
+//! One SELECT: its clauses in the order in which MySQL looks at them.
+
+use super::group::GroupInput;
+use super::names::{Aliases, Scope, written};
+use super::{Resolver, error, invalid_group_function, one_column};
+use crate::logical::{Block, conjuncts};
+use crate::plan::{Output, ResultColumn, SortKey};
+use expr::SqlError;
+use expr::tree::{Expr, OwnedDatum, Typed};
+use parser::ast::{self, SelectItem};
+
+impl Resolver<'_, '_> {
+    /// Resolves a SELECT with the ORDER BY and LIMIT around it.
+    pub(crate) fn select(
+        &mut self,
+        select: &ast::Select,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> Result<Block, SqlError> {
+        self.blocks += 1;
+        let number = self.blocks;
+        self.scopes.push(Scope {
+            named_windows: select.windows.clone(),
+            rollup: select.rollup,
+            ..Scope::new("field list")
+        });
+        let block = self.select_in_scope(select, order_by, limit, number);
+        self.scopes.pop();
+        block
+    }
+
+    fn select_in_scope(
+        &mut self,
+        select: &ast::Select,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+        number: u32,
+    ) -> Result<Block, SqlError> {
+        let from = self.from_clause(&select.from)?;
+        self.locking.clear();
+        let scope = self.scope();
+        (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
+        let outputs = self.outputs(&select.items)?;
+        let scope = self.scope();
+        (scope.aggregates_allowed, scope.windows_allowed) = (false, false);
+        scope.clause = "where clause";
+        let mut filter = Vec::new();
+        if let Some(condition) = &select.filter {
+            conjuncts(self.condition(condition)?.expr, &mut filter);
+        }
+        self.scope().outputs = outputs;
+        let keys = self.group_by(&select.group_by)?;
+        self.scope().keys.clone_from(&keys);
+        let mut having = Vec::new();
+        if let Some(condition) = &select.having {
+            let scope = self.scope();
+            (scope.clause, scope.aliases) = ("having clause", Aliases::Only);
+            scope.aggregates_allowed = true;
+            conjuncts(self.condition(condition)?.expr, &mut having);
+        }
+        let order_by = self.order_by(order_by, select.options.distinct)?;
+        let limit = limit.map(crate::select::bind_limit).transpose()?;
+        let scope = self.scopes.last_mut().expect("pushed by the caller");
+        let mut block = Block {
+            leaves: std::mem::take(&mut scope.leaves),
+            from,
+            filter,
+            group: None,
+            having,
+            windows: std::mem::take(&mut scope.windows),
+            outputs: std::mem::take(&mut scope.outputs),
+            distinct: select.options.distinct,
+            order_by,
+            limit,
+            subqueries: std::mem::take(&mut scope.subqueries),
+            straight: select.options.straight_join,
+            number,
+        };
+        let input = GroupInput {
+            keys,
+            aggregates: std::mem::take(&mut scope.aggregates),
+            groupings: std::mem::take(&mut scope.groupings),
+            rollup: select.rollup,
+            full_group_by: self.context.only_full_group_by,
+        };
+        input.finish(&mut block, self.build)?;
+        Ok(block)
+    }
+
+    fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<Output>, SqlError> {
+        let mut outputs = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::Wildcard(name) => self.wildcard(name.as_ref(), &mut outputs)?,
+                SelectItem::Expr { expr, alias, text } => {
+                    if matches!(expr, ast::Expr::Row(_)) {
+                        return Err(one_column());
+                    }
+                    let value = self.bind(expr)?;
+                    // A column is called as it was written, a wildcard's as it was defined.
+                    let own = match expr {
+                        ast::Expr::Column(column) => &column.column,
+                        _ => text,
+                    };
+                    outputs.push(self.output(value, alias.as_deref().unwrap_or(own)));
+                }
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// An output; a plain column is announced with its table, wherever that is.
+    pub(crate) fn output(&self, value: Typed, name: &str) -> Output {
+        let named = match &value.expr {
+            Expr::Column(place) if place.leaf < crate::logical::WINDOW_LEAF => {
+                let scope = &self.scopes[self.scopes.len() - 1 - usize::from(place.depth)];
+                let leaf = &scope.leaves[usize::from(place.leaf)];
+                Some(leaf.columns[usize::from(place.column)].result.clone())
+            }
+            _ => None,
+        };
+        let column = match named {
+            Some(result) => ResultColumn { name: name.to_string(), ty: value.ty, ..result },
+            None => ResultColumn {
+                null_literal: value.expr == Expr::Const(OwnedDatum::Null),
+                ..ResultColumn::computed(name, value.ty, value.decimals)
+            },
+        };
+        Output { value, column }
+    }
+
+    /// GROUP BY: positions, columns of FROM, then aliases.
+    fn group_by(&mut self, items: &[ast::OrderItem]) -> Result<Vec<Typed>, SqlError> {
+        let scope = self.scope();
+        (scope.clause, scope.aliases) = ("group statement", Aliases::Second);
+        let mut keys: Vec<Typed> = Vec::new();
+        for item in items {
+            let key = match self.position(&item.expr)? {
+                Some(position) => {
+                    let output = &self.scope().outputs[position];
+                    check_groupable(output)?;
+                    output.value.clone()
+                }
+                None => {
+                    self.scope().aggregates_allowed = true;
+                    let key = self.bind_key(&item.expr)?;
+                    self.scope().aggregates_allowed = false;
+                    let same = |o: &&Output| o.value.expr == key.expr;
+                    match self.scope().outputs.iter().find(same) {
+                        Some(output) => check_groupable(output)?,
+                        None if is_grouped(&key.expr) => return Err(invalid_group_function()),
+                        None => {}
+                    }
+                    key
+                }
+            };
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    /// ORDER BY: positions, then for a plain name aliases before columns, else columns before aliases.
+    fn order_by(
+        &mut self,
+        items: &[ast::OrderItem],
+        distinct: bool,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let scope = self.scope();
+        (scope.clause, scope.aliases) = ("order clause", Aliases::Second);
+        (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
+        let mut keys = Vec::new();
+        for (number, item) in items.iter().enumerate() {
+            let value = match self.position(&item.expr)? {
+                Some(position) => self.scope().outputs[position].value.clone(),
+                None => {
+                    let alias = match &item.expr {
+                        ast::Expr::Column(column) => self.scope().find_output(column)?,
+                        _ => None,
+                    };
+                    match alias {
+                        Some(value) => value,
+                        None => self.bind_key(&item.expr)?,
+                    }
+                }
+            };
+            if distinct && self.context.only_full_group_by {
+                self.require_selected(&value, number)?;
+            }
+            keys.push(SortKey { value, descending: item.descending });
+        }
+        Ok(keys)
+    }
+
+    fn bind_key(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        if matches!(e, ast::Expr::Row(_)) {
+            return Err(one_column());
+        }
+        self.bind(e)
+    }
+
+    /// The output that a bare number in GROUP BY or ORDER BY means.
+    fn position(&mut self, e: &ast::Expr) -> Result<Option<usize>, SqlError> {
+        let ast::Expr::Literal(ast::Literal::Int(position)) = e else { return Ok(None) };
+        let scope = self.scope();
+        let found = usize::try_from(*position).ok().and_then(|p| p.checked_sub(1));
+        match found.filter(|p| *p < scope.outputs.len()) {
+            Some(position) => Ok(Some(position)),
+            None => {
+                Err(SqlError::UnknownColumn { name: position.to_string(), clause: scope.clause })
+            }
+        }
+    }
+
+    /// SELECT DISTINCT sorts by what it selects only (3065).
+    fn require_selected(&mut self, key: &Typed, number: usize) -> Result<(), SqlError> {
+        let scope = self.scope();
+        let mut missing = None;
+        let mut key_expr = key.expr.clone();
+        key_expr.rewrite(&mut |e| {
+            if scope.outputs.iter().any(|o| o.value.expr == *e) {
+                return true;
+            }
+            if let Expr::Column(c) = e
+                && c.depth == 0
+                && c.leaf < crate::logical::WINDOW_LEAF
+                && missing.is_none()
+            {
+                missing = Some((c.leaf, c.column));
+            }
+            false
+        });
+        let Some((leaf, column)) = missing else { return Ok(()) };
+        let leaf = &scope.leaves[usize::from(leaf)];
+        let text = format!(
+            "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is \
+             not in SELECT list; this is incompatible with DISTINCT",
+            number + 1,
+            full_name(leaf, usize::from(column))
+        );
+        Err(error(3065, "HY000", text))
+    }
+}
+
+/// A key that is or contains an aggregate or window function cannot be grouped by (1056).
+fn check_groupable(output: &Output) -> Result<(), SqlError> {
+    match is_grouped(&output.value.expr) {
+        true => Err(error(1056, "42000", format!("Can't group on '{}'", output.column.name))),
+        false => Ok(()),
+    }
+}
+
+/// Whether an aggregate or a window function of this block is inside.
+fn is_grouped(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| {
+        let made = |c: &expr::Column| c.depth == 0 && c.leaf >= crate::logical::WINDOW_LEAF;
+        found |= matches!(e, Expr::Column(c) if made(c));
+    });
+    found
+}
+
+/// `schema.table.column` as grouping errors name a column.
+pub(crate) fn full_name(leaf: &crate::logical::Leaf, column: usize) -> String {
+    let column = ast::ColumnRef {
+        schema: (!leaf.schema.is_empty()).then(|| leaf.schema.clone()),
+        table: Some(leaf.name.clone()),
+        column: leaf.columns[column].result.name.clone(),
+    };
+    written(&column)
+}

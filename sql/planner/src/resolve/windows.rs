@@ -1,0 +1,222 @@
+//! Window functions and the windows that they stand over.
+
+use super::{Resolver, error};
+use crate::logical::{WINDOW_LEAF, WindowUse, column_of};
+use crate::plan::SortKey;
+use crate::query_plan::{FrameBound, FrameOffset, WindowCall, WindowFrame, WindowFunction};
+use expr::SqlError;
+use expr::tree::Typed;
+use parser::ast;
+use value::{ColumnType, Kind, name::same_name};
+
+impl Resolver<'_, '_> {
+    /// An aggregate with OVER.
+    pub(crate) fn window_aggregate(
+        &mut self,
+        aggregate: &ast::Aggregate,
+    ) -> Result<Typed, SqlError> {
+        let over = aggregate.over.as_deref().expect("the caller saw OVER");
+        let name = format!("{:?}", aggregate.kind).to_ascii_lowercase();
+        self.require_windows(&name)?;
+        if aggregate.distinct {
+            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
+        }
+        let call = self.aggregate_call(aggregate)?;
+        let (ty, decimals) = (call.ty, call.decimals);
+        self.window(over, WindowFunction::Aggregate(call), ty, decimals)
+    }
+
+    /// A function that is nothing without OVER.
+    pub(crate) fn window_function(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {
+        let over = call.over.as_deref().expect("the caller saw OVER");
+        let name = call.name.name.to_ascii_lowercase();
+        self.require_windows(&name)?;
+        if let Some(modifier) = &call.modifier {
+            return Err(SqlError::unsupported(modifier.clone()));
+        }
+        let mut arguments = call
+            .args
+            .iter()
+            .map(|a| self.bind(a))
+            .collect::<Result<Vec<_>, SqlError>>()?
+            .into_iter();
+        let wrong = || {
+            let text = format!("Incorrect parameter count in the call to native function '{name}'");
+            error(1582, "42000", text)
+        };
+        let number = ColumnType::int(Kind::BigInt, true).not_null();
+        let share = ColumnType::int(Kind::Double, false).not_null();
+        let mut next = || arguments.next().ok_or_else(wrong);
+        let nullable = |v: &Typed| (ColumnType { nullable: true, ..v.ty }, v.decimals);
+        let (function, (ty, decimals)) = match name.as_str() {
+            "row_number" => (WindowFunction::RowNumber, (number, 0)),
+            "rank" => (WindowFunction::Rank, (number, 0)),
+            "dense_rank" => (WindowFunction::DenseRank, (number, 0)),
+            "percent_rank" => (WindowFunction::PercentRank, (share, 31)),
+            "cume_dist" => (WindowFunction::CumeDist, (share, 31)),
+            "ntile" => (WindowFunction::Ntile(next()?.expr), (number, 0)),
+            "first_value" | "last_value" => {
+                let value = next()?;
+                let ty = nullable(&value);
+                match name.as_str() {
+                    "first_value" => (WindowFunction::FirstValue(value), ty),
+                    _ => (WindowFunction::LastValue(value), ty),
+                }
+            }
+            "nth_value" => {
+                let value = next()?;
+                let ty = nullable(&value);
+                (WindowFunction::NthValue(value, next()?.expr), ty)
+            }
+            "lag" | "lead" => {
+                let value = next()?;
+                let offset = next().map_or_else(|_| expr::Expr::int(1), |o| o.expr);
+                let default = next().ok();
+                let ty = match &default {
+                    None => nullable(&value),
+                    Some(default) => self.build.common(&[&value, default]),
+                };
+                let lead = name == "lead";
+                (WindowFunction::Lag { value, offset, default, lead }, ty)
+            }
+            _ => return Err(SqlError::unsupported(format!("window function {name}"))),
+        };
+        if arguments.next().is_some() {
+            return Err(wrong());
+        }
+        self.window(over, function, ty, decimals)
+    }
+
+    fn require_windows(&mut self, name: &str) -> Result<(), SqlError> {
+        let scope = self.scope();
+        if scope.windows_allowed && scope.in_aggregate == 0 {
+            return Ok(());
+        }
+        let text = format!("You cannot use the window function '{name}' in this context.'");
+        Err(error(3593, "HY000", text))
+    }
+
+    /// Adds a function over a window to the block.
+    fn window(
+        &mut self,
+        over: &ast::Window,
+        function: WindowFunction,
+        ty: ColumnType,
+        decimals: u8,
+    ) -> Result<Typed, SqlError> {
+        let window = self.whole_window(over, 0)?;
+        let scope = self.scope();
+        let before = (scope.clause, std::mem::replace(&mut scope.windows_allowed, false));
+        scope.clause = "window partition by";
+        let partition_by =
+            window.partition_by.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>();
+        self.scope().clause = "window order by";
+        let order_by = window
+            .order_by
+            .iter()
+            .map(|item| Ok(SortKey { value: self.bind(&item.expr)?, descending: item.descending }));
+        let order_by = order_by.collect::<Result<Vec<_>, SqlError>>();
+        self.scope().clause = "window frame";
+        let frame = self.frame(window.frame.as_ref(), !window.order_by.is_empty());
+        let scope = self.scope();
+        (scope.clause, scope.windows_allowed) = before;
+        let call = WindowCall { function, frame: frame?, ty, decimals };
+        let window = WindowUse { partition_by: partition_by?, order_by: order_by?, call };
+        let position = scope.windows.iter().position(|w| *w == window).unwrap_or_else(|| {
+            scope.windows.push(window);
+            scope.windows.len() - 1
+        });
+        Ok(Typed { expr: column_of(WINDOW_LEAF, position), ty, decimals })
+    }
+
+    /// A window with what it takes over from the named one it refers to.
+    fn whole_window(
+        &mut self,
+        window: &ast::Window,
+        depth: usize,
+    ) -> Result<ast::Window, SqlError> {
+        let Some(name) = &window.base else { return Ok(window.clone()) };
+        let scope = self.scope();
+        let named = scope.named_windows.iter().find(|(n, _)| same_name(n, name));
+        let Some((_, base)) = named.cloned() else {
+            return Err(error(3579, "HY000", format!("Window name '{name}' is not defined.")));
+        };
+        if depth > scope.named_windows.len() {
+            return Err(error(
+                3580,
+                "HY000",
+                "There is a circularity in the window dependency graph.",
+            ));
+        }
+        let base = self.whole_window(&base, depth + 1)?;
+        let bare =
+            window.partition_by.is_empty() && window.order_by.is_empty() && window.frame.is_none();
+        if bare {
+            return Ok(base);
+        }
+        if !window.partition_by.is_empty() {
+            let text = "A window which depends on another cannot define partitioning.";
+            return Err(error(3581, "HY000", text));
+        }
+        if base.frame.is_some() {
+            let text = format!(
+                "Window '{name}' has a frame definition, so cannot be referenced by another window."
+            );
+            return Err(error(3582, "HY000", text));
+        }
+        if !window.order_by.is_empty() && !base.order_by.is_empty() {
+            let text = format!(
+                "Window '<unnamed window>' cannot inherit '{name}' since both contain an ORDER BY clause."
+            );
+            return Err(error(3583, "HY000", text));
+        }
+        let order_by = match window.order_by.is_empty() {
+            true => base.order_by,
+            false => window.order_by.clone(),
+        };
+        let frame = window.frame.clone();
+        Ok(ast::Window { base: None, partition_by: base.partition_by, order_by, frame })
+    }
+
+    fn frame(
+        &mut self,
+        frame: Option<&ast::Frame>,
+        ordered: bool,
+    ) -> Result<WindowFrame, SqlError> {
+        let Some(frame) = frame else {
+            let end = if ordered { FrameBound::CurrentRow } else { FrameBound::Unbounded };
+            return Ok(WindowFrame { rows: false, start: FrameBound::Unbounded, end });
+        };
+        use ast::FrameBound as B;
+        if matches!(frame.start, B::UnboundedFollowing) {
+            return Err(error(
+                3584,
+                "HY000",
+                "Window '<unnamed window>': frame start cannot be UNBOUNDED FOLLOWING.",
+            ));
+        }
+        if matches!(frame.end, Some(B::UnboundedPreceding)) {
+            return Err(error(
+                3585,
+                "HY000",
+                "Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
+            ));
+        }
+        let start = self.frame_bound(&frame.start)?;
+        let end = match &frame.end {
+            None => FrameBound::CurrentRow,
+            Some(end) => self.frame_bound(end)?,
+        };
+        Ok(WindowFrame { rows: frame.rows, start, end })
+    }
+
+    fn frame_bound(&mut self, bound: &ast::FrameBound) -> Result<FrameBound, SqlError> {
+        use ast::FrameBound as B;
+        Ok(match bound {
+            B::UnboundedPreceding | B::UnboundedFollowing => FrameBound::Unbounded,
+            B::CurrentRow => FrameBound::CurrentRow,
+            B::Preceding(n) => FrameBound::Preceding(FrameOffset::Number(self.bind(n)?.expr)),
+            B::Following(n) => FrameBound::Following(FrameOffset::Number(self.bind(n)?.expr)),
+        })
+    }
+}
