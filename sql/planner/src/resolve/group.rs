@@ -8,7 +8,7 @@ use crate::make::Builder;
 use crate::query_plan::{AggregateCall, AggregateFunction};
 use expr::SqlError;
 use expr::tree::{Arithmetic, Comparison, Expr, Typed};
-use value::{Collation, ColumnType, Kind};
+use value::{Collation, ColumnType};
 
 /// What a block's clauses gave for its grouping.
 pub(crate) struct GroupInput {
@@ -181,9 +181,4 @@ fn uses_key(expr: &Expr, keys: usize) -> bool {
             if c.depth == 0 && c.leaf == GROUP_LEAF && usize::from(c.column) < keys);
     });
     found
-}
-
-/// The type of the column that counts rolled-up keys.
-pub(crate) fn rolled_type() -> ColumnType {
-    ColumnType::int(Kind::BigInt, true).not_null()
 }
