@@ -9,9 +9,13 @@
 
 mod calendar;
 mod format;
+mod interval;
+pub mod parse;
 pub mod zone;
 
 pub use calendar::{day_number, days_in_month, from_day_number};
+pub use interval::{Interval, Unit};
+pub use parse::{BadTime, DateTimeText, TimeText};
 pub use zone::TimeZone;
 
 /// Most digits of a second's fraction.
