@@ -32,13 +32,24 @@ pub struct TableCache {
     catalog: Arc<Catalog>,
     handles: Vec<Handle>,
     by_name: HashMap<(String, String), usize>,
+    /// Handles of the session's own tables, by name.
+    pub(crate) temporary: HashMap<(String, String), usize>,
+    /// Storage of dropped temporary tables that an open transaction may still have to undo.
+    pub(crate) retired: Vec<Arc<Definition>>,
     held: Held,
 }
 
 impl TableCache {
     /// An empty cache of a session.
     pub fn new(catalog: Arc<Catalog>) -> Self {
-        TableCache { catalog, handles: Vec::new(), by_name: HashMap::new(), held: Held::new() }
+        TableCache {
+            catalog,
+            handles: Vec::new(),
+            by_name: HashMap::new(),
+            temporary: HashMap::new(),
+            retired: Vec::new(),
+            held: Held::new(),
+        }
     }
 
     /// The dictionary behind this cache.
@@ -59,7 +70,9 @@ impl TableCache {
         self.refresh(handle);
         let h = &self.handles[handle];
         if let Some(definition) = &h.definition {
-            definition.open(self.catalog.engine())?;
+            if definition.def.view.is_none() {
+                definition.open(self.catalog.engine())?;
+            }
             return Ok(TableRef { handle, version: h.version });
         }
         if self.catalog.schema(schema).is_none() {
@@ -102,6 +115,21 @@ impl TableCache {
         Ok(handle)
     }
 
+    /// As [`Self::lock_name`], of a name that other sessions know: a temporary table does not hide it.
+    pub(crate) fn lock_base_name(
+        &mut self,
+        slot: &SessionSlot,
+        schema: &str,
+        name: &str,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<usize, CatalogError> {
+        let handle = self.base_handle((schema.to_string(), name.to_string()));
+        let object = &self.handles[handle].entry.object;
+        self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?;
+        Ok(handle)
+    }
+
     /// Locks a schema (or another object that is no table) until the statement or transaction ends.
     pub(crate) fn lock_object(
         &mut self,
@@ -116,13 +144,32 @@ impl TableCache {
 
     fn handle(&mut self, schema: &str, name: &str) -> usize {
         let key = (schema.to_string(), name.to_string());
+        match self.temporary.get(&key) {
+            Some(&handle) => handle,
+            None => self.base_handle(key),
+        }
+    }
+
+    fn base_handle(&mut self, key: (String, String)) -> usize {
         if let Some(&handle) = self.by_name.get(&key) {
             return handle;
         }
-        let entry = self.catalog.names().entry(schema, name);
+        let entry = self.catalog.names().entry(&key.0, &key.1);
+        let handle = self.add_handle(entry);
+        self.by_name.insert(key, handle);
+        handle
+    }
+
+    pub(crate) fn add_handle(&mut self, entry: Arc<NameEntry>) -> usize {
         self.handles.push(Handle { entry, definition: None, version: 0 });
-        self.by_name.insert(key, self.handles.len() - 1);
         self.handles.len() - 1
+    }
+
+    /// Plans made for what a name meant so far are made anew: a temporary table hides it now.
+    pub(crate) fn outdate(&mut self, schema: &str, name: &str) {
+        if let Some(&handle) = self.by_name.get(&(schema.to_string(), name.to_string())) {
+            self.handles[handle].version = 0;
+        }
     }
 
     /// Takes over the published definition; the name is locked by the caller.

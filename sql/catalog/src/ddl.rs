@@ -6,48 +6,15 @@
 //! definition without storage. 3. The new definition is published last, still under X.
 
 use crate::names::Definition;
-use crate::{Catalog, CatalogError, ColumnDef, IndexDef, SchemaDef, TableCache, TableDef};
-use engine::{Client, TableStorage};
+use crate::{Alter, Catalog, CatalogError, SchemaDef, TableCache, TableDef};
+use base::{IndexId, TableId};
+use engine::Client;
 use mdl::{Mode, Namespace};
 use std::sync::Arc;
 use sync::Deadline;
-use value::{Collation, KeyPart};
 
-/// An index to be made; the dictionary gives it an id.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewIndex {
-    /// Name; `PRIMARY` for the primary key.
-    pub name: String,
-    /// No duplicates.
-    pub unique: bool,
-    /// The clustered index.
-    pub primary: bool,
-    /// Key columns.
-    pub parts: Vec<KeyPart>,
-    /// COMMENT.
-    pub comment: String,
-}
-
-/// A table to be made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewTable {
-    /// Schema name.
-    pub schema: String,
-    /// Table name.
-    pub name: String,
-    /// Columns.
-    pub columns: Vec<ColumnDef>,
-    /// Indexes, the primary key first.
-    pub indexes: Vec<NewIndex>,
-    /// Default collation.
-    pub collation: Collation,
-    /// COMMENT.
-    pub comment: String,
-    /// First AUTO_INCREMENT value.
-    pub autoinc_start: u64,
-    /// Time of creation, microseconds since 1970.
-    pub created_us: i64,
-}
+/// Inserts the first rows of a table.
+pub type FillRows<'f, E> = dyn FnMut(&mut Client, &engine::Table) -> Result<(), E> + 'f;
 
 impl Catalog {
     /// CREATE DATABASE.
@@ -98,7 +65,7 @@ impl Catalog {
         Ok(tables.len() as u64)
     }
 
-    /// CREATE TABLE.
+    /// CREATE TABLE: `new` has no ids and no storage yet. `autoinc_start` is the first AUTO_INCREMENT value.
     ///
     /// # Errors
     /// [`CatalogError::UnknownDatabase`], [`CatalogError::TableExists`], lock and storage errors.
@@ -106,30 +73,137 @@ impl Catalog {
         &self,
         client: &mut Client,
         cache: &mut TableCache,
-        new: NewTable,
+        new: TableDef,
+        autoinc_start: u64,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        self.lock_schema(client, cache, &new.schema, Mode::IX, deadline)?;
-        if self.schema(&new.schema).is_none() {
-            return Err(CatalogError::UnknownDatabase(new.schema));
+        let nothing = &mut |_: &mut Client, _: &engine::Table| Ok::<_, CatalogError>(());
+        self.create_filled(client, cache, new, (autoinc_start, nothing), deadline)
+    }
+
+    /// CREATE TABLE with rows, which `fill` inserts before anybody can see the table.
+    ///
+    /// # Errors
+    /// As [`Self::create_table`], and those of `fill`; there is no table then.
+    pub fn create_filled<E: From<CatalogError>>(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        new: TableDef,
+        (autoinc_start, fill): (u64, &mut FillRows<'_, E>),
+        deadline: Deadline,
+    ) -> Result<(), E> {
+        if new.temporary {
+            return self.create_temporary(client, cache, new, (autoinc_start, fill));
         }
-        let handle = self.lock_table(client, cache, &new.schema, &new.name, deadline)?;
-        if cache.definition(handle).is_some() {
-            return Err(CatalogError::TableExists(new.name));
-        }
-        let autoinc_start = new.autoinc_start;
-        let def = self.define(new)?;
-        let definition = self.store_with_storage(client, def, autoinc_start)?;
+        let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
+        let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
+        let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
         publish(cache, handle, definition);
         Ok(())
     }
 
+    /// Locks a name under which a table can be made.
+    pub(crate) fn free_name(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        schema: &str,
+        name: &str,
+        deadline: Deadline,
+    ) -> Result<usize, CatalogError> {
+        self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
+        if self.schema(schema).is_none() {
+            return Err(CatalogError::UnknownDatabase(schema.to_string()));
+        }
+        let handle = self.lock_table(client, cache, schema, name, deadline)?;
+        match cache.definition(handle) {
+            Some(_) => Err(CatalogError::TableExists(name.to_string())),
+            None => Ok(handle),
+        }
+    }
+
     /// DROP TABLE of one or more names; tables that do not exist are returned, `schema.name` each.
-    /// Without `if_exists`, a missing one is an error and nothing is dropped, as in MySQL 8.
+    /// Without `if_exists`, a missing one is an error and nothing is dropped, as in MySQL 8. A temporary
+    /// table goes before the table that it hides; with `temporary_only`, nothing else goes.
     ///
     /// # Errors
     /// [`CatalogError::UnknownTables`], lock and storage errors.
     pub fn drop_tables(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        names: &[(String, String)],
+        (if_exists, temporary_only): (bool, bool),
+        deadline: Deadline,
+    ) -> Result<Vec<String>, CatalogError> {
+        let (mut present, mut missing, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        for (schema, name) in names {
+            if cache.temporary(schema, name).is_some() {
+                own.push((schema, name));
+                continue;
+            }
+            let is_there = !temporary_only && {
+                self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
+                let handle = self.lock_table(client, cache, schema, name, deadline)?;
+                cache.definition(handle).is_some_and(|d| d.def.view.is_none())
+            };
+            match is_there {
+                true => present.push((schema, name)),
+                false => missing.push(format!("{schema}.{name}")),
+            }
+        }
+        if !missing.is_empty() && !if_exists {
+            return Err(CatalogError::UnknownTables(missing.join(",")));
+        }
+        if !present.is_empty() {
+            self.transact(client, |c, client| {
+                present.iter().try_for_each(|(schema, name)| c.erase_table(client, schema, name))
+            })?;
+        }
+        present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
+        own.iter().try_for_each(|(schema, name)| cache.drop_temporary(client, schema, name))?;
+        Ok(missing)
+    }
+
+    /// CREATE [OR REPLACE] VIEW and, with `must_exist`, ALTER VIEW.
+    ///
+    /// # Errors
+    /// [`CatalogError::TableExists`], [`CatalogError::NoSuchTable`], [`CatalogError::NotView`], lock and
+    /// storage errors.
+    pub fn create_view(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        new: TableDef,
+        (or_replace, must_exist): (bool, bool),
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let (schema, name) = (new.schema.clone(), new.name.clone());
+        self.lock_schema(client, cache, &schema, Mode::IX, deadline)?;
+        if self.schema(&schema).is_none() {
+            return Err(CatalogError::UnknownDatabase(schema));
+        }
+        let handle = self.lock_table(client, cache, &schema, &name, deadline)?;
+        match cache.definition(handle) {
+            Some(old) if (or_replace || must_exist) && old.def.view.is_none() => {
+                return Err(CatalogError::NotView { schema, name });
+            }
+            Some(_) if !or_replace && !must_exist => return Err(CatalogError::TableExists(name)),
+            None if must_exist => return Err(CatalogError::NoSuchTable { schema, name }),
+            _ => {}
+        }
+        let def = self.with_ids(new)?;
+        self.transact(client, |c, client| c.store_table(client, &def))?;
+        publish(cache, handle, Definition::closed(def));
+        Ok(())
+    }
+
+    /// DROP VIEW; views that do not exist are returned, `schema.name` each.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownTables`] without `if_exists`, [`CatalogError::NotView`], lock and storage errors.
+    pub fn drop_views(
         &self,
         client: &mut Client,
         cache: &mut TableCache,
@@ -141,8 +215,12 @@ impl Catalog {
         for (schema, name) in names {
             self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
             let handle = self.lock_table(client, cache, schema, name, deadline)?;
-            match cache.definition(handle) {
-                Some(_) => present.push((schema, name)),
+            match cache.definition(handle).map(|d| d.def.view.is_some()) {
+                Some(true) => present.push((schema, name)),
+                Some(false) => {
+                    let (schema, name) = (schema.clone(), name.clone());
+                    return Err(CatalogError::NotView { schema, name });
+                }
                 None => missing.push(format!("{schema}.{name}")),
             }
         }
@@ -154,6 +232,26 @@ impl Catalog {
         })?;
         present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
         Ok(missing)
+    }
+
+    /// ALTER DATABASE: another default collation.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownDatabase`], lock and storage errors.
+    pub fn alter_schema(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        def: SchemaDef,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        self.lock_schema(client, cache, &def.name, Mode::X, deadline)?;
+        if self.schema(&def.name).is_none() {
+            return Err(CatalogError::UnknownDatabase(def.name));
+        }
+        self.transact(client, |c, client| c.store_schema(client, &def))?;
+        self.publish_schema(&def.name.clone(), Some(def));
+        Ok(())
     }
 
     /// TRUNCATE TABLE: the same definition over new, empty storage.
@@ -168,53 +266,16 @@ impl Catalog {
         name: &str,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
-        let handle = self.lock_table(client, cache, schema, name, deadline)?;
-        let old = self.existing(cache, handle)?;
-        let def = TableDef { id: self.engine().new_table_id()?, ..old.def.clone() };
-        let definition = self.store_with_storage(client, def, 1)?;
-        publish(cache, handle, definition);
-        self.engine().drop_table_storage(old.def.storage.space)?;
-        Ok(())
-    }
-
-    /// CREATE INDEX on an existing, perhaps filled, table.
-    ///
-    /// # Errors
-    /// [`CatalogError::NoSuchTable`], [`CatalogError::IndexExists`], duplicates among the rows, lock
-    /// and storage errors.
-    pub fn create_index(
-        &self,
-        client: &mut Client,
-        cache: &mut TableCache,
-        table: (&str, &str),
-        index: NewIndex,
-        deadline: Deadline,
-    ) -> Result<(), CatalogError> {
-        self.lock_schema(client, cache, table.0, Mode::IX, deadline)?;
-        let handle = self.lock_table(client, cache, table.0, table.1, deadline)?;
-        let old = self.existing(cache, handle)?;
-        if old.def.indexes.iter().any(|i| value::name::same_name(&i.name, &index.name)) {
-            return Err(CatalogError::IndexExists(index.name));
+        let old = self.open_for_alter(client, cache, schema, name, deadline)?;
+        if old.def.view.is_some() {
+            return Err(CatalogError::NoSuchTable { schema: schema.into(), name: name.into() });
         }
-        let index = self.with_id(index)?;
-        let spec = index.spec();
-        let mut def = old.def.clone();
-        // Unique indexes stand before the others, as in MySQL; roots are kept by id.
-        let others = def.indexes.iter().position(|i| !i.unique).filter(|_| index.unique);
-        def.indexes.insert(others.unwrap_or(def.indexes.len()), index);
-        let def = self.transact(client, |c, client| {
-            let root = c.engine().create_index(client, old.open(c.engine())?, &spec)?;
-            def.storage.roots.push((spec.id, root));
-            c.store_table(client, &def)?;
-            Ok(def)
-        })?;
-        let table = self.engine().open_table(&def.spec(), def.storage.clone())?;
-        publish(cache, handle, Definition::opened(def, table));
-        Ok(())
+        let nothing = &mut |_: &mut Client, _: &engine::Table, _: &engine::Table| Ok(());
+        let how: (Alter<'_, CatalogError>, u64) = (Alter::Copy(nothing), 1);
+        self.alter_table(client, cache, &old, old.def.clone(), how, deadline)
     }
 
-    fn lock_schema(
+    pub(crate) fn lock_schema(
         &self,
         client: &Client,
         cache: &mut TableCache,
@@ -226,7 +287,7 @@ impl Catalog {
         cache.lock_object(client.slot(), object, mode, deadline)
     }
 
-    fn lock_table(
+    pub(crate) fn lock_table(
         &self,
         client: &Client,
         cache: &mut TableCache,
@@ -234,12 +295,16 @@ impl Catalog {
         name: &str,
         deadline: Deadline,
     ) -> Result<usize, CatalogError> {
-        let handle = cache.lock_name(client.slot(), schema, name, Mode::X, deadline)?;
+        let handle = cache.lock_base_name(client.slot(), schema, name, Mode::X, deadline)?;
         cache.refresh(handle);
         Ok(handle)
     }
 
-    fn existing(&self, cache: &TableCache, handle: usize) -> Result<Arc<Definition>, CatalogError> {
+    pub(crate) fn existing(
+        &self,
+        cache: &TableCache,
+        handle: usize,
+    ) -> Result<Arc<Definition>, CatalogError> {
         let entry = cache.entry(handle);
         cache.definition(handle).cloned().ok_or_else(|| CatalogError::NoSuchTable {
             schema: entry.schema.clone(),
@@ -247,47 +312,43 @@ impl Catalog {
         })
     }
 
-    fn with_id(&self, new: NewIndex) -> Result<IndexDef, CatalogError> {
-        let NewIndex { name, unique, primary, parts, comment } = new;
-        Ok(IndexDef { id: self.engine().new_index_id()?, name, unique, primary, parts, comment })
+    /// Gives an id to the table and to every index that has none yet.
+    pub(crate) fn with_ids(&self, mut def: TableDef) -> Result<TableDef, CatalogError> {
+        if def.id == TableId(0) {
+            def.id = self.engine().new_table_id()?;
+        }
+        for index in def.indexes.iter_mut().filter(|i| i.id == IndexId(0)) {
+            index.id = self.engine().new_index_id()?;
+        }
+        match def.clustered().map(|index| index.id) {
+            Some(id) => def.clustered_id = id,
+            None if def.clustered_id == IndexId(0) => {
+                def.clustered_id = self.engine().new_index_id()?;
+            }
+            None => {}
+        }
+        Ok(def)
     }
 
-    fn define(&self, new: NewTable) -> Result<TableDef, CatalogError> {
-        let indexes: Result<Vec<_>, _> = new.indexes.into_iter().map(|i| self.with_id(i)).collect();
-        let indexes = indexes?;
-        let clustered_id = match indexes.first().filter(|i| i.primary) {
-            Some(primary) => primary.id,
-            None => self.engine().new_index_id()?,
-        };
-        Ok(TableDef {
-            clustered_id,
-            id: self.engine().new_table_id()?,
-            schema: new.schema,
-            name: new.name,
-            columns: new.columns,
-            indexes,
-            collation: new.collation,
-            comment: new.comment,
-            created_us: new.created_us,
-            storage: TableStorage { space: base::SpaceId(0), roots: Vec::new() },
-        })
-    }
-
-    /// Makes the storage of a definition and its dictionary rows in one transaction: if that does
-    /// not commit, the engine takes the file away again.
-    fn store_with_storage(
+    /// Makes the storage of a definition, its rows, and its dictionary rows in one transaction: if that
+    /// does not commit, the engine takes the file away again.
+    pub(crate) fn store_with_storage<E: From<CatalogError>>(
         &self,
         client: &mut Client,
         mut def: TableDef,
         autoinc_start: u64,
-    ) -> Result<Definition, CatalogError> {
+        fill: &mut FillRows<'_, E>,
+    ) -> Result<Definition, E> {
         self.transact(client, |c, client| {
-            let table = c.engine().create_table(client, &def.spec())?;
+            let table = c.engine().create_table(client, &def.spec()).map_err(CatalogError::from)?;
             def.storage = table.storage();
-            if autoinc_start > 1 {
-                client.note_autoinc(&table, autoinc_start - 1)?;
+            if autoinc_start > 1 && table.autoinc_next().is_some() {
+                client.note_autoinc(&table, autoinc_start - 1).map_err(CatalogError::from)?;
             }
-            c.store_table(client, &def)?;
+            fill(client, &table)?;
+            if !def.temporary {
+                c.store_table(client, &def)?;
+            }
             Ok(Definition::opened(def, table))
         })
     }
@@ -297,7 +358,7 @@ impl Catalog {
         let entry = self.names().entry(schema, name);
         let (_, old) = entry.current();
         entry.publish(None);
-        if let Some(old) = old {
+        if let Some(old) = old.filter(|d| d.def.view.is_none()) {
             self.engine().drop_table_storage(old.def.storage.space)?;
         }
         Ok(())

@@ -1,16 +1,15 @@
-//! Immutable definitions of schemas, tables and accounts, and the bytes they are stored as.
+//! Immutable definitions of schemas, tables, views and accounts.
 //!
-//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at.
-//! 2. Decoding checks everything: the bytes come from disk.
+//! 1. An expression of a definition is kept as the text that MySQL prints of it, with unqualified columns;
+//!    who evaluates it binds it again, to the table as it is then.
+//! 2. Values of generated columns are stored with the row, VIRTUAL ones too: readers and indexes need
+//!    not know that they are computed.
+//! 3. The clustered index is the first of the list: the primary key, else a unique index over whole NOT
+//!    NULL columns; without such an index the engine clusters by a hidden row id.
 
-use base::{IndexId, PageNo, SpaceId, TableId};
+use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
-use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
-
-const DEFINITION_VERSION: u8 = 1;
-/// Bit of a stored key part's prefix length: the part is descending.
-const DESCENDING: u32 = 1 << 31;
 
 /// A schema (MySQL: database).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +44,19 @@ pub enum DefaultValue {
     Int(i128),
     /// Text or bytes.
     Bytes(Vec<u8>),
+    /// CURRENT_TIMESTAMP with so many digits of a second.
+    Now(u8),
+    /// DEFAULT (expression): its text.
+    Expr(String),
+}
+
+/// GENERATED ALWAYS AS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// Text of the expression.
+    pub text: String,
+    /// STORED; else VIRTUAL.
+    pub stored: bool,
 }
 
 /// One column.
@@ -60,9 +72,39 @@ pub struct ColumnDef {
     pub auto_increment: bool,
     /// COMMENT.
     pub comment: String,
+    /// ON UPDATE CURRENT_TIMESTAMP with so many digits of a second.
+    pub on_update: Option<u8>,
+    /// The column's value is computed.
+    pub generated: Option<Generated>,
+    /// INVISIBLE: `*` and an INSERT without a column list leave it out.
+    pub invisible: bool,
+    /// Made for a functional key part: no name finds it, nothing lists it.
+    pub hidden: bool,
 }
 
-/// One index; the primary key, if there is one, is the first of a table's list.
+impl ColumnDef {
+    /// A column of this type without default or any other attribute.
+    pub fn new(name: impl Into<String>, ty: ColumnType) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            ty,
+            default: if ty.nullable { DefaultValue::Null } else { DefaultValue::None },
+            auto_increment: false,
+            comment: String::new(),
+            on_update: None,
+            generated: None,
+            invisible: false,
+            hidden: false,
+        }
+    }
+
+    /// Whether `*` and an INSERT without a column list mean it, too.
+    pub fn is_listed(&self) -> bool {
+        !self.invisible && !self.hidden
+    }
+}
+
+/// One index; the clustered one, if there is one, is the first of a table's list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexDef {
     /// Id, unique in the server.
@@ -71,15 +113,66 @@ pub struct IndexDef {
     pub name: String,
     /// No two rows agree on a key without NULL.
     pub unique: bool,
-    /// The clustered index.
+    /// PRIMARY KEY.
     pub primary: bool,
+    /// Rows lie in its order: the primary key, or what stands for one.
+    pub clustered: bool,
     /// Key columns in order.
     pub parts: Vec<KeyPart>,
     /// COMMENT.
     pub comment: String,
+    /// What else was written about it.
+    pub attributes: IndexAttributes,
 }
 
-/// One table as it was at one moment.
+/// What is kept of an index's definition besides its key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexAttributes {
+    /// INVISIBLE: no plan uses it.
+    pub invisible: bool,
+    /// USING BTREE was written.
+    pub using_btree: bool,
+    /// KEY_BLOCK_SIZE; 0 when not written.
+    pub key_block_size: u64,
+}
+
+/// CHECK.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckDef {
+    /// Name.
+    pub name: String,
+    /// Text of the condition.
+    pub text: String,
+    /// Rows are checked.
+    pub enforced: bool,
+}
+
+/// What a view is made of; its columns are the table's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewDef {
+    /// The query as SHOW CREATE VIEW prints it, every name resolved.
+    pub text: String,
+    /// The query to be parsed when the view is used; unqualified tables lie in the view's own schema.
+    pub query: String,
+    /// The schema that was current when the view was made: unqualified names of `query` lie in it.
+    pub database: String,
+    /// ALGORITHM: `UNDEFINED`, `MERGE` or `TEMPTABLE`.
+    pub algorithm: String,
+    /// DEFINER: user and host.
+    pub definer: (String, String),
+    /// SQL SECURITY INVOKER.
+    pub invoker: bool,
+    /// WITH CHECK OPTION: `CASCADED` or `LOCAL`.
+    pub check: Option<String>,
+    /// Rows may be changed through it.
+    pub updatable: bool,
+    /// `character_set_client` at its creation.
+    pub client_charset: String,
+    /// `collation_connection` at its creation.
+    pub connection_collation: String,
+}
+
+/// One table or view as it was at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDef {
     /// Id, unique in the server, never reused.
@@ -92,8 +185,16 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Id of the clustered index: the primary key's, or that of the hidden row id.
     pub clustered_id: IndexId,
-    /// Indexes, the primary key first.
+    /// Indexes, the clustered one first.
     pub indexes: Vec<IndexDef>,
+    /// CHECK constraints, by name.
+    pub checks: Vec<CheckDef>,
+    /// A view has no indexes and no storage.
+    pub view: Option<Box<ViewDef>>,
+    /// TEMPORARY: one session's own, in no dictionary.
+    pub temporary: bool,
+    /// Options as SHOW CREATE TABLE prints them: name and value.
+    pub options: Vec<(String, String)>,
     /// Default collation of new columns.
     pub collation: Collation,
     /// COMMENT.
@@ -105,9 +206,34 @@ pub struct TableDef {
 }
 
 impl TableDef {
-    /// Position of a column by name, case-insensitively.
+    /// A table of these columns without ids, indexes and storage, which the dictionary gives it.
+    pub fn new(
+        schema: impl Into<String>,
+        name: impl Into<String>,
+        columns: Vec<ColumnDef>,
+        collation: Collation,
+    ) -> TableDef {
+        TableDef {
+            id: TableId(0),
+            schema: schema.into(),
+            name: name.into(),
+            columns,
+            clustered_id: IndexId(0),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            view: None,
+            temporary: false,
+            options: Vec::new(),
+            collation,
+            comment: String::new(),
+            created_us: 0,
+            storage: TableStorage { space: SpaceId(0), roots: Vec::new() },
+        }
+    }
+
+    /// Position of a column by name, case-insensitively; hidden columns have none.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| value::name::same_name(&c.name, name))
+        self.columns.iter().position(|c| !c.hidden && value::name::same_name(&c.name, name))
     }
 
     /// The primary key, if the table has one.
@@ -115,9 +241,14 @@ impl TableDef {
         self.indexes.first().filter(|index| index.primary)
     }
 
+    /// The index in whose order rows lie; `None`: they lie in the order of a hidden row id.
+    pub fn clustered(&self) -> Option<&IndexDef> {
+        self.indexes.first().filter(|index| index.clustered)
+    }
+
     /// Secondary indexes in the engine's order: engine index `i + 1` is item `i`.
     pub fn secondaries(&self) -> &[IndexDef] {
-        &self.indexes[usize::from(self.primary().is_some())..]
+        &self.indexes[usize::from(self.clustered().is_some())..]
     }
 
     /// Position of the AUTO_INCREMENT column.
@@ -132,76 +263,28 @@ impl TableDef {
             name: format!("{}.{}", self.schema, self.name),
             columns: self.columns.iter().map(|c| c.ty).collect(),
             clustered_id: self.clustered_id,
-            clustered: self.primary().map(|p| p.parts.clone()).unwrap_or_default(),
+            clustered: self.clustered().map(|p| p.parts.clone()).unwrap_or_default(),
             secondaries: self.secondaries().iter().map(IndexDef::spec).collect(),
             autoinc_column: self.autoinc_column(),
         }
     }
-
-    /// The stored form.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = vec![DEFINITION_VERSION];
-        out.put_u64_le(self.id.0);
-        out.put_u64_le(self.clustered_id.0);
-        put_text(&mut out, &self.schema);
-        put_text(&mut out, &self.name);
-        out.put_u16_le(self.collation.id());
-        put_text(&mut out, &self.comment);
-        out.put_u64_le(self.created_us as u64);
-        out.put_u16_le(self.columns.len() as u16);
-        self.columns.iter().for_each(|c| c.encode(&mut out));
-        out.put_u16_le(self.indexes.len() as u16);
-        self.indexes.iter().for_each(|i| i.encode(&mut out));
-        out.put_u32_le(self.storage.space.0);
-        out.put_u16_le(self.storage.roots.len() as u16);
-        for (index, root) in &self.storage.roots {
-            out.put_u64_le(index.0);
-            out.put_u32_le(root.0);
-        }
-        out
-    }
-
-    /// Reads the stored form; an error says what is wrong.
-    pub fn decode(bytes: &[u8]) -> Result<TableDef, &'static str> {
-        let mut r = Reader::new(bytes);
-        match r.u8() {
-            Ok(DEFINITION_VERSION) => {}
-            Ok(_) => return Err("written by a newer version"),
-            Err(_) => return Err("empty definition"),
-        }
-        let def = TableDef::decode_body(&mut r)?;
-        if r.remaining() == 0 { Ok(def) } else { Err("bytes after the definition") }
-    }
-
-    fn decode_body(r: &mut Reader<'_>) -> Result<TableDef, &'static str> {
-        let id = TableId(r.u64_le().map_err(cut)?);
-        let clustered_id = IndexId(r.u64_le().map_err(cut)?);
-        let (schema, name) = (text(r)?, text(r)?);
-        let collation = collation(r)?;
-        let comment = text(r)?;
-        let created_us = r.u64_le().map_err(cut)? as i64;
-        let columns = list(r, ColumnDef::decode)?;
-        let indexes = list(r, |r| IndexDef::decode(r, columns.len()))?;
-        let space = SpaceId(r.u32_le().map_err(cut)?);
-        let roots =
-            list(r, |r| Ok((IndexId(r.u64_le().map_err(cut)?), PageNo(r.u32_le().map_err(cut)?))))?;
-        let storage = TableStorage { space, roots };
-        Ok(TableDef {
-            id,
-            clustered_id,
-            schema,
-            name,
-            columns,
-            indexes,
-            collation,
-            comment,
-            created_us,
-            storage,
-        })
-    }
 }
 
 impl IndexDef {
+    /// An index that has no id yet; the dictionary gives it one.
+    pub fn new(name: impl Into<String>, unique: bool, primary: bool, parts: Vec<KeyPart>) -> Self {
+        IndexDef {
+            id: IndexId(0),
+            name: name.into(),
+            unique,
+            primary,
+            clustered: primary,
+            parts,
+            comment: String::new(),
+            attributes: IndexAttributes::default(),
+        }
+    }
+
     /// The engine's view of this index.
     pub fn spec(&self) -> IndexSpec {
         IndexSpec {
@@ -211,104 +294,4 @@ impl IndexDef {
             parts: self.parts.clone(),
         }
     }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.put_u64_le(self.id.0);
-        put_text(out, &self.name);
-        out.put_u8(u8::from(self.unique) | u8::from(self.primary) << 1);
-        put_text(out, &self.comment);
-        out.put_u16_le(self.parts.len() as u16);
-        for part in &self.parts {
-            out.put_u16_le(part.column as u16);
-            let flag = if part.descending { DESCENDING } else { 0 };
-            out.put_u32_le(part.prefix_chars.unwrap_or(0) | flag);
-        }
-    }
-
-    fn decode(r: &mut Reader<'_>, columns: usize) -> Result<IndexDef, &'static str> {
-        let id = IndexId(r.u64_le().map_err(cut)?);
-        let name = text(r)?;
-        let flags = r.u8().map_err(cut)?;
-        let comment = text(r)?;
-        let parts = list(r, |r| {
-            let column = usize::from(r.u16_le().map_err(cut)?);
-            let prefix = r.u32_le().map_err(cut)?;
-            if column >= columns {
-                return Err("an index names a column that is not there");
-            }
-            let (prefix, descending) = (prefix & !DESCENDING, prefix & DESCENDING != 0);
-            Ok(KeyPart { column, prefix_chars: (prefix > 0).then_some(prefix), descending })
-        })?;
-        Ok(IndexDef { id, name, unique: flags & 1 != 0, primary: flags & 2 != 0, parts, comment })
-    }
-}
-
-impl ColumnDef {
-    fn encode(&self, out: &mut Vec<u8>) {
-        put_text(out, &self.name);
-        self.ty.encode(out);
-        match &self.default {
-            DefaultValue::None => out.put_u8(0),
-            DefaultValue::Null => out.put_u8(1),
-            DefaultValue::Int(v) => {
-                out.put_u8(2);
-                out.put_bytes(&v.to_le_bytes());
-            }
-            DefaultValue::Bytes(bytes) => {
-                out.put_u8(3);
-                put_bytes(out, bytes);
-            }
-        }
-        out.put_u8(u8::from(self.auto_increment));
-        put_text(out, &self.comment);
-    }
-
-    fn decode(r: &mut Reader<'_>) -> Result<ColumnDef, &'static str> {
-        let name = text(r)?;
-        let (ty, took) = ColumnType::decode(r.peek_rest()).map_err(|e| e.0)?;
-        r.take(took).map_err(cut)?;
-        let default = match r.u8().map_err(cut)? {
-            0 => DefaultValue::None,
-            1 => DefaultValue::Null,
-            2 => DefaultValue::Int(i128::from_le_bytes(r.array::<16>().map_err(cut)?)),
-            3 => DefaultValue::Bytes(bytes(r)?.to_vec()),
-            _ => return Err("unknown kind of default"),
-        };
-        let auto_increment = r.u8().map_err(cut)? != 0;
-        Ok(ColumnDef { name, ty, default, auto_increment, comment: text(r)? })
-    }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.put_u32_le(bytes.len() as u32);
-    out.put_bytes(bytes);
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_bytes(out, text.as_bytes());
-}
-
-fn cut(_: Truncated) -> &'static str {
-    "the definition is cut short"
-}
-
-fn bytes<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], &'static str> {
-    let n = r.u32_le().map_err(cut)? as usize;
-    r.take(n).map_err(cut)
-}
-
-fn text(r: &mut Reader<'_>) -> Result<String, &'static str> {
-    String::from_utf8(bytes(r)?.to_vec()).map_err(|_| "a name is not UTF-8")
-}
-
-fn collation(r: &mut Reader<'_>) -> Result<Collation, &'static str> {
-    Collation::from_id(r.u16_le().map_err(cut)?).ok_or("unknown collation")
-}
-
-fn list<T>(
-    r: &mut Reader<'_>,
-    mut item: impl FnMut(&mut Reader<'_>) -> Result<T, &'static str>,
-) -> Result<Vec<T>, &'static str> {
-    let n = r.u16_le().map_err(cut)?;
-    (0..n).map(|_| item(r)).collect()
 }

@@ -106,7 +106,7 @@ impl Catalog {
 
     /// The table whose rows lie in a tablespace, as it is defined at the moment; for messages about damage.
     pub fn table_in(&self, space: base::SpaceId) -> Option<Arc<Definition>> {
-        self.names.find(|d| d.def.storage.space == space)
+        self.names.find(|d| d.def.view.is_none() && d.def.storage.space == space)
     }
 
     /// The metadata locks.
@@ -133,7 +133,12 @@ impl Catalog {
         all
     }
 
-    /// Names of a schema's tables, ordered.
+    /// The tables and views of a schema as they are now, ordered by name; those of a virtual schema not.
+    pub fn definitions(&self, schema: &str) -> Vec<Arc<Definition>> {
+        self.names.of_schema(schema)
+    }
+
+    /// Names of a schema's tables and views, ordered.
     pub fn table_names(&self, schema: &str) -> Vec<String> {
         if let Some(schema) = virtual_schema(schema) {
             return self.virtuals_of(schema).map(|t| t.def().name.clone()).collect();
@@ -159,19 +164,19 @@ impl Catalog {
     }
 
     /// Runs `change` as one transaction that is durable when this returns.
-    pub(crate) fn transact<T>(
+    pub(crate) fn transact<T, E: From<CatalogError>>(
         &self,
         client: &mut Client,
-        change: impl FnOnce(&Catalog, &mut Client) -> Result<T, CatalogError>,
-    ) -> Result<T, CatalogError> {
+        change: impl FnOnce(&Catalog, &mut Client) -> Result<T, E>,
+    ) -> Result<T, E> {
         client.begin();
         match change(self, client) {
             Ok(value) => {
-                client.commit()?;
+                client.commit().map_err(CatalogError::from)?;
                 Ok(value)
             }
             Err(error) => {
-                client.rollback()?;
+                client.rollback().map_err(CatalogError::from)?;
                 Err(error)
             }
         }
@@ -277,7 +282,9 @@ impl Catalog {
         for ((schema, name), body) in stored {
             let def =
                 TableDef::decode(&body).map_err(|what| bad(&format!("{schema}.{name}"), what))?;
-            live.insert(def.storage.space);
+            if def.view.is_none() {
+                live.insert(def.storage.space);
+            }
             self.names.entry(&schema, &name).publish(Some(Arc::new(Definition::closed(def))));
         }
         Ok(live)

@@ -28,6 +28,27 @@ pub enum CatalogError {
     IndexExists(String),
     /// DROP INDEX of a missing name (1091).
     UnknownIndex(String),
+    /// DROP VIEW, ALTER VIEW or CREATE OR REPLACE VIEW of a table (1347).
+    NotView {
+        /// Its schema.
+        schema: String,
+        /// Its name.
+        name: String,
+    },
+    /// A statement for tables names a view (1347).
+    NotBaseTable {
+        /// Its schema.
+        schema: String,
+        /// Its name.
+        name: String,
+    },
+    /// RENAME TABLE of a view into another schema (1450).
+    ViewToSchema {
+        /// Its schema.
+        from: String,
+        /// The other one.
+        to: String,
+    },
     /// The metadata lock was not granted.
     Lock(MdlError),
     /// The engine refused.

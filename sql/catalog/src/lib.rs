@@ -3,24 +3,32 @@
 //! Reading order: [`def`] (immutable definitions and their stored form), [`dictionary`] (the system
 //! tables that hold them, changed in the same transaction as everything else a DDL statement does),
 //! [`names`] (one entry per name: lock object, version, current definition), [`cache`] (a session's
-//! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate, index).
+//! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
+//! [`temporary`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
 //! 2. A session may use a definition only while it holds a metadata lock on the name and the version
 //!    it cached equals the published one; both checks are loads. Definitions change under X only.
 //! 3. The dictionary rows are the truth. Files and lock objects follow them, never lead.
 
+mod alter;
 mod cache;
 mod ddl;
 mod def;
 mod dictionary;
 mod error;
 mod names;
+mod stored;
+mod temporary;
 mod virtuals;
 
+pub use alter::{Alter, CopyRows, FullName};
 pub use cache::{TableCache, TableRef};
-pub use ddl::{NewIndex, NewTable};
-pub use def::{Account, ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef};
+pub use ddl::FillRows;
+pub use def::{
+    Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
+    TableDef, ViewDef,
+};
 pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
 pub use names::{Definition, NameEntry};

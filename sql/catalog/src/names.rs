@@ -39,6 +39,16 @@ impl Definition {
         Definition { table: OnceLock::from(table), ..Definition::closed(def) }
     }
 
+    /// The same rows under another definition with the same columns and indexes; the table stays open.
+    pub fn renamed(&self, engine: &Engine, def: TableDef) -> Result<Definition, engine::Error> {
+        if def.view.is_some() {
+            return Ok(Definition::closed(def));
+        }
+        // The counters of a table exist once.
+        let table = Arc::clone(self.open(engine)?);
+        Ok(Definition::opened(def, table))
+    }
+
     /// The engine's table of that shape. Errors: of opening it.
     pub fn open(&self, engine: &Engine) -> Result<&Arc<Table>, engine::Error> {
         if let Some(table) = self.table.get() {
@@ -83,6 +93,19 @@ impl NameEntry {
         (self.version(), current.clone())
     }
 
+    /// An entry that no other session finds.
+    pub(crate) fn private(mdl: &Mdl, (schema, name): (&str, &str), definition: Definition) -> Self {
+        // No table name begins with a number sign and a schema's name.
+        let id = format!("#{}", definition.def.id.0);
+        NameEntry {
+            schema: schema.to_string(),
+            name: name.to_string(),
+            object: mdl.intern(Namespace::Table, "#temporary", &id),
+            version: SharedAtomic::new(2),
+            current: Mutex::new(&DEFINITION, Some(Arc::new(definition))),
+        }
+    }
+
     /// Publishes a definition (or none); the caller holds X on the name.
     pub fn publish(&self, definition: Option<Arc<Definition>>) {
         let mut current = self.current.lock();
@@ -121,8 +144,13 @@ impl Names {
 
     /// The definition published with a table id; looks at all names.
     pub fn by_id(&self, id: TableId) -> Option<Arc<Definition>> {
-        let entries: Vec<_> = self.entries.lock().values().cloned().collect();
-        entries.iter().filter_map(|e| e.current().1).find(|d| d.def.id == id)
+        self.find(|d| d.def.id == id)
+    }
+
+    /// Publishes several definitions; who looks through all names sees all of them or none.
+    pub fn publish_all(&self, list: Vec<(Arc<NameEntry>, Option<Arc<Definition>>)>) {
+        let _nobody_looks = self.entries.lock();
+        list.into_iter().for_each(|(entry, definition)| entry.publish(definition));
     }
 
     /// A published definition that is wanted; looks through all of them.

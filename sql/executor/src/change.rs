@@ -4,16 +4,17 @@
 //! read again for the change, which waits for another transaction's uncommitted version, and the
 //! filter is checked on what was found then.
 
-use crate::rows::{self, Source, check_killed};
+use crate::ranges::resolve;
+use crate::rows::{check_killed, slice};
 use crate::select::{limit_value, order};
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
+use engine::{Direction, Reader};
 use expr::OwnedDatum;
 use expr::{Row, condition, eval};
 use instrument::Counter;
 use planner::plan::{ChangePlan, InsertValue};
-use std::ops::ControlFlow;
-use value::{Datum, KeySpec, RowLayout};
+use value::{Datum, RowLayout};
 
 /// Runs the plan; the caller rolls back on error.
 ///
@@ -48,40 +49,36 @@ fn find(
     if limit == 0 {
         return Ok(Vec::new());
     }
-    let spec = context.tables.table(plan.table).key(0).cloned();
-    let spec = spec.filter(|s| !s.parts.is_empty()).ok_or_else(|| {
-        // The engine addresses rows by their clustered key; a hidden one is not in the row bytes.
-        SqlError::unsupported("UPDATE or DELETE of a table without PRIMARY KEY")
-    })?;
-    let source = Source {
-        table: plan.table,
-        access: &plan.access,
-        filter: plan.filter.as_ref(),
-        columns: Some(&plan.columns),
-        params,
-    };
+    let table = context.tables.table(plan.table);
+    let reading = resolve(&plan.access, table, params, context.env)?;
+    let (mut reader, mut bytes) = (Reader::new(), Vec::new());
     let mut found: Vec<(Vec<OwnedDatum>, Vec<u8>)> = Vec::new();
-    rows::each(context, source, &mut |row, env| {
-        let sort = plan
-            .order_by
-            .iter()
-            .map(|k| Ok(eval(&k.value.expr, row, env)?.into_owned()))
-            .collect::<Result<_, SqlError>>()?;
-        found.push((sort, clustered_key(&spec, row)?));
-        let enough = plan.order_by.is_empty() && found.len() as u64 >= limit;
-        Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    })?;
+    'ranges: for (low, high) in &reading.ranges {
+        let range = (slice(low), slice(high));
+        reader.open(context.client, table, reading.index, range, Direction::Forward)?;
+        reader.need(&plan.columns);
+        while reader.next(context.client, table, &mut bytes)? {
+            check_killed()?;
+            let row = Row::one(table.layout(), &bytes, params);
+            if let Some(filter) = &plan.filter
+                && condition(filter, &row, context.env)? != Some(true)
+            {
+                continue;
+            }
+            let sort = plan
+                .order_by
+                .iter()
+                .map(|k| Ok(eval(&k.value.expr, &row, context.env)?.into_owned()))
+                .collect::<Result<_, SqlError>>()?;
+            found.push((sort, reader.key().to_vec()));
+            if plan.order_by.is_empty() && found.len() as u64 >= limit {
+                break 'ranges;
+            }
+        }
+    }
     found.sort_by(|a, b| order(&plan.order_by, &a.0, &b.0));
     found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(found.into_iter().map(|(_, key)| key).collect())
-}
-
-fn clustered_key(spec: &KeySpec, row: &Row<'_>) -> Result<Vec<u8>, SqlError> {
-    let internal = || SqlError::Storage(base::Error::Internal("row without a clustered key"));
-    let (layout, bytes) = row.stored().ok_or_else(internal)?;
-    let mut key = Vec::new();
-    spec.encode_from_row(layout, bytes, &mut key).map_err(|_| internal())?;
-    Ok(key)
 }
 
 struct Change<'p> {

@@ -78,7 +78,7 @@ impl Column {
         let absent = match &def.default {
             DefaultValue::Int(v) => v.to_le_bytes().to_vec(),
             DefaultValue::Bytes(bytes) => bytes.clone(),
-            DefaultValue::None | DefaultValue::Null => Vec::new(),
+            _ => Vec::new(),
         };
         Column { ty: def.ty, absent }
     }
@@ -112,8 +112,7 @@ mod tests {
     use value::Collation;
 
     fn column(ty: ColumnType, default: DefaultValue) -> ColumnDef {
-        let (name, comment) = (String::new(), String::new());
-        ColumnDef { name, ty, default, auto_increment: false, comment }
+        ColumnDef { default, ..ColumnDef::new("", ty) }
     }
 
     fn total(columns: &[ColumnDef], rows: &[&[Datum<'static>]]) -> u32 {

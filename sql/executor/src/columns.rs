@@ -49,7 +49,7 @@ pub fn define_column(
     let default = define_default(column, &ty, env)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
-    Ok(ColumnDef { name: column.name.clone(), ty, default, auto_increment, comment })
+    Ok(ColumnDef { default, auto_increment, comment, ..ColumnDef::new(column.name.clone(), ty) })
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.

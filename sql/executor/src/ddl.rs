@@ -1,11 +1,11 @@
 //! DDL: syntax to definitions, with MySQL's checks; the catalog does the work.
 
 use crate::columns::define_column;
-use crate::indexes::{define_index, define_indexes};
+use crate::indexes::{arrange, define_index, define_indexes};
 use crate::rows::{self, Source};
 use crate::store;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, views};
-use catalog::{CatalogError, ColumnDef, NewIndex, NewTable, SchemaDef};
+use catalog::{Alter, CatalogError, ColumnDef, IndexDef, SchemaDef, TableDef};
 use parser::ast::{self, Statement, TableOption};
 use planner::plan::Access;
 use std::ops::ControlFlow;
@@ -115,8 +115,8 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    let missing =
-        catalog.drop_tables(context.client, context.tables, &names, drop.if_exists, deadline)?;
+    let which = (drop.if_exists, drop.temporary);
+    let missing = catalog.drop_tables(context.client, context.tables, &names, which, deadline)?;
     for name in missing {
         note(context, CatalogError::UnknownTables(name));
     }
@@ -192,10 +192,10 @@ fn create_table(create: &ast::CreateTable, context: &mut Context<'_>) -> Result<
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
     let fallback = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
-    let mut new = define_table(create, schema, fallback, context.env)?;
+    let (mut new, start) = define_table(create, schema, fallback, context.env)?;
     new.created_us = context.env.now_us();
     let deadline = context.env.lock_deadline();
-    match catalog.create_table(context.client, context.tables, new, deadline) {
+    match catalog.create_table(context.client, context.tables, new, start, deadline) {
         Err(CatalogError::TableExists(name)) if create.if_not_exists => {
             note(context, CatalogError::TableExists(name));
             Ok(Outcome::default())
@@ -222,7 +222,7 @@ fn define_table(
     schema: String,
     fallback: Collation,
     env: &mut dyn Environment,
-) -> Result<NewTable, SqlError> {
+) -> Result<(TableDef, u64), SqlError> {
     let (mut charset, mut collate, mut comment, mut autoinc_start) = (None, None, String::new(), 1);
     for option in &create.options {
         match option {
@@ -261,29 +261,21 @@ fn define_table(
     check_autoinc(&columns, &indexes)?;
     check_row(&columns, &indexes)?;
     let name = create.name.name.clone();
-    Ok(NewTable {
-        schema,
-        name,
-        columns,
-        indexes,
-        collation,
-        comment,
-        autoinc_start,
-        created_us: 0,
-    })
+    let def = TableDef { indexes, comment, ..TableDef::new(schema, name, columns, collation) };
+    Ok((def, autoinc_start))
 }
 
 /// MySQL's limits of a row: columns, bytes of the definition, bytes in a page.
-fn check_row(columns: &[ColumnDef], indexes: &[NewIndex]) -> Result<(), SqlError> {
+fn check_row(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<(), SqlError> {
     let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
     limits::check_columns(&types)?;
     // InnoDB clusters by the first unique key without NULL when there is no primary key.
     let clusters =
-        |index: &NewIndex| index.unique && index.parts.iter().all(|p| !types[p.column].nullable);
+        |index: &IndexDef| index.unique && index.parts.iter().all(|p| !types[p.column].nullable);
     Ok(limits::check_row_in_page(&types, !indexes.iter().any(clusters))?)
 }
 
-fn check_autoinc(columns: &[ColumnDef], indexes: &[NewIndex]) -> Result<(), SqlError> {
+fn check_autoinc(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<(), SqlError> {
     let automatic: Vec<usize> =
         columns.iter().enumerate().filter(|(_, c)| c.auto_increment).map(|(i, _)| i).collect();
     let is_key = |column| indexes.iter().any(|i| i.parts[0].column == column);
@@ -304,8 +296,16 @@ fn create_index(create: &ast::CreateIndex, context: &mut Context<'_>) -> Result<
     limits::check_index_count(context.tables.def(table).indexes.len() + 1)?;
     check_name(&index.name, 1280, "Incorrect index name")?;
     let catalog = Arc::clone(context.tables.catalog());
-    let name = (schema.as_str(), create.table.name.as_str());
-    match catalog.create_index(context.client, context.tables, name, index.clone(), deadline) {
+    let name = create.table.name.as_str();
+    let old = catalog.open_for_alter(context.client, context.tables, &schema, name, deadline)?;
+    let mut new = old.def.clone();
+    if new.indexes.iter().any(|i| value::name::same_name(&i.name, &index.name)) {
+        return Err(CatalogError::IndexExists(index.name).into());
+    }
+    new.indexes.push(index.clone());
+    arrange(&mut new.indexes, &columns);
+    let how: (Alter<'_, CatalogError>, u64) = (Alter::InPlace, 1);
+    match catalog.alter_table(context.client, context.tables, &old, new, how, deadline) {
         Err(CatalogError::Storage(base::Error::Duplicate { key, .. })) => {
             Err(explain_duplicate(context, table, &index, &key))
         }
@@ -321,7 +321,7 @@ fn create_index(create: &ast::CreateIndex, context: &mut Context<'_>) -> Result<
 fn explain_duplicate(
     context: &mut Context<'_>,
     table: catalog::TableRef,
-    index: &NewIndex,
+    index: &IndexDef,
     duplicate: &[u8],
 ) -> SqlError {
     let def = context.tables.def(table);

@@ -5,7 +5,7 @@
 //! stand before the others, the primary key first.
 
 use crate::{Environment, SqlError, WarningLevel};
-use catalog::{ColumnDef, DefaultValue, NewIndex};
+use catalog::{ColumnDef, DefaultValue, IndexAttributes, IndexDef};
 use parser::ast::{self, IndexKind, TypeKind};
 use value::limits::{self, LimitError};
 use value::{ColumnType, KeyPart};
@@ -19,9 +19,9 @@ pub fn define_indexes(
     create: &ast::CreateTable,
     columns: &mut [ColumnDef],
     env: &mut dyn Environment,
-) -> Result<Vec<NewIndex>, SqlError> {
-    let mut primary: Vec<NewIndex> = Vec::new();
-    let mut others: Vec<NewIndex> = Vec::new();
+) -> Result<Vec<IndexDef>, SqlError> {
+    let mut primary: Vec<IndexDef> = Vec::new();
+    let mut others: Vec<IndexDef> = Vec::new();
     for (position, column) in create.columns.iter().enumerate() {
         let unique = column.unique || column.ty.kind == TypeKind::Serial;
         if !column.primary && !unique {
@@ -32,10 +32,10 @@ pub fn define_indexes(
         check_length(&parts, columns)?;
         debug_assert_eq!(parts[0].column, position);
         if column.primary {
-            primary.push(new_index("PRIMARY", true, true, parts.clone()));
+            primary.push(IndexDef::new("PRIMARY", true, true, parts.clone()));
         }
         if unique {
-            others.push(new_index("", true, false, parts));
+            others.push(IndexDef::new("", true, false, parts));
         }
     }
     for key in &create.keys {
@@ -57,16 +57,27 @@ pub fn define_indexes(
             columns[part.column].default = DefaultValue::None;
         }
     }
-    // Unique indexes stand before the others, as in MySQL.
-    others.sort_by_key(|index| !index.unique);
     primary.append(&mut others);
     name_indexes(&mut primary, columns)?;
+    arrange(&mut primary, columns);
     limits::check_index_count(primary.len())?;
     Ok(primary)
 }
 
-fn new_index(name: &str, unique: bool, primary: bool, parts: Vec<KeyPart>) -> NewIndex {
-    NewIndex { name: name.to_string(), unique, primary, parts, comment: String::new() }
+/// Puts the indexes of a table into MySQL's order and says which of them clusters the rows.
+pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
+    let nullable = |i: &IndexDef| i.parts.iter().any(|p| columns[p.column].ty.nullable);
+    let cut = |i: &IndexDef| i.parts.iter().any(|p| p.prefix_chars.is_some());
+    let computed = |i: &IndexDef| i.parts.iter().any(|p| columns[p.column].generated.is_some());
+    indexes.sort_by_key(|i| match (i.primary, i.unique) {
+        (true, _) => (0, false, false),
+        (_, true) => (1 + u8::from(nullable(i)), cut(i), computed(i)),
+        _ => (3, false, false),
+    });
+    for (position, index) in indexes.iter_mut().enumerate() {
+        let stands_for_one = index.unique && !nullable(index) && !cut(index) && !computed(index);
+        index.clustered = position == 0 && (index.primary || stands_for_one);
+    }
 }
 
 /// Defines one index over a table's columns.
@@ -77,30 +88,49 @@ pub fn define_index(
     index: &ast::IndexDef,
     columns: &[ColumnDef],
     env: &mut dyn Environment,
-) -> Result<NewIndex, SqlError> {
+) -> Result<IndexDef, SqlError> {
     match index.kind {
         IndexKind::FullText => return Err(SqlError::unsupported("FULLTEXT")),
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL")),
         IndexKind::Primary | IndexKind::Unique | IndexKind::Plain => {}
     }
-    if index.options.invisible {
-        return Err(SqlError::unsupported("INVISIBLE"));
-    }
     let primary = index.kind == IndexKind::Primary;
     let unique = primary || index.kind == IndexKind::Unique;
     let mut parts = Vec::new();
+    let attributes = attributes_of(&index.options, primary, env)?;
     for column in &index.columns {
-        if column.descending {
-            return Err(SqlError::unsupported("descending index"));
-        }
-        parts.push(checked_part(&column.part, columns, &parts, unique, env)?);
+        let part = checked_part(&column.part, columns, &parts, unique, env)?;
+        parts.push(KeyPart { descending: column.descending, ..part });
     }
     check_length(&parts, columns)?;
     let name = if primary { "PRIMARY" } else { index.name.as_deref().unwrap_or_default() };
     let comment = index.options.comment.as_deref().unwrap_or_default();
-    Ok(NewIndex {
+    Ok(IndexDef {
+        attributes,
         comment: String::from_utf8_lossy(comment).into_owned(),
-        ..new_index(name, unique, primary, parts)
+        ..IndexDef::new(name, unique, primary, parts)
+    })
+}
+
+fn attributes_of(
+    options: &ast::IndexOptions,
+    primary: bool,
+    env: &mut dyn Environment,
+) -> Result<IndexAttributes, SqlError> {
+    if options.invisible && primary {
+        let text = "A primary key index cannot be invisible";
+        return Err(SqlError::Other(3522, "HY000", text.into()));
+    }
+    let using = options.using.as_deref().unwrap_or_default();
+    if using.eq_ignore_ascii_case("hash") {
+        let text = "This storage engine does not support the HASH index algorithm, storage engine \
+                    default was used instead.";
+        env.warn(WarningLevel::Note, 3502, text.into());
+    }
+    Ok(IndexAttributes {
+        invisible: options.invisible,
+        using_btree: using.eq_ignore_ascii_case("btree"),
+        key_block_size: options.key_block_size.unwrap_or(0),
     })
 }
 
@@ -181,7 +211,7 @@ fn define_part(
 }
 
 /// Unnamed indexes take their first column's name, with `_2`, `_3`, ... when it is taken.
-fn name_indexes(indexes: &mut [NewIndex], columns: &[ColumnDef]) -> Result<(), SqlError> {
+fn name_indexes(indexes: &mut [IndexDef], columns: &[ColumnDef]) -> Result<(), SqlError> {
     for i in 0..indexes.len() {
         if indexes[i].name.is_empty() {
             let base = columns[indexes[i].parts[0].column].name.clone();

@@ -10,6 +10,7 @@
 mod change;
 mod checksum;
 mod columns;
+mod create_text;
 mod damage;
 mod ddl;
 mod indexes;

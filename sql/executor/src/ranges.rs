@@ -81,8 +81,16 @@ fn resolve_ranges(
         return Ok(Reading { index, ranges: vec![whole(&prefix)] });
     }
     let mut found = Vec::with_capacity(ranges.len());
-    let cut = spec.parts.get(equal.len()).is_some_and(|part| part.prefix_chars.is_some());
+    let part = spec.parts.get(equal.len());
+    let cut = part.is_some_and(|part| part.prefix_chars.is_some());
+    let descending = part.is_some_and(|part| part.descending);
+    if cut && descending {
+        return Ok(Reading { index, ranges: vec![whole(&prefix)] });
+    }
     for range in ranges {
+        // Larger values lie first in a descending part.
+        let turned = KeyRangeExpr { low: range.high.clone(), high: range.low.clone() };
+        let range = if descending { &turned } else { range };
         if cut {
             prefix::add(&encoder, equal.len(), range, &prefix, &row, env, &mut found)?;
             continue;

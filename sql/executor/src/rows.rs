@@ -72,7 +72,8 @@ pub fn check_killed() -> Result<(), SqlError> {
     if killed { Err(SqlError::Storage(base::Error::Killed)) } else { Ok(()) }
 }
 
-fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+/// A bound that borrows its key.
+pub fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     match bound {
         Bound::Included(key) => Bound::Included(key),
         Bound::Excluded(key) => Bound::Excluded(key),

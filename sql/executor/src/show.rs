@@ -1,11 +1,10 @@
 //! SHOW of what the dictionary knows; SHOW of the server's own state is the session's.
 
-use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
-use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef};
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, create_text};
+use catalog::{ColumnDef, IndexDef, TableDef};
 use expr::like;
 use mdl::Mode;
 use parser::ast::{ObjectName, Show, ShowFilter};
-use std::fmt::Write;
 use value::{Collation, Datum};
 
 /// Result columns of a SHOW statement, or 1235 for one that is not here.
@@ -115,7 +114,8 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
         Show::Columns { full, table, filter, .. } => {
             refuse_where(filter.as_ref())?;
             with_table(table, context, |def| {
-                let shown = def.columns.iter().filter(|c| passes(filter.as_ref(), &c.name));
+                let shown =
+                    def.columns.iter().filter(|c| !c.hidden && passes(filter.as_ref(), &c.name));
                 shown.map(|c| column_row(def, c, *full)).collect()
             })
         }
@@ -127,21 +127,12 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
                 def.indexes.iter().flat_map(|index| index_rows(def, index)).collect()
             })
         }
-        Show::CreateTable(table) => with_table(table, context, |def| {
-            vec![vec![Some(def.name.clone()), Some(create_table(def))]]
-        }),
+        Show::CreateTable(table) => create_table(table, context),
         Show::CreateDatabase { name, if_not_exists } => {
             let schema = context.tables.catalog().schema(name);
             let schema =
                 schema.ok_or_else(|| catalog::CatalogError::UnknownDatabase(name.clone()))?;
-            let exists = if *if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
-            let text = format!(
-                "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{} */ \
-                 /*!80016 DEFAULT ENCRYPTION='N' */",
-                quoted(name),
-                schema.collation.charset(),
-                collate(schema.collation),
-            );
+            let text = create_text::create_database(&schema, *if_not_exists);
             Ok(vec![vec![Some(name.clone()), Some(text)]])
         }
         other => Err(SqlError::unsupported(construct(other))),
@@ -178,6 +169,23 @@ pub fn passes(filter: Option<&ShowFilter>, name: &str) -> bool {
     }
 }
 
+fn create_table(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
+    let next =
+        match context.tables.catalog().virtual_table(&context.schema_of(name)?, &name.name)? {
+            Some(_) => None,
+            None => {
+                let (schema, deadline) = (context.schema_of(name)?, context.env.lock_deadline());
+                let table =
+                    context.tables.open(context.client, &schema, &name.name, Mode::SH, deadline)?;
+                let is_view = context.tables.def(table).view.is_some();
+                if is_view { None } else { context.tables.table(table).autoinc_next() }
+            }
+        };
+    with_table(name, context, |def| {
+        vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next))]]
+    })
+}
+
 fn with_table<T>(
     name: &ObjectName,
     context: &mut Context<'_>,
@@ -192,41 +200,18 @@ fn with_table<T>(
     Ok(show(context.tables.def(table)))
 }
 
-/// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.
-fn key_kind(def: &TableDef, position: usize) -> &'static str {
-    let leads = |i: &IndexDef| i.parts.first().is_some_and(|p| p.column == position);
-    if def.primary().is_some_and(|p| p.parts.iter().any(|part| part.column == position)) {
-        "PRI"
-    } else if def.secondaries().iter().any(|i| leads(i) && i.unique && i.parts.len() == 1) {
-        "UNI"
-    } else if def.secondaries().iter().any(leads) {
-        "MUL"
-    } else {
-        ""
-    }
-}
-
-fn default_text(column: &ColumnDef) -> Option<String> {
-    match &column.default {
-        DefaultValue::None | DefaultValue::Null => None,
-        DefaultValue::Int(v) => Some(v.to_string()),
-        DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-    }
-}
-
 fn column_row(def: &TableDef, column: &ColumnDef, full: bool) -> TextRow {
-    let position = def.column(&column.name).unwrap_or_default();
+    let position = def.columns.iter().position(|c| c.name == column.name).unwrap_or_default();
     let yes_no = if column.ty.nullable { "YES" } else { "NO" };
-    let extra = if column.auto_increment { "auto_increment" } else { "" };
     let collation = column.ty.is_text().then(|| column.ty.collation.name().to_string());
     let mut row = vec![Some(column.name.clone()), Some(column.ty.to_sql())];
     if full {
         row.push(collation);
     }
     row.push(Some(yes_no.into()));
-    row.push(Some(key_kind(def, position).into()));
-    row.push(default_text(column));
-    row.push(Some(extra.into()));
+    row.push(Some(create_text::key_kind(def, position).into()));
+    row.push(create_text::default_text(column));
+    row.push(Some(create_text::extra(column)));
     if full {
         row.push(Some("select,insert,update,references".into()));
         row.push(Some(column.comment.clone()));
@@ -238,13 +223,15 @@ fn index_rows(def: &TableDef, index: &IndexDef) -> Vec<TextRow> {
     let rows = index.parts.iter().zip(1..).map(|(part, number)| {
         let column = &def.columns[part.column];
         let text = |s: &str| Some(s.to_string());
+        let expression = column.generated.as_ref().filter(|_| column.hidden);
+        let order = if part.descending { "D" } else { "A" };
         vec![
             text(&def.name),
             Some(u8::from(!index.unique).to_string()),
             text(&index.name),
             Some(format!("{number}")),
-            text(&column.name),
-            text("A"),
+            Some(column.name.clone()).filter(|_| !column.hidden),
+            text(order),
             None,
             part.prefix_chars.map(|n| n.to_string()),
             None,
@@ -252,109 +239,9 @@ fn index_rows(def: &TableDef, index: &IndexDef) -> Vec<TextRow> {
             text("BTREE"),
             text(""),
             text(&index.comment),
-            text("YES"),
-            None,
+            text(if index.attributes.invisible { "NO" } else { "YES" }),
+            expression.map(|g| g.text.clone()),
         ]
     });
     rows.collect()
-}
-
-/// A name in backquotes.
-pub fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-fn string(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
-fn collate(collation: Collation) -> String {
-    if collation == Collation::Binary {
-        String::new()
-    } else {
-        format!(" COLLATE {}", collation.name())
-    }
-}
-
-fn create_table(def: &TableDef) -> String {
-    let mut lines: Vec<String> = def.columns.iter().map(|c| create_column(def, c)).collect();
-    lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
-    let mut out = format!("CREATE TABLE {} (\n  {}\n)", quoted(&def.name), lines.join(",\n  "));
-    let _ = write!(
-        out,
-        " ENGINE=InnoDB DEFAULT CHARSET={}{}",
-        def.collation.charset(),
-        collate(def.collation).replace("COLLATE ", "COLLATE=")
-    );
-    if !def.comment.is_empty() {
-        let _ = write!(out, " COMMENT={}", string(&def.comment));
-    }
-    out
-}
-
-fn create_column(def: &TableDef, column: &ColumnDef) -> String {
-    let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
-    if column.ty.is_text() && column.ty.collation != def.collation {
-        let _ = write!(
-            out,
-            " CHARACTER SET {}{}",
-            column.ty.collation.charset(),
-            collate(column.ty.collation)
-        );
-    }
-    if !column.ty.nullable {
-        out.push_str(" NOT NULL");
-    }
-    match &column.default {
-        DefaultValue::Null if !column.ty.kind.is_large() => out.push_str(" DEFAULT NULL"),
-        DefaultValue::Null | DefaultValue::None => {}
-        DefaultValue::Int(v) => {
-            let _ = write!(out, " DEFAULT '{v}'");
-        }
-        DefaultValue::Bytes(bytes) => {
-            let _ = write!(out, " DEFAULT {}", default_bytes(column, bytes));
-        }
-    }
-    if column.auto_increment {
-        out.push_str(" AUTO_INCREMENT");
-    }
-    if !column.comment.is_empty() {
-        let _ = write!(out, " COMMENT {}", string(&column.comment));
-    }
-    out
-}
-
-fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
-    let binary = column.ty.kind.is_binary_string();
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
-            string(text)
-        }
-        _ => bytes.iter().fold(String::from("0x"), |mut out, b| {
-            let _ = write!(out, "{b:02X}");
-            out
-        }),
-    }
-}
-
-fn create_index(def: &TableDef, index: &IndexDef) -> String {
-    let parts: Vec<_> = index
-        .parts
-        .iter()
-        .map(|p| {
-            let prefix = p.prefix_chars.map_or_else(String::new, |n| format!("({n})"));
-            format!("{}{prefix}", quoted(&def.columns[p.column].name))
-        })
-        .collect();
-    let head = match (index.primary, index.unique) {
-        (true, _) => "PRIMARY KEY".to_string(),
-        (_, true) => format!("UNIQUE KEY {}", quoted(&index.name)),
-        _ => format!("KEY {}", quoted(&index.name)),
-    };
-    let comment = if index.comment.is_empty() {
-        String::new()
-    } else {
-        format!(" COMMENT {}", string(&index.comment))
-    };
-    format!("{head} ({}){comment}", parts.join(","))
 }

@@ -11,6 +11,9 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
         DefaultValue::Null => OwnedDatum::Null,
         DefaultValue::Int(v) => integer(*v),
         DefaultValue::Bytes(bytes) => OwnedDatum::Bytes(bytes.clone()),
+        DefaultValue::Now(_) | DefaultValue::Expr(_) => {
+            return Err(SqlError::unsupported("DEFAULT expression"));
+        }
         DefaultValue::None if column.ty.nullable => OwnedDatum::Null,
         DefaultValue::None => {
             let text = format!("Field '{}' doesn't have a default value", column.name);

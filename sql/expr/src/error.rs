@@ -147,6 +147,13 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::UnknownIndex(name) => {
             (1091, "42000", format!("Can't DROP '{name}'; check that column/key exists"))
         }
+        E::NotView { schema, name } => (1347, "HY000", format!("'{schema}.{name}' is not VIEW")),
+        E::NotBaseTable { schema, name } => {
+            (1347, "HY000", format!("'{schema}.{name}' is not BASE TABLE"))
+        }
+        E::ViewToSchema { from, to } => {
+            (1450, "HY000", format!("Changing schema from '{from}' to '{to}' is not allowed."))
+        }
         E::Lock(MdlError::TimedOut) => lock_wait_timeout(),
         E::Lock(MdlError::Deadlock) => deadlock(),
         E::Lock(MdlError::Killed) => interrupted(),

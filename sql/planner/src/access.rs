@@ -33,8 +33,12 @@ pub fn choose(def: &TableDef, filter: Option<&Expr>, choice: &IndexChoice) -> Ac
         return Access::Nothing;
     }
     let mut best: Option<(u32, Access)> = None;
-    let offset = usize::from(def.primary().is_none());
-    for (position, index) in def.indexes.iter().enumerate().filter(|(_, i)| choice.allows(&i.name))
+    let offset = usize::from(def.clustered().is_none());
+    for (position, index) in def
+        .indexes
+        .iter()
+        .enumerate()
+        .filter(|(_, i)| !i.attributes.invisible && choice.allows(&i.name))
     {
         let parts: Vec<usize> = index
             .parts
@@ -45,7 +49,7 @@ pub fn choose(def: &TableDef, filter: Option<&Expr>, choice: &IndexChoice) -> Ac
         let equal: Vec<Expr> =
             parts.iter().map_while(|column| equal_value(def, filter, *column)).collect();
         let complete = equal.len() == index.parts.len();
-        let found = if complete && index.primary {
+        let found = if complete && index.clustered {
             Some((1000, Access::Point(equal)))
         } else {
             // A part that keeps a prefix only may end the used parts; the executor widens its ranges.

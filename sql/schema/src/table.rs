@@ -1,10 +1,8 @@
 //! Descriptions of virtual tables, in the form the dictionary has for stored ones.
 
-use base::{IndexId, SpaceId, TableId};
 use catalog::{
     ColumnDef, DefaultValue, INFORMATION_SCHEMA, IndexDef, PERFORMANCE_SCHEMA, TableDef,
 };
-use engine::TableStorage;
 use value::{Collation, ColumnType, KeyPart, Kind};
 
 /// What a column holds; only those called nullable hold NULL.
@@ -63,32 +61,12 @@ fn table(schema: &str, name: &str, columns: &[(&str, Type)], keyed: bool) -> Tab
             (false, true) => DefaultValue::Bytes(Vec::new()),
             (false, false) => DefaultValue::None,
         };
-        ColumnDef {
-            name: (*name).to_string(),
-            ty,
-            default,
-            auto_increment: false,
-            comment: String::new(),
-        }
+        ColumnDef { default, ..ColumnDef::new(*name, ty) }
     };
-    let primary = IndexDef {
-        id: IndexId(0),
-        name: "PRIMARY".into(),
-        unique: true,
-        primary: true,
-        parts: vec![KeyPart::whole(0)],
-        comment: String::new(),
-    };
-    TableDef {
-        id: TableId(0),
-        schema: schema.into(),
-        name: name.into(),
-        columns: columns.iter().map(column).collect(),
-        clustered_id: IndexId(0),
-        indexes: if keyed { vec![primary] } else { Vec::new() },
-        collation: Collation::Utf8mb4_0900AiCi,
-        comment: String::new(),
-        created_us: 0,
-        storage: TableStorage { space: SpaceId(0), roots: Vec::new() },
+    let columns = columns.iter().map(column).collect();
+    let mut def = TableDef::new(schema, name, columns, Collation::Utf8mb4_0900AiCi);
+    if keyed {
+        def.indexes.push(IndexDef::new("PRIMARY", true, true, vec![KeyPart::whole(0)]));
     }
+    def
 }

@@ -86,6 +86,34 @@ impl Engine {
         Ok(root)
     }
 
+    /// Drops a secondary index as part of the client's transaction: its pages are freed once that has
+    /// committed. The caller has written the dictionary rows without it, writes nothing after this but
+    /// further drops, and holds the table exclusively; nothing is left to finish ([`Self::is_settled`]).
+    pub fn drop_index(&self, client: &mut Client, table: &Table, index: IndexId) -> Result<()> {
+        let (_, worker, segment) = client.parts()?;
+        let (_, root) = table
+            .storage()
+            .roots
+            .into_iter()
+            .find(|(id, _)| *id == index)
+            .ok_or(Error::Internal("an index that is dropped has no root page"))?;
+        let body = index_body(table.ts.id(), root, index);
+        segment.reserve(self.pool(), worker, self.trx().undo(), record_bytes(0, body.len()))?;
+        let mut mtr = Mtr::new(self.pool(), worker);
+        let undo = segment.latch(&mut mtr, self.trx().undo())?;
+        let kind = RecordKind::DropIndex;
+        let new = NewRecord { kind, purge: true, table: table.id(), key: &[], body: &body };
+        segment.append(&mut mtr, undo, new)?;
+        mtr.commit()?;
+        Ok(())
+    }
+
+    /// Whether no transaction is left to be rolled back or purged in the background: nobody else touches a
+    /// table that is locked exclusively.
+    pub fn is_settled(&self) -> bool {
+        self.all_finished()
+    }
+
     fn start_index(&self, client: &mut Client, table: &Table, index: &IndexSpec) -> Result<PageNo> {
         let (_, worker, segment) = client.parts()?;
         let undo = self.trx().undo();

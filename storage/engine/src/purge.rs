@@ -16,6 +16,8 @@
 //!    purged, and begins with the entries of all older versions, back to the first that was purged
 //!    or has none: when a record has been purged, so have all versions before it that may share its
 //!    values, and a look back may end there.
+//! 5. Records of dropped indexes are the transaction's last ones, so the segment can step back over
+//!    each in the mini-transaction that frees the index's root.
 
 use crate::blob::{Fetched, Reference};
 use crate::outside::references;
@@ -41,7 +43,13 @@ impl Writer<'_> {
             self.engine.trx().read_undo(*at, &mut bytes)?;
             let place = PageId::new(UNDO_SPACE, at.page);
             let record = UndoRecord::decode(&bytes, place, at.offset)?;
-            if record.purge {
+            if record.kind == RecordKind::DropIndex {
+                // It may take long: recovery does it in the background.
+                if self.engine.recovery.is_opening() {
+                    return Ok(false);
+                }
+                self.free_index(&record)?;
+            } else if record.purge {
                 match tables(record.table)? {
                     Lookup::Open(table) => self.purge_record(&record, &table, b)?,
                     Lookup::Dropped => {}

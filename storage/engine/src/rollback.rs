@@ -82,7 +82,8 @@ impl Writer<'_> {
                 return Ok(false);
             }
             RecordKind::CreateSpace => self.undo_create_space(record)?,
-            RecordKind::CreateIndex => self.undo_create_index(record)?,
+            RecordKind::CreateIndex => self.free_index(record)?,
+            RecordKind::DropIndex => self.step_back(record.previous)?,
             RecordKind::Insert | RecordKind::Update | RecordKind::Header | RecordKind::BlobRun => {
                 match tables(record.table)? {
                     Lookup::Open(table) if record.kind == RecordKind::BlobRun => {
@@ -211,9 +212,9 @@ impl Writer<'_> {
         self.step_back(record.previous)
     }
 
-    /// Everything but the root goes first, as often as it takes; the root in one go with the
-    /// record.
-    fn undo_create_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
+    /// Frees the index that a record has made or dropped. Everything but the root goes first, as often
+    /// as it takes; the root in one go with the record, the segment's last one.
+    pub fn free_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
         let (space, root, index) = read_index(record.body)?;
         // Without its file the index is gone with the table.
         let Some(ts) = self.engine.space(space)? else { return self.step_back(record.previous) };

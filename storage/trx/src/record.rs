@@ -35,6 +35,8 @@ pub enum RecordKind {
     CreateIndex = 5,
     /// Pages are being written for a value outside of its row; the body is the first page, u32.
     BlobRun = 6,
+    /// An index is dropped: its pages are freed after the commit. The body is as of `CreateIndex`.
+    DropIndex = 7,
 }
 
 /// A decoded undo record.
@@ -98,6 +100,7 @@ impl<'a> UndoRecord<'a> {
             4 => RecordKind::CreateSpace,
             5 => RecordKind::CreateIndex,
             6 => RecordKind::BlobRun,
+            7 => RecordKind::DropIndex,
             _ => return Ok(None),
         };
         let flags = r.u8()?;

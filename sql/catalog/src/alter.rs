@@ -1,0 +1,259 @@
+//! Tables that exist get other definitions: over the same rows, with other indexes, with copied rows,
+//! under other names.
+//!
+//! 1. The name is locked X before its definition is looked at, a new name before it is taken.
+//! 2. Indexes are built and rows copied before the transaction that changes the dictionary commits; if
+//!    it does not, the engine takes away what was made.
+//! 3. Pages of a dropped index are freed by the transaction's purge, after the commit; a dropped table's
+//!    file goes when the new definition is published.
+//! 4. Everybody who looks for a table by its id sees it under its old or its new name.
+
+use crate::names::Definition;
+use crate::{Catalog, CatalogError, IndexDef, TableCache, TableDef};
+use base::IndexId;
+use engine::{Client, Table};
+use mdl::Mode;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use sync::Deadline;
+
+/// How the rows of an altered table come along.
+pub enum Alter<'f, E> {
+    /// They stay. Indexes without an id are built, those that the definition lacks any more are dropped;
+    /// columns keep their places and types, and rows their order.
+    InPlace,
+    /// Into new storage, by this function, which gets the old table and the new one.
+    Copy(&'f mut CopyRows<'f, E>),
+}
+
+/// See [`Alter::Copy`].
+pub type CopyRows<'f, E> = dyn FnMut(&mut Client, &Table, &Table) -> Result<(), E> + 'f;
+
+/// A schema's and a table's name.
+pub type FullName = (String, String);
+
+impl Catalog {
+    /// Locks a table exclusively, for [`Self::alter_table`].
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchTable`], lock errors.
+    pub fn open_for_alter(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        schema: &str,
+        name: &str,
+        deadline: Deadline,
+    ) -> Result<Arc<Definition>, CatalogError> {
+        let handle = match cache.temporary(schema, name) {
+            Some(handle) => handle,
+            None => {
+                self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
+                self.lock_table(client, cache, schema, name, deadline)?
+            }
+        };
+        match self.existing(cache, handle) {
+            Err(CatalogError::NoSuchTable { .. }) if self.schema(schema).is_none() => {
+                Err(CatalogError::UnknownDatabase(schema.to_string()))
+            }
+            other => other,
+        }
+    }
+
+    /// Gives the table that [`Self::open_for_alter`] locked another definition, perhaps another name.
+    /// `autoinc_start`: the AUTO_INCREMENT counter is at least that afterwards (copied rows raise it
+    /// further).
+    ///
+    /// # Errors
+    /// [`CatalogError::TableExists`], duplicates among the rows, those of copying; nothing has changed then.
+    pub fn alter_table<E: From<CatalogError>>(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        old: &Arc<Definition>,
+        new: TableDef,
+        (how, autoinc_start): (Alter<'_, E>, u64),
+        deadline: Deadline,
+    ) -> Result<(), E> {
+        let renamed = (&old.def.schema, &old.def.name) != (&new.schema, &new.name);
+        if renamed {
+            self.claim(client, cache, &new, deadline)?;
+        }
+        let copies = matches!(how, Alter::Copy(_));
+        let id = if copies { base::TableId(0) } else { old.def.id };
+        let def = self.with_ids(TableDef { id, ..new })?;
+        let made = match how {
+            Alter::InPlace => self.change_in_place(client, old, def, autoinc_start)?,
+            Alter::Copy(fill) => self.copy_table(client, old, def, autoinc_start, fill)?,
+        };
+        self.republish(cache, old, Arc::new(made));
+        if copies {
+            self.drop_storage(cache, client, old)?;
+        }
+        Ok(())
+    }
+
+    /// Locks a name that must be free.
+    fn claim(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        new: &TableDef,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if new.temporary {
+            return match cache.temporary(&new.schema, &new.name) {
+                Some(_) => Err(CatalogError::TableExists(new.name.clone())),
+                None => Ok(()),
+            };
+        }
+        self.lock_schema(client, cache, &new.schema, Mode::IX, deadline)?;
+        if self.schema(&new.schema).is_none() {
+            return Err(CatalogError::UnknownDatabase(new.schema.clone()));
+        }
+        let handle = self.lock_table(client, cache, &new.schema, &new.name, deadline)?;
+        match cache.definition(handle) {
+            Some(_) => Err(CatalogError::TableExists(new.name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn change_in_place(
+        &self,
+        client: &mut Client,
+        old: &Arc<Definition>,
+        mut def: TableDef,
+        autoinc_start: u64,
+    ) -> Result<Definition, CatalogError> {
+        let is_in = |list: &[IndexDef], id: IndexId| list.iter().any(|i| i.id == id);
+        let gone: Vec<IndexId> =
+            old.def.indexes.iter().map(|i| i.id).filter(|id| !is_in(&def.indexes, *id)).collect();
+        def.storage = old.def.storage.clone();
+        def.storage.roots.retain(|(id, _)| !gone.contains(id));
+        let old_table = Arc::clone(old.open(self.engine())?);
+        self.transact(client, |c, client| {
+            for index in def.indexes.iter().filter(|i| !is_in(&old.def.indexes, i.id)) {
+                let root = c.engine().create_index(client, &old_table, &index.spec())?;
+                def.storage.roots.push((index.id, root));
+            }
+            if autoinc_start > 1 && old_table.autoinc_next().is_some() {
+                client.note_autoinc(&old_table, autoinc_start - 1)?;
+            }
+            c.replace_table(client, &old.def, &def)?;
+            // Last: their records must be the transaction's last ones.
+            gone.iter().try_for_each(|id| c.engine().drop_index(client, &old_table, *id))?;
+            Ok::<_, CatalogError>(())
+        })?;
+        let table = self.engine().open_table(&def.spec(), def.storage.clone())?;
+        Ok(Definition::opened(def, table))
+    }
+
+    fn copy_table<E: From<CatalogError>>(
+        &self,
+        client: &mut Client,
+        old: &Arc<Definition>,
+        mut def: TableDef,
+        autoinc_start: u64,
+        fill: &mut CopyRows<'_, E>,
+    ) -> Result<Definition, E> {
+        let old_table = Arc::clone(old.open(self.engine()).map_err(CatalogError::from)?);
+        self.transact(client, |c, client| {
+            let made = c.engine().create_table(client, &def.spec()).map_err(CatalogError::from)?;
+            def.storage = made.storage();
+            if autoinc_start > 1 && made.autoinc_next().is_some() {
+                client.note_autoinc(&made, autoinc_start - 1).map_err(CatalogError::from)?;
+            }
+            fill(client, &old_table, &made)?;
+            c.replace_table(client, &old.def, &def)?;
+            Ok(Definition::opened(def, made))
+        })
+    }
+
+    /// Writes a definition in place of another one, perhaps under another name.
+    fn replace_table(
+        &self,
+        client: &mut Client,
+        old: &TableDef,
+        new: &TableDef,
+    ) -> Result<(), CatalogError> {
+        if new.temporary {
+            return Ok(());
+        }
+        if (&old.schema, &old.name) != (&new.schema, &new.name) {
+            self.erase_table(client, &old.schema, &old.name)?;
+        }
+        self.store_table(client, new)
+    }
+
+    fn republish(&self, cache: &mut TableCache, old: &Definition, new: Arc<Definition>) {
+        if new.def.temporary {
+            return cache.replace_temporary(&old.def, new);
+        }
+        let (from, to) = (&old.def, &new.def);
+        let mut list = vec![(self.names().entry(&to.schema, &to.name), Some(Arc::clone(&new)))];
+        if (&from.schema, &from.name) != (&to.schema, &to.name) {
+            list.push((self.names().entry(&from.schema, &from.name), None));
+        }
+        self.names().publish_all(list);
+    }
+
+    /// RENAME TABLE: the pairs in order, so that names may be exchanged. Temporary tables do not count.
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchTable`], [`CatalogError::TableExists`], [`CatalogError::ViewToSchema`], lock
+    /// and storage errors.
+    pub fn rename_tables(
+        &self,
+        client: &mut Client,
+        cache: &mut TableCache,
+        pairs: &[(FullName, FullName)],
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let mut now: BTreeMap<FullName, Option<Arc<Definition>>> = BTreeMap::new();
+        let mut names: Vec<&FullName> = pairs.iter().flat_map(|(from, to)| [from, to]).collect();
+        names.sort();
+        for name in names {
+            self.lock_schema(client, cache, &name.0, Mode::IX, deadline)?;
+            let handle = self.lock_table(client, cache, &name.0, &name.1, deadline)?;
+            now.insert(name.clone(), cache.definition(handle).cloned());
+        }
+        for (from, to) in pairs {
+            let missing =
+                || CatalogError::NoSuchTable { schema: from.0.clone(), name: from.1.clone() };
+            if now.get(to).is_some_and(Option::is_some) {
+                return Err(CatalogError::TableExists(to.1.clone()));
+            }
+            let moved = now.insert(from.clone(), None).flatten().ok_or_else(missing)?;
+            if self.schema(&to.0).is_none() {
+                return Err(CatalogError::UnknownDatabase(to.0.clone()));
+            }
+            if moved.def.view.is_some() && from.0 != to.0 {
+                return Err(CatalogError::ViewToSchema { from: from.0.clone(), to: to.0.clone() });
+            }
+            now.insert(to.clone(), Some(moved));
+        }
+        let named = |(schema, name): &FullName, d: &Arc<Definition>| {
+            d.renamed(
+                self.engine(),
+                TableDef { schema: schema.clone(), name: name.clone(), ..d.def.clone() },
+            )
+        };
+        let mut after = Vec::new();
+        for (name, definition) in &now {
+            let made = definition.as_ref().map(|d| named(name, d).map(Arc::new)).transpose()?;
+            after.push((name, made));
+        }
+        self.transact(client, |c, client| {
+            for ((schema, name), definition) in &after {
+                match definition {
+                    Some(definition) => c.store_table(client, &definition.def)?,
+                    None => c.erase_table(client, schema, name)?,
+                }
+            }
+            Ok::<_, CatalogError>(())
+        })?;
+        let entries = after.into_iter().map(|((s, n), d)| (self.names().entry(s, n), d)).collect();
+        self.names().publish_all(entries);
+        Ok(())
+    }
+}

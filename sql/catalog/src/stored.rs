@@ -1,0 +1,309 @@
+//! The bytes that a table's definition is stored as.
+//!
+//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at.
+//! 2. Decoding checks everything: the bytes come from disk.
+
+use crate::{
+    CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, TableDef, ViewDef,
+};
+use base::{IndexId, PageNo, SpaceId, TableId};
+use engine::TableStorage;
+use stdx::bytes::{Put, Reader, Truncated};
+use value::{Collation, ColumnType, KeyPart};
+
+const DEFINITION_VERSION: u8 = 2;
+/// Bit of a stored key part's prefix length: the part is descending.
+const DESCENDING: u32 = 1 << 31;
+
+type Decoded<T> = Result<T, &'static str>;
+
+impl TableDef {
+    /// The stored form.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![DEFINITION_VERSION];
+        out.put_u64_le(self.id.0);
+        out.put_u64_le(self.clustered_id.0);
+        put_text(&mut out, &self.schema);
+        put_text(&mut out, &self.name);
+        out.put_u16_le(self.collation.id());
+        put_text(&mut out, &self.comment);
+        out.put_u64_le(self.created_us as u64);
+        put_list(&mut out, &self.columns, encode_column);
+        put_list(&mut out, &self.indexes, encode_index);
+        put_list(&mut out, &self.checks, encode_check);
+        put_list(&mut out, &self.options, |(name, value), out| {
+            put_text(out, name);
+            put_text(out, value);
+        });
+        put_option(&mut out, self.view.as_deref(), encode_view);
+        out.put_u32_le(self.storage.space.0);
+        put_list(&mut out, &self.storage.roots, |(index, root), out| {
+            out.put_u64_le(index.0);
+            out.put_u32_le(root.0);
+        });
+        out
+    }
+
+    /// Reads the stored form; an error says what is wrong.
+    pub fn decode(bytes: &[u8]) -> Decoded<TableDef> {
+        let mut r = Reader::new(bytes);
+        match r.u8() {
+            Ok(DEFINITION_VERSION) => {}
+            Ok(_) => return Err("written by another version"),
+            Err(_) => return Err("empty definition"),
+        }
+        let def = decode_table(&mut r)?;
+        if r.remaining() == 0 { Ok(def) } else { Err("bytes after the definition") }
+    }
+}
+
+fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
+    let id = TableId(number(r)?);
+    let clustered_id = IndexId(number(r)?);
+    let (schema, name) = (text(r)?, text(r)?);
+    let collation = Collation::from_id(r.u16_le().map_err(cut)?).ok_or("unknown collation")?;
+    let comment = text(r)?;
+    let created_us = number(r)? as i64;
+    let columns = list(r, decode_column)?;
+    let indexes = list(r, |r| decode_index(r, columns.len()))?;
+    let checks = list(r, decode_check)?;
+    let options = list(r, |r| Ok((text(r)?, text(r)?)))?;
+    let view = option(r, decode_view)?.map(Box::new);
+    let space = SpaceId(r.u32_le().map_err(cut)?);
+    let roots = list(r, |r| Ok((IndexId(number(r)?), PageNo(r.u32_le().map_err(cut)?))))?;
+    let storage = TableStorage { space, roots };
+    Ok(TableDef {
+        id,
+        clustered_id,
+        schema,
+        name,
+        columns,
+        indexes,
+        checks,
+        view,
+        temporary: false,
+        options,
+        collation,
+        comment,
+        created_us,
+        storage,
+    })
+}
+
+fn encode_index(index: &IndexDef, out: &mut Vec<u8>) {
+    out.put_u64_le(index.id.0);
+    put_text(out, &index.name);
+    let IndexAttributes { invisible, using_btree, key_block_size } = index.attributes;
+    out.put_u8(flags(&[index.unique, index.primary, index.clustered, invisible, using_btree]));
+    put_text(out, &index.comment);
+    out.put_u64_le(key_block_size);
+    put_list(out, &index.parts, |part, out| {
+        out.put_u16_le(part.column as u16);
+        let flag = if part.descending { DESCENDING } else { 0 };
+        out.put_u32_le(part.prefix_chars.unwrap_or(0) | flag);
+    });
+}
+
+fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<IndexDef> {
+    let id = IndexId(number(r)?);
+    let name = text(r)?;
+    let [unique, primary, clustered, invisible, using_btree] = unflag(r)?;
+    let comment = text(r)?;
+    let key_block_size = number(r)?;
+    let parts = list(r, |r| {
+        let column = usize::from(r.u16_le().map_err(cut)?);
+        let prefix = r.u32_le().map_err(cut)?;
+        if column >= columns {
+            return Err("an index names a column that is not there");
+        }
+        let (prefix, descending) = (prefix & !DESCENDING, prefix & DESCENDING != 0);
+        Ok(KeyPart { column, prefix_chars: (prefix > 0).then_some(prefix), descending })
+    })?;
+    let attributes = IndexAttributes { invisible, using_btree, key_block_size };
+    Ok(IndexDef { id, name, unique, primary, clustered, parts, comment, attributes })
+}
+
+fn encode_column(column: &ColumnDef, out: &mut Vec<u8>) {
+    put_text(out, &column.name);
+    let mut ty = Vec::new();
+    column.ty.encode(&mut ty);
+    put_bytes(out, &ty);
+    encode_default(&column.default, out);
+    let stored = column.generated.as_ref().is_some_and(|g| g.stored);
+    out.put_u8(flags(&[column.auto_increment, column.invisible, column.hidden, stored, false]));
+    put_option(out, column.generated.as_ref(), |g, out| put_text(out, &g.text));
+    put_option(out, column.on_update.as_ref(), |digits, out| out.put_u8(*digits));
+    put_text(out, &column.comment);
+}
+
+fn decode_column(r: &mut Reader<'_>) -> Decoded<ColumnDef> {
+    let name = text(r)?;
+    let raw = bytes(r)?;
+    let (ty, length) = ColumnType::decode(raw).map_err(|e| e.0)?;
+    if length != raw.len() {
+        return Err("bytes after a column's type");
+    }
+    let default = decode_default(r)?;
+    let [auto_increment, invisible, hidden, stored, _] = unflag(r)?;
+    let generated = option(r, text)?.map(|text| Generated { text, stored });
+    let on_update = option(r, |r| r.u8().map_err(cut))?;
+    let comment = text(r)?;
+    Ok(ColumnDef {
+        name,
+        ty,
+        default,
+        auto_increment,
+        comment,
+        on_update,
+        generated,
+        invisible,
+        hidden,
+    })
+}
+
+fn encode_default(default: &DefaultValue, out: &mut Vec<u8>) {
+    match default {
+        DefaultValue::None => out.put_u8(0),
+        DefaultValue::Null => out.put_u8(1),
+        DefaultValue::Int(v) => {
+            out.put_u8(2);
+            out.put_bytes(&v.to_le_bytes());
+        }
+        DefaultValue::Bytes(bytes) => {
+            out.put_u8(3);
+            put_bytes(out, bytes);
+        }
+        DefaultValue::Now(digits) => {
+            out.put_u8(4);
+            out.put_u8(*digits);
+        }
+        DefaultValue::Expr(text) => {
+            out.put_u8(5);
+            put_text(out, text);
+        }
+    }
+}
+
+fn decode_default(r: &mut Reader<'_>) -> Decoded<DefaultValue> {
+    Ok(match r.u8().map_err(cut)? {
+        0 => DefaultValue::None,
+        1 => DefaultValue::Null,
+        2 => DefaultValue::Int(i128::from_le_bytes(r.array::<16>().map_err(cut)?)),
+        3 => DefaultValue::Bytes(bytes(r)?.to_vec()),
+        4 => DefaultValue::Now(r.u8().map_err(cut)?),
+        5 => DefaultValue::Expr(text(r)?),
+        _ => return Err("unknown kind of default"),
+    })
+}
+
+fn encode_check(check: &CheckDef, out: &mut Vec<u8>) {
+    put_text(out, &check.name);
+    put_text(out, &check.text);
+    out.put_u8(u8::from(check.enforced));
+}
+
+fn decode_check(r: &mut Reader<'_>) -> Decoded<CheckDef> {
+    let (name, text) = (text(r)?, text(r)?);
+    Ok(CheckDef { name, text, enforced: r.u8().map_err(cut)? != 0 })
+}
+
+fn encode_view(view: &ViewDef, out: &mut Vec<u8>) {
+    for part in [
+        &view.text,
+        &view.query,
+        &view.database,
+        &view.algorithm,
+        &view.definer.0,
+        &view.definer.1,
+        &view.client_charset,
+        &view.connection_collation,
+    ] {
+        put_text(out, part);
+    }
+    put_option(out, view.check.as_deref(), |text, out| put_text(out, text));
+    out.put_u8(flags(&[view.invoker, view.updatable, false, false, false]));
+}
+
+fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
+    let (view_text, query, database) = (text(r)?, text(r)?, text(r)?);
+    let algorithm = text(r)?;
+    let definer = (text(r)?, text(r)?);
+    let (client_charset, connection_collation) = (text(r)?, text(r)?);
+    let check = option(r, text)?;
+    let [invoker, updatable, ..] = unflag(r)?;
+    Ok(ViewDef {
+        text: view_text,
+        query,
+        database,
+        algorithm,
+        definer,
+        invoker,
+        check,
+        updatable,
+        client_charset,
+        connection_collation,
+    })
+}
+
+/// Up to eight truths in a byte, the first in the lowest bit.
+fn flags(set: &[bool; 5]) -> u8 {
+    set.iter().rev().fold(0, |all, flag| all << 1 | u8::from(*flag))
+}
+
+fn unflag(r: &mut Reader<'_>) -> Decoded<[bool; 5]> {
+    let all = r.u8().map_err(cut)?;
+    Ok(std::array::from_fn(|bit| all >> bit & 1 == 1))
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.put_u32_le(bytes.len() as u32);
+    out.put_bytes(bytes);
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_bytes(out, text.as_bytes());
+}
+
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], item: impl Fn(&T, &mut Vec<u8>)) {
+    out.put_u16_le(list.len() as u16);
+    list.iter().for_each(|i| item(i, out));
+}
+
+fn put_option<T: ?Sized>(out: &mut Vec<u8>, value: Option<&T>, item: impl Fn(&T, &mut Vec<u8>)) {
+    out.put_u8(u8::from(value.is_some()));
+    if let Some(value) = value {
+        item(value, out);
+    }
+}
+
+fn cut(_: Truncated) -> &'static str {
+    "the definition is cut short"
+}
+
+fn number(r: &mut Reader<'_>) -> Decoded<u64> {
+    r.u64_le().map_err(cut)
+}
+
+fn bytes<'a>(r: &mut Reader<'a>) -> Decoded<&'a [u8]> {
+    let n = r.u32_le().map_err(cut)? as usize;
+    r.take(n).map_err(cut)
+}
+
+fn text(r: &mut Reader<'_>) -> Decoded<String> {
+    String::from_utf8(bytes(r)?.to_vec()).map_err(|_| "a name is not UTF-8")
+}
+
+fn list<T>(
+    r: &mut Reader<'_>,
+    mut item: impl FnMut(&mut Reader<'_>) -> Decoded<T>,
+) -> Decoded<Vec<T>> {
+    let n = r.u16_le().map_err(cut)?;
+    (0..n).map(|_| item(r)).collect()
+}
+
+fn option<T>(
+    r: &mut Reader<'_>,
+    item: impl FnOnce(&mut Reader<'_>) -> Decoded<T>,
+) -> Decoded<Option<T>> {
+    if r.u8().map_err(cut)? == 0 { Ok(None) } else { item(r).map(Some) }
+}

@@ -1,0 +1,255 @@
+//! What SHOW CREATE, SHOW COLUMNS and SHOW INDEX print of a definition.
+//!
+//! 1. The text of SHOW CREATE TABLE, run again, makes the same definition. 2. What MySQL puts into version
+//! comments is in the same ones here: dump files are read by others.
+
+use catalog::{ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef, ViewDef};
+use std::fmt::Write;
+use value::{Collation, Kind};
+
+/// A name in backquotes.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn string(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n");
+    format!("'{}'", escaped.replace('\r', "\\r").replace('\0', "\\0"))
+}
+
+/// ` COLLATE name`; nothing for binary.
+fn collate(collation: Collation) -> String {
+    if collation == Collation::Binary {
+        String::new()
+    } else {
+        format!(" COLLATE {}", collation.name())
+    }
+}
+
+/// SHOW CREATE DATABASE.
+pub fn create_database(schema: &SchemaDef, if_not_exists: bool) -> String {
+    let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    format!(
+        "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{} */ /*!80016 DEFAULT \
+         ENCRYPTION='N' */",
+        quoted(&schema.name),
+        schema.collation.charset(),
+        collate(schema.collation),
+    )
+}
+
+/// SHOW CREATE VIEW; `bare`: without the schema, which is the current one.
+pub fn create_view(def: &TableDef, view: &ViewDef, bare: bool) -> String {
+    let name = if bare {
+        quoted(&def.name)
+    } else {
+        format!("{}.{}", quoted(&def.schema), quoted(&def.name))
+    };
+    let columns: Vec<String> = def.columns.iter().map(|c| quoted(&c.name)).collect();
+    let mut out = format!(
+        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name} ({}) AS {}",
+        view.algorithm,
+        quoted(&view.definer.0),
+        quoted(&view.definer.1),
+        if view.invoker { "INVOKER" } else { "DEFINER" },
+        columns.join(","),
+        if bare { without_schema(&view.text, &def.schema) } else { view.text.clone() },
+    );
+    if let Some(check) = &view.check {
+        let _ = write!(out, " WITH {check} CHECK OPTION");
+    }
+    out
+}
+
+/// The query's text with the names of one schema left out, as MySQL shows it to who is in that schema.
+fn without_schema(text: &str, schema: &str) -> String {
+    text.replace(&format!("{}.", quoted(schema)), "")
+}
+
+/// SHOW CREATE TABLE; `autoinc_next` is the counter, if there is one.
+pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
+    let shown = def.columns.iter().filter(|c| !c.hidden);
+    let mut lines: Vec<String> = shown.map(|c| create_column(def, c)).collect();
+    lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
+    lines.extend(def.checks.iter().map(|check| {
+        let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+        format!("CONSTRAINT {} CHECK ({}){enforced}", quoted(&check.name), check.text)
+    }));
+    let temporary = if def.temporary { "TEMPORARY " } else { "" };
+    let mut out = format!(
+        "CREATE {temporary}TABLE {} (\n  {}\n) ENGINE=InnoDB",
+        quoted(&def.name),
+        lines.join(",\n  ")
+    );
+    if let Some(next) = autoinc_next.filter(|next| *next > 1) {
+        let _ = write!(out, " AUTO_INCREMENT={next}");
+    }
+    let _ = write!(
+        out,
+        " DEFAULT CHARSET={}{}",
+        def.collation.charset(),
+        collate(def.collation).replace("COLLATE ", "COLLATE=")
+    );
+    for (name, value) in &def.options {
+        let _ = write!(out, " {name}={value}");
+    }
+    if !def.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", string(&def.comment));
+    }
+    out
+}
+
+fn create_column(def: &TableDef, column: &ColumnDef) -> String {
+    let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
+    if column.ty.is_text() && column.ty.collation != def.collation {
+        let _ = write!(
+            out,
+            " CHARACTER SET {}{}",
+            column.ty.collation.charset(),
+            collate(column.ty.collation)
+        );
+    }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", generated.text);
+    }
+    if !column.ty.nullable {
+        out.push_str(" NOT NULL");
+    }
+    if column.invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
+    }
+    if let Some(default) = default_clause(column) {
+        let _ = write!(out, " DEFAULT {default}");
+    }
+    if let Some(digits) = column.on_update {
+        let _ = write!(out, " ON UPDATE {}", now(digits));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", string(&column.comment));
+    }
+    out
+}
+
+fn now(digits: u8) -> String {
+    match digits {
+        0 => "CURRENT_TIMESTAMP".into(),
+        n => format!("CURRENT_TIMESTAMP({n})"),
+    }
+}
+
+fn default_clause(column: &ColumnDef) -> Option<String> {
+    match &column.default {
+        _ if column.generated.is_some() => None,
+        DefaultValue::Null if column.ty.kind.is_large() => None,
+        DefaultValue::None => None,
+        DefaultValue::Null => Some("NULL".into()),
+        DefaultValue::Int(v) => Some(format!("'{v}'")),
+        DefaultValue::Bytes(bytes) => Some(default_bytes(column, bytes)),
+        DefaultValue::Now(digits) => Some(now(*digits)),
+        DefaultValue::Expr(text) => Some(format!("({text})")),
+    }
+}
+
+fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
+    let binary = column.ty.kind.is_binary_string();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
+            string(text)
+        }
+        _ => bytes.iter().fold(String::from("0x"), |mut out, b| {
+            let _ = write!(out, "{b:02X}");
+            out
+        }),
+    }
+}
+
+fn create_index(def: &TableDef, index: &IndexDef) -> String {
+    let part = |part: &value::KeyPart| {
+        let column = &def.columns[part.column];
+        let mut out = match &column.generated {
+            Some(generated) if column.hidden => format!("({})", generated.text),
+            _ => quoted(&column.name),
+        };
+        if let Some(length) = part.prefix_chars {
+            let _ = write!(out, "({length})");
+        }
+        if part.descending {
+            out.push_str(" DESC");
+        }
+        out
+    };
+    let parts: Vec<_> = index.parts.iter().map(part).collect();
+    let head = match (index.primary, index.unique) {
+        (true, _) => "PRIMARY KEY".to_string(),
+        (_, true) => format!("UNIQUE KEY {}", quoted(&index.name)),
+        _ => format!("KEY {}", quoted(&index.name)),
+    };
+    let mut out = format!("{head} ({})", parts.join(","));
+    if index.attributes.using_btree {
+        out.push_str(" USING BTREE");
+    }
+    if index.attributes.key_block_size > 0 {
+        let _ = write!(out, " KEY_BLOCK_SIZE={}", index.attributes.key_block_size);
+    }
+    if !index.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", string(&index.comment));
+    }
+    if index.attributes.invisible {
+        out.push_str(" /*!80000 INVISIBLE */");
+    }
+    out
+}
+
+/// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.
+pub fn key_kind(def: &TableDef, position: usize) -> &'static str {
+    let leads = |i: &IndexDef| i.parts.first().is_some_and(|p| p.column == position);
+    if def.clustered().is_some_and(|p| p.parts.iter().any(|part| part.column == position)) {
+        "PRI"
+    } else if def.secondaries().iter().any(|i| leads(i) && i.unique && i.parts.len() == 1) {
+        "UNI"
+    } else if def.secondaries().iter().any(leads) {
+        "MUL"
+    } else {
+        ""
+    }
+}
+
+/// The Default column of SHOW COLUMNS.
+pub fn default_text(column: &ColumnDef) -> Option<String> {
+    match &column.default {
+        _ if column.generated.is_some() => None,
+        DefaultValue::None | DefaultValue::Null => None,
+        DefaultValue::Int(v) => Some(v.to_string()),
+        DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Binary => {
+            Some(default_bytes(column, bytes).trim_matches('\'').to_string())
+        }
+        DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        DefaultValue::Now(digits) => Some(now(*digits)),
+        DefaultValue::Expr(text) => Some(text.clone()),
+    }
+}
+
+/// The Extra column of SHOW COLUMNS.
+pub fn extra(column: &ColumnDef) -> String {
+    let mut words: Vec<String> = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".into());
+    }
+    if matches!(column.default, DefaultValue::Now(_) | DefaultValue::Expr(_)) {
+        words.push("DEFAULT_GENERATED".into());
+    }
+    if let Some(digits) = column.on_update {
+        words.push(format!("on update {}", now(digits)));
+    }
+    if let Some(generated) = &column.generated {
+        words.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.into());
+    }
+    if column.invisible {
+        words.push("INVISIBLE".into());
+    }
+    words.join(" ")
+}
