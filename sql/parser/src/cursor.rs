@@ -6,13 +6,14 @@
 //!    enough to be walked and dropped recursively.
 
 use crate::ast::ObjectName;
-use crate::digest::{Digest, DigestBuilder};
+use crate::digest::DigestBuilder;
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::{Class, Kw};
 use crate::lex::Lexer;
 use crate::literal;
 use crate::mode::SqlMode;
 use crate::shape::ShapeLiteral;
+use crate::statement::Parsed;
 use crate::token::{Token, TokenKind};
 use crate::{DEPTH_MAX, HEIGHT_MAX};
 
@@ -38,15 +39,19 @@ pub(crate) struct Parser<'a> {
     pub mode: SqlMode,
     tokens: Vec<Token>,
     at: usize,
-    /// Where the text after this statement starts, behind its `;`.
-    pub next: usize,
     /// `?` is allowed.
     pub allow_params: bool,
     pub params: u32,
     pub lift: Option<Lift<'a>>,
-    pub digest: Option<Digest>,
+    /// Stands where the text after this statement starts, behind its `;`.
+    lexer: Lexer<'a>,
+    digest: Option<DigestBuilder>,
     /// INTO written before FROM; the query takes it.
     pub pending_into: Option<crate::ast::Into>,
+    /// INTO may be written: the query is the whole statement.
+    pub into_allowed: bool,
+    /// Inside the body of a stored program.
+    pub program: Option<crate::body::Scope>,
     depth: usize,
     height: usize,
     start: usize,
@@ -55,34 +60,68 @@ pub(crate) struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// Reads the tokens of the statement at `from`, and its digest when `digest_bytes_max` is not 0.
     pub fn new(sql: &'a [u8], from: usize, mode: SqlMode, digest_bytes_max: usize) -> Parser<'a> {
-        let mut lexer = Lexer::new(sql, from, mode);
-        let mut tokens =
-            Vec::with_capacity(((sql.len() - from.min(sql.len())) / 5).clamp(16, 4096));
-        let mut digest = (digest_bytes_max > 0).then(|| DigestBuilder::new(mode, digest_bytes_max));
-        loop {
-            let token = lexer.next_token();
-            tokens.push(token);
-            if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
-                break;
-            }
-            if let Some(builder) = &mut digest {
-                builder.add(sql, token);
-            }
-        }
-        Parser {
+        let tokens = Vec::with_capacity(((sql.len() - from.min(sql.len())) / 5).clamp(16, 4096));
+        let digest = (digest_bytes_max > 0).then(|| DigestBuilder::new(mode, digest_bytes_max));
+        let mut parser = Parser {
             sql,
             mode,
             tokens,
             at: 0,
-            next: lexer.position(),
+            lexer: Lexer::new(sql, from, mode),
             allow_params: false,
             params: 0,
             lift: None,
             pending_into: None,
-            digest: digest.map(DigestBuilder::finish),
+            into_allowed: false,
+            program: None,
+            digest,
             depth: 0,
             height: 0,
             start: from,
+        };
+        parser.read_tokens();
+        parser
+    }
+
+    /// Reads tokens up to the next `;` or the end.
+    fn read_tokens(&mut self) {
+        loop {
+            let token = self.lexer.next_token();
+            self.tokens.push(token);
+            if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
+                return;
+            }
+            if let Some(builder) = &mut self.digest {
+                builder.add(self.sql, token);
+            }
+        }
+    }
+
+    /// Passes a `;` inside a stored program; what follows is read now.
+    pub fn semicolon(&mut self) -> Result<()> {
+        let token = self.peek();
+        if token.kind != TokenKind::End || token.text(self.sql) != b";" {
+            return self.fail();
+        }
+        let semicolon = Token { kind: TokenKind::Semicolon, ..token };
+        if let Some(last) = self.tokens.last_mut() {
+            *last = semicolon;
+        }
+        if let Some(builder) = &mut self.digest {
+            builder.add(self.sql, semicolon);
+        }
+        self.read_tokens();
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A statement whose tokens are all taken.
+    pub fn finish(self, statement: crate::ast::Statement) -> Parsed {
+        Parsed {
+            statement,
+            next: self.lexer.position(),
+            params: self.params,
+            digest: self.digest.map(DigestBuilder::finish),
         }
     }
 
@@ -295,13 +334,27 @@ impl<'a> Parser<'a> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A non-negative integer of 64 bits, decimal or hexadecimal.
+    /// A non-negative number of any kind, cut to an integer of 64 bits.
     pub fn unsigned(&mut self) -> Result<u64> {
+        if !matches!(self.kind(), TokenKind::Decimal | TokenKind::Float) {
+            return self.whole_number();
+        }
+        let token = self.bump();
+        let text = std::str::from_utf8(token.text(self.sql)).unwrap_or_default();
+        Ok(text.parse::<f64>().unwrap_or_default() as u64)
+    }
+
+    /// A non-negative integer, decimal or hexadecimal; what exceeds 64 bits is their largest number.
+    pub fn whole_number(&mut self) -> Result<u64> {
         let token = self.peek();
         let text = std::str::from_utf8(token.text(self.sql)).unwrap_or_default();
         let value = match token.kind {
-            TokenKind::Integer => text.parse().ok(),
-            TokenKind::HexNumber => u64::from_str_radix(&text[2..], 16).ok(),
+            TokenKind::Integer => Some(text.parse().unwrap_or(u64::MAX)),
+            TokenKind::HexNumber => Some(u64::from_str_radix(&text[2..], 16).unwrap_or(u64::MAX)),
+            TokenKind::HexString => {
+                let digits = &text[2..text.len() - 1];
+                Some(u64::from_str_radix(digits, 16).unwrap_or(u64::MAX))
+            }
             _ => None,
         };
         match value {
@@ -331,9 +384,18 @@ impl<'a> Parser<'a> {
         if !self.eat(TokenKind::Open) {
             return Ok(None);
         }
-        let length = self.unsigned32()?;
+        let length = self.length_number()?;
         self.expect(TokenKind::Close)?;
         Ok(Some(length))
+    }
+
+    /// The number of a length; what exceeds 32 bits is their largest number.
+    pub fn length_number(&mut self) -> Result<u32> {
+        if !matches!(self.kind(), TokenKind::Integer | TokenKind::Decimal) {
+            return self.fail();
+        }
+        let length = self.unsigned()?;
+        Ok(u32::try_from(length).unwrap_or(u32::MAX))
     }
 
     /// The name in a `UserVar` token, without `@` and quotes.
@@ -363,36 +425,6 @@ impl<'a> Parser<'a> {
         self.expect(TokenKind::Param)?;
         self.params += 1;
         Ok(self.params - 1)
-    }
-
-    /// Takes tokens up to the closing parenthesis that matches the opening one standing here, both included.
-    pub fn skip_parentheses(&mut self) -> Result<()> {
-        self.expect(TokenKind::Open)?;
-        let mut depth = 1;
-        while depth > 0 {
-            match self.kind() {
-                TokenKind::Open => depth += 1,
-                TokenKind::Close => depth -= 1,
-                TokenKind::End | TokenKind::Bad => return self.fail(),
-                _ => {}
-            }
-            self.bump();
-        }
-        Ok(())
-    }
-
-    /// Takes the rest of the statement; it must at least consist of tokens and balanced parentheses.
-    pub fn skip_rest(&mut self) -> Result<()> {
-        while !self.at_end() {
-            match self.kind() {
-                TokenKind::Open => self.skip_parentheses()?,
-                TokenKind::Close | TokenKind::Bad => return self.fail(),
-                _ => {
-                    self.bump();
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Token index, for a later [`Parser::rewind`].

@@ -69,7 +69,7 @@ impl Parser<'_> {
             insert.source = InsertSource::Values(rows);
             return Ok(());
         }
-        insert.source = InsertSource::Query(Box::new(self.query()?));
+        insert.source = InsertSource::Query(Box::new(self.query_without_into()?));
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl Parser<'_> {
     }
 
     /// An expression, or DEFAULT alone.
-    fn value_or_default(&mut self) -> Result<Expr> {
+    pub(crate) fn value_or_default(&mut self) -> Result<Expr> {
         if self.kw() == Kw::DEFAULT && self.nth(1).kind != TokenKind::Open {
             self.bump();
             return Ok(Expr::Default);

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     IdentifierTooLong(String),
     /// More than 65,535 parameter markers: 1390.
     TooManyParams,
+    /// What MySQL's grammar refuses with a number of its own: number, SQLSTATE, text.
+    Other(u16, &'static str, String),
 }
 
 impl ParseError {
@@ -58,6 +60,7 @@ impl fmt::Display for ParseError {
             ErrorKind::BadIdentifier => write!(f, "identifier is not UTF-8 at line {}", self.line),
             ErrorKind::IdentifierTooLong(name) => write!(f, "identifier '{name}' is too long"),
             ErrorKind::TooManyParams => write!(f, "too many placeholders"),
+            ErrorKind::Other(number, _, text) => write!(f, "{number}: {text}"),
         }
     }
 }

@@ -166,6 +166,11 @@ impl Parser<'_> {
         Ok(Expr::Like { expr: Box::new(left), pattern, escape, negated })
     }
 
+    /// What MySQL's grammar calls a simple expression: no infix operators but concatenation.
+    pub(crate) fn simple_expr(&mut self) -> Result<Expr> {
+        self.bit_expr(SIMPLE)
+    }
+
     /// Infix operators of at least `level`, left to right.
     pub(crate) fn bit_expr(&mut self, level: u8) -> Result<Expr> {
         let mut left = self.unary()?;

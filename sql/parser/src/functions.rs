@@ -2,18 +2,24 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::special::plain_call;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
     pub(crate) fn function_or_column(&mut self) -> Result<Expr> {
-        let called = self.nth(1).kind == TokenKind::Open;
         let qualified = self.nth(1).kind == TokenKind::Dot && self.nth(3).kind == TokenKind::Open;
-        if let Some(kind) = self.aggregate_kind().filter(|_| called) {
-            return self.aggregate(kind);
-        }
-        if called {
-            return self.call();
+        if self.nth(1).kind == TokenKind::Open {
+            if let Some(kind) = self.aggregate_kind() {
+                return self.aggregate(kind);
+            }
+            if self.kw() == Kw::None {
+                return self.call();
+            }
+            if let Some(call) = self.keyword_call()? {
+                return Ok(call);
+            }
         }
         match self.kw() {
             // Functions that need no parentheses.
@@ -63,24 +69,41 @@ impl Parser<'_> {
     fn aggregate(&mut self, kind: AggregateKind) -> Result<Expr> {
         self.bump();
         self.expect(TokenKind::Open)?;
-        let distinct = self.eat_kw(Kw::DISTINCT);
-        if !distinct {
+        use AggregateKind::*;
+        let concat = kind == GroupConcat;
+        let distinct = matches!(kind, Count | Sum | Min | Max | Avg | StCollect | GroupConcat)
+            && self.eat_kw(Kw::DISTINCT);
+        if !distinct && !concat {
             self.eat_kw(Kw::ALL);
         }
-        let star = kind == AggregateKind::Count && !distinct && self.eat(TokenKind::Star);
-        let args = if star { Vec::new() } else { self.nested(|p| p.comma_list(Self::expr))? };
-        let order_by = if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
-            self.comma_list(Self::order_item)?
-        } else {
+        let star = kind == Count && !distinct && self.eat(TokenKind::Star);
+        let args = if star {
             Vec::new()
+        } else if concat || (kind == Count && distinct) {
+            self.nested(|p| p.comma_list(Self::expr))?
+        } else {
+            let mut args = vec![self.expr()?];
+            if kind == JsonObjectAgg {
+                self.expect(TokenKind::Comma)?;
+                self.eat_kw(Kw::ALL);
+                args.push(self.expr()?);
+            }
+            args
         };
-        let separator = if self.eat_kw(Kw::SEPARATOR) { Some(self.string()?) } else { None };
+        let (mut order_by, mut separator) = (Vec::new(), None);
+        if concat && self.eat_kw(Kw::ORDER) {
+            self.expect_kw(Kw::BY)?;
+            order_by = self.comma_list(Self::order_item)?;
+        }
+        if concat && self.eat_kw(Kw::SEPARATOR) {
+            separator = Some(self.text_string()?);
+        }
         self.expect(TokenKind::Close)?;
         let over = self.over()?;
         Ok(Expr::Aggregate(Box::new(Aggregate { kind, distinct, args, order_by, separator, over })))
     }
 
-    fn over(&mut self) -> Result<Option<Box<Window>>> {
+    pub(crate) fn over(&mut self) -> Result<Option<Box<Window>>> {
         if !self.eat_kw(Kw::OVER) {
             return Ok(None);
         }
@@ -106,7 +129,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    /// `name(...)`; words inside the parentheses that are no expressions (`FROM`, `LEADING`) are kept in `keyword`.
+    /// `name(...)` of a name that is no keyword.
     fn call(&mut self) -> Result<Expr> {
         let token = self.bump();
         let text = token.text(self.sql);
@@ -117,43 +140,26 @@ impl Parser<'_> {
             _ => String::from_utf8_lossy(text).into_owned(),
         };
         let name = ObjectName { schema: None, name };
-        let place = self.place();
-        let mut call = match self.arguments() {
-            Ok(args) => plain_call(name, args),
-            Err(error) => {
-                // TRIM(BOTH 'x' FROM y), EXTRACT(YEAR FROM d), POSITION(a IN b) and their kin.
-                let special = matches!(
-                    token.kw,
-                    Kw::TRIM
-                        | Kw::EXTRACT
-                        | Kw::POSITION
-                        | Kw::SUBSTRING
-                        | Kw::SUBSTR
-                        | Kw::MID
-                        | Kw::TIMESTAMPADD
-                        | Kw::TIMESTAMPDIFF
-                        | Kw::GET_FORMAT
-                        | Kw::WEIGHT_STRING
-                        | Kw::CHAR
-                        | Kw::ADDDATE
-                        | Kw::SUBDATE
-                        | Kw::DATE_ADD
-                        | Kw::DATE_SUB
-                        | Kw::JSON_VALUE
-                );
-                if !special {
-                    return Err(error);
-                }
-                self.rewind(place);
-                self.skip_parentheses()?;
-                Call { keyword: Some("special".to_string()), ..plain_call(name, Vec::new()) }
-            }
-        };
-        if self.eat_kws(&[Kw::IGNORE, Kw::NULLS]) || self.eat_kws(&[Kw::RESPECT, Kw::NULLS]) {
-            call.modifier = Some("NULLS".to_string());
+        self.expect(TokenKind::Open)?;
+        if self.eat(TokenKind::Close) {
+            return Ok(Expr::Call(plain_call(name, Vec::new())));
         }
-        call.over = self.over()?;
-        Ok(Expr::Call(call))
+        let args = self.nested(|p| p.comma_list(Self::argument))?;
+        self.expect(TokenKind::Close)?;
+        if args.iter().any(|(_, named)| *named) {
+            let text =
+                format!("Incorrect parameters in the call to native function '{}'", name.name);
+            return self.fail_with(ErrorKind::Other(1583, "42000", text));
+        }
+        let args = args.into_iter().map(|(expr, _)| expr).collect();
+        Ok(Expr::Call(plain_call(name, args)))
+    }
+
+    /// An argument; MySQL's grammar lets it have an alias (then true), which only loadable functions take.
+    fn argument(&mut self) -> Result<(Expr, bool)> {
+        let expr = self.expr()?;
+        let named = self.optional_alias(true)?.is_some();
+        Ok((expr, named))
     }
 
     /// `CAST(expr AS type)`.
@@ -161,11 +167,26 @@ impl Parser<'_> {
         self.bump();
         self.expect(TokenKind::Open)?;
         let expr = self.boxed_expr()?;
+        let mut at_time_zone = None;
+        let zoned = self.eat_kw(Kw::AT);
+        if zoned {
+            if self.eat_kw(Kw::LOCAL) {
+                at_time_zone = Some("LOCAL".to_string());
+            } else {
+                self.expect_kw(Kw::TIME)?;
+                self.expect_kw(Kw::ZONE)?;
+                self.eat_kw(Kw::INTERVAL);
+                at_time_zone = Some(self.text()?);
+            }
+        }
         self.expect_kw(Kw::AS)?;
+        if zoned && self.kw() != Kw::DATETIME {
+            return self.fail();
+        }
         let to = self.cast_type()?;
-        let array = self.eat_kw(Kw::ARRAY);
+        let array = !zoned && self.eat_kw(Kw::ARRAY);
         self.expect(TokenKind::Close)?;
-        Ok(Expr::Cast { expr, to, array, at_time_zone: None })
+        Ok(Expr::Cast { expr, to, array, at_time_zone })
     }
 
     /// `CONVERT(expr USING charset)`, `CONVERT(expr, type)`.
@@ -192,18 +213,22 @@ impl Parser<'_> {
         Ok(Expr::Cast { expr, to: CastType::Binary(None), array: false, at_time_zone: None })
     }
 
-    fn cast_type(&mut self) -> Result<CastType> {
+    pub(crate) fn cast_type(&mut self) -> Result<CastType> {
+        let place = self.place();
         let word = self.bump().kw;
         Ok(match word {
             Kw::BINARY => CastType::Binary(self.length()?),
             Kw::CHAR | Kw::CHARACTER => {
                 let length = self.length()?;
-                let charset = self.optional_charset()?;
-                CastType::Char(length, charset)
+                CastType::Char(length, self.cast_charset()?)
             }
             Kw::NCHAR => CastType::NChar(self.length()?),
+            Kw::NATIONAL => {
+                self.expect_any(&[Kw::CHAR, Kw::CHARACTER])?;
+                CastType::NChar(self.length()?)
+            }
             Kw::SIGNED | Kw::UNSIGNED => {
-                self.eat_any(&[Kw::INT, Kw::INTEGER]);
+                self.eat_any(&[Kw::INT, Kw::INTEGER, Kw::INT4]);
                 if word == Kw::SIGNED { CastType::Signed } else { CastType::Unsigned }
             }
             Kw::DATE => CastType::Date,
@@ -211,40 +236,69 @@ impl Parser<'_> {
             Kw::DATETIME => CastType::Datetime(self.length()?.unwrap_or(0)),
             Kw::YEAR => CastType::Year,
             Kw::JSON => CastType::Json,
-            Kw::FLOAT => {
-                self.length()?;
-                CastType::Float(false)
+            Kw::FLOAT | Kw::FLOAT4 => {
+                // FLOAT(p) of more than 24 bits is a double.
+                let double = self.length()?.is_some_and(|bits| bits > 24);
+                CastType::Float(double)
             }
-            Kw::DOUBLE | Kw::REAL => CastType::Float(true),
+            Kw::REAL => CastType::Float(true),
+            Kw::DOUBLE | Kw::FLOAT8 => {
+                self.eat_kw(Kw::PRECISION);
+                CastType::Float(true)
+            }
             Kw::DECIMAL | Kw::DEC => {
                 let (length, scale) = self.length_and_scale()?;
                 CastType::Decimal(length, scale)
             }
-            _ => return self.fail(),
+            Kw::GEOMETRY
+            | Kw::POINT
+            | Kw::LINESTRING
+            | Kw::POLYGON
+            | Kw::MULTIPOINT
+            | Kw::MULTILINESTRING
+            | Kw::MULTIPOLYGON
+            | Kw::GEOMETRYCOLLECTION
+            | Kw::GEOMCOLLECTION => CastType::Spatial(word.text().to_string()),
+            _ => {
+                self.rewind(place);
+                return self.fail();
+            }
         })
     }
 
-    pub(crate) fn optional_charset(&mut self) -> Result<Option<String>> {
-        if self.eat_kws(&[Kw::CHARACTER, Kw::SET]) || self.eat_kw(Kw::CHARSET) {
-            self.eat(TokenKind::Eq);
-            let name =
-                if self.eat_kw(Kw::BINARY) { "binary".to_string() } else { self.ident_or_text()? };
-            return Ok(Some(name));
+    /// The character set behind CHAR(n).
+    fn cast_charset(&mut self) -> Result<Option<String>> {
+        let binary = self.eat_kw(Kw::BINARY);
+        let charset = match self.eat_any(&[Kw::ASCII, Kw::UNICODE, Kw::BYTE]) {
+            Some(Kw::ASCII) => Some("latin1".to_string()),
+            Some(Kw::UNICODE) => Some("ucs2".to_string()),
+            Some(_) if !binary => return Ok(Some("binary".to_string())),
+            Some(_) => return self.fail(),
+            None => self.charset_attribute()?,
+        };
+        if charset.is_some() && !binary {
+            self.eat_kw(Kw::BINARY);
         }
-        Ok(None)
+        Ok(charset)
+    }
+
+    pub(crate) fn optional_charset(&mut self) -> Result<Option<String>> {
+        if self.eat_any(&[Kw::CHARACTER, Kw::CHAR]).is_some() {
+            self.expect_kw(Kw::SET)?;
+        } else if !self.eat_kw(Kw::CHARSET) {
+            return Ok(None);
+        }
+        self.eat(TokenKind::Eq);
+        self.charset_name().map(Some)
     }
 
     pub(crate) fn length_and_scale(&mut self) -> Result<(Option<u32>, Option<u32>)> {
         if !self.eat(TokenKind::Open) {
             return Ok((None, None));
         }
-        let length = self.unsigned32()?;
-        let scale = if self.eat(TokenKind::Comma) { Some(self.unsigned32()?) } else { None };
+        let length = self.length_number()?;
+        let scale = if self.eat(TokenKind::Comma) { Some(self.length_number()?) } else { None };
         self.expect(TokenKind::Close)?;
         Ok((Some(length), scale))
     }
-}
-
-fn plain_call(name: ObjectName, args: Vec<Expr>) -> Call {
-    Call { name, args, keyword: None, over: None, modifier: None }
 }

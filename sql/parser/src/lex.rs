@@ -457,9 +457,6 @@ impl<'a> Lexer<'a> {
             _ => return self.bad(start),
         };
         self.at += length;
-        if kind == End && self.in_version_comment {
-            return self.bad(start);
-        }
         self.token(kind, start)
     }
 }

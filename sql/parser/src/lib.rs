@@ -5,8 +5,12 @@
 //! 1. Input is any bytes; the worst outcome is a [`ParseError`] with its place. Nothing panics or overflows the stack.
 //! 2. What MySQL 8.4 accepts and this server cannot run is a tree or [`ast::Statement::Unsupported`], never an error.
 
+mod account;
 mod admin;
+mod alter;
 pub mod ast;
+mod body;
+mod column;
 mod cursor;
 mod ddl;
 pub mod digest;
@@ -14,16 +18,27 @@ mod dml;
 mod error;
 mod expr;
 mod functions;
+mod json;
 mod keywords;
 pub mod lex;
 mod literal;
+mod load;
 mod mode;
+mod partition;
 mod primary;
+mod program;
 mod query;
+mod replication;
+mod set;
 pub mod shape;
+mod show;
+mod special;
 mod statement;
+mod storage;
+mod table;
 pub mod template;
 pub mod token;
+mod view;
 
 pub use error::{ErrorKind, ParseError};
 pub use keywords::Kw;

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
 
@@ -18,13 +19,29 @@ impl Parser<'_> {
     /// `( query )`.
     pub(crate) fn subquery(&mut self) -> Result<Box<Query>> {
         self.expect(TokenKind::Open)?;
-        let query = self.nested(Self::query)?;
+        let query = self.nested(Self::query_without_into)?;
         self.expect(TokenKind::Close)?;
         Ok(Box::new(query))
     }
 
+    /// A query that is part of a statement: INTO is refused.
+    pub(crate) fn query_without_into(&mut self) -> Result<Query> {
+        let saved = std::mem::take(&mut self.into_allowed);
+        let query = self.query();
+        self.into_allowed = saved;
+        query
+    }
+
+    /// A query that is a statement: it may end in INTO.
+    pub(crate) fn query_statement(&mut self) -> Result<Statement> {
+        let saved = std::mem::replace(&mut self.into_allowed, true);
+        let query = self.query();
+        self.into_allowed = saved;
+        Ok(Statement::Query(Box::new(query?)))
+    }
+
     /// A whole query expression.
-    pub(crate) fn query(&mut self) -> Result<Query> {
+    fn query(&mut self) -> Result<Query> {
         let with = self.with_clause()?;
         let body = self.query_body(0)?;
         let mut query = Query {
@@ -43,8 +60,11 @@ impl Parser<'_> {
         while let Some(locking) = self.locking_clause()? {
             query.locking.push(locking);
         }
-        if self.kw() == Kw::INTO {
+        if self.into_allowed && query.into.is_none() && self.kw() == Kw::INTO {
             query.into = Some(self.target_clause()?);
+            while let Some(locking) = self.locking_clause()? {
+                query.locking.push(locking);
+            }
         }
         Ok(query)
     }
@@ -218,7 +238,7 @@ impl Parser<'_> {
         Ok(Some(ObjectName { schema: Some(first), name }))
     }
 
-    fn optional_alias(&mut self, text_allowed: bool) -> Result<Option<String>> {
+    pub(crate) fn optional_alias(&mut self, text_allowed: bool) -> Result<Option<String>> {
         let quoted = self.kind() == TokenKind::String && text_allowed;
         if self.eat_kw(Kw::AS) {
             return if self.kind() == TokenKind::String {
@@ -288,19 +308,19 @@ impl Parser<'_> {
         self.expect_kw(Kw::INTO)?;
         if self.eat_kw(Kw::OUTFILE) {
             let file = self.string()?;
-            // What follows describes the file's format.
-            while !self.at_end() && !matches!(self.kw(), Kw::FROM | Kw::FOR) {
-                if self.kind() == TokenKind::Bad {
-                    return self.fail();
-                }
-                self.bump();
-            }
-            return Ok(Into::Outfile(file));
+            let charset = self.charset_attribute()?;
+            return Ok(Into::Outfile { file, charset, format: self.file_format()? });
         }
         if self.eat_kw(Kw::DUMPFILE) {
             return Ok(Into::Dumpfile(self.string()?));
         }
-        Ok(Into::Variables(self.comma_list(Self::primary)?))
+        Ok(Into::Variables(self.comma_list(|p| match p.kind() {
+            TokenKind::UserVar => Ok(Expr::UserVar(p.user_var_name()?)),
+            _ => {
+                let column = p.ident()?;
+                Ok(Expr::Column(ColumnRef { schema: None, table: None, column }))
+            }
+        })?))
     }
 
     /// A table reference with its joins.
@@ -340,8 +360,7 @@ impl Parser<'_> {
         let lateral = self.eat_kw(Kw::LATERAL);
         if self.query_in_parentheses() {
             let query = self.subquery()?;
-            self.eat_kw(Kw::AS);
-            let alias = self.alias()?;
+            let alias = self.derived_alias()?;
             let columns = if self.kind() == TokenKind::Open {
                 self.parenthesised(Self::ident)?
             } else {
@@ -355,13 +374,7 @@ impl Parser<'_> {
             return Ok(TableRef::List(list));
         }
         if self.kw() == Kw::JSON_TABLE {
-            self.bump();
-            self.skip_parentheses()?;
-            self.eat_kw(Kw::AS);
-            return Ok(TableRef::JsonTable {
-                expr: Expr::Literal(Literal::Null),
-                alias: self.alias()?,
-            });
+            return self.json_table();
         }
         if self.eat_kw(Kw::DUAL) {
             let name = ObjectName { schema: None, name: "dual".to_string() };
@@ -370,6 +383,15 @@ impl Parser<'_> {
             return Ok(TableRef::Table(factor));
         }
         Ok(TableRef::Table(self.table_name_factor()?))
+    }
+
+    /// The alias of a table that has no name; MySQL demands one (1248).
+    pub(crate) fn derived_alias(&mut self) -> Result<String> {
+        if self.eat_kw(Kw::AS) || self.at_name() {
+            return self.alias();
+        }
+        let text = "Every derived table must have its own alias".to_string();
+        self.fail_with(ErrorKind::Other(1248, "42000", text))
     }
 
     pub(crate) fn table_name_factor(&mut self) -> Result<TableFactor> {

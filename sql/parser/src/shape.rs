@@ -171,8 +171,8 @@ pub fn parse_lifted(
         return parser.fail();
     }
     let complete = parser.lift.as_ref().is_some_and(|l| !l.refused && l.lifted == literals.len());
-    let params = literals.len() as u32;
-    Ok(complete.then_some(Parsed { statement, next: parser.next, params, digest: None }))
+    parser.params = literals.len() as u32;
+    Ok(complete.then(|| parser.finish(statement)))
 }
 
 #[cfg(test)]

@@ -67,15 +67,14 @@ pub fn parse_digested(
     if !parser.at_end() {
         return parser.fail();
     }
-    let Parser { next, params, digest, .. } = parser;
-    Ok(Parsed { statement, next, params, digest })
+    Ok(parser.finish(statement))
 }
 
 impl Parser<'_> {
     pub(crate) fn statement(&mut self) -> Result<Statement> {
         match self.kw() {
-            Kw::SELECT | Kw::VALUES | Kw::TABLE => Ok(Statement::Query(Box::new(self.query()?))),
-            _ if self.query_in_parentheses() => Ok(Statement::Query(Box::new(self.query()?))),
+            Kw::SELECT | Kw::VALUES | Kw::TABLE => self.query_statement(),
+            _ if self.query_in_parentheses() => self.query_statement(),
             Kw::WITH => self.with_statement(),
             Kw::INSERT | Kw::REPLACE => self.insert(),
             Kw::UPDATE => self.update(None),
@@ -93,7 +92,10 @@ impl Parser<'_> {
                 self.eat_kw(Kw::TABLE);
                 Ok(Statement::Truncate(self.object_name()?))
             }
-            Kw::BEGIN | Kw::START => self.start_or_other(),
+            Kw::START if matches!(self.nth(1).kw, Kw::REPLICA | Kw::GROUP_REPLICATION) => {
+                self.start_replication()
+            }
+            Kw::BEGIN | Kw::START => self.start_transaction(),
             Kw::COMMIT => {
                 self.bump();
                 Ok(Statement::Commit(self.completion()?))
@@ -123,8 +125,8 @@ impl Parser<'_> {
             Kw::LOCK => self.lock_tables(),
             Kw::UNLOCK => {
                 self.bump();
-                if self.kw() == Kw::INSTANCE {
-                    return self.unsupported("UNLOCK INSTANCE");
+                if self.eat_kw(Kw::INSTANCE) {
+                    return Ok(Statement::UnlockInstance);
                 }
                 self.expect_any(&[Kw::TABLES, Kw::TABLE])?;
                 Ok(Statement::UnlockTables)
@@ -149,16 +151,9 @@ impl Parser<'_> {
             Kw::DELETE => self.delete(with),
             _ => {
                 self.rewind(place);
-                Ok(Statement::Query(Box::new(self.query()?)))
+                self.query_statement()
             }
         }
-    }
-
-    fn start_or_other(&mut self) -> Result<Statement> {
-        if matches!(self.nth(1).kw, Kw::REPLICA | Kw::SLAVE | Kw::GROUP_REPLICATION) {
-            return self.unsupported("START REPLICA");
-        }
-        self.start_transaction()
     }
 
     fn dynamic(&mut self) -> Result<Statement> {
@@ -189,16 +184,6 @@ impl Parser<'_> {
         }
     }
 
-    fn reset(&mut self) -> Result<Statement> {
-        self.bump();
-        if self.eat_kw(Kw::PERSIST) {
-            let if_exists = self.if_exists();
-            let name = if self.at_name() { Some(self.ident()?) } else { None };
-            return Ok(Statement::ResetPersist(ResetPersist { if_exists, name }));
-        }
-        self.unsupported("RESET")
-    }
-
     fn rename(&mut self) -> Result<Statement> {
         self.bump();
         if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
@@ -218,38 +203,35 @@ impl Parser<'_> {
         Ok(Statement::RenameUser(pairs))
     }
 
-    /// Statements that are recognised by their first words and not run.
+    /// Administration and stored programs.
     fn other_statement(&mut self) -> Result<Statement> {
-        let construct = match self.kw() {
-            Kw::GRANT => "GRANT",
-            Kw::REVOKE => "REVOKE",
-            Kw::CALL => "CALL",
-            Kw::HANDLER => "HANDLER",
-            Kw::LOAD => "LOAD DATA",
-            Kw::XA => "XA",
-            Kw::BINLOG => "BINLOG",
-            Kw::CHANGE => "CHANGE REPLICATION SOURCE",
-            Kw::STOP => "STOP REPLICA",
-            Kw::PURGE => "PURGE BINARY LOGS",
-            Kw::INSTALL => "INSTALL",
-            Kw::UNINSTALL => "UNINSTALL",
-            Kw::CLONE => "CLONE",
-            Kw::IMPORT => "IMPORT TABLE",
-            Kw::CACHE => "CACHE INDEX",
-            Kw::HELP => "HELP",
-            Kw::SIGNAL => "SIGNAL",
-            Kw::RESIGNAL => "RESIGNAL",
-            Kw::GET => "GET DIAGNOSTICS",
-            Kw::RESTART => "RESTART",
-            _ => return self.fail(),
-        };
-        // A word alone is not a statement.
-        if matches!(self.nth(1).kind, crate::token::TokenKind::End)
-            && !matches!(self.kw(), Kw::RESTART | Kw::SIGNAL | Kw::RESIGNAL)
-        {
-            self.bump();
-            return self.fail();
+        match self.kw() {
+            Kw::GRANT => self.grant(),
+            Kw::REVOKE => self.revoke(),
+            Kw::CALL => self.call_procedure(),
+            Kw::HANDLER => self.handler(),
+            Kw::LOAD => self.load(),
+            Kw::XA => self.xa(),
+            Kw::BINLOG => self.binlog(),
+            Kw::CHANGE => self.change(),
+            Kw::STOP => self.stop(),
+            Kw::PURGE => self.purge(),
+            Kw::INSTALL => self.install(),
+            Kw::UNINSTALL => self.uninstall(),
+            Kw::CLONE => self.clone_statement(),
+            Kw::IMPORT => self.import(),
+            Kw::CACHE => self.cache_index(),
+            Kw::SIGNAL | Kw::RESIGNAL => self.signal(),
+            Kw::GET => self.get_diagnostics(),
+            Kw::HELP => {
+                self.bump();
+                Ok(Statement::Help(self.ident_or_text()?))
+            }
+            Kw::RESTART => {
+                self.bump();
+                Ok(Statement::Restart)
+            }
+            _ => self.fail(),
         }
-        self.unsupported(construct)
     }
 }

@@ -102,6 +102,8 @@ pub enum TokenKind {
     Arrow,
     /// `->>`.
     ArrowText,
+    /// `;` inside of a stored program.
+    Semicolon,
     /// A byte or an unfinished quote or comment that no token can start with.
     Bad,
 }

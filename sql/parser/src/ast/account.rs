@@ -29,6 +29,8 @@ pub struct AccountSpec {
     pub retain_current: bool,
     /// DISCARD OLD PASSWORD.
     pub discard_old: bool,
+    /// Second and third factors, and changes of them, as text: `AND IDENTIFIED WITH p`, `ADD 2 FACTOR ..`, `3 FACTOR ..`.
+    pub factors: Vec<String>,
 }
 
 /// IDENTIFIED [WITH plugin] BY / AS.
@@ -73,8 +75,8 @@ pub struct AlterUser {
     pub if_exists: bool,
     /// Accounts.
     pub accounts: Vec<AccountSpec>,
-    /// DEFAULT ROLE NONE / ALL / list, as text, when written.
-    pub default_role: Option<String>,
+    /// DEFAULT ROLE, when written.
+    pub default_role: Option<RoleSet>,
     /// REQUIRE, WITH limits, PASSWORD and ACCOUNT options.
     pub options: Vec<AccountOption>,
 }
@@ -92,6 +94,19 @@ pub enum AccountOption {
     Comment(Vec<u8>),
     /// Any other known option, as canonical text: `REQUIRE SSL`, `MAX_QUERIES_PER_HOUR 3`.
     Other(String),
+}
+
+/// Which roles SET ROLE, DEFAULT ROLE and GRANT .. AS .. WITH ROLE mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleSet {
+    /// DEFAULT.
+    Default,
+    /// NONE.
+    None,
+    /// ALL, or ALL EXCEPT roles.
+    All(Vec<Account>),
+    /// Named roles.
+    Roles(Vec<Account>),
 }
 
 /// DROP USER.
@@ -158,8 +173,10 @@ pub struct Grant {
     pub to: Vec<Account>,
     /// WITH GRANT OPTION, or WITH ADMIN OPTION for roles.
     pub with_grant_option: bool,
-    /// AS user [WITH ROLE ...] was written.
+    /// AS user.
     pub as_user: Option<Account>,
+    /// WITH ROLE behind AS user.
+    pub as_role: Option<RoleSet>,
 }
 
 /// REVOKE.

@@ -71,6 +71,10 @@ pub enum Explain {
         analyze: bool,
         /// FORMAT = name, upper case.
         format: Option<String>,
+        /// INTO @variable.
+        into: Option<String>,
+        /// FOR SCHEMA name.
+        schema: Option<String>,
         /// The statement.
         statement: Box<Statement>,
     },
@@ -78,6 +82,8 @@ pub enum Explain {
     Connection {
         /// FORMAT = name, upper case.
         format: Option<String>,
+        /// INTO @variable.
+        into: Option<String>,
         /// Connection id.
         id: Expr,
     },
@@ -183,6 +189,45 @@ pub struct Maintain {
     /// Trailing words, upper case: QUICK, EXTENDED, USE_FRM, ...; FOR is FOR UPGRADE, UPDATE and DROP
     /// are those of HISTOGRAM.
     pub options: Vec<String>,
+    /// UPDATE or DROP HISTOGRAM of ANALYZE.
+    pub histogram: Option<Histogram>,
+}
+
+/// UPDATE or DROP HISTOGRAM ON columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    /// DROP rather than UPDATE.
+    pub drop: bool,
+    /// Columns.
+    pub columns: Vec<String>,
+    /// WITH n BUCKETS.
+    pub buckets: Option<u64>,
+    /// USING DATA 'json'.
+    pub data: Option<Vec<u8>>,
+    /// AUTO UPDATE -> `Some(true)`, MANUAL UPDATE -> `Some(false)`.
+    pub auto: Option<bool>,
+}
+
+/// CACHE INDEX tables IN cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheIndex {
+    /// Tables.
+    pub tables: Vec<KeyCacheTable>,
+    /// Key cache; `default` for DEFAULT.
+    pub cache: String,
+}
+
+/// A table of CACHE INDEX and LOAD INDEX INTO CACHE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCacheTable {
+    /// Table.
+    pub table: ObjectName,
+    /// PARTITION (...); `ALL` for all.
+    pub partitions: Vec<String>,
+    /// Indexes.
+    pub indexes: Vec<String>,
+    /// IGNORE LEAVES.
+    pub ignore_leaves: bool,
 }
 
 /// Verbs of [`Maintain`].

@@ -1,6 +1,6 @@
 //! Definitions of schemas, tables and indexes.
 
-use super::{Expr, ObjectName, Query};
+use super::{AlterHow, Expr, ObjectName, PartitionBy, Query};
 
 /// CREATE DATABASE.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +61,12 @@ pub struct CreateTable {
     pub keys: Vec<KeyDef>,
     /// Table options in order.
     pub options: Vec<TableOption>,
-    /// PARTITION BY was written (its text is checked for balance only).
+    /// PARTITION BY was written.
     pub partitioned: bool,
+    /// PARTITION BY.
+    pub partition: Option<Box<PartitionBy>>,
+    /// START TRANSACTION behind the options.
+    pub start_transaction: bool,
     /// IGNORE or REPLACE before a query: `Some(true)` for REPLACE.
     pub on_duplicate: Option<bool>,
     /// AS SELECT ...
@@ -102,6 +106,8 @@ pub struct ColumnDef {
     pub checks: Vec<Check>,
     /// REFERENCES.
     pub references: Option<Box<References>>,
+    /// SRID of a spatial column.
+    pub srid: Option<u64>,
     /// COLUMN_FORMAT, STORAGE, SRID, ENGINE_ATTRIBUTE and so on: accepted, listed by name.
     pub others: Vec<String>,
 }
@@ -267,6 +273,8 @@ pub struct IndexOptions {
     pub invisible: bool,
     /// WITH PARSER.
     pub parser: Option<String>,
+    /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE were written: upper-case name and value.
+    pub others: Vec<(String, String)>,
 }
 
 /// REFERENCES.
@@ -276,6 +284,8 @@ pub struct References {
     pub table: ObjectName,
     /// Parent columns; empty when not written.
     pub columns: Vec<String>,
+    /// MATCH FULL, PARTIAL or SIMPLE, upper case (no effect in MySQL).
+    pub matching: Option<String>,
     /// ON DELETE.
     pub on_delete: Option<ReferenceAction>,
     /// ON UPDATE.
@@ -328,6 +338,8 @@ pub struct CreateIndex {
     pub table: ObjectName,
     /// Definition; its name is always present.
     pub index: IndexDef,
+    /// ALGORITHM and LOCK.
+    pub how: AlterHow,
 }
 
 /// DROP INDEX.
@@ -337,4 +349,6 @@ pub struct DropIndex {
     pub name: String,
     /// Table.
     pub table: ObjectName,
+    /// ALGORITHM and LOCK.
+    pub how: AlterHow,
 }

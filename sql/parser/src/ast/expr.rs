@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{ObjectName, Query};
+use super::{JsonValue, ObjectName, Query};
 
 /// An expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,6 +154,8 @@ pub enum Expr {
     },
     /// `{d '...'}`-style ODBC escape whose identifier is not d, t or ts: MySQL yields the operand.
     Odbc(String, Box<Expr>),
+    /// JSON_VALUE(..).
+    JsonValue(Box<JsonValue>),
 }
 
 /// A constant.

@@ -8,19 +8,34 @@
 
 mod account;
 mod admin;
+mod alter;
+mod construct;
 mod ddl;
 mod dml;
 mod expr;
+mod json;
+mod load;
+mod program;
 mod query;
+mod replication;
 mod show;
+mod storage;
+mod view;
 
 pub use account::*;
 pub use admin::*;
+pub use alter::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use json::*;
+pub use load::*;
+pub use program::*;
 pub use query::*;
+pub use replication::*;
 pub use show::*;
+pub use storage::*;
+pub use view::*;
 
 /// A possibly qualified name of a table or another schema object: `t` or `db.t`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,6 +133,86 @@ pub enum Statement {
     Maintain(Maintain),
     /// RESET PERSIST \[\[IF EXISTS\] variable\].
     ResetPersist(ResetPersist),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// CREATE VIEW.
+    CreateView(Box<CreateView>),
+    /// ALTER VIEW.
+    AlterView(Box<CreateView>),
+    /// DROP VIEW.
+    DropView(DropView),
+    /// CREATE PROCEDURE or CREATE FUNCTION.
+    CreateRoutine(Box<CreateRoutine>),
+    /// CREATE FUNCTION ... SONAME.
+    CreateLoadable(CreateLoadable),
+    /// ALTER PROCEDURE or ALTER FUNCTION.
+    AlterRoutine(AlterRoutine),
+    /// CREATE TRIGGER.
+    CreateTrigger(Box<CreateTrigger>),
+    /// CREATE EVENT.
+    CreateEvent(Box<EventDef>),
+    /// ALTER EVENT.
+    AlterEvent(Box<EventDef>),
+    /// DROP PROCEDURE, FUNCTION, TRIGGER or EVENT.
+    DropProgram(DropProgram),
+    /// CALL.
+    Call(CallProcedure),
+    /// SIGNAL or RESIGNAL.
+    Signal(Signal),
+    /// GET DIAGNOSTICS.
+    GetDiagnostics(GetDiagnostics),
+    /// CREATE SERVER.
+    CreateServer(ServerDef),
+    /// ALTER SERVER.
+    AlterServer(ServerDef),
+    /// DROP SERVER \[IF EXISTS\]: whether IF EXISTS, name.
+    DropServer(bool, String),
+    /// TABLESPACE and LOGFILE GROUP.
+    Tablespace(Tablespace),
+    /// SPATIAL REFERENCE SYSTEM.
+    SpatialReferenceSystem(SpatialReferenceSystem),
+    /// CREATE or ALTER RESOURCE GROUP.
+    ResourceGroup(ResourceGroup),
+    /// DROP RESOURCE GROUP name \[FORCE\].
+    DropResourceGroup(String, bool),
+    /// SET RESOURCE GROUP name \[FOR threads\].
+    SetResourceGroup(String, Vec<u64>),
+    /// ALTER INSTANCE.
+    AlterInstance(AlterInstance),
+    /// LOCK INSTANCE FOR BACKUP.
+    LockInstance,
+    /// UNLOCK INSTANCE.
+    UnlockInstance,
+    /// CLONE.
+    Clone(CloneInstance),
+    /// INSTALL and UNINSTALL.
+    Install(Install),
+    /// LOAD DATA or LOAD XML.
+    Load(Box<Load>),
+    /// IMPORT TABLE FROM 'file', ...
+    ImportTable(Vec<Vec<u8>>),
+    /// HANDLER.
+    Handler(Box<Handler>),
+    /// CACHE INDEX.
+    CacheIndex(CacheIndex),
+    /// LOAD INDEX INTO CACHE.
+    LoadIndex(Vec<KeyCacheTable>),
+    /// Replication: CHANGE, START, STOP, PURGE, RESET, BINLOG.
+    Replication(Box<Replication>),
+    /// XA.
+    Xa(Xa),
+    /// CREATE ROLE: whether IF NOT EXISTS, roles.
+    CreateRole(bool, Vec<Account>),
+    /// DROP ROLE: whether IF EXISTS, roles.
+    DropRole(bool, Vec<Account>),
+    /// SET ROLE.
+    SetRole(RoleSet),
+    /// SET DEFAULT ROLE roles TO accounts.
+    SetDefaultRole(RoleSet, Vec<Account>),
+    /// HELP 'topic'.
+    Help(String),
+    /// RESTART.
+    Restart,
     /// A statement whose head was recognised and whose execution is not written yet: error 1235.
     Unsupported(Unsupported),
 }

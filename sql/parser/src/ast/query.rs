@@ -1,6 +1,6 @@
 //! Query expressions: SELECT and what surrounds it.
 
-use super::{Expr, ObjectName, OrderItem, Window};
+use super::{Expr, FileFormat, JsonTable, ObjectName, OrderItem, Window};
 
 /// A whole query expression: body, order, limit.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,13 +160,8 @@ pub enum TableRef {
         /// Column names, when written.
         columns: Vec<String>,
     },
-    /// JSON_TABLE(expr, path COLUMNS (...)) AS t; the column list is checked for balance only.
-    JsonTable {
-        /// Document.
-        expr: Expr,
-        /// Alias.
-        alias: String,
-    },
+    /// JSON_TABLE(expr, path COLUMNS (...)) AS t.
+    JsonTable(Box<JsonTable>),
     /// A join.
     Join(Box<Join>),
     /// `(a, b)` in parentheses.
@@ -285,8 +280,15 @@ pub enum LockWait {
 /// INTO of a SELECT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Into {
-    /// INTO OUTFILE 'name' (options are checked and dropped).
-    Outfile(Vec<u8>),
+    /// INTO OUTFILE 'name' [CHARACTER SET charset] [FIELDS ..] [LINES ..].
+    Outfile {
+        /// File.
+        file: Vec<u8>,
+        /// CHARACTER SET.
+        charset: Option<String>,
+        /// FIELDS and LINES.
+        format: FileFormat,
+    },
     /// INTO DUMPFILE 'name'.
     Dumpfile(Vec<u8>),
     /// INTO @a, b, ...: user variables as `@name`, others are local variables.

@@ -109,8 +109,10 @@ pub enum Show {
     Collation(Option<ShowFilter>),
     /// CHARACTER SET, CHARSET.
     Charset(Option<ShowFilter>),
-    /// GRANTS [FOR account [USING ...]].
+    /// GRANTS [FOR account].
     Grants(Option<Account>),
+    /// GRANTS FOR account USING roles.
+    GrantsUsing(Account, Vec<Account>),
     /// PRIVILEGES.
     Privileges,
     /// PLUGINS.
@@ -119,8 +121,8 @@ pub enum Show {
     BinaryLogStatus,
     /// BINARY LOGS, MASTER LOGS.
     BinaryLogs,
-    /// REPLICA STATUS, SLAVE STATUS [FOR CHANNEL c].
-    ReplicaStatus,
+    /// REPLICA STATUS, SLAVE STATUS [FOR CHANNEL c]: the channel.
+    ReplicaStatus(Option<String>),
     /// REPLICAS, SLAVE HOSTS.
     Replicas,
     /// TRIGGERS.
@@ -145,6 +147,23 @@ pub enum Show {
     Profiles,
     /// PROFILE ...
     Profile,
-    /// BINLOG EVENTS, RELAYLOG EVENTS, PROCEDURE CODE, FUNCTION CODE, PARSE_TREE: upper-case name.
+    /// BINLOG EVENTS [IN 'log'] [FROM pos] [LIMIT].
+    BinlogEvents {
+        /// RELAYLOG rather than BINLOG.
+        relay: bool,
+        /// IN 'log'.
+        log: Option<Vec<u8>>,
+        /// FROM position.
+        from: Option<u64>,
+        /// LIMIT.
+        limit: Option<Limit>,
+        /// FOR CHANNEL.
+        channel: Option<String>,
+    },
+    /// PROCEDURE CODE (false) or FUNCTION CODE (true) name.
+    Code(bool, ObjectName),
+    /// PARSE_TREE statement.
+    ParseTree(Box<super::Statement>),
+    /// Another known SHOW: upper-case name.
     Other(String),
 }
