@@ -63,6 +63,9 @@ impl Core {
             return Err(errors::unsupported("ALTER USER with account options"));
         }
         for spec in &alter.accounts {
+            if !spec.factors.is_empty() {
+                return Err(errors::unsupported("multi-factor authentication"));
+            }
             if spec.retain_current || spec.discard_old {
                 return Err(errors::unsupported("dual passwords"));
             }

@@ -118,6 +118,7 @@ pub fn parse(error: &ParseError, sql: &[u8]) -> SqlError {
         ErrorKind::IdentifierTooLong(name) => {
             SqlError::Other(1059, "42000", format!("Identifier name '{name}' is too long"))
         }
+        ErrorKind::Other(number, state, text) => SqlError::Other(*number, state, text.clone()),
         ErrorKind::TooManyParams => SqlError::Other(
             1390,
             "HY000",

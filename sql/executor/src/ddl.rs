@@ -23,14 +23,8 @@ pub fn check(statement: &Statement) -> Result<(), SqlError> {
         | Statement::DropTable(_)
         | Statement::Truncate(_)
         | Statement::CreateIndex(_) => Ok(()),
-        Statement::Unsupported(what) => Err(SqlError::unsupported(what.construct.clone())),
-        other => Err(SqlError::unsupported(construct(other))),
+        other => Err(SqlError::unsupported(other.construct())),
     }
-}
-
-/// The leading words of a statement, from the name of its tree node.
-pub fn construct(statement: &Statement) -> String {
-    words_of(&format!("{statement:?}"))
 }
 
 /// `CreateTable(..)` as `CREATE TABLE`: the words of a tree node's name.
@@ -57,7 +51,7 @@ pub fn run(statement: &Statement, context: &mut Context<'_>) -> Result<Outcome, 
         Statement::DropTable(drop) => drop_table(drop, context),
         Statement::Truncate(name) => truncate(name, context),
         Statement::CreateIndex(create) => create_index(create, context),
-        other => Err(SqlError::unsupported(construct(other))),
+        other => Err(SqlError::unsupported(other.construct())),
     }
 }
 
@@ -210,6 +204,7 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
         (create.like.is_some(), "CREATE TABLE ... LIKE"),
         (create.query.is_some(), "CREATE TABLE ... SELECT"),
         (create.partitioned, "PARTITION BY"),
+        (create.start_transaction, "CREATE TABLE ... START TRANSACTION"),
     ];
     match refused.iter().find(|(written, _)| *written) {
         Some((_, what)) => Err(SqlError::unsupported(*what)),

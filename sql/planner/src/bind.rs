@@ -102,6 +102,7 @@ impl<'a> Scope<'a> {
             E::JsonPath { .. } | E::MemberOf(..) => Err(SqlError::unsupported("JSON operators")),
             E::Default | E::DefaultOf(_) => Err(SqlError::unsupported("DEFAULT in an expression")),
             E::ValuesOf(_) => Err(SqlError::unsupported("VALUES()")),
+            E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
             E::Odbc(..) => Err(SqlError::unsupported("ODBC escape")),
         }
     }
