@@ -98,6 +98,7 @@ impl Resolver<'_, '_> {
             E::JsonPath { .. } | E::MemberOf(..) => Err(SqlError::unsupported("JSON operators")),
             E::Default | E::DefaultOf(_) => Err(SqlError::unsupported("DEFAULT in an expression")),
             E::ValuesOf(_) => Err(SqlError::unsupported("VALUES()")),
+            E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
             E::Odbc(_, operand) => self.bind(operand),
         }
     }
