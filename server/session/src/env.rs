@@ -2,10 +2,11 @@
 
 use crate::diagnostics::{Diagnostics, Level};
 use crate::errors;
+use crate::registry::Process;
 use crate::server::{Server, VERSION};
 use crate::status;
 use crate::variables::{self, Effect, SessionVars, Value, VarId};
-use catalog::{ServerList, Viewer};
+use catalog::{ProcessRow, ServerList, Viewer};
 use executor::{Environment, OwnedDatum, SqlError, WarningLevel};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -212,6 +213,19 @@ impl Viewer for Env {
 
     fn account(&self) -> String {
         Env::account(self)
+    }
+
+    fn processes(&self) -> Vec<ProcessRow> {
+        let row = |p: Process| {
+            let state = match p.state {
+                state if !state.is_empty() => Some(state),
+                _ if p.id == self.id => Some("executing".to_string()),
+                _ => Some(String::new()),
+            };
+            let Process { id, user, host, db, command, time_s, info, .. } = p;
+            ProcessRow { id, user, host, db, command, time_s, state, info }
+        };
+        self.server.registry.processes().into_iter().map(row).collect()
     }
 }
 

@@ -251,6 +251,21 @@ impl TableDef {
         &self.indexes[usize::from(self.clustered().is_some())..]
     }
 
+    /// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.
+    pub fn key_kind(&self, position: usize) -> &'static str {
+        let leads = |i: &IndexDef| i.parts.first().is_some_and(|p| p.column == position);
+        let alone = |i: &IndexDef| leads(i) && i.unique && i.parts.len() == 1;
+        if self.clustered().is_some_and(|p| p.parts.iter().any(|part| part.column == position)) {
+            "PRI"
+        } else if self.secondaries().iter().any(alone) {
+            "UNI"
+        } else if self.secondaries().iter().any(leads) {
+            "MUL"
+        } else {
+            ""
+        }
+    }
+
     /// Position of the AUTO_INCREMENT column.
     pub fn autoinc_column(&self) -> Option<usize> {
         self.columns.iter().position(|c| c.auto_increment)

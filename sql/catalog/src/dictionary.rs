@@ -146,6 +146,11 @@ impl Catalog {
         self.names.of_schema(schema).iter().map(|d| d.def.name.clone()).collect()
     }
 
+    /// The published definition of a stored table, as it is now: no lock protects it.
+    pub fn definition(&self, schema: &str, name: &str) -> Option<Arc<Definition>> {
+        self.names.known(schema, name)
+    }
+
     /// The accounts as they are now.
     pub fn accounts(&self) -> Arc<Vec<Account>> {
         Arc::clone(&self.accounts.lock())

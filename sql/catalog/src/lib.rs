@@ -33,6 +33,6 @@ pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
 pub use names::{Definition, NameEntry};
 pub use virtuals::{
-    INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ServerList, Viewer, VirtualRef, VirtualTable,
-    virtual_schema,
+    INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, ServerList,
+    TableSize, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

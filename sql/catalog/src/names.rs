@@ -153,6 +153,12 @@ impl Names {
         list.into_iter().for_each(|(entry, definition)| entry.publish(definition));
     }
 
+    /// The published definition of a name, if there is one.
+    pub fn known(&self, schema: &str, name: &str) -> Option<Arc<Definition>> {
+        let key = (schema.to_string(), name.to_string());
+        self.entries.lock().get(&key).cloned()?.current().1
+    }
+
     /// A published definition that is wanted; looks through all of them.
     pub fn find(&self, wanted: impl Fn(&Definition) -> bool) -> Option<Arc<Definition>> {
         let entries = self.entries.lock();

@@ -4,7 +4,7 @@
 //! 2. A statement reads rows that were all made at one moment; nothing stays locked while they are sent.
 //! 3. Names in `information_schema`, its own included, ignore case; those of `performance_schema` do not.
 
-use crate::{Catalog, CatalogError, SchemaDef, TableDef};
+use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use std::fmt;
 use std::sync::Arc;
 use value::{Collation, Datum, RowError, RowLayout};
@@ -33,6 +33,69 @@ pub trait Viewer {
     fn list(&self, which: ServerList) -> Vec<(String, String)>;
     /// The account as messages write it: `'root'@'localhost'`.
     fn account(&self) -> String;
+    /// The sessions that are there.
+    fn processes(&self) -> Vec<ProcessRow>;
+}
+
+/// A session as the process list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// Connection id.
+    pub id: u64,
+    /// User.
+    pub user: String,
+    /// Host and port.
+    pub host: String,
+    /// Current schema.
+    pub db: Option<String>,
+    /// What it does: `Query`, `Sleep`.
+    pub command: &'static str,
+    /// Since when, in seconds.
+    pub time_s: u64,
+    /// What it waits for.
+    pub state: Option<String>,
+    /// Text of its statement.
+    pub info: Option<String>,
+}
+
+/// A reading of a virtual table: who reads, and which rows are asked for.
+pub struct ReadContext<'a> {
+    /// The reader.
+    pub viewer: &'a dyn Viewer,
+    /// The dictionary.
+    pub catalog: &'a Catalog,
+    /// Columns that must equal a text, by position: rows that differ need not be made. The reader's
+    /// filter is applied to the rows that are.
+    pub equal: &'a [(usize, String)],
+}
+
+/// What a table holds, estimated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableSize {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of the clustered index.
+    pub data_bytes: u64,
+    /// Bytes of the other indexes.
+    pub index_bytes: u64,
+}
+
+impl ReadContext<'_> {
+    /// The size of a stored table.
+    pub fn size(&self, _definition: &Definition) -> TableSize {
+        TableSize::default()
+    }
+
+    /// The next AUTO_INCREMENT value of a stored table that has one.
+    pub fn autoinc_next(&self, definition: &Definition) -> Option<u64> {
+        definition.def.autoinc_column()?;
+        definition.open(self.catalog.engine()).ok()?.autoinc_next()
+    }
+
+    /// The text that a column of every wanted row equals.
+    pub fn wanted(&self, column: usize) -> Option<&str> {
+        self.equal.iter().find(|(c, _)| *c == column).map(|(_, text)| text.as_str())
+    }
 }
 
 /// A table whose rows are made when it is read.
@@ -40,7 +103,7 @@ pub trait VirtualTable: Send + Sync {
     /// Name, columns and keys; storage and ids mean nothing.
     fn def(&self) -> &TableDef;
     /// Makes the rows.
-    fn rows(&self, viewer: &dyn Viewer, out: &mut MadeRows<'_>);
+    fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>);
     /// Whether TRUNCATE is allowed.
     fn truncatable(&self) -> bool {
         false
@@ -98,10 +161,10 @@ impl VirtualRef {
     }
 
     /// Makes its rows; an error is a bug of the table: a value that is not one of its column's.
-    pub fn rows(&self, viewer: &dyn Viewer) -> Result<MadeRows<'_>, RowError> {
+    pub fn rows(&self, context: &ReadContext<'_>) -> Result<MadeRows<'_>, RowError> {
         let mut rows =
             MadeRows { layout: &self.layout, bytes: Vec::new(), ends: Vec::new(), error: None };
-        self.table.rows(viewer, &mut rows);
+        self.table.rows(context, &mut rows);
         match rows.error {
             Some(error) => Err(error),
             None => Ok(rows),
@@ -168,6 +231,11 @@ impl Catalog {
             }
         };
         self.virtuals_of(schema).find(same).cloned().ok_or_else(missing).map(Some)
+    }
+
+    /// Definitions of a virtual schema's tables, ordered by name.
+    pub fn virtual_defs(&self, schema: &str) -> impl Iterator<Item = &TableDef> {
+        self.virtuals_of(schema).map(VirtualRef::def)
     }
 
     /// The virtual tables of a schema, ordered by name.

@@ -204,20 +204,6 @@ fn create_index(def: &TableDef, index: &IndexDef) -> String {
     out
 }
 
-/// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.
-pub fn key_kind(def: &TableDef, position: usize) -> &'static str {
-    let leads = |i: &IndexDef| i.parts.first().is_some_and(|p| p.column == position);
-    if def.clustered().is_some_and(|p| p.parts.iter().any(|part| part.column == position)) {
-        "PRI"
-    } else if def.secondaries().iter().any(|i| leads(i) && i.unique && i.parts.len() == 1) {
-        "UNI"
-    } else if def.secondaries().iter().any(leads) {
-        "MUL"
-    } else {
-        ""
-    }
-}
-
 /// The Default column of SHOW COLUMNS.
 pub fn default_text(column: &ColumnDef) -> Option<String> {
     match &column.default {

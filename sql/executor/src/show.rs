@@ -209,7 +209,7 @@ fn column_row(def: &TableDef, column: &ColumnDef, full: bool) -> TextRow {
         row.push(collation);
     }
     row.push(Some(yes_no.into()));
-    row.push(Some(create_text::key_kind(def, position).into()));
+    row.push(Some(def.key_kind(position).into()));
     row.push(create_text::default_text(column));
     row.push(Some(create_text::extra(column)));
     if full {

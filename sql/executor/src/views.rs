@@ -2,9 +2,9 @@
 
 use crate::rows::Visit;
 use crate::{Context, SqlError};
-use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Viewer, VirtualRef, virtual_schema};
-use expr::Expr;
-use expr::{Row, condition, damaged};
+use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, ReadContext, VirtualRef, virtual_schema};
+use expr::tree::Comparison;
+use expr::{Environment, Expr, Row, condition, damaged, eval};
 use parser::ast::{ObjectName, Statement, TableRef};
 use value::Datum;
 
@@ -19,8 +19,13 @@ pub fn each(
     params: &[Datum<'_>],
     visit: &mut Visit<'_>,
 ) -> Result<(), SqlError> {
-    let viewer: &dyn Viewer = context.env;
-    let rows = table.rows(viewer).map_err(damaged)?;
+    let mut equal = Vec::new();
+    if let Some(filter) = filter {
+        collect_equal(filter, params, context.env, &mut equal)?;
+    }
+    let catalog = context.tables.catalog();
+    let reading = ReadContext { viewer: context.env, catalog, equal: &equal };
+    let rows = table.rows(&reading).map_err(damaged)?;
     for bytes in rows.iter() {
         let row = Row::one(table.layout(), bytes, params);
         let wanted = match filter {
@@ -30,6 +35,38 @@ pub fn each(
         if wanted && visit(&row, context.env)?.is_break() {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Columns of a virtual table that every row the filter lets through has equal to a text: the table need
+/// not make other rows.
+fn collect_equal(
+    filter: &Expr,
+    params: &[Datum<'_>],
+    env: &mut dyn Environment,
+    out: &mut Vec<(usize, String)>,
+) -> Result<(), SqlError> {
+    match filter {
+        Expr::And(a, b) => {
+            collect_equal(a, params, env, out)?;
+            collect_equal(b, params, env, out)?;
+        }
+        Expr::Compare(Comparison::Eq, a, b, _) => {
+            let (column, value) = match (&**a, &**b) {
+                (Expr::Column(c), value) | (value, Expr::Column(c)) => (c, value),
+                _ => return Ok(()),
+            };
+            if column.depth == 0 && value.is_row_constant() {
+                let row = Row { params, ..Row::default() };
+                if let Datum::Bytes(text) = eval(value, &row, env)?.get()
+                    && let Ok(text) = std::str::from_utf8(text)
+                {
+                    out.push((usize::from(column.column), text.to_string()));
+                }
+            }
+        }
+        _ => {}
     }
     Ok(())
 }

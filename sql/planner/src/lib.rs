@@ -17,6 +17,7 @@ pub mod plan;
 pub mod query_plan;
 pub mod resolve;
 pub mod select;
+pub mod show;
 
 pub use plan::{
     Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,

@@ -1,7 +1,7 @@
 //! `INNODB_BUFFER_POOL_STATS`: one row per instance of the buffer pool.
 
 use crate::table::{Type, information};
-use catalog::{MadeRows, TableDef, Viewer, VirtualTable};
+use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
 use engine::{Engine, InstanceStats};
 use std::sync::Arc;
 use value::Datum;
@@ -71,7 +71,7 @@ impl VirtualTable for PoolStats {
         &self.def
     }
 
-    fn rows(&self, _viewer: &dyn Viewer, out: &mut MadeRows<'_>) {
+    fn rows(&self, _: &ReadContext<'_>, out: &mut MadeRows<'_>) {
         self.engine.pool().instance_stats().iter().for_each(|stats| out.push(&row(stats)));
     }
 }

@@ -4,7 +4,7 @@
 //! `ORDER BY HELD_PERCENT DESC`: a class near 100 % is the next thing that will not scale.
 
 use crate::table::{Type, performance};
-use catalog::{MadeRows, TableDef, Viewer, VirtualTable};
+use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
 use value::Datum;
 
 /// The table.
@@ -36,7 +36,7 @@ impl VirtualTable for LatchHolds {
         &self.def
     }
 
-    fn rows(&self, _viewer: &dyn Viewer, out: &mut MadeRows<'_>) {
+    fn rows(&self, _: &ReadContext<'_>, out: &mut MadeRows<'_>) {
         let holds = instrument::holds();
         let window_ns = holds.elapsed_ns(sync::now_ns()) as f64;
         let of_window =

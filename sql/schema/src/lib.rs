@@ -7,6 +7,7 @@
 
 mod buffer;
 mod holds;
+mod information;
 mod lists;
 mod recovery;
 mod redo;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 /// Every virtual table over an engine.
 pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
+    all.extend(information::tables(&["INNODB_BUFFER_POOL_STATS"]));
     all.push(Arc::new(holds::LatchHolds::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
     all.push(Arc::new(redo::RedoFiles::new(engine)));

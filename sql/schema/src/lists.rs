@@ -1,7 +1,7 @@
 //! What SHOW STATUS and SHOW VARIABLES print, as tables.
 
 use crate::table::{Type, performance};
-use catalog::{MadeRows, ServerList, TableDef, Viewer, VirtualTable};
+use catalog::{MadeRows, ReadContext, ServerList, TableDef, VirtualTable};
 use std::sync::Arc;
 use value::Datum;
 
@@ -36,8 +36,8 @@ impl VirtualTable for List {
         &self.def
     }
 
-    fn rows(&self, viewer: &dyn Viewer, out: &mut MadeRows<'_>) {
-        for (name, value) in viewer.list(self.which) {
+    fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>) {
+        for (name, value) in context.viewer.list(self.which) {
             let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
             out.push(&[Datum::Bytes(name.as_bytes()), Datum::Bytes(&value.as_bytes()[..end])]);
         }

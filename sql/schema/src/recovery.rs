@@ -1,7 +1,7 @@
 //! `limpid_recovery`: how far the recovery is that goes on behind the server's answers; one row.
 
 use crate::table::{Type, performance};
-use catalog::{MadeRows, TableDef, Viewer, VirtualTable};
+use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
 use engine::Engine;
 use std::sync::Arc;
 use value::Datum;
@@ -39,7 +39,7 @@ impl VirtualTable for Recovery {
         &self.def
     }
 
-    fn rows(&self, _viewer: &dyn Viewer, out: &mut MadeRows<'_>) {
+    fn rows(&self, _: &ReadContext<'_>, out: &mut MadeRows<'_>) {
         let p = self.engine.recovery_progress();
         out.push(&[
             Datum::Bytes(p.phase.name().as_bytes()),

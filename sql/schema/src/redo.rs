@@ -1,7 +1,7 @@
 //! `innodb_redo_log_files`: the files that the redo log consists of.
 
 use crate::table::{Type, performance};
-use catalog::{MadeRows, TableDef, Viewer, VirtualTable};
+use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
 use engine::Engine;
 use std::sync::Arc;
 use value::Datum;
@@ -33,7 +33,7 @@ impl VirtualTable for RedoFiles {
         &self.def
     }
 
-    fn rows(&self, _viewer: &dyn Viewer, out: &mut MadeRows<'_>) {
+    fn rows(&self, _: &ReadContext<'_>, out: &mut MadeRows<'_>) {
         for file in self.engine.log().files() {
             out.push(&[
                 Datum::UInt(file.file_id),

@@ -47,6 +47,11 @@ pub(crate) fn performance(name: &str, columns: &[(&str, Type)], keyed: bool) -> 
     table(PERFORMANCE_SCHEMA, name, columns, keyed)
 }
 
+/// A table of `information_schema` of these columns.
+pub(crate) fn information_of(name: &str, columns: Vec<ColumnDef>) -> TableDef {
+    TableDef::new(INFORMATION_SCHEMA, name, columns, Collation::Utf8mb4_0900AiCi)
+}
+
 /// A table of `information_schema`.
 pub(crate) fn information(name: &str, columns: &[(&str, Type)]) -> TableDef {
     table(INFORMATION_SCHEMA, name, columns, false)

@@ -1,0 +1,116 @@
+//! Indexes and constraints.
+
+use super::dictionary::each_table;
+use super::{Cell, Rows, cells};
+use catalog::{IndexDef, ReadContext, TableDef};
+
+pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (1, 2), &mut |def, definition| {
+        let rows_now = definition.map(|d| context.size(d).rows);
+        for index in &def.indexes {
+            for at in 0..index.parts.len() {
+                rows.push(&statistics_row(def, index, at, rows_now));
+            }
+        }
+    });
+}
+
+fn statistics_row<'a>(
+    def: &'a TableDef,
+    index: &'a IndexDef,
+    at: usize,
+    distinct: Option<u64>,
+) -> [Cell<'a>; 18] {
+    let part = &index.parts[at];
+    let column = &def.columns[part.column];
+    let expression = column.hidden.then(|| column.generated.as_ref().map(|g| g.text.as_str()));
+    let order = if part.descending { "D" } else { "A" };
+    cells![
+        "def",
+        &def.schema,
+        &def.name,
+        i64::from(!index.unique),
+        &def.schema,
+        &index.name,
+        at as u64 + 1,
+        (!column.hidden).then_some(column.name.as_str()),
+        order,
+        distinct,
+        part.prefix_chars.map(|n| n as u64),
+        Cell::Null,
+        if column.ty.nullable { "YES" } else { "" },
+        "BTREE",
+        "",
+        &index.comment,
+        if index.attributes.invisible { "NO" } else { "YES" },
+        expression.flatten(),
+    ]
+}
+
+pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (4, 5), &mut |def, _| {
+        for index in def.indexes.iter().filter(|i| i.unique) {
+            for (at, part) in index.parts.iter().enumerate() {
+                let column = &def.columns[part.column];
+                if column.hidden {
+                    continue;
+                }
+                let null = || Cell::Null;
+                rows.push(&cells![
+                    "def",
+                    &def.schema,
+                    &index.name,
+                    "def",
+                    &def.schema,
+                    &def.name,
+                    &column.name,
+                    at as u64 + 1,
+                    null(),
+                    null(),
+                    null(),
+                    null(),
+                ]);
+            }
+        }
+    });
+}
+
+pub(super) fn table_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (3, 4), &mut |def, _| {
+        for index in def.indexes.iter().filter(|i| i.unique) {
+            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            rows.push(&cells![
+                "def",
+                &def.schema,
+                &index.name,
+                &def.schema,
+                &def.name,
+                kind,
+                "YES"
+            ]);
+        }
+        for check in &def.checks {
+            let enforced = if check.enforced { "YES" } else { "NO" };
+            let (schema, name) = (&def.schema, &check.name);
+            rows.push(&cells!["def", schema, name, schema, &def.name, "CHECK", enforced]);
+        }
+    });
+}
+
+pub(super) fn table_constraints_extensions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (1, 3), &mut |def, _| {
+        for index in def.indexes.iter().filter(|i| i.unique) {
+            let null = || Cell::Null;
+            rows.push(&cells!["def", &def.schema, &index.name, &def.name, null(), null()]);
+        }
+    });
+}
+
+pub(super) fn check_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    // The table of a constraint is not a column here.
+    each_table(context, (1, usize::MAX), &mut |def, _| {
+        for check in &def.checks {
+            rows.push(&cells!["def", &def.schema, &check.name, &check.text]);
+        }
+    });
+}

@@ -1,0 +1,188 @@
+//! `information_schema`: the dictionary and the server, in the tables of the SQL standard.
+//!
+//! 1. Every table that MySQL has is here with its columns; one of something that this server does not have
+//!    (triggers, events, routines) has no rows, which is the truth.
+//! 2. Rows come from definitions that were current when the table was read; no metadata lock is taken.
+//! 3. A table and a schema that the reader's filter names are looked up, not searched for.
+
+mod charsets;
+mod definition;
+mod dictionary;
+mod fields;
+mod keys;
+mod server;
+
+use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
+use std::borrow::Cow;
+use std::sync::Arc;
+use value::{ColumnType, Datum, Kind};
+
+/// Makes the rows of one table.
+type Fill = fn(&ReadContext<'_>, &mut Rows<'_, '_>);
+
+/// Tables that have rows.
+const FILLS: &[(&str, Fill)] = &[
+    ("APPLICABLE_ROLES", |_, _| ()),
+    ("CHARACTER_SETS", charsets::character_sets),
+    ("CHECK_CONSTRAINTS", keys::check_constraints),
+    ("COLLATIONS", charsets::collations),
+    ("COLLATION_CHARACTER_SET_APPLICABILITY", charsets::applicability),
+    ("COLUMNS", fields::columns),
+    ("COLUMNS_EXTENSIONS", fields::columns_extensions),
+    ("ENGINES", server::engines),
+    ("FILES", dictionary::files),
+    ("KEY_COLUMN_USAGE", keys::key_column_usage),
+    ("PARTITIONS", dictionary::partitions),
+    ("PLUGINS", server::plugins),
+    ("PROCESSLIST", server::processlist),
+    ("SCHEMATA", dictionary::schemata),
+    ("SCHEMATA_EXTENSIONS", dictionary::schemata_extensions),
+    ("STATISTICS", keys::statistics),
+    ("TABLES", dictionary::tables),
+    ("TABLES_EXTENSIONS", dictionary::tables_extensions),
+    ("TABLE_CONSTRAINTS", keys::table_constraints),
+    ("TABLE_CONSTRAINTS_EXTENSIONS", keys::table_constraints_extensions),
+    ("USER_ATTRIBUTES", server::user_attributes),
+    ("USER_PRIVILEGES", server::user_privileges),
+    ("VIEWS", dictionary::views),
+];
+
+/// Tables of MySQL whose rows would say something that this server does not say yet: nobody finds them,
+/// rather than finding them empty.
+const ABSENT: &[&str] = &[
+    "INNODB_BUFFER_PAGE",
+    "INNODB_BUFFER_PAGE_LRU",
+    "INNODB_COLUMNS",
+    "INNODB_DATAFILES",
+    "INNODB_FIELDS",
+    "INNODB_INDEXES",
+    "INNODB_METRICS",
+    "INNODB_TABLES",
+    "INNODB_TABLESPACES",
+    "INNODB_TABLESPACES_BRIEF",
+    "INNODB_TABLESTATS",
+    "INNODB_TRX",
+    "KEYWORDS",
+    "RESOURCE_GROUPS",
+    "ST_SPATIAL_REFERENCE_SYSTEMS",
+    "ST_UNITS_OF_MEASURE",
+];
+
+struct Information {
+    def: TableDef,
+    fill: Fill,
+}
+
+/// The tables of `information_schema` but those that the engine's modules bring.
+pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
+    let own = definition::tables().into_iter().filter(|def| {
+        let name = def.name.as_str();
+        !others.contains(&name) && !ABSENT.contains(&name)
+    });
+    let table = |def: TableDef| -> Arc<dyn VirtualTable> {
+        let fill = FILLS.iter().find(|(name, _)| *name == def.name).map(|(_, fill)| *fill);
+        Arc::new(Information { def, fill: fill.unwrap_or(|_, _| ()) })
+    };
+    own.map(table).collect()
+}
+
+impl VirtualTable for Information {
+    fn def(&self) -> &TableDef {
+        &self.def
+    }
+
+    fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>) {
+        (self.fill)(context, &mut Rows { def: &self.def, out });
+    }
+}
+
+/// A value before it takes its column's form.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell<'a> {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Text(Cow<'a, str>),
+    /// Microseconds since 1970 in UTC.
+    Time(i64),
+}
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Cell::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for Cell<'a> {
+    fn from(text: &'a String) -> Self {
+        Cell::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Cell<'_> {
+    fn from(text: String) -> Self {
+        Cell::Text(Cow::Owned(text))
+    }
+}
+
+impl From<i64> for Cell<'_> {
+    fn from(n: i64) -> Self {
+        Cell::Int(n)
+    }
+}
+
+impl From<u64> for Cell<'_> {
+    fn from(n: u64) -> Self {
+        Cell::UInt(n)
+    }
+}
+
+impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Cell::Null, Into::into)
+    }
+}
+
+/// The rows of a table in the making.
+struct Rows<'r, 'l> {
+    def: &'r TableDef,
+    out: &'r mut MadeRows<'l>,
+}
+
+impl Rows<'_, '_> {
+    /// Adds a row: a value per column, in the table's order.
+    fn push(&mut self, cells: &[Cell<'_>]) {
+        debug_assert_eq!(cells.len(), self.def.columns.len(), "{}", self.def.name);
+        let values: Vec<_> =
+            self.def.columns.iter().zip(cells).map(|(c, cell)| in_form(&c.ty, cell)).collect();
+        self.out.push(&values);
+    }
+}
+
+/// The value as its column stores it.
+fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
+    match cell {
+        Cell::Null => Datum::Null,
+        Cell::Int(n) if ty.unsigned => Datum::UInt((*n).max(0) as u64),
+        Cell::Int(n) => Datum::Int(*n),
+        Cell::UInt(n) if ty.unsigned => Datum::UInt(*n),
+        Cell::UInt(n) => Datum::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Cell::Time(us) if ty.kind == Kind::Timestamp => Datum::Timestamp(*us, ty.decimals),
+        Cell::Time(us) => {
+            let local = value::TimeZone::utc().to_local(*us, ty.decimals);
+            local.map_or(Datum::Null, Datum::DateTime)
+        }
+        Cell::Text(text) => match (ty.kind, ty.members) {
+            (Kind::Enum, Some(members)) => {
+                Datum::Enum(members, members.find(text.as_bytes()).unwrap_or(0))
+            }
+            _ => Datum::Bytes(text.as_bytes()),
+        },
+    }
+}
+
+/// A row of cells.
+macro_rules! cells {
+    ($($value:expr),* $(,)?) => { [$($crate::information::Cell::from($value)),*] };
+}
+use cells;
