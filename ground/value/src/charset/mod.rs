@@ -10,11 +10,15 @@
 mod case;
 mod convert;
 pub(crate) mod latin1;
+mod literal;
+mod names;
 #[cfg(test)]
 mod tests;
 
 pub use case::Case;
 pub use convert::{Lost, convert, converted};
+pub use literal::{Literal, LiteralError, Malformed, literal, message};
+pub use names::NameError;
 
 use crate::Collation;
 use crate::collation::utf8;

@@ -86,3 +86,51 @@ fn case_is_that_of_the_collation() {
     new.change_case(Case::Upper, b"y\xff", &mut out);
     assert_eq!(out, b"xY\xff");
 }
+
+#[test]
+fn names_that_mysql_knows_are_told_from_those_nobody_knows() {
+    use super::NameError::{Charset as NoCharset, Collation as NoCollation, Mismatch, NotYet};
+    assert!(matches!(Charset::named("KOI8R"), Err(NotYet(_))));
+    assert!(matches!(Charset::named("nosuch"), Err(NoCharset(_))));
+    for name in ["utf8mb4_unicode_ci", "utf8_czech_ci", "utf8mb4_de_pb_0900_as_cs", "greek_bin"] {
+        assert!(matches!(Collation::named(name), Err(NotYet(_))), "{name}");
+    }
+    for name in ["nosuch", "utf8mb4_nosuch_ci", "latin1_0900_ai_ci", "utf8mb4", ""] {
+        assert!(matches!(Collation::named(name), Err(NoCollation(_))), "{name}");
+    }
+    let bin = Collation::named_for("latin1_bin", Charset::Utf8mb4);
+    assert_eq!(bin, Err(Mismatch("latin1_bin", "utf8mb4")));
+    let of = |charset, collation| Collation::of_clauses(charset, collation, Collation::AsciiBin);
+    assert_eq!(of(None, None), Ok(Collation::AsciiBin));
+    assert_eq!(of(Some("latin1"), None), Ok(Collation::Latin1SwedishCi));
+    assert_eq!(of(None, Some("latin1_bin")), Ok(Collation::Latin1Bin));
+    assert!(of(Some("latin1"), Some("utf8mb4_bin")).is_err());
+}
+
+#[test]
+fn literals_become_text_of_their_collation() {
+    use super::{LiteralError, Malformed, literal};
+    let of = |s: &str, name, c| {
+        literal(s.as_bytes(), name, c).map(|l| (l.bytes.into_owned(), l.collation, l.warning))
+    };
+    let (new, latin1) = (Collation::Utf8mb4_0900AiCi, Collation::Latin1GeneralCi);
+    assert_eq!(of("é", None, new), Ok(("é".into(), new, None)));
+    assert_eq!(of("é", None, latin1), Ok((b"\xe9".to_vec(), latin1, None)));
+    assert_eq!(of("é", Some("latin1"), new).unwrap().1, Collation::Latin1SwedishCi);
+    assert_eq!(of("é", Some("utf8mb4"), new).unwrap().1, new);
+    let lost = of("ж", None, latin1).unwrap();
+    let text = "Cannot convert string '\\xD0\\xB6' from utf8mb4 to latin1";
+    assert_eq!((lost.0.as_slice(), lost.2.unwrap().0.as_str()), (&b"?"[..], text));
+    let bad = literal(b"a\xff", Some("utf8mb4"), new);
+    let text = "Invalid utf8mb4 character string: 'FF'".to_string();
+    assert_eq!(bad, Err(LiteralError::Malformed(Malformed(text))));
+    assert!(literal(b"\xff", None, new).unwrap().warning.is_some());
+    assert!(matches!(of("a", Some("koi8r"), new), Err(LiteralError::Name(_))));
+}
+
+#[test]
+fn messages_keep_what_the_client_lacks_as_numbers() {
+    use super::message;
+    assert_eq!(message("aжé", Charset::Latin1).as_ref(), b"a\\0436\xe9");
+    assert_eq!(message("aж", Charset::Utf8mb3).as_ref(), "aж".as_bytes());
+}
