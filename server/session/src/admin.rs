@@ -150,7 +150,7 @@ impl Core {
     fn fields_of(&mut self, table: &[u8], pattern: &[u8]) -> Result<(), SqlError> {
         let name = String::from_utf8_lossy(table).replace('`', "``");
         let sql = format!("SELECT * FROM `{name}`");
-        let parsed = crate::statement::parse_next(sql.as_bytes(), 0, self.env.parser_mode(), true)
+        let parsed = crate::statement::parse_next(sql.as_bytes(), 0, self.env.parser_mode, true)
             .map_err(|e| errors::parse(&e, sql.as_bytes()))?;
         let compiled = self.compile(parsed.statement);
         if !self.in_transaction {
@@ -160,8 +160,7 @@ impl Core {
         let pattern = String::from_utf8_lossy(pattern);
         for column in compiled.columns() {
             if pattern.is_empty() || crate::show::like(&column.name, &pattern) {
-                let described = sink::describe(column, self.env.collation);
-                reply::column(&mut self.out, &described, Some(None));
+                sink::put_column(&mut self.out, column, &self.env.charsets, Some(None));
             }
         }
         Ok(())

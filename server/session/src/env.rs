@@ -1,5 +1,6 @@
 //! What statements see of their session: user, schema, variables, clock, diagnostics.
 
+use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
 use crate::errors;
 use crate::registry::Process;
@@ -65,8 +66,10 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
-    /// Cached collation number of the connection.
-    pub collation: u16,
+    /// What the parser is told of `sql_mode` and of the client's character set.
+    pub parser_mode: parser::SqlMode,
+    /// Cached character sets.
+    pub charsets: Charsets,
     /// Cached `lock_wait_timeout`, in seconds.
     pub lock_wait_timeout_s: u64,
     /// NOW() of this statement, in microseconds since 1970, once asked for.
@@ -95,7 +98,8 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
-            collation: wire::constants::COLLATION_0900_AI_CI,
+            parser_mode: parser::SqlMode::DEFAULT,
+            charsets: Charsets::default(),
             lock_wait_timeout_s: 0,
             now_us: Cell::new(None),
             timestamp_us: None,
@@ -126,10 +130,8 @@ impl Env {
         self.status.set(StatusFlags::AUTOCOMMIT, autocommit);
         let escapes = self.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;
         self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
-        let name = variables::id("collation_connection");
-        let shown = name.get().kind.show(self.vars.value(name));
-        let collation = value::Collation::from_name(&shown).map(|c| c.id());
-        self.collation = collation.unwrap_or(wire::constants::COLLATION_GENERAL_CI);
+        self.refresh_charsets();
+        self.parser_mode = self.read_parser_mode();
     }
 
     /// Whether `autocommit` is on.
@@ -138,8 +140,7 @@ impl Env {
         self.status.has(StatusFlags::AUTOCOMMIT)
     }
 
-    /// What the parser is told of `sql_mode`.
-    pub fn parser_mode(&self) -> parser::SqlMode {
+    fn read_parser_mode(&self) -> parser::SqlMode {
         use parser::SqlMode as P;
         let bits = [
             (mode::ANSI_QUOTES, P::ANSI_QUOTES),
@@ -149,7 +150,11 @@ impl Env {
             (mode::IGNORE_SPACE, P::IGNORE_SPACE),
         ];
         let set = bits.into_iter().filter(|(bit, _)| self.sql_mode & bit != 0);
-        set.fold(P::DEFAULT, |m, (_, p)| m.with(p))
+        let from_latin1 = match self.charsets.client {
+            value::Charset::Latin1 => P::FROM_LATIN1,
+            _ => P::DEFAULT,
+        };
+        set.fold(from_latin1, |m, (_, p)| m.with(p))
     }
 
     /// The account as messages write it.
@@ -306,15 +311,11 @@ impl Environment for Env {
     }
 
     fn server_collation(&self) -> value::Collation {
-        let id = variables::id("collation_server");
-        let name = id.get().kind.show(self.vars.value(id));
-        value::Collation::from_name(&name).unwrap_or(value::Collation::Utf8mb4_0900AiCi)
+        value::Collation::from_name(&self.word("collation_server")).unwrap_or_default()
     }
 
     fn connection_collation(&self) -> value::Collation {
-        let id = variables::id("collation_connection");
-        let name = id.get().kind.show(self.vars.value(id));
-        value::Collation::from_name(&name).unwrap_or(value::Collation::Utf8mb4_0900AiCi)
+        self.charsets.connection
     }
 
     fn now_us(&self) -> i64 {

@@ -34,8 +34,6 @@ errors! {
     empty_query() = 1065 "42000" "Query was empty";
     /// KILL of a connection that is not there.
     no_such_thread(id) = 1094 "HY000" "Unknown thread id: {id}";
-    /// A character set that is not known.
-    unknown_charset(name) = 1115 "42000" "Unknown character set: '{name}'";
     /// A packet larger than max_allowed_packet.
     packet_too_large() =
         1153 "08S01" "Got a packet bigger than 'max_allowed_packet' bytes";
@@ -63,11 +61,6 @@ errors! {
     /// A prepared statement that is not there.
     unknown_statement(id, command) =
         1243 "HY000" "Unknown prepared statement handler ({id}) given to {command}";
-    /// A collation of another character set.
-    collation_mismatch(collation, charset) =
-        1253 "42000" "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
-    /// A collation that is not known.
-    unknown_collation(name) = 1273 "HY000" "Unknown collation: '{name}'";
     /// Too many prepared statements in all sessions.
     too_many_statements(max) =
         1461 "42000" "Can't create more than max_prepared_stmt_count statements (current value: {max})";

@@ -14,6 +14,7 @@ pub mod tuning;
 pub mod variables;
 
 mod admin;
+mod charsets;
 mod engine_status;
 mod env;
 mod monitor;

@@ -122,11 +122,13 @@ impl Core {
     }
 
     fn make(&mut self, sql: &[u8]) -> Result<One, SqlError> {
+        let text = self.env.charsets.statement(sql);
+        let sql = text.as_ref();
         let max = self.env.server.globals.number("max_prepared_stmt_count");
         if self.env.server.statements_open().max(0) as u64 >= max {
             return Err(errors::too_many_statements(&max.to_string()));
         }
-        let parsed = statement::parse_next(sql, 0, self.env.parser_mode(), true)
+        let parsed = statement::parse_next(sql, 0, self.env.parser_mode, true)
             .map_err(|e| errors::parse(&e, sql))?;
         if parsed.more {
             return Err(statement::refuse_second(sql, parsed.end));
@@ -171,7 +173,7 @@ impl Core {
         }
         if !columns.is_empty() {
             for c in &columns {
-                reply::column(&mut self.out, &sink::describe(c, self.env.collation), None);
+                sink::put_column(&mut self.out, c, &self.env.charsets, None);
             }
             reply::end_of_columns(&mut self.out, caps, status, 0);
         }
@@ -242,9 +244,30 @@ impl Core {
                 .next_param(long)
                 .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
         }
+        let converted = self.converted_params(params, &one.types);
+        for (param, text) in params.iter_mut().zip(&converted) {
+            if let Some(text) = text {
+                *param = Param::Bytes(text);
+            }
+        }
         self.run_with(&mut one.program, &one.long, params, net)?;
         one.long.clear();
         Ok(())
+    }
+
+    /// Parameters whose text is other bytes in the connection's character set than the client sent.
+    #[inline]
+    fn converted_params(&self, params: &[Param<'_>], types: &[ParamType]) -> Vec<Option<Vec<u8>>> {
+        if self.env.charsets.keeps_literals {
+            return Vec::new();
+        }
+        let one = |(param, ty): (&Param<'_>, &ParamType)| match param {
+            Param::Bytes(s) if is_text(ty.code) => {
+                Some(self.env.charsets.parameter(s).into_owned())
+            }
+            _ => None,
+        };
+        params.iter().zip(types).map(one).collect()
     }
 
     #[inline]
@@ -298,6 +321,11 @@ impl Core {
 
 /// Parameters that fit the array on the stack.
 const FEW: usize = 8;
+
+const fn is_text(code: wire::ColumnCode) -> bool {
+    use wire::ColumnCode::{String, VarChar, VarString};
+    matches!(code, String | VarChar | VarString)
+}
 
 fn is_temporal(p: &Param<'_>) -> bool {
     matches!(p, Param::DateTime(_) | Param::Time(_))

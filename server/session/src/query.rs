@@ -37,12 +37,16 @@ impl Core {
     pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
         let now_ns = sync::now_ns();
         self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
-        if self.run_cached(sql, net) {
+        let text = self.env.charsets.statement(sql);
+        let sql = text.as_ref();
+        // Elsewhere a cached plan's literals would have to be converted.
+        let cacheable = self.env.charsets.keeps_literals || sql.is_ascii();
+        if cacheable && self.run_cached(sql, net) {
             return;
         }
         let mut from = 0;
         loop {
-            let parsed = statement::parse_next(sql, from, self.env.parser_mode(), false);
+            let parsed = statement::parse_next(sql, from, self.env.parser_mode, false);
             let (statement, end, more) = match parsed {
                 Ok(parsed) => (parsed.statement, parsed.end, parsed.more),
                 Err(error) => {
@@ -132,9 +136,11 @@ impl Core {
             net,
             caps: env.caps,
             status: env.status,
-            collation: env.collation,
+            charsets: env.charsets,
             binary,
             codes,
+            converts: false,
+            sources: Vec::new(),
             started: false,
             flushed: false,
             gone: false,
@@ -238,9 +244,11 @@ impl Core {
             net,
             caps: env.caps,
             status: env.status,
-            collation: env.collation,
+            charsets: env.charsets,
             binary,
             codes,
+            converts: false,
+            sources: Vec::new(),
             started: false,
             flushed: false,
             gone: false,
@@ -285,6 +293,8 @@ pub(crate) struct PlanCache {
     scanned: ShapeBuf,
     literals: Vec<ShapeLiteral>,
     mode: SqlMode,
+    /// Collation of the literals.
+    collation: value::Collation,
 }
 
 impl PlanCache {
@@ -312,6 +322,14 @@ impl PlanCache {
         found.map(|(_, position)| *position)
     }
 
+    /// Forgets everything unless literals have this collation.
+    pub fn keep_for(&mut self, collation: value::Collation) {
+        if self.collation != collation {
+            self.clear();
+            self.collation = collation;
+        }
+    }
+
     /// Forgets everything, for another sql_mode or schema.
     pub fn clear(&mut self) {
         self.positions.clear();
@@ -324,7 +342,7 @@ impl Core {
     /// Runs a text whose shape is that of a point read; false leaves it to the ordinary way, which
     /// has not begun.
     fn run_cached(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
-        let mode = self.env.parser_mode();
+        let mode = self.env.parser_mode;
         if mode != self.plans.mode {
             self.plans.clear();
             self.plans.mode = mode;

@@ -6,6 +6,7 @@
 //!    of a step.
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
+use crate::charsets::of_handshake;
 use crate::env::Env;
 use crate::errors;
 use crate::login::{self, Login, Peer, Progress};
@@ -307,7 +308,8 @@ impl Core {
         let state: [u8; 5] = state.as_bytes().try_into().unwrap_or(*b"HY000");
         self.env.note_error(code, &text);
         self.env.row_count = -1;
-        reply::error(&mut self.out, code, Some(&state), text.as_bytes());
+        let text = self.env.charsets.message(&text);
+        reply::error(&mut self.out, code, Some(&state), &text);
     }
 
     /// Writes an OK packet without numbers.
@@ -388,11 +390,8 @@ impl Core {
         }
         self.env.user = login.user;
         self.env.account_host = account.host;
-        self.env.collation = match value::Collation::from_id(login.collation) {
-            Some(_) => login.collation,
-            None => COLLATION_0900_AI_CI,
-        };
-        self.take_collation();
+        let collation = of_handshake(login.collation, executor::Environment::server_collation(&self.env));
+        self.env.take_names(collation);
         if self.env.caps.has(Capabilities::INTERACTIVE) {
             let seconds = self.env.vars.value(variables::id("interactive_timeout")).clone();
             self.env.vars.set(variables::id("wait_timeout"), seconds);
@@ -408,23 +407,6 @@ impl Core {
         self.send_ok();
         self.publish_sleep();
         Ok(())
-    }
-
-    /// The connection's collation number becomes the session's variables.
-    fn take_collation(&mut self) {
-        let Some(collation) = value::Collation::from_id(self.env.collation) else { return };
-        let names = [
-            ("character_set_client", collation.charset().name()),
-            ("character_set_connection", collation.charset().name()),
-            ("character_set_results", collation.charset().name()),
-            ("collation_connection", collation.name()),
-        ];
-        for (variable, word) in names {
-            let id = variables::id(variable);
-            if let Ok((v, _)) = id.get().kind.check(variable, &variables::Assign::Text(word)) {
-                self.env.vars.set(id, v);
-            }
-        }
     }
 
     /// Shows user and schema in the process list.
@@ -446,6 +428,7 @@ impl Core {
             return Err(errors::unknown_database(schema));
         };
         self.env.database = Some(schema.name.clone());
+        self.env.take_database(schema.collation);
         self.publish_identity();
         Ok(())
     }
@@ -463,6 +446,7 @@ impl Core {
 
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
+        self.plans.keep_for(self.env.charsets.connection);
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);

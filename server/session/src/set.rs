@@ -3,6 +3,7 @@
 //! 1. Every value of a SET is evaluated and checked before the first is stored, so a SET that fails changes
 //!    no system variable.
 
+use crate::charsets;
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::session::Core;
@@ -13,7 +14,7 @@ use parser::ast::{
     Expr, Isolation, Literal, Query, QueryBody, ResetPersist, Scope, Select, SelectItem,
     SelectOptions, SetItem, SetTransaction, Statement, SystemVar,
 };
-use value::Datum;
+use value::{Charset, Collation, Datum};
 
 /// A checked assignment.
 struct Action {
@@ -43,6 +44,7 @@ impl Core {
     /// SET.
     pub fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
         let mut actions = Vec::new();
+        let mut named = None;
         for item in items {
             match item {
                 SetItem::User(name, expr) => {
@@ -50,14 +52,15 @@ impl Core {
                     self.env.set_user_variable(name, value);
                 }
                 SetItem::System(variable, expr) => actions.push(self.check(variable, expr)?),
-                SetItem::Names(names) => self.names(names.as_ref(), &mut actions)?,
-                SetItem::Charset(charset) => {
-                    let names = charset.as_ref().map(|c| (c.clone(), None));
-                    self.names(names.as_ref(), &mut actions)?;
-                }
+                SetItem::Names(names) => named = Some(self.names(names.as_ref(), &mut actions)?),
+                SetItem::Charset(charset) => self.charset(charset.as_ref(), &mut actions)?,
             }
         }
-        actions.into_iter().try_for_each(|action| self.apply(action))
+        actions.into_iter().try_for_each(|action| self.apply(action))?;
+        if named.is_some() {
+            self.env.charsets.results = named;
+        }
+        Ok(())
     }
 
     /// The value of an expression without a table.
@@ -130,9 +133,11 @@ impl Core {
                 Assign::Text(&text)
             }
         };
-        if let (Assign::Text(word), Effect::Names) = (&assign, v.effect) {
-            known_name(v.name, word)?;
-        }
+        let canonical = match v.effect {
+            Effect::Names => charsets::canonical(v.name, &assign)?,
+            _ => None,
+        };
+        let assign = canonical.map_or(assign, Assign::Text);
         let (value, warning) = v.kind.check(v.name, &assign).map_err(errors::variable)?;
         if let Some(warning) = warning {
             const TRUNCATED: u16 = 1292;
@@ -141,38 +146,80 @@ impl Core {
         Ok(value)
     }
 
+    /// SET NAMES: the assignments, and the collation that the client is told of.
     fn names(
         &mut self,
         names: Option<&(String, Option<String>)>,
         actions: &mut Vec<Action>,
-    ) -> Result<(), SqlError> {
-        let default = ("utf8mb4".to_string(), None);
-        let (charset, collation) = names.unwrap_or(&default);
-        let charset = if charset.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { charset };
-        known_name("character_set_client", charset)?;
-        let collation = match collation {
-            Some(name) => {
-                known_name("collation_connection", name)?;
-                let of = name.split('_').next().unwrap_or_default();
-                let of = if of.eq_ignore_ascii_case("utf8") { "utf8mb3" } else { of };
-                if !of.eq_ignore_ascii_case(charset) {
-                    return Err(errors::collation_mismatch(name, charset));
-                }
-                name.clone()
+    ) -> Result<Collation, SqlError> {
+        let collation = match names {
+            None => {
+                let id = variables::id("collation_connection");
+                let shown = id.get().kind.show(&self.env.server.globals.value(id));
+                Collation::from_name(&shown).unwrap_or_default()
             }
-            None => default_collation(charset).to_string(),
+            Some((charset, collation)) => {
+                [Some(charset), collation.as_ref()].into_iter().flatten().for_each(|n| self.old(n));
+                Collation::of_clauses(Some(charset), collation.as_deref(), Collation::default())?
+            }
         };
-        for (name, word) in [
-            ("character_set_client", charset),
-            ("character_set_connection", charset),
-            ("character_set_results", charset),
-            ("collation_connection", &collation),
-        ] {
+        let charset = collation.charset().name();
+        self.words(
+            &[
+                ("character_set_client", charset),
+                ("character_set_connection", charset),
+                ("character_set_results", charset),
+                ("collation_connection", collation.name()),
+            ],
+            actions,
+        )?;
+        Ok(collation)
+    }
+
+    /// SET CHARACTER SET: literals become text of the current database's collation.
+    fn charset(
+        &mut self,
+        charset: Option<&String>,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), SqlError> {
+        let charset = match charset {
+            None => Charset::default(),
+            Some(name) => {
+                self.old(name);
+                Charset::named(name)?
+            }
+        };
+        let collation = Collation::from_name(&self.env.word("collation_database"));
+        let collation = collation.unwrap_or_default();
+        self.words(
+            &[
+                ("character_set_client", charset.name()),
+                ("character_set_results", charset.name()),
+                ("character_set_connection", collation.charset().name()),
+                ("collation_connection", collation.name()),
+            ],
+            actions,
+        )
+    }
+
+    fn words(
+        &mut self,
+        words: &[(&'static str, &str)],
+        actions: &mut Vec<Action>,
+    ) -> Result<(), SqlError> {
+        for (name, word) in words {
             let id = variables::id(name);
             let value = self.checked(id, &OwnedDatum::Bytes(word.as_bytes().to_vec()))?;
             actions.push(Action { id, value, scope: Scope::Session });
         }
         Ok(())
+    }
+
+    /// Warns of a name of the old Unicode character set.
+    fn old(&mut self, name: &str) {
+        if let Some((number, text)) = charsets::deprecation(name) {
+            self.env.diagnostics.add(Level::Warning, number, text);
+        }
     }
 
     fn apply(&mut self, action: Action) -> Result<(), SqlError> {
@@ -204,6 +251,15 @@ impl Core {
             Effect::LockWaitTimeout => {
                 server.engine.settings().set_lock_wait_timeout_s(value.as_u64() as u32);
             }
+            Effect::Names => {
+                let word = id.get().kind.show(&value);
+                if let Some((other, word)) = charsets::partner(id.get().name, &word) {
+                    let other = variables::id(other);
+                    if let Ok((value, _)) = other.get().kind.check(other.get().name, &Assign::Text(word)) {
+                        server.globals.set(other, value);
+                    }
+                }
+            }
             _ => {}
         }
         for id in same(id) {
@@ -223,12 +279,16 @@ impl Core {
                 self.env.timestamp_us = (seconds != 0.0).then_some((seconds * 1e6) as i64);
                 return Ok(());
             }
-            Effect::Names if id.get().name == "character_set_connection" => {
-                let charset = id.get().kind.show(&value);
-                let collation = variables::id("collation_connection");
-                let word = default_collation(&charset).as_bytes().to_vec();
-                let value = self.checked(collation, &OwnedDatum::Bytes(word))?;
-                self.env.vars.set(collation, value);
+            Effect::Names => {
+                let word = id.get().kind.show(&value);
+                if let Some((other, word)) = charsets::partner(id.get().name, &word) {
+                    let other = variables::id(other);
+                    let value = self.checked(other, &OwnedDatum::Bytes(word.into()))?;
+                    self.env.vars.set(other, value);
+                }
+                if id.get().name == "character_set_results" {
+                    self.env.charsets.results = None;
+                }
             }
             _ => {}
         }
@@ -294,25 +354,4 @@ fn same(id: VarId) -> Vec<VarId> {
         _ => return vec![id],
     };
     vec![id, variables::id(twin)]
-}
-
-fn known_name(variable: &str, word: &str) -> Result<(), SqlError> {
-    let (list, collation) = match variable {
-        "collation_connection" => (variables::kind::COLLATIONS, true),
-        _ => (variables::kind::CHARSETS, false),
-    };
-    if list.iter().any(|w| w.eq_ignore_ascii_case(word)) {
-        return Ok(());
-    }
-    Err(if collation { errors::unknown_collation(word) } else { errors::unknown_charset(word) })
-}
-
-fn default_collation(charset: &str) -> &'static str {
-    match charset.to_ascii_lowercase().as_str() {
-        "binary" => "binary",
-        "latin1" => "latin1_swedish_ci",
-        "ascii" => "ascii_general_ci",
-        "utf8" | "utf8mb3" => "utf8mb3_general_ci",
-        _ => variables::kind::AI_CI,
-    }
 }

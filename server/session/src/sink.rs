@@ -4,9 +4,11 @@
 //!    and a client that has gone away ends the statement.
 //! 2. An error before anything of the result was sent replaces it; later it follows the rows.
 
+use crate::charsets::Charsets;
 use crate::errors;
 use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
-use value::{Datum, Kind};
+use std::borrow::Cow;
+use value::{Charset, Datum, Kind};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
 use wire::reply::{self, Column};
@@ -31,12 +33,16 @@ pub struct Rows<'a> {
     pub caps: Capabilities,
     /// Status for the EOF after the columns.
     pub status: StatusFlags,
-    /// Collation number of text.
-    pub collation: u16,
+    /// Character sets of the session.
+    pub charsets: Charsets,
     /// Binary rows rather than text.
     pub binary: bool,
     /// Column types, for binary rows; reused between statements.
     pub codes: &'a mut Vec<ColumnCode>,
+    /// Some column's text is converted: `sources` has every column's character set.
+    pub converts: bool,
+    /// See `converts`.
+    pub sources: Vec<Charset>,
     /// The header was written.
     pub started: bool,
     /// Something was sent already.
@@ -52,7 +58,16 @@ impl Rows<'_> {
     fn describe_all(&mut self, columns: &[ResultColumn]) {
         reply::column_count(self.out, columns.len());
         for c in columns {
-            reply::column(self.out, &describe(c, self.collation), None);
+            put_column(self.out, c, &self.charsets, None);
+        }
+    }
+
+    /// Looks whether something has to be converted.
+    fn prepare_text(&mut self, columns: &[ResultColumn]) {
+        let converts = |c: &ResultColumn| c.ty.is_text() && self.charsets.converts(c.ty.collation);
+        self.converts = columns.iter().any(converts);
+        if self.converts {
+            self.sources = columns.iter().map(|c| c.ty.collation.charset()).collect();
         }
     }
 
@@ -64,6 +79,27 @@ impl Rows<'_> {
             self.codes.clear();
             self.codes.extend(columns.iter().map(code_of));
         }
+    }
+
+    /// Sends a row whose text has to be converted.
+    #[cold]
+    fn converted_row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        let texts: Vec<Cow<'_, [u8]>> = values
+            .iter()
+            .zip(&self.sources)
+            .map(|(v, from)| v.as_bytes().map_or(Cow::default(), |s| self.charsets.result(s, *from)))
+            .collect();
+        let converted: Vec<Datum<'_>> = values
+            .iter()
+            .zip(&texts)
+            .map(|(v, text)| if v.as_bytes().is_some() { Datum::Bytes(text) } else { *v })
+            .collect();
+        if self.binary {
+            binary_row(self.out, self.codes, &converted);
+        } else {
+            text_row(self.out, &converted);
+        }
+        if self.out.len() >= SEND_AT_BYTES { self.flush() } else { Ok(()) }
     }
 
     #[cold]
@@ -82,6 +118,7 @@ impl Rows<'_> {
 impl RowSink for Rows<'_> {
     fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
         self.describe_all(columns);
+        self.prepare_text(columns);
         self.end_header(columns);
         Ok(())
     }
@@ -92,16 +129,18 @@ impl RowSink for Rows<'_> {
         columns: &[ResultColumn],
         memo: &mut HeaderMemo,
     ) -> Result<(), SqlError> {
-        // The definitions depend on nothing else of the session; no collation has number 0.
-        let key = u64::from(self.collation);
+        // The definitions depend on nothing else of the session. What has to be converted is rare, and
+        // not remembered.
+        let key = self.charsets.header_key();
         if memo.key == key {
             self.out.replay(&memo.bytes);
         } else {
             let start = self.out.len();
             self.describe_all(columns);
+            self.prepare_text(columns);
             memo.bytes.clear();
             memo.bytes.extend_from_slice(&self.out.bytes()[start..]);
-            memo.key = key;
+            memo.key = if self.converts { 0 } else { key };
         }
         self.end_header(columns);
         Ok(())
@@ -109,6 +148,9 @@ impl RowSink for Rows<'_> {
 
     #[inline]
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        if self.converts {
+            return self.converted_row(values);
+        }
         if self.binary {
             binary_row(self.out, self.codes, values);
         } else {
@@ -218,7 +260,7 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
 #[inline]
 fn by_length(c: &ResultColumn) -> ColumnCode {
     const MEDIUM_BYTES_MAX: u32 = (1 << 24) - 1;
-    let bytes = display_length(c);
+    let bytes = display_length(c, &Charsets::default());
     if bytes <= value::types::VAR_BYTES_MAX {
         ColumnCode::VarString
     } else if bytes <= MEDIUM_BYTES_MAX {
@@ -228,9 +270,35 @@ fn by_length(c: &ResultColumn) -> ColumnCode {
     }
 }
 
-/// What the client is told about a column; `collation` is that of text.
+/// Writes a column's definition; `list` as [`reply::column`] has it.
+pub fn put_column(
+    out: &mut Outbox,
+    c: &ResultColumn,
+    charsets: &Charsets,
+    list: Option<Option<&[u8]>>,
+) {
+    let described = describe(c, charsets);
+    let names =
+        [described.schema, described.table, described.org_table, described.name, described.org_name];
+    if names.iter().all(|n| n.is_ascii()) {
+        return reply::column(out, &described, list);
+    }
+    let [schema, table, org_table, name, org_name] =
+        names.map(|n| charsets.result(n, Charset::Utf8mb4));
+    let converted = Column {
+        schema: &schema,
+        table: &table,
+        org_table: &org_table,
+        name: &name,
+        org_name: &org_name,
+        ..described
+    };
+    reply::column(out, &converted, list);
+}
+
+/// What the client is told about a column, but for the character set of its names.
 #[inline]
-pub fn describe(c: &ResultColumn, collation: u16) -> Column<'_> {
+fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     let text = c.ty.is_text();
     let mut flags = ColumnFlags::EMPTY;
     flags.set(ColumnFlags::NOT_NULL, !c.ty.nullable);
@@ -240,7 +308,7 @@ pub fn describe(c: &ResultColumn, collation: u16) -> Column<'_> {
     flags.set(ColumnFlags::MULTIPLE_KEY, c.keys.multiple);
     flags.set(ColumnFlags::AUTO_INCREMENT, c.keys.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
-    flags.set(ColumnFlags::BINARY, !text);
+    flags.set(ColumnFlags::BINARY, !text || c.ty.collation.is_bin());
     flags.set(ColumnFlags::BLOB, c.ty.kind.is_large() && !c.org_table.is_empty());
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
     flags.set(ColumnFlags::PART_OF_KEY, keyed);
@@ -250,15 +318,15 @@ pub fn describe(c: &ResultColumn, collation: u16) -> Column<'_> {
         org_table: c.org_table.as_bytes(),
         name: c.name.as_bytes(),
         org_name: c.org_name.as_bytes(),
-        collation: if text { collation } else { COLLATION_BINARY },
-        length: display_length(c),
+        collation: if text { charsets.shown(c.ty.collation).id() } else { COLLATION_BINARY },
+        length: display_length(c, charsets),
         code: code_of(c),
         flags,
         decimals: c.decimals,
     }
 }
 
-fn display_length(c: &ResultColumn) -> u32 {
+fn display_length(c: &ResultColumn, charsets: &Charsets) -> u32 {
     match c.ty.kind {
         Kind::TinyInt => 4,
         Kind::SmallInt => 6,
@@ -266,9 +334,13 @@ fn display_length(c: &ResultColumn) -> u32 {
         Kind::Int if c.ty.unsigned => 10,
         Kind::Int => 11,
         Kind::BigInt => 20,
-        Kind::Char | Kind::VarChar => c.ty.length.saturating_mul(value::types::UTF8MB4_BYTES_MAX),
-        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText => {
-            c.ty.length.saturating_mul(value::types::UTF8MB4_BYTES_MAX)
+        Kind::Char
+        | Kind::VarChar
+        | Kind::TinyText
+        | Kind::Text
+        | Kind::MediumText
+        | Kind::LongText => {
+            c.ty.length.saturating_mul(charsets.shown(c.ty.collation).bytes_per_char_max())
         }
         Kind::Binary
         | Kind::VarBinary

@@ -61,6 +61,30 @@ impl From<value::ArithError> for SqlError {
     }
 }
 
+impl From<value::charset::NameError> for SqlError {
+    fn from(error: value::charset::NameError) -> Self {
+        match error {
+            value::charset::NameError::NotYet(what) => SqlError::Unsupported(what),
+            error => {
+                let (number, state, text) = error.parts();
+                SqlError::Other(number, state, text)
+            }
+        }
+    }
+}
+
+impl From<value::charset::LiteralError> for SqlError {
+    fn from(error: value::charset::LiteralError) -> Self {
+        use value::charset::{LiteralError, Malformed};
+        match error {
+            LiteralError::Name(error) => error.into(),
+            LiteralError::Malformed(Malformed(text)) => {
+                SqlError::Other(Malformed::NUMBER, "HY000", text)
+            }
+        }
+    }
+}
+
 impl From<value::limits::LimitError> for SqlError {
     fn from(error: value::limits::LimitError) -> Self {
         use value::limits::LimitError as L;

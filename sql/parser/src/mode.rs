@@ -17,6 +17,8 @@ impl SqlMode {
     pub const HIGH_NOT_PRECEDENCE: SqlMode = SqlMode(8);
     /// Spaces may stand between a built-in function's name and its parenthesis.
     pub const IGNORE_SPACE: SqlMode = SqlMode(16);
+    /// The text was converted from latin1 to UTF-8: the bytes behind an introducer were others.
+    pub const FROM_LATIN1: SqlMode = SqlMode(32);
 
     /// Both sets together.
     pub const fn with(self, other: SqlMode) -> SqlMode {

@@ -147,6 +147,10 @@ impl Parser<'_> {
             while self.kind() == TokenKind::String {
                 self.append_string(&mut bytes);
             }
+            if self.mode.has(SqlMode::FROM_LATIN1) {
+                use value::charset::{Charset, converted};
+                bytes = converted(&bytes, Charset::Utf8mb4, Charset::Latin1).0.into_owned();
+            }
         } else {
             let token = self.bump();
             if let Literal::Hex(digits) | Literal::Bit(digits) = self.digits_literal(token) {

@@ -26,23 +26,27 @@ pub enum Kind {
 
 /// The default collation.
 pub const AI_CI: &str = "utf8mb4_0900_ai_ci";
-/// Character sets that are accepted by name; all but `binary` and `latin1` are read as UTF-8.
-pub const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"];
-/// Collations that are accepted by name.
-pub const COLLATIONS: &[&str] = &[
-    AI_CI,
-    "utf8mb4_general_ci",
-    "utf8mb4_unicode_ci",
-    "utf8mb4_unicode_520_ci",
-    "utf8mb4_bin",
-    "utf8mb4_0900_bin",
-    "utf8mb4_0900_as_cs",
-    "utf8mb3_general_ci",
-    "utf8_general_ci",
-    "latin1_swedish_ci",
-    "ascii_general_ci",
-    "binary",
-];
+/// Names of the character sets.
+pub const CHARSETS: &[&str] = &{
+    let all = value::charset::all();
+    let mut names = [""; value::charset::all().len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = all[i].name();
+        i += 1;
+    }
+    names
+};
+/// Names of the collations.
+pub const COLLATIONS: &[&str] = &{
+    let mut names = [""; value::Collation::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = value::Collation::ALL[i].name();
+        i += 1;
+    }
+    names
+};
 /// How connections get threads.
 pub const THREADS: &[&str] = &["one-thread-per-connection", "pool-of-threads"];
 
