@@ -74,10 +74,7 @@ impl Charsets {
         let Some(results) = self.results else { return false };
         let (from, to) = (collation.charset(), results.charset());
         from != to
-            && !matches!(
-                (from, to),
-                (Binary, _) | (_, Binary) | (Ascii, _) | (Utf8mb3, Utf8mb4)
-            )
+            && !matches!((from, to), (Binary, _) | (_, Binary) | (Ascii, _) | (Utf8mb3, Utf8mb4))
     }
 
     /// A result's text for the client.
@@ -245,7 +242,10 @@ mod tests {
         assert_eq!(partner("character_set_client", "latin1"), None);
         let number = canonical("collation_connection", &Assign::Int(33)).unwrap();
         assert_eq!(number, Some("utf8mb3_general_ci"));
-        assert_eq!(canonical("character_set_client", &Assign::Text("UTF8")).unwrap(), Some("utf8mb3"));
+        assert_eq!(
+            canonical("character_set_client", &Assign::Text("UTF8")).unwrap(),
+            Some("utf8mb3")
+        );
         assert!(canonical("character_set_client", &Assign::Text("ucs2")).is_err());
     }
 

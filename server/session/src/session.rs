@@ -390,7 +390,8 @@ impl Core {
         }
         self.env.user = login.user;
         self.env.account_host = account.host;
-        let collation = of_handshake(login.collation, executor::Environment::server_collation(&self.env));
+        let collation =
+            of_handshake(login.collation, executor::Environment::server_collation(&self.env));
         self.env.take_names(collation);
         if self.env.caps.has(Capabilities::INTERACTIVE) {
             let seconds = self.env.vars.value(variables::id("interactive_timeout")).clone();

@@ -255,7 +255,9 @@ impl Core {
                 let word = id.get().kind.show(&value);
                 if let Some((other, word)) = charsets::partner(id.get().name, &word) {
                     let other = variables::id(other);
-                    if let Ok((value, _)) = other.get().kind.check(other.get().name, &Assign::Text(word)) {
+                    if let Ok((value, _)) =
+                        other.get().kind.check(other.get().name, &Assign::Text(word))
+                    {
                         server.globals.set(other, value);
                     }
                 }

@@ -6,7 +6,6 @@ use crate::monitor;
 use crate::session::Core;
 use crate::statement::Table;
 use crate::status;
-use crate::variables::kind;
 use executor::{OwnedDatum, SqlError};
 use parser::ast::{BinaryOp, Expr, Limit, Literal, Show, ShowFilter, UnaryOp};
 use value::{Collation, Datum};
@@ -185,26 +184,31 @@ fn engines() -> Table {
 }
 
 fn charsets() -> Table {
-    rows(
-        &["Charset", "Description", "Default collation", "Maxlen"],
-        &[
-            &["binary", "Binary pseudo charset", "binary", "1"],
-            &["utf8mb4", "UTF-8 Unicode", kind::AI_CI, "4"],
-        ],
-    )
+    let mut table = Table::new(&["Charset", "Description", "Default collation", "Maxlen"]);
+    table.rows.extend(value::charset::all().iter().map(|c| {
+        let texts = [c.name(), c.description(), c.default_collation().name()].map(String::from);
+        let maxlen = c.bytes_per_char_max().to_string();
+        texts.into_iter().chain([maxlen]).map(Some).collect()
+    }));
+    table
 }
 
 fn collations() -> Table {
     let names = ["Collation", "Charset", "Id", "Default", "Compiled", "Sortlen", "Pad_attribute"];
-    rows(
-        &names,
-        &[
-            &["binary", "binary", "63", "Yes", "Yes", "1", "NO PAD"],
-            &[kind::AI_CI, "utf8mb4", "255", "Yes", "Yes", "0", "NO PAD"],
-            &["utf8mb4_bin", "utf8mb4", "46", "", "Yes", "1", "PAD SPACE"],
-            &["utf8mb4_general_ci", "utf8mb4", "45", "", "Yes", "1", "PAD SPACE"],
-        ],
-    )
+    let mut table = Table::new(&names);
+    table.rows.extend(Collation::all().iter().map(|c| {
+        let row = [
+            c.name().to_string(),
+            c.charset().to_string(),
+            c.id().to_string(),
+            String::from(if c.is_default() { "Yes" } else { "" }),
+            "Yes".to_string(),
+            c.sort_len().to_string(),
+            String::from(if c.pads_space() { "PAD SPACE" } else { "NO PAD" }),
+        ];
+        row.into_iter().map(Some).collect()
+    }));
+    table
 }
 
 fn plugins() -> Table {

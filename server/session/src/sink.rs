@@ -87,7 +87,9 @@ impl Rows<'_> {
         let texts: Vec<Cow<'_, [u8]>> = values
             .iter()
             .zip(&self.sources)
-            .map(|(v, from)| v.as_bytes().map_or(Cow::default(), |s| self.charsets.result(s, *from)))
+            .map(|(v, from)| {
+                v.as_bytes().map_or(Cow::default(), |s| self.charsets.result(s, *from))
+            })
             .collect();
         let converted: Vec<Datum<'_>> = values
             .iter()
@@ -278,8 +280,13 @@ pub fn put_column(
     list: Option<Option<&[u8]>>,
 ) {
     let described = describe(c, charsets);
-    let names =
-        [described.schema, described.table, described.org_table, described.name, described.org_name];
+    let names = [
+        described.schema,
+        described.table,
+        described.org_table,
+        described.name,
+        described.org_name,
+    ];
     if names.iter().all(|n| n.is_ascii()) {
         return reply::column(out, &described, list);
     }

@@ -17,9 +17,10 @@ fn string(text: &str) -> String {
     format!("'{}'", escaped.replace('\r', "\\r").replace('\0', "\\0"))
 }
 
-/// ` COLLATE name`; nothing for binary.
+/// ` COLLATE name`; nothing for a character set's default, but for that of utf8mb4, which used to be
+/// another.
 fn collate(collation: Collation) -> String {
-    if collation == Collation::Binary {
+    if collation.is_default() && collation != Collation::Utf8mb4_0900AiCi {
         String::new()
     } else {
         format!(" COLLATE {}", collation.name())

@@ -154,30 +154,7 @@ pub(crate) fn collation_of(
     collation: Option<&str>,
     fallback: Collation,
 ) -> Result<Collation, SqlError> {
-    let by_charset = match charset.map(str::to_ascii_lowercase).as_deref() {
-        None => None,
-        Some("utf8" | "utf8mb3") => return Err(SqlError::unsupported("character set utf8mb3")),
-        Some(
-            name @ ("latin1" | "ascii" | "ucs2" | "utf16" | "utf32" | "gbk" | "big5" | "sjis"
-            | "cp1251"),
-        ) => {
-            return Err(SqlError::unsupported(format!("character set {name}")));
-        }
-        Some(name) => Some(Collation::default_of(name).ok_or_else(|| {
-            SqlError::Other(1115, "42000", format!("Unknown character set: '{name}'"))
-        })?),
-    };
-    let Some(name) = collation else { return Ok(by_charset.unwrap_or(fallback)) };
-    let found = Collation::from_name(name)
-        .ok_or_else(|| SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'")))?;
-    match by_charset.filter(|c| c.charset() != found.charset()) {
-        Some(other) => {
-            let text =
-                format!("COLLATION '{name}' is not valid for CHARACTER SET '{}'", other.charset());
-            Err(SqlError::Other(1253, "42000", text))
-        }
-        None => Ok(found),
-    }
+    Ok(Collation::of_clauses(charset, collation, fallback)?)
 }
 
 fn create_table(create: &ast::CreateTable, context: &mut Context<'_>) -> Result<Outcome, SqlError> {

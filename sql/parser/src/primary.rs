@@ -4,6 +4,7 @@ use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::keywords::{self, Kw};
 use crate::literal::{bit_value, hex_value, unescape};
+use crate::mode::SqlMode;
 use crate::token::{Token, TokenKind};
 
 impl Parser<'_> {

@@ -86,9 +86,7 @@ impl<'a> Scope<'a> {
             E::Aggregate(aggregate) => self.aggregate(aggregate),
             E::Collate(expr, name) => {
                 let value = self.bind(expr)?;
-                let collation = Collation::from_name(name).ok_or_else(|| {
-                    SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'"))
-                })?;
+                let collation = collate(&value, name, self.collation)?;
                 Ok(Typed { ty: ColumnType { collation, ..value.ty }, ..value })
             }
             E::Subquery(_) | E::Exists(_) | E::InQuery { .. } | E::Quantified { .. } => {
@@ -134,17 +132,14 @@ impl<'a> Scope<'a> {
                 Typed { decimals: value.scale(), ..not_null(OwnedDatum::Decimal(value), ty) }
             }
             Literal::String(s) => {
-                let length = String::from_utf8_lossy(&s.bytes).chars().count() as u32;
-                let ty = match s.charset.as_deref() {
-                    Some("binary") => ColumnType::varbinary(s.bytes.len() as u32),
-                    None | Some("utf8mb4" | "utf8" | "utf8mb3") => {
-                        ColumnType::varchar(length, self.collation)
-                    }
-                    Some(other) => {
-                        return Err(SqlError::unsupported(format!("character set {other}")));
-                    }
+                let charset = s.charset.as_deref();
+                let text = value::charset::literal(&s.bytes, charset, self.collation)?;
+                let length = text.collation.char_count(&text.bytes) as u32;
+                let ty = match text.collation {
+                    Collation::Binary => ColumnType::varbinary(length),
+                    collation => ColumnType::varchar(length, collation),
                 };
-                not_null(OwnedDatum::Bytes(s.bytes.clone()), ty)
+                not_null(OwnedDatum::Bytes(text.bytes.into_owned()), ty)
             }
             Literal::Hex(bytes) | Literal::Bit(bytes) => not_null(
                 OwnedDatum::Bytes(bytes.clone()),
@@ -407,6 +402,16 @@ pub(crate) fn unary(op: UnaryOp, value: Typed) -> Result<Typed, SqlError> {
 /// A truth value.
 pub(crate) fn boolean(expr: Expr) -> Typed {
     Typed::bigint(expr)
+}
+
+/// The collation that COLLATE gives a value; a number's text is of the connection's character set.
+pub(crate) fn collate(
+    value: &Typed,
+    name: &str,
+    default: Collation,
+) -> Result<Collation, SqlError> {
+    let text = if value.ty.kind.is_string() { value.ty.collation } else { default };
+    Ok(Collation::named_for(name, text.charset())?)
 }
 
 /// The collation of a text value that is a column or carries COLLATE; literals yield to columns.

@@ -137,9 +137,7 @@ impl Builder {
 
     /// COLLATE.
     pub fn collate(&self, value: Typed, name: &str) -> Result<Typed, SqlError> {
-        let collation = Collation::from_name(name).ok_or_else(|| {
-            SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'"))
-        })?;
+        let collation = bind::collate(&value, name, self.collation)?;
         Ok(Typed { ty: ColumnType { collation, ..value.ty }, ..value })
     }
 
