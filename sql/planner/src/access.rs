@@ -20,7 +20,8 @@ pub struct IndexChoice {
 }
 
 impl IndexChoice {
-    fn allows(&self, name: &str) -> bool {
+    /// Whether hints leave the index.
+    pub(crate) fn allows(&self, name: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|n| value::name::same_name(n, name));
         self.only.as_ref().is_none_or(|only| named(only)) && !named(&self.never)
     }

@@ -13,11 +13,15 @@ pub mod bind;
 pub mod change;
 pub mod logical;
 mod make;
+mod physical;
 pub mod plan;
+pub mod query;
 pub mod query_plan;
 pub mod resolve;
 pub mod select;
 pub mod show;
+pub mod stats;
+mod transform;
 
 pub use plan::{
     Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,

@@ -7,19 +7,22 @@ use crate::logical::{Block, From, Leaf, LeafColumn, Source, conjuncts};
 use crate::plan::{Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
 use crate::select::{index_choice, table_column};
-use catalog::TableDef;
+use catalog::{TableDef, ViewDef};
 use expr::SqlError;
 use expr::tree::Comparison;
 use mdl::Mode;
 use parser::ast;
 use value::name::same_name;
 
+/// Views inside of views.
+const VIEWS_MAX: usize = 32;
+
 /// A part of FROM with the unqualified names it gives.
 type Joined = (From, Vec<Visible>);
 
 impl Resolver<'_, '_> {
     /// Resolves FROM into the innermost scope.
-    pub(crate) fn from_clause(&mut self, list: &[ast::TableRef]) -> Result<Vec<From>, SqlError> {
+    pub(crate) fn sources(&mut self, list: &[ast::TableRef]) -> Result<Vec<From>, SqlError> {
         let mut items = Vec::new();
         let mut visible = Vec::new();
         for table in list {
@@ -45,7 +48,7 @@ impl Resolver<'_, '_> {
                 let leaf = self.derived(query, alias, columns, *lateral)?;
                 self.add_leaf(leaf)
             }
-            ast::TableRef::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
+            ast::TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
             ast::TableRef::Join(join) => self.join(join),
             ast::TableRef::List(list) => {
                 let mut all: Option<Joined> = None;
@@ -96,7 +99,8 @@ impl Resolver<'_, '_> {
         {
             return self.cte_leaf(position, alias);
         }
-        if let Some(table) = self.context.virtual_table(&factor.name)? {
+        let name = &self.qualified(&factor.name);
+        if let Some(table) = self.context.virtual_table(name)? {
             let def = table.def();
             return Ok(Leaf {
                 name: alias.to_string(),
@@ -111,9 +115,15 @@ impl Resolver<'_, '_> {
         }
         let lock = self.lock_of(alias);
         let mode = if lock.is_some_and(|l| l.exclusive) { Mode::SW } else { Mode::SR };
-        let table = self.context.open(&factor.name, mode)?;
+        let table = self.context.open(name, mode)?;
         self.note_table(table, mode);
         let def = self.context.tables.def(table);
+        if let Some(view) = &def.view {
+            let (view, name) = (view.clone(), def.name.clone());
+            let columns = table_columns(def, alias);
+            let schema = def.schema.clone();
+            return self.view(&view, schema, name, alias, columns);
+        }
         Ok(Leaf {
             name: alias.to_string(),
             schema: def.schema.clone(),
@@ -124,6 +134,55 @@ impl Resolver<'_, '_> {
             lock,
             keys: unique_keys(def),
         })
+    }
+
+    /// A name inside of a view lies in the view's own schema.
+    fn qualified(&self, name: &ast::ObjectName) -> ast::ObjectName {
+        let schema = name.schema.clone().or_else(|| self.view_schemas.last().cloned());
+        ast::ObjectName { schema, name: name.name.clone() }
+    }
+
+    /// A view is a derived table that sees nothing of what is around it.
+    fn view(
+        &mut self,
+        view: &ViewDef,
+        schema: String,
+        name: String,
+        alias: &str,
+        columns: Vec<LeafColumn>,
+    ) -> Result<Leaf, SqlError> {
+        let invalid = || {
+            let text = format!(
+                "View '{schema}.{name}' references invalid table(s) or column(s) or function(s) or \
+                 definer/invoker of view lack rights to use them"
+            );
+            error(1356, "HY000", text)
+        };
+        if self.view_schemas.len() >= VIEWS_MAX {
+            return Err(invalid());
+        }
+        let parsed = parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT);
+        let Ok(ast::Statement::Query(query)) = parsed else { return Err(invalid()) };
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let locking = std::mem::take(&mut self.locking);
+        self.view_schemas.push(view.database.clone());
+        let block = self.query(&query);
+        self.view_schemas.pop();
+        (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
+        let block = block.map_err(|e| match e.parts().0 {
+            1054 | 1109 | 1146 | 1049 | 1305 => invalid(),
+            _ => e,
+        })?;
+        if block.outputs.len() != columns.len() {
+            return Err(invalid());
+        }
+        let mut leaf = derived_leaf(block, alias, &[], false)?;
+        for (column, defined) in leaf.columns.iter_mut().zip(columns) {
+            column.result = ResultColumn { ty: column.ty, ..defined.result };
+        }
+        leaf.schema = schema;
+        Ok(leaf)
     }
 
     /// The row lock that FOR UPDATE or FOR SHARE asks of a table.
@@ -301,7 +360,8 @@ fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
         .enumerate()
         .map(|(position, column)| {
             let result = table_column(def, alias, position, &column.name);
-            LeafColumn { ty: column.ty, decimals: result.decimals, listed: true, result }
+            let listed = column.is_listed();
+            LeafColumn { ty: column.ty, decimals: result.decimals, listed, result }
         })
         .collect()
 }

@@ -85,6 +85,8 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) build: Builder,
     /// FOR UPDATE and FOR SHARE of the query whose SELECT is being resolved.
     locking: Vec<ast::Locking>,
+    /// Schemas of the views around what is being resolved, the innermost last.
+    view_schemas: Vec<String>,
 }
 
 impl<'a, 'c> Resolver<'a, 'c> {
@@ -100,6 +102,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             blocks: 0,
             build,
             locking: Vec::new(),
+            view_schemas: Vec::new(),
         }
     }
 

@@ -36,7 +36,7 @@ impl Resolver<'_, '_> {
         limit: Option<&ast::Limit>,
         number: u32,
     ) -> Result<Block, SqlError> {
-        let from = self.from_clause(&select.from)?;
+        let from = self.sources(&select.from)?;
         self.locking.clear();
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (true, true);

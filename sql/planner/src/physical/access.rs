@@ -1,0 +1,397 @@
+//! How one stored table is read: which index, which part of it, at what cost.
+//!
+//! 1. A path may find too many rows, never too few. 2. Values come from constants, parameters, outer blocks
+//!    and leaves that are there before (`bound`). 3. A string part serves comparisons under its own
+//!    collation only.
+
+use super::members::Cond;
+use super::{Leaves, Planner};
+use crate::logical::{conjuncts, leaf_bit, leaves_of};
+use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
+use catalog::{IndexDef, TableDef, TableRef};
+use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
+use value::Collation;
+
+/// Most ranges that values of several parts are multiplied to.
+const RANGES_MAX: usize = 200;
+/// Cost of finding the first row of a path.
+const OPEN_COST: f64 = 0.5;
+/// Cost of a row of the clustered index or of an index that has all that is needed.
+const ROW_COST: f64 = 0.11;
+/// Cost of a row found in an index and fetched from the clustered one.
+const FETCH_COST: f64 = 0.5;
+
+/// A way to read a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) access: ReadAccess,
+    /// Rows found per opening.
+    pub(crate) rows: f64,
+    /// Cost per opening.
+    pub(crate) cost: f64,
+    /// Every needed column is in the index.
+    pub(crate) covering: bool,
+    /// Conditions that the path has taken into account.
+    pub(crate) used: Vec<usize>,
+}
+
+/// What a condition asks of one index part.
+#[derive(Debug, Clone)]
+enum Interval {
+    Equal(KeyValue),
+    Last(LastPart),
+}
+
+/// One table in the eyes of the chooser.
+struct Target<'t> {
+    leaf: u16,
+    def: &'t TableDef,
+    bound: u64,
+}
+
+impl Planner<'_> {
+    /// The cheapest way to read a table under conditions, with `bound` leaves there before it.
+    pub(crate) fn choose(
+        &self,
+        leaf: u16,
+        table: TableRef,
+        leaves: &Leaves,
+        conds: &[Cond],
+        bound: u64,
+    ) -> Choice {
+        let def = self.tables.def(table);
+        let source = &leaves.list[usize::from(leaf)];
+        let needed = &leaves.needed[usize::from(leaf)];
+        let rows = self.statistics.rows(table);
+        let whole = Choice {
+            access: ReadAccess::Index(0),
+            rows,
+            cost: OPEN_COST + rows * ROW_COST,
+            covering: false,
+            used: Vec::new(),
+        };
+        let own: Vec<(usize, &Cond)> = conds
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| {
+                c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
+            })
+            .collect();
+        let target = Target { leaf, def, bound };
+        let mut best: Option<Choice> = None;
+        for (position, index) in def.indexes.iter().enumerate() {
+            if index.attributes.invisible || !source.hints.allows(&index.name) {
+                continue;
+            }
+            let covers = covers(def, index, needed);
+            for (ranges, used) in target.paths(index, &own) {
+                let found = ranges.iter().map(|r| self.range_rows(table, position, index, r, rows));
+                let matched = found.sum::<f64>().min(rows);
+                let per_row = if index.clustered || covers { ROW_COST } else { FETCH_COST };
+                let cost = OPEN_COST * ranges.len() as f64 + matched * per_row;
+                let number = position + usize::from(def.clustered().is_none());
+                let choice = Choice {
+                    access: access(number, index, ranges),
+                    rows: matched,
+                    cost,
+                    covering: covers,
+                    used,
+                };
+                if best.as_ref().is_none_or(|b| choice.cost < b.cost) {
+                    best = Some(choice);
+                }
+            }
+        }
+        match best {
+            Some(best) if best.cost <= whole.cost || source.hints.only.is_some() => best,
+            _ => whole,
+        }
+    }
+
+    fn range_rows(
+        &self,
+        table: TableRef,
+        position: usize,
+        index: &IndexDef,
+        range: &KeyRange,
+        rows: f64,
+    ) -> f64 {
+        let parts = range.equal.len();
+        let distinct = match parts {
+            0 => 1.0,
+            parts => self.statistics.distinct(table, position, parts),
+        };
+        if index.unique && parts == index.parts.len() {
+            return 1.0;
+        }
+        let share = match &range.last {
+            LastPart::Any => 1.0,
+            LastPart::Between { low: Some(_), high: Some(_) } => 0.1,
+            LastPart::Between { .. } => 0.33,
+            LastPart::NotNull => 0.9,
+            LastPart::Like { .. } => 0.05,
+        };
+        (rows / distinct * share).max(1.0)
+    }
+}
+
+/// Whether every needed column can be read off an index's entries: its parts and the primary key's,
+/// as far as they are
+/// integers (keys of text cannot be turned back).
+pub(crate) fn covers(
+    def: &TableDef,
+    index: &IndexDef,
+    needed: &std::collections::BTreeSet<usize>,
+) -> bool {
+    if index.clustered {
+        return false;
+    }
+    let inside = |column: &usize| {
+        let part =
+            |i: &IndexDef| i.parts.iter().any(|p| p.column == *column && p.prefix_chars.is_none());
+        def.columns[*column].ty.kind.is_int() && (part(index) || def.clustered().is_some_and(part))
+    };
+    needed.iter().all(inside)
+}
+
+fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAccess {
+    let single = ranges.len() == 1 && matches!(ranges[0].last, LastPart::Any);
+    if !single {
+        return ReadAccess::Ranges { index: number, ranges };
+    }
+    let key = ranges.swap_remove(0).equal;
+    let whole =
+        key.len() == index.parts.len() && index.parts.iter().all(|p| p.prefix_chars.is_none());
+    if index.unique && whole && key.iter().all(|k| !k.null_safe) {
+        ReadAccess::Point { index: number, key }
+    } else {
+        ReadAccess::Lookup { index: number, key }
+    }
+}
+
+impl Target<'_> {
+    /// Ranges that the conditions leave of an index, with the conditions that they come from.
+    fn paths(&self, index: &IndexDef, own: &[(usize, &Cond)]) -> Vec<(Vec<KeyRange>, Vec<usize>)> {
+        let mut paths = Vec::new();
+        let all: Vec<(usize, &Expr)> = own.iter().map(|(n, c)| (*n, &c.expr)).collect();
+        let mut used = Vec::new();
+        let ranges = self.ranges(index, &all, &mut used);
+        if let Some(ranges) = ranges {
+            paths.push((ranges, used));
+        }
+        // (a = 1 AND b = 2) OR (a = 3 AND b = 4): the alternatives one by one.
+        for (number, expr) in &all {
+            if !matches!(expr, Expr::Or(..)) {
+                continue;
+            }
+            let mut alternatives = Vec::new();
+            disjuncts(expr, &mut alternatives);
+            let mut ranges = Vec::new();
+            let complete = alternatives.iter().all(|alternative| {
+                let mut parts = Vec::new();
+                conjuncts((*alternative).clone(), &mut parts);
+                let mut conds: Vec<(usize, &Expr)> = parts.iter().map(|e| (*number, e)).collect();
+                conds.extend(all.iter().filter(|(n, _)| n != number));
+                match self.ranges(index, &conds, &mut Vec::new()) {
+                    Some(more) => {
+                        ranges.extend(more);
+                        ranges.len() <= RANGES_MAX
+                    }
+                    None => false,
+                }
+            });
+            if complete {
+                paths.push((ranges, vec![*number]));
+            }
+        }
+        paths
+    }
+
+    /// Ranges over the first parts; `None` when the conditions say nothing about the first one.
+    fn ranges(
+        &self,
+        index: &IndexDef,
+        conds: &[(usize, &Expr)],
+        used: &mut Vec<usize>,
+    ) -> Option<Vec<KeyRange>> {
+        let mut done: Vec<KeyRange> = Vec::new();
+        let mut open: Vec<Vec<KeyValue>> = vec![Vec::new()];
+        for (number, part) in index.parts.iter().enumerate() {
+            let Some((intervals, from)) = self.part_intervals(part.column, conds) else { break };
+            if open.len() * intervals.len() + done.len() > RANGES_MAX {
+                break;
+            }
+            used.extend(from);
+            let mut longer = Vec::new();
+            for prefix in open {
+                for interval in &intervals {
+                    match interval {
+                        // A part that keeps a prefix ends the range; equality is a range of it.
+                        Interval::Equal(key) if part.prefix_chars.is_some() => {
+                            let bound = Some((key.value.clone(), true));
+                            let last = match key.null_safe {
+                                true => LastPart::Any,
+                                false => LastPart::Between { low: bound.clone(), high: bound },
+                            };
+                            done.push(KeyRange { equal: prefix.clone(), last });
+                        }
+                        Interval::Equal(key) => {
+                            let mut equal = prefix.clone();
+                            equal.push(key.clone());
+                            longer.push(equal);
+                        }
+                        Interval::Last(last) => {
+                            done.push(KeyRange { equal: prefix.clone(), last: last.clone() });
+                        }
+                    }
+                }
+            }
+            open = longer;
+            if open.is_empty() || number + 1 == index.parts.len() {
+                break;
+            }
+        }
+        done.extend(open.into_iter().map(|equal| KeyRange { equal, last: LastPart::Any }));
+        let narrow = |r: &KeyRange| !r.equal.is_empty() || r.last != LastPart::Any;
+        done.iter().all(narrow).then_some(done).filter(|list| !list.is_empty())
+    }
+
+    /// What all conditions together ask of a column, and which of them do.
+    fn part_intervals(
+        &self,
+        column: usize,
+        conds: &[(usize, &Expr)],
+    ) -> Option<(Vec<Interval>, Vec<usize>)> {
+        let mut all: Option<(Vec<Interval>, Vec<usize>)> = None;
+        for (number, cond) in conds {
+            let Some(intervals) = self.intervals(cond, column) else { continue };
+            all = Some(match all {
+                None => (intervals, vec![*number]),
+                Some((before, mut from)) => {
+                    from.push(*number);
+                    (intersect(before, intervals), from)
+                }
+            });
+        }
+        all
+    }
+
+    /// Outside of which values of a column a condition is never true.
+    fn intervals(&self, cond: &Expr, column: usize) -> Option<Vec<Interval>> {
+        match cond {
+            Expr::And(a, b) => match (self.intervals(a, column), self.intervals(b, column)) {
+                (Some(a), Some(b)) => Some(intersect(a, b)),
+                (a, b) => a.or(b),
+            },
+            Expr::Or(a, b) => {
+                let mut list = self.intervals(a, column)?;
+                list.extend(self.intervals(b, column)?);
+                (list.len() <= RANGES_MAX).then_some(list)
+            }
+            Expr::Compare(op, a, b, collation) => self.comparison(*op, a, b, *collation, column),
+            Expr::In(value, list, collation) => {
+                let fits = self.is_column(value, column) && self.usable(column, *collation);
+                let values = list.iter().all(|e| self.is_bound(e));
+                let equal =
+                    |e: &Expr| Interval::Equal(KeyValue { value: e.clone(), null_safe: false });
+                (fits && values && list.len() <= RANGES_MAX)
+                    .then(|| list.iter().map(equal).collect())
+            }
+            Expr::Is(value, Truth::Null, negated) if self.is_column(value, column) => {
+                let null = KeyValue { value: Expr::Const(OwnedDatum::Null), null_safe: true };
+                Some(vec![match negated {
+                    false => Interval::Equal(null),
+                    true => Interval::Last(LastPart::NotNull),
+                }])
+            }
+            Expr::Like(value, pattern, escape, collation) => {
+                let fits = self.is_column(value, column)
+                    && self.usable(column, *collation)
+                    && self.def.columns[column].ty.kind.is_string()
+                    && self.is_bound(pattern);
+                let last = LastPart::Like { pattern: (**pattern).clone(), escape: *escape };
+                fits.then(|| vec![Interval::Last(last)])
+            }
+            _ => None,
+        }
+    }
+
+    fn comparison(
+        &self,
+        op: Comparison,
+        a: &Expr,
+        b: &Expr,
+        collation: Collation,
+        column: usize,
+    ) -> Option<Vec<Interval>> {
+        let (op, value) = if self.is_column(a, column) && self.is_bound(b) {
+            (op, b)
+        } else if self.is_column(b, column) && self.is_bound(a) {
+            (op.flipped(), a)
+        } else {
+            return None;
+        };
+        if !self.usable(column, collation) {
+            return None;
+        }
+        let bound = |inclusive| Some((value.clone(), inclusive));
+        let between = |low, high| Interval::Last(LastPart::Between { low, high });
+        let equal = |null_safe| Interval::Equal(KeyValue { value: value.clone(), null_safe });
+        Some(vec![match op {
+            Comparison::Eq => equal(false),
+            Comparison::NullSafeEq => equal(true),
+            Comparison::Lt => between(None, bound(false)),
+            Comparison::Le => between(None, bound(true)),
+            Comparison::Gt => between(bound(false), None),
+            Comparison::Ge => between(bound(true), None),
+            Comparison::Ne => return None,
+        }])
+    }
+
+    fn is_column(&self, e: &Expr, column: usize) -> bool {
+        *e == Expr::Column(Column { depth: 0, leaf: self.leaf, column: column as u16 })
+    }
+
+    /// A value that is known before the table is read.
+    fn is_bound(&self, e: &Expr) -> bool {
+        let mut settled = true;
+        e.visit(&mut |e| settled &= !matches!(e, Expr::AssignUserVar(..) | Expr::UserVar(_)));
+        settled && leaves_of(e) & !self.bound == 0
+    }
+
+    fn usable(&self, column: usize, collation: Collation) -> bool {
+        let ty = &self.def.columns[column].ty;
+        !ty.kind.is_string() || ty.collation == collation
+    }
+}
+
+fn disjuncts<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
+    match e {
+        Expr::Or(a, b) => {
+            disjuncts(a, into);
+            disjuncts(b, into);
+        }
+        other => into.push(other),
+    }
+}
+
+/// Both lists hold: exact for complementary bounds, otherwise the narrower list serves alone.
+fn intersect(a: Vec<Interval>, b: Vec<Interval>) -> Vec<Interval> {
+    use Interval::Last;
+    use LastPart::Between;
+    if let ([Last(Between { low: l1, high: h1 })], [Last(Between { low: l2, high: h2 })]) =
+        (&a[..], &b[..])
+    {
+        let low = l1.clone().or_else(|| l2.clone());
+        let high = h1.clone().or_else(|| h2.clone());
+        return vec![Last(Between { low, high })];
+    }
+    let points = |list: &[Interval]| list.iter().all(|i| matches!(i, Interval::Equal(_)));
+    match (points(&a), points(&b)) {
+        (true, false) => a,
+        (false, true) => b,
+        _ if b.len() < a.len() => b,
+        _ if matches!(a[..], [Last(LastPart::NotNull)]) => b,
+        _ => a,
+    }
+}

@@ -1,0 +1,577 @@
+//! In which order members are joined, and how: nested loops with index look-ups, or hash joins.
+//!
+//! 1. Plans are left-deep: rows of what is there already are the outer side. 2. A condition is applied as
+//!    soon as all its leaves are there. 3. Up to [`EXHAUSTIVE_MAX`] members every order is looked at, above
+//!    that the cheapest next member is taken.
+
+use super::access::Choice;
+use super::members::{Cond, Member, Nest, What};
+use super::{Leaves, Planner, cheap_first};
+use crate::logical::{Block, Source, conjunction, leaf_bit};
+use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read};
+use expr::SqlError;
+use expr::tree::{Comparison, Expr, OwnedDatum, Typed};
+
+/// Members of which every order is looked at.
+const EXHAUSTIVE_MAX: usize = 7;
+/// Cost of keeping a row in a hash table, and of looking one up.
+const BUILD_COST: f64 = 0.2;
+const PROBE_COST: f64 = 0.12;
+/// Cost of a kept row that is read again.
+const KEPT_COST: f64 = 0.05;
+/// Cost of handling a row that a join yields.
+const YIELD_COST: f64 = 0.05;
+
+/// How a member is joined.
+#[derive(Debug, Clone)]
+enum Method {
+    /// Opened for each outer row; a stored table by this path.
+    Loop(Option<Choice>),
+    /// Read once into a hash table, by this path.
+    Hash(Option<Choice>),
+}
+
+/// A member in its place.
+#[derive(Debug, Clone)]
+struct Step {
+    method: Method,
+    /// Rows there are then.
+    rows: f64,
+    /// What it costs.
+    cost: f64,
+}
+
+/// A planned nest.
+struct Planned {
+    node: Node,
+    rows: f64,
+    cost: f64,
+}
+
+/// What is there when a member is looked at.
+#[derive(Clone, Copy)]
+struct Before {
+    /// Leaves of blocks and nests around.
+    outside: u64,
+    /// Leaves of this nest.
+    inside: u64,
+    rows: f64,
+}
+
+impl Planner<'_> {
+    /// The joins of a block with its filter.
+    pub(crate) fn joined(
+        &mut self,
+        block: &mut Block,
+        leaves: &mut Leaves,
+    ) -> Result<Node, SqlError> {
+        let filter = cheap_first(block.filter.clone());
+        let never = filter.iter().any(|e| {
+            matches!(e, Expr::Const(OwnedDatum::Null | OwnedDatum::Int(0) | OwnedDatum::UInt(0)))
+        });
+        if never {
+            let leaves = (0..leaves.list.len() as u16).collect();
+            return Ok(Node::Nothing { reason: "Impossible WHERE", leaves });
+        }
+        if block.from.is_empty() {
+            return Ok(match conjunction(filter) {
+                Some(filter) => Node::Filter { input: Box::new(Node::One), filter },
+                None => Node::One,
+            });
+        }
+        let from = std::mem::take(&mut block.from);
+        let nest = Nest::of(from, &filter, block.straight, &leaves.list);
+        Ok(self.nest(&nest, leaves, 0)?.node)
+    }
+
+    fn nest(&mut self, nest: &Nest, leaves: &Leaves, outside: u64) -> Result<Planned, SqlError> {
+        let steps = self.order(nest, leaves, outside)?;
+        let mut applied = vec![false; nest.conds.len()];
+        let mut before = Before { outside, inside: 0, rows: 1.0 };
+        let mut node: Option<Node> = None;
+        let mut cost = 0.0;
+        for (number, step) in steps {
+            let member = &nest.members[number];
+            let there = outside | before.inside | member.leaves;
+            let mut fresh = Vec::new();
+            for (cond, applied) in nest.conds.iter().zip(&mut applied) {
+                if !*applied && cond.leaves & !there == 0 {
+                    *applied = true;
+                    if !cond.implied {
+                        fresh.push(cond.expr.clone());
+                    }
+                }
+            }
+            node = Some(self.place(node, member, &step, fresh, nest, leaves, before)?);
+            cost += step.cost;
+            before.inside |= member.leaves;
+            before.rows = step.rows;
+        }
+        let node = node.ok_or(SqlError::Storage(base::Error::Internal("join of nothing")))?;
+        Ok(Planned { node, rows: before.rows, cost })
+    }
+
+    /// Puts a member beside what is there. `fresh` are the conditions that can be applied now.
+    #[allow(clippy::too_many_arguments)]
+    fn place(
+        &mut self,
+        node: Option<Node>,
+        member: &Member,
+        step: &Step,
+        fresh: Vec<Expr>,
+        nest: &Nest,
+        leaves: &Leaves,
+        before: Before,
+    ) -> Result<Node, SqlError> {
+        match &member.what {
+            What::Leaf(leaf) => {
+                let own = leaf_bit(*leaf);
+                match (&step.method, node) {
+                    (Method::Hash(choice), Some(probe)) => {
+                        let mut split = Split::of(fresh, &nest.conds, own, before, leaves);
+                        let filter = conjunction(cheap_first(std::mem::take(&mut split.inner)));
+                        let build = self.leaf(*leaf, choice.as_ref(), filter, step, leaves)?;
+                        Ok(split.hash(JoinKind::Inner, probe, build))
+                    }
+                    (Method::Loop(choice) | Method::Hash(choice), node) => {
+                        let filter = conjunction(cheap_first(fresh));
+                        let inner = self.leaf(*leaf, choice.as_ref(), filter, step, leaves)?;
+                        Ok(match node {
+                            None => inner,
+                            Some(outer) => looped(JoinKind::Inner, outer, inner),
+                        })
+                    }
+                }
+            }
+            What::Nest { kind, nest } => {
+                let internal =
+                    SqlError::Storage(base::Error::Internal("outer join without an outer side"));
+                let outer = node.ok_or(internal)?;
+                let joined = match &step.method {
+                    Method::Hash(_) => {
+                        let (inner, split) = split_nest(nest, member.leaves, before, leaves);
+                        let build = self.nest(&inner, leaves, before.outside)?.node;
+                        split.hash(*kind, outer, build)
+                    }
+                    Method::Loop(_) => {
+                        let bound = before.outside | before.inside;
+                        looped(*kind, outer, self.nest(nest, leaves, bound)?.node)
+                    }
+                };
+                Ok(match conjunction(cheap_first(fresh)) {
+                    Some(filter) => Node::Filter { input: Box::new(joined), filter },
+                    None => joined,
+                })
+            }
+        }
+    }
+
+    /// The node that fills a leaf.
+    fn leaf(
+        &mut self,
+        leaf: u16,
+        choice: Option<&Choice>,
+        filter: Option<Expr>,
+        step: &Step,
+        leaves: &Leaves,
+    ) -> Result<Node, SqlError> {
+        let source = &leaves.list[usize::from(leaf)];
+        let with_filter = |node: Node, filter: Option<Expr>| match filter {
+            Some(filter) => Node::Filter { input: Box::new(node), filter },
+            None => node,
+        };
+        Ok(match &source.source {
+            Source::Table(table) => {
+                let choice =
+                    choice.cloned().unwrap_or_else(|| self.choose(leaf, *table, leaves, &[], 0));
+                let estimate = Estimate {
+                    rows: choice.rows,
+                    cost: choice.cost,
+                    filtered: (step.rows / choice.rows.max(1.0)).clamp(0.0, 1.0),
+                };
+                Node::Read(Box::new(Read {
+                    leaf,
+                    table: *table,
+                    access: choice.access,
+                    descending: false,
+                    covering: choice.covering,
+                    filter,
+                    lock: source.lock,
+                    estimate,
+                }))
+            }
+            Source::Virtual(table) => Node::Virtual { leaf, table: table.clone(), filter },
+            Source::Derived { block, lateral } => {
+                let (block, lateral) = ((**block).clone(), *lateral);
+                let query = Box::new(self.block(block)?);
+                Node::Derived { leaf, query, lateral, filter }
+            }
+            Source::Shared(number) => {
+                let number = *number;
+                Node::Shared { leaf, shared: self.shared_query(number)?, filter }
+            }
+            Source::Working(recursion) => Node::Working { leaf, recursion: *recursion, filter },
+            Source::Set { op, all, inputs } => {
+                let (op, all, inputs) = (*op, *all, inputs.clone());
+                let inputs = self.blocks(inputs)?;
+                with_filter(Node::SetOp { leaf, op, all, inputs }, filter)
+            }
+            Source::Values(rows) => {
+                let row = |row: &Vec<Typed>| row.iter().map(|v| v.expr.clone()).collect();
+                let rows = rows.iter().map(row).collect();
+                with_filter(Node::Values { leaf, rows }, filter)
+            }
+            Source::Recursive { recursion, seeds, steps, distinct } => {
+                let (recursion, distinct) = (*recursion, *distinct);
+                let (seeds, steps) = (seeds.clone(), steps.clone());
+                let (seeds, steps) = (self.blocks(seeds)?, self.blocks(steps)?);
+                with_filter(Node::Recursive { leaf, recursion, seeds, steps, distinct }, filter)
+            }
+            Source::JsonTable { document, columns } => {
+                let (document, columns) = (document.expr.clone(), columns.clone());
+                with_filter(Node::JsonTable { leaf, document, columns }, filter)
+            }
+        })
+    }
+
+    fn blocks(
+        &mut self,
+        blocks: Vec<Block>,
+    ) -> Result<Vec<crate::query_plan::QueryPlan>, SqlError> {
+        blocks.into_iter().map(|block| self.block(block)).collect()
+    }
+
+    /// The order in which members are joined, with the method of each.
+    fn order(
+        &mut self,
+        nest: &Nest,
+        leaves: &Leaves,
+        outside: u64,
+    ) -> Result<Vec<(usize, Step)>, SqlError> {
+        let found = match nest.members.len() {
+            0..=EXHAUSTIVE_MAX => self.exhaustive(nest, leaves, outside)?,
+            _ => self.greedy(nest, leaves, outside)?,
+        };
+        found.ok_or_else(|| SqlError::unsupported("circular dependence between joined tables"))
+    }
+
+    fn exhaustive(
+        &mut self,
+        nest: &Nest,
+        leaves: &Leaves,
+        outside: u64,
+    ) -> Result<Option<Vec<(usize, Step)>>, SqlError> {
+        let count = nest.members.len();
+        // Per set of members: cost, rows, the members in order.
+        let mut best: Vec<Option<(f64, f64, Vec<(usize, Step)>)>> = vec![None; 1 << count];
+        best[0] = Some((0.0, 1.0, Vec::new()));
+        for set in 0..1usize << count {
+            let Some((cost, rows, order)) = best[set].clone() else { continue };
+            let inside = members_of(nest, set);
+            for (number, member) in nest.members.iter().enumerate() {
+                let with = set | 1 << number;
+                if with == set || member.needs & !(outside | inside) != 0 {
+                    continue;
+                }
+                let before = Before { outside, inside, rows };
+                let Some(step) = self.step(nest, member, leaves, before)? else { continue };
+                let total = cost + step.cost;
+                if best[with].as_ref().is_none_or(|(known, ..)| total < *known) {
+                    let mut order = order.clone();
+                    let rows = step.rows;
+                    order.push((number, step));
+                    best[with] = Some((total, rows, order));
+                }
+            }
+        }
+        Ok(best.pop().flatten().map(|(_, _, order)| order))
+    }
+
+    fn greedy(
+        &mut self,
+        nest: &Nest,
+        leaves: &Leaves,
+        outside: u64,
+    ) -> Result<Option<Vec<(usize, Step)>>, SqlError> {
+        let mut order: Vec<(usize, Step)> = Vec::new();
+        let mut before = Before { outside, inside: 0, rows: 1.0 };
+        while order.len() < nest.members.len() {
+            let mut best: Option<(f64, usize, Step)> = None;
+            for (number, member) in nest.members.iter().enumerate() {
+                let there = order.iter().any(|(n, _)| *n == number);
+                if there || member.needs & !(outside | before.inside) != 0 {
+                    continue;
+                }
+                let Some(step) = self.step(nest, member, leaves, before)? else { continue };
+                let score = step.cost + step.rows * ROW_WEIGHT;
+                if best.as_ref().is_none_or(|(known, ..)| score < *known) {
+                    best = Some((score, number, step));
+                }
+            }
+            let Some((_, number, step)) = best else { return Ok(None) };
+            before.inside |= nest.members[number].leaves;
+            before.rows = step.rows;
+            order.push((number, step));
+        }
+        Ok(Some(order))
+    }
+
+    /// The cheapest way to join a member next; `None` if it cannot stand there.
+    fn step(
+        &mut self,
+        nest: &Nest,
+        member: &Member,
+        leaves: &Leaves,
+        before: Before,
+    ) -> Result<Option<Step>, SqlError> {
+        match &member.what {
+            What::Leaf(leaf) => Ok(Some(self.leaf_step(nest, *leaf, leaves, before))),
+            What::Nest { kind, nest: inner } => {
+                if before.inside == 0 {
+                    return Ok(None);
+                }
+                self.nest_step(*kind, inner, member.leaves, leaves, before).map(Some)
+            }
+        }
+    }
+
+    fn leaf_step(&mut self, nest: &Nest, leaf: u16, leaves: &Leaves, before: Before) -> Step {
+        let own = leaf_bit(leaf);
+        let bound = before.outside | before.inside;
+        let source = &leaves.list[usize::from(leaf)];
+        let fresh = |c: &Cond| c.leaves & own != 0 && c.leaves & !(bound | own) == 0;
+        let hashable = before.inside != 0
+            && nest.conds.iter().any(|c| hash_key(&c.expr, own, before.inside, leaves).is_some())
+            && !matches!(
+                &source.source,
+                Source::Derived { lateral: true, .. } | Source::JsonTable { .. }
+            );
+        let Source::Table(table) = &source.source else {
+            let found = source_rows(&source.source);
+            let share: f64 = nest
+                .conds
+                .iter()
+                .filter(|c| fresh(c) && !c.implied)
+                .map(|c| share(&c.expr))
+                .product();
+            let rows = (before.rows * found * share).max(0.1);
+            let looped = before.rows * (found * KEPT_COST + YIELD_COST);
+            let hashed = found * BUILD_COST + before.rows * PROBE_COST + rows * YIELD_COST;
+            return match hashable && hashed < looped {
+                true => Step { method: Method::Hash(None), rows, cost: hashed },
+                false => Step { method: Method::Loop(None), rows, cost: looped },
+            };
+        };
+        let choice = self.choose(leaf, *table, leaves, &nest.conds, bound);
+        let residual: f64 = nest
+            .conds
+            .iter()
+            .enumerate()
+            .filter(|(n, c)| fresh(c) && !c.implied && !choice.used.contains(n))
+            .map(|(_, c)| self.join_share(&c.expr, own, leaves))
+            .product();
+        let rows = (before.rows * choice.rows * residual).max(0.1);
+        let cost = before.rows * choice.cost + rows * YIELD_COST;
+        if hashable {
+            let once = self.choose(leaf, *table, leaves, &nest.conds, before.outside);
+            let alone: f64 = nest
+                .conds
+                .iter()
+                .enumerate()
+                .filter(|(n, c)| {
+                    c.leaves & !(own | before.outside) == 0
+                        && c.leaves & own != 0
+                        && !c.implied
+                        && !once.used.contains(n)
+                })
+                .map(|(_, c)| share(&c.expr))
+                .product();
+            let hashed = once.cost
+                + once.rows * alone * BUILD_COST
+                + before.rows * PROBE_COST
+                + rows * YIELD_COST;
+            if hashed < cost {
+                return Step { method: Method::Hash(Some(once)), rows, cost: hashed };
+            }
+        }
+        Step { method: Method::Loop(Some(choice)), rows, cost }
+    }
+
+    fn nest_step(
+        &mut self,
+        kind: JoinKind,
+        nest: &Nest,
+        own: u64,
+        leaves: &Leaves,
+        before: Before,
+    ) -> Result<Step, SqlError> {
+        let looped = self.nest(nest, leaves, before.outside | before.inside)?;
+        let rows = match kind {
+            JoinKind::Left => before.rows * looped.rows.max(1.0),
+            JoinKind::Semi => before.rows * looped.rows.min(1.0),
+            _ => before.rows * 0.5,
+        };
+        // A semi-join stops at the first partner.
+        let part = if kind == JoinKind::Left { 1.0 } else { 1.0 / looped.rows.max(1.0) };
+        let cost = before.rows * (looped.cost * part + YIELD_COST);
+        let (inner, split) = split_nest(nest, own, before, leaves);
+        if !split.keys.is_empty() {
+            let once = self.nest(&inner, leaves, before.outside)?;
+            let hashed = once.cost + once.rows * BUILD_COST + before.rows * PROBE_COST;
+            if hashed < cost {
+                return Ok(Step { method: Method::Hash(None), rows, cost: hashed });
+            }
+        }
+        Ok(Step { method: Method::Loop(None), rows, cost })
+    }
+
+    /// The share of pairs that a condition lets pass: of an equality with a unique column, one row's.
+    fn join_share(&self, e: &Expr, own: u64, leaves: &Leaves) -> f64 {
+        let Expr::Compare(Comparison::Eq, a, b, _) = e else { return share(e) };
+        let (Expr::Column(a), Expr::Column(b)) = (&**a, &**b) else { return share(e) };
+        let other = if leaf_bit(a.leaf) == own { b } else { a };
+        let Some(leaf) = leaves.list.get(usize::from(other.leaf)) else { return share(e) };
+        let unique = leaf.keys.iter().any(|k| *k == [usize::from(other.column)]);
+        match &leaf.source {
+            Source::Table(table) if unique && other.depth == 0 => {
+                1.0 / self.statistics.rows(*table).max(1.0)
+            }
+            _ => 0.05,
+        }
+    }
+}
+
+/// How much a row more weighs against cost when the next member is chosen.
+const ROW_WEIGHT: f64 = 0.3;
+
+fn members_of(nest: &Nest, set: usize) -> u64 {
+    let inside = |(n, _): &(usize, &Member)| set >> n & 1 == 1;
+    nest.members.iter().enumerate().filter(inside).fold(0, |all, (_, m)| all | m.leaves)
+}
+
+fn looped(kind: JoinKind, outer: Node, inner: Node) -> Node {
+    Node::Join { kind, outer: Box::new(outer), inner: Box::new(inner), on: None }
+}
+
+/// The share of rows that a condition is expected to let pass.
+fn share(e: &Expr) -> f64 {
+    match e {
+        Expr::Compare(Comparison::Eq | Comparison::NullSafeEq, ..) => 0.1,
+        Expr::Compare(Comparison::Ne, ..) => 0.9,
+        Expr::Compare(..) => 0.33,
+        Expr::And(a, b) => share(a) * share(b),
+        Expr::Or(a, b) => (share(a) + share(b)).min(1.0),
+        Expr::In(_, list, _) => (0.1 * list.len() as f64).min(0.5),
+        Expr::Like(..) => 0.11,
+        Expr::Not(e) => 1.0 - share(e),
+        Expr::Is(_, _, negated) => {
+            if *negated {
+                0.9
+            } else {
+                0.1
+            }
+        }
+        _ => 0.5,
+    }
+}
+
+/// Rows that a source other than a stored table is expected to have.
+fn source_rows(source: &Source) -> f64 {
+    match source {
+        Source::Values(rows) => rows.len() as f64,
+        Source::Derived { block, .. } => match &block.group {
+            Some(group) if group.keys.is_empty() => 1.0,
+            _ => 300.0,
+        },
+        _ => 300.0,
+    }
+}
+
+/// An equality between a column of the leaves `own` and one of the leaves `there`, of types whose values
+/// hash alike; the column that is there first.
+fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Option<JoinKey> {
+    let Expr::Compare(op @ (Comparison::Eq | Comparison::NullSafeEq), a, b, collation) = e else {
+        return None;
+    };
+    let (Expr::Column(x), Expr::Column(y)) = (&**a, &**b) else { return None };
+    if x.depth > 0 || y.depth > 0 {
+        return None;
+    }
+    let (probe, build) = match (leaf_bit(x.leaf), leaf_bit(y.leaf)) {
+        (l, r) if l & there != 0 && r & own != 0 => (x, y),
+        (l, r) if r & there != 0 && l & own != 0 => (y, x),
+        _ => return None,
+    };
+    let typed = |c: &expr::Column| -> Option<Typed> {
+        let leaf = leaves.list.get(usize::from(c.leaf))?;
+        let column = leaf.columns.get(usize::from(c.column))?;
+        let ty = value::ColumnType { nullable: column.ty.nullable || leaf.null_row, ..column.ty };
+        Some(Typed { expr: Expr::Column(*c), ty, decimals: column.decimals })
+    };
+    let (probe, build) = (typed(probe)?, typed(build)?);
+    let (p, b) = (&probe.ty, &build.ty);
+    let alike = p.kind.is_int() && b.kind.is_int()
+        || p.kind == b.kind
+        || p.kind.is_text() && b.kind.is_text();
+    let null_safe = *op == Comparison::NullSafeEq;
+    alike.then_some(JoinKey { probe, build, collation: *collation, null_safe })
+}
+
+/// Conditions of a hash join by what they look at.
+#[derive(Default)]
+struct Split {
+    /// The build side alone.
+    inner: Vec<Expr>,
+    keys: Vec<JoinKey>,
+    on: Vec<Expr>,
+}
+
+impl Split {
+    fn of(fresh: Vec<Expr>, all: &[Cond], own: u64, before: Before, leaves: &Leaves) -> Split {
+        let mut split = Split::default();
+        for e in fresh {
+            let looked = crate::logical::leaves_of(&e);
+            match hash_key(&e, own, before.inside, leaves) {
+                Some(key) => split.keys.push(key),
+                None if looked & before.inside == 0 => split.inner.push(e),
+                None => split.on.push(e),
+            }
+        }
+        if split.keys.is_empty() {
+            // What joins them is only implied.
+            let implied = all.iter().filter(|c| c.implied);
+            split.keys.extend(
+                implied.filter_map(|c| hash_key(&c.expr, own, before.inside, leaves)).take(1),
+            );
+        }
+        split
+    }
+
+    fn hash(self, kind: JoinKind, probe: Node, build: Node) -> Node {
+        let on = conjunction(cheap_first(self.on));
+        let (probe, build) = (Box::new(probe), Box::new(build));
+        Node::HashJoin { kind, probe, build, keys: self.keys, on }
+    }
+}
+
+/// A nest without the conditions that look at what is before it, and these.
+fn split_nest(nest: &Nest, own: u64, before: Before, leaves: &Leaves) -> (Nest, Split) {
+    let mut split = Split::default();
+    let mut inner = Nest { members: nest.members.clone(), conds: Vec::new() };
+    let lateral = nest.members.iter().any(|m| m.needs & before.inside != 0);
+    for cond in &nest.conds {
+        if cond.leaves & before.inside == 0 {
+            inner.conds.push(cond.clone());
+        } else if cond.implied {
+            continue;
+        } else if let Some(key) = hash_key(&cond.expr, own, before.inside, leaves) {
+            split.keys.push(key);
+        } else {
+            split.on.push(cond.expr.clone());
+        }
+    }
+    if lateral {
+        split.keys.clear();
+    }
+    (inner, split)
+}

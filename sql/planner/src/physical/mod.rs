@@ -1,0 +1,341 @@
+//! From blocks to operators.
+//!
+//! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
+//! which conditions), [`access`] (how one table is read), [`join`] (in which order, and how), [`order`]
+//! (what order rows have already).
+//!
+//! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
+//!    numbered as in the block; those of grouping, windows and projection follow.
+
+mod access;
+mod join;
+mod members;
+mod order;
+
+use crate::logical::{
+    Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, WindowUse, column_of, conjunction, subquery_of,
+};
+use crate::plan::SortKey;
+use crate::query_plan::{
+    AggregateCall, Group, GroupStrategy, LeafDef, LeafLayout, Node, QueryPlan, SharedQuery,
+    Subplan, SubplanKind, Window,
+};
+use crate::resolve::SharedBlock;
+use crate::stats::Statistics;
+use crate::transform::{LEAVES_MAX, transform};
+use catalog::TableCache;
+use expr::SqlError;
+use expr::tree::{Expr, Typed};
+use std::collections::BTreeSet;
+use value::{ColumnType, Kind};
+
+/// Plans the blocks of one statement.
+pub(crate) struct Planner<'a> {
+    pub(crate) tables: &'a TableCache,
+    pub(crate) statistics: &'a dyn Statistics,
+    pub(crate) shared: &'a [SharedBlock],
+    /// Where each shared block went in `done`.
+    pub(crate) shared_at: Vec<Option<usize>>,
+    pub(crate) done: Vec<SharedQuery>,
+}
+
+/// Leaves and what is known about them while a block is planned.
+pub(crate) struct Leaves {
+    pub(crate) list: Vec<Leaf>,
+    pub(crate) needed: Vec<BTreeSet<usize>>,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn new(
+        tables: &'a TableCache,
+        statistics: &'a dyn Statistics,
+        shared: &'a [SharedBlock],
+    ) -> Self {
+        let shared_at = vec![None; shared.len()];
+        Planner { tables, statistics, shared, shared_at, done: Vec::new() }
+    }
+
+    /// Plans a block that was transformed.
+    pub(crate) fn block(&mut self, mut block: Block) -> Result<QueryPlan, SqlError> {
+        if block.leaves.len() > LEAVES_MAX {
+            let text = format!("Too many tables; MySQL can only use {LEAVES_MAX} tables in a join");
+            return Err(SqlError::Other(1116, "HY000", text));
+        }
+        let outer_depth = block.outer_depth();
+        let windows = number_leaves(&mut block);
+        let needed = needed_columns(&mut block);
+        let mut defs = self.leaf_defs(&block, &needed);
+        let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed };
+        let mut node = self.joined(&mut block, &mut leaves)?;
+        let mut fixed = order::Fixed::of(&leaves, &block.filter);
+        if let Some(group) = block.group.take() {
+            let leaf = defs.len() as u16;
+            defs.push(made_leaf(
+                "<temporary>",
+                group_types(&group.keys, &group.aggregates, group.rollup),
+            ));
+            node = self.grouped(node, group, leaf, &leaves, &fixed);
+            fixed = order::Fixed::default();
+        }
+        if let Some(filter) = conjunction(cheap_first(std::mem::take(&mut block.having))) {
+            node = Node::Filter { input: Box::new(node), filter };
+        }
+        for (leaf, uses) in windows {
+            let types = uses.iter().map(|w| stored(w.call.ty, w.call.decimals)).collect();
+            defs.push(made_leaf("<window>", types));
+            node = window_node(node, leaf, uses);
+        }
+        node = self.finished(node, &mut block, &mut defs, &leaves, &fixed)?;
+        let subplans = self.subplans(&mut block)?;
+        for (def, needed) in defs.iter_mut().zip(&leaves.needed) {
+            def.needed = needed.iter().copied().collect();
+        }
+        Ok(QueryPlan { root: node, leaves: defs, outputs: block.outputs, subplans, outer_depth })
+    }
+
+    fn leaf_defs(&self, block: &Block, needed: &[BTreeSet<usize>]) -> Vec<LeafDef> {
+        let defs = block.leaves.iter().zip(needed).map(|(leaf, needed)| LeafDef {
+            name: leaf.name.clone(),
+            layout: match &leaf.source {
+                Source::Table(table) => LeafLayout::Table(*table),
+                Source::Virtual(table) => LeafLayout::Virtual(table.clone()),
+                _ => LeafLayout::Made(
+                    leaf.columns.iter().map(|c| stored(c.ty, c.decimals)).collect(),
+                ),
+            },
+            needed: needed.iter().copied().collect(),
+        });
+        defs.collect()
+    }
+
+    /// GROUP BY: in the order of the rows where they have one that fits, else by hash; ROLLUP sorts.
+    fn grouped(
+        &self,
+        node: Node,
+        group: crate::logical::Grouping,
+        leaf: u16,
+        leaves: &Leaves,
+        fixed: &order::Fixed,
+    ) -> Node {
+        let ascending = |key: &Typed| SortKey { value: key.clone(), descending: false };
+        let keys: Vec<SortKey> = group.keys.iter().map(ascending).collect();
+        let (node, strategy) = if keys.is_empty() {
+            (node, GroupStrategy::Single)
+        } else if group.rollup {
+            let node = match order::already(self.tables, &node, leaves, fixed, &keys) {
+                true => node,
+                false => Node::Sort { input: Box::new(node), keys, limit: None },
+            };
+            (node, GroupStrategy::Sorted)
+        } else if order::grouped(self.tables, &node, leaves, fixed, &keys) {
+            (node, GroupStrategy::Sorted)
+        } else {
+            (node, GroupStrategy::Hash)
+        };
+        Node::Group(Box::new(Group {
+            input: node,
+            leaf,
+            keys: group.keys,
+            aggregates: group.aggregates,
+            strategy,
+            rollup: group.rollup,
+        }))
+    }
+
+    /// DISTINCT, ORDER BY and LIMIT.
+    fn finished(
+        &mut self,
+        mut node: Node,
+        block: &mut Block,
+        defs: &mut Vec<LeafDef>,
+        leaves: &Leaves,
+        fixed: &order::Fixed,
+    ) -> Result<Node, SqlError> {
+        let once = block.outputs.iter().any(|o| evaluate_once(&o.value.expr));
+        if block.distinct || once && !block.order_by.is_empty() {
+            if once {
+                node = project(node, block, defs);
+            }
+            if block.distinct {
+                let keys = block.outputs.iter().map(|o| o.value.clone()).collect();
+                node = Node::Distinct { input: Box::new(node), keys };
+            }
+        }
+        let keys: Vec<SortKey> = std::mem::take(&mut block.order_by)
+            .into_iter()
+            .filter(|key| !matches!(key.value.expr, Expr::Const(_) | Expr::Param(_)))
+            .collect();
+        let limit = block.limit.take();
+        if !keys.is_empty() {
+            let settled =
+                order::settle(self.tables, &mut node, leaves, fixed, &keys, limit.is_some());
+            if !settled {
+                node = Node::Sort { input: Box::new(node), keys, limit: limit.clone() };
+            }
+        }
+        Ok(match limit {
+            Some((skip, count)) => Node::Limit { input: Box::new(node), skip, count },
+            None => node,
+        })
+    }
+
+    /// Plans of the subqueries that are still asked; the others leave a place that nothing refers to.
+    fn subplans(&mut self, block: &mut Block) -> Result<Vec<Subplan>, SqlError> {
+        let mut plans = Vec::new();
+        for subquery in std::mem::take(&mut block.subqueries) {
+            let mut inner = subquery.block;
+            if subquery.kind == SubplanKind::Exists || subquery.kind == SubplanKind::Quantified {
+                if inner.limit.is_none() {
+                    inner.order_by.clear();
+                }
+            }
+            let correlated = inner.outer_depth() > 0;
+            let query = self.block(inner)?;
+            plans.push(Subplan { query, kind: subquery.kind, correlated });
+        }
+        Ok(plans)
+    }
+
+    /// A shared query's place among the planned ones.
+    pub(crate) fn shared_query(&mut self, number: usize) -> Result<usize, SqlError> {
+        if let Some(place) = self.shared_at[number] {
+            return Ok(place);
+        }
+        let source = &self.shared[number];
+        let mut block = source.block.clone();
+        transform(&mut block, self.shared);
+        let query = self.block(block)?;
+        let types = query.outputs.iter().map(|o| stored(o.value.ty, o.value.decimals)).collect();
+        self.done.push(SharedQuery { name: source.name.clone(), query, types });
+        self.shared_at[number] = Some(self.done.len() - 1);
+        Ok(self.done.len() - 1)
+    }
+}
+
+/// Conditions that run a subquery go last.
+pub(crate) fn cheap_first(mut list: Vec<Expr>) -> Vec<Expr> {
+    list.sort_by_key(|e| {
+        let mut nested = false;
+        e.visit(&mut |e| nested |= subquery_of(e).is_some());
+        nested
+    });
+    list
+}
+
+/// Values that must not be computed twice, or had better not.
+fn evaluate_once(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| {
+        found |= matches!(e, Expr::AssignUserVar(..)) || subquery_of(e).is_some();
+    });
+    found
+}
+
+/// Computes the outputs into a leaf; order keys that equal an output look at it.
+fn project(node: Node, block: &mut Block, defs: &mut Vec<LeafDef>) -> Node {
+    // Keys that are no output have to be kept too.
+    let mut values: Vec<Typed> = block.outputs.iter().map(|o| o.value.clone()).collect();
+    for key in &block.order_by {
+        if !values.iter().any(|v| v.expr == key.value.expr) {
+            values.push(key.value.clone());
+        }
+    }
+    let leaf = defs.len() as u16;
+    defs.push(made_leaf("<temporary>", values.iter().map(|v| stored(v.ty, v.decimals)).collect()));
+    for (position, output) in block.outputs.iter_mut().enumerate() {
+        output.value.expr = column_of(leaf, position);
+    }
+    for key in &mut block.order_by {
+        let place = values.iter().position(|v| v.expr == key.value.expr);
+        key.value.expr = column_of(leaf, place.expect("every key was added"));
+    }
+    Node::Project { input: Box::new(node), leaf, values }
+}
+
+fn made_leaf(name: &str, types: Vec<ColumnType>) -> LeafDef {
+    let needed = (0..types.len()).collect();
+    LeafDef { name: name.to_string(), layout: LeafLayout::Made(types), needed }
+}
+
+/// The type that a computed value is kept as.
+pub(crate) fn stored(ty: ColumnType, decimals: u8) -> ColumnType {
+    let mut ty = ColumnType { nullable: true, ..ty };
+    if ty.kind == Kind::Decimal && ty.decimals == 0 && ty.length == 0 {
+        (ty.decimals, ty.length) = (decimals, 65);
+    }
+    ty
+}
+
+fn group_types(keys: &[Typed], aggregates: &[AggregateCall], rollup: bool) -> Vec<ColumnType> {
+    let mut types: Vec<ColumnType> = keys.iter().map(|k| stored(k.ty, k.decimals)).collect();
+    types.extend(aggregates.iter().map(|a| stored(a.ty, a.decimals)));
+    types.extend(rollup.then(|| ColumnType::int(Kind::BigInt, true)));
+    types
+}
+
+/// Gives grouping and windows their leaves; the windows that share partition and order, by leaf.
+fn number_leaves(block: &mut Block) -> Vec<(u16, Vec<WindowUse>)> {
+    let mut next = block.leaves.len() as u16;
+    let group = next;
+    next += u16::from(block.group.is_some());
+    let mut places = Vec::new();
+    let mut nodes: Vec<(u16, Vec<usize>)> = Vec::new();
+    for (number, window) in block.windows.iter().enumerate() {
+        let same = |uses: &Vec<usize>| {
+            let first = &block.windows[uses[0]];
+            first.partition_by == window.partition_by && first.order_by == window.order_by
+        };
+        let node = nodes.iter().position(|(_, uses)| same(uses)).unwrap_or_else(|| {
+            nodes.push((next + nodes.len() as u16, Vec::new()));
+            nodes.len() - 1
+        });
+        places.push((nodes[node].0, nodes[node].1.len() as u16));
+        nodes[node].1.push(number);
+    }
+    if group != next || !places.is_empty() {
+        block.rewrite(0, &mut |e, depth| {
+            if let Expr::Column(c) = e
+                && c.depth == depth
+            {
+                match c.leaf {
+                    GROUP_LEAF => c.leaf = group,
+                    WINDOW_LEAF => (c.leaf, c.column) = places[usize::from(c.column)],
+                    _ => {}
+                }
+            }
+            false
+        });
+    }
+    let windows = std::mem::take(&mut block.windows);
+    nodes
+        .into_iter()
+        .map(|(leaf, uses)| (leaf, uses.into_iter().map(|n| windows[n].clone()).collect()))
+        .collect()
+}
+
+fn window_node(node: Node, leaf: u16, uses: Vec<WindowUse>) -> Node {
+    let first = &uses[0];
+    Node::Window(Box::new(Window {
+        input: node,
+        leaf,
+        partition_by: first.partition_by.clone(),
+        order_by: first.order_by.clone(),
+        sorted: false,
+        functions: uses.into_iter().map(|w| w.call).collect(),
+    }))
+}
+
+/// Columns of each leaf that any expression looks at, in the block or nested in it.
+fn needed_columns(block: &mut Block) -> Vec<BTreeSet<usize>> {
+    let mut needed = vec![BTreeSet::new(); block.leaves.len()];
+    block.rewrite(0, &mut |e, depth| {
+        if let Expr::Column(c) = e
+            && c.depth == depth
+            && let Some(set) = needed.get_mut(usize::from(c.leaf))
+        {
+            set.insert(usize::from(c.column));
+        }
+        false
+    });
+    needed
+}

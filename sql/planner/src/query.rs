@@ -1,0 +1,63 @@
+//! A query's whole way: names, transformations, operators.
+
+use crate::PlanContext;
+use crate::physical::Planner;
+use crate::query_plan::{IntoTarget, QueryStatement};
+use crate::resolve::{Resolved, resolve};
+use crate::stats::{Guess, Statistics};
+use crate::transform::transform;
+use expr::SqlError;
+use parser::ast;
+
+/// Plans a query.
+///
+/// # Errors
+/// Everything that is wrong with its names and its grouping; lock errors; 1235 for what is not there yet.
+pub fn plan_query(
+    context: &mut PlanContext<'_>,
+    query: &ast::Query,
+) -> Result<QueryStatement, SqlError> {
+    let into = query.into.as_ref().map(into_target).transpose()?;
+    let resolved = resolve(context, query)?;
+    if let Some(IntoTarget::Variables(names)) = &into
+        && names.len() != resolved.block.outputs.len()
+    {
+        let text = "The used SELECT statements have a different number of columns";
+        return Err(SqlError::Other(1222, "21000", text.into()));
+    }
+    let count_all = query.as_select().is_some_and(|s| s.options.calc_found_rows);
+    let statistics = Guess { tables: context.tables };
+    plan_resolved(context, resolved, &statistics, into, count_all)
+}
+
+fn plan_resolved(
+    context: &PlanContext<'_>,
+    resolved: Resolved,
+    statistics: &dyn Statistics,
+    into: Option<IntoTarget>,
+    count_all: bool,
+) -> Result<QueryStatement, SqlError> {
+    let Resolved { mut block, shared, tables } = resolved;
+    let mut planner = Planner::new(context.tables, statistics, &shared);
+    transform(&mut block, &shared);
+    let query = planner.block(block)?;
+    Ok(QueryStatement { query, shared: planner.done, tables, into, count_all })
+}
+
+fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {
+    match into {
+        ast::Into::Outfile { file, .. } => Ok(IntoTarget::Outfile(file.clone())),
+        ast::Into::Dumpfile(name) => Ok(IntoTarget::Dumpfile(name.clone())),
+        ast::Into::Variables(list) => {
+            let name = |e: &ast::Expr| match e {
+                ast::Expr::UserVar(name) => Ok(name.clone()),
+                ast::Expr::Column(column) => {
+                    let text = format!("Undeclared variable: {}", column.column);
+                    Err(SqlError::Other(1327, "42000", text))
+                }
+                _ => Err(SqlError::unsupported("INTO with an expression")),
+            };
+            Ok(IntoTarget::Variables(list.iter().map(name).collect::<Result<_, _>>()?))
+        }
+    }
+}
