@@ -22,7 +22,8 @@ usage: cargo xtask COMMAND
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
   bench    point-select, larger-than-pool, recovery: gates and ratios beside a peer
-  soak     long campaigns: the crash campaign with many seeds, the negative controls";
+  soak     long campaigns: the crash campaign with many seeds, the negative controls; with a real MySQL at
+           LIMPID_ORACLE_SOCKET: random queries compared with its answers";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
