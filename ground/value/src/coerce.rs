@@ -7,12 +7,17 @@
 //!    (NULL into NOT NULL: a single-row INSERT fails in both modes; the executor passes `strict` then.)
 //! 3. Integers into integer columns in range, and strings that fit, touch no buffer.
 
+mod json;
+mod members;
+mod numbers;
+mod temporal;
+
 use crate::collation::utf8;
 use crate::compare::Exact;
 use crate::number::{self, Rest};
 use crate::row::strip_spaces;
 use crate::time::DateRules;
-use crate::{ColumnType, Date, Datum, Decimal, Kind, TimeZone};
+use crate::{Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, TimeZone, charset};
 
 /// Why a value cannot be stored. The session gives each its MySQL number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,22 @@ pub enum ConvertError {
         /// The bad bytes as MySQL quotes them: `\xFF\xFE...`, six at most.
         value: String,
     },
+    /// 1292: text or a number that is no date or time, or one that the mode refuses.
+    IncorrectTime {
+        /// What MySQL calls the wanted type: `date`, `datetime`, `time`.
+        wanted: &'static str,
+        /// The offending text.
+        value: String,
+    },
+    /// 3140: text that is no JSON.
+    InvalidJson {
+        /// What is wrong, in MySQL's words.
+        what: String,
+        /// The byte where it is.
+        at: usize,
+    },
+    /// 3144: a JSON value cannot be made of a binary string.
+    JsonOfBinary,
     /// 1048: NULL for a NOT NULL column.
     NullInNotNull,
 }
@@ -59,6 +80,13 @@ pub enum Warning {
     /// 1366 for a string, not strict: cut before the first bad byte.
     BadUtf8 {
         /// The bad bytes.
+        value: String,
+    },
+    /// 1292, a note of strict mode: a part of the value (the time of day of a DATE) was lost.
+    IncorrectTime {
+        /// What MySQL calls the wanted type.
+        wanted: &'static str,
+        /// The offending text.
         value: String,
     },
     /// 1048, not strict: NULL became the type's implicit default.
@@ -117,26 +145,56 @@ pub fn coerce<'a>(
     mode: &ConvertMode<'_>,
     scratch: &'a mut Vec<u8>,
 ) -> Result<Coerced<'a>, ConvertError> {
-    let _ = from;
     let strict = mode.strict;
     if d.is_null() {
         return store_null(ty, strict, scratch);
     }
     match ty.kind {
-        Kind::Double => Ok(Coerced::plain(Datum::Double(crate::compare::to_double(&d)))),
-        Kind::Decimal => Ok(Coerced::plain(d)),
         kind if kind.is_int() => store_int(d, ty, strict),
-        _ => match d {
-            Datum::Bytes(s) => store_string(s, ty, strict, scratch),
-            number => {
+        kind if kind.is_string() => match d {
+            Datum::Bytes(s) => store_string(s, from, ty, strict, scratch),
+            other => {
                 let mut text = std::mem::take(scratch);
                 text.clear();
-                crate::format::append_text(&number, &mut text);
+                crate::format::append_typed(&other, from, &mut text);
                 *scratch = text;
-                store_number_text(ty, strict, scratch)
+                store_plain_text(ty, strict, scratch)
             }
         },
+        _ => store_other(d, from, ty, mode, scratch),
     }
+}
+
+/// The kinds that are neither integers nor strings.
+fn store_other<'a>(
+    d: Datum<'a>,
+    from: Option<&ColumnType>,
+    ty: &ColumnType,
+    mode: &ConvertMode<'_>,
+    scratch: &'a mut Vec<u8>,
+) -> Result<Coerced<'a>, ConvertError> {
+    let strict = mode.strict;
+    match ty.kind {
+        Kind::Float | Kind::Double => numbers::store_float(d, ty, strict),
+        Kind::Decimal => numbers::store_decimal(d, ty, strict),
+        Kind::Bit => numbers::store_bit(d, ty, strict),
+        Kind::Year => numbers::store_year(d, mode),
+        Kind::Enum => members::store_enum(d, from, ty, strict),
+        Kind::Set => members::store_set(d, from, ty, strict),
+        Kind::Json => json::store(d, from, scratch),
+        _ => temporal::store(d, ty, mode),
+    }
+}
+
+/// What a problem with a value comes to: an error when strict, else the value that takes its place
+/// and a warning.
+fn settle<'a>(
+    strict: bool,
+    error: ConvertError,
+    value: Datum<'a>,
+    warning: Warning,
+) -> Result<Coerced<'a>, ConvertError> {
+    if strict { Err(error) } else { Ok(Coerced { value, warning: Some(warning) }) }
 }
 
 fn store_null<'a>(
@@ -157,8 +215,24 @@ fn store_null<'a>(
 /// The value a NOT NULL column without DEFAULT gets when none is given: zero or the empty string.
 pub fn implicit_default<'a>(ty: &ColumnType, scratch: &'a mut Vec<u8>) -> Datum<'a> {
     match ty.kind {
-        Kind::Double => Datum::Double(0.0),
-        Kind::Decimal => Datum::Decimal(Decimal::ZERO),
+        Kind::Double | Kind::Float => Datum::Double(0.0),
+        Kind::Decimal => {
+            Datum::Decimal(Decimal::ZERO.round(i32::from(ty.decimals)).unwrap_or(Decimal::ZERO))
+        }
+        Kind::Bit => Datum::Bits(0, ty.length as u8),
+        Kind::Year => Datum::Year(0),
+        Kind::Date => Datum::Date(Date::ZERO),
+        Kind::Time => Datum::Time(Time::ZERO.truncate(ty.decimals)),
+        Kind::DateTime => Datum::DateTime(DateTime::ZERO.with_fsp(ty.decimals)),
+        Kind::Timestamp => Datum::Timestamp(0, ty.decimals),
+        // The first member, not the empty one.
+        Kind::Enum => ty.members.map_or(Datum::Null, |m| Datum::Enum(m, 1)),
+        Kind::Set => ty.members.map_or(Datum::Null, |m| Datum::Set(m, 0)),
+        Kind::Json => {
+            scratch.clear();
+            crate::json::append_null(scratch);
+            Datum::Json(scratch)
+        }
         Kind::Binary => {
             scratch.clear();
             scratch.resize(ty.length as usize, 0);
@@ -183,7 +257,7 @@ fn store_int<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Result<Coerced<
                 let far = if v.is_negative() { -FAR } else { FAR };
                 (v.round_to_i128().unwrap_or(far), Rest::Clean, b"")
             }
-            None => return Ok(Coerced::plain(Datum::Null)),
+            None => (double_to_int(crate::compare::to_double(&d)), Rest::Clean, b""),
         },
     };
     let (low, high) = ty.int_range();
@@ -216,17 +290,21 @@ fn double_to_int(v: f64) -> i128 {
     v.round_ties_even().clamp(-1e30, 1e30) as i128
 }
 
-/// A number's text: ASCII, so only its length can be wrong.
-fn store_number_text<'a>(
+/// Text of a value that was none: of the column's characters, so only its length can be wrong.
+fn store_plain_text<'a>(
     ty: &ColumnType,
     strict: bool,
     text: &'a mut Vec<u8>,
 ) -> Result<Coerced<'a>, ConvertError> {
-    let fits = text.len() <= ty.length as usize;
+    let kept = match ty.is_text() && !ty.kind.is_large() {
+        true => ty.collation.prefix(text, ty.length as usize).len(),
+        false => text.len().min(ty.length as usize),
+    };
+    let fits = text.len() == kept;
     if !fits && strict {
         return Err(ConvertError::TooLong);
     }
-    text.truncate(ty.length as usize);
+    text.truncate(kept);
     if ty.kind == Kind::Binary {
         text.resize(ty.length as usize, 0);
     }
@@ -236,6 +314,7 @@ fn store_number_text<'a>(
 
 fn store_string<'a>(
     s: &'a [u8],
+    from: Option<&ColumnType>,
     ty: &ColumnType,
     strict: bool,
     scratch: &'a mut Vec<u8>,
@@ -243,8 +322,27 @@ fn store_string<'a>(
     if !ty.is_text() {
         return store_binary(s, ty, strict, scratch);
     }
+    let charset = ty.collation.charset();
+    let from = from.map_or(charset, |f| f.collation.charset());
+    if from != charset && from != Charset::Binary && charset != Charset::Binary {
+        scratch.clear();
+        if charset::convert(s, from, charset, scratch).any() && strict {
+            return Err(ConvertError::BadUtf8 { value: quote_bad(s) });
+        }
+        return store_text(scratch, ty, strict);
+    }
+    store_text(s, ty, strict)
+}
+
+/// Text in the column's character set.
+fn store_text<'a>(
+    s: &'a [u8],
+    ty: &ColumnType,
+    strict: bool,
+) -> Result<Coerced<'a>, ConvertError> {
+    let charset = ty.collation.charset();
     let mut warning = None;
-    let valid = valid_utf8_len(s);
+    let valid = charset.valid_len(s);
     let mut kept = s;
     if valid < s.len() {
         let value = quote_bad(&s[valid..]);
@@ -257,8 +355,8 @@ fn store_string<'a>(
     // A string of at most `length` bytes cannot have more characters than that.
     if kept.len() > ty.length as usize {
         let fits = match ty.kind.is_large() {
-            true => whole_characters(kept, ty.length as usize),
-            false => utf8::prefix_len(kept, ty.length as usize),
+            true => whole_characters(kept, ty),
+            false => charset.prefix_len(kept, ty.length as usize),
         };
         let lost = &kept[fits..];
         kept = &kept[..fits];
@@ -301,23 +399,19 @@ fn store_binary<'a>(
     Ok(Coerced::plain(Datum::Bytes(s)))
 }
 
-/// Bytes of the longest part of valid text `s` that has at most `bytes` bytes and ends between two
+/// Bytes of the longest part of valid text `s` that fits the column's bytes and ends between two
 /// characters.
-fn whole_characters(s: &[u8], bytes: usize) -> usize {
+fn whole_characters(s: &[u8], ty: &ColumnType) -> usize {
+    let bytes = ty.length as usize;
+    if ty.collation.bytes_per_char_max() == 1 {
+        return bytes.min(s.len());
+    }
     let continues = |at: usize| s.get(at).is_some_and(|b| b & 0xC0 == 0x80);
     let mut end = bytes.min(s.len());
     while end > 0 && continues(end) {
         end -= 1;
     }
     end
-}
-
-/// Bytes of `s` before the first that is not utf8mb4.
-fn valid_utf8_len(s: &[u8]) -> usize {
-    match std::str::from_utf8(s) {
-        Ok(_) => s.len(),
-        Err(e) => e.valid_up_to(),
-    }
 }
 
 /// Text for a message: at most 64 bytes, unprintable ones as `\xNN`.

@@ -5,7 +5,8 @@
 //! 2. Doubles print the shortest digits that read back as the same double, without an exponent while
 //!    the point stands within 15 digits of the first one.
 
-use crate::Datum;
+use crate::types::NOT_FIXED;
+use crate::{ColumnType, Datum, Kind};
 
 /// Longest text of an integer: 20 digits or a sign and 19.
 const INT_TEXT_MAX: usize = 20;
@@ -128,6 +129,39 @@ pub fn append_double(v: f64, out: &mut Vec<u8>) {
             out.extend_from_slice(&digits[whole..]);
         }
     }
+}
+
+/// Appends the text of a value of a known type: FLOAT's six digits, digits behind the point that are
+/// fixed, zeros up to the width. Without a type as [`append_text`].
+pub fn append_typed(d: &Datum<'_>, ty: Option<&ColumnType>, out: &mut Vec<u8>) {
+    let Some(ty) = ty else { return append_text(d, out) };
+    let start = out.len();
+    match (*d, ty.kind) {
+        (Datum::Double(v), Kind::Float | Kind::Double) if ty.decimals < NOT_FIXED => {
+            append_fixed(v, ty.decimals, out);
+        }
+        (Datum::Double(v), Kind::Float) => append_float(v as f32, out),
+        _ => append_text(d, out),
+    }
+    if ty.zerofill && !d.is_null() && ty.kind != Kind::Year {
+        let width = ty.display_width() as usize;
+        let short = width.saturating_sub(out.len() - start);
+        out.splice(start..start, std::iter::repeat_n(b'0', short));
+    }
+}
+
+/// Appends a double with so many digits behind the point.
+pub fn append_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
+    append_display(format_args!("{v:.*}", usize::from(decimals)), out);
+}
+
+/// Appends a FLOAT: the shortest of at most six digits.
+pub fn append_float(v: f32, out: &mut Vec<u8>) {
+    let text = format!("{v:.5e}");
+    let six = text.parse::<f64>().unwrap_or(0.0);
+    let shortest = format!("{v}").parse::<f64>().unwrap_or(0.0);
+    let digits = |v: f64| format!("{v:e}").split('e').next().map_or(0, str::len);
+    append_double(if digits(shortest) < digits(six) { shortest } else { six }, out);
 }
 
 /// The text of a value, for messages and tests; `NULL` for NULL.

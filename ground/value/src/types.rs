@@ -209,6 +209,29 @@ impl ColumnType {
         })
     }
 
+    /// Characters of a number's widest text: what ZEROFILL fills up to, and MySQL's default width of
+    /// an integer without one of its own. 0 for other kinds.
+    #[must_use]
+    pub fn display_width(&self) -> u32 {
+        let unsigned = u32::from(!self.unsigned);
+        match self.kind {
+            _ if self.length > 0 && self.kind.is_int() => self.length,
+            Kind::TinyInt => 3 + unsigned,
+            Kind::SmallInt => 5 + unsigned,
+            Kind::MediumInt => 8 + unsigned,
+            Kind::Int => 10 + unsigned,
+            Kind::BigInt => 20,
+            Kind::Decimal => {
+                self.length + u32::from(self.decimals > 0) + unsigned * u32::from(self.length > 0)
+            }
+            Kind::Float | Kind::Double if self.length > 0 => self.length,
+            Kind::Float => 12,
+            Kind::Double => 22,
+            Kind::Year => 4,
+            _ => 0,
+        }
+    }
+
     /// Smallest and largest value of an integer type, both inside i128; `(0, 0)` for other kinds.
     #[must_use]
     pub const fn int_range(&self) -> (i128, i128) {

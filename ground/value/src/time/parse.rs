@@ -322,7 +322,7 @@ pub fn time(s: &[u8]) -> Result<TimeText, BadTime> {
     }
     let hours = i64::from(parts[0]) * 24 + i64::from(parts[1]);
     let seconds = hours * 3600 + i64::from(parts[2]) * 60 + i64::from(parts[3]);
-    let all = seconds * MICROS_PER_SECOND + i64::from(micros);
+    let all = seconds.saturating_mul(MICROS_PER_SECOND).saturating_add(i64::from(micros));
     // Rounding may carry 838:59:59.9 beyond the longest span: MySQL cuts that off with a warning.
     let beyond = all > TIME_MICROS_MAX;
     let (value, _) = Time::saturated(if negative { -all } else { all }, fsp);
