@@ -113,8 +113,8 @@ pub struct ConvertMode<'m> {
     pub truncate_fraction: bool,
     /// The session's time zone, for TIMESTAMP.
     pub time_zone: &'m TimeZone,
-    /// The session's current date, for TIME to DATETIME.
-    pub today: Date,
+    /// The statement's clock, in microseconds since 1970: the date for TIME to DATETIME.
+    pub now_us: i64,
 }
 
 impl<'m> ConvertMode<'m> {
@@ -123,7 +123,13 @@ impl<'m> ConvertMode<'m> {
     pub fn new(strict: bool, time_zone: &'m TimeZone) -> ConvertMode<'m> {
         let dates =
             DateRules { no_zero_date: strict, no_zero_in_date: strict, allow_invalid: false };
-        ConvertMode { strict, dates, truncate_fraction: false, time_zone, today: Date::ZERO }
+        ConvertMode { strict, dates, truncate_fraction: false, time_zone, now_us: 0 }
+    }
+
+    /// The session's current date.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        self.time_zone.to_local(self.now_us, 0).unwrap_or(DateTime::ZERO).date()
     }
 }
 

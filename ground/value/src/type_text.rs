@@ -1,7 +1,7 @@
 //! The text of a type, as SHOW COLUMNS and SHOW CREATE TABLE print it.
 
 use crate::types::NOT_FIXED;
-use crate::{ColumnType, Kind};
+use crate::{Charset, ColumnType, Kind, charset};
 
 impl ColumnType {
     /// The type as SHOW COLUMNS prints it (`int`, `bigint unsigned`, `char(120)`, `enum('a','b')`).
@@ -22,7 +22,8 @@ impl ColumnType {
                 format!("{name}({})", self.decimals)
             }
             Kind::Enum | Kind::Set => self.members_sql(name),
-            kind if kind.is_int() && self.length > 0 => format!("{name}({})", self.length),
+            Kind::TinyInt if self.length == 1 && !self.unsigned => format!("{name}(1)"),
+            kind if kind.is_int() && self.zerofill => format!("{name}({})", self.display_width()),
             _ => name.to_owned(),
         };
         if self.unsigned && !matches!(self.kind, Kind::Year | Kind::Bit) {
@@ -36,7 +37,11 @@ impl ColumnType {
 
     fn members_sql(&self, name: &str) -> String {
         let names = self.members.into_iter().flat_map(|m| m.names());
-        let quoted = names.map(|n| format!("'{}'", quote(&String::from_utf8_lossy(n))));
+        let charset = self.collation.charset();
+        let quoted = names.map(|n| {
+            let (text, _) = charset::converted(n, charset, Charset::Utf8mb4);
+            format!("'{}'", quote(&String::from_utf8_lossy(&text)))
+        });
         format!("{name}({})", quoted.collect::<Vec<_>>().join(","))
     }
 }

@@ -30,6 +30,14 @@ pub mod mode {
     pub const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
     /// STRICT_TRANS_TABLES and STRICT_ALL_TABLES.
     pub const STRICT: u64 = 1 << 21 | 1 << 22;
+    /// NO_ZERO_IN_DATE.
+    pub const NO_ZERO_IN_DATE: u64 = 1 << 23;
+    /// NO_ZERO_DATE.
+    pub const NO_ZERO_DATE: u64 = 1 << 24;
+    /// ALLOW_INVALID_DATES.
+    pub const ALLOW_INVALID_DATES: u64 = 1 << 25;
+    /// TIME_TRUNCATE_FRACTIONAL.
+    pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
     /// HIGH_NOT_PRECEDENCE.
     pub const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
 }
@@ -66,6 +74,8 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
+    /// Cached `time_zone`.
+    pub time_zone: value::TimeZone,
     /// What the parser is told of `sql_mode` and of the client's character set.
     pub parser_mode: parser::SqlMode,
     /// Cached character sets.
@@ -98,6 +108,7 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
+            time_zone: value::TimeZone::system(),
             parser_mode: parser::SqlMode::DEFAULT,
             charsets: Charsets::default(),
             lock_wait_timeout_s: 0,
@@ -125,6 +136,11 @@ impl Env {
     pub fn refresh(&mut self) {
         self.sql_mode = self.vars.number("sql_mode");
         self.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
+        let zone = variables::id("time_zone");
+        let zone = zone.get().kind.show(self.vars.value(zone));
+        if zone != self.time_zone.name() {
+            self.time_zone = value::TimeZone::named(&zone).unwrap_or_default();
+        }
         self.diagnostics.set_kept_max(self.vars.number("max_error_count") as usize);
         let autocommit = self.vars.number("autocommit") != 0;
         self.status.set(StatusFlags::AUTOCOMMIT, autocommit);
@@ -253,6 +269,22 @@ impl Environment for Env {
 
     fn strict(&self) -> bool {
         self.sql_mode & mode::STRICT != 0
+    }
+
+    fn convert_mode(&self) -> value::ConvertMode<'_> {
+        let on = |bit| self.sql_mode & bit != 0;
+        let dates = value::time::DateRules {
+            no_zero_date: on(mode::NO_ZERO_DATE),
+            no_zero_in_date: on(mode::NO_ZERO_IN_DATE),
+            allow_invalid: on(mode::ALLOW_INVALID_DATES),
+        };
+        value::ConvertMode {
+            strict: on(mode::STRICT),
+            dates,
+            truncate_fraction: on(mode::TIME_TRUNCATE_FRACTIONAL),
+            time_zone: &self.time_zone,
+            now_us: self.clock_us(),
+        }
     }
 
     fn zero_is_a_value(&self) -> bool {

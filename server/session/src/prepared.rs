@@ -302,10 +302,8 @@ impl Core {
                 Some(Some(bytes)) => Datum::Bytes(bytes),
                 _ => Datum::Null,
             },
-            Param::DateTime(_) | Param::Time(_) => match texts.get(i) {
-                Some(Some(text)) => Datum::Bytes(text.as_bytes()),
-                _ => Datum::Null,
-            },
+            Param::DateTime(v) => temporal(date_time(&v), texts.get(i)),
+            Param::Time(v) => temporal(time(&v), texts.get(i)),
         };
         if params.len() <= FEW {
             let mut data = [Datum::Null; FEW];
@@ -337,6 +335,31 @@ fn temporal_text(p: &Param<'_>) -> Option<String> {
         Param::Time(t) => Some(time_text(t)),
         _ => None,
     }
+}
+
+/// A temporal parameter, or its text when it is no date or time.
+fn temporal<'t>(value: Option<Datum<'t>>, text: Option<&'t Option<String>>) -> Datum<'t> {
+    match (value, text) {
+        (Some(value), _) => value,
+        (None, Some(Some(text))) => Datum::Bytes(text.as_bytes()),
+        _ => Datum::Null,
+    }
+}
+
+fn date_time(d: &DateTime) -> Option<Datum<'static>> {
+    let date = value::Date::new(d.year, d.month, d.day)?;
+    if d.date_only {
+        return Some(Datum::Date(date));
+    }
+    let fsp = if d.micros == 0 { 0 } else { value::time::FSP_MAX };
+    let moment = value::DateTime::new(date, d.hour, d.minute, d.second, d.micros, fsp);
+    moment.map(Datum::DateTime)
+}
+
+fn time(t: &Time) -> Option<Datum<'static>> {
+    let hours = t.days.checked_mul(24)?.checked_add(u32::from(t.hour))?;
+    let fsp = if t.micros == 0 { 0 } else { value::time::FSP_MAX };
+    value::Time::new(t.negative, hours, t.minute, t.second, t.micros, fsp).map(Datum::Time)
 }
 
 fn date_time_text(d: &DateTime) -> String {

@@ -133,6 +133,12 @@ impl Core {
                 Assign::Text(&text)
             }
         };
+        if let (Assign::Text(word), "time_zone") = (&assign, v.name)
+            && value::TimeZone::named(word).is_none()
+        {
+            let text = format!("Unknown or incorrect time zone: '{word}'");
+            return Err(SqlError::Other(1298, "HY000", text));
+        }
         let canonical = match v.effect {
             Effect::Names => charsets::canonical(v.name, &assign)?,
             _ => None,

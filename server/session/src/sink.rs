@@ -8,7 +8,7 @@ use crate::charsets::Charsets;
 use crate::errors;
 use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
 use std::borrow::Cow;
-use value::{Charset, Datum, Kind};
+use value::{Charset, ColumnType, Datum, Kind};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
 use wire::reply::{self, Column};
@@ -39,10 +39,10 @@ pub struct Rows<'a> {
     pub binary: bool,
     /// Column types, for binary rows; reused between statements.
     pub codes: &'a mut Vec<ColumnCode>,
-    /// Some column's text is converted: `sources` has every column's character set.
+    /// Some column's values are not sent as they are: `types` has every column's type.
     pub converts: bool,
     /// See `converts`.
-    pub sources: Vec<Charset>,
+    pub types: Vec<ColumnType>,
     /// The header was written.
     pub started: bool,
     /// Something was sent already.
@@ -64,10 +64,13 @@ impl Rows<'_> {
 
     /// Looks whether something has to be converted.
     fn prepare_text(&mut self, columns: &[ResultColumn]) {
-        let converts = |c: &ResultColumn| c.ty.is_text() && self.charsets.converts(c.ty.collation);
+        let converts = |c: &ResultColumn| {
+            let text = c.ty.is_text() || c.ty.kind.has_members();
+            text && self.charsets.converts(c.ty.collation) || is_formatted(&c.ty)
+        };
         self.converts = columns.iter().any(converts);
         if self.converts {
-            self.sources = columns.iter().map(|c| c.ty.collation.charset()).collect();
+            self.types = columns.iter().map(|c| c.ty).collect();
         }
     }
 
@@ -84,17 +87,12 @@ impl Rows<'_> {
     /// Sends a row whose text has to be converted.
     #[cold]
     fn converted_row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
-        let texts: Vec<Cow<'_, [u8]>> = values
-            .iter()
-            .zip(&self.sources)
-            .map(|(v, from)| {
-                v.as_bytes().map_or(Cow::default(), |s| self.charsets.result(s, *from))
-            })
-            .collect();
+        let texts: Vec<Option<Cow<'_, [u8]>>> =
+            values.iter().zip(&self.types).map(|(v, ty)| self.converted(v, ty)).collect();
         let converted: Vec<Datum<'_>> = values
             .iter()
             .zip(&texts)
-            .map(|(v, text)| if v.as_bytes().is_some() { Datum::Bytes(text) } else { *v })
+            .map(|(v, text)| text.as_ref().map_or(*v, |text| Datum::Bytes(text)))
             .collect();
         if self.binary {
             binary_row(self.out, self.codes, &converted);
@@ -102,6 +100,27 @@ impl Rows<'_> {
             text_row(self.out, &converted);
         }
         if self.out.len() >= SEND_AT_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// What is sent instead of a value: text in the client's character set, a number formatted by its
+    /// type.
+    fn converted<'d>(&self, value: &Datum<'d>, ty: &ColumnType) -> Option<Cow<'d, [u8]>> {
+        let charset = ty.collation.charset();
+        match *value {
+            Datum::Bytes(s) => Some(self.charsets.result(s, charset)),
+            Datum::Enum(..) | Datum::Set(..) => {
+                let mut text = Vec::new();
+                value::format::append_text(value, &mut text);
+                Some(Cow::Owned(self.charsets.result(&text, charset).into_owned()))
+            }
+            Datum::Null => None,
+            _ if !self.binary && is_formatted(ty) => {
+                let mut text = Vec::new();
+                value::format::append_typed(value, Some(ty), &mut text);
+                Some(Cow::Owned(text))
+            }
+            _ => None,
+        }
     }
 
     #[cold]
@@ -171,10 +190,25 @@ fn text_row(out: &mut Outbox, values: &[Datum<'_>]) {
             Datum::Bytes(b) => row.bytes(b),
             Datum::Int(n) => row.int(*n),
             Datum::UInt(n) => row.uint(*n),
-            other => row.bytes(value::format::to_text(other).as_bytes()),
+            other => text_of_other(&mut row, other),
         }
     }
     row.end();
+}
+
+/// Whether the text of a number depends on its type: FLOAT, digits behind the point that are fixed,
+/// ZEROFILL.
+fn is_formatted(ty: &ColumnType) -> bool {
+    ty.zerofill && ty.kind != Kind::Year
+        || ty.kind == Kind::Float
+        || ty.kind == Kind::Double && ty.decimals < value::types::NOT_FIXED
+}
+
+#[cold]
+fn text_of_other(row: &mut TextRow<'_>, v: &Datum<'_>) {
+    let mut text = Vec::new();
+    value::format::append_text(v, &mut text);
+    row.bytes(&text);
 }
 
 #[inline]
@@ -183,7 +217,7 @@ fn binary_row(out: &mut Outbox, codes: &[ColumnCode], values: &[Datum<'_>]) {
     for (v, code) in values.iter().zip(codes) {
         match v {
             Datum::Null => row.null(),
-            Datum::Bytes(b) if !is_number(*code) => row.bytes(b),
+            Datum::Bytes(b) if !has_own_form(*code) => row.bytes(b),
             Datum::Int(n) if is_integer(*code) => row.int(*n, *code),
             Datum::UInt(n) if is_integer(*code) => row.int(*n as i64, *code),
             other => convert(&mut row, other, *code),
@@ -192,17 +226,70 @@ fn binary_row(out: &mut Outbox, codes: &[ColumnCode], values: &[Datum<'_>]) {
     row.end();
 }
 
-/// A value of another type than its column was announced with.
+/// A value that is neither an integer nor a string, or of another type than its column was announced
+/// with.
 #[cold]
 fn convert(row: &mut BinaryRow<'_>, v: &Datum<'_>, code: ColumnCode) {
-    let text = value::format::to_text(v);
-    match code {
-        ColumnCode::Double => row.double(text.parse().unwrap_or(0.0)),
-        code if is_integer(code) => {
+    match (code, *v) {
+        (ColumnCode::Double, _) => row.double(value::compare::to_double(v)),
+        (ColumnCode::Float, _) => row.float(value::compare::to_double(v) as f32),
+        (ColumnCode::Year, Datum::Year(year)) => row.int(i64::from(year), code),
+        (ColumnCode::Date | ColumnCode::DateTime | ColumnCode::Timestamp, _) => {
+            row.date_time(moment(v));
+        }
+        (ColumnCode::Time, _) => row.time(span(v)),
+        _ if is_integer(code) || code == ColumnCode::Year => {
+            let text = value::format::to_text(v);
             let n = text.parse::<i64>().or_else(|_| text.parse::<u64>().map(|n| n as i64));
             row.int(n.unwrap_or(0), code);
         }
-        _ => row.bytes(text.as_bytes()),
+        _ => {
+            let mut text = Vec::new();
+            value::format::append_text(v, &mut text);
+            row.bytes(&text);
+        }
+    }
+}
+
+/// A value of a column announced as a date, in the parts that the binary protocol sends.
+fn moment(v: &Datum<'_>) -> wire::prepared::DateTime {
+    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
+    let moment = match *v {
+        Datum::Date(v) => v.midnight(),
+        Datum::DateTime(v) => v,
+        Datum::Bytes(s) => {
+            value::time::parse::date_time(s, rules).map_or(value::DateTime::ZERO, |t| t.value)
+        }
+        _ => value::DateTime::ZERO,
+    };
+    let date = moment.date();
+    wire::prepared::DateTime {
+        year: date.year(),
+        month: date.month(),
+        day: date.day(),
+        hour: moment.hour(),
+        minute: moment.minute(),
+        second: moment.second(),
+        micros: moment.micros(),
+        date_only: matches!(v, Datum::Date(_)),
+    }
+}
+
+/// A value of a column announced as a time, in the parts that the binary protocol sends.
+fn span(v: &Datum<'_>) -> wire::prepared::Time {
+    let span = match *v {
+        Datum::Time(v) => v,
+        Datum::DateTime(v) => v.time(),
+        Datum::Bytes(s) => value::time::parse::time(s).map_or(value::Time::ZERO, |t| t.value),
+        _ => value::Time::ZERO,
+    };
+    wire::prepared::Time {
+        negative: span.is_negative(),
+        days: span.hours() / 24,
+        hour: (span.hours() % 24) as u8,
+        minute: span.minute(),
+        second: span.second(),
+        micros: span.fraction(),
     }
 }
 
@@ -217,8 +304,19 @@ const fn is_integer(code: ColumnCode) -> bool {
     )
 }
 
-const fn is_number(code: ColumnCode) -> bool {
-    is_integer(code) || matches!(code, ColumnCode::Double)
+/// Whether the binary protocol has a form of its own for the type, not a string's.
+const fn has_own_form(code: ColumnCode) -> bool {
+    is_integer(code)
+        || matches!(
+            code,
+            ColumnCode::Double
+                | ColumnCode::Float
+                | ColumnCode::Year
+                | ColumnCode::Date
+                | ColumnCode::Time
+                | ColumnCode::DateTime
+                | ColumnCode::Timestamp
+        )
 }
 
 /// Wire type of a column.
@@ -306,7 +404,7 @@ pub fn put_column(
 /// What the client is told about a column, but for the character set of its names.
 #[inline]
 fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
-    let text = c.ty.is_text();
+    let text = c.ty.is_text() || c.ty.kind.has_members();
     let mut flags = ColumnFlags::EMPTY;
     flags.set(ColumnFlags::NOT_NULL, !c.ty.nullable);
     flags.set(ColumnFlags::UNSIGNED, c.ty.unsigned);
@@ -315,8 +413,14 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     flags.set(ColumnFlags::MULTIPLE_KEY, c.keys.multiple);
     flags.set(ColumnFlags::AUTO_INCREMENT, c.keys.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
-    flags.set(ColumnFlags::BINARY, !text || c.ty.collation.is_bin());
-    flags.set(ColumnFlags::BLOB, c.ty.kind.is_large() && !c.org_table.is_empty());
+    // A table's numbers have no collation at all.
+    let number = c.ty.kind.is_number() && !c.org_table.is_empty();
+    flags.set(ColumnFlags::BINARY, !text && !number || text && c.ty.collation.is_bin());
+    flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);
+    flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum);
+    flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set);
+    let blob = c.ty.kind.is_large() && !c.org_table.is_empty() || c.ty.kind == Kind::Json;
+    flags.set(ColumnFlags::BLOB, blob);
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
     flags.set(ColumnFlags::PART_OF_KEY, keyed);
     Column {
@@ -335,12 +439,9 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
 
 fn display_length(c: &ResultColumn, charsets: &Charsets) -> u32 {
     match c.ty.kind {
-        Kind::TinyInt => 4,
-        Kind::SmallInt => 6,
-        Kind::MediumInt => 9,
-        Kind::Int if c.ty.unsigned => 10,
-        Kind::Int => 11,
-        Kind::BigInt => 20,
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt => {
+            c.ty.display_width()
+        }
         Kind::Char
         | Kind::VarChar
         | Kind::TinyText
@@ -355,15 +456,31 @@ fn display_length(c: &ResultColumn, charsets: &Charsets) -> u32 {
         | Kind::Blob
         | Kind::MediumBlob
         | Kind::LongBlob => c.ty.length,
-        Kind::Double => 23,
-        Kind::Decimal => c.ty.length.max(10),
-        Kind::Float => 12,
+        Kind::Double if c.org_table.is_empty() && c.ty.length == 0 => 23,
+        Kind::Decimal if c.ty.length == 0 => 10,
+        Kind::Double | Kind::Float | Kind::Decimal | Kind::Year => c.ty.display_width(),
         Kind::Bit => c.ty.length,
-        Kind::Enum | Kind::Set => 0,
+        Kind::Enum | Kind::Set => {
+            members_length(&c.ty) * charsets.shown(c.ty.collation).bytes_per_char_max()
+        }
         Kind::Date => 10,
-        Kind::Time => 10,
-        Kind::DateTime | Kind::Timestamp => 19,
-        Kind::Year => 4,
+        Kind::Time => 10 + fraction_length(&c.ty),
+        Kind::DateTime | Kind::Timestamp => 19 + fraction_length(&c.ty),
         Kind::Json | Kind::Geometry => u32::MAX,
+    }
+}
+
+/// Characters of a second's fraction with its point.
+fn fraction_length(ty: &ColumnType) -> u32 {
+    u32::from(ty.decimals) + u32::from(ty.decimals > 0)
+}
+
+/// Characters of the longest member of an ENUM, or of all members of a SET between commas.
+fn members_length(ty: &ColumnType) -> u32 {
+    let Some(members) = ty.members else { return 0 };
+    let lengths = members.names().map(|n| ty.collation.char_count(n) as u32);
+    match ty.kind {
+        Kind::Enum => lengths.max().unwrap_or(0),
+        _ => lengths.sum::<u32>() + members.len().saturating_sub(1) as u32,
     }
 }

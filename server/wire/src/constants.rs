@@ -182,12 +182,22 @@ flags! {
         BLOB = 1 << 4,
         /// UNSIGNED.
         UNSIGNED = 1 << 5,
+        /// ZEROFILL.
+        ZEROFILL = 1 << 6,
         /// Binary collation.
         BINARY = 1 << 7,
+        /// ENUM.
+        ENUM = 1 << 8,
         /// AUTO_INCREMENT.
         AUTO_INCREMENT = 1 << 9,
+        /// TIMESTAMP with an automatic value.
+        TIMESTAMP = 1 << 10,
+        /// SET.
+        SET = 1 << 11,
         /// NOT NULL without a default.
         NO_DEFAULT = 1 << 12,
+        /// ON UPDATE CURRENT_TIMESTAMP.
+        ON_UPDATE_NOW = 1 << 13,
         /// Part of some key.
         PART_OF_KEY = 1 << 14,
         /// A number.

@@ -6,6 +6,7 @@
 
 use crate::constants::ColumnCode;
 use crate::number::{self, Digits};
+use crate::prepared::{DateTime, Time};
 use crate::{Outbox, lenenc};
 
 /// Writes one text row; dropping it before [`TextRow::end`] leaves a broken packet, so always end it.
@@ -118,6 +119,58 @@ impl<'o> BinaryRow<'o> {
         self.column += 1;
     }
 
+    /// A float.
+    pub fn float(&mut self, v: f32) {
+        self.out.body().extend_from_slice(&v.to_le_bytes());
+        self.column += 1;
+    }
+
+    /// A date, with its time of day unless it is midnight.
+    pub fn date_time(&mut self, v: DateTime) {
+        let body = self.out.body();
+        let time = (v.hour, v.minute, v.second) != (0, 0, 0);
+        let date = (v.year, v.month, v.day) != (0, 0, 0);
+        let len = match () {
+            () if v.micros > 0 => 11,
+            () if time => 7,
+            () if date => 4,
+            () => 0,
+        };
+        body.push(len);
+        if len >= 4 {
+            body.extend_from_slice(&v.year.to_le_bytes());
+            body.extend_from_slice(&[v.month, v.day]);
+        }
+        if len >= 7 {
+            body.extend_from_slice(&[v.hour, v.minute, v.second]);
+        }
+        if len == 11 {
+            body.extend_from_slice(&v.micros.to_le_bytes());
+        }
+        self.column += 1;
+    }
+
+    /// A time span.
+    pub fn time(&mut self, v: Time) {
+        let body = self.out.body();
+        let zero = v.days == 0 && (v.hour, v.minute, v.second) == (0, 0, 0);
+        let len = match () {
+            () if v.micros > 0 => 12,
+            () if zero => 0,
+            () => 8,
+        };
+        body.push(len);
+        if len >= 8 {
+            body.push(u8::from(v.negative));
+            body.extend_from_slice(&v.days.to_le_bytes());
+            body.extend_from_slice(&[v.hour, v.minute, v.second]);
+        }
+        if len == 12 {
+            body.extend_from_slice(&v.micros.to_le_bytes());
+        }
+        self.column += 1;
+    }
+
     /// Ends the row.
     #[inline]
     pub fn end(self) {
@@ -164,6 +217,26 @@ mod tests {
         // header 4 + 00 + bitmap 2 + 4 + 2 + 1 + 2 + 8
         assert_eq!(out.bytes()[3..], want[3..]);
         assert_eq!(usize::from(out.bytes()[0]), out.len() - 4);
+    }
+
+    #[test]
+    fn dates_and_times_leave_out_what_is_zero() {
+        let mut out = Outbox::new();
+        let mut row = BinaryRow::begin(&mut out, 4);
+        let date = DateTime { year: 2024, month: 2, day: 3, ..DateTime::default() };
+        row.date_time(date);
+        row.date_time(DateTime { hour: 4, micros: 1000, ..date });
+        row.date_time(DateTime::default());
+        row.time(Time { negative: true, days: 1, second: 2, ..Time::default() });
+        row.end();
+        let want = [
+            &[4u8, 0xE8, 7, 2, 3][..],
+            &[11, 0xE8, 7, 2, 3, 4, 0, 0, 0xE8, 3, 0, 0],
+            &[0],
+            &[8, 1, 1, 0, 0, 0, 0, 0, 2],
+        ]
+        .concat();
+        assert_eq!(out.bytes()[6..], want);
     }
 
     #[test]

@@ -111,9 +111,13 @@ impl Change<'_> {
         };
         let values =
             assigned(assignments, self.plan, &self.old, self.matched, context, self.params)?;
+        let mut values = values;
         encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
         if self.new == self.old {
             return Ok(());
+        }
+        if set_update_times(context, self.plan.table, assignments, &mut values) {
+            encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
         }
         note_autoinc(context, self.plan, &values)?;
         let table = context.tables.table(self.plan.table);
@@ -138,6 +142,25 @@ impl Change<'_> {
     }
 }
 
+/// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.
+fn set_update_times(
+    context: &Context<'_>,
+    table: catalog::TableRef,
+    assignments: &[(usize, InsertValue)],
+    values: &mut [OwnedDatum],
+) -> bool {
+    let mut any = false;
+    for (position, column) in context.tables.def(table).columns.iter().enumerate() {
+        if let Some(fsp) = column.on_update
+            && assignments.iter().all(|(named, _)| *named != position)
+        {
+            values[position] = crate::store::now(&column.ty, fsp, context.env);
+            any = true;
+        }
+    }
+    any
+}
+
 /// MySQL evaluates assignments from left to right, each seeing the ones before it.
 fn assigned(
     assignments: &[(usize, InsertValue)],
@@ -151,12 +174,13 @@ fn assigned(
     let mut values = decode(layout, old)?;
     let mut current = old.to_vec();
     for (column, value) in assignments {
-        let def = &context.tables.def(plan.table).columns[*column];
+        let def = context.tables.def(plan.table);
+        let (table, def) = (&def.name, &def.columns[*column]);
         let row = Row::one(layout, &current, params);
         values[*column] = match value {
             InsertValue::Expr(expr) => {
                 let value = eval(expr, &row, context.env)?;
-                convert(&value.get(), def, number, context.env)?
+                convert(&value.get(), table, def, number, context.env)?
             }
             InsertValue::Default => default_of(def, context.env)?,
         };

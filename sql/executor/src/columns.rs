@@ -4,7 +4,9 @@
 //! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
 //! MySQL changes with a note when the mode is not strict is an error in strict mode.
 
+use crate::column_types;
 use crate::ddl::{check_name, collation_of};
+use crate::store;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
 use parser::ast::{self, Literal, TypeKind};
@@ -24,9 +26,7 @@ pub fn define_column(
         (column.generated.is_some(), "generated column"),
         (!column.checks.is_empty(), "CHECK"),
         (column.references.is_some(), "REFERENCES"),
-        (column.on_update.is_some(), "ON UPDATE"),
         (column.invisible, "INVISIBLE"),
-        (column.ty.zerofill, "ZEROFILL"),
         (column.default_is_expression, "DEFAULT expression"),
     ];
     if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
@@ -47,9 +47,10 @@ pub fn define_column(
         ty.nullable = false;
     }
     let default = define_default(column, &ty, env)?;
+    let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
-    Ok(ColumnDef { default, auto_increment, comment, ..ColumnDef::new(column.name.clone(), ty) })
+    Ok(ColumnDef { default, auto_increment, comment, on_update, ..ColumnDef::new(column.name.clone(), ty) })
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.
@@ -74,19 +75,14 @@ fn column_type(
     collation: Collation,
     env: &mut dyn Environment,
 ) -> Result<ColumnType, SqlError> {
-    let int = |kind| Ok(ColumnType::int(kind, ty.unsigned));
+    if let Some(plain) = column_types::column_type(ty, column, collation, env)? {
+        return Ok(plain);
+    }
     // CHARACTER SET binary makes a binary type of a text type.
     let binary = collation == Collation::Binary;
     let large = |text, blob| Ok(ColumnType::large(if binary { blob } else { text }, collation));
     let length = ty.length.unwrap_or(1);
     match ty.kind {
-        TypeKind::TinyInt => int(Kind::TinyInt),
-        TypeKind::Bool => Ok(ColumnType::int(Kind::TinyInt, false)),
-        TypeKind::SmallInt => int(Kind::SmallInt),
-        TypeKind::MediumInt => int(Kind::MediumInt),
-        TypeKind::Int => int(Kind::Int),
-        TypeKind::BigInt => int(Kind::BigInt),
-        TypeKind::Serial => Ok(ColumnType::int(Kind::BigInt, true)),
         TypeKind::Char if binary => fixed(ColumnType::binary(length), column),
         TypeKind::Char => fixed(ColumnType::char(length, collation), column),
         TypeKind::Binary => fixed(ColumnType::binary(length), column),
@@ -162,6 +158,13 @@ fn define_default(
     if column.auto_increment {
         return Err(invalid());
     }
+    if let Some(fsp) = current_timestamp(expr) {
+        let moment = matches!(ty.kind, Kind::DateTime | Kind::Timestamp);
+        return match moment && fsp == ty.decimals {
+            true => Ok(DefaultValue::Now(fsp)),
+            false => Err(invalid()),
+        };
+    }
     let given = match expr {
         ast::Expr::Literal(Literal::Null) if ty.nullable => return Ok(DefaultValue::Null),
         ast::Expr::Literal(Literal::Null) => return Err(invalid()),
@@ -175,7 +178,7 @@ fn define_default(
         },
         _ => return Err(SqlError::unsupported("DEFAULT expression")),
     };
-    if ty.kind.is_large() {
+    if ty.kind.is_large() || ty.kind == Kind::Json {
         let text = format!(
             "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
             column.name
@@ -187,15 +190,50 @@ fn define_default(
         env.warn(WarningLevel::Warning, 1101, text);
         return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
     }
-    let mut scratch = Vec::new();
-    let zone = value::TimeZone::utc();
-    let mode = value::ConvertMode::new(true, &zone);
-    let coerced = value::coerce(constant.datum(), None, ty, &mode, &mut scratch);
-    let coerced = coerced.map_err(|_| invalid())?;
-    match expr::OwnedDatum::of(&coerced.value) {
-        expr::OwnedDatum::Int(v) => Ok(DefaultValue::Int(i128::from(v))),
-        expr::OwnedDatum::UInt(v) => Ok(DefaultValue::Int(i128::from(v))),
-        expr::OwnedDatum::Bytes(bytes) => Ok(DefaultValue::Bytes(bytes)),
-        _ => Err(invalid()),
+    // The number of a member is no default.
+    if ty.kind.has_members() && !matches!(constant, expr::OwnedDatum::Bytes(_)) {
+        return Err(invalid());
     }
+    let stored = store::convert_strictly(&constant.datum(), &column.name, ty, env);
+    let stored = stored.map_err(|problem| {
+        if let Some((number, text)) = problem {
+            env.warn(WarningLevel::Error, number, text);
+        }
+        invalid()
+    })?;
+    Ok(match stored {
+        expr::OwnedDatum::Int(v) if !ty.zerofill => DefaultValue::Int(i128::from(v)),
+        expr::OwnedDatum::UInt(v) if !ty.zerofill => DefaultValue::Int(i128::from(v)),
+        expr::OwnedDatum::Bytes(bytes) => DefaultValue::Bytes(bytes),
+        other => {
+            let mut text = Vec::new();
+            value::format::append_typed(&other.datum(), Some(ty), &mut text);
+            DefaultValue::Bytes(text)
+        }
+    })
+}
+
+/// The digits of the second of CURRENT_TIMESTAMP, NOW and their kin; `None` for anything else.
+fn current_timestamp(expr: &ast::Expr) -> Option<u8> {
+    let ast::Expr::Call(call) = expr else { return None };
+    let names = ["now", "current_timestamp", "localtime", "localtimestamp"];
+    if call.name.schema.is_some() || !names.iter().any(|n| call.name.name.eq_ignore_ascii_case(n)) {
+        return None;
+    }
+    match call.args.as_slice() {
+        [] => Some(0),
+        [ast::Expr::Literal(Literal::Int(fsp))] => u8::try_from(*fsp).ok(),
+        _ => None,
+    }
+}
+
+/// ON UPDATE CURRENT_TIMESTAMP.
+fn on_update(column: &ast::ColumnDef, ty: &ColumnType) -> Result<Option<u8>, SqlError> {
+    let Some(expr) = &column.on_update else { return Ok(None) };
+    let fits = current_timestamp(expr) == Some(ty.decimals);
+    if matches!(ty.kind, Kind::DateTime | Kind::Timestamp) && fits {
+        return Ok(Some(ty.decimals));
+    }
+    let text = format!("Invalid ON UPDATE clause for '{}' column", column.name);
+    Err(SqlError::Other(1294, "HY000", text))
 }

@@ -102,7 +102,8 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
 
 fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
-    if column.ty.is_text() && column.ty.collation != def.collation {
+    let text = column.ty.is_text() || column.ty.kind.has_members();
+    if text && column.ty.collation != def.collation {
         let _ = write!(
             out,
             " CHARACTER SET {}{}",
@@ -116,6 +117,8 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     }
     if !column.ty.nullable {
         out.push_str(" NOT NULL");
+    } else if column.ty.kind == Kind::Timestamp {
+        out.push_str(" NULL");
     }
     if column.invisible {
         out.push_str(" /*!80023 INVISIBLE */");
@@ -156,6 +159,10 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
 }
 
 fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
+    if column.ty.kind == Kind::Bit {
+        let bits = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
+        return format!("b'{bits:b}'");
+    }
     let binary = column.ty.kind.is_binary_string();
     match std::str::from_utf8(bytes) {
         Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
@@ -211,6 +218,9 @@ pub fn default_text(column: &ColumnDef) -> Option<String> {
         _ if column.generated.is_some() => None,
         DefaultValue::None | DefaultValue::Null => None,
         DefaultValue::Int(v) => Some(v.to_string()),
+        DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Bit => {
+            Some(default_bytes(column, bytes))
+        }
         DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Binary => {
             Some(default_bytes(column, bytes).trim_matches('\'').to_string())
         }

@@ -69,7 +69,7 @@ fn evaluate(
                     let text = format!("Column '{}' cannot be null", column.name);
                     return Err(SqlError::Other(1048, "23000", text));
                 } else {
-                    convert(&value.get(), column, number, context.env)?
+                    convert(&value.get(), &def.name, column, number, context.env)?
                 }
             }
             None | Some(InsertValue::Default) if column.auto_increment => OwnedDatum::Null,

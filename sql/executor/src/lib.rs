@@ -9,6 +9,7 @@
 
 mod change;
 mod checksum;
+mod column_types;
 mod columns;
 mod create_text;
 mod damage;

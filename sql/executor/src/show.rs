@@ -203,7 +203,8 @@ fn with_table<T>(
 fn column_row(def: &TableDef, column: &ColumnDef, full: bool) -> TextRow {
     let position = def.columns.iter().position(|c| c.name == column.name).unwrap_or_default();
     let yes_no = if column.ty.nullable { "YES" } else { "NO" };
-    let collation = column.ty.is_text().then(|| column.ty.collation.name().to_string());
+    let text = column.ty.is_text() || column.ty.kind.has_members();
+    let collation = text.then(|| column.ty.collation.name().to_string());
     let mut row = vec![Some(column.name.clone()), Some(column.ty.to_sql())];
     if full {
         row.push(collation);

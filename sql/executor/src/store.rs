@@ -10,8 +10,12 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
     Ok(match &column.default {
         DefaultValue::Null => OwnedDatum::Null,
         DefaultValue::Int(v) => integer(*v),
-        DefaultValue::Bytes(bytes) => OwnedDatum::Bytes(bytes.clone()),
-        DefaultValue::Now(_) | DefaultValue::Expr(_) => {
+        DefaultValue::Bytes(bytes) if column.ty.kind.is_string() => {
+            OwnedDatum::Bytes(bytes.clone())
+        }
+        DefaultValue::Bytes(bytes) => literal(bytes, &column.ty),
+        DefaultValue::Now(fsp) => now(&column.ty, *fsp, env),
+        DefaultValue::Expr(_) => {
             return Err(SqlError::unsupported("DEFAULT expression"));
         }
         DefaultValue::None if column.ty.nullable => OwnedDatum::Null,
@@ -34,93 +38,144 @@ fn integer(v: i128) -> OwnedDatum {
     }
 }
 
-/// Zero or the empty string.
-pub fn implicit_default(ty: &ColumnType) -> OwnedDatum {
-    if ty.kind.is_string() { OwnedDatum::Bytes(Vec::new()) } else { OwnedDatum::Int(0) }
+/// A default that the definition keeps as text; TIMESTAMP's is UTC.
+fn literal(text: &[u8], ty: &ColumnType) -> OwnedDatum {
+    let mut scratch = Vec::new();
+    let zone = value::TimeZone::utc();
+    let mode = value::ConvertMode::new(false, &zone);
+    let coerced = value::coerce(Datum::Bytes(text), None, ty, &mode, &mut scratch);
+    coerced.map_or(OwnedDatum::Null, |c| OwnedDatum::of(&c.value))
 }
 
-/// Converts a value for a column; `row` (from 1) is named in messages.
+/// CURRENT_TIMESTAMP(`fsp`) for a column.
+pub fn now(ty: &ColumnType, fsp: u8, env: &dyn Environment) -> OwnedDatum {
+    let unit = 10i64.pow(u32::from(value::time::FSP_MAX.saturating_sub(fsp)));
+    let micros = env.now_us() / unit * unit;
+    match ty.kind {
+        value::Kind::Timestamp => OwnedDatum::Timestamp(micros, ty.decimals),
+        _ => {
+            let local = env.convert_mode().time_zone.to_local(micros, ty.decimals);
+            OwnedDatum::DateTime(local.unwrap_or(value::DateTime::ZERO))
+        }
+    }
+}
+
+/// Zero, the empty string, the first member.
+pub fn implicit_default(ty: &ColumnType) -> OwnedDatum {
+    let mut scratch = Vec::new();
+    OwnedDatum::of(&value::coerce::implicit_default(ty, &mut scratch))
+}
+
+/// Converts a value for a column of a table; `row` (from 1) is named in messages.
 ///
 /// # Errors
-/// 1264, 1406, 1366 and 1048 in strict mode; otherwise they become warnings.
+/// 1264, 1292, 1366, 1406 and their kin in strict mode; otherwise they become warnings.
 pub fn convert(
     value: &Datum<'_>,
+    table: &str,
     column: &ColumnDef,
     row: u64,
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, SqlError> {
     let mut scratch = Vec::new();
-    let zone = value::TimeZone::utc();
-    let mode = value::ConvertMode::new(env.strict(), &zone);
-    match value::coerce(*value, None, &column.ty, &mode, &mut scratch) {
+    let coerced = value::coerce(*value, None, &column.ty, &env.convert_mode(), &mut scratch);
+    match coerced {
         Ok(coerced) => {
             if let Some(warning) = &coerced.warning {
                 warn(warning, &column.name, row, env);
             }
             Ok(OwnedDatum::of(&coerced.value))
         }
-        Err(error) => Err(conversion_error(&error, &column.name, row)),
+        Err(error) => {
+            let (number, state, text) = problem(&error, table, &column.name, row);
+            Err(SqlError::Other(number, state, text))
+        }
     }
 }
 
-fn conversion_error(error: &ConvertError, column: &str, row: u64) -> SqlError {
-    match error {
-        ConvertError::OutOfRange => SqlError::Other(
-            1264,
-            "22003",
-            format!("Out of range value for column '{column}' at row {row}"),
-        ),
-        ConvertError::TooLong => SqlError::Other(
-            1406,
-            "22001",
-            format!("Data too long for column '{column}' at row {row}"),
-        ),
-        ConvertError::Incorrect { wanted, value } => SqlError::Other(
-            1366,
-            "HY000",
-            format!("Incorrect {wanted} value: '{value}' for column '{column}' at row {row}"),
-        ),
-        ConvertError::BadUtf8 { value } => SqlError::Other(
-            1366,
-            "HY000",
-            format!("Incorrect string value: '{value}' for column '{column}' at row {row}"),
-        ),
-        ConvertError::Truncated => SqlError::Other(
-            1265,
-            "01000",
-            format!("Data truncated for column '{column}' at row {row}"),
-        ),
-        ConvertError::NullInNotNull => {
-            SqlError::Other(1048, "23000", format!("Column '{column}' cannot be null"))
+/// Converts a DEFAULT as in strict mode.
+///
+/// # Errors
+/// The number and text of what is wrong, if it has one besides "invalid default".
+pub fn convert_strictly(
+    value: &Datum<'_>,
+    column: &str,
+    ty: &ColumnType,
+    env: &mut dyn Environment,
+) -> Result<OwnedDatum, Option<(u16, String)>> {
+    let mut scratch = Vec::new();
+    let mode = value::ConvertMode { strict: true, ..env.convert_mode() };
+    match value::coerce(*value, None, ty, &mode, &mut scratch) {
+        Ok(coerced) => {
+            if let Some(warning) = &coerced.warning {
+                warn(warning, column, 1, env);
+            }
+            Ok(OwnedDatum::of(&coerced.value))
         }
+        // MySQL says no more about members and strings.
+        Err(ConvertError::Truncated) if ty.kind.has_members() => Err(None),
+        Err(error) => {
+            let (number, _, text) = problem(&error, "", column, 1);
+            Err(Some((number, text)))
+        }
+    }
+}
+
+/// Number, SQLSTATE and text of a value that does not fit.
+fn problem(
+    error: &ConvertError,
+    table: &str,
+    column: &str,
+    row: u64,
+) -> (u16, &'static str, String) {
+    let at = format!("for column '{column}' at row {row}");
+    match error {
+        ConvertError::OutOfRange => (1264, "22003", format!("Out of range value {at}")),
+        ConvertError::TooLong => (1406, "22001", format!("Data too long {at}")),
+        ConvertError::Incorrect { wanted, value } => {
+            (1366, "HY000", format!("Incorrect {wanted} value: '{value}' {at}"))
+        }
+        ConvertError::IncorrectTime { wanted, value } => {
+            (1292, "22007", format!("Incorrect {wanted} value: '{value}' {at}"))
+        }
+        ConvertError::BadUtf8 { value } => {
+            (1366, "HY000", format!("Incorrect string value: '{value}' {at}"))
+        }
+        ConvertError::Truncated => (1265, "01000", format!("Data truncated {at}")),
+        ConvertError::InvalidJson { what, at } => {
+            let text = format!(
+                "Invalid JSON text: \"{what}\" at position {at} in value for column \
+                 '{table}.{column}'."
+            );
+            (3140, "22032", text)
+        }
+        ConvertError::JsonOfBinary => {
+            let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+            (3144, "22032", text.into())
+        }
+        ConvertError::NullInNotNull => (1048, "23000", format!("Column '{column}' cannot be null")),
     }
 }
 
 fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {
-    let (level, number, text) = match warning {
-        Warning::OutOfRange => (
-            WarningLevel::Warning,
-            1264,
-            format!("Out of range value for column '{column}' at row {row}"),
-        ),
-        Warning::Truncated { note } => {
-            let level = if *note { WarningLevel::Note } else { WarningLevel::Warning };
-            (level, 1265, format!("Data truncated for column '{column}' at row {row}"))
+    let (level, error) = match warning {
+        Warning::OutOfRange => (WarningLevel::Warning, ConvertError::OutOfRange),
+        Warning::Truncated { note: true } => (WarningLevel::Note, ConvertError::Truncated),
+        Warning::Truncated { note: false } => (WarningLevel::Warning, ConvertError::Truncated),
+        Warning::Incorrect { wanted, value } => {
+            let value = value.clone();
+            (WarningLevel::Warning, ConvertError::Incorrect { wanted, value })
         }
-        Warning::Incorrect { wanted, value } => (
-            WarningLevel::Warning,
-            1366,
-            format!("Incorrect {wanted} value: '{value}' for column '{column}' at row {row}"),
-        ),
-        Warning::BadUtf8 { value } => (
-            WarningLevel::Warning,
-            1366,
-            format!("Incorrect string value: '{value}' for column '{column}' at row {row}"),
-        ),
-        Warning::NullInNotNull => {
-            (WarningLevel::Warning, 1048, format!("Column '{column}' cannot be null"))
+        Warning::IncorrectTime { wanted, value } => {
+            let value = value.clone();
+            (WarningLevel::Note, ConvertError::IncorrectTime { wanted, value })
         }
+        Warning::BadUtf8 { value } => {
+            (WarningLevel::Warning, ConvertError::BadUtf8 { value: value.clone() })
+        }
+        Warning::NullInNotNull => (WarningLevel::Warning, ConvertError::NullInNotNull),
     };
+    let (number, _, text) = problem(&error, "", column, row);
     env.warn(level, number, text);
 }
 

@@ -15,6 +15,8 @@ pub trait Environment: catalog::Viewer {
     fn connection_id(&self) -> u64;
     /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES is on.
     fn strict(&self) -> bool;
+    /// What counts when values are stored or converted: strictness, date rules, time zone, clock.
+    fn convert_mode(&self) -> value::ConvertMode<'_>;
     /// NO_AUTO_VALUE_ON_ZERO is on.
     fn zero_is_a_value(&self) -> bool;
     /// CLIENT_FOUND_ROWS: UPDATE counts matched rows.

@@ -270,8 +270,7 @@ pub fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) ->
         name: name.to_string(),
         org_name: column.name.clone(),
         ty: column.ty,
-        // As many as there are: the type has no scale of its own.
-        decimals: if column.ty.kind == value::Kind::Double { 31 } else { 0 },
+        decimals: column.ty.decimals,
         null_literal: false,
         keys: KeyFlags {
             primary: def

@@ -144,7 +144,7 @@ pub(super) fn store_year<'a>(d: Datum<'_>, mode: &ConvertMode<'_>) -> Stored<'a>
         }
         Datum::Date(v) => i128::from(v.year()),
         Datum::DateTime(v) => i128::from(v.date().year()),
-        Datum::Time(_) => i128::from(mode.today.year()),
+        Datum::Time(_) => i128::from(mode.today().year()),
         Datum::Double(v) => super::double_to_int(v),
         _ => match exact(&d) {
             Some(Exact::Int(v)) => v,

@@ -116,7 +116,7 @@ fn read_date_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>, date: bool) -> 
         Datum::DateTime(v) if date => return checked(v),
         Datum::DateTime(v) => return rounded(v).map_or(Read::Bad(BadTime::Range), checked),
         Datum::Time(v) => {
-            let moment = v.on(mode.today).and_then(rounded);
+            let moment = v.on(mode.today()).and_then(rounded);
             return moment.map_or(Read::Bad(BadTime::Range), checked);
         }
         Datum::Timestamp(v, _) => {

@@ -1,0 +1,250 @@
+//! Which type a written type is: MySQL's defaults, limits, errors and deprecation warnings.
+
+use crate::{Environment, SqlError, WarningLevel};
+use parser::ast::{DataType, TypeKind};
+use value::types::{BIT_LENGTH_MAX, NOT_FIXED};
+use value::{Charset, Collation, ColumnType, Kind, Members, charset};
+
+const DISPLAY_WIDTH_MAX: u32 = 255;
+const PRECISION_MAX: u32 = value::decimal::PRECISION_MAX as u32;
+const SCALE_MAX: u32 = value::decimal::SCALE_MAX as u32;
+const FSP_MAX: u32 = value::time::FSP_MAX as u32;
+const PRECISION_DEFAULT: u32 = 10;
+/// FLOAT(p) is a DOUBLE above so many bits, and nothing above the second number.
+const FLOAT_BITS: u32 = 24;
+const DOUBLE_BITS: u32 = 53;
+
+/// The type of a column that is written as `ty`; `None` for text and binary types.
+///
+/// # Errors
+/// MySQL's for what is beyond its limits.
+pub fn column_type(
+    ty: &DataType,
+    column: &str,
+    collation: Collation,
+    env: &mut dyn Environment,
+) -> Result<Option<ColumnType>, SqlError> {
+    Ok(Some(match ty.kind {
+        TypeKind::TinyInt => integer(Kind::TinyInt, ty, column, env)?,
+        TypeKind::SmallInt => integer(Kind::SmallInt, ty, column, env)?,
+        TypeKind::MediumInt => integer(Kind::MediumInt, ty, column, env)?,
+        TypeKind::Int => integer(Kind::Int, ty, column, env)?,
+        TypeKind::BigInt => integer(Kind::BigInt, ty, column, env)?,
+        TypeKind::Bool => ColumnType { length: 1, ..ColumnType::int(Kind::TinyInt, false) },
+        TypeKind::Serial => ColumnType::int(Kind::BigInt, true),
+        TypeKind::Decimal => decimal(ty, column, env)?,
+        TypeKind::Float | TypeKind::Double => float(ty, column, env)?,
+        TypeKind::Bit => bit(ty, column)?,
+        TypeKind::Date => ColumnType::of(Kind::Date),
+        TypeKind::Time => temporal(Kind::Time, ty, column)?,
+        TypeKind::Datetime => temporal(Kind::DateTime, ty, column)?,
+        TypeKind::Timestamp => temporal(Kind::Timestamp, ty, column)?,
+        TypeKind::Year => year(ty, env)?,
+        TypeKind::Json => ColumnType::json(),
+        TypeKind::Enum => with_members(Kind::Enum, ty, column, collation, env)?,
+        TypeKind::Set => with_members(Kind::Set, ty, column, collation, env)?,
+        _ => return Ok(None),
+    }))
+}
+
+fn deprecated(env: &mut dyn Environment, text: &str) {
+    env.warn(WarningLevel::Warning, 1681, text.into());
+}
+
+fn zerofill(ty: &DataType, env: &mut dyn Environment) {
+    if ty.zerofill {
+        let text = "The ZEROFILL attribute is deprecated and will be removed in a future release. \
+                    Use the LPAD function to zero-pad numbers, or store the formatted numbers in \
+                    a CHAR column.";
+        deprecated(env, text);
+    }
+}
+
+/// ZEROFILL or UNSIGNED of a number with a fraction.
+fn unsigned_fraction(ty: &DataType, env: &mut dyn Environment) {
+    zerofill(ty, env);
+    if ty.unsigned && !ty.zerofill {
+        let text = "UNSIGNED for decimal and floating point data types is deprecated and support \
+                    for it will be removed in a future release.";
+        deprecated(env, text);
+    }
+}
+
+fn width_out_of_range(column: &str, max: u32) -> SqlError {
+    let text = format!("Display width out of range for column '{column}' (max = {max})");
+    SqlError::Other(1439, "42000", text)
+}
+
+fn too_big_scale(column: &str, scale: u32) -> SqlError {
+    let text = format!(
+        "Too big scale {scale} specified for column '{column}'. Maximum is {SCALE_MAX}."
+    );
+    SqlError::Other(1425, "42000", text)
+}
+
+fn too_big_precision(column: &str, precision: u32, max: u32) -> SqlError {
+    let text = format!("Too-big precision {precision} specified for '{column}'. Maximum is {max}.");
+    SqlError::Other(1426, "42000", text)
+}
+
+fn scale_above_precision(column: &str) -> SqlError {
+    let text = format!(
+        "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}')."
+    );
+    SqlError::Other(1427, "42000", text)
+}
+
+fn integer(
+    kind: Kind,
+    ty: &DataType,
+    column: &str,
+    env: &mut dyn Environment,
+) -> Result<ColumnType, SqlError> {
+    zerofill(ty, env);
+    if ty.length.is_some() {
+        let text =
+            "Integer display width is deprecated and will be removed in a future release.";
+        deprecated(env, text);
+    }
+    let mut made = ColumnType::int(kind, ty.unsigned || ty.zerofill);
+    made.zerofill = ty.zerofill;
+    made.length = match ty.length {
+        Some(length) if length > DISPLAY_WIDTH_MAX => {
+            return Err(width_out_of_range(column, DISPLAY_WIDTH_MAX));
+        }
+        Some(length) => length,
+        None if ty.zerofill => made.display_width(),
+        None => 0,
+    };
+    Ok(made)
+}
+
+fn decimal(
+    ty: &DataType,
+    column: &str,
+    env: &mut dyn Environment,
+) -> Result<ColumnType, SqlError> {
+    unsigned_fraction(ty, env);
+    let scale = ty.scale.unwrap_or(0);
+    if scale > SCALE_MAX {
+        return Err(too_big_scale(column, scale));
+    }
+    let precision = match ty.length {
+        None => PRECISION_DEFAULT,
+        Some(0) if scale == 0 => PRECISION_DEFAULT,
+        Some(precision) => precision,
+    };
+    if precision > PRECISION_MAX {
+        return Err(too_big_precision(column, precision, PRECISION_MAX));
+    }
+    if scale > precision {
+        return Err(scale_above_precision(column));
+    }
+    let made = ColumnType::decimal(precision as u8, scale as u8);
+    Ok(ColumnType { unsigned: ty.unsigned || ty.zerofill, zerofill: ty.zerofill, ..made })
+}
+
+fn float(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
+    if ty.scale.is_some() {
+        let text = "Specifying number of digits for floating point data types is deprecated and \
+                    will be removed in a future release.";
+        deprecated(env, text);
+    }
+    unsigned_fraction(ty, env);
+    let mut kind = if ty.kind == TypeKind::Float { Kind::Float } else { Kind::Double };
+    let (length, decimals) = match (ty.length, ty.scale) {
+        (Some(_), Some(scale)) if scale > SCALE_MAX => return Err(too_big_scale(column, scale)),
+        (Some(length), Some(_)) if length > DISPLAY_WIDTH_MAX => {
+            return Err(width_out_of_range(column, DISPLAY_WIDTH_MAX));
+        }
+        (Some(length), Some(scale)) if scale > length => return Err(scale_above_precision(column)),
+        (Some(length), Some(scale)) => (length, scale as u8),
+        (Some(bits), None) if bits > DOUBLE_BITS => {
+            let text = format!("Incorrect column specifier for column '{column}'");
+            return Err(SqlError::Other(1063, "42000", text));
+        }
+        (Some(bits), None) => {
+            if bits > FLOAT_BITS {
+                kind = Kind::Double;
+            }
+            (0, NOT_FIXED)
+        }
+        _ => (0, NOT_FIXED),
+    };
+    let unsigned = ty.unsigned || ty.zerofill;
+    Ok(ColumnType { length, decimals, unsigned, zerofill: ty.zerofill, ..ColumnType::of(kind) })
+}
+
+fn bit(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
+    match ty.length.unwrap_or(1) {
+        0 => Err(SqlError::Other(3013, "42000", format!("Invalid size for column '{column}'."))),
+        bits if bits > BIT_LENGTH_MAX => Err(width_out_of_range(column, BIT_LENGTH_MAX)),
+        bits => Ok(ColumnType::bit(bits as u8)),
+    }
+}
+
+fn temporal(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
+    match ty.length.unwrap_or(0) {
+        fsp if fsp > FSP_MAX => Err(too_big_precision(column, fsp, FSP_MAX)),
+        fsp => Ok(ColumnType::temporal(kind, fsp as u8)),
+    }
+}
+
+fn year(ty: &DataType, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
+    match ty.length {
+        None => {}
+        Some(4) => {
+            let text = "'YEAR(4)' is deprecated and will be removed in a future release. Please \
+                        use YEAR instead";
+            env.warn(WarningLevel::Warning, 1287, text.into());
+        }
+        Some(_) => {
+            let text = "Invalid display width. Use YEAR instead.";
+            return Err(SqlError::Other(1818, "HY000", text.into()));
+        }
+    }
+    Ok(ColumnType::of(Kind::Year))
+}
+
+fn with_members(
+    kind: Kind,
+    ty: &DataType,
+    column: &str,
+    collation: Collation,
+    env: &mut dyn Environment,
+) -> Result<ColumnType, SqlError> {
+    const MEMBER_CHARS_MAX: usize = 255;
+    let (word, max) = match kind {
+        Kind::Enum => ("ENUM", value::members::ENUM_MEMBERS_MAX),
+        _ => ("SET", value::members::SET_MEMBERS_MAX),
+    };
+    if ty.members.len() > max {
+        let text = format!("Too many strings for column {column} and {word}");
+        return Err(SqlError::Other(1097, "HY000", text));
+    }
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for written in &ty.members {
+        let shown = String::from_utf8_lossy(written).trim_end_matches(' ').to_owned();
+        if kind == Kind::Set && shown.contains(',') {
+            let text = format!("Illegal set '{shown}' value found during parsing");
+            return Err(SqlError::Other(1367, "22007", text));
+        }
+        let (name, _) =
+            charset::converted(shown.as_bytes(), Charset::Utf8mb4, collation.charset());
+        if collation.char_count(&name) > MEMBER_CHARS_MAX {
+            let text = format!("Too long enumeration/set value for column {column}.");
+            return Err(SqlError::Other(3505, "HY000", text));
+        }
+        if let Some(first) = names.iter().find(|n| collation.equals(n, &name)) {
+            let (first, _) = charset::converted(first, collation.charset(), Charset::Utf8mb4);
+            let first = String::from_utf8_lossy(&first);
+            let text = format!("Column '{column}' has duplicated value '{first}' in {word}");
+            if env.strict() {
+                return Err(SqlError::Other(1291, "HY000", text));
+            }
+            env.warn(WarningLevel::Note, 1291, text);
+        }
+        names.push(name.into_owned());
+    }
+    Ok(ColumnType::with_members(kind, Members::intern(names, collation)))
+}
