@@ -341,11 +341,7 @@ fn store_string<'a>(
 }
 
 /// Text in the column's character set.
-fn store_text<'a>(
-    s: &'a [u8],
-    ty: &ColumnType,
-    strict: bool,
-) -> Result<Coerced<'a>, ConvertError> {
+fn store_text<'a>(s: &'a [u8], ty: &ColumnType, strict: bool) -> Result<Coerced<'a>, ConvertError> {
     let charset = ty.collation.charset();
     let mut warning = None;
     let valid = charset.valid_len(s);

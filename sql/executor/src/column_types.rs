@@ -76,9 +76,8 @@ fn width_out_of_range(column: &str, max: u32) -> SqlError {
 }
 
 fn too_big_scale(column: &str, scale: u32) -> SqlError {
-    let text = format!(
-        "Too big scale {scale} specified for column '{column}'. Maximum is {SCALE_MAX}."
-    );
+    let text =
+        format!("Too big scale {scale} specified for column '{column}'. Maximum is {SCALE_MAX}.");
     SqlError::Other(1425, "42000", text)
 }
 
@@ -88,9 +87,8 @@ fn too_big_precision(column: &str, precision: u32, max: u32) -> SqlError {
 }
 
 fn scale_above_precision(column: &str) -> SqlError {
-    let text = format!(
-        "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}')."
-    );
+    let text =
+        format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').");
     SqlError::Other(1427, "42000", text)
 }
 
@@ -102,8 +100,7 @@ fn integer(
 ) -> Result<ColumnType, SqlError> {
     zerofill(ty, env);
     if ty.length.is_some() {
-        let text =
-            "Integer display width is deprecated and will be removed in a future release.";
+        let text = "Integer display width is deprecated and will be removed in a future release.";
         deprecated(env, text);
     }
     let mut made = ColumnType::int(kind, ty.unsigned || ty.zerofill);
@@ -119,11 +116,7 @@ fn integer(
     Ok(made)
 }
 
-fn decimal(
-    ty: &DataType,
-    column: &str,
-    env: &mut dyn Environment,
-) -> Result<ColumnType, SqlError> {
+fn decimal(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
     unsigned_fraction(ty, env);
     let scale = ty.scale.unwrap_or(0);
     if scale > SCALE_MAX {
@@ -229,8 +222,7 @@ fn with_members(
             let text = format!("Illegal set '{shown}' value found during parsing");
             return Err(SqlError::Other(1367, "22007", text));
         }
-        let (name, _) =
-            charset::converted(shown.as_bytes(), Charset::Utf8mb4, collation.charset());
+        let (name, _) = charset::converted(shown.as_bytes(), Charset::Utf8mb4, collation.charset());
         if collation.char_count(&name) > MEMBER_CHARS_MAX {
             let text = format!("Too long enumeration/set value for column {column}.");
             return Err(SqlError::Other(3505, "HY000", text));

@@ -50,7 +50,13 @@ pub fn define_column(
     let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
-    Ok(ColumnDef { default, auto_increment, comment, on_update, ..ColumnDef::new(column.name.clone(), ty) })
+    Ok(ColumnDef {
+        default,
+        auto_increment,
+        comment,
+        on_update,
+        ..ColumnDef::new(column.name.clone(), ty)
+    })
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.

@@ -204,9 +204,7 @@ fn timestamp<'a>(d: Datum<'_>, ty: &ColumnType, mode: &ConvertMode<'_>) -> Read<
     }
     match read_date_time(d, ty.decimals, mode, false) {
         Read::Bad(why) => Read::Bad(why),
-        Read::Value(v, lost) if v.is_zero() => {
-            Read::Value(Datum::Timestamp(0, ty.decimals), lost)
-        }
+        Read::Value(v, lost) if v.is_zero() => Read::Value(Datum::Timestamp(0, ty.decimals), lost),
         Read::Value(v, lost) => match mode.time_zone.to_utc(v) {
             Some((micros, gap)) if in_range(micros) => {
                 let lost = if gap && lost == Lost::Nothing { Lost::Rest } else { lost };
