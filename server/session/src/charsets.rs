@@ -145,28 +145,6 @@ pub fn partner(variable: &str, word: &str) -> Option<(&'static str, &'static str
     }
 }
 
-/// What MySQL warns of when a statement names the old Unicode character set: number and text.
-pub fn deprecation(name: &str) -> Option<(u16, String)> {
-    let name = name.to_ascii_lowercase();
-    if name == "utf8" {
-        let text = "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for \
-                    UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
-        return Some((3719, text.into()));
-    }
-    if name == "utf8mb3" {
-        let text = "'utf8mb3' is deprecated and will be removed in a future release. Please use \
-                    utf8mb4 instead";
-        return Some((1287, text.into()));
-    }
-    let collation = Collation::from_name(&name).filter(|c| c.charset() == Charset::Utf8mb3)?;
-    let text = format!(
-        "'{}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 \
-         with an appropriate collation instead.",
-        collation.name()
-    );
-    Some((3778, text))
-}
-
 impl Env {
     /// The connection's collation becomes the session's variables, as SET NAMES does it.
     pub fn take_names(&mut self, collation: Collation) {

@@ -115,8 +115,14 @@ impl Core {
             Expr::Literal(Literal::Bool(b)) => OwnedDatum::Int(i64::from(*b)),
             other => self.evaluate(other)?,
         };
-        let value = self.checked(id, &value)?;
-        Ok(Action { id, value, scope })
+        let checked = self.checked(id, &value)?;
+        if id.get().effect == Effect::Names {
+            match &value {
+                OwnedDatum::Bytes(name) => self.old(&String::from_utf8_lossy(name)),
+                _ => self.old(&id.get().kind.show(&checked)),
+            }
+        }
+        Ok(Action { id, value: checked, scope })
     }
 
     fn checked(&mut self, id: VarId, value: &OwnedDatum) -> Result<Value, SqlError> {
@@ -223,7 +229,7 @@ impl Core {
 
     /// Warns of a name of the old Unicode character set.
     fn old(&mut self, name: &str) {
-        if let Some((number, text)) = charsets::deprecation(name) {
+        if let Some((number, text)) = value::charset::deprecation(name) {
             self.env.diagnostics.add(Level::Warning, number, text);
         }
     }

@@ -80,6 +80,8 @@ pub struct ColumnDef {
     pub invisible: bool,
     /// Made for a functional key part: no name finds it, nothing lists it.
     pub hidden: bool,
+    /// CHARACTER SET or COLLATE was written for the column: SHOW CREATE TABLE writes it, too.
+    pub own_collation: bool,
 }
 
 impl ColumnDef {
@@ -95,6 +97,7 @@ impl ColumnDef {
             generated: None,
             invisible: false,
             hidden: false,
+            own_collation: false,
         }
     }
 

@@ -130,7 +130,8 @@ fn encode_column(column: &ColumnDef, out: &mut Vec<u8>) {
     put_bytes(out, &ty);
     encode_default(&column.default, out);
     let stored = column.generated.as_ref().is_some_and(|g| g.stored);
-    out.put_u8(flags(&[column.auto_increment, column.invisible, column.hidden, stored, false]));
+    let own = column.own_collation;
+    out.put_u8(flags(&[column.auto_increment, column.invisible, column.hidden, stored, own]));
     put_option(out, column.generated.as_ref(), |g, out| put_text(out, &g.text));
     put_option(out, column.on_update.as_ref(), |digits, out| out.put_u8(*digits));
     put_text(out, &column.comment);
@@ -144,7 +145,7 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<ColumnDef> {
         return Err("bytes after a column's type");
     }
     let default = decode_default(r)?;
-    let [auto_increment, invisible, hidden, stored, _] = unflag(r)?;
+    let [auto_increment, invisible, hidden, stored, own_collation] = unflag(r)?;
     let generated = option(r, text)?.map(|text| Generated { text, stored });
     let on_update = option(r, |r| r.u8().map_err(cut))?;
     let comment = text(r)?;
@@ -158,6 +159,7 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<ColumnDef> {
         generated,
         invisible,
         hidden,
+        own_collation,
     })
 }
 

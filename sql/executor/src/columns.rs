@@ -32,8 +32,12 @@ pub fn define_column(
     if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
         return Err(SqlError::unsupported(*what));
     }
-    let collation =
-        collation_of(column.ty.charset.as_deref(), column.collation.as_deref(), table_collation)?;
+    let collation = collation_of(
+        column.ty.charset.as_deref(),
+        column.collation.as_deref(),
+        table_collation,
+        env,
+    )?;
     let collation = binary_attribute(column, collation, env);
     let mut ty = column_type(&column.ty, &column.name, collation, env)?;
     let serial = column.ty.kind == TypeKind::Serial;
@@ -50,13 +54,9 @@ pub fn define_column(
     let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
-    Ok(ColumnDef {
-        default,
-        auto_increment,
-        comment,
-        on_update,
-        ..ColumnDef::new(column.name.clone(), ty)
-    })
+    let own_collation = column.ty.charset.is_some() || column.collation.is_some();
+    let plain = ColumnDef::new(column.name.clone(), ty);
+    Ok(ColumnDef { default, auto_increment, comment, on_update, own_collation, ..plain })
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.
@@ -71,8 +71,8 @@ fn binary_attribute(
     let text = "'BINARY as attribute of a type' is deprecated and will be removed in a future \
                 release. Please use a CHARACTER SET clause with _bin collation instead";
     env.warn(WarningLevel::Warning, 1287, text.into());
-    let free = column.collation.is_none() && collation != Collation::Binary;
-    if free { Collation::Utf8mb4Bin } else { collation }
+    let free = column.collation.is_none();
+    if free { collation.charset().bin_collation() } else { collation }
 }
 
 fn column_type(

@@ -102,14 +102,14 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
 
 fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
-    let text = column.ty.is_text() || column.ty.kind.has_members();
-    if text && column.ty.collation != def.collation {
-        let _ = write!(
-            out,
-            " CHARACTER SET {}{}",
-            column.ty.collation.charset(),
-            collate(column.ty.collation)
-        );
+    if column.ty.is_text() || column.ty.kind.has_members() {
+        let collation = column.ty.collation;
+        if column.own_collation || collation != def.collation {
+            let _ =
+                write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
+        } else if !collation.is_default() {
+            out.push_str(&collate(collation));
+        }
     }
     if let Some(generated) = &column.generated {
         let kind = if generated.stored { "STORED" } else { "VIRTUAL" };

@@ -62,8 +62,12 @@ fn create_database(
     check_name(&create.name, 1102, "Incorrect database name")?;
     let fallback = context.env.server_collation();
     let options = &create.options;
-    let collation =
-        collation_of(options.charset.as_deref(), options.collation.as_deref(), fallback)?;
+    let collation = collation_of(
+        options.charset.as_deref(),
+        options.collation.as_deref(),
+        fallback,
+        context.env,
+    )?;
     let def = SchemaDef { name: create.name.clone(), collation };
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
@@ -148,12 +152,18 @@ pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlE
     Ok(())
 }
 
-/// The collation that CHARACTER SET and COLLATE options name together.
+/// The collation that CHARACTER SET and COLLATE options name together; warns of old names.
 pub(crate) fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     fallback: Collation,
+    env: &mut dyn Environment,
 ) -> Result<Collation, SqlError> {
+    for name in [charset, collation].into_iter().flatten() {
+        if let Some((number, text)) = value::charset::deprecation(name) {
+            env.warn(WarningLevel::Warning, number, text);
+        }
+    }
     Ok(Collation::of_clauses(charset, collation, fallback)?)
 }
 
@@ -213,7 +223,7 @@ fn define_table(
             TableOption::Other(..) => {}
         }
     }
-    let collation = collation_of(charset, collate, fallback)?;
+    let collation = collation_of(charset, collate, fallback, env)?;
     let mut columns = Vec::new();
     for column in &create.columns {
         let defined = define_column(column, collation, env)?;

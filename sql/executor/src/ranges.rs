@@ -193,7 +193,7 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
         Datum::Int(v) => inside(i128::from(*v)),
         Datum::UInt(v) => inside(i128::from(*v)),
         Datum::Bytes(bytes) => {
-            ty.kind.is_string() && (!ty.is_text() || std::str::from_utf8(bytes).is_ok())
+            ty.kind.is_string() && ty.collation.charset().is_valid(bytes)
         }
         _ => false,
     }

@@ -18,7 +18,7 @@ mod tests;
 pub use case::Case;
 pub use convert::{Lost, convert, converted};
 pub use literal::{Literal, LiteralError, Malformed, literal, message};
-pub use names::NameError;
+pub use names::{NameError, deprecation};
 
 use crate::Collation;
 use crate::collation::utf8;
