@@ -192,9 +192,7 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
     match value {
         Datum::Int(v) => inside(i128::from(*v)),
         Datum::UInt(v) => inside(i128::from(*v)),
-        Datum::Bytes(bytes) => {
-            ty.kind.is_string() && ty.collation.charset().is_valid(bytes)
-        }
+        Datum::Bytes(bytes) => ty.kind.is_string() && ty.collation.charset().is_valid(bytes),
         _ => false,
     }
 }

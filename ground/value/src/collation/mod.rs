@@ -62,6 +62,19 @@ pub enum Collation {
     Utf8mb4Unicode520Ci,
 }
 
+/// What cutting strings to a number of characters does to their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Every character has exactly one weight: what is equal (or not less) is so, too, after both sides
+    /// were cut to the same number of characters.
+    Keeps,
+    /// A cut string's weights are the first of the whole one's, but nobody knows how many: it is not
+    /// greater than it was ([`crate::key::fewer_weights`]).
+    FewerWeights,
+    /// As before, but spaces pad: it may be less or greater than it was.
+    Anything,
+}
+
 /// How a collation weighs: what differs between character sets is gone.
 enum Weights {
     Bytes,
@@ -314,11 +327,14 @@ impl Collation {
         h ^ (h >> 32)
     }
 
-    /// Whether every character has exactly one weight, so that what is equal (or not less) is so, too,
-    /// after both sides were cut to the same number of characters.
+    /// What cutting characters off a string's end does to its place in the order.
     #[must_use]
-    pub const fn one_weight_per_char(self) -> bool {
-        !matches!(self.weights(), Weights::Unicode900(_) | Weights::Unicode520)
+    pub const fn cut(self) -> Cut {
+        match self.weights() {
+            Weights::Unicode900(_) => Cut::FewerWeights,
+            Weights::Unicode520 => Cut::Anything,
+            _ => Cut::Keeps,
+        }
     }
 
     /// How many characters a string has (bytes for `binary`).

@@ -19,7 +19,17 @@ fn a_prefix_key_finds_what_a_full_scan_finds() {
     client.run("CREATE DATABASE db");
     client.run("USE db");
     let mut rng = Rng::new(7);
-    for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "utf8mb4_bin", "binary"] {
+    for collation in [
+        "utf8mb4_0900_ai_ci",
+        "utf8mb4_0900_as_ci",
+        "utf8mb4_0900_as_cs",
+        "utf8mb4_0900_bin",
+        "utf8mb4_general_ci",
+        "utf8mb4_unicode_520_ci",
+        "utf8mb4_bin",
+        "utf8mb3_bin",
+        "binary",
+    ] {
         client.run("DROP TABLE IF EXISTS t");
         let ty = match collation {
             "binary" => "BLOB".to_string(),

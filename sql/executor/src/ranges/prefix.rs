@@ -5,12 +5,14 @@
 //! not-less, so both bounds are cut and become inclusive. 3. Elsewhere (0900_ai_ci: 'ss' = 'ß', and an
 //! accent has no weight) a cut string's weights are the first of the whole one's, but nobody knows how
 //! many: a row at or above `v` has a key above `v` or one of `v`'s weights cut off somewhere, and a row
-//! at or below `v` has a key not above `v`'s whole one.
+//! at or below `v` has a key not above `v`'s whole one. 4. Where spaces pad besides (unicode_520_ci), the
+//! whole part is read.
 
 use super::{Encoder, KeyRange, Limit, bound, whole};
 use crate::{Environment, SqlError};
 use expr::Row;
 use planner::plan::KeyRangeExpr;
+use value::collation::Cut;
 use value::{KeyPart, KeySpec};
 
 /// Cut keys that are looked up one by one; beyond them a range is read.
@@ -31,7 +33,14 @@ pub fn add(
 ) -> Result<(), SqlError> {
     let column = encoder.spec.parts[part].column;
     let ty = &encoder.types[column];
-    let by_char = ty.collation.one_weight_per_char();
+    let by_char = match ty.collation.cut() {
+        Cut::Keeps => true,
+        Cut::FewerWeights => false,
+        Cut::Anything => {
+            found.push(whole(before));
+            return Ok(());
+        }
+    };
     let mut parts = encoder.spec.parts.clone();
     if !by_char {
         parts[part] = KeyPart::whole(column);
