@@ -309,7 +309,7 @@ impl Engine {
         for d in self.pool().take_damage() {
             let text = format!(
                 "recovery: page {} cannot be read from now on, {} changes to it are lost: {}",
-                d.page, d.frames, d.error
+                d.page, d.records, d.error
             );
             self.recovery.notes.error(&text);
             self.recovery.report.lock().damaged_pages += 1;

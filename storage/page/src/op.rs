@@ -121,6 +121,16 @@ impl<'a> PageOp<'a> {
         matches!(encoded.first(), Some(&(INIT | INIT_RIGHTMOST | IMAGE)))
     }
 
+    /// First byte and length of an encoded [`PageOp::Write`]. Looks at these fields only.
+    pub fn raw_write(encoded: &[u8]) -> Option<(u16, u16)> {
+        match encoded {
+            [WRITE, a, b, c, d, ..] => {
+                Some((u16::from_le_bytes([*a, *b]), u16::from_le_bytes([*c, *d])))
+            }
+            _ => None,
+        }
+    }
+
     /// Appends the op's bytes. Its byte strings are at most a page long (what [`crate::apply`] accepts is).
     pub fn encode(&self, out: &mut Vec<u8>) {
         match *self {

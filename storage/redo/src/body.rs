@@ -82,6 +82,12 @@ pub fn records(body: &[u8], lsn: Lsn) -> Records<'_> {
 }
 
 impl<'a> Records<'a> {
+    /// Where the next record begins in the body.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.reader.position()
+    }
+
     fn parse(&mut self) -> std::result::Result<Record<'a>, &'static str> {
         let cut = |_: Truncated| "a redo record is cut off";
         let kind = self.reader.u8().map_err(cut)?;

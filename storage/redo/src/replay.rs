@@ -6,9 +6,11 @@
 //!    frames were durable once; a hole there is damage, and an error. From the start of the latest
 //!    incarnation on a frame must carry it.
 //! 3. Reading ends where the files end, at the latest.
-//! 4. A frame lies in one window: one that a window's end cuts begins the next window.
-//! 5. A log longer than one window is read ahead by a thread of its own, which lives no longer
-//!    than the [`Replay`].
+//! 4. A frame lies in one window: what the end of a chunk of the files cuts off is put in front of
+//!    the next chunk.
+//! 5. A log longer than one chunk is read by a thread of its own, which lives no longer than the
+//!    [`Replay`], so that the disk works while the caller's thread verifies. It reads beyond the tail;
+//!    an error there reaches nobody.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,10 +30,13 @@ static AHEAD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/redo_r
 static AHEAD_COND: CondClass = CondClass::new("wait/synch/cond/limpid/redo_read_ahead");
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
-/// Bytes read at once; this crate's tests want frames that are cut.
-const WINDOW_BYTES: u64 = if cfg!(test) { 32 << 10 } else { 4 << 20 };
-/// Windows that are read ahead.
-const AHEAD_MAX: usize = 2;
+/// Room in front of a chunk for the beginning of a frame that the chunk before has cut.
+const HEAD_BYTES: usize = frame_bytes(FRAME_BYTES_MAX as usize).next_multiple_of(BLOCK_BYTES);
+/// Bytes read at once: with the room in front as large as huge pages. This crate's tests want frames
+/// that are cut.
+const CHUNK_BYTES: u64 = if cfg!(test) { 32 << 10 } else { (4 << 20) - HEAD_BYTES as u64 };
+/// Chunks that are read ahead.
+const AHEAD_MAX: usize = 3;
 
 /// A stretch of the log as it was read, with the frames that were verified in it.
 #[derive(Clone, Debug)]
@@ -61,70 +66,87 @@ impl Window {
     pub fn body(&self, frame: &FrameRef) -> &[u8] {
         &self.bytes[frame.at as usize..][..frame.len as usize]
     }
+
+    /// The frame that byte `at` of this window belongs to, if any.
+    #[must_use]
+    pub fn frame_of(&self, at: u32) -> Option<&FrameRef> {
+        let after = self.frames.partition_point(|f| f.at <= at);
+        self.frames[..after].last().filter(|f| at - f.at < f.len)
+    }
+
+    /// The LSN of byte `at`, which lies in a frame of this window.
+    #[must_use]
+    pub fn lsn(&self, at: u32) -> Lsn {
+        let first = &self.frames[0];
+        Lsn(first.start.0 + HEADER_BYTES as u64 + u64::from(at) - u64::from(first.at))
+    }
 }
 
 /// What stands at a place of the log.
 enum Found {
     /// A whole frame with a body of so many bytes.
     Frame(usize),
-    /// The beginning of something of so many bytes that the window's end cuts.
-    Cut(u64),
+    /// The beginning of something that the chunk's end cuts.
+    Cut,
     /// No frame.
     Tail,
 }
 
-/// Reads and verifies, one window after the other.
-struct Scanner {
+/// A piece of the log as it was read, behind room for [`HEAD_BYTES`].
+struct Chunk {
+    /// The LSN of its first byte.
+    base: u64,
+    bytes: AlignedBuf,
+}
+
+/// Reads, one chunk after the other, as far as the files go.
+#[derive(Clone)]
+struct Reader {
     files: Arc<Files>,
+    next: u64,
+    limit: u64,
+}
+
+impl Reader {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        if self.next >= self.limit {
+            return Ok(None);
+        }
+        let base = self.next;
+        self.next = (base + CHUNK_BYTES).min(self.limit);
+        let mut bytes = AlignedBuf::zeroed(HEAD_BYTES + (self.next - base) as usize);
+        self.files.read(base, &mut bytes[HEAD_BYTES..])?;
+        Ok(Some(Chunk { base, bytes }))
+    }
+}
+
+/// Verifies, one window after the other.
+struct Scanner {
+    chunks: Source,
     log_id: u64,
     incarnation: u32,
     incarnation_start: u64,
     /// Up to here the log is known to be whole (invariant 2).
     whole: u64,
-    /// Where the files end.
-    limit: u64,
     /// Where the next frame must stand.
     at: u64,
+    /// The log's bytes from there to the next chunk.
+    rest: Vec<u8>,
     /// The tail was found.
     ended: bool,
-    /// Buffers given out; one that nobody else holds any more is used again: fresh memory costs
-    /// more than the checksums.
-    given: VecDeque<Arc<AlignedBuf>>,
 }
 
 impl Scanner {
     fn next(&mut self) -> Result<Option<Window>> {
-        let mut wanted = WINDOW_BYTES;
         while !self.ended {
-            let base = self.at / BLOCK * BLOCK;
-            let to = (base + wanted).min(self.limit);
-            let mut bytes = self.buffer((to - base) as usize);
-            let window = Arc::get_mut(&mut bytes).expect("a buffer nobody else holds");
-            self.files.read(base, &mut window[..(to - base) as usize])?;
-            let mut frames = Vec::new();
-            loop {
-                let place = (self.at - base) as usize;
-                match self.look(&bytes[place..(to - base) as usize]) {
-                    Found::Frame(body_bytes) => {
-                        let (start, at) = (Lsn(self.at), (place + HEADER_BYTES) as u32);
-                        self.at += frame_bytes(body_bytes) as u64;
-                        let (end, len) = (Lsn(self.at), body_bytes as u32);
-                        frames.push(FrameRef { start, end, at, len });
-                    }
-                    Found::Cut(_) if to == self.limit => self.ended = true,
-                    Found::Cut(needs) => {
-                        wanted = WINDOW_BYTES.max(place as u64 + needs).next_multiple_of(BLOCK);
-                        break;
-                    }
-                    Found::Tail => self.ended = true,
-                }
-                if self.ended {
-                    break;
-                }
-            }
-            self.given.push_back(Arc::clone(&bytes));
+            let Some(Chunk { base, mut bytes }) = self.chunks.next()? else {
+                break;
+            };
+            bytes[HEAD_BYTES - self.rest.len()..HEAD_BYTES].copy_from_slice(&self.rest);
+            self.rest.clear();
+            let frames = self.frames(base, &bytes);
             if !frames.is_empty() {
-                return Ok(Some(Window { bytes, frames }));
+                return Ok(Some(Window { bytes: Arc::new(bytes), frames }));
             }
         }
         if self.at < self.whole {
@@ -133,25 +155,34 @@ impl Scanner {
         Ok(None)
     }
 
-    /// A buffer of at least so many bytes.
-    fn buffer(&mut self, bytes: usize) -> Arc<AlignedBuf> {
-        while let Some(mut old) = self.given.pop_front() {
-            if Arc::get_mut(&mut old).is_some() {
-                if old.len() >= bytes {
-                    return old;
+    /// The frames of a chunk and what was put in front of it; keeps what its end cuts.
+    fn frames(&mut self, base: u64, bytes: &[u8]) -> Vec<FrameRef> {
+        let mut frames = Vec::new();
+        loop {
+            let place = (HEAD_BYTES as u64 + self.at - base) as usize;
+            match self.look(&bytes[place..]) {
+                Found::Frame(body_bytes) => {
+                    let (start, at) = (Lsn(self.at), (place + HEADER_BYTES) as u32);
+                    self.at += frame_bytes(body_bytes) as u64;
+                    let (end, len) = (Lsn(self.at), body_bytes as u32);
+                    frames.push(FrameRef { start, end, at, len });
                 }
-            } else if self.given.len() <= AHEAD_MAX {
-                self.given.push_front(old);
-                break;
+                Found::Cut => {
+                    self.rest.extend_from_slice(&bytes[place..]);
+                    return frames;
+                }
+                Found::Tail => {
+                    self.ended = true;
+                    return frames;
+                }
             }
         }
-        Arc::new(AlignedBuf::zeroed(bytes))
     }
 
     /// What stands at the beginning of `bytes`, which is the log from `self.at` on.
     fn look(&self, bytes: &[u8]) -> Found {
         let Some(raw) = bytes.first_chunk::<HEADER_BYTES>() else {
-            return Found::Cut(HEADER_BYTES as u64);
+            return Found::Cut;
         };
         let header = Header::parse(raw);
         let incarnation_fits = if self.at >= self.incarnation_start {
@@ -165,7 +196,7 @@ impl Scanner {
         let body_bytes = header.body_bytes as usize;
         let needs = frame_bytes(body_bytes);
         if bytes.len() < needs {
-            return Found::Cut(needs as u64);
+            return Found::Cut;
         }
         let body = &bytes[HEADER_BYTES..][..body_bytes];
         if header.matches(body, self.log_id) { Found::Frame(body_bytes) } else { Found::Tail }
@@ -180,7 +211,7 @@ struct Ahead {
 
 #[derive(Default)]
 struct AheadState {
-    ready: VecDeque<Result<Option<Window>>>,
+    ready: VecDeque<Result<Option<Chunk>>>,
     /// Nobody takes any more.
     closed: bool,
 }
@@ -196,10 +227,10 @@ impl Ahead {
         }
     }
 
-    /// The reading thread: ends behind the tail, after an error, or when nobody takes any more.
-    fn fill(&self, mut scanner: Scanner) {
+    /// The reading thread: ends at the end of the files, after an error, or when nobody takes any more.
+    fn fill(&self, mut reader: Reader) {
         loop {
-            let next = scanner.next();
+            let next = reader.next();
             let last = !matches!(next, Ok(Some(_)));
             self.state.lock().ready.push_back(next);
             self.changed.notify_all();
@@ -210,7 +241,7 @@ impl Ahead {
         }
     }
 
-    fn take(&self) -> Result<Option<Window>> {
+    fn take(&self) -> Result<Option<Chunk>> {
         self.wait_while(|s| s.ready.is_empty());
         let next = self.state.lock().ready.pop_front();
         self.changed.notify_all();
@@ -218,19 +249,55 @@ impl Ahead {
     }
 }
 
-/// Where windows come from.
+/// The reading thread and what it shares with its taker, who ends it by dropping this.
+struct ReadAhead {
+    ahead: Arc<Ahead>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        self.ahead.state.lock().closed = true;
+        self.ahead.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A panic in it was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where chunks come from.
 enum Source {
     /// The caller's thread reads.
-    Here(Box<Scanner>),
+    Here(Reader),
     /// Another one does.
-    Thread(Arc<Ahead>, Option<JoinHandle<()>>),
-    /// The tail or an error was reached.
-    Nothing,
+    Thread(ReadAhead),
+}
+
+impl Source {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        match self {
+            Source::Here(reader) => reader.next(),
+            Source::Thread(thread) => thread.ahead.take(),
+        }
+    }
+
+    /// Starts the thread. Without one the caller reads.
+    fn read_ahead(&mut self) {
+        let Source::Here(reader) = self else { return };
+        let state = Mutex::new(&AHEAD_MUTEX, AheadState::default());
+        let ahead = Arc::new(Ahead { state, changed: Event::new(&AHEAD_COND) });
+        let (theirs, reader) = (Arc::clone(&ahead), reader.clone());
+        if let Ok(thread) = host::thread::spawn("redo_reader", move || theirs.fill(reader)) {
+            *self = Source::Thread(ReadAhead { ahead, thread: Some(thread) });
+        }
+    }
 }
 
 /// The log from the checkpoint on, read once.
 pub struct Replay {
-    source: Source,
+    /// Gone when the tail or an error was reached.
+    scanner: Option<Scanner>,
     at: u64,
     durable: u64,
     pub(crate) secured: u64,
@@ -239,22 +306,22 @@ pub struct Replay {
 
 impl Replay {
     pub(crate) fn new(files: Arc<Files>, control: &Control) -> Replay {
+        let (next, limit) = (control.checkpoint / BLOCK * BLOCK, files.end());
         let scanner = Scanner {
+            chunks: Source::Here(Reader { files, next, limit }),
             log_id: control.log_id,
             incarnation: control.incarnation,
             incarnation_start: control.incarnation_start,
             whole: control.durable.max(control.incarnation_start),
-            limit: files.end(),
             at: control.checkpoint,
+            rest: Vec::new(),
             ended: false,
-            given: VecDeque::new(),
-            files,
         };
         Replay {
             at: scanner.at,
             durable: control.durable,
             secured: control.durable,
-            source: Source::Here(Box::new(scanner)),
+            scanner: Some(scanner),
             ended: false,
         }
     }
@@ -262,48 +329,18 @@ impl Replay {
     /// The next frames, or `None` at the tail. [`base::Error::CorruptLog`] when redo that was
     /// durable cannot be read; nothing comes after an error.
     pub fn next_window(&mut self) -> Result<Option<Window>> {
-        let next = match &mut self.source {
-            Source::Here(scanner) => scanner.next(),
-            Source::Thread(ahead, _) => ahead.take(),
-            Source::Nothing => return Ok(None),
-        };
-        match &next {
-            Ok(Some(window)) => {
-                self.at = window.frames.last().map_or(self.at, |f| f.end.0);
-                self.read_ahead();
+        let Some(scanner) = &mut self.scanner else { return Ok(None) };
+        let next = scanner.next();
+        if let Ok(Some(window)) = &next {
+            self.at = window.frames.last().map_or(self.at, |f| f.end.0);
+            if !scanner.ended {
+                scanner.chunks.read_ahead();
             }
-            Ok(None) => {
-                self.ended = true;
-                self.source = Source::Nothing;
-            }
-            Err(_) => self.source = Source::Nothing,
+        } else {
+            self.ended = next.is_ok();
+            self.scanner = None;
         }
         next
-    }
-
-    /// After the first window of a longer log: starts the thread. Without one the caller reads.
-    fn read_ahead(&mut self) {
-        if !matches!(&self.source, Source::Here(s) if !s.ended) {
-            return;
-        }
-        let Source::Here(scanner) = std::mem::replace(&mut self.source, Source::Nothing) else {
-            return;
-        };
-        let state = Mutex::new(&AHEAD_MUTEX, AheadState::default());
-        let ahead = Arc::new(Ahead { state, changed: Event::new(&AHEAD_COND) });
-        // The scanner waits in a box that comes back when there is no thread to be had.
-        let slot = Arc::new(Mutex::new(&AHEAD_MUTEX, Some(scanner)));
-        let (theirs, taken) = (Arc::clone(&ahead), Arc::clone(&slot));
-        let started = host::thread::spawn("redo_reader", move || {
-            let scanner = taken.lock().take();
-            if let Some(scanner) = scanner {
-                theirs.fill(*scanner);
-            }
-        });
-        self.source = match started {
-            Ok(thread) => Source::Thread(ahead, Some(thread)),
-            Err(_) => slot.lock().take().map_or(Source::Nothing, Source::Here),
-        };
     }
 
     /// The frames one by one, `(start, end, body)`: slower, for tests and tools.
@@ -327,19 +364,6 @@ impl Replay {
     #[must_use]
     pub fn secured(&self) -> Lsn {
         Lsn(self.secured)
-    }
-}
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if let Source::Thread(ahead, thread) = &mut self.source {
-            ahead.state.lock().closed = true;
-            ahead.changed.notify_all();
-            if let Some(thread) = thread.take() {
-                // A panic in it was printed when it happened.
-                let _ = thread.join();
-            }
-        }
     }
 }
 

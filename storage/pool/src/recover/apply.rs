@@ -1,12 +1,12 @@
 //! Giving a page its redo: the same steps for a session's first touch and for the sweep.
 //!
-//! 1. A page takes a mini-transaction as a whole or not at all: whether it lacks it is decided once,
-//!    by the page's LSN, which becomes the mini-transaction's end after its last record there.
+//! 1. A page takes a mini-transaction as a whole or not at all: what it lacks is decided once, by the
+//!    LSN it came with. Its LSN becomes the end of the last mini-transaction that it was given.
 //! 2. Records that cannot be read in now (a disk error) stay. A sound page that refuses its records
 //!    is not what the log was written for: it is condemned, so that nobody ever reads it.
 
 use super::Damage;
-use super::pending::{PageRedo, Place};
+use super::page_redo::{PageRedo, Place};
 use crate::tablespace::{Tablespace, offset};
 use crate::{Pool, io};
 use base::{Error, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result};
@@ -28,7 +28,7 @@ impl Pool {
         read: impl FnOnce(&mut PageBuf) -> Result<()>,
     ) -> Result<Option<Lsn>> {
         let id = ts.page_id(page);
-        if redo.anew {
+        if redo.is_anew() {
             // Everything since then is in the log: what the file has is not needed.
             bytes.fill(0);
             page::header::set_page_id(bytes, id);
@@ -48,8 +48,9 @@ impl Pool {
         redo: PageRedo,
     ) -> Result<Option<Lsn>> {
         let id = ts.page_id(page);
-        self.apply_frames(id, bytes, &redo.frames).inspect_err(|e| {
-            let what = Damage { page: id, frames: redo.frames.len() as u64, error: e.duplicate() };
+        self.apply_records(id, bytes, redo.places()).inspect_err(|e| {
+            let what =
+                Damage { page: id, records: redo.places().len() as u64, error: e.duplicate() };
             // A doublewrite copy must not bring it back.
             if let Err(e) = self.forget_old_copies().and_then(|()| condemn(ts, page, bytes)) {
                 self.failure.latch(&e);
@@ -64,31 +65,36 @@ impl Pool {
         self.pending.settle(1);
     }
 
-    fn apply_frames(
+    fn apply_records(
         &self,
         id: PageId,
         bytes: &mut PageBuf,
-        frames: &[Place],
+        places: &[Place],
     ) -> Result<Option<Lsn>> {
         let windows = self.pending.windows();
-        let mut oldest = None;
-        for place in frames {
+        let has = page::header::lsn(bytes);
+        let lacks = |p: &&Place| windows[p.window as usize].lsn(p.at) >= has;
+        let mut lacking = places.iter().filter(lacks);
+        let (Some(first), last) = (lacking.clone().next(), lacking.clone().next_back()) else {
+            return Ok(None);
+        };
+        let frame = |place: &Place| windows[place.window as usize].frame_of(place.at);
+        let (Some(first), Some(last)) = (frame(first), last.and_then(frame)) else {
+            return Err(Error::Internal("the place of a redo record is in no frame"));
+        };
+        lacking.try_for_each(|place| {
             let window = &windows[place.window as usize];
-            let frame = &window.frames[place.frame as usize];
-            if frame.end <= page::header::lsn(bytes) {
-                continue;
-            }
-            for record in records(window.body(frame), frame.start) {
-                if let Record::Page { page, op } = record?
-                    && page == id
-                {
-                    page::apply(bytes, &decode(op, frame.start)?)?;
+            let lsn = window.lsn(place.at);
+            match records(&window.bytes[place.at as usize..], lsn).next() {
+                Some(Ok(Record::Page { page, op })) if page == id => {
+                    page::apply(bytes, &decode(op, lsn)?)
                 }
+                Some(Err(e)) => Err(e),
+                _ => Err(Error::Internal("the place of a redo record holds another one")),
             }
-            page::header::set_lsn(bytes, frame.end);
-            oldest = oldest.or(Some(frame.start));
-        }
-        Ok(oldest)
+        })?;
+        page::header::set_lsn(bytes, last.end);
+        Ok(Some(first.start))
     }
 }
 
@@ -104,8 +110,8 @@ fn condemn(ts: &Tablespace, page: PageNo, bytes: &PageBuf) -> Result<()> {
     io::sync_data(io::Of::Data, &*ts.file)
 }
 
-fn decode(op: &[u8], start: Lsn) -> Result<PageOp<'_>> {
-    let corrupt = |what| Error::CorruptLog { lsn: start, what };
+fn decode(op: &[u8], lsn: Lsn) -> Result<PageOp<'_>> {
+    let corrupt = |what| Error::CorruptLog { lsn, what };
     match PageOp::decode(op) {
         Ok((decoded, bytes)) if bytes == op.len() => Ok(decoded),
         Ok(_) => Err(corrupt("bytes follow a page operation")),

@@ -8,6 +8,7 @@
 //!    when it is read in, by whomever (`apply`); the rest are read in by the sweep.
 
 mod apply;
+mod page_redo;
 pub(crate) mod pending;
 mod scan;
 mod sweep;
@@ -34,7 +35,8 @@ pub struct RecoverOptions {
     pub frames_max: u64,
     /// The file of a tablespace.
     pub space_name: Box<dyn Fn(SpaceId) -> String + Send + Sync>,
-    /// Takes logical records: start of the mini-transaction, kind, bytes. Called by one thread, in order.
+    /// Takes logical records: start of the mini-transaction, kind, bytes. Called by the caller's thread,
+    /// in order.
     pub logical: LogicalTaker,
     /// Told when the memory is full, before what waits is applied.
     pub on_batch: Box<dyn Fn(&Recovered) + Send + Sync>,
@@ -93,8 +95,8 @@ pub struct Recovered {
 pub struct Damage {
     /// The page; reading it is an error from now on.
     pub page: PageId,
-    /// Mini-transactions that were to change it.
-    pub frames: u64,
+    /// Records that were to change it, as far as later ones do not make them needless.
+    pub records: u64,
     /// What is wrong with it.
     pub error: Error,
 }

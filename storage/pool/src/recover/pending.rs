@@ -3,14 +3,13 @@
 //! 1. A page whose records wait is not in memory, or (between two batches of a long log) nobody but
 //!    recovery runs. Whoever reads a page in takes its records, applies them before the page is
 //!    published, and only then counts the page as settled: so nobody sees a page without its redo.
-//! 2. A page's records stay in log order. A mini-transaction's records for one page are one entry: the
-//!    place of its frame.
-//! 3. `left` counts pages whose records wait or are in somebody's hands. It falls after the frame was
+//! 2. `left` counts pages whose records wait or are in somebody's hands. It falls after the frame was
 //!    marked dirty, so a checkpoint that reads [`Pending::bound`] first and the frames afterwards
 //!    passes no redo that a data file lacks.
-//! 4. Whoever looks at waiting pages by itself (the sweep) holds `sweeping` shared; dropping a
+//! 3. Whoever looks at waiting pages by itself (the sweep) holds `sweeping` shared; dropping a
 //!    tablespace takes it exclusively once: then nobody is inside that tablespace any more.
 
+use super::page_redo::PageRedo;
 use base::{Lsn, PageId, SpaceId};
 use instrument::{MutexClass, RwLockClass};
 use redo::Window;
@@ -26,22 +25,6 @@ static SWEEP_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/rec
 
 /// Number of maps that the waiting pages are spread over.
 pub(super) const SHARDS: usize = 64;
-
-/// Where a frame is: number of its window, and its number there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    pub window: u32,
-    pub frame: u32,
-}
-
-/// What one page lacks, at most.
-#[derive(Debug, Default)]
-pub(crate) struct PageRedo {
-    /// The frames that change it, in log order.
-    pub(super) frames: Vec<Place>,
-    /// The first of them makes the page anew: what the file has is of no meaning.
-    pub(super) anew: bool,
-}
 
 /// The waiting pages of one shard.
 pub(super) type Shard = HashMap<PageId, PageRedo, BuildHasherDefault<PageHasher>>;
@@ -124,13 +107,13 @@ impl Pending {
     }
 
     /// Takes over a batch. No page of an earlier one waits.
-    pub(super) fn install(&self, windows: Vec<Arc<Window>>, shards: Vec<(usize, Shard)>) {
-        let mut pages: Vec<PageId> = shards.iter().flat_map(|(_, s)| s.keys().copied()).collect();
+    pub(super) fn install(&self, windows: Vec<Arc<Window>>, shards: Vec<Shard>) {
+        let mut pages: Vec<PageId> = shards.iter().flat_map(|s| s.keys().copied()).collect();
         pages.sort_unstable();
         let count = pages.len() as u64;
         *self.batch.write() = Arc::new(Batch { windows, pages });
-        for (i, shard) in shards {
-            *self.shards[i].lock() = shard;
+        for (mine, new) in self.shards.iter().zip(shards) {
+            *mine.lock() = new;
         }
         self.next.store(0, Ordering::Release);
         self.total.fetch_add(count, Ordering::AcqRel);
@@ -163,7 +146,11 @@ impl Pending {
     /// load when nothing waits.
     #[inline]
     pub(crate) fn take(&self, id: PageId) -> Option<PageRedo> {
-        if self.left() == 0 { None } else { self.shard(id).lock().remove(&id) }
+        if self.left() == 0 {
+            return None;
+        }
+        let taken = self.shard(id).lock().remove(&id);
+        taken.map(PageRedo::in_order)
     }
 
     /// It could not be applied now.
@@ -185,7 +172,7 @@ impl Pending {
 
     /// Whether a page waits and will be read from its file for that.
     pub(super) fn wants_reading(&self, id: PageId) -> bool {
-        self.left() > 0 && self.shard(id).lock().get(&id).is_some_and(|redo| !redo.anew)
+        self.left() > 0 && self.shard(id).lock().get(&id).is_some_and(|redo| !redo.is_anew())
     }
 
     /// The page is made anew: what it waited for has no meaning.

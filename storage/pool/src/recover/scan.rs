@@ -1,23 +1,25 @@
 //! Reading the log and sorting its records by page, on several threads.
 //!
-//! 1. One thread reads windows; every parser looks at every frame in order and keeps the pages of its own
-//!    shards. So a page's frames stay in log order, and nothing is shared while sorting.
-//! 2. A frame that makes a page anew drops the page's earlier ones: whatever they did is overwritten.
+//! 1. One thread reads windows; each parser takes the next one, and notes in maps of its own, page by
+//!    page, where the records are. These maps are joined when the batch is complete.
+//! 2. Logical records are taken when the batch is complete, in log order.
 //! 3. A space is asked for when the first record of it is met. One without a file was dropped (a file is
 //!    made before its redo): its records are skipped.
 //! 4. What is kept of the log and the index over it is bounded: when the bound is reached before the tail,
 //!    what was read is made durable and applied to all its pages, and reading goes on.
 
-use super::pending::{PageRedo, Place, SHARDS, Shard, shard_of};
+use super::page_redo::{PageRedo, Place};
+use super::pending::{PageHasher, SHARDS, Shard, shard_of};
 use super::{RecoverOptions, Recovered};
 use crate::{Pool, Tablespace};
-use base::{Error, PageId, PageNo, Result, SpaceId};
+use base::{Error, Lsn, PageId, PageNo, Result, SpaceId};
 use host::thread::JoinHandle;
 use instrument::{CondClass, MutexClass};
-use page::PageOp;
 use redo::body::{Record, records};
 use redo::{Replay, Window};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, Mutex};
@@ -26,7 +28,7 @@ static FEED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recover
 static FEED_COND: CondClass = CondClass::new("wait/synch/cond/limpid/recovery_feed");
 
 /// Memory of a page in a shard's map, about.
-const PAGE_ENTRY_BYTES: usize = 80;
+const PAGE_ENTRY_BYTES: usize = 100;
 
 /// What the parsers of one batch share.
 struct Feed {
@@ -41,26 +43,31 @@ struct Feed {
 #[derive(Default)]
 struct Windows {
     list: Vec<Arc<Window>>,
+    /// So many of them were given to parsers.
+    given: usize,
     closed: bool,
 }
 
+impl Windows {
+    fn give(&mut self) -> Option<(u32, Arc<Window>)> {
+        let window = self.list.get(self.given)?;
+        self.given += 1;
+        Some((self.given as u32 - 1, Arc::clone(window)))
+    }
+}
+
 impl Feed {
-    /// Window number `i`, waiting for it; `None`: the batch has no more.
-    fn window(&self, i: usize) -> Option<Arc<Window>> {
-        let mut found = None;
+    /// The next window and its number, waiting for it; `None`: the batch has no more.
+    fn window(&self) -> Option<(u32, Arc<Window>)> {
         loop {
             let seen = self.more.prepare();
-            let windows = self.windows.lock();
-            match windows.list.get(i) {
-                Some(window) => found = Some(Arc::clone(window)),
-                None if !windows.closed => {
-                    drop(windows);
-                    let _ = self.more.wait_unkillable(seen, Deadline::Never);
-                    continue;
-                }
-                None => {}
+            let mut windows = self.windows.lock();
+            let given = windows.give();
+            if given.is_some() || windows.closed {
+                return given;
             }
-            return found;
+            drop(windows);
+            let _ = self.more.wait_unkillable(seen, Deadline::Never);
         }
     }
 
@@ -75,120 +82,127 @@ impl Feed {
     }
 }
 
-/// Sorts the records of the shards with `shard % of == number`.
+/// Start of its mini-transaction, kind, bytes.
+type Logical = (Lsn, u8, Vec<u8>);
+
+/// Sorts the records of the windows that it takes.
 struct Parser {
-    number: usize,
-    of: usize,
     feed: Arc<Feed>,
-    shards: Vec<(usize, Shard)>,
+    found: Found,
+}
+
+/// What parsers found.
+#[derive(Default)]
+struct Found {
+    shards: Vec<Shard>,
     /// How far each space reaches; `None`: it has no file.
-    spaces: HashMap<SpaceId, Option<PageNo>>,
+    spaces: HashMap<SpaceId, Option<PageNo>, BuildHasherDefault<PageHasher>>,
+    logical: Vec<Logical>,
     records: u64,
-    /// Page entries and places added since the feed was told.
-    added_bytes: u64,
 }
 
 impl Parser {
-    fn new(number: usize, of: usize, feed: &Arc<Feed>) -> Parser {
-        Parser {
-            number,
-            of,
-            feed: Arc::clone(feed),
-            shards: (number..SHARDS).step_by(of).map(|i| (i, Shard::default())).collect(),
-            spaces: HashMap::new(),
-            records: 0,
-            added_bytes: 0,
-        }
+    fn new(feed: &Arc<Feed>) -> Parser {
+        let shards = (0..SHARDS).map(|_| Shard::default()).collect();
+        Parser { feed: Arc::clone(feed), found: Found { shards, ..Found::default() } }
     }
 
-    fn run(mut self) -> Result<Parser> {
-        let mut i = 0;
-        while let Some(window) = self.feed.window(i) {
-            self.window(i as u32, &window)?;
-            i += 1;
+    fn run(mut self) -> Result<Found> {
+        while let Some((number, window)) = self.feed.window() {
+            self.window(number, &window)?;
         }
-        Ok(self)
+        Ok(self.found)
     }
 
     fn window(&mut self, number: u32, window: &Window) -> Result<()> {
-        for (i, frame) in window.frames.iter().enumerate() {
-            let place = Place { window: number, frame: i as u32 };
-            for record in records(window.body(frame), frame.start) {
+        let mut added_bytes = 0;
+        for frame in &window.frames {
+            let mut all = records(window.body(frame), frame.start);
+            let mut at = frame.at;
+            while let Some(record) = all.next() {
+                self.found.records += 1;
                 match record? {
-                    Record::Page { page, op } => self.page_record(place, page, op)?,
-                    Record::Logical { kind, bytes } if self.number == 0 => {
-                        self.records += 1;
-                        (self.feed.options.logical)(frame.start, kind, bytes)?;
+                    Record::Page { page, op } => {
+                        added_bytes += self.page_record(Place { window: number, at }, page, op)?;
                     }
-                    Record::Logical { .. } => {}
+                    Record::Logical { kind, bytes } => {
+                        self.found.logical.push((frame.start, kind, bytes.to_vec()));
+                        added_bytes += size_of::<Logical>() + bytes.len();
+                    }
                 }
+                at = frame.at + all.position() as u32;
             }
         }
-        let added = std::mem::take(&mut self.added_bytes);
-        self.feed.index_bytes.fetch_add(added, Ordering::Relaxed);
+        self.feed.index_bytes.fetch_add(added_bytes as u64, Ordering::Relaxed);
         Ok(())
     }
 
+    /// Notes a record; how many bytes of memory that took.
     #[inline]
-    fn page_record(&mut self, place: Place, page: PageId, op: &[u8]) -> Result<()> {
+    fn page_record(&mut self, place: Place, page: PageId, op: &[u8]) -> Result<usize> {
         let shard = shard_of(page);
-        if shard % self.of != self.number {
-            return Ok(());
+        if let Some(waiting) = self.found.shards[shard].get_mut(&page) {
+            return Ok(waiting.push(place, op));
         }
-        self.records += 1;
         if !self.reaches(page)? {
-            return Ok(());
+            return Ok(0);
         }
-        let waiting = self.shards[shard / self.of].1.entry(page).or_insert_with(|| {
-            self.added_bytes += PAGE_ENTRY_BYTES as u64;
-            PageRedo::default()
-        });
-        if waiting.frames.last() == Some(&place) {
-            return Ok(());
-        }
-        if PageOp::makes_anew(op) {
-            waiting.frames.clear();
-            waiting.anew = true;
-        }
-        waiting.frames.push(place);
-        self.added_bytes += size_of::<Place>() as u64;
-        Ok(())
+        let mut waiting = PageRedo::default();
+        let bytes = waiting.push(place, op);
+        self.found.shards[shard].insert(page, waiting);
+        Ok(PAGE_ENTRY_BYTES + bytes)
     }
 
     /// Whether the page's space has a file; notes how far it must reach.
-    #[inline]
     fn reaches(&mut self, page: PageId) -> Result<bool> {
-        if let Some(known) = self.spaces.get_mut(&page.space) {
-            if let Some(last) = known {
-                *last = page.page.max(*last);
+        let known = match self.found.spaces.entry(page.space) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let found = self.feed.pool.space_for_redo(page.space, &self.feed.options)?;
+                unknown.insert(found.map(|_| page.page))
             }
-            return Ok(known.is_some());
+        };
+        if let Some(last) = known {
+            *last = page.page.max(*last);
         }
-        let found = self.feed.pool.space_for_redo(page.space, &self.feed.options)?;
-        let known = found.map(|_| page.page);
-        self.spaces.insert(page.space, known);
         Ok(known.is_some())
+    }
+}
+
+impl Found {
+    /// Adds what another parser found.
+    fn join(&mut self, other: Found) {
+        for (mine, theirs) in self.shards.iter_mut().zip(other.shards) {
+            for (page, redo) in theirs {
+                mine.entry(page).or_default().join(redo);
+            }
+        }
+        for (space, last) in other.spaces {
+            let mine = self.spaces.entry(space).or_insert(last);
+            *mine = last.max(*mine);
+        }
+        self.logical.extend(other.logical);
+        self.records += other.records;
     }
 }
 
 /// The parsers of one batch: threads, or one that the reader steps itself.
 enum Parsers {
-    Here(Box<Parser>, usize),
-    Threads(Vec<JoinHandle<Result<Parser>>>),
+    Here(Box<Parser>),
+    Threads(Vec<JoinHandle<Result<Found>>>),
 }
 
 impl Parsers {
     fn start(feed: &Arc<Feed>) -> Result<Parsers> {
-        let threads = feed.options.threads.clamp(1, SHARDS);
-        if threads == 1 {
-            return Ok(Parsers::Here(Box::new(Parser::new(0, 1, feed)), 0));
+        if feed.options.threads <= 1 {
+            return Ok(Parsers::Here(Box::new(Parser::new(feed))));
         }
-        let spawn = |i| {
-            let parser = Parser::new(i, threads, feed);
+        let spawn = |_| {
+            let parser = Parser::new(feed);
             host::thread::spawn("redo_parser", move || parser.run())
                 .map_err(|e| Error::io("start thread", "redo_parser", e))
         };
-        let started: Result<Vec<_>> = (0..threads).map(spawn).collect();
+        let started: Result<Vec<_>> = (0..feed.options.threads).map(spawn).collect();
         if started.is_err() {
             feed.close();
         }
@@ -196,24 +210,33 @@ impl Parsers {
     }
 
     /// A window was pushed.
-    fn step(&mut self, window: &Window) -> Result<()> {
-        if let Parsers::Here(parser, next) = self {
-            parser.window(*next as u32, window)?;
-            *next += 1;
+    fn step(&mut self) -> Result<()> {
+        match self {
+            Parsers::Here(parser) => match parser.feed.window() {
+                Some((number, window)) => parser.window(number, &window),
+                None => Ok(()),
+            },
+            Parsers::Threads(_) => Ok(()),
         }
-        Ok(())
     }
 
-    fn join(self) -> Result<Vec<Parser>> {
-        match self {
-            Parsers::Here(parser, _) => Ok(vec![*parser]),
-            Parsers::Threads(threads) => {
-                // All are waited for, whatever the first of them says.
-                let ended: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
-                let died = |_| Error::Internal("a thread that read the log has died");
-                ended.into_iter().map(|e| e.map_err(died)?).collect()
+    fn join(self) -> Result<Found> {
+        let threads = match self {
+            Parsers::Here(parser) => return Ok(parser.found),
+            Parsers::Threads(threads) => threads,
+        };
+        // All are waited for, whatever the first of them says.
+        let ended: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
+        let died = |_| Error::Internal("a thread that read the log has died");
+        let mut all: Option<Found> = None;
+        for found in ended {
+            let found = found.map_err(died)??;
+            match &mut all {
+                Some(all) => all.join(found),
+                None => all = Some(found),
             }
         }
+        Ok(all.unwrap_or_default())
     }
 }
 
@@ -266,20 +289,16 @@ impl Pool {
         feed.close();
         let parsed = parsers.join();
         let more = read?;
-        let mut reach: BTreeMap<SpaceId, PageNo> = BTreeMap::new();
-        let mut shards = Vec::new();
-        for parser in parsed? {
-            done.records += parser.records;
-            shards.extend(parser.shards);
-            for (space, last) in parser.spaces {
-                if let Some(last) = last {
-                    let reach = reach.entry(space).or_insert(last);
-                    *reach = last.max(*reach);
-                }
-            }
+        let Found { shards, spaces, mut logical, records } = parsed?;
+        done.records += records;
+        logical.sort_by_key(|(start, ..)| *start);
+        for (start, kind, bytes) in logical {
+            (feed.options.logical)(start, kind, &bytes)?;
         }
+        let mut reach: Vec<_> = spaces.into_iter().collect();
+        reach.sort_unstable();
         for (space, last) in reach {
-            if let Some(ts) = self.tablespace(space) {
+            if let (Some(ts), Some(last)) = (self.tablespace(space), last) {
                 ts.grow(last)?;
             }
         }
@@ -319,15 +338,14 @@ fn feed_windows(
     while let Some(mut window) = replay.next_window()? {
         let left = feed.options.frames_max - done.frames;
         window.frames.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        let window = Arc::new(window);
         if let (Some(first), Some(last)) = (window.frames.first(), window.frames.last()) {
             done.bytes += last.end.0 - first.start.0;
             done.end = last.end;
         }
         done.frames += window.frames.len() as u64;
         window_bytes += window.bytes.len() as u64;
-        feed.push(Arc::clone(&window));
-        parsers.step(&window)?;
+        feed.push(Arc::new(window));
+        parsers.step()?;
         let held = window_bytes + feed.index_bytes.load(Ordering::Relaxed);
         done.held_bytes_max = held.max(done.held_bytes_max);
         if held >= feed.options.memory_bytes as u64 {

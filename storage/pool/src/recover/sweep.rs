@@ -86,8 +86,8 @@ impl Pool {
         match self.bring_up_to_date(&ts, id) {
             Err(e @ Error::Corrupt { .. }) => {
                 if let Some(redo) = self.pending.take(id) {
-                    let frames = redo.frames.len() as u64;
-                    self.damaged.lock().push(Damage { page: id, frames, error: e });
+                    let records = redo.places().len() as u64;
+                    self.damaged.lock().push(Damage { page: id, records, error: e });
                     self.pending.settle(1);
                 }
                 Ok(())
