@@ -9,6 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use testkit::{Server, TempDir};
 
+/// The exit code of a server whose log or data could not be written.
+const STORAGE_FAILED: i32 = 3;
+
 /// Starts a server whose every system call `call` after the first `good` fails with EIO.
 fn under_a_bad_disk(folder: &TempDir, call: &str, good: u32) -> Server {
     let inject = format!("inject={call}:error=EIO:when={}+", good + 1);
@@ -36,7 +39,8 @@ fn a_failed_call_ends_the_server_and_loses_nothing(call: &str) {
     assert!(server.stop().success());
     let mut server = under_a_bad_disk(&folder, call, 60);
     let acknowledged = insert_until_it_dies(&server);
-    assert!(!server.wait().success(), "the server went on after a failed {call}");
+    let status = server.wait();
+    assert_eq!(status.code(), Some(STORAGE_FAILED), "{status} after a failed {call}");
     assert!(server.log().contains("Input/output error"), "no reason in the log: {}", server.log());
     let server = Server::start(folder.path());
     let rows: u64 = server.sql("SELECT COUNT(*) FROM d.t").trim().parse().unwrap();

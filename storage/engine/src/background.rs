@@ -139,9 +139,10 @@ fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
         let pool = Arc::clone(engine.pool());
         // Threads that hold the engine while they wait keep it alive for each other.
         drop(engine);
+        let seen = pool.look_for_work(instance);
         let pause = pool.cleaner_round(instance).unwrap_or(ERROR_PAUSE);
         if !pause.is_zero() {
-            pool.wait_for_work(instance, pause, || stop.is_set());
+            pool.wait_for_work(instance, seen, pause, || stop.is_set());
         }
     }
 }

@@ -24,6 +24,9 @@ const AGE_AIM: f64 = 0.50;
 const ROUND: Duration = Duration::from_millis(100);
 /// How often one comes that has nothing to do.
 const ROUND_IDLE: Duration = Duration::from_secs(1);
+/// How often one comes that somebody waits for and who finds nothing to clean: what is missing is
+/// latched, or being read.
+const ROUND_IN_VAIN: Duration = Duration::from_millis(1);
 /// A round that lasted longer (a machine asleep, a debugger) counts as one of this length.
 const ELAPSED_MAX: Duration = Duration::from_secs(2);
 /// Most batches of one round, so that the engine's thread sees that it shall end.
@@ -244,14 +247,28 @@ impl Pool {
         self.instances[instance].waiters.load(Ordering::Relaxed) > 0
     }
 
+    /// To be called before a cleaner's round: whoever needs the cleaner from here on ends the wait of
+    /// [`Pool::wait_for_work`] after the round.
+    pub fn look_for_work(&self, instance: usize) -> sync::Prepared<'_> {
+        self.instances[instance].work.prepare()
+    }
+
     /// Waits until somebody needs an instance's cleaner, or for `most`; not at all if `stop` holds
-    /// ([`Pool::urge_cleaners`] lets it be asked).
-    pub fn wait_for_work(&self, instance: usize, most: Duration, stop: impl Fn() -> bool) {
-        let work = &self.instances[instance].work;
-        let seen = work.prepare();
-        if stop() || (self.has_waiters(instance) && !self.failed()) {
+    /// ([`Pool::urge_cleaners`] lets it be asked). Somebody who waited before `seen` found the round
+    /// in vain, so the next one comes soon, but not at once.
+    pub fn wait_for_work(
+        &self,
+        instance: usize,
+        seen: sync::Prepared<'_>,
+        most: Duration,
+        stop: impl Fn() -> bool,
+    ) {
+        if stop() {
             return;
         }
+        let in_vain = self.has_waiters(instance) && !self.failed();
+        let most = if in_vain { most.min(ROUND_IN_VAIN) } else { most };
+        let work = &self.instances[instance].work;
         let _ = work.wait_unkillable(seen, sync::Deadline::after(most));
     }
 

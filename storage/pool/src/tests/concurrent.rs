@@ -14,8 +14,9 @@ const PAGES: u64 = 240;
 /// What the engine's cleaner thread does.
 fn clean_until(world: &World, stop: &Flag) {
     while !stop.load(Ordering::Acquire) {
+        let seen = world.pool.look_for_work(0);
         if world.pool.clean_some(64).unwrap() == 0 {
-            world.pool.wait_for_work(0, Duration::from_millis(1), || false);
+            world.pool.wait_for_work(0, seen, Duration::from_millis(1), || false);
         }
         world.pool.checkpoint(b"").unwrap();
     }
@@ -97,6 +98,7 @@ fn a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing() {
     ts.grow(PageNo(200)).unwrap();
     let writes = disk.stats().writes;
     let done = Flag::new(false);
+    let seen = world.pool.look_for_work(0);
     std::thread::scope(|scope| {
         let maker = scope.spawn(|| {
             let worker = world.slots.acquire_worker().unwrap();
@@ -109,7 +111,7 @@ fn a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing() {
             done.store(true, Ordering::Release);
         });
         // It announces its need and then writes nothing, however long nobody cleans.
-        world.pool.wait_for_work(0, Duration::from_secs(5), || false);
+        world.pool.wait_for_work(0, seen, Duration::from_secs(5), || false);
         assert_eq!(disk.stats().writes, writes);
         let begin = Instant::now();
         while !done.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(20) {

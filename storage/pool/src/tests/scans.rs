@@ -206,8 +206,9 @@ fn frames_are_kept_ready_for_readers_of_a_pool_full_of_changes() {
         let _stopper = Stopper(&stop, &world.pool);
         scope.spawn(|| {
             while !stop.load(Ordering::Acquire) {
+                let seen = world.pool.look_for_work(0);
                 let pause = world.pool.cleaner_round(0).unwrap();
-                world.pool.wait_for_work(0, pause, || stop.load(Ordering::Acquire));
+                world.pool.wait_for_work(0, seen, pause, || stop.load(Ordering::Acquire));
                 world.pool.checkpoint(b"").unwrap();
             }
         });
