@@ -13,8 +13,6 @@ use crate::charset::Charset;
 pub enum Coercibility {
     /// `COLLATE` was written.
     Explicit = 0,
-    /// Two collations met and neither won.
-    None = 1,
     /// A column, a stored routine's variable, a user variable.
     Implicit = 2,
     /// `USER()`, `VERSION()` and the like.
@@ -25,6 +23,8 @@ pub enum Coercibility {
     Numeric = 5,
     /// NULL.
     Ignorable = 6,
+    /// Two collations met and neither won. (8.4's manual numbers it 1; the oracle, 9.7, says 7.)
+    None = 7,
 }
 
 impl Coercibility {
@@ -38,7 +38,7 @@ impl Coercibility {
             Coercibility::SysConst => "SYSCONST",
             Coercibility::Coercible => "COERCIBLE",
             Coercibility::Numeric => "NUMERIC",
-            Coercibility::Ignorable => "IGNORABLE",
+            Coercibility::Ignorable => "NULL",
         }
     }
 }
@@ -89,7 +89,14 @@ impl Conflict {
     /// MySQL's error number and text for an operation (`=`, `concat`, ` IN `); the SQLSTATE is `HY000`.
     #[must_use]
     pub fn error(&self, operation: &str) -> (u16, String) {
-        let one = |c: &Claim| format!("({},{})", c.collation.name(), c.coercibility.name());
+        let one = |c: &Claim| {
+            // A number's text is ASCII whatever the connection's character set: MySQL says latin1.
+            let collation = match c.coercibility {
+                Coercibility::Numeric => Collation::Latin1SwedishCi,
+                _ => c.collation,
+            };
+            format!("({},{})", collation.name(), c.coercibility.name())
+        };
         match self.claims.as_slice() {
             [a, b] => {
                 let (a, b) = (one(a), one(b));
@@ -123,7 +130,7 @@ pub fn aggregate(
     let mut all = *first;
     let mut unmet = false;
     for claim in rest {
-        match meet(all, *claim) {
+        match meet(all, *claim, purpose) {
             Ok(met) => all = met,
             Err(Unmet::Charsets) => {
                 // A later explicit collation may still decide.
@@ -155,11 +162,25 @@ enum Unmet {
     Explicit,
 }
 
-fn meet(a: Claim, b: Claim) -> Result<Claim, Unmet> {
+fn meet(a: Claim, b: Claim, purpose: Purpose) -> Result<Claim, Unmet> {
     let ascii = a.ascii && b.ascii;
-    let met = |winner: Claim| Ok(Claim { ascii, ..winner });
+    let met = |winner: Claim| {
+        let ascii = ascii || winner.collation.charset() == Charset::Ascii;
+        Ok(Claim { ascii, ..winner })
+    };
     let (left, right) = (a.collation.charset(), b.collation.charset());
+    let explicit = Coercibility::Explicit;
+    if a.coercibility == explicit && b.coercibility == explicit && a.collation != b.collation {
+        return Err(Unmet::Explicit);
+    }
     if left != right {
+        // Whether the first's claim is strong enough, and the second's weak enough, for its text to be
+        // converted.
+        let yields = |a: Claim, b: Claim| {
+            let weak = b.coercibility >= Coercibility::SysConst;
+            let asked = a.coercibility == explicit && purpose == Purpose::Result;
+            a.coercibility < b.coercibility && (weak || asked)
+        };
         return if left == Charset::Binary {
             met(if a.coercibility <= b.coercibility { a } else { b })
         } else if right == Charset::Binary {
@@ -168,9 +189,9 @@ fn meet(a: Claim, b: Claim) -> Result<Claim, Unmet> {
             met(a)
         } else if holds(b, a) {
             met(b)
-        } else if a.coercibility < b.coercibility && b.coercibility >= Coercibility::SysConst {
+        } else if holds_ascii(a, b) || yields(a, b) {
             met(a)
-        } else if b.coercibility < a.coercibility && a.coercibility >= Coercibility::SysConst {
+        } else if holds_ascii(b, a) || yields(b, a) {
             met(b)
         } else {
             Err(Unmet::Charsets)
@@ -178,9 +199,6 @@ fn meet(a: Claim, b: Claim) -> Result<Claim, Unmet> {
     }
     if a.coercibility != b.coercibility || a.collation == b.collation {
         return met(if a.coercibility <= b.coercibility { a } else { b });
-    }
-    if a.coercibility == Coercibility::Explicit {
-        return Err(Unmet::Explicit);
     }
     if a.collation.is_bin() {
         return met(a);
@@ -191,13 +209,16 @@ fn meet(a: Claim, b: Claim) -> Result<Claim, Unmet> {
     met(Claim { collation: left.bin_collation(), coercibility: Coercibility::None, ascii })
 }
 
-/// Rule 2: whether every string of `b` has a place in `a`'s character set, and `a` may ask for it.
+/// Rule 2: whether every string of `b` has a place in `a`'s Unicode, and `a` may ask for it.
 fn holds(a: Claim, b: Claim) -> bool {
-    let (stronger, equal) = (a.coercibility < b.coercibility, a.coercibility == b.coercibility);
     let (left, right) = (a.collation.charset(), b.collation.charset());
     let wider = left == Charset::Utf8mb4 && right == Charset::Utf8mb3;
-    if left.is_unicode() && (stronger || equal && (!right.is_unicode() || wider)) {
-        return true;
-    }
-    b.ascii && (stronger || equal && !a.ascii)
+    let equal = a.coercibility == b.coercibility && (!right.is_unicode() || wider);
+    left.is_unicode() && (a.coercibility < b.coercibility || equal)
+}
+
+/// The same for a string that has only ASCII characters.
+fn holds_ascii(a: Claim, b: Claim) -> bool {
+    let equal = a.coercibility == b.coercibility && !a.ascii;
+    b.ascii && (a.coercibility < b.coercibility || equal)
 }
