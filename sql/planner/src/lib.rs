@@ -11,6 +11,7 @@
 pub mod access;
 pub mod bind;
 pub mod change;
+pub mod explain;
 pub mod logical;
 mod make;
 mod physical;

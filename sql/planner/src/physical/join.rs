@@ -41,6 +41,9 @@ struct Step {
     cost: f64,
 }
 
+/// Cost, rows, and the members of a set in their order.
+type Found = (f64, f64, Vec<(usize, Step)>);
+
 /// A planned nest.
 struct Planned {
     node: Node,
@@ -262,8 +265,7 @@ impl Planner<'_> {
         outside: u64,
     ) -> Result<Option<Vec<(usize, Step)>>, SqlError> {
         let count = nest.members.len();
-        // Per set of members: cost, rows, the members in order.
-        let mut best: Vec<Option<(f64, f64, Vec<(usize, Step)>)>> = vec![None; 1 << count];
+        let mut best: Vec<Option<Found>> = vec![None; 1 << count];
         best[0] = Some((0.0, 1.0, Vec::new()));
         for set in 0..1usize << count {
             let Some((cost, rows, order)) = best[set].clone() else { continue };

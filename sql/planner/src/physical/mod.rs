@@ -184,10 +184,8 @@ impl<'a> Planner<'a> {
         let mut plans = Vec::new();
         for subquery in std::mem::take(&mut block.subqueries) {
             let mut inner = subquery.block;
-            if subquery.kind == SubplanKind::Exists || subquery.kind == SubplanKind::Quantified {
-                if inner.limit.is_none() {
-                    inner.order_by.clear();
-                }
+            if subquery.kind != SubplanKind::Scalar && inner.limit.is_none() {
+                inner.order_by.clear();
             }
             let correlated = inner.outer_depth() > 0;
             let query = self.block(inner)?;

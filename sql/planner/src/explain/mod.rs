@@ -1,0 +1,34 @@
+//! EXPLAIN: a plan as text, in MySQL's words and shapes.
+//!
+//! Reading order: [`names`] (expressions as text), [`tree`] (operators as lines, FORMAT=TREE), [`json`]
+//! (the same lines as FORMAT=JSON), [`rows`] (FORMAT=TRADITIONAL).
+//!
+//! 1. Costs and row counts are this optimiser's; operation names and columns are MySQL's.
+
+mod json;
+mod names;
+mod rows;
+mod tree;
+
+pub use rows::{ExplainRow, traditional};
+pub use tree::{Item, items};
+
+use crate::query_plan::{Node, QueryStatement};
+use catalog::TableCache;
+
+/// What EXPLAIN ANALYZE has measured of a node, as text behind its estimate.
+pub type Actual<'a> = dyn Fn(&Node) -> Option<String> + 'a;
+
+/// FORMAT=TREE.
+pub fn tree(statement: &QueryStatement, tables: &TableCache, actual: &Actual<'_>) -> String {
+    let mut text = String::new();
+    for item in items(statement, tables, actual) {
+        item.print(0, &mut text);
+    }
+    text
+}
+
+/// FORMAT=JSON, the shape of `explain_json_format_version` 2.
+pub fn json(statement: &QueryStatement, tables: &TableCache, query: &str) -> String {
+    json::json(&items(statement, tables, &|_| None), query)
+}

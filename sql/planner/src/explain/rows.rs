@@ -1,0 +1,453 @@
+//! FORMAT=TRADITIONAL: one row per table in the order in which they are read.
+
+use super::names::Names;
+use super::tree::index_of;
+use crate::query_plan::{
+    GroupStrategy, JoinKind, KeyValue, LeafLayout, Node, QueryPlan, QueryStatement, Read, ReadAccess,
+    SubplanKind,
+};
+use catalog::TableCache;
+use expr::tree::Expr;
+use parser::ast::SetOperator;
+
+/// A row of EXPLAIN; `None` is NULL.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ExplainRow {
+    /// SELECT number; NULL for the result of a set operation.
+    pub id: Option<u64>,
+    /// SIMPLE, PRIMARY, SUBQUERY, DERIVED, UNION, ...
+    pub select_type: String,
+    /// Alias.
+    pub table: Option<String>,
+    /// Access type.
+    pub access: Option<String>,
+    /// Indexes that could be used.
+    pub possible_keys: Option<String>,
+    /// The index that is used.
+    pub key: Option<String>,
+    /// Bytes of it.
+    pub key_len: Option<String>,
+    /// What its parts are compared with.
+    pub reference: Option<String>,
+    /// Estimated rows.
+    pub rows: Option<u64>,
+    /// Percentage of them that the condition lets pass.
+    pub filtered: Option<f64>,
+    /// The rest.
+    pub extra: Option<String>,
+}
+
+/// The rows of a statement.
+pub fn traditional(statement: &QueryStatement, tables: &TableCache) -> Vec<ExplainRow> {
+    let mut lister =
+        Lister { statement, tables, rows: Vec::new(), later: Vec::new(), next: 2, shared: Vec::new() };
+    let alone = is_simple(&statement.query);
+    lister.query(&statement.query, 1, if alone { "SIMPLE" } else { "PRIMARY" }, None);
+    lister.rows
+}
+
+fn is_simple(plan: &QueryPlan) -> bool {
+    let mut simple = plan.subplans.iter().all(|s| s.query.outputs.is_empty());
+    visit(&plan.root, &mut |node| {
+        simple &= !matches!(
+            node,
+            Node::Derived { .. } | Node::SetOp { .. } | Node::Shared { .. } | Node::Recursive { .. }
+        );
+    });
+    simple
+}
+
+fn visit(node: &Node, f: &mut dyn FnMut(&Node)) {
+    f(node);
+    match node {
+        Node::Join { outer, inner, .. } => {
+            visit(outer, f);
+            visit(inner, f);
+        }
+        Node::HashJoin { probe, build, .. } => {
+            visit(probe, f);
+            visit(build, f);
+        }
+        Node::Filter { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Limit { input, .. }
+        | Node::Project { input, .. }
+        | Node::Distinct { input, .. } => visit(input, f),
+        Node::Group(group) => visit(&group.input, f),
+        Node::Window(window) => visit(&window.input, f),
+        _ => {}
+    }
+}
+
+struct Lister<'p> {
+    statement: &'p QueryStatement,
+    tables: &'p TableCache,
+    rows: Vec<ExplainRow>,
+    /// Derived tables, listed behind the block that reads them.
+    later: Vec<(u64, &'p QueryPlan, &'static str)>,
+    next: u64,
+    shared: Vec<(usize, u64)>,
+}
+
+impl<'p> Lister<'p> {
+    fn query(
+        &mut self,
+        plan: &'p QueryPlan,
+        id: u64,
+        select_type: &str,
+        outer: Option<&Names<'_>>,
+    ) {
+        let names = Names::of(plan, self.tables, outer);
+        let later = std::mem::take(&mut self.later);
+        let first = self.rows.len();
+        let mut notes: Vec<&'static str> = Vec::new();
+        self.node(&plan.root, id, select_type, &names, &mut notes);
+        if self.rows.len() == first {
+            let reason = match &plan.root {
+                Node::Nothing { reason, .. } => reason,
+                _ => "No tables used",
+            };
+            self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_string(),
+                extra: Some(reason.to_string()),
+                ..ExplainRow::default()
+            });
+        } else if !notes.is_empty() {
+            let extra = &mut self.rows[first].extra;
+            let mut all: Vec<String> = extra.take().into_iter().collect();
+            all.extend(notes.iter().map(|n| (*n).to_string()));
+            *extra = Some(all.join("; "));
+        }
+        for (id, plan, select_type) in std::mem::replace(&mut self.later, later) {
+            self.query(plan, id, select_type, None);
+        }
+        for subplan in plan.subplans.iter().filter(|s| !s.query.outputs.is_empty()) {
+            let id = self.next;
+            self.next += 1;
+            let kind = match (subplan.correlated, subplan.kind) {
+                (true, _) => "DEPENDENT SUBQUERY",
+                (false, SubplanKind::Scalar | SubplanKind::Exists | SubplanKind::Quantified) => {
+                    "SUBQUERY"
+                }
+            };
+            self.query(&subplan.query, id, kind, Some(&names));
+        }
+    }
+
+    fn node(
+        &mut self,
+        node: &'p Node,
+        id: u64,
+        select_type: &str,
+        names: &Names<'_>,
+        notes: &mut Vec<&'static str>,
+    ) {
+        match node {
+            Node::Read(read) => {
+                let row = self.read(read, id, select_type, names);
+                self.rows.push(row);
+            }
+            Node::Join { kind, outer, inner, .. } => {
+                self.node(outer, id, select_type, names, notes);
+                let first = self.rows.len();
+                self.node(inner, id, select_type, names, notes);
+                let note = match kind {
+                    JoinKind::Semi => Some(format!("FirstMatch({})", self.last_name(first))),
+                    JoinKind::Anti => Some("Not exists".to_string()),
+                    _ => None,
+                };
+                self.note(self.rows.len() - 1, note);
+            }
+            Node::HashJoin { kind, probe, build, .. } => {
+                self.node(probe, id, select_type, names, notes);
+                let first = self.rows.len();
+                self.node(build, id, select_type, names, notes);
+                let mut text = match kind {
+                    JoinKind::Semi => format!("FirstMatch({}); ", self.last_name(first)),
+                    JoinKind::Anti => "Not exists; ".to_string(),
+                    _ => String::new(),
+                };
+                text.push_str("Using join buffer (hash join)");
+                self.note(first, Some(text));
+            }
+            Node::Filter { input, .. } => {
+                self.node(input, id, select_type, names, notes);
+                if !matches!(**input, Node::Group(_)) && !self.rows.is_empty() {
+                    self.where_used(self.rows.len() - 1);
+                }
+            }
+            Node::Limit { input, .. } => self.node(input, id, select_type, names, notes),
+            Node::Sort { input, .. } => {
+                self.node(input, id, select_type, names, notes);
+                notes.push("Using filesort");
+            }
+            Node::Group(group) => {
+                self.node(&group.input, id, select_type, names, notes);
+                if group.strategy == GroupStrategy::Hash {
+                    notes.push("Using temporary");
+                }
+            }
+            Node::Window(window) => {
+                self.node(&window.input, id, select_type, names, notes);
+                notes.push("Using temporary");
+                if !window.sorted && !(window.partition_by.is_empty() && window.order_by.is_empty()) {
+                    notes.push("Using filesort");
+                }
+            }
+            Node::Project { input, .. } | Node::Distinct { input, .. } => {
+                self.node(input, id, select_type, names, notes);
+                notes.push("Using temporary");
+            }
+            Node::SetOp { op, all, inputs, .. } => self.set(*op, *all, inputs, id, select_type),
+            Node::Recursive { seeds, steps, .. } => {
+                for plan in seeds.iter() {
+                    self.query(plan, id, select_type, None);
+                }
+                for plan in steps.iter() {
+                    let id = self.next;
+                    self.next += 1;
+                    self.query(plan, id, "UNION", None);
+                }
+            }
+            other => self.made(other, id, select_type, names),
+        }
+    }
+
+    fn set(
+        &mut self,
+        op: SetOperator,
+        all: bool,
+        inputs: &'p [QueryPlan],
+        id: u64,
+        select_type: &str,
+    ) {
+        let (word, result) = match op {
+            SetOperator::Union => ("UNION", "UNION RESULT"),
+            SetOperator::Except => ("EXCEPT", "EXCEPT RESULT"),
+            SetOperator::Intersect => ("INTERSECT", "INTERSECT RESULT"),
+        };
+        let mut ids = vec![id];
+        for (number, plan) in inputs.iter().enumerate() {
+            if number == 0 {
+                self.query(plan, id, select_type, None);
+                continue;
+            }
+            let id = self.next;
+            self.next += 1;
+            ids.push(id);
+            self.query(plan, id, word, None);
+        }
+        if op == SetOperator::Union && all {
+            return;
+        }
+        let ids = ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        self.rows.push(ExplainRow {
+            id: None,
+            select_type: result.to_string(),
+            table: Some(format!("<{}{ids}>", word.to_ascii_lowercase())),
+            access: Some("ALL".to_string()),
+            extra: Some("Using temporary".to_string()),
+            ..ExplainRow::default()
+        });
+    }
+
+    /// Sources that are no stored tables.
+    fn made(&mut self, node: &'p Node, id: u64, select_type: &str, names: &Names<'_>) {
+        let mut row = ExplainRow {
+            id: Some(id),
+            select_type: select_type.to_string(),
+            access: Some("ALL".to_string()),
+            ..ExplainRow::default()
+        };
+        let filter = match node {
+            Node::Virtual { leaf, filter, .. } | Node::Working { leaf, filter, .. } => {
+                row.table = Some(names.leaf(*leaf));
+                filter
+            }
+            Node::Derived { query, filter, lateral, .. } => {
+                let number = self.next;
+                self.next += 1;
+                row.table = Some(format!("<derived{number}>"));
+                let kind = if *lateral { "DEPENDENT DERIVED" } else { "DERIVED" };
+                self.later.push((number, query, kind));
+                filter
+            }
+            Node::Shared { shared, filter, .. } => {
+                let known = self.shared.iter().find(|(s, _)| s == shared).map(|(_, id)| *id);
+                let number = known.unwrap_or_else(|| {
+                    let number = self.next;
+                    self.next += 1;
+                    self.shared.push((*shared, number));
+                    let statement = self.statement;
+                    self.later.push((number, &statement.shared[*shared].query, "DERIVED"));
+                    number
+                });
+                row.table = Some(format!("<derived{number}>"));
+                filter
+            }
+            Node::JsonTable { leaf, .. } => {
+                row.table = Some(names.leaf(*leaf));
+                row.extra = Some("Table function: json_table; Using temporary".to_string());
+                &None
+            }
+            _ => return,
+        };
+        row.filtered = Some(100.0);
+        if filter.is_some() {
+            row.extra = Some("Using where".to_string());
+        }
+        self.rows.push(row);
+    }
+
+    fn last_name(&self, before: usize) -> String {
+        before
+            .checked_sub(1)
+            .and_then(|n| self.rows.get(n))
+            .and_then(|r| r.table.clone())
+            .unwrap_or_default()
+    }
+
+    fn note(&mut self, row: usize, note: Option<String>) {
+        let (Some(note), Some(row)) = (note, self.rows.get_mut(row)) else { return };
+        row.extra = Some(match row.extra.take() {
+            Some(extra) => format!("{extra}; {note}"),
+            None => note,
+        });
+    }
+
+    fn where_used(&mut self, row: usize) {
+        let has = self.rows[row].extra.as_deref().is_some_and(|e| e.contains("Using where"));
+        if !has {
+            self.note(row, Some("Using where".to_string()));
+        }
+    }
+
+    fn read(&self, read: &Read, id: u64, select_type: &str, names: &Names<'_>) -> ExplainRow {
+        let def = self.tables.def(read.table);
+        let index = index_of(def, read.access.index());
+        let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
+        let access = match &read.access {
+            ReadAccess::Index(0) if !read.descending => "ALL",
+            ReadAccess::Index(_) => "index",
+            ReadAccess::Point { key, .. } if constant(key) => "const",
+            ReadAccess::Point { .. } => "eq_ref",
+            ReadAccess::Lookup { .. } => "ref",
+            ReadAccess::Ranges { .. } => "range",
+        };
+        let used = access != "ALL";
+        let key: &[KeyValue] = match &read.access {
+            ReadAccess::Point { key, .. } | ReadAccess::Lookup { key, .. } => key,
+            _ => &[],
+        };
+        let parts = match &read.access {
+            ReadAccess::Index(_) => index.map_or(0, |i| i.parts.len()),
+            ReadAccess::Ranges { ranges, .. } => {
+                let last = |r: &crate::query_plan::KeyRange| {
+                    r.equal.len() + usize::from(r.last != crate::query_plan::LastPart::Any)
+                };
+                ranges.iter().map(last).max().unwrap_or(0)
+            }
+            _ => key.len(),
+        };
+        let key_len = index.filter(|_| used).map(|index| {
+            let bytes = index.parts.iter().take(parts).map(|part| {
+                part_bytes(&def.columns[part.column].ty, part.prefix_chars.map(u32::from))
+            });
+            bytes.sum::<u32>().to_string()
+        });
+        let reference = (!key.is_empty()).then(|| {
+            let one = |k: &KeyValue| match is_constant(&k.value) {
+                true => "const".to_string(),
+                false => match &k.value {
+                    Expr::Column(c) if c.depth == 0 => names.qualified(&k.value, *c),
+                    _ => "func".to_string(),
+                },
+            };
+            key.iter().map(one).collect::<Vec<_>>().join(",")
+        });
+        let possible = self.possible_keys(read, names);
+        let mut extra = Vec::new();
+        let mut rest = Vec::new();
+        if let Some(filter) = &read.filter {
+            crate::logical::conjuncts(filter.clone(), &mut rest);
+            rest.retain(|e| !super::tree::looked_up(e, read, index));
+        }
+        if !rest.is_empty() {
+            extra.push("Using where");
+        }
+        if read.covering {
+            extra.push("Using index");
+        }
+        if read.descending {
+            extra.push("Backward index scan");
+        }
+        ExplainRow {
+            id: Some(id),
+            select_type: select_type.to_string(),
+            table: Some(names.leaf(read.leaf)),
+            access: Some(access.to_string()),
+            possible_keys: possible,
+            key: index.filter(|_| used).map(|i| i.name.clone()),
+            key_len,
+            reference,
+            rows: Some(read.estimate.rows.round().max(1.0) as u64),
+            filtered: Some((read.estimate.filtered * 10_000.0).round() / 100.0),
+            extra: (!extra.is_empty()).then(|| extra.join("; ")),
+        }
+    }
+
+    /// Indexes whose first part the filter compares, or that the path uses.
+    fn possible_keys(&self, read: &Read, _names: &Names<'_>) -> Option<String> {
+        let def = self.tables.def(read.table);
+        let mut compared = Vec::new();
+        if let Some(filter) = &read.filter {
+            filter.visit(&mut |e| {
+                if let Expr::Column(c) = e
+                    && c.depth == 0
+                    && c.leaf == read.leaf
+                {
+                    compared.push(usize::from(c.column));
+                }
+            });
+        }
+        let used = index_of(def, read.access.index()).map(|i| &i.name);
+        let narrowed = !matches!(read.access, ReadAccess::Index(_));
+        let names: Vec<&str> = def
+            .indexes
+            .iter()
+            .filter(|i| {
+                i.parts.first().is_some_and(|p| compared.contains(&p.column))
+                    || narrowed && Some(&i.name) == used
+            })
+            .map(|i| i.name.as_str())
+            .collect();
+        (!names.is_empty()).then(|| names.join(","))
+    }
+}
+
+fn is_constant(e: &Expr) -> bool {
+    let mut constant = true;
+    e.visit(&mut |e| constant &= !matches!(e, Expr::Column(_)));
+    constant
+}
+
+/// `key_len` of one part: the column's bytes, two for a length, one where NULL is allowed.
+fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
+    let null = u32::from(ty.nullable);
+    let bytes = match prefix {
+        Some(chars) => chars * ty.collation.bytes_per_char_max(),
+        None => ty.bytes_max(),
+    };
+    let variable = ty.kind.is_string() && ty.fixed_bytes().is_none()
+        && !matches!(ty.kind, value::Kind::Char);
+    bytes + null + if variable { 2 } else { 0 }
+}
+
+/// The layout's table, for a column's full name.
+pub(crate) fn schema_of(layout: &LeafLayout, tables: &TableCache) -> Option<String> {
+    match layout {
+        LeafLayout::Table(table) => Some(tables.def(*table).schema.clone()),
+        _ => None,
+    }
+}
