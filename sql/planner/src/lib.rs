@@ -24,6 +24,9 @@ pub mod show;
 pub mod stats;
 mod transform;
 
+#[cfg(test)]
+mod tests;
+
 pub use plan::{
     Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,
     SelectPlan,

@@ -312,6 +312,8 @@ pub enum Node {
         leaf: u16,
         /// The recursion's number, unique in the statement.
         recursion: usize,
+        /// Names of its columns, for EXPLAIN.
+        columns: Vec<String>,
         /// What every row must satisfy.
         filter: Option<Expr>,
     },
@@ -658,6 +660,14 @@ impl Node {
             | Node::Limit { input, .. }
             | Node::Distinct { input, .. } => input.leaves(),
         }
+    }
+}
+
+impl Window {
+    /// Whether the node has to sort its rows.
+    pub fn sorts(&self) -> bool {
+        let ordered = !self.partition_by.is_empty() || !self.order_by.is_empty();
+        ordered && !self.sorted
     }
 }
 

@@ -1,7 +1,8 @@
 //! Expressions as EXPLAIN prints them, with the names that places in rows have.
 
 use crate::query_plan::{
-    AggregateCall, AggregateFunction, LeafLayout, Node, QueryPlan, WindowCall, WindowFunction,
+    AggregateCall, AggregateFunction, LeafLayout, Node, QueryPlan, QueryStatement, WindowCall,
+    WindowFunction,
 };
 use catalog::TableCache;
 use expr::tree::{Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed};
@@ -11,6 +12,7 @@ use expr::tree::{Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed}
 pub(crate) struct Names<'p> {
     pub(crate) tables: &'p TableCache,
     plan: &'p QueryPlan,
+    statement: &'p QueryStatement,
     /// Texts of computed leaves' columns.
     made: Vec<Vec<String>>,
     outer: Option<&'p Names<'p>>,
@@ -21,11 +23,12 @@ pub(crate) struct Names<'p> {
 impl<'p> Names<'p> {
     pub(crate) fn of(
         plan: &'p QueryPlan,
+        statement: &'p QueryStatement,
         tables: &'p TableCache,
         outer: Option<&'p Names<'p>>,
     ) -> Names<'p> {
         let made = vec![Vec::new(); plan.leaves.len()];
-        let mut names = Names { tables, plan, made, outer, first_subquery: 2 };
+        let mut names = Names { tables, plan, statement, made, outer, first_subquery: 2 };
         names.learn(&plan.root);
         names
     }
@@ -44,7 +47,8 @@ impl<'p> Names<'p> {
             Node::Window(window) => {
                 self.learn(&window.input);
                 let over = self.over(&window.partition_by, &window.order_by);
-                let texts = window.functions.iter().map(|f| format!("{} OVER ({over})", self.window(f)));
+                let texts =
+                    window.functions.iter().map(|f| format!("{} OVER ({over})", self.window(f)));
                 self.made[usize::from(window.leaf)] = texts.collect();
             }
             Node::Project { input, leaf, values } => {
@@ -54,6 +58,16 @@ impl<'p> Names<'p> {
             }
             Node::Derived { leaf, query, .. } => {
                 self.made[usize::from(*leaf)] = self.outputs_of(*leaf, query);
+            }
+            Node::Shared { leaf, shared, .. } => {
+                let statement = self.statement;
+                self.made[usize::from(*leaf)] =
+                    self.outputs_of(*leaf, &statement.shared[*shared].query);
+            }
+            Node::Working { leaf, columns, .. } => {
+                let name = self.leaf(*leaf);
+                let texts = columns.iter().map(|column| format!("{name}.{column}"));
+                self.made[usize::from(*leaf)] = texts.collect();
             }
             Node::SetOp { leaf, inputs, .. } => {
                 let names = inputs[0].outputs.iter().map(|o| o.column.name.clone()).collect();
@@ -95,7 +109,11 @@ impl<'p> Names<'p> {
 
     /// A column of this block with its schema.
     pub(crate) fn qualified(&self, e: &Expr, c: Column) -> String {
-        let schema = self
+        let mut names = self;
+        for _ in 0..c.depth {
+            names = names.outer.unwrap_or(names);
+        }
+        let schema = names
             .plan
             .leaves
             .get(usize::from(c.leaf))

@@ -3,8 +3,8 @@
 use super::names::Names;
 use super::tree::index_of;
 use crate::query_plan::{
-    GroupStrategy, JoinKind, KeyValue, LeafLayout, Node, QueryPlan, QueryStatement, Read, ReadAccess,
-    SubplanKind,
+    GroupStrategy, JoinKind, KeyValue, LeafLayout, Node, QueryPlan, QueryStatement, Read,
+    ReadAccess, SubplanKind,
 };
 use catalog::TableCache;
 use expr::tree::Expr;
@@ -39,8 +39,14 @@ pub struct ExplainRow {
 
 /// The rows of a statement.
 pub fn traditional(statement: &QueryStatement, tables: &TableCache) -> Vec<ExplainRow> {
-    let mut lister =
-        Lister { statement, tables, rows: Vec::new(), later: Vec::new(), next: 2, shared: Vec::new() };
+    let mut lister = Lister {
+        statement,
+        tables,
+        rows: Vec::new(),
+        later: Vec::new(),
+        next: 2,
+        shared: Vec::new(),
+    };
     let alone = is_simple(&statement.query);
     lister.query(&statement.query, 1, if alone { "SIMPLE" } else { "PRIMARY" }, None);
     lister.rows
@@ -51,7 +57,10 @@ fn is_simple(plan: &QueryPlan) -> bool {
     visit(&plan.root, &mut |node| {
         simple &= !matches!(
             node,
-            Node::Derived { .. } | Node::SetOp { .. } | Node::Shared { .. } | Node::Recursive { .. }
+            Node::Derived { .. }
+                | Node::SetOp { .. }
+                | Node::Shared { .. }
+                | Node::Recursive { .. }
         );
     });
     simple
@@ -97,7 +106,7 @@ impl<'p> Lister<'p> {
         select_type: &str,
         outer: Option<&Names<'_>>,
     ) {
-        let names = Names::of(plan, self.tables, outer);
+        let names = Names::of(plan, self.statement, self.tables, outer);
         let later = std::mem::take(&mut self.later);
         let first = self.rows.len();
         let mut notes: Vec<&'static str> = Vec::new();
@@ -191,7 +200,7 @@ impl<'p> Lister<'p> {
             Node::Window(window) => {
                 self.node(&window.input, id, select_type, names, notes);
                 notes.push("Using temporary");
-                if !window.sorted && !(window.partition_by.is_empty() && window.order_by.is_empty()) {
+                if window.sorts() {
                     notes.push("Using filesort");
                 }
             }
@@ -351,16 +360,18 @@ impl<'p> Lister<'p> {
             _ => key.len(),
         };
         let key_len = index.filter(|_| used).map(|index| {
-            let bytes = index.parts.iter().take(parts).map(|part| {
-                part_bytes(&def.columns[part.column].ty, part.prefix_chars.map(u32::from))
-            });
+            let bytes = index
+                .parts
+                .iter()
+                .take(parts)
+                .map(|part| part_bytes(&def.columns[part.column].ty, part.prefix_chars));
             bytes.sum::<u32>().to_string()
         });
         let reference = (!key.is_empty()).then(|| {
             let one = |k: &KeyValue| match is_constant(&k.value) {
                 true => "const".to_string(),
                 false => match &k.value {
-                    Expr::Column(c) if c.depth == 0 => names.qualified(&k.value, *c),
+                    Expr::Column(c) => names.qualified(&k.value, *c),
                     _ => "func".to_string(),
                 },
             };
@@ -439,8 +450,8 @@ fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
         Some(chars) => chars * ty.collation.bytes_per_char_max(),
         None => ty.bytes_max(),
     };
-    let variable = ty.kind.is_string() && ty.fixed_bytes().is_none()
-        && !matches!(ty.kind, value::Kind::Char);
+    let variable =
+        ty.kind.is_string() && ty.fixed_bytes().is_none() && !matches!(ty.kind, value::Kind::Char);
     bytes + null + if variable { 2 } else { 0 }
 }
 

@@ -66,11 +66,7 @@ fn number(v: f64) -> String {
 }
 
 /// The lines of a statement: one for its query.
-pub fn items(
-    statement: &QueryStatement,
-    tables: &TableCache,
-    actual: &Actual<'_>,
-) -> Vec<Item> {
+pub fn items(statement: &QueryStatement, tables: &TableCache, actual: &Actual<'_>) -> Vec<Item> {
     let mut printer = Printer { statement, tables, actual, printed: Vec::new(), next_select: 2 };
     vec![printer.query(&statement.query, None)]
 }
@@ -87,7 +83,7 @@ struct Printer<'p> {
 impl Printer<'_> {
     /// A block; its subqueries hang below its first line.
     fn query(&mut self, plan: &QueryPlan, outer: Option<&Names<'_>>) -> Item {
-        let mut names = Names::of(plan, self.tables, outer);
+        let mut names = Names::of(plan, self.statement, self.tables, outer);
         names.first_subquery = self.next_select;
         self.next_select += plan.subplans.len() as u32;
         let mut item = self.node(&plan.root, &names);
@@ -188,7 +184,10 @@ impl Printer<'_> {
                 let extra = on.as_ref().map(|on| format!(", extra conditions: {}", names.expr(on)));
                 let (probe, build) = (self.node(probe, names), self.node(build, names));
                 let text = format!("{kind} {keys}{}", extra.unwrap_or_default());
-                let mut item = joined(text, probe, build);
+                let estimate = probe.estimate.zip(build.estimate).map(|(p, b)| {
+                    (p.0 + b.0, p.1.max(b.1))
+                });
+                let mut item = Item { estimate, ..joined(text, probe, build) };
                 if let Some(build) = item.inputs.pop() {
                     item.inputs.push(Item::new("Hash", vec![build]));
                 }
@@ -252,7 +251,7 @@ impl Printer<'_> {
             }
             Node::Window(window) => {
                 let mut input = self.node(&window.input, names);
-                if !window.sorted && !(window.partition_by.is_empty() && window.order_by.is_empty()) {
+                if window.sorts() {
                     let mut keys = names.list(&window.partition_by);
                     if !keys.is_empty() && !window.order_by.is_empty() {
                         keys.push_str(", ");
@@ -270,7 +269,8 @@ impl Printer<'_> {
                 Item::over("Table scan on <temporary>", below)
             }
             Node::Distinct { input, .. } => {
-                let below = Item::over("Temporary table with deduplication", self.node(input, names));
+                let below =
+                    Item::over("Temporary table with deduplication", self.node(input, names));
                 Item::over("Table scan on <temporary>", below)
             }
             other => self.line(other, names),
@@ -280,9 +280,9 @@ impl Printer<'_> {
     fn set(&mut self, node: &Node, names: &Names<'_>) -> Item {
         match node {
             Node::SetOp { op: SetOperator::Union, all: true, inputs, .. } => {
-                let inputs = inputs.iter().map(|plan| {
-                    Item::over("Stream results", self.query(plan, Some(names)))
-                });
+                let inputs = inputs
+                    .iter()
+                    .map(|plan| Item::over("Stream results", self.query(plan, Some(names))));
                 Item::new("Append", inputs.collect())
             }
             Node::SetOp { op, all, inputs, .. } => {
@@ -341,7 +341,8 @@ impl Printer<'_> {
             ReadAccess::Index(_) => format!("{covering} scan on {name} using {using}{reverse}"),
             ReadAccess::Point { key, .. } => {
                 let keys = key_text(def, index, key, names, &mut known);
-                let row = if read.covering { "Single-row covering index" } else { "Single-row index" };
+                let row =
+                    if read.covering { "Single-row covering index" } else { "Single-row index" };
                 format!("{row} lookup on {name} using {using} ({keys})")
             }
             ReadAccess::Lookup { key, .. } => {
@@ -432,7 +433,9 @@ fn range_text(
     match &range.last {
         LastPart::Any => {}
         LastPart::NotNull => texts.push(format!("NULL < {last}")),
-        LastPart::Like { pattern, .. } => texts.push(format!("{last} like {}", names.expr(pattern))),
+        LastPart::Like { pattern, .. } => {
+            texts.push(format!("{last} like {}", names.expr(pattern)))
+        }
         LastPart::Between { low, high } => {
             let mut text = String::new();
             if let Some((low, inclusive)) = low {
@@ -461,9 +464,10 @@ fn filtered(item: Item, filter: Option<&Expr>, names: &Names<'_>) -> Item {
 }
 
 fn joined(text: String, outer: Item, inner: Item) -> Item {
-    let estimate = outer.estimate.zip(inner.estimate).map(|((cost, rows), (each, found))| {
-        (cost + rows * each, rows * found)
-    });
+    let estimate = outer
+        .estimate
+        .zip(inner.estimate)
+        .map(|((cost, rows), (each, found))| (cost + rows * each, rows * found));
     Item { estimate, ..Item::new(text, vec![outer, inner]) }
 }
 

@@ -68,10 +68,9 @@ impl Planner<'_> {
         block: &mut Block,
         leaves: &mut Leaves,
     ) -> Result<Node, SqlError> {
-        let filter = cheap_first(block.filter.clone());
-        let never = filter.iter().any(|e| {
-            matches!(e, Expr::Const(OwnedDatum::Null | OwnedDatum::Int(0) | OwnedDatum::UInt(0)))
-        });
+        let mut filter = cheap_first(block.filter.clone());
+        let never = filter.iter().any(|e| matches!(settled(e), Some(false)));
+        filter.retain(|e| settled(e) != Some(true));
         if never {
             let leaves = (0..leaves.list.len() as u16).collect();
             return Ok(Node::Nothing { reason: "Impossible WHERE", leaves });
@@ -213,7 +212,10 @@ impl Planner<'_> {
                 let number = *number;
                 Node::Shared { leaf, shared: self.shared_query(number)?, filter }
             }
-            Source::Working(recursion) => Node::Working { leaf, recursion: *recursion, filter },
+            Source::Working(recursion) => {
+                let columns = source.columns.iter().map(|c| c.result.name.clone()).collect();
+                Node::Working { leaf, recursion: *recursion, columns, filter }
+            }
             Source::Set { op, all, inputs } => {
                 let (op, all, inputs) = (*op, *all, inputs.clone());
                 let inputs = self.blocks(inputs)?;
@@ -440,6 +442,49 @@ impl Planner<'_> {
             }
             _ => 0.05,
         }
+    }
+}
+
+/// The truth of a condition of constants; NULL is not true.
+fn settled(e: &Expr) -> Option<bool> {
+    match e {
+        Expr::Const(value) => match value {
+            OwnedDatum::Null => Some(false),
+            OwnedDatum::Int(v) => Some(*v != 0),
+            OwnedDatum::UInt(v) => Some(*v != 0),
+            _ => None,
+        },
+        Expr::Compare(op, a, b, collation) => {
+            let (Expr::Const(a), Expr::Const(b)) = (&**a, &**b) else { return None };
+            let plain = |v: &OwnedDatum| {
+                matches!(v, OwnedDatum::Int(_) | OwnedDatum::UInt(_) | OwnedDatum::Null)
+            };
+            if !plain(a) || !plain(b) || *op == Comparison::NullSafeEq {
+                return None;
+            }
+            let Some(order) = value::compare(&a.datum(), &b.datum(), *collation) else {
+                return Some(false);
+            };
+            Some(match op {
+                Comparison::Eq | Comparison::NullSafeEq => order.is_eq(),
+                Comparison::Ne => order.is_ne(),
+                Comparison::Lt => order.is_lt(),
+                Comparison::Le => order.is_le(),
+                Comparison::Gt => order.is_gt(),
+                Comparison::Ge => order.is_ge(),
+            })
+        }
+        Expr::And(a, b) => match (settled(a), settled(b)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        },
+        Expr::Or(a, b) => match (settled(a), settled(b)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
