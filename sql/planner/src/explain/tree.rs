@@ -184,9 +184,8 @@ impl Printer<'_> {
                 let extra = on.as_ref().map(|on| format!(", extra conditions: {}", names.expr(on)));
                 let (probe, build) = (self.node(probe, names), self.node(build, names));
                 let text = format!("{kind} {keys}{}", extra.unwrap_or_default());
-                let estimate = probe.estimate.zip(build.estimate).map(|(p, b)| {
-                    (p.0 + b.0, p.1.max(b.1))
-                });
+                let estimate =
+                    probe.estimate.zip(build.estimate).map(|(p, b)| (p.0 + b.0, p.1.max(b.1)));
                 let mut item = Item { estimate, ..joined(text, probe, build) };
                 if let Some(build) = item.inputs.pop() {
                     item.inputs.push(Item::new("Hash", vec![build]));
