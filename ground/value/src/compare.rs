@@ -7,7 +7,9 @@
 //!    a number when it is none. Which of these a comparison of two types uses is [`Rule`]'s.
 
 use crate::decimal::Decimal;
-use crate::{Collation, Datum, format, number};
+use crate::json::{self, JsonRef, JsonValue};
+use crate::time::{DateRules, parse};
+use crate::{Collation, ColumnType, ConvertMode, Datum, Kind, format, number};
 use std::cmp::Ordering;
 
 /// Order of two values; `None` when either is NULL. Two strings compare under `collation`; a string
@@ -30,13 +32,13 @@ fn compare_mixed(a: Datum<'_>, b: Datum<'_>, collation: Collation) -> Ordering {
         (Datum::Date(x), Datum::Date(y)) => return x.cmp(y),
         (Datum::Time(x), Datum::Time(y)) => return x.micros().cmp(&y.micros()),
         (Datum::Timestamp(x, _), Datum::Timestamp(y, _)) => return x.cmp(y),
+        (Datum::Json(_), _) | (_, Datum::Json(_)) => return compare_json(&a, &b),
         _ => {}
     }
-    if let (Some(x), Some(y)) = (date_time(&a), date_time(&b)) {
-        return x.cmp(&y);
+    if let Some(order) = compare_moments(&a, &b) {
+        return order;
     }
-    let named = |d: &Datum<'_>| matches!(d, Datum::Enum(..) | Datum::Set(..) | Datum::Bytes(_));
-    if named(&a) && named(&b) {
+    if is_named(&a) && is_named(&b) {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         format::append_text(&a, &mut x);
         format::append_text(&b, &mut y);
@@ -48,12 +50,128 @@ fn compare_mixed(a: Datum<'_>, b: Datum<'_>, collation: Collation) -> Ordering {
     }
 }
 
-/// A value with a date as a packed moment.
-fn date_time(d: &Datum<'_>) -> Option<u64> {
-    match d {
-        Datum::Date(v) => Some(v.midnight().packed()),
-        Datum::DateTime(v) => Some(v.packed()),
-        _ => None,
+/// Values that are text among text.
+fn is_named(d: &Datum<'_>) -> bool {
+    matches!(d, Datum::Enum(..) | Datum::Set(..) | Datum::Bytes(_))
+}
+
+fn compare_json(a: &Datum<'_>, b: &Datum<'_>) -> Ordering {
+    let bytes = |d: &Datum<'_>| match *d {
+        Datum::Json(bytes) => bytes.to_vec(),
+        ref other => JsonValue::of_datum(other, false).to_bytes(),
+    };
+    let (x, y) = (bytes(a), bytes(b));
+    json::compare(JsonRef::new(&x), JsonRef::new(&y))
+}
+
+/// Two values of which one has a date or is a time span, and the other can be read as one.
+fn compare_moments(a: &Datum<'_>, b: &Datum<'_>) -> Option<Ordering> {
+    let dated = |d: &Datum<'_>| matches!(d, Datum::Date(_) | Datum::DateTime(_));
+    if dated(a) || dated(b) {
+        return Some(moment(a)?.cmp(&moment(b)?));
+    }
+    if matches!(a, Datum::Time(_)) || matches!(b, Datum::Time(_)) {
+        return Some(span(a)?.cmp(&span(b)?));
+    }
+    None
+}
+
+/// A value as a packed moment and the nanoseconds behind it; `None`: it is none.
+fn moment(d: &Datum<'_>) -> Option<(u64, u16)> {
+    let rules = DateRules { allow_invalid: true, ..DateRules::default() };
+    let read = match *d {
+        Datum::Date(v) => return Some((v.midnight().packed(), 0)),
+        Datum::DateTime(v) => return Some((v.packed(), 0)),
+        Datum::Bytes(s) => parse::date_time(s, rules),
+        Datum::Int(v) => parse::date_time_of_number(v, 0, rules),
+        Datum::UInt(v) => parse::date_time_of_number(i64::try_from(v).ok()?, 0, rules),
+        _ => return None,
+    };
+    read.ok().map(|read| (read.value.packed(), read.rest_nanos))
+}
+
+/// A value as a time span in microseconds and the nanoseconds behind them.
+fn span(d: &Datum<'_>) -> Option<(i64, u16)> {
+    let read = match *d {
+        Datum::Time(v) => return Some((v.micros(), 0)),
+        Datum::Bytes(s) => parse::time(s),
+        Datum::Int(v) => parse::time_of_number(v, 0),
+        _ => return None,
+    };
+    read.ok().map(|read| (read.value.micros(), read.rest_nanos))
+}
+
+/// How two types compare, as MySQL chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// As integers of 64 bits, of either sign.
+    Int,
+    /// As decimals.
+    Decimal,
+    /// As doubles.
+    Double,
+    /// As strings under a collation.
+    String,
+    /// As moments; text and numbers are read as dates.
+    DateTime,
+    /// As time spans; text and numbers are read as times.
+    Time,
+    /// As JSON values.
+    Json,
+}
+
+impl Rule {
+    /// The rule for two types.
+    #[must_use]
+    pub fn of(a: &ColumnType, b: &ColumnType) -> Rule {
+        let any = |f: fn(&ColumnType) -> bool| f(a) || f(b);
+        let both = |f: fn(&ColumnType) -> bool| f(a) && f(b);
+        let integer = |t: &ColumnType| t.kind.is_int() || matches!(t.kind, Kind::Bit | Kind::Year);
+        if any(|t| t.kind == Kind::Json) {
+            Rule::Json
+        } else if any(|t| t.kind.has_date()) {
+            Rule::DateTime
+        } else if any(|t| t.kind == Kind::Time) {
+            Rule::Time
+        } else if both(|t| t.kind.is_string() || t.kind.has_members()) {
+            Rule::String
+        } else if integer(a) && integer(b) {
+            Rule::Int
+        } else if both(|t| t.kind.is_number() && !t.kind.is_float()) {
+            Rule::Decimal
+        } else {
+            Rule::Double
+        }
+    }
+
+    /// The order of two values by this rule; `None` when either is NULL. What cannot be read as a date
+    /// or time compares as [`compare`] does.
+    #[must_use]
+    pub fn compare(
+        self,
+        a: &Datum<'_>,
+        b: &Datum<'_>,
+        collation: Collation,
+        mode: &ConvertMode<'_>,
+    ) -> Option<Ordering> {
+        if a.is_null() || b.is_null() {
+            return None;
+        }
+        match self {
+            Rule::Double => Some(to_double(a).total_cmp(&to_double(b))),
+            Rule::DateTime => {
+                // A time span is one of today.
+                let today = |d: &Datum<'_>| match *d {
+                    Datum::Time(v) => v.on(mode.today()).map(|v| (v.packed(), 0)),
+                    ref other => moment(other),
+                };
+                match (today(a), today(b)) {
+                    (Some(x), Some(y)) => Some(x.cmp(&y)),
+                    _ => compare(a, b, collation),
+                }
+            }
+            _ => compare(a, b, collation),
+        }
     }
 }
 
@@ -91,6 +209,7 @@ pub fn to_double(d: &Datum<'_>) -> f64 {
         Datum::UInt(v) => v as f64,
         Datum::Double(v) => v,
         Datum::Bytes(s) => number::double_of_text(s).0,
+        Datum::Json(bytes) => json_double(JsonRef::new(bytes)),
         _ => match exact(d) {
             Some(Exact::Int(v)) => v as f64,
             Some(Exact::Decimal(v)) => v.to_f64(),
@@ -98,6 +217,20 @@ pub fn to_double(d: &Datum<'_>) -> f64 {
         },
     };
     if v == 0.0 { 0.0 } else { v }
+}
+
+/// A JSON scalar as a double; 0 for what is no number.
+fn json_double(value: JsonRef<'_>) -> f64 {
+    use json::View;
+    match value.view() {
+        View::Bool(v) => f64::from(u8::from(v)),
+        View::Int(v) => v as f64,
+        View::UInt(v) => v as f64,
+        View::Double(v) => v,
+        View::Decimal(v) => v.to_f64(),
+        View::String(s) => number::double_of_text(s).0,
+        _ => 0.0,
+    }
 }
 
 /// A number without rounding.

@@ -142,8 +142,9 @@ pub fn part_bytes(types: &[ColumnType], part: &KeyPart) -> u64 {
 #[must_use]
 pub fn definition_bytes(types: &[ColumnType]) -> u64 {
     let nullable = types.iter().filter(|t| t.nullable).count() as u64;
-    let varies =
-        |t: &&ColumnType| matches!(t.kind, Kind::VarChar | Kind::VarBinary) || t.kind.is_large();
+    let varies = |t: &&ColumnType| {
+        matches!(t.kind, Kind::VarChar | Kind::VarBinary | Kind::Json) || t.kind.is_large()
+    };
     // A table of fixed columns has a bit that says "deleted".
     let bits = nullable + u64::from(!types.iter().any(|t| varies(&t)));
     bits.div_ceil(8) + types.iter().map(column_definition_bytes).sum::<u64>()
@@ -157,9 +158,18 @@ fn column_definition_bytes(ty: &ColumnType) -> u64 {
         Kind::TinyText | Kind::TinyBlob => 1 + POINTER,
         Kind::Text | Kind::Blob => 2 + POINTER,
         Kind::MediumText | Kind::MediumBlob => 3 + POINTER,
-        Kind::LongText | Kind::LongBlob => 4 + POINTER,
+        Kind::LongText | Kind::LongBlob | Kind::Json => 4 + POINTER,
+        Kind::Decimal => u64::from(mysql_decimal_bytes(ty)),
         _ => max,
     }
+}
+
+/// MySQL's bytes of a DECIMAL: four for nine digits, on both sides of the point.
+fn mysql_decimal_bytes(ty: &ColumnType) -> u32 {
+    const LEFT: [u32; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+    let bytes = |digits: u32| digits / 9 * 4 + LEFT[(digits % 9) as usize];
+    let scale = u32::from(ty.decimals);
+    bytes(ty.length.saturating_sub(scale)) + bytes(scale)
 }
 
 /// Fewest bytes that a row of full columns takes in its page, as InnoDB counts them for
@@ -175,7 +185,8 @@ pub fn in_page_bytes(types: &[ColumnType], hidden_key: bool) -> u64 {
     let column = |ty: &ColumnType| {
         let max = u64::from(ty.bytes_max());
         // CHAR of a character set with characters of several lengths varies, too.
-        match ty.kind.is_string() && ty.kind != Kind::Binary {
+        let varies = ty.kind.is_string() && ty.kind != Kind::Binary || ty.kind == Kind::Json;
+        match varies {
             false => max,
             true if max >= LOCAL_MAX => LOCAL_MAX + 1,
             true => max + 1,

@@ -183,6 +183,13 @@ fn define_part(
         return Err(SqlError::Other(1060, "42S21", format!("Duplicate column name '{name}'")));
     }
     let ty = &columns[column].ty;
+    if ty.kind == value::Kind::Json {
+        let text = format!(
+            "JSON column '{name}' supports indexing only via generated columns on a specified JSON \
+             path."
+        );
+        return Err(SqlError::Other(3152, "42000", text));
+    }
     let large = ty.kind.is_large();
     match prefix {
         None if large => {

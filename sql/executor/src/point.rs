@@ -10,7 +10,7 @@ use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
 use expr::{Row, condition, damaged};
 use planner::plan::{Access, Plan, SelectPlan};
-use value::{ColumnType, Datum, KeySpec};
+use value::{ColumnType, Datum, KeySpec, Kind};
 
 /// Columns that fit the array on the stack; more take the general way.
 const OUTPUTS_MAX: usize = 32;
@@ -51,7 +51,10 @@ impl PointSelect {
             .outputs
             .iter()
             .map(|o| match o.value.expr {
-                Expr::Column(c) => Some(usize::from(c.column)),
+                // TIMESTAMP is converted to the session's time.
+                Expr::Column(c) if o.value.ty.kind != Kind::Timestamp => {
+                    Some(usize::from(c.column))
+                }
                 _ => None,
             })
             .collect();

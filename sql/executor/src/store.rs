@@ -142,6 +142,9 @@ fn problem(
             (1366, "HY000", format!("Incorrect string value: '{value}' {at}"))
         }
         ConvertError::Truncated => (1265, "01000", format!("Data truncated {at}")),
+        ConvertError::InvalidJson { what, .. } if what.is_empty() => {
+            (3157, "22032", "The JSON document exceeds the maximum depth.".into())
+        }
         ConvertError::InvalidJson { what, at } => {
             let text = format!(
                 "Invalid JSON text: \"{what}\" at position {at} in value for column \

@@ -54,7 +54,10 @@ pub fn eval<'v>(
     Ok(match expr {
         Expr::Const(value) => Value::Datum(value.datum()),
         Expr::Param(n) => Value::Datum(row.params.get(*n).copied().unwrap_or_default()),
-        Expr::Column(n) => Value::Datum(column(row, *n)?),
+        Expr::Column(n) => match column(row, *n)? {
+            Datum::Timestamp(micros, fsp) => Value::Datum(local(micros, fsp, env)),
+            value => Value::Datum(value),
+        },
         Expr::Subquery(plan) => subqueries(row)?.scalar(*plan, row, env)?,
         Expr::Exists(plan) => truth(Some(subqueries(row)?.exists(*plan, row, env)?)),
         Expr::Quantified(q) => truth(subqueries(row)?.quantified(q, row, env)?),
@@ -96,6 +99,15 @@ pub fn eval<'v>(
         }
         Expr::Call(function, arguments) => call(function, arguments, row, env)?,
     })
+}
+
+/// A TIMESTAMP in the session's time zone.
+#[cold]
+fn local(micros: i64, fsp: u8, env: &dyn Environment) -> Datum<'static> {
+    let zero = value::DateTime::ZERO.with_fsp(fsp);
+    let moment =
+        if micros == 0 { None } else { env.convert_mode().time_zone.to_local(micros, fsp) };
+    Datum::DateTime(moment.unwrap_or(zero))
 }
 
 /// Evaluates a condition: true, false or unknown.

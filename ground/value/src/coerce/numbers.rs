@@ -45,10 +45,9 @@ fn float_in_range(v: f64, ty: &ColumnType) -> (f64, bool) {
     let mut rounded = v;
     if ty.decimals != NOT_FIXED {
         let unit = 10f64.powi(i32::from(ty.decimals));
-        let scaled = v * unit;
-        if scaled.is_finite() {
-            rounded = scaled.round_ties_even() / unit;
-        }
+        // As MySQL: the fraction alone is rounded.
+        let whole = v.floor();
+        rounded = whole + ((v - whole) * unit).round_ties_even() / unit;
         let whole = i32::try_from(ty.length).unwrap_or(255) - i32::from(ty.decimals);
         low = low.max(-(10f64.powi(whole) - 1.0 / unit));
     }
