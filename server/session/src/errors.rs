@@ -122,6 +122,10 @@ pub fn parse(error: &ParseError, sql: &[u8]) -> SqlError {
             "HY000",
             "Thread stack overrun: expressions or queries are nested too deep".into(),
         ),
+        ErrorKind::SyntaxBecause(why) => {
+            let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
+            SqlError::Other(1064, "42000", text)
+        }
         ErrorKind::Syntax => SqlError::Other(
             1064,
             "42000",

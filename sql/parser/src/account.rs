@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
 
@@ -124,9 +125,11 @@ impl Parser<'_> {
 
     /// `ADD 2 FACTOR ..`, `MODIFY`, `DROP`, and `2 FACTOR INITIATE REGISTRATION` and its kin.
     fn factor_changes(&mut self, spec: &mut AccountSpec) -> Result<()> {
+        let verb = self.kw();
         while spec.factors.len() < 2 {
             let start = self.peek().start as usize;
             match self.kw() {
+                _ if !spec.factors.is_empty() && self.kw() != verb => return Ok(()),
                 Kw::ADD | Kw::MODIFY => {
                     self.bump();
                     self.factor_number()?;
@@ -312,7 +315,9 @@ impl Parser<'_> {
             grant.privileges.push(Privilege::Named("PROXY".to_string(), Vec::new()));
             grant.proxy = Some(self.account()?);
         } else {
+            let place = self.place();
             grant.privileges = self.privileges()?;
+            self.only_roles(place, &grant.privileges, Kw::TO)?;
             let all = grant.privileges == [Privilege::All];
             if all || self.kw() == Kw::ON {
                 self.expect_kw(Kw::ON)?;
@@ -354,7 +359,9 @@ impl Parser<'_> {
             revoke.privileges.push(Privilege::Named("PROXY".to_string(), Vec::new()));
             revoke.proxy = Some(self.account()?);
         } else {
+            let place = self.place();
             revoke.privileges = self.privileges()?;
+            self.only_roles(place, &revoke.privileges, Kw::FROM)?;
             if revoke.privileges == [Privilege::All] && self.eat(TokenKind::Comma) {
                 self.expect_kw(Kw::GRANT)?;
                 self.expect_kw(Kw::OPTION)?;
@@ -380,6 +387,28 @@ impl Parser<'_> {
             return Ok(vec![Privilege::All]);
         }
         self.comma_list(Self::privilege)
+    }
+
+    /// Privileges without ON are roles: a static privilege is none. `place` is where the list starts.
+    fn only_roles(&mut self, place: usize, list: &[Privilege], end: Kw) -> Result<()> {
+        if self.kw() != end || list == [Privilege::All] {
+            return Ok(());
+        }
+        self.rewind(place);
+        loop {
+            if self.kw() == Kw::GRANT || !self.at_name_or_text() || is_static(self.kw()) {
+                let why = "Illegal authorization identifier";
+                return self.fail_with(ErrorKind::SyntaxBecause(why));
+            }
+            self.privilege()?;
+            if !self.eat(TokenKind::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn at_name_or_text(&self) -> bool {
+        self.at_name() || self.kind() == TokenKind::String
     }
 
     fn privilege(&mut self) -> Result<Privilege> {
@@ -498,4 +527,19 @@ fn plain_spec(account: Account) -> AccountSpec {
         discard_old: false,
         factors: Vec::new(),
     }
+}
+
+/// Words of static privileges that are no reserved ones.
+fn is_static(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::EXECUTE
+            | Kw::RELOAD
+            | Kw::SHUTDOWN
+            | Kw::PROCESS
+            | Kw::FILE
+            | Kw::SUPER
+            | Kw::EVENT
+            | Kw::REPLICATION
+    )
 }

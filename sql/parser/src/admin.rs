@@ -18,7 +18,7 @@ impl Parser<'_> {
             return Ok(Statement::StartTransaction(start));
         }
         loop {
-            if self.eat_kws(&[Kw::WITH, Kw::CONSISTENT, Kw::SNAPSHOT]) {
+            if self.eat_phrase(&[Kw::WITH, Kw::CONSISTENT, Kw::SNAPSHOT])? {
                 start.consistent_snapshot = true;
             } else {
                 if start.read_only.is_some() {
@@ -41,14 +41,9 @@ impl Parser<'_> {
             self.expect_kw(Kw::CHAIN)?;
             completion.chain = Some(!no);
         }
-        let no = self.kw() == Kw::NO && self.nth(1).kw == Kw::RELEASE;
-        if no {
-            self.bump();
-        }
-        if self.eat_kw(Kw::RELEASE) {
-            if !no && completion.chain == Some(true) {
-                return self.fail();
-            }
+        let no = self.eat_kw(Kw::NO);
+        if no || (completion.chain != Some(true) && self.kw() == Kw::RELEASE) {
+            self.expect_kw(Kw::RELEASE)?;
             completion.release = Some(!no);
         }
         Ok(completion)
@@ -246,7 +241,7 @@ impl Parser<'_> {
             let explain = Explain::Connection { format, into, id };
             return Ok(Statement::Explain(Box::new(explain)));
         }
-        let explained = self.query_in_parentheses()
+        let explained = self.kind() == TokenKind::Open
             || matches!(
                 self.kw(),
                 Kw::SELECT

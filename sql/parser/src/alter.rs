@@ -150,8 +150,6 @@ impl Parser<'_> {
             count = Some(self.whole_number()?);
         } else if self.kind() == TokenKind::Open {
             partitions = self.partition_definitions()?;
-        } else {
-            return self.fail();
         }
         Ok(AlterAction::AddPartitions { partitions, count })
     }

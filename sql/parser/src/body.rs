@@ -17,12 +17,14 @@ pub(crate) struct Scope {
     function: bool,
     /// Labels in scope, innermost last; true for a loop's.
     labels: Vec<(String, bool)>,
+    /// Conditions declared so far.
+    conditions: Vec<String>,
 }
 
 impl Parser<'_> {
     /// Enters a body.
     pub(crate) fn begin_program(&mut self, function: bool) {
-        self.program = Some(Scope { function, labels: Vec::new() });
+        self.program = Some(Scope { function, ..Scope::default() });
     }
 
     /// Leaves the body.
@@ -37,7 +39,7 @@ impl Parser<'_> {
     }
 
     fn program_statement_here(&mut self) -> Result<Program> {
-        if self.at_name() && self.nth(1).kind == TokenKind::Colon {
+        if self.at_label() && self.nth(1).kind == TokenKind::Colon {
             return self.labelled();
         }
         match self.kw() {
@@ -76,8 +78,15 @@ impl Parser<'_> {
                 self.expect_kw(Kw::INTO)?;
                 Ok(Program::Fetch { cursor, into: self.comma_list(Self::ident)? })
             }
+            // Any other name can only be a label.
+            _ if self.at_label() && self.kw() != Kw::BINLOG => self.labelled(),
             _ => Ok(Program::Sql(Box::new(self.statement()?))),
         }
+    }
+
+    /// The current token may be a label: a name but for words that start statements.
+    fn at_label(&self) -> bool {
+        self.at_name() && !no_label(self.kw())
     }
 
     /// `label: BEGIN .. END [label]`, or a loop with a label.
@@ -228,6 +237,9 @@ impl Parser<'_> {
         if self.eat_kw(Kw::CONDITION) {
             self.expect_kw(Kw::FOR)?;
             let value = self.error_condition()?;
+            if let Some(scope) = &mut self.program {
+                scope.conditions.push(first.clone());
+            }
             return Ok(Declaration::Condition { name: first, value });
         }
         if self.eat_kw(Kw::CURSOR) {
@@ -262,7 +274,7 @@ impl Parser<'_> {
                 p.expect_kw(Kw::FOUND)?;
                 Ok(ConditionValue::NotFound)
             }
-            _ if p.at_name() => Ok(ConditionValue::Name(p.ident()?)),
+            _ if p.at_name() => p.declared_condition(),
             _ => p.error_condition(),
         })?;
         let labels = self.program.as_mut().map(|scope| std::mem::take(&mut scope.labels));
@@ -271,6 +283,18 @@ impl Parser<'_> {
             scope.labels = labels;
         }
         Ok(Declaration::Handler { exit, conditions, body })
+    }
+
+    /// The name of a condition that was declared.
+    fn declared_condition(&mut self) -> Result<ConditionValue> {
+        let name = self.ident()?;
+        let known = self.program.as_ref().is_some_and(|scope| {
+            scope.conditions.iter().any(|known| known.eq_ignore_ascii_case(&name))
+        });
+        if known {
+            return Ok(ConditionValue::Name(name));
+        }
+        self.fail_with(ErrorKind::Other(1319, "42000", format!("Undefined CONDITION: {name}")))
     }
 
     /// An error number or `SQLSTATE [VALUE] 'xxxxx'`.
@@ -305,7 +329,7 @@ impl Parser<'_> {
         let resignal = self.bump().kw == Kw::RESIGNAL;
         let condition = match self.kw() {
             Kw::SQLSTATE => Some(self.sqlstate()?),
-            _ if self.at_name() => Some(ConditionValue::Name(self.ident()?)),
+            _ if self.at_name() => Some(self.declared_condition()?),
             _ if resignal => None,
             _ => return self.fail(),
         };
@@ -382,4 +406,49 @@ impl Parser<'_> {
         })?;
         Ok(Statement::GetDiagnostics(GetDiagnostics { stacked, condition, items }))
     }
+}
+
+/// Words that may be names and never labels.
+fn no_label(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::ASCII
+            | Kw::BEGIN
+            | Kw::BYTE
+            | Kw::CACHE
+            | Kw::CHARSET
+            | Kw::CHECKSUM
+            | Kw::CLONE
+            | Kw::COMMENT
+            | Kw::COMMIT
+            | Kw::CONTAINS
+            | Kw::DEALLOCATE
+            | Kw::DO
+            | Kw::END
+            | Kw::EXECUTE
+            | Kw::FLUSH
+            | Kw::FOLLOWS
+            | Kw::HANDLER
+            | Kw::HELP
+            | Kw::IMPORT
+            | Kw::INSTALL
+            | Kw::LANGUAGE
+            | Kw::NO
+            | Kw::PRECEDES
+            | Kw::PREPARE
+            | Kw::REPAIR
+            | Kw::RESET
+            | Kw::RESTART
+            | Kw::ROLLBACK
+            | Kw::SAVEPOINT
+            | Kw::SHUTDOWN
+            | Kw::SIGNED
+            | Kw::SLAVE
+            | Kw::START
+            | Kw::STOP
+            | Kw::TRUNCATE
+            | Kw::UNICODE
+            | Kw::UNINSTALL
+            | Kw::XA
+    )
 }

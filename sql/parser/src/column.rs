@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::special::plain_call;
 use crate::token::TokenKind;
@@ -19,6 +20,9 @@ impl Parser<'_> {
 
     /// What follows a column's name.
     pub(crate) fn field_def(&mut self, name: String) -> Result<ColumnDef> {
+        if name.is_empty() {
+            return self.wrong_name(1166, "column");
+        }
         let ty = self.data_type()?;
         let mut column = ColumnDef {
             name,
@@ -109,6 +113,7 @@ impl Parser<'_> {
                 self.bump();
                 column.comment = Some(self.string()?);
             }
+            Kw::COLLATE if column.collation.is_some() => return self.fail(),
             Kw::COLLATE => {
                 self.bump();
                 column.collation = Some(self.collation_name()?);
@@ -399,7 +404,15 @@ impl Parser<'_> {
 
     /// A character set's name.
     pub(crate) fn charset_name(&mut self) -> Result<String> {
-        if self.eat_kw(Kw::BINARY) { Ok("binary".to_string()) } else { self.ident_or_text() }
+        if self.eat_kw(Kw::BINARY) {
+            return Ok("binary".to_string());
+        }
+        let name = self.ident_or_text()?;
+        if crate::keywords::is_charset(&name) {
+            return Ok(name);
+        }
+        let text = format!("Unknown character set: '{name}'");
+        self.fail_with(ErrorKind::Other(1115, "42000", text))
     }
 
     /// `COLLATE name`, when it stands here.

@@ -205,6 +205,17 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Takes a phrase whose first word decides; the others must follow it.
+    pub fn eat_phrase(&mut self, words: &[Kw]) -> Result<bool> {
+        if self.kw() != words[0] {
+            return Ok(false);
+        }
+        for &word in words {
+            self.expect_kw(word)?;
+        }
+        Ok(true)
+    }
+
     /// Takes one of `words`.
     pub fn eat_any(&mut self, words: &[Kw]) -> Option<Kw> {
         let kw = self.kw();
@@ -280,9 +291,6 @@ impl<'a> Parser<'a> {
             return self.fail();
         }
         let name = self.name_text(self.peek())?;
-        if name.is_empty() {
-            return self.fail();
-        }
         if name.len() > chars_max && name.chars().count() > chars_max {
             return self.fail_with(ErrorKind::IdentifierTooLong(name));
         }
@@ -305,10 +313,21 @@ impl<'a> Parser<'a> {
     /// `name` or `schema.name`.
     pub fn object_name(&mut self) -> Result<ObjectName> {
         let first = self.ident()?;
-        if !self.eat(TokenKind::Dot) {
-            return Ok(ObjectName { schema: None, name: first });
+        let name = if !self.eat(TokenKind::Dot) {
+            ObjectName { schema: None, name: first }
+        } else {
+            ObjectName { schema: Some(first), name: self.ident()? }
+        };
+        if name.schema.as_ref().is_some_and(String::is_empty) {
+            return self.wrong_name(1102, "database");
         }
-        Ok(ObjectName { schema: Some(first), name: self.ident()? })
+        if name.name.is_empty() { self.wrong_name(1103, "table") } else { Ok(name) }
+    }
+
+    /// An empty name where MySQL refuses it.
+    pub fn wrong_name<T>(&self, number: u16, what: &str) -> Result<T> {
+        let text = format!("Incorrect {what} name ''");
+        self.fail_with(ErrorKind::Other(number, "42000", text))
     }
 
     /// A name or a quoted string, as text.

@@ -9,13 +9,14 @@ impl Parser<'_> {
     pub(crate) fn insert(&mut self) -> Result<Statement> {
         let replace = self.bump().kw == Kw::REPLACE;
         self.hint();
-        let priority = match self.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED, Kw::HIGH_PRIORITY]) {
+        let words = [Kw::LOW_PRIORITY, Kw::DELAYED, Kw::HIGH_PRIORITY];
+        let priority = match self.eat_any(&words[..if replace { 2 } else { 3 }]) {
             Some(Kw::LOW_PRIORITY) => Priority::Low,
             Some(Kw::DELAYED) => Priority::Delayed,
             Some(_) => Priority::High,
             None => Priority::Normal,
         };
-        let ignore = self.eat_kw(Kw::IGNORE);
+        let ignore = !replace && self.eat_kw(Kw::IGNORE);
         self.eat_kw(Kw::INTO);
         let table = self.object_name()?;
         let partitions =
@@ -46,7 +47,7 @@ impl Parser<'_> {
             insert.source = InsertSource::Values(vec![values]);
             return Ok(());
         }
-        if self.kind() == TokenKind::Open && !self.query_in_parentheses() {
+        if self.kind() == TokenKind::Open && !self.query_at_parenthesis() {
             self.bump();
             let mut columns = Vec::new();
             if self.kind() != TokenKind::Close {
@@ -83,7 +84,7 @@ impl Parser<'_> {
             };
             insert.row_alias = Some((name, columns));
         }
-        if self.eat_kws(&[Kw::ON, Kw::DUPLICATE, Kw::KEY, Kw::UPDATE]) {
+        if self.eat_phrase(&[Kw::ON, Kw::DUPLICATE, Kw::KEY, Kw::UPDATE])? {
             insert.on_duplicate = self.comma_list(Self::assignment)?;
         }
         Ok(())
@@ -127,51 +128,102 @@ impl Parser<'_> {
     pub(crate) fn delete(&mut self, with: Option<With>) -> Result<Statement> {
         self.expect_kw(Kw::DELETE)?;
         self.hint();
-        let low_priority = self.eat_kw(Kw::LOW_PRIORITY);
-        let quick = self.eat_kw(Kw::QUICK);
-        let ignore = self.eat_kw(Kw::IGNORE);
-        let (mut targets, tables);
+        let (mut low_priority, mut quick, mut ignore) = (false, false, false);
+        loop {
+            match self.kw() {
+                Kw::LOW_PRIORITY => low_priority = true,
+                Kw::QUICK if self.delete_word_follows() => quick = true,
+                Kw::IGNORE => ignore = true,
+                _ => break,
+            }
+            self.bump();
+        }
+        let mut delete = Delete {
+            with,
+            low_priority,
+            quick,
+            ignore,
+            targets: Vec::new(),
+            tables: Vec::new(),
+            filter: None,
+            order_by: Vec::new(),
+            limit: None,
+        };
         if self.eat_kw(Kw::FROM) {
-            let factor = self.comma_list(Self::table_ref)?;
-            if self.eat_kw(Kw::USING) {
-                targets = factor.iter().filter_map(plain_name).collect();
-                tables = self.comma_list(Self::table_ref)?;
+            let (first, star) = self.delete_target()?;
+            if star || self.kind() == TokenKind::Comma || self.kw() == Kw::USING {
+                delete.targets = vec![first];
+                self.more_delete_targets(&mut delete.targets)?;
+                self.expect_kw(Kw::USING)?;
             } else {
-                targets = Vec::new();
-                tables = factor;
+                let table = TableRef::Table(self.delete_from(first)?);
+                delete.tables = vec![table];
+                (delete.filter, delete.order_by, delete.limit) = self.change_tail()?;
+                return Ok(Statement::Delete(Box::new(delete)));
             }
         } else {
-            targets = self.comma_list(|p| {
-                let name = p.object_name()?;
-                if p.eat(TokenKind::Dot) {
-                    p.expect(TokenKind::Star)?;
-                }
-                Ok(name)
-            })?;
+            delete.targets = vec![self.delete_target()?.0];
+            self.more_delete_targets(&mut delete.targets)?;
             self.expect_kw(Kw::FROM)?;
-            tables = self.comma_list(Self::table_ref)?;
+        }
+        delete.tables = self.comma_list(Self::table_ref)?;
+        if self.eat_kw(Kw::WHERE) {
+            delete.filter = Some(self.expr()?);
+        }
+        Ok(Statement::Delete(Box::new(delete)))
+    }
+
+    /// QUICK is the word, not a table of that name: something that may follow it follows.
+    fn delete_word_follows(&self) -> bool {
+        let next = self.nth(1);
+        !matches!(next.kind, TokenKind::Dot | TokenKind::Comma)
+            && (next.kw != Kw::FROM || self.nth(2).kind != TokenKind::End)
+    }
+
+    /// `name` or `name.*`; true for the star.
+    fn delete_target(&mut self) -> Result<(ObjectName, bool)> {
+        let first = self.ident()?;
+        let mut name = ObjectName { schema: None, name: first };
+        while self.eat(TokenKind::Dot) {
+            if self.eat(TokenKind::Star) {
+                return Ok((name, true));
+            }
+            if name.schema.is_some() {
+                return self.fail();
+            }
+            let table = self.ident()?;
+            name = ObjectName { schema: Some(name.name), name: table };
+        }
+        Ok((name, false))
+    }
+
+    fn more_delete_targets(&mut self, targets: &mut Vec<ObjectName>) -> Result<()> {
+        while self.eat(TokenKind::Comma) {
+            targets.push(self.delete_target()?.0);
         }
         targets.dedup();
-        let (filter, order_by, limit) = self.change_tail()?;
-        let delete =
-            Delete { with, low_priority, quick, ignore, targets, tables, filter, order_by, limit };
-        Ok(Statement::Delete(Box::new(delete)))
+        Ok(())
+    }
+
+    /// The single table of DELETE: its alias stands before PARTITION.
+    fn delete_from(&mut self, name: ObjectName) -> Result<TableFactor> {
+        let alias = self.optional_alias(false)?;
+        let partitions =
+            if self.eat_kw(Kw::PARTITION) { self.parenthesised(Self::ident)? } else { Vec::new() };
+        Ok(TableFactor { name, alias, partitions, index_hints: Vec::new() })
     }
 
     fn change_tail(&mut self) -> Result<(Option<Expr>, Vec<OrderItem>, Option<Limit>)> {
         let filter = if self.eat_kw(Kw::WHERE) { Some(self.expr()?) } else { None };
-        let order_by = if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
+        let order_by = if self.eat_phrase(&[Kw::ORDER, Kw::BY])? {
             self.comma_list(Self::order_item)?
         } else {
             Vec::new()
         };
-        Ok((filter, order_by, self.limit_clause()?))
-    }
-}
-
-fn plain_name(table: &TableRef) -> Option<ObjectName> {
-    match table {
-        TableRef::Table(factor) => Some(factor.name.clone()),
-        _ => None,
+        let mut limit = None;
+        if self.eat_kw(Kw::LIMIT) {
+            limit = Some(Limit { count: self.limit_number()?, offset: None });
+        }
+        Ok((filter, order_by, limit))
     }
 }

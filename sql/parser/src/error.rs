@@ -28,6 +28,8 @@ pub enum ErrorKind {
     IdentifierTooLong(String),
     /// More than 65,535 parameter markers: 1390.
     TooManyParams,
+    /// Not grammatical for a reason that the text names instead of "You have an error in your SQL syntax..": 1064.
+    SyntaxBecause(&'static str),
     /// What MySQL's grammar refuses with a number of its own: number, SQLSTATE, text.
     Other(u16, &'static str, String),
 }
@@ -35,7 +37,9 @@ pub enum ErrorKind {
 impl ParseError {
     /// MySQL's `near` text: the rest of the statement from the offending token, at most 80 characters.
     pub fn near<'a>(&self, sql: &'a [u8]) -> std::borrow::Cow<'a, str> {
-        let rest = sql.get(self.offset..).unwrap_or_default();
+        // The server takes spaces and semicolons off the end before it reads a text.
+        let length = sql.iter().rposition(|&b| b != b';' && !crate::lex::is_space(b));
+        let rest = sql.get(self.offset..length.map_or(0, |at| at + 1)).unwrap_or_default();
         let window = &rest[..rest.len().min(80 * 4)];
         match String::from_utf8_lossy(window) {
             std::borrow::Cow::Borrowed(text) => {
@@ -56,6 +60,7 @@ impl fmt::Display for ParseError {
             ErrorKind::Syntax => {
                 write!(f, "syntax error at offset {}, line {}", self.offset, self.line)
             }
+            ErrorKind::SyntaxBecause(why) => write!(f, "{why} at line {}", self.line),
             ErrorKind::TooDeep => write!(f, "nested too deeply at line {}", self.line),
             ErrorKind::BadIdentifier => write!(f, "identifier is not UTF-8 at line {}", self.line),
             ErrorKind::IdentifierTooLong(name) => write!(f, "identifier '{name}' is too long"),

@@ -95,23 +95,28 @@ impl Parser<'_> {
     }
 
     fn comparison_tail(&mut self, op: BinaryOp, left: Expr) -> Result<Expr> {
-        let quantified = matches!(self.kw(), Kw::ALL | Kw::ANY | Kw::SOME)
-            && self.nth(1).kind == TokenKind::Open;
-        if !quantified || op == BinaryOp::NullSafeEq {
+        let quantified = self.kw() == Kw::ALL
+            || (matches!(self.kw(), Kw::ANY | Kw::SOME) && self.nth(1).kind == TokenKind::Open);
+        if !quantified {
             let right = self.predicate()?;
             return Ok(Expr::Binary(op, Box::new(left), Box::new(right)));
         }
+        let place = self.place() - 1;
         let all = self.bump().kw == Kw::ALL;
         let query = self.subquery()?;
+        if op == BinaryOp::NullSafeEq {
+            self.rewind(place);
+            return self.fail();
+        }
         Ok(Expr::Quantified { op, expr: Box::new(left), all, query })
     }
 
     fn predicate(&mut self) -> Result<Expr> {
         let left = self.bit_expr(1)?;
-        let negated = self.kw() == Kw::NOT
-            && matches!(self.nth(1).kw, Kw::IN | Kw::BETWEEN | Kw::LIKE | Kw::REGEXP | Kw::RLIKE);
-        if negated {
-            self.bump();
+        let negated = self.eat_kw(Kw::NOT);
+        if negated && !matches!(self.kw(), Kw::IN | Kw::BETWEEN | Kw::LIKE | Kw::REGEXP | Kw::RLIKE)
+        {
+            return self.fail();
         }
         match self.kw() {
             Kw::IN => self.in_tail(left, negated),
@@ -239,7 +244,7 @@ impl Parser<'_> {
 
     fn collated(&mut self, mut expr: Expr) -> Result<Expr> {
         while self.eat_kw(Kw::COLLATE) {
-            expr = Expr::Collate(Box::new(expr), self.collation_name()?);
+            expr = Expr::Collate(Box::new(expr), self.ident_or_text()?);
             self.grow()?;
         }
         Ok(expr)

@@ -10,7 +10,9 @@ use crate::token::TokenKind;
 impl Parser<'_> {
     pub(crate) fn function_or_column(&mut self) -> Result<Expr> {
         let qualified = self.nth(1).kind == TokenKind::Dot && self.nth(3).kind == TokenKind::Open;
-        if self.nth(1).kind == TokenKind::Open {
+        // A reserved word that is a function can be nothing else; CURRENT_DATE and its kin need no parentheses.
+        let function = self.kw().reserved() && !without_parentheses(self.kw());
+        if self.nth(1).kind == TokenKind::Open || function {
             if let Some(kind) = self.aggregate_kind() {
                 return self.aggregate(kind);
             }
@@ -22,16 +24,7 @@ impl Parser<'_> {
             }
         }
         match self.kw() {
-            // Functions that need no parentheses.
-            Kw::CURRENT_USER
-            | Kw::CURRENT_DATE
-            | Kw::CURRENT_TIME
-            | Kw::CURRENT_TIMESTAMP
-            | Kw::LOCALTIME
-            | Kw::LOCALTIMESTAMP
-            | Kw::UTC_DATE
-            | Kw::UTC_TIME
-            | Kw::UTC_TIMESTAMP => {
+            kw if without_parentheses(kw) => {
                 let name = String::from_utf8_lossy(self.bump().text(self.sql)).into_owned();
                 Ok(Expr::Call(plain_call(ObjectName { schema: None, name }, Vec::new())))
             }
@@ -195,8 +188,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Open)?;
         let expr = self.boxed_expr()?;
         let converted = if self.eat_kw(Kw::USING) {
-            let charset =
-                if self.eat_kw(Kw::BINARY) { "binary".to_string() } else { self.ident_or_text()? };
+            let charset = self.charset_name()?;
             Expr::ConvertUsing(expr, charset)
         } else {
             self.expect(TokenKind::Comma)?;
@@ -301,4 +293,20 @@ impl Parser<'_> {
         self.expect(TokenKind::Close)?;
         Ok((Some(length), scale))
     }
+}
+
+/// Functions that need no parentheses.
+fn without_parentheses(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::CURRENT_USER
+            | Kw::CURRENT_DATE
+            | Kw::CURRENT_TIME
+            | Kw::CURRENT_TIMESTAMP
+            | Kw::LOCALTIME
+            | Kw::LOCALTIMESTAMP
+            | Kw::UTC_DATE
+            | Kw::UTC_TIME
+            | Kw::UTC_TIMESTAMP
+    )
 }

@@ -12,10 +12,11 @@ impl Parser<'_> {
         self.expect(TokenKind::Open)?;
         let document = self.expr()?;
         self.expect(TokenKind::Comma)?;
-        let path = self.string()?;
+        let path = self.text_literal()?;
         let columns = self.json_columns()?;
         self.expect(TokenKind::Close)?;
-        let alias = self.derived_alias()?;
+        let text = "Every table function must have an alias";
+        let alias = self.derived_alias(3667, text)?;
         Ok(TableRef::JsonTable(Box::new(JsonTable { document, path, columns, alias })))
     }
 
@@ -25,12 +26,10 @@ impl Parser<'_> {
     }
 
     fn json_column(&mut self) -> Result<JsonColumn> {
-        if self.kw() == Kw::NESTED
-            && (self.nth(1).kw == Kw::PATH || self.nth(1).kind == TokenKind::String)
-        {
+        if self.kw() == Kw::NESTED && self.nth(1).kw == Kw::PATH {
             self.bump();
-            self.eat_kw(Kw::PATH);
-            let path = self.string()?;
+            self.bump();
+            let path = self.text_literal()?;
             return Ok(JsonColumn::Nested { path, columns: self.json_columns()? });
         }
         let name = self.ident()?;
@@ -42,7 +41,7 @@ impl Parser<'_> {
         let collation = self.optional_collation()?;
         let exists = self.eat_kw(Kw::EXISTS);
         self.expect_kw(Kw::PATH)?;
-        let path = self.string()?;
+        let path = self.text_literal()?;
         let (on_empty, on_error) = self.json_on(Self::json_default)?;
         Ok(JsonColumn::Path { name, ty, collation, exists, path, on_empty, on_error })
     }
@@ -86,7 +85,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Open)?;
         let document = self.expr()?;
         self.expect(TokenKind::Comma)?;
-        let path = self.string()?;
+        let path = self.text_literal()?;
         let returning = if self.eat_kw(Kw::RETURNING) { Some(self.cast_type()?) } else { None };
         let (on_empty, on_error) = self.json_on(Self::signed_literal)?;
         self.expect(TokenKind::Close)?;

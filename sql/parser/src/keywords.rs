@@ -179,6 +179,11 @@ static CHARSETS: &[&str] = &[
     "utf8", "utf8mb3", "utf8mb4",
 ];
 
+/// The name is one of MySQL's character sets.
+pub(crate) fn is_charset(name: &str) -> bool {
+    CHARSETS.iter().any(|charset| charset.eq_ignore_ascii_case(name))
+}
+
 /// The character set that `_name` introduces, canonical spelling.
 pub fn introducer(word: &[u8]) -> Option<&'static str> {
     let name = word.strip_prefix(b"_")?;

@@ -32,6 +32,8 @@ enum Previous {
     Verb,
     /// A dot whose next byte starts a name of any spelling.
     Dot,
+    /// `@@`: a name must follow at once.
+    SystemAt,
 }
 
 const SPACE: u8 = 1;
@@ -93,7 +95,7 @@ impl<'a> Lexer<'a> {
     /// The next token; [`TokenKind::End`] at `;` and, for ever, at the end of the text.
     pub fn next_token(&mut self) -> Token {
         let previous = std::mem::replace(&mut self.previous, Previous::Other);
-        if previous != Previous::Dot
+        if !matches!(previous, Previous::Dot | Previous::SystemAt)
             && let Some(token) = self.skip_blanks(previous)
         {
             return token;
@@ -106,6 +108,13 @@ impl<'a> Lexer<'a> {
             self.skip_while(is_ident);
             self.previous = Previous::Name;
             return self.token(TokenKind::Word, start);
+        }
+        if previous == Previous::SystemAt {
+            return match byte {
+                b'`' => self.quoted_name(start, byte),
+                _ if is_ident(byte) => self.plain_word(start),
+                _ => self.bad(start),
+            };
         }
         match byte {
             b'0'..=b'9' => self.number(start),
@@ -249,6 +258,10 @@ impl<'a> Lexer<'a> {
                 _ => {}
             }
         }
+        self.plain_word(start)
+    }
+
+    fn plain_word(&mut self, start: usize) -> Token {
         self.skip_while(is_ident);
         let mut token = self.token(TokenKind::Word, start);
         let text = &self.sql[start..self.at];
@@ -343,6 +356,10 @@ impl<'a> Lexer<'a> {
             self.skip_while(is_digit);
             return self.token(TokenKind::Float, start);
         }
+        // `1.e` is no number and no name.
+        if without == TokenKind::Decimal && matches!(self.peek(0), b'e' | b'E') {
+            return self.bad(start);
+        }
         self.token(without, start)
     }
 
@@ -397,6 +414,7 @@ impl<'a> Lexer<'a> {
         match self.peek(0) {
             b'@' => {
                 self.at += 1;
+                self.previous = Previous::SystemAt;
                 self.token(TokenKind::SystemAt, start)
             }
             quote @ (b'\'' | b'"') => self.quoted(start, start + 1, quote, TokenKind::UserVar),
@@ -410,25 +428,39 @@ impl<'a> Lexer<'a> {
             }
             _ => {
                 self.skip_while(|byte| is_ident(byte) || byte == b'.');
-                if self.at == start + 1 {
-                    self.bad(start)
-                } else {
-                    self.token(TokenKind::UserVar, start)
-                }
+                // `@` alone is a variable without a name.
+                self.token(TokenKind::UserVar, start)
             }
         }
+    }
+
+    /// Two or three comparison characters in a row: MySQL reads them as one, known or not. An unknown one that
+    /// starts with `!` counts as `!` alone.
+    fn comparison(&mut self, start: usize, byte: u8) -> Token {
+        use TokenKind::*;
+        let third = byte == b'<' && matches!(self.peek(2), b'=' | b'>' | b'!');
+        let length = if third { 3 } else { 2 };
+        let kind = match &self.sql[start..start + length] {
+            b"<=>" => NullSafeEq,
+            b"<=" => Le,
+            b"<>" | b"!=" => Ne,
+            b"<<" => ShiftLeft,
+            b">=" => Ge,
+            b">>" => ShiftRight,
+            _ if byte == b'!' => Bang,
+            _ => return self.bad(start),
+        };
+        self.at += length;
+        self.token(kind, start)
     }
 
     fn symbol(&mut self, start: usize, byte: u8) -> Token {
         use TokenKind::*;
         let (kind, length) = match (byte, self.peek(1), self.peek(2)) {
-            (b'<', b'=', b'>') => (NullSafeEq, 3),
+            (b'<' | b'=' | b'>' | b'!', b'<' | b'=' | b'>' | b'!', _) => {
+                return self.comparison(start, byte);
+            }
             (b'-', b'>', b'>') => (ArrowText, 3),
-            (b'<', b'=', _) => (Le, 2),
-            (b'<', b'>', _) | (b'!', b'=', _) => (Ne, 2),
-            (b'<', b'<', _) => (ShiftLeft, 2),
-            (b'>', b'=', _) => (Ge, 2),
-            (b'>', b'>', _) => (ShiftRight, 2),
             (b'|', b'|', _) => (Pipes, 2),
             (b'&', b'&', _) => (Amps, 2),
             (b':', b'=', _) => (Assign, 2),

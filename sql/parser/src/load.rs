@@ -35,7 +35,7 @@ impl Parser<'_> {
             if self.eat_kw(Kw::PARTITION) { self.parenthesised(Self::ident)? } else { Vec::new() };
         let charset = self.charset_attribute()?;
         let mut row_tag = None;
-        if xml && self.eat_kw(Kw::ROWS) {
+        if self.eat_kw(Kw::ROWS) {
             self.expect_kw(Kw::IDENTIFIED)?;
             self.expect_kw(Kw::BY)?;
             row_tag = Some(self.text_string()?);

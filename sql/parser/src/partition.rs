@@ -23,7 +23,7 @@ impl Parser<'_> {
             sub = Some((method, if counted { Some(self.whole_number()?) } else { None }));
         }
         let partitions = match self.kind() {
-            TokenKind::Open if self.nth(1).kw == Kw::PARTITION => self.partition_definitions()?,
+            TokenKind::Open => self.partition_definitions()?,
             _ => Vec::new(),
         };
         Ok(PartitionBy { method, count, sub, partitions })

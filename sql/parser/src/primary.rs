@@ -37,15 +37,15 @@ impl Parser<'_> {
             Kw::TRUE => self.constant(Literal::Bool(true)),
             Kw::FALSE => self.constant(Literal::Bool(false)),
             Kw::CASE => self.case(),
-            Kw::EXISTS if called => {
+            Kw::EXISTS => {
                 self.bump();
                 Ok(Expr::Exists(self.subquery()?))
             }
             Kw::ROW if called => self.row(),
             Kw::CAST if called => self.cast(),
             Kw::CONVERT if called => self.convert(),
-            Kw::DEFAULT if called => self.column_in_parentheses(Expr::DefaultOf),
-            Kw::VALUES if called => self.column_in_parentheses(Expr::ValuesOf),
+            Kw::DEFAULT => self.column_in_parentheses(Expr::DefaultOf),
+            Kw::VALUES => self.column_in_parentheses(Expr::ValuesOf),
             Kw::MATCH => self.match_against(),
             Kw::INTERVAL if self.at_interval() => self.leading_interval(),
             Kw::DATE | Kw::TIME | Kw::TIMESTAMP if self.nth(1).kind == TokenKind::String => {
@@ -117,6 +117,19 @@ impl Parser<'_> {
         Ok(Expr::Literal(Literal::String(StringLiteral { bytes, charset })))
     }
 
+    /// A string in any form of literal, adjacent ones joined, as bytes.
+    pub(crate) fn text_literal(&mut self) -> Result<Vec<u8>> {
+        let expr = match self.kind() {
+            TokenKind::String | TokenKind::NString => self.string_literal()?,
+            TokenKind::Introducer if self.introduces() => self.introduced()?,
+            _ => return self.fail(),
+        };
+        match expr {
+            Expr::Literal(Literal::String(literal)) => Ok(literal.bytes),
+            _ => self.fail(),
+        }
+    }
+
     fn append_string(&mut self, out: &mut Vec<u8>) {
         let token = self.bump();
         let text = token.text(self.sql);
@@ -182,12 +195,10 @@ impl Parser<'_> {
     pub(crate) fn system_var(&mut self) -> Result<SystemVar> {
         self.expect(TokenKind::SystemAt)?;
         let mut scope = Scope::Unspecified;
-        if self.nth(1).kind == TokenKind::Dot
-            && let Some(written) = self.scope_word()
-        {
+        if let Some(written) = self.scope_word() {
             scope = written;
             self.bump();
-            self.bump();
+            self.expect(TokenKind::Dot)?;
         }
         let first = self.variable_word()?;
         if !self.eat(TokenKind::Dot) {
@@ -242,8 +253,12 @@ impl Parser<'_> {
 
     fn row(&mut self) -> Result<Expr> {
         self.bump();
-        let parts = self.parenthesised(Self::expr)?;
-        if parts.len() < 2 { self.fail() } else { Ok(Expr::Row(parts)) }
+        self.expect(TokenKind::Open)?;
+        let mut parts = vec![self.expr()?];
+        self.expect(TokenKind::Comma)?;
+        parts.extend(self.comma_list(Self::expr)?);
+        self.expect(TokenKind::Close)?;
+        Ok(Expr::Row(parts))
     }
 
     /// `{d '2026-01-01'}` and its kin.
@@ -370,11 +385,17 @@ impl Parser<'_> {
         self.expect(TokenKind::Open)?;
         let against = Box::new(self.nested(|p| p.bit_expr(1))?);
         let mut mode = MatchMode::Natural;
-        if self.eat_kws(&[Kw::IN, Kw::BOOLEAN, Kw::MODE]) {
+        let natural = self.eat_kw(Kw::IN);
+        if natural && self.eat_kw(Kw::BOOLEAN) {
+            self.expect_kw(Kw::MODE)?;
             mode = MatchMode::Boolean;
         } else {
-            self.eat_kws(&[Kw::IN, Kw::NATURAL, Kw::LANGUAGE, Kw::MODE]);
-            if self.eat_kws(&[Kw::WITH, Kw::QUERY, Kw::EXPANSION]) {
+            if natural {
+                for word in [Kw::NATURAL, Kw::LANGUAGE, Kw::MODE] {
+                    self.expect_kw(word)?;
+                }
+            }
+            if self.eat_phrase(&[Kw::WITH, Kw::QUERY, Kw::EXPANSION])? {
                 mode = MatchMode::Expansion;
             }
         }

@@ -16,6 +16,12 @@ impl Parser<'_> {
         ahead > 0 && matches!(self.nth(ahead).kw, Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE)
     }
 
+    /// The parenthesis that stands here opens a query, or it opens another one, which only a query may do.
+    pub(crate) fn query_at_parenthesis(&self) -> bool {
+        self.nth(1).kind == TokenKind::Open
+            || matches!(self.nth(1).kw, Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE)
+    }
+
     /// `( query )`.
     pub(crate) fn subquery(&mut self) -> Result<Box<Query>> {
         self.expect(TokenKind::Open)?;
@@ -116,7 +122,7 @@ impl Parser<'_> {
                 self.bump();
                 let rows = self.comma_list(|p| {
                     p.expect_kw(Kw::ROW)?;
-                    p.parenthesised(Self::expr)
+                    p.parenthesised(Self::value_or_default)
                 })?;
                 Ok(QueryBody::Values(rows))
             }
@@ -124,25 +130,38 @@ impl Parser<'_> {
                 self.bump();
                 Ok(QueryBody::Table(self.object_name()?))
             }
-            _ if self.query_in_parentheses() => Ok(QueryBody::Nested(self.subquery()?)),
+            _ if self.kind() == TokenKind::Open => Ok(QueryBody::Nested(self.subquery()?)),
             _ => self.fail(),
         }
     }
 
     fn select(&mut self) -> Result<Select> {
         self.expect_kw(Kw::SELECT)?;
-        let options = self.select_options();
-        let items = self.comma_list(Self::select_item)?;
+        let options = self.select_options()?;
+        let mut items = Vec::with_capacity(1);
+        if self.eat(TokenKind::Star) {
+            items.push(SelectItem::Wildcard(None));
+        } else {
+            items.push(self.select_item()?);
+        }
+        while self.eat(TokenKind::Comma) {
+            items.push(self.select_item()?);
+        }
         if self.kw() == Kw::INTO {
             self.pending_into = Some(self.target_clause()?);
         }
-        let from =
-            if self.eat_kw(Kw::FROM) { self.comma_list(Self::table_ref)? } else { Vec::new() };
+        let from = if !self.eat_kw(Kw::FROM) {
+            Vec::new()
+        } else if self.eat_kw(Kw::DUAL) {
+            vec![dual()]
+        } else {
+            self.comma_list(Self::table_ref)?
+        };
         let filter = if self.eat_kw(Kw::WHERE) { Some(self.expr()?) } else { None };
         let mut group_by = Vec::new();
         let mut rollup = false;
-        if self.eat_kws(&[Kw::GROUP, Kw::BY]) {
-            group_by = self.comma_list(Self::order_item)?;
+        if self.eat_phrase(&[Kw::GROUP, Kw::BY])? {
+            group_by = self.comma_list(Self::group_item)?;
             rollup = self.eat_kws(&[Kw::WITH, Kw::ROLLUP]);
         }
         let having = if self.eat_kw(Kw::HAVING) { Some(self.expr()?) } else { None };
@@ -157,17 +176,23 @@ impl Parser<'_> {
         Ok(Select { options, items, from, filter, group_by, rollup, having, windows })
     }
 
-    fn select_options(&mut self) -> SelectOptions {
+    fn select_options(&mut self) -> Result<SelectOptions> {
         let mut options = SelectOptions::default();
+        let mut all = false;
         if self.kind() == TokenKind::Hint {
             let token = self.bump();
             options.hints = Some(String::from_utf8_lossy(token.text(self.sql)).into_owned());
         }
         loop {
             let flag = match self.kw() {
-                Kw::ALL => {
+                Kw::ALL if !options.distinct => {
                     self.bump();
+                    all = true;
                     continue;
+                }
+                Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW if all || self.kw() == Kw::ALL => {
+                    let text = "Incorrect usage of ALL and DISTINCT".to_string();
+                    return self.fail_with(ErrorKind::Other(1221, "HY000", text));
                 }
                 Kw::DISTINCT | Kw::DISTINCTROW => &mut options.distinct,
                 Kw::HIGH_PRIORITY => &mut options.high_priority,
@@ -177,7 +202,7 @@ impl Parser<'_> {
                 Kw::SQL_BUFFER_RESULT => &mut options.buffer_result,
                 Kw::SQL_NO_CACHE => &mut options.no_cache,
                 Kw::SQL_CALC_FOUND_ROWS => &mut options.calc_found_rows,
-                _ => return options,
+                _ => return Ok(options),
             };
             *flag = true;
             self.bump();
@@ -185,9 +210,6 @@ impl Parser<'_> {
     }
 
     fn select_item(&mut self) -> Result<SelectItem> {
-        if self.eat(TokenKind::Star) {
-            return Ok(SelectItem::Wildcard(None));
-        }
         if let Some(name) = self.qualified_star()? {
             return Ok(SelectItem::Wildcard(Some(name)));
         }
@@ -253,15 +275,25 @@ impl Parser<'_> {
         if self.at_name() { self.alias().map(Some) } else { Ok(None) }
     }
 
+    /// An element of GROUP BY: no direction.
+    fn group_item(&mut self) -> Result<OrderItem> {
+        let expr = self.position_or_value()?;
+        Ok(OrderItem { expr, descending: false })
+    }
+
     pub(crate) fn order_item(&mut self) -> Result<OrderItem> {
+        let expr = self.position_or_value()?;
+        Ok(OrderItem { expr, descending: self.direction() })
+    }
+
+    fn position_or_value(&mut self) -> Result<Expr> {
         let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
         let expr = self.expr()?;
         if let Some(lift) = &mut self.lift {
             // A number here is a position, not a value.
             lift.refused |= lift.lifted > lifted;
         }
-        let descending = self.eat_any(&[Kw::ASC, Kw::DESC]) == Some(Kw::DESC);
-        Ok(OrderItem { expr, descending })
+        Ok(expr)
     }
 
     pub(crate) fn limit_clause(&mut self) -> Result<Option<Limit>> {
@@ -276,17 +308,19 @@ impl Parser<'_> {
         Ok(Some(Limit { count: first, offset }))
     }
 
-    fn limit_number(&mut self) -> Result<Expr> {
+    pub(crate) fn limit_number(&mut self) -> Result<Expr> {
         match self.kind() {
-            TokenKind::Integer | TokenKind::HexNumber | TokenKind::Param | TokenKind::Word => {
-                self.primary()
+            TokenKind::Integer | TokenKind::Param => self.primary(),
+            _ if self.at_name() && self.program.is_some() => {
+                let column = self.ident()?;
+                Ok(Expr::Column(ColumnRef { schema: None, table: None, column }))
             }
             _ => self.fail(),
         }
     }
 
-    fn locking_clause(&mut self) -> Result<Option<Locking>> {
-        if self.eat_kws(&[Kw::LOCK, Kw::IN, Kw::SHARE, Kw::MODE]) {
+    pub(crate) fn locking_clause(&mut self) -> Result<Option<Locking>> {
+        if self.eat_phrase(&[Kw::LOCK, Kw::IN, Kw::SHARE, Kw::MODE])? {
             return Ok(Some(Locking { update: false, of: Vec::new(), wait: LockWait::Wait }));
         }
         if !self.eat_kw(Kw::FOR) {
@@ -296,7 +330,7 @@ impl Parser<'_> {
         let of = if self.eat_kw(Kw::OF) { self.comma_list(Self::object_name)? } else { Vec::new() };
         let wait = if self.eat_kw(Kw::NOWAIT) {
             LockWait::NoWait
-        } else if self.eat_kws(&[Kw::SKIP, Kw::LOCKED]) {
+        } else if self.eat_phrase(&[Kw::SKIP, Kw::LOCKED])? {
             LockWait::SkipLocked
         } else {
             LockWait::Wait
@@ -326,41 +360,76 @@ impl Parser<'_> {
     /// A table reference with its joins.
     pub(crate) fn table_ref(&mut self) -> Result<TableRef> {
         let mut left = self.table_factor()?;
-        loop {
-            let natural = self.eat_kw(Kw::NATURAL);
-            let kind = match self.kw() {
-                Kw::JOIN => JoinKind::Inner,
-                Kw::INNER | Kw::CROSS => {
-                    self.bump();
-                    JoinKind::Inner
-                }
-                Kw::STRAIGHT_JOIN => JoinKind::Straight,
-                Kw::LEFT | Kw::RIGHT => {
-                    let left = self.bump().kw == Kw::LEFT;
-                    self.eat_kw(Kw::OUTER);
-                    if left { JoinKind::Left } else { JoinKind::Right }
-                }
-                _ if natural => return self.fail(),
-                _ => return Ok(left),
-            };
+        while let Some((kind, natural)) = self.join_kind()? {
             self.grow()?;
-            self.expect_any(&[Kw::JOIN, Kw::STRAIGHT_JOIN])?;
-            let right = self.nested(Self::table_factor)?;
-            let on = if !natural && self.eat_kw(Kw::ON) { Some(self.expr()?) } else { None };
-            let using = if on.is_none() && !natural && self.eat_kw(Kw::USING) {
-                self.parenthesised(Self::ident)?
-            } else {
-                Vec::new()
-            };
-            left = TableRef::Join(Box::new(Join { left, right, kind, natural, on, using }));
+            left = self.join_tail(left, kind, natural)?;
         }
+        Ok(left)
+    }
+
+    /// The words of a join, when they stand here.
+    fn join_kind(&mut self) -> Result<Option<(JoinKind, bool)>> {
+        let natural = self.eat_kw(Kw::NATURAL);
+        let kind = match self.kw() {
+            Kw::JOIN => JoinKind::Inner,
+            Kw::INNER => {
+                self.bump();
+                JoinKind::Inner
+            }
+            Kw::CROSS if !natural => {
+                self.bump();
+                JoinKind::Inner
+            }
+            Kw::STRAIGHT_JOIN if !natural => {
+                self.bump();
+                return Ok(Some((JoinKind::Straight, false)));
+            }
+            Kw::LEFT | Kw::RIGHT => {
+                let left = self.bump().kw == Kw::LEFT;
+                self.eat_kw(Kw::OUTER);
+                if left { JoinKind::Left } else { JoinKind::Right }
+            }
+            _ if natural => return self.fail(),
+            _ => return Ok(None),
+        };
+        self.expect_kw(Kw::JOIN)?;
+        Ok(Some((kind, natural)))
+    }
+
+    /// The right side of a join and its condition. Joins that follow the right side belong to it when a condition for this
+    /// join follows them; otherwise this join has none and goes first.
+    fn join_tail(&mut self, left: TableRef, kind: JoinKind, natural: bool) -> Result<TableRef> {
+        let mut right = self.nested(Self::table_factor)?;
+        let (mut on, mut using) = (None, Vec::new());
+        if !natural {
+            while !matches!(self.kw(), Kw::ON | Kw::USING)
+                && let Some((kind, natural)) = self.join_kind()?
+            {
+                self.grow()?;
+                right = self.nested(|p| p.join_tail(right, kind, natural))?;
+            }
+            if self.eat_kw(Kw::ON) {
+                on = Some(self.expr()?);
+            } else if self.eat_kw(Kw::USING) {
+                using = self.parenthesised(Self::ident)?;
+            } else if matches!(kind, JoinKind::Left | JoinKind::Right) {
+                return self.fail();
+            } else {
+                return Ok(join_first(left, right, kind));
+            }
+        }
+        Ok(TableRef::Join(Box::new(Join { left, right, kind, natural, on, using })))
     }
 
     fn table_factor(&mut self) -> Result<TableRef> {
         let lateral = self.eat_kw(Kw::LATERAL);
-        if self.query_in_parentheses() {
+        if lateral && self.kind() != TokenKind::Open {
+            return self.fail();
+        }
+        if lateral || self.query_in_parentheses() {
             let query = self.subquery()?;
-            let alias = self.derived_alias()?;
+            let text = "Every derived table must have its own alias";
+            let alias = self.derived_alias(1248, text)?;
             let columns = if self.kind() == TokenKind::Open {
                 self.parenthesised(Self::ident)?
             } else {
@@ -376,22 +445,22 @@ impl Parser<'_> {
         if self.kw() == Kw::JSON_TABLE {
             return self.json_table();
         }
-        if self.eat_kw(Kw::DUAL) {
-            let name = ObjectName { schema: None, name: "dual".to_string() };
-            let factor =
-                TableFactor { name, alias: None, partitions: Vec::new(), index_hints: Vec::new() };
-            return Ok(TableRef::Table(factor));
+        if self.eat(TokenKind::OpenBrace) {
+            // {OJ a LEFT JOIN b ON ..}: any word will do.
+            self.ident()?;
+            let table = self.nested(Self::table_ref)?;
+            self.expect(TokenKind::CloseBrace)?;
+            return Ok(TableRef::List(vec![table]));
         }
         Ok(TableRef::Table(self.table_name_factor()?))
     }
 
-    /// The alias of a table that has no name; MySQL demands one (1248).
-    pub(crate) fn derived_alias(&mut self) -> Result<String> {
+    /// The alias of a table that has no name; MySQL demands one.
+    pub(crate) fn derived_alias(&mut self, number: u16, text: &str) -> Result<String> {
         if self.eat_kw(Kw::AS) || self.at_name() {
             return self.alias();
         }
-        let text = "Every derived table must have its own alias".to_string();
-        self.fail_with(ErrorKind::Other(1248, "42000", text))
+        self.fail_with(ErrorKind::Other(number, "42000", text.to_string()))
     }
 
     pub(crate) fn table_name_factor(&mut self) -> Result<TableFactor> {
@@ -406,7 +475,7 @@ impl Parser<'_> {
             let scope = self.index_hint_scope()?;
             self.expect(TokenKind::Open)?;
             let mut indexes = Vec::new();
-            if self.kind() != TokenKind::Close {
+            if self.kind() != TokenKind::Close || kind != IndexHintKind::Use {
                 indexes = self.comma_list(|p| {
                     if p.eat_kw(Kw::PRIMARY) { Ok("PRIMARY".to_string()) } else { p.ident() }
                 })?;
@@ -450,10 +519,10 @@ impl Parser<'_> {
         if self.at_name() {
             window.base = Some(self.ident()?);
         }
-        if self.eat_kws(&[Kw::PARTITION, Kw::BY]) {
+        if self.eat_phrase(&[Kw::PARTITION, Kw::BY])? {
             window.partition_by = self.comma_list(Self::expr)?;
         }
-        if self.eat_kws(&[Kw::ORDER, Kw::BY]) {
+        if self.eat_phrase(&[Kw::ORDER, Kw::BY])? {
             window.order_by = self.comma_list(Self::order_item)?;
         }
         if let Some(unit) = self.eat_any(&[Kw::ROWS, Kw::RANGE]) {
@@ -480,10 +549,16 @@ impl Parser<'_> {
                 FrameBound::UnboundedFollowing
             });
         }
-        if self.eat_kws(&[Kw::CURRENT, Kw::ROW]) {
+        if self.eat_phrase(&[Kw::CURRENT, Kw::ROW])? {
             return Ok(FrameBound::CurrentRow);
         }
-        let distance = self.boxed_expr()?;
+        let distance = Box::new(match self.kind() {
+            _ if self.kw() == Kw::INTERVAL => self.interval()?,
+            TokenKind::Integer | TokenKind::Decimal | TokenKind::Float | TokenKind::Param => {
+                self.primary()?
+            }
+            _ => return self.fail(),
+        });
         let preceding = self.expect_any(&[Kw::PRECEDING, Kw::FOLLOWING])? == Kw::PRECEDING;
         Ok(if preceding {
             FrameBound::Preceding(distance)
@@ -491,4 +566,25 @@ impl Parser<'_> {
             FrameBound::Following(distance)
         })
     }
+}
+
+/// FROM DUAL.
+fn dual() -> TableRef {
+    let name = ObjectName { schema: None, name: "dual".to_string() };
+    TableRef::Table(TableFactor {
+        name,
+        alias: None,
+        partitions: Vec::new(),
+        index_hints: Vec::new(),
+    })
+}
+
+/// Joins `left`, without a condition, to the first table of `right`.
+fn join_first(left: TableRef, right: TableRef, kind: JoinKind) -> TableRef {
+    if let TableRef::Join(mut join) = right {
+        join.left = join_first(left, join.left, kind);
+        return TableRef::Join(join);
+    }
+    let (natural, on, using) = (false, None, Vec::new());
+    TableRef::Join(Box::new(Join { left, right, kind, natural, on, using }))
 }

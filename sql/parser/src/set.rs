@@ -38,7 +38,7 @@ impl Parser<'_> {
             None => RoleSet::Roles(self.comma_list(Self::role)?),
         };
         self.expect_kw(Kw::TO)?;
-        Ok(Statement::SetDefaultRole(roles, self.comma_list(Self::account)?))
+        Ok(Statement::SetDefaultRole(roles, self.comma_list(Self::role)?))
     }
 
     fn set_resource_group(&mut self) -> Result<Statement> {
@@ -66,14 +66,13 @@ impl Parser<'_> {
             if self.eat_kw(Kw::DEFAULT) {
                 return Ok(SetItem::Names(None));
             }
-            let charset =
-                if self.eat_kw(Kw::BINARY) { "binary".to_string() } else { self.ident_or_text()? };
+            let charset = self.charset_name()?;
             let collation =
                 if self.eat_kw(Kw::COLLATE) { Some(self.collation_name()?) } else { None };
             return Ok(SetItem::Names(Some((charset, collation))));
         }
-        if self.eat_kws(&[Kw::CHARACTER, Kw::SET])
-            || self.eat_kws(&[Kw::CHAR, Kw::SET])
+        if self.eat_phrase(&[Kw::CHARACTER, Kw::SET])?
+            || self.eat_phrase(&[Kw::CHAR, Kw::SET])?
             || (self.kw() == Kw::CHARSET
                 && self.nth(1).kind != TokenKind::Eq
                 && self.eat_kw(Kw::CHARSET))
@@ -81,11 +80,7 @@ impl Parser<'_> {
             if self.eat_kw(Kw::DEFAULT) {
                 return Ok(SetItem::Charset(None));
             }
-            return Ok(SetItem::Charset(Some(if self.eat_kw(Kw::BINARY) {
-                "binary".into()
-            } else {
-                self.ident_or_text()?
-            })));
+            return Ok(SetItem::Charset(Some(self.charset_name()?)));
         }
         let var = if self.kind() == TokenKind::SystemAt {
             self.system_var()?
@@ -95,6 +90,9 @@ impl Parser<'_> {
             let scope = self.scope_word().filter(|_| scoped);
             if scope.is_some() {
                 self.bump();
+                if self.scope_word().is_some() || self.kind() == TokenKind::SystemAt {
+                    return self.fail();
+                }
             }
             let first = self.variable_word()?;
             let (component, name) =

@@ -6,6 +6,7 @@ use crate::digest::Digest;
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
+use crate::token::TokenKind;
 
 /// One statement of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Parsed {
 pub fn parse(sql: &[u8], mode: SqlMode) -> std::result::Result<Statement, ParseError> {
     let parsed = parse_next(sql, 0, mode, false)?;
     let follows = crate::lex::Lexer::new(sql, parsed.next, mode).next_token();
-    if follows.kind == crate::token::TokenKind::End {
+    if follows.kind == TokenKind::End {
         return Ok(parsed.statement);
     }
     Err(ParseError { kind: ErrorKind::Syntax, offset: follows.start as usize, line: 1 })
@@ -74,14 +75,14 @@ impl Parser<'_> {
     pub(crate) fn statement(&mut self) -> Result<Statement> {
         match self.kw() {
             Kw::SELECT | Kw::VALUES | Kw::TABLE => self.query_statement(),
-            _ if self.query_in_parentheses() => self.query_statement(),
+            _ if self.kind() == TokenKind::Open => self.query_statement(),
             Kw::WITH => self.with_statement(),
             Kw::INSERT | Kw::REPLACE => self.insert(),
             Kw::UPDATE => self.update(None),
             Kw::DELETE => self.delete(None),
             Kw::DO => {
                 self.bump();
-                Ok(Statement::Do(self.comma_list(Self::expr)?))
+                Ok(Statement::Do(self.comma_list(Self::do_item)?))
             }
             Kw::DESC | Kw::DESCRIBE | Kw::EXPLAIN => self.explain(),
             Kw::CREATE => self.create(),
@@ -143,6 +144,17 @@ impl Parser<'_> {
         }
     }
 
+    /// An element of DO: MySQL takes a select list and drops its aliases.
+    fn do_item(&mut self) -> Result<Expr> {
+        if self.kind() == TokenKind::Star {
+            let text = "No tables used".to_string();
+            return self.fail_with(ErrorKind::Other(1096, "HY000", text));
+        }
+        let expr = self.expr()?;
+        self.optional_alias(true)?;
+        Ok(expr)
+    }
+
     fn with_statement(&mut self) -> Result<Statement> {
         let place = self.place();
         let with = self.with_clause()?;
@@ -161,7 +173,7 @@ impl Parser<'_> {
             Kw::PREPARE => {
                 let name = self.ident()?;
                 self.expect_kw(Kw::FROM)?;
-                let source = if self.kind() == crate::token::TokenKind::String {
+                let source = if self.kind() == TokenKind::String {
                     PrepareSource::Text(self.string()?)
                 } else {
                     PrepareSource::UserVar(self.user_var_name()?)

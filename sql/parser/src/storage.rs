@@ -247,17 +247,16 @@ impl Parser<'_> {
         let action = match word {
             Kw::ROTATE => {
                 self.bump();
+                let place = self.place();
                 let what = self.ident()?;
                 let known =
                     what.eq_ignore_ascii_case("INNODB") || what.eq_ignore_ascii_case("BINLOG");
-                if !known {
-                    return self.fail();
-                }
-                if !(self.kw() == Kw::MASTER) {
-                    return self.fail();
-                }
-                self.bump();
+                self.expect_kw(Kw::MASTER)?;
                 self.expect_kw(Kw::KEY)?;
+                if !known {
+                    self.rewind(place);
+                    return self.fail();
+                }
                 format!("ROTATE {} MASTER KEY", what.to_ascii_uppercase())
             }
             Kw::RELOAD => {
@@ -271,12 +270,13 @@ impl Parser<'_> {
             }
             Kw::ENABLE | Kw::DISABLE => {
                 self.bump();
-                if !self.ident()?.eq_ignore_ascii_case("INNODB") {
-                    return self.fail();
-                }
-                let log = self.ident()?;
-                if !log.eq_ignore_ascii_case("REDO_LOG") {
-                    return self.fail();
+                let place = self.place();
+                let words = [self.ident()?, self.ident()?];
+                for (at, expected) in ["INNODB", "REDO_LOG"].into_iter().enumerate() {
+                    if !words[at].eq_ignore_ascii_case(expected) {
+                        self.rewind(place + at);
+                        return self.fail();
+                    }
                 }
                 format!("{} INNODB REDO_LOG", word.text())
             }

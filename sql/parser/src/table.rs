@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
 
@@ -34,7 +35,7 @@ impl Parser<'_> {
             }
             return Ok(Statement::CreateTable(Box::new(create)));
         }
-        if self.kind() == TokenKind::Open && !self.query_in_parentheses() {
+        if self.kind() == TokenKind::Open && !self.query_at_parenthesis() {
             (create.columns, create.keys) = self.table_elements()?;
         }
         self.table_options(&mut create)?;
@@ -53,7 +54,7 @@ impl Parser<'_> {
         let announced = self.eat_kw(Kw::AS) || create.on_duplicate.is_some();
         if announced
             || matches!(self.kw(), Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE)
-            || self.query_in_parentheses()
+            || self.kind() == TokenKind::Open
         {
             create.query = Some(Box::new(self.query_without_into()?));
         }
@@ -264,16 +265,11 @@ impl Parser<'_> {
         let mut first = true;
         loop {
             let comma = !first && self.eat(TokenKind::Comma);
-            if self.kw() == Kw::START {
-                self.bump();
-                self.expect_kw(Kw::TRANSACTION)?;
-                create.start_transaction = true;
-            } else {
-                match self.table_option()? {
-                    Some(option) => create.options.push(option),
-                    None if comma => return self.fail(),
-                    None => return Ok(()),
-                }
+            create.start_transaction |= self.kw() == Kw::START;
+            match self.table_option()? {
+                Some(option) => create.options.push(option),
+                None if comma => return self.fail(),
+                None => return Ok(()),
             }
             first = false;
         }
@@ -337,6 +333,11 @@ impl Parser<'_> {
                 self.expect(TokenKind::Close)?;
                 let names: Vec<String> = tables.into_iter().map(|t| t.name).collect();
                 return named("UNION", names.join(","));
+            }
+            Kw::START => {
+                self.bump();
+                self.expect_kw(Kw::TRANSACTION)?;
+                return named("START TRANSACTION", String::new());
             }
             Kw::STORAGE => {
                 self.bump();
@@ -411,7 +412,8 @@ impl Parser<'_> {
         let value = self.unsigned()?;
         if !(1..=0xFFFF).contains(&value) {
             self.rewind(place);
-            return self.fail();
+            let why = "The valid range for stats_sample_pages is [1, 65535]. Error";
+            return self.fail_with(ErrorKind::SyntaxBecause(why));
         }
         Ok(value.to_string())
     }

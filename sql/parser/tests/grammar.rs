@@ -1,5 +1,7 @@
 //! What the grammar accepts, what it refuses, and that no input makes it panic.
 //!
+//! `productions.txt`: productions, each with accepted (`+`) and rejected (`-`) examples, as MySQL 9.7 took them
+//! (`tests/oracle_grammar.rs`); behind `=>` what error 1064 quotes. `shapes.txt`: statements of clients.
 //! `accepted.txt`: one statement a line, with the tree node it becomes behind `=>`. `refused.txt`: one
 //! statement a line, with the text that error 1064 quotes.
 
@@ -37,6 +39,64 @@ fn every_refused_statement_is_quoted_where_it_goes_wrong() {
         let expected = if expected == "(end)" { "" } else { expected };
         if got.as_ref().err().map(String::as_str) != Some(expected) {
             wrong.push(format!("{sql}\n  expected {expected:?}, got {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a rejected example ends in: the text that 1064 quotes, or another number.
+fn refusal(sql: &str) -> Option<String> {
+    let parsed = parser::parse_next(sql.as_bytes(), 0, SqlMode::DEFAULT, true);
+    let error = match parsed {
+        Err(error) => error,
+        Ok(parsed) => return (parsed.next < sql.len()).then(|| sql[parsed.next..].to_string()),
+    };
+    Some(match &error.kind {
+        ErrorKind::Syntax | ErrorKind::SyntaxBecause(_) => {
+            let near = error.near(sql.as_bytes()).into_owned();
+            if near.is_empty() { "(end)".to_string() } else { near }
+        }
+        ErrorKind::Other(number, ..) => format!("error {number}"),
+        other => format!("{other:?}"),
+    })
+}
+
+#[test]
+fn every_production_has_an_accepted_and_a_rejected_example() {
+    let mut wrong = Vec::new();
+    let mut sides = (1, 1);
+    for line in include_str!("productions.txt").lines().chain(["# end"]) {
+        if let Some(name) = line.strip_prefix("# ") {
+            if sides.0 == 0 || sides.1 == 0 {
+                wrong.push(format!("before {name}: {sides:?} examples"));
+            }
+            sides = (0, 0);
+        } else if let Some(sql) = line.strip_prefix("+ ") {
+            sides.0 += 1;
+            if let Some(refusal) = refusal(sql) {
+                wrong.push(format!("{sql}\n  is refused: {refusal}"));
+            }
+        } else if let Some((sql, expected)) =
+            line.strip_prefix("- ").and_then(|l| l.rsplit_once(" => "))
+        {
+            sides.1 += 1;
+            if refusal(sql).as_deref() != Some(expected) {
+                wrong.push(format!("{sql}\n  expected {expected}, got {:?}", refusal(sql)));
+            }
+        } else {
+            wrong.push(format!("not a line of the list: {line}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Statements that clients were seen to send.
+#[test]
+fn shapes_that_clients_send_are_accepted() {
+    let mut wrong = Vec::new();
+    for sql in include_str!("shapes.txt").lines().filter(|l| !l.is_empty()) {
+        if let Some(refusal) = refusal(sql) {
+            wrong.push(format!("{sql}\n  {refusal}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
