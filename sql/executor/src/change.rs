@@ -6,14 +6,14 @@
 
 use crate::ranges::resolve;
 use crate::rows::{check_killed, slice};
-use crate::select::{limit_value, order};
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
 use engine::{Direction, Reader};
 use expr::OwnedDatum;
 use expr::{Row, condition, eval};
 use instrument::Counter;
-use planner::plan::{ChangePlan, InsertValue};
+use planner::plan::{ChangePlan, InsertValue, SortKey};
+use std::cmp::Ordering;
 use value::{Datum, RowLayout};
 
 /// Runs the plan; the caller rolls back on error.
@@ -211,4 +211,27 @@ fn note_autoinc(
         context.client.note_autoinc(context.tables.table(plan.table), value)?;
     }
     Ok(())
+}
+
+/// One number of a LIMIT clause.
+fn limit_value(
+    expr: &expr::Expr,
+    env: &mut dyn crate::Environment,
+    params: &[Datum<'_>],
+) -> Result<u64, SqlError> {
+    let row = Row { params, ..Row::default() };
+    let wrong = || SqlError::Other(1210, "HY000", "Incorrect arguments to LIMIT".into());
+    eval(expr, &row, env)?.get().as_u64().ok_or_else(wrong)
+}
+
+/// Order of two sort keys; NULL comes first.
+fn order(keys: &[SortKey], a: &[OwnedDatum], b: &[OwnedDatum]) -> Ordering {
+    for ((key, a), b) in keys.iter().zip(a).zip(b) {
+        let order = value::compare::sort_order(&a.datum(), &b.datum(), key.value.ty.collation);
+        let order = if key.descending { order.reverse() } else { order };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
 }

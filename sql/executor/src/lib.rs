@@ -1,6 +1,6 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
-//! Reading order: this file (what a session calls), [`point`] (the hot path), [`ranges`] and [`rows`] (how rows are found), [`select`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`ranges`] and [`rows`] (how rows are found), [`query`] and [`ops`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
@@ -17,11 +17,14 @@ mod ddl;
 mod indexes;
 mod insert;
 mod maintain;
+mod memory;
+mod ops;
 mod point;
+mod query;
 mod ranges;
 mod rows;
-mod select;
 mod show;
+mod spill;
 mod store;
 mod views;
 
@@ -105,6 +108,8 @@ pub struct Outcome {
     pub has_rows: bool,
     /// Rows sent.
     pub rows_sent: u64,
+    /// Rows that a query would have sent without its LIMIT, where SQL_CALC_FOUND_ROWS asks for it.
+    pub found_rows: Option<u64>,
     /// Rows changed.
     pub affected_rows: u64,
     /// First generated AUTO_INCREMENT value, 0 if none.
@@ -125,7 +130,7 @@ pub struct Prepared {
     statement: Statement,
     program: Program,
     columns: Vec<ResultColumn>,
-    table: Option<(TableRef, Mode)>,
+    tables: Vec<(TableRef, Mode)>,
     database: Option<String>,
     stale: bool,
 }
@@ -162,7 +167,7 @@ pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepar
         statement,
         program: Program::Tree,
         columns: Vec::new(),
-        table: None,
+        tables: Vec::new(),
         database,
         stale: false,
     };
@@ -174,7 +179,9 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
     views::refuse(&made.statement, context)?;
     let mut planning = context.planning();
     let plan = match &made.statement {
-        Statement::Query(query) => Plan::Select(planner::select::plan_query(&mut planning, query)?),
+        Statement::Query(query) => {
+            Plan::Query(Box::new(planner::query::plan_query(&mut planning, query)?))
+        }
         Statement::Insert(insert) => {
             Plan::Insert(planner::change::plan_insert(&mut planning, insert)?)
         }
@@ -203,21 +210,24 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
     };
     made.stale = false;
     made.columns = Vec::new();
-    made.table = match &plan {
-        Plan::Select(select) => {
-            if let Some(view) = select.made.as_ref().filter(|_| select.locking) {
-                return Err(views::denied_locking(view, context));
-            }
-            made.columns = select.outputs.iter().map(|o| o.column.clone()).collect();
-            select.table.map(|t| (t, if select.locking { Mode::SW } else { Mode::SR }))
+    made.tables = match &plan {
+        Plan::Query(query) => {
+            views::refuse_locking(&made.statement, query, context)?;
+            made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
+            query.tables.clone()
         }
-        Plan::Insert(insert) => Some((insert.table, Mode::SW)),
-        Plan::Change(change) => Some((change.table, Mode::SW)),
-        Plan::Do(_) => None,
+        Plan::Insert(insert) => vec![(insert.table, Mode::SW)],
+        Plan::Change(change) => vec![(change.table, Mode::SW)],
+        Plan::Do(_) => Vec::new(),
     };
-    made.program = match point::PointSelect::of(&plan, context.tables) {
-        Some(point) => Program::Point(Box::new(point)),
-        None => Program::Rows(Box::new(plan)),
+    if let Plan::Query(query) = &plan
+        && query.into.is_some()
+    {
+        made.columns = Vec::new();
+    }
+    made.program = match point::PointSelect::of(plan, context.tables) {
+        Ok(point) => Program::Point(Box::new(point)),
+        Err(plan) => Program::Rows(Box::new(plan)),
     };
     Ok(())
 }
@@ -245,13 +255,18 @@ pub fn execute(
     }
 }
 
-/// Locks the table; compiles anew until the definition it was compiled for is the locked one.
+/// Locks the tables; compiles anew until the definitions it was compiled for are the locked ones.
 fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
-    let Some((table, mode)) = prepared.table else {
+    if prepared.tables.is_empty() {
         return Ok(());
-    };
+    }
     let deadline = context.env.lock_deadline();
-    if !prepared.stale && context.tables.relock(context.client.slot(), table, mode, deadline)? {
+    let mut current = !prepared.stale;
+    for (table, mode) in &prepared.tables {
+        current =
+            current && context.tables.relock(context.client.slot(), *table, *mode, deadline)?;
+    }
+    if current {
         return Ok(());
     }
     // The lock is held (by relock, or by the open inside compile), so the definition cannot change
@@ -268,7 +283,7 @@ fn run_plan(
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     match plan {
-        Plan::Select(select) => select::run(select, columns, context, params, sink),
+        Plan::Query(query) => query::run(query, columns, context, params, sink),
         Plan::Do(list) => {
             let row = expr::Row { params, ..expr::Row::default() };
             list.iter().try_for_each(|e| expr::eval(e, &row, context.env).map(drop))?;

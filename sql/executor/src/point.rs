@@ -5,11 +5,12 @@
 //! so this path needs no conversion rules.
 
 use crate::ranges::has_exact_key;
-use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, select};
+use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, query};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
 use expr::{Row, condition, damaged};
-use planner::plan::{Access, Plan, SelectPlan};
+use planner::plan::{Output, Plan};
+use planner::query_plan::{Node, QueryStatement, ReadAccess};
 use value::{ColumnType, Datum, KeySpec, Kind};
 
 /// Columns that fit the array on the stack; more take the general way.
@@ -18,16 +19,67 @@ const KEY_PARTS_MAX: usize = 4;
 /// Memory of a row above this is given back, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// A compiled point select.
-pub struct PointSelect {
+/// What a point select needs of its plan.
+struct Parts {
     table: TableRef,
-    plan: SelectPlan,
     key_spec: KeySpec,
     key_types: Vec<ColumnType>,
-    /// Columns by position, when every output is a plain column.
+    /// Values of the key's parts: parameters or constants.
+    values: Vec<Expr>,
+    /// What the row must satisfy beyond the key.
+    filter: Option<Expr>,
+    /// Columns that outputs and filter look at.
+    needed: Vec<usize>,
+    /// Columns that are sent, by position.
     columns: Vec<usize>,
-    /// The filter says no more than the key does.
-    filter_is_key: bool,
+}
+
+impl Parts {
+    fn of(query: &QueryStatement, tables: &TableCache) -> Option<Parts> {
+        let Node::Read(read) = &query.query.root else { return None };
+        let ReadAccess::Point { index: 0, key } = &read.access else { return None };
+        let block = &query.query;
+        let simple = read.lock.is_none()
+            && query.into.is_none()
+            && !query.count_all
+            && block.outputs.len() <= OUTPUTS_MAX
+            && key.len() <= KEY_PARTS_MAX
+            && key.iter().all(|k| matches!(k.value, Expr::Param(_) | Expr::Const(_)));
+        if !simple || !block.subplans.is_empty() {
+            return None;
+        }
+        let column = |o: &Output| match o.value.expr {
+            // TIMESTAMP is converted to the session's time.
+            Expr::Column(c)
+                if c.depth == 0 && c.leaf == read.leaf && o.value.ty.kind != Kind::Timestamp =>
+            {
+                Some(usize::from(c.column))
+            }
+            _ => None,
+        };
+        let columns = block.outputs.iter().map(column).collect::<Option<_>>()?;
+        // One comparison with the only part of the key says no more than the key does.
+        let filter_is_key = matches!(read.filter, Some(Expr::Compare(..))) && key.len() == 1;
+        // The row is looked at as the only leaf of its block.
+        if read.leaf != 0 && !filter_is_key && read.filter.is_some() {
+            return None;
+        }
+        Some(Parts {
+            table: read.table,
+            key_spec: tables.table(read.table).key(0)?.clone(),
+            key_types: tables.def(read.table).columns.iter().map(|c| c.ty).collect(),
+            values: key.iter().map(|k| k.value.clone()).collect(),
+            filter: read.filter.clone().filter(|_| !filter_is_key),
+            needed: block.leaves[usize::from(read.leaf)].needed.clone(),
+            columns,
+        })
+    }
+}
+
+/// A compiled point select.
+pub struct PointSelect {
+    parts: Parts,
+    plan: Box<QueryStatement>,
     key: Vec<u8>,
     row: Vec<u8>,
     /// The program is made anew when its columns change, so the memo lives as long as they do.
@@ -35,44 +87,19 @@ pub struct PointSelect {
 }
 
 impl PointSelect {
-    /// The program of a plan that is a point select over plain columns; otherwise `None`.
-    pub fn of(plan: &Plan, tables: &TableCache) -> Option<PointSelect> {
-        let Plan::Select(select) = plan else { return None };
-        let (Some(table), Access::Point(parts)) = (select.table, &select.access) else {
-            return None;
-        };
-        let simple = !select.grouped
-            && !select.distinct
-            && !select.locking
-            && select.limit.is_none()
-            && select.outputs.len() <= OUTPUTS_MAX
-            && parts.len() <= KEY_PARTS_MAX;
-        let columns: Option<Vec<usize>> = select
-            .outputs
-            .iter()
-            .map(|o| match o.value.expr {
-                // TIMESTAMP is converted to the session's time.
-                Expr::Column(c) if o.value.ty.kind != Kind::Timestamp => {
-                    Some(usize::from(c.column))
-                }
-                _ => None,
-            })
-            .collect();
-        if !simple || !parts.iter().all(|p| matches!(p, Expr::Param(_) | Expr::Const(_))) {
-            return None;
+    /// The program of a plan that is a point select over plain columns; otherwise the plan.
+    pub fn of(plan: Plan, tables: &TableCache) -> Result<PointSelect, Plan> {
+        let Plan::Query(query) = plan else { return Err(plan) };
+        match Parts::of(&query, tables) {
+            Some(parts) => Ok(PointSelect {
+                parts,
+                plan: query,
+                key: Vec::with_capacity(64),
+                row: Vec::with_capacity(1024),
+                header: HeaderMemo::default(),
+            }),
+            None => Err(Plan::Query(query)),
         }
-        let def = tables.def(table);
-        Some(PointSelect {
-            table,
-            key_spec: tables.table(table).key(0)?.clone(),
-            key_types: def.columns.iter().map(|c| c.ty).collect(),
-            columns: columns?,
-            filter_is_key: matches!(select.filter, Some(Expr::Compare(..))) && parts.len() == 1,
-            plan: select.clone(),
-            key: Vec::with_capacity(64),
-            row: Vec::with_capacity(1024),
-            header: HeaderMemo::default(),
-        })
     }
 
     /// Reads the row and sends it.
@@ -84,28 +111,27 @@ impl PointSelect {
         sink: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
         if !self.encode_key(params) {
-            return select::run(&self.plan, header, context, params, sink);
+            return query::run(&self.plan, header, context, params, sink);
         }
         sink.header_again(header, &mut self.header)?;
-        let table = context.tables.table(self.table);
+        let parts = &self.parts;
+        let table = context.tables.table(parts.table);
         let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
-        if !context.client.get_columns(table, &self.key, &self.plan.columns, &mut self.row)? {
+        if !context.client.get_columns(table, &self.key, &parts.needed, &mut self.row)? {
             return Ok(outcome);
         }
         let layout = table.layout();
-        if !self.filter_is_key
-            && let Some(filter) = &self.plan.filter
-        {
+        if let Some(filter) = &parts.filter {
             let row = Row::one(layout, &self.row, params);
             if condition(filter, &row, context.env)? != Some(true) {
                 return Ok(outcome);
             }
         }
         let mut values = [Datum::Null; OUTPUTS_MAX];
-        for (value, column) in values.iter_mut().zip(&self.columns) {
+        for (value, column) in values.iter_mut().zip(&parts.columns) {
             *value = layout.decode(&self.row, *column).map_err(damaged)?;
         }
-        sink.row(&values[..self.columns.len()])?;
+        sink.row(&values[..parts.columns.len()])?;
         outcome.rows_sent = 1;
         if self.row.len() > KEPT_BYTES_MAX {
             self.row = Vec::new();
@@ -115,19 +141,19 @@ impl PointSelect {
 
     /// Encodes the key; false when a value needs the general way.
     fn encode_key(&mut self, params: &[Datum<'_>]) -> bool {
-        let Access::Point(parts) = &self.plan.access else { return false };
+        let Parts { values: parts, key_spec, key_types, .. } = &self.parts;
         let mut values = [Datum::Null; KEY_PARTS_MAX];
-        for ((value, part), spec) in values.iter_mut().zip(parts).zip(&self.key_spec.parts) {
+        for ((value, part), spec) in values.iter_mut().zip(parts).zip(&key_spec.parts) {
             *value = match part {
                 Expr::Const(constant) => constant.datum(),
                 Expr::Param(n) => params.get(*n).copied().unwrap_or_default(),
                 _ => return false,
             };
-            if !has_exact_key(value, &self.key_types[spec.column]) {
+            if !has_exact_key(value, &key_types[spec.column]) {
                 return false;
             }
         }
         self.key.clear();
-        self.key_spec.encode_prefix(&self.key_types, &values[..parts.len()], &mut self.key).is_ok()
+        key_spec.encode_prefix(key_types, &values[..parts.len()], &mut self.key).is_ok()
     }
 }

@@ -197,7 +197,8 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
     }
 }
 
-fn merge(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+/// Sorts ranges and joins those that touch.
+pub(crate) fn merge(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     ranges.retain(|range| !is_empty(range));
     ranges.sort_by(|a, b| low_key(&a.0).cmp(&low_key(&b.0)));
     let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());

@@ -1,65 +1,37 @@
 //! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
 
-use crate::rows::Visit;
 use crate::{Context, SqlError};
-use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, ReadContext, VirtualRef, virtual_schema};
+use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema};
 use expr::tree::Comparison;
-use expr::{Environment, Expr, Row, condition, damaged, eval};
+use expr::{Environment, Expr, Row, eval};
 use parser::ast::{ObjectName, Statement, TableRef};
+use planner::query_plan::{LeafLayout, QueryStatement};
 use value::Datum;
 
-/// Calls `visit` for every row of the table that the filter lets through, until it breaks.
+/// Columns of a virtual table (leaf `leaf`) that every row the filter lets through has equal to a text: the
+/// table need not make other rows.
 ///
 /// # Errors
-/// Those of evaluating the filter and of `visit`.
-pub fn each(
-    table: &VirtualRef,
-    filter: Option<&Expr>,
-    context: &mut Context<'_>,
-    params: &[Datum<'_>],
-    visit: &mut Visit<'_>,
-) -> Result<(), SqlError> {
-    let mut equal = Vec::new();
-    if let Some(filter) = filter {
-        collect_equal(filter, params, context.env, &mut equal)?;
-    }
-    let catalog = context.tables.catalog();
-    let reading = ReadContext { viewer: context.env, catalog, equal: &equal };
-    let rows = table.rows(&reading).map_err(damaged)?;
-    for bytes in rows.iter() {
-        let row = Row::one(table.layout(), bytes, params);
-        let wanted = match filter {
-            Some(filter) => condition(filter, &row, context.env)? == Some(true),
-            None => true,
-        };
-        if wanted && visit(&row, context.env)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Columns of a virtual table that every row the filter lets through has equal to a text: the table need
-/// not make other rows.
-fn collect_equal(
+/// Those of evaluating the texts.
+pub fn collect_equal(
     filter: &Expr,
-    params: &[Datum<'_>],
+    leaf: u16,
+    row: &Row<'_>,
     env: &mut dyn Environment,
     out: &mut Vec<(usize, String)>,
 ) -> Result<(), SqlError> {
     match filter {
         Expr::And(a, b) => {
-            collect_equal(a, params, env, out)?;
-            collect_equal(b, params, env, out)?;
+            collect_equal(a, leaf, row, env, out)?;
+            collect_equal(b, leaf, row, env, out)?;
         }
         Expr::Compare(Comparison::Eq, a, b, _) => {
             let (column, value) = match (&**a, &**b) {
                 (Expr::Column(c), value) | (value, Expr::Column(c)) => (c, value),
                 _ => return Ok(()),
             };
-            if column.depth == 0 && value.is_row_constant() {
-                let row = Row { params, ..Row::default() };
-                if let Datum::Bytes(text) = eval(value, &row, env)?.get()
+            if column.depth == 0 && column.leaf == leaf && is_constant(value) {
+                if let Datum::Bytes(text) = eval(value, row, env)?.get()
                     && let Ok(text) = std::str::from_utf8(text)
                 {
                     out.push((usize::from(column.column), text.to_string()));
@@ -69,6 +41,15 @@ fn collect_equal(
         _ => {}
     }
     Ok(())
+}
+
+/// Neither a column nor a subquery is inside.
+fn is_constant(expr: &Expr) -> bool {
+    let mut constant = expr.is_row_constant();
+    expr.visit(&mut |e| {
+        constant &= !matches!(e, Expr::Subquery(_) | Expr::Exists(_) | Expr::Quantified(_));
+    });
+    constant
 }
 
 /// Refuses a statement that would change a virtual table or schema, as MySQL does: by privilege.
@@ -129,8 +110,24 @@ pub fn truncatable(
 }
 
 /// 1142 for FOR UPDATE of a virtual table.
-pub fn denied_locking(table: &VirtualRef, context: &Context<'_>) -> SqlError {
-    denied("SELECT with locking clause", &table.def().name, context)
+///
+/// # Errors
+/// 1142.
+pub fn refuse_locking(
+    statement: &Statement,
+    plan: &QueryStatement,
+    context: &Context<'_>,
+) -> Result<(), SqlError> {
+    let Statement::Query(query) = statement else { return Ok(()) };
+    if query.locking.is_empty() {
+        return Ok(());
+    }
+    for leaf in &plan.query.leaves {
+        if let LeafLayout::Virtual(table) = &leaf.layout {
+            return Err(denied("SELECT with locking clause", &table.def().name, context));
+        }
+    }
+    Ok(())
 }
 
 /// The virtual schema that a name lies in.

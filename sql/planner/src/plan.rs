@@ -203,8 +203,8 @@ pub struct ChangePlan {
 /// A plan of a statement that reads or writes rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// SELECT.
-    Select(SelectPlan),
+    /// A query.
+    Query(Box<crate::query_plan::QueryStatement>),
     /// INSERT or REPLACE.
     Insert(InsertPlan),
     /// UPDATE or DELETE.

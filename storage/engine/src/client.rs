@@ -369,6 +369,26 @@ impl Client {
         Scan::open(viewer, table, index, (low, high), &mut self.scan, &mut self.scanned)
     }
 
+    /// A file without a name: it is there as long as somebody holds it.
+    ///
+    /// Errors: the disk's.
+    pub fn temporary_file(&self) -> Result<Arc<dyn host::File>> {
+        let disk = &self.engine.disk;
+        for number in 0u64.. {
+            // A crash between the making and the removal may have left a name.
+            let name = format!("limpid-temporary-{}-{number}", self.slot.index());
+            match disk.open(&name, host::OpenMode::Create) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::io("create", name, e)),
+                Ok(file) => {
+                    disk.remove(&name).map_err(|e| Error::io("remove", name, e))?;
+                    return Ok(file);
+                }
+            }
+        }
+        Err(Error::Internal("no name is left for a temporary file"))
+    }
+
     /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends.
     /// Waits for another transaction that changed it.
     ///

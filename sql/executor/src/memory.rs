@@ -1,0 +1,113 @@
+//! Memory that the operators of a statement keep, counted against one limit.
+//!
+//! 1. Whoever keeps rows holds a [`Charge`] and tells it how much it keeps; dropped, it gives all of it
+//!    back. 2. Above the soft limit those who can move their rows to a temporary file. 3. Above the hard
+//!    limit the statement ends with error 1114: nothing is aborted.
+
+use crate::{Environment, SqlError};
+use expr::OwnedDatum;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Soft limit where the session's variables say nothing, in bytes.
+const SOFT_BYTES: u64 = 17 << 20;
+/// The hard limit where `temptable_max_ram` says nothing, in bytes.
+const HARD_BYTES: u64 = 1 << 30;
+/// No limit is below this, in bytes.
+const LEAST_BYTES: u64 = 32 << 10;
+
+/// What a statement may keep in memory.
+#[derive(Debug)]
+pub struct Budget {
+    soft: u64,
+    hard: u64,
+    used: Cell<u64>,
+}
+
+impl Budget {
+    /// A budget with these limits, in bytes.
+    pub fn new(soft: u64, hard: u64) -> Rc<Budget> {
+        Rc::new(Budget { soft, hard: hard.max(soft), used: Cell::new(0) })
+    }
+
+    /// The session's: what sorts, joins and temporary tables may take together.
+    pub fn of_session(env: &dyn Environment) -> Rc<Budget> {
+        let number = |name: &str| match env.system_variable(false, name) {
+            Ok(OwnedDatum::UInt(v)) => Some(v),
+            Ok(OwnedDatum::Int(v)) => u64::try_from(v).ok(),
+            _ => None,
+        };
+        let parts = [number("sort_buffer_size"), number("join_buffer_size")];
+        let tables = number("tmp_table_size").min(number("max_heap_table_size"));
+        let known = parts.iter().chain(&[tables]).flatten().fold(0u64, |a, b| a.saturating_add(*b));
+        let soft = if tables.is_some() { known } else { SOFT_BYTES };
+        let hard = number("temptable_max_ram").unwrap_or(HARD_BYTES);
+        Budget::new(soft.clamp(LEAST_BYTES, hard.max(LEAST_BYTES)), hard.max(LEAST_BYTES))
+    }
+
+    /// Begins to count something.
+    pub fn charge(self: &Rc<Budget>) -> Charge {
+        Charge { budget: Rc::clone(self), bytes: 0 }
+    }
+}
+
+/// What one operator keeps.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Rc<Budget>,
+    bytes: u64,
+}
+
+impl Charge {
+    /// Says how much is kept now, in bytes.
+    pub fn set(&mut self, bytes: usize) {
+        let used = self.budget.used.get() - self.bytes;
+        self.bytes = bytes as u64;
+        self.budget.used.set(used + self.bytes);
+    }
+
+    /// The statement keeps more than it should: this operator moves rows to a file, if it has any that
+    /// are worth it.
+    pub fn is_over(&self) -> bool {
+        self.budget.used.get() > self.budget.soft
+    }
+
+    /// For what cannot be moved to a file.
+    ///
+    /// # Errors
+    /// 1114 above the hard limit.
+    pub fn check(&self) -> Result<(), SqlError> {
+        if self.budget.used.get() > self.budget.hard {
+            let text = "The table '<temporary>' is full".to_string();
+            return Err(SqlError::Other(1114, "HY000", text));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charges_add_up_and_are_given_back() {
+        let budget = Budget::new(100, 200);
+        let (mut a, mut b) = (budget.charge(), budget.charge());
+        a.set(60);
+        assert!(!a.is_over());
+        b.set(50);
+        assert!(a.is_over() && b.is_over() && b.check().is_ok());
+        a.set(160);
+        assert_eq!(a.check().unwrap_err().parts().0, 1114);
+        drop(a);
+        assert!(!b.is_over());
+        drop(b);
+        assert_eq!(budget.used.get(), 0);
+    }
+}

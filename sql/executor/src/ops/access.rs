@@ -1,0 +1,334 @@
+//! Access paths with their values: bounds become encoded keys, overlapping ranges one.
+//!
+//! 1. Ranges come out sorted and disjoint: no row is found twice. They may hold too many rows, never too
+//!    few: the filter decides. 2. A value that the column cannot hold exactly widens its bound; one that has
+//!    no key at all (a number for a text column) opens it. 3. A part that keeps a prefix only widens: where a
+//!    character has one weight both bounds are cut and become inclusive; elsewhere (0900_ai_ci: 'ss' = 'ß')
+//!    a row at or above `v` has a key above `v` or one of `v`'s weights cut off somewhere.
+
+use super::Run;
+use super::cells::convert;
+use crate::SqlError;
+use crate::ranges::{has_exact_key, merge, whole};
+use engine::Table;
+use expr::{Expr, Frame};
+use planner::query_plan::{KeyRange, KeyValue, LastPart};
+use std::ops::Bound;
+use value::collation::Cut;
+use value::{ColumnType, Datum, KeyPart, KeySpec, Kind};
+
+pub use crate::ranges::KeyRange as Encoded;
+
+/// Cut keys that are looked up one by one; beyond them a range is read.
+const CUT_KEYS_MAX: usize = 64;
+
+/// What became of a value as a part of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Nothing is equal to it.
+    Never,
+    /// It has no key.
+    Open,
+    /// Its key is that of a value beside it.
+    Near,
+    Exact,
+}
+
+/// What became of the values of the first parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Prefix {
+    /// No row has them.
+    Nothing,
+    /// The key is that of fewer parts than asked for.
+    Shorter,
+    /// All of them are in the key.
+    Whole,
+}
+
+/// Encodes keys of one index of a table.
+pub struct Encoder<'t> {
+    table: &'t Table,
+    spec: &'t KeySpec,
+}
+
+impl<'t> Encoder<'t> {
+    /// Of this index.
+    ///
+    /// # Errors
+    /// It is not there, or has no key.
+    pub fn new(table: &'t Table, index: usize) -> Result<Encoder<'t>, SqlError> {
+        let missing = || super::internal("plan names an index that is not there");
+        Ok(Encoder { table, spec: table.key(index).ok_or_else(missing)? })
+    }
+
+    fn column(&self, part: usize) -> Option<(&'t KeyPart, &'t ColumnType)> {
+        let part = self.spec.parts.get(part)?;
+        self.table.spec().columns.get(part.column).map(|ty| (part, ty))
+    }
+
+    /// Appends the key of values for the first parts.
+    ///
+    /// # Errors
+    /// Those of evaluating them.
+    pub fn prefix(
+        &self,
+        values: &[KeyValue],
+        run: &mut Run<'_>,
+        frame: &Frame,
+        key: &mut Vec<u8>,
+    ) -> Result<Prefix, SqlError> {
+        for (n, part) in values.iter().enumerate() {
+            // Equal texts that were cut need not have equal keys.
+            let cut = |(spec, ty): (&KeyPart, &ColumnType)| {
+                spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps
+            };
+            if self.column(n).is_some_and(cut) {
+                return Ok(Prefix::Shorter);
+            }
+            let value = run.eval(&part.value, frame)?;
+            let value = value.get();
+            if value.is_null() && part.null_safe {
+                if !self.column(n).is_some_and(|(_, ty)| ty.nullable) {
+                    return Ok(Prefix::Nothing);
+                }
+                self.put(n, Datum::Null, false, key);
+                continue;
+            }
+            match self.append(n, &value, false, key)? {
+                Part::Never => return Ok(Prefix::Nothing),
+                Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
+                Part::Near | Part::Open => return Ok(Prefix::Shorter),
+                Part::Exact => {}
+            }
+        }
+        Ok(Prefix::Whole)
+    }
+
+    /// Appends the key of a value of the column's kind; `false`: it has none.
+    fn put(&self, part: usize, value: Datum<'_>, uncut: bool, key: &mut Vec<u8>) -> bool {
+        let Some((spec, _)) = self.column(part) else { return false };
+        let mut spec = *spec;
+        if uncut {
+            spec.prefix_chars = None;
+        }
+        let start = key.len();
+        let types = &self.table.spec().columns;
+        let done = KeySpec::new(vec![spec]).encode_prefix(types, &[value], key);
+        done.map_err(|_| key.truncate(start)).is_ok()
+    }
+
+    /// Appends one part; what is [`Part::Open`] appends nothing. `uncut`: a part that keeps a prefix is
+    /// written whole.
+    fn append(
+        &self,
+        part: usize,
+        value: &Datum<'_>,
+        uncut: bool,
+        key: &mut Vec<u8>,
+    ) -> Result<Part, SqlError> {
+        let Some((_, ty)) = self.column(part) else { return Ok(Part::Open) };
+        if value.is_null() {
+            return Ok(Part::Never);
+        }
+        if has_exact_key(value, ty) && self.put(part, *value, uncut, key) {
+            return Ok(Part::Exact);
+        }
+        if ty.kind.is_string() || ty.kind == Kind::Json {
+            return Ok(Part::Open);
+        }
+        let mut scratch = Vec::new();
+        let Ok(converted) = convert(*value, ty, &mut scratch) else { return Ok(Part::Open) };
+        let same = value::equals(&converted, value, ty.collation) == Some(true);
+        if !self.put(part, converted, uncut, key) {
+            return Ok(Part::Open);
+        }
+        Ok(if same { Part::Exact } else { Part::Near })
+    }
+
+    /// The encoded ranges.
+    ///
+    /// # Errors
+    /// Those of evaluating their values.
+    pub fn ranges(
+        &self,
+        ranges: &[KeyRange],
+        run: &mut Run<'_>,
+        frame: &Frame,
+    ) -> Result<Vec<Encoded>, SqlError> {
+        let mut found = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let mut key = Vec::new();
+            match self.prefix(&range.equal, run, frame, &mut key)? {
+                Prefix::Nothing => {}
+                Prefix::Shorter => found.push(whole(&key)),
+                Prefix::Whole => self.last(range, &key, run, frame, &mut found)?,
+            }
+        }
+        Ok(merge(found))
+    }
+
+    fn last(
+        &self,
+        range: &KeyRange,
+        before: &[u8],
+        run: &mut Run<'_>,
+        frame: &Frame,
+        found: &mut Vec<Encoded>,
+    ) -> Result<(), SqlError> {
+        let part = range.equal.len();
+        let (first, last) = self.not_null(part, before);
+        match &range.last {
+            LastPart::Any => found.push(whole(before)),
+            LastPart::NotNull => found.push((first, last)),
+            LastPart::Between { low, high } => {
+                let cut = self.column(part).is_some_and(|(spec, _)| spec.prefix_chars.is_some());
+                let low = self.bound(part, low.as_ref(), before, run, frame)?;
+                let high = self.bound(part, high.as_ref(), before, run, frame)?;
+                let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
+                if cut {
+                    self.between_cut(part, before, low, high, found);
+                    return Ok(());
+                }
+                found.push((low.map_or(first, low_end), high.map_or(last, high_end)));
+            }
+            LastPart::Like { pattern, escape } => {
+                let value = run.eval(pattern, frame)?;
+                if value.get().is_null() {
+                    return Ok(());
+                }
+                found.push(self.like(part, &value.get(), *escape, before).unwrap_or((first, last)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every key that begins with `before` and whose next part is not NULL.
+    fn not_null(&self, part: usize, before: &[u8]) -> Encoded {
+        if !self.column(part).is_some_and(|(_, ty)| ty.nullable) {
+            return whole(before);
+        }
+        let mut key = before.to_vec();
+        key.push(1);
+        (Bound::Included(key), whole(before).1)
+    }
+
+    /// `None`: the range is empty. `Some(None)`: this side is open.
+    #[allow(clippy::option_option)]
+    fn bound(
+        &self,
+        part: usize,
+        bound: Option<&(Expr, bool)>,
+        before: &[u8],
+        run: &mut Run<'_>,
+        frame: &Frame,
+    ) -> Result<Option<Option<(Vec<u8>, bool)>>, SqlError> {
+        let Some((value, inclusive)) = bound else { return Ok(Some(None)) };
+        let value = run.eval(value, frame)?;
+        let mut key = before.to_vec();
+        let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
+        Ok(match self.append(part, &value.get(), many, &mut key)? {
+            Part::Never => None,
+            Part::Open => Some(None),
+            Part::Near => Some(Some((key, true))),
+            Part::Exact => Some(Some((key, *inclusive))),
+        })
+    }
+
+    fn between_cut(
+        &self,
+        part: usize,
+        before: &[u8],
+        low: Option<(Vec<u8>, bool)>,
+        high: Option<(Vec<u8>, bool)>,
+        found: &mut Vec<Encoded>,
+    ) {
+        let Some((_, ty)) = self.column(part) else { return };
+        let (first, last) = self.not_null(part, before);
+        if ty.collation.cut() == Cut::Anything {
+            found.push((first, last));
+            return;
+        }
+        let high = high.map_or(last, |(key, _)| high_end((key, true)));
+        let Some((mut low, _)) = low else {
+            found.push((first, high));
+            return;
+        };
+        if ty.collation.cut() == Cut::FewerWeights {
+            let start = before.len() + usize::from(ty.nullable);
+            let mut cut: Vec<_> = value::key::fewer_weights(&low, start, CUT_KEYS_MAX).collect();
+            if cut.len() == CUT_KEYS_MAX {
+                // The longest of them is where the range begins.
+                low = cut.pop().unwrap_or(low);
+            }
+            found.extend(cut.iter().map(|key| whole(key)));
+        }
+        found.push((low_end((low, true)), high));
+    }
+
+    /// The keys of text that begins like the pattern; `None`: all of them.
+    fn like(&self, part: usize, pattern: &Datum<'_>, escape: u8, before: &[u8]) -> Option<Encoded> {
+        let (spec, ty) = self.column(part)?;
+        let pattern = pattern.as_bytes()?;
+        // Beyond one weight per character a literal beginning is no beginning of keys.
+        if !ty.kind.is_string() {
+            return None;
+        }
+        let mut literal = Vec::new();
+        let mut rest = pattern.iter();
+        while let Some(&byte) = rest.next() {
+            match byte {
+                b'%' | b'_' => break,
+                byte if byte == escape && escape != 0 => match rest.next() {
+                    Some(&next) => literal.push(next),
+                    None => literal.push(byte),
+                },
+                byte => literal.push(byte),
+            }
+        }
+        let literal = match spec.prefix_chars {
+            Some(chars) => ty.collation.prefix(&literal, chars as usize),
+            None => &literal,
+        };
+        if literal.is_empty() || ty.collation.cut() != Cut::Keeps && !literal.is_ascii() {
+            return None;
+        }
+        // Every text that begins so is at or above it, and below what follows all of them.
+        let mut low = before.to_vec();
+        if ty.nullable {
+            low.push(1);
+        }
+        let start = low.len();
+        ty.collation.sort_key(literal, &mut low);
+        if !self.is_beginning(ty, literal, &low[start..]) {
+            return None;
+        }
+        let mut high = low.clone();
+        let high = match value::key::successor(&mut high) {
+            true => Bound::Excluded(high),
+            false => Bound::Unbounded,
+        };
+        Some((Bound::Included(low), high))
+    }
+
+    /// Whether the keys of all longer texts begin with `key`.
+    fn is_beginning(&self, ty: &ColumnType, literal: &[u8], key: &[u8]) -> bool {
+        let longer = |tail: &[u8]| {
+            let mut out = Vec::new();
+            ty.collation.key_part(&[literal, tail].concat(), &mut out);
+            out.starts_with(key)
+        };
+        [&b""[..], b" ", b"\t", b"a", "\u{fffd}".as_bytes()].iter().all(|tail| longer(tail))
+    }
+}
+
+fn is_number(value: &Datum<'_>) -> bool {
+    matches!(value, Datum::Int(_) | Datum::UInt(_) | Datum::Double(_) | Datum::Decimal { .. })
+}
+
+fn low_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
+    crate::ranges::Limit { key, inclusive }.into_low()
+}
+
+fn high_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
+    crate::ranges::Limit { key, inclusive }.into_high()
+}

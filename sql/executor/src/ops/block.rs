@@ -1,0 +1,141 @@
+//! A query block that runs: its frame, its operators and its subplans.
+//!
+//! 1. A block is made once per execution of the statement and opened as often as its rows are wanted.
+//! 2. What it is opened with (the row around it) it is also pulled with.
+
+use super::build::build;
+use super::cells::{Cells, made_layout};
+use super::subquery::{Runner, SubplanState};
+use super::{Operator, Run, Statement};
+use crate::{Environment, SqlError};
+use expr::{Frame, LeafRow, Row};
+use planner::query_plan::{LeafLayout, Node, QueryPlan};
+use std::cell::RefCell;
+use std::sync::Arc;
+use value::RowLayout;
+
+/// A query block that runs.
+pub struct Block<'p> {
+    /// What it runs.
+    pub plan: &'p QueryPlan,
+    /// Its present row.
+    pub frame: Frame,
+    root: Box<dyn Operator + 'p>,
+    subplans: Vec<RefCell<SubplanState<'p>>>,
+}
+
+impl<'p> Block<'p> {
+    /// A block that is not open yet; `again`: it may be opened more than once.
+    ///
+    /// # Errors
+    /// 1235 for what cannot run yet.
+    pub fn new(
+        plan: &'p QueryPlan,
+        st: &Statement<'_>,
+        again: bool,
+    ) -> Result<Block<'p>, SqlError> {
+        Block::make(plan, st, |frame| build(&plan.root, plan, frame, st, (again, false)))
+    }
+
+    /// A block that yields all rows of a node below its LIMIT, also where a sort would keep the first only.
+    ///
+    /// # Errors
+    /// As [`Block::new`].
+    pub fn of_node(
+        plan: &'p QueryPlan,
+        node: &'p Node,
+        st: &Statement<'_>,
+    ) -> Result<Block<'p>, SqlError> {
+        Block::make(plan, st, |frame| build(node, plan, frame, st, (false, true)))
+    }
+
+    fn make(
+        plan: &'p QueryPlan,
+        st: &Statement<'_>,
+        root: impl FnOnce(&Frame) -> Result<Box<dyn Operator + 'p>, SqlError>,
+    ) -> Result<Block<'p>, SqlError> {
+        let leaves = plan.leaves.iter().map(|leaf| {
+            let layout = match &leaf.layout {
+                LeafLayout::Table(table) => st.tables.table(*table).layout().clone(),
+                LeafLayout::Virtual(table) => table.layout().clone(),
+                LeafLayout::Made(types) => made_layout(types),
+            };
+            LeafRow { layout: Arc::new(layout), bytes: Vec::new(), null: true }
+        });
+        let frame = Frame { leaves: leaves.collect() };
+        let root = root(&frame)?;
+        let subplans = plan.subplans.iter().map(|plan| RefCell::new(SubplanState::new(plan)));
+        Ok(Block { plan, frame, root, subplans: subplans.collect() })
+    }
+
+    /// Calls `f` with what the block's operators and expressions run with.
+    fn with<T>(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        f: impl FnOnce(&mut Run<'_>, &mut dyn Operator, &mut Frame) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let runner = Runner { st, states: &self.subplans };
+        let mut run = Run { st, env, outer, subqueries: Some(&runner) };
+        f(&mut run, &mut *self.root, &mut self.frame)
+    }
+
+    /// Begins anew.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub fn open(
+        &mut self,
+        st: &Statement<'_>,
+        env: &mut dyn Environment,
+        outer: Option<&Row<'_>>,
+    ) -> Result<(), SqlError> {
+        self.with((st, env), outer, |run, root, frame| root.open(run, frame))
+    }
+
+    /// Goes to the next row.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub fn next(
+        &mut self,
+        st: &Statement<'_>,
+        env: &mut dyn Environment,
+        outer: Option<&Row<'_>>,
+    ) -> Result<bool, SqlError> {
+        self.with((st, env), outer, |run, root, frame| root.next(run, frame))
+    }
+
+    /// Calls `f` with the block's present row.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn look<T>(
+        &mut self,
+        st: &Statement<'_>,
+        env: &mut dyn Environment,
+        outer: Option<&Row<'_>>,
+        f: impl FnOnce(&mut Run<'_>, &Frame) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        self.with((st, env), outer, |run, _, frame| f(run, frame))
+    }
+
+    /// Puts the outputs of the present row into `out` as a row of `layout`.
+    ///
+    /// # Errors
+    /// Those of evaluating them.
+    pub fn write_outputs(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        layout: &RowLayout,
+        cells: &mut Cells,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SqlError> {
+        let outputs = &self.plan.outputs;
+        self.with((st, env), outer, |run, _, frame| {
+            let value = |n: usize| run.eval(&outputs[n].value.expr, frame);
+            cells.write(layout, outputs.len(), value, out)
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! From plan nodes to operators.
+
+use super::block::Block;
+use super::cells::Cells;
+use super::derived::{Derived, Leaf, Project, Shared, Values, Working};
+use super::filter::{Filter, Limit, Nothing, One};
+use super::group::{HashGroup, SortedGroup};
+use super::hash_join::{HashJoin, State};
+use super::join::NestedLoop;
+use super::pack::Packer;
+use super::read::{ReadTable, ReadVirtual};
+use super::sets::{Distinct, Recursive, Seen, SetLeaf, SetOp};
+use super::sort::Sort;
+use super::table::KeyTable;
+use super::window::Windows;
+use super::{Operator, Statement};
+use crate::SqlError;
+use expr::Frame;
+use planner::query_plan::{GroupStrategy, LeafLayout, Node, QueryPlan};
+use value::ColumnType;
+
+/// What operators of a block are made with.
+struct Builder<'b, 'p> {
+    plan: &'p QueryPlan,
+    frame: &'b Frame,
+    st: &'b Statement<'b>,
+    /// Sorts keep all rows.
+    unlimited: bool,
+}
+
+/// The operator of a node; `again`: it may be opened more than once; `unlimited`: sorts keep all rows.
+///
+/// # Errors
+/// 1235 for what cannot run yet.
+pub fn build<'p>(
+    node: &'p Node,
+    plan: &'p QueryPlan,
+    frame: &Frame,
+    st: &Statement<'_>,
+    (again, unlimited): (bool, bool),
+) -> Result<Box<dyn Operator + 'p>, SqlError> {
+    Builder { plan, frame, st, unlimited }.node(node, again)
+}
+
+impl<'p> Builder<'_, 'p> {
+    fn packer(&self, leaves: &[u16]) -> Packer {
+        Packer::new(leaves, &self.plan.leaves, self.frame)
+    }
+
+    fn block(&self, plan: &'p QueryPlan, again: bool) -> Result<Block<'p>, SqlError> {
+        Block::new(plan, self.st, again)
+    }
+
+    fn blocks(&self, plans: &'p [QueryPlan], again: bool) -> Result<Vec<Block<'p>>, SqlError> {
+        plans.iter().map(|plan| self.block(plan, again)).collect()
+    }
+
+    fn set_leaf(&self, leaf: u16) -> SetLeaf {
+        let types: &[ColumnType] = match &self.plan.leaves[usize::from(leaf)].layout {
+            LeafLayout::Made(types) => types,
+            _ => &[],
+        };
+        SetLeaf::new(leaf, types, self.frame)
+    }
+
+    fn node(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        let frame = self.frame;
+        Ok(match node {
+            Node::One => Box::new(One { left: false }),
+            Node::Nothing { .. } => Box::new(Nothing),
+            Node::Read(read) => {
+                if read.lock.is_some() {
+                    // Refuse rather than read without a lock.
+                    return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
+                }
+                let needed = &self.plan.leaves[usize::from(read.leaf)].needed;
+                Box::new(ReadTable::new(read, needed, frame))
+            }
+            Node::Virtual { leaf, table, filter } => {
+                Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
+            }
+            Node::Derived { leaf, query, lateral, filter } => Box::new(Derived {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                block: self.block(query, again)?,
+                keep: again && !*lateral && query.outer_depth == 0,
+                rows: None,
+                at: 0,
+                cells: Cells::default(),
+            }),
+            Node::Shared { leaf, shared, filter, .. } => Box::new(Shared {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                shared: *shared,
+                rows: None,
+                at: 0,
+            }),
+            Node::Working { leaf, recursion, filter, .. } => Box::new(Working {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                recursion: *recursion,
+                rows: None,
+                at: 0,
+            }),
+            Node::Values { leaf, rows } => Box::new(Values {
+                leaf: Leaf::new(*leaf, None, frame),
+                rows,
+                at: 0,
+                cells: Cells::default(),
+            }),
+            Node::JsonTable { .. } => return Err(SqlError::unsupported("JSON_TABLE")),
+            Node::Join { .. } | Node::HashJoin { .. } => self.join(node, again)?,
+            Node::Filter { input, filter } => {
+                Box::new(Filter { input: self.node(input, again)?, filter })
+            }
+            Node::Limit { input, skip, count } => Box::new(Limit {
+                input: self.node(input, again)?,
+                skip,
+                count,
+                to_skip: 0,
+                left: 0,
+            }),
+            Node::Sort { input, keys, limit } => Box::new(Sort {
+                packer: self.packer(&input.leaves()),
+                input: self.node(input, again)?,
+                keys,
+                limit: limit.as_ref().filter(|_| !self.unlimited),
+                sorter: None,
+                key: Vec::new(),
+                row: Vec::new(),
+            }),
+            Node::Project { input, leaf, values } => Box::new(Project {
+                leaf: Leaf::new(*leaf, None, frame),
+                input: self.node(input, again)?,
+                values,
+                cells: Cells::default(),
+            }),
+            Node::Distinct { input, keys } => Box::new(Distinct {
+                packer: self.packer(&input.leaves()),
+                input: self.node(input, again)?,
+                keys,
+                seen: Seen::default(),
+                part: None,
+                ended: false,
+                key: Vec::new(),
+                row: Vec::new(),
+            }),
+            Node::Group(group) => {
+                let input = self.node(&group.input, again)?;
+                if group.strategy == GroupStrategy::Sorted {
+                    return Ok(Box::new(SortedGroup::new(group, input, frame)));
+                }
+                let packer = self.packer(&group.input.leaves());
+                Box::new(HashGroup::new(group, input, packer, frame))
+            }
+            Node::Window(window) => {
+                let input = self.node(&window.input, again)?;
+                let packer = self.packer(&window.input.leaves());
+                Box::new(Windows::new(window, input, packer, frame))
+            }
+            Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, again)?,
+        })
+    }
+
+    fn join(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        Ok(match node {
+            Node::Join { kind, outer, inner, on } => Box::new(NestedLoop {
+                kind: *kind,
+                outer: self.node(outer, again)?,
+                inner: self.node(inner, true)?,
+                on: on.as_ref(),
+                inner_leaves: inner.leaves(),
+                row: None,
+            }),
+            Node::HashJoin { kind, probe, build, keys, on } => Box::new(HashJoin {
+                kind: *kind,
+                probe_packer: self.packer(&probe.leaves()),
+                build_packer: self.packer(&build.leaves()),
+                probe: self.node(probe, again)?,
+                build: self.node(build, again)?,
+                keys,
+                on: on.as_ref(),
+                state: State::default(),
+            }),
+            _ => return Err(super::internal("not a join")),
+        })
+    }
+
+    fn set(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        Ok(match node {
+            Node::SetOp { leaf, op, all, inputs } => Box::new(SetOp {
+                leaf: self.set_leaf(*leaf),
+                op: *op,
+                all: *all,
+                inputs: self.blocks(inputs, again)?,
+                at: 0,
+                seen: Seen::default(),
+                part: None,
+                counts: Vec::new(),
+            }),
+            Node::Recursive { leaf, recursion, seeds, steps, distinct } => Box::new(Recursive {
+                leaf: self.set_leaf(*leaf),
+                recursion: *recursion,
+                seeds: self.blocks(seeds, again)?,
+                steps: self.blocks(steps, true)?,
+                distinct: *distinct,
+                table: KeyTable::default(),
+                charge: None,
+                rows: None,
+                at: 0,
+                rounds: 0,
+            }),
+            _ => return Err(super::internal("not a set operation")),
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! Values as columns of a made leaf: one place that fits a value to its column.
+//!
+//! 1. The layout of a made leaf is more generous than the types it is made for: every column may be NULL,
+//!    integers are eight bytes, text may be of any length. Fitting never fails for a value of the right kind.
+
+use super::{recycled, recycled_datums};
+use crate::SqlError;
+use expr::{Value, damaged};
+use value::{ColumnType, ConvertMode, Datum, Kind, RowLayout, TimeZone};
+
+/// The layout of rows of these types.
+pub fn made_layout(types: &[ColumnType]) -> RowLayout {
+    RowLayout::new(&types.iter().map(generous).collect::<Vec<_>>())
+}
+
+fn generous(ty: &ColumnType) -> ColumnType {
+    let ty = ColumnType { nullable: true, ..*ty };
+    match ty.kind {
+        kind if kind.is_int() => ColumnType::int(Kind::BigInt, ty.unsigned),
+        kind if kind.is_string() => ColumnType::large(Kind::LongText, ty.collation),
+        // Each decimal keeps its own scale.
+        Kind::Decimal => ColumnType { length: 0, ..ty },
+        Kind::Float => ColumnType { nullable: true, ..ColumnType::double() },
+        // Expressions see a TIMESTAMP in local time.
+        Kind::Timestamp => ColumnType::temporal(Kind::DateTime, ty.decimals),
+        _ => ty,
+    }
+}
+
+/// Puts rows of values into bytes; its memory is used again.
+#[derive(Default)]
+pub struct Cells {
+    values: Vec<Value<'static>>,
+    datums: Vec<Datum<'static>>,
+    scratch: Vec<Vec<u8>>,
+}
+
+impl Cells {
+    /// Evaluates `count` values and puts them into `out` (cleared first) as a row of `layout`.
+    ///
+    /// # Errors
+    /// Those of `value`; a value that its column cannot hold.
+    pub fn write<'v>(
+        &mut self,
+        layout: &RowLayout,
+        count: usize,
+        mut value: impl FnMut(usize) -> Result<Value<'v>, SqlError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SqlError> {
+        let mut values = recycled(std::mem::take(&mut self.values));
+        for n in 0..count {
+            values.push(value(n)?);
+        }
+        if self.scratch.len() < count {
+            self.scratch.resize(count, Vec::new());
+        }
+        let mut datums = recycled_datums(std::mem::take(&mut self.datums));
+        for ((n, value), scratch) in values.iter().enumerate().zip(&mut self.scratch) {
+            let ty = layout.column_type(n).ok_or_else(|| super::internal("no such column"))?;
+            datums.push(fit(value.get(), ty, scratch)?);
+        }
+        out.clear();
+        let done = layout.encode(&datums, out).map_err(damaged);
+        self.datums = recycled_datums(datums);
+        self.values = recycled(values);
+        done
+    }
+}
+
+/// A value as one of the column's kind.
+#[inline]
+pub fn fit<'v>(
+    value: Datum<'v>,
+    ty: &ColumnType,
+    scratch: &'v mut Vec<u8>,
+) -> Result<Datum<'v>, SqlError> {
+    match value {
+        Datum::Null => Ok(value),
+        Datum::Bytes(_) if ty.kind.is_string() => Ok(value),
+        Datum::Int(v) if ty.kind.is_int() && (v >= 0 || !ty.unsigned) => Ok(value),
+        Datum::UInt(v) if ty.kind.is_int() && (ty.unsigned || v <= i64::MAX as u64) => Ok(value),
+        Datum::Double(_) if ty.kind == Kind::Double => Ok(value),
+        Datum::Decimal(_) if ty.kind == Kind::Decimal => Ok(value),
+        Datum::Date(_) if ty.kind == Kind::Date => Ok(value),
+        Datum::DateTime(_) if ty.kind == Kind::DateTime => Ok(value),
+        Datum::Json(_) if ty.kind == Kind::Json => Ok(value),
+        value => convert(value, ty, scratch),
+    }
+}
+
+/// As [`fit`], for a value of another kind: converted as a column would store it, without complaints.
+#[cold]
+pub fn convert<'v>(
+    value: Datum<'v>,
+    ty: &ColumnType,
+    scratch: &'v mut Vec<u8>,
+) -> Result<Datum<'v>, SqlError> {
+    let utc = TimeZone::utc();
+    let converted = value::coerce(value, None, ty, &ConvertMode::new(false, &utc), scratch);
+    let failed = |e: value::ConvertError| SqlError::Other(1105, "HY000", format!("{e:?}"));
+    Ok(converted.map_err(failed)?.value)
+}

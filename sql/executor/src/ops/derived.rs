@@ -1,0 +1,259 @@
+//! Leaves whose rows are computed: nested queries, shared ones, rows of a recursion, VALUES, projections.
+
+use super::block::Block;
+use super::cells::{Cells, made_layout};
+use super::store::RowStore;
+use super::{Operator, Run, Statement};
+use crate::{Environment, SqlError};
+use expr::{Expr, Frame, Row};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use value::RowLayout;
+
+/// A leaf that an operator fills.
+pub struct Leaf<'p> {
+    number: usize,
+    layout: Arc<RowLayout>,
+    filter: Option<&'p Expr>,
+}
+
+impl<'p> Leaf<'p> {
+    /// A leaf of the block, whose rows must satisfy `filter`.
+    pub fn new(number: u16, filter: Option<&'p Expr>, frame: &Frame) -> Leaf<'p> {
+        let number = usize::from(number);
+        Leaf { number, layout: Arc::clone(&frame.leaves[number].layout), filter }
+    }
+
+    fn open(&self, frame: &mut Frame) {
+        frame.leaves[self.number].layout = Arc::clone(&self.layout);
+    }
+
+    /// The leaf's row, to be filled.
+    fn row<'f>(&self, frame: &'f mut Frame) -> &'f mut Vec<u8> {
+        let leaf = &mut frame.leaves[self.number];
+        leaf.null = false;
+        &mut leaf.bytes
+    }
+
+    /// The next row of a store that the filter lets pass.
+    fn next_of(
+        &self,
+        rows: &mut RowStore,
+        at: &mut usize,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        while *at < rows.len() {
+            run.tick()?;
+            rows.get(*at, self.row(frame))?;
+            *at += 1;
+            if run.passes(self.filter, frame)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Runs a query to its end and keeps its rows.
+///
+/// # Errors
+/// Whatever it ends in.
+pub fn collect(
+    block: &mut Block<'_>,
+    (st, env): (&Statement<'_>, &mut dyn Environment),
+    outer: Option<&Row<'_>>,
+    layout: &RowLayout,
+) -> Result<RowStore, SqlError> {
+    let mut rows = RowStore::new(st);
+    let (mut cells, mut bytes) = (Cells::default(), Vec::new());
+    block.open(st, env, outer)?;
+    while block.next(st, env, outer)? {
+        st.tick()?;
+        block.write_outputs((st, env), outer, layout, &mut cells, &mut bytes)?;
+        rows.push(st, &bytes)?;
+    }
+    Ok(rows)
+}
+
+/// The rows of a nested query.
+pub struct Derived<'p> {
+    pub(super) leaf: Leaf<'p>,
+    pub(super) block: Block<'p>,
+    /// Its rows are the same each time, and wanted more than once.
+    pub(super) keep: bool,
+    pub(super) rows: Option<RowStore>,
+    pub(super) at: usize,
+    pub(super) cells: Cells,
+}
+
+impl Operator for Derived<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.at = 0;
+        let row = run.row(frame);
+        if !self.keep {
+            return self.block.open(run.st, &mut *run.env, Some(&row));
+        }
+        if self.rows.is_none() {
+            let layout = &self.leaf.layout;
+            let rows = collect(&mut self.block, (run.st, &mut *run.env), Some(&row), layout)?;
+            self.rows = Some(rows);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        if let Some(rows) = &mut self.rows {
+            return self.leaf.next_of(rows, &mut self.at, run, frame);
+        }
+        loop {
+            run.tick()?;
+            let mut bytes = std::mem::take(self.leaf.row(frame));
+            let row = run.row(frame);
+            let found = self.block.next(run.st, &mut *run.env, Some(&row))?;
+            if found {
+                self.block.write_outputs(
+                    (run.st, &mut *run.env),
+                    Some(&row),
+                    &self.leaf.layout,
+                    &mut self.cells,
+                    &mut bytes,
+                )?;
+            }
+            *self.leaf.row(frame) = bytes;
+            if !found || run.passes(self.leaf.filter, frame)? {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// The rows of a query that runs once per statement.
+pub struct Shared<'p> {
+    pub(super) leaf: Leaf<'p>,
+    pub(super) shared: usize,
+    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
+    pub(super) at: usize,
+}
+
+impl Operator for Shared<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.at = 0;
+        if self.rows.is_none() {
+            self.rows = Some(shared_rows(run.st, run.env, self.shared)?);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let Some(rows) = &self.rows else { return Ok(false) };
+        let rows = Rc::clone(rows);
+        // The filter may hold a subquery over the same rows: the store is borrowed row by row.
+        loop {
+            run.tick()?;
+            let mut rows = rows.borrow_mut();
+            if self.at >= rows.len() {
+                return Ok(false);
+            }
+            rows.get(self.at, self.leaf.row(frame))?;
+            self.at += 1;
+            drop(rows);
+            if run.passes(self.leaf.filter, frame)? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+fn shared_rows(
+    st: &Statement<'_>,
+    env: &mut dyn Environment,
+    n: usize,
+) -> Result<Rc<RefCell<RowStore>>, SqlError> {
+    if let Some(Some(rows)) = st.kept.borrow().get(n) {
+        return Ok(Rc::clone(rows));
+    }
+    let query = st.shared.get(n).ok_or_else(|| super::internal("no such shared query"))?;
+    let mut block = Block::new(&query.query, st, false)?;
+    let rows = collect(&mut block, (st, env), None, &made_layout(&query.types))?;
+    let rows = Rc::new(RefCell::new(rows));
+    st.kept.borrow_mut()[n] = Some(Rc::clone(&rows));
+    Ok(rows)
+}
+
+/// The rows that the last step of a recursion added.
+pub struct Working<'p> {
+    pub(super) leaf: Leaf<'p>,
+    pub(super) recursion: usize,
+    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
+    pub(super) at: usize,
+}
+
+impl Operator for Working<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.at = 0;
+        self.rows = run.st.working.borrow().get(&self.recursion).cloned();
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let Some(rows) = &self.rows else { return Ok(false) };
+        self.leaf.next_of(&mut rows.borrow_mut(), &mut self.at, run, frame)
+    }
+}
+
+/// VALUES ROW(...), ROW(...).
+pub struct Values<'p> {
+    pub(super) leaf: Leaf<'p>,
+    pub(super) rows: &'p [Vec<Expr>],
+    pub(super) at: usize,
+    pub(super) cells: Cells,
+}
+
+impl Operator for Values<'_> {
+    fn open(&mut self, _: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.at = 0;
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let Some(row) = self.rows.get(self.at) else { return Ok(false) };
+        self.at += 1;
+        let mut bytes = std::mem::take(self.leaf.row(frame));
+        let value = |n: usize| run.eval(&row[n], frame);
+        self.cells.write(&self.leaf.layout, row.len(), value, &mut bytes)?;
+        *self.leaf.row(frame) = bytes;
+        Ok(true)
+    }
+}
+
+/// Values computed once per row.
+pub struct Project<'p> {
+    pub(super) leaf: Leaf<'p>,
+    pub(super) input: Box<dyn Operator + 'p>,
+    pub(super) values: &'p [expr::Typed],
+    pub(super) cells: Cells,
+}
+
+impl Operator for Project<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.input.open(run, frame)
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        if !self.input.next(run, frame)? {
+            return Ok(false);
+        }
+        let mut bytes = std::mem::take(self.leaf.row(frame));
+        let value = |n: usize| run.eval(&self.values[n].expr, frame);
+        self.cells.write(&self.leaf.layout, self.values.len(), value, &mut bytes)?;
+        *self.leaf.row(frame) = bytes;
+        Ok(true)
+    }
+}

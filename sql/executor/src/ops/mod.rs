@@ -1,0 +1,217 @@
+//! Row operators: each pulls rows from those below it into the frame of its block.
+//!
+//! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`join`],
+//! [`hash_join`], [`sort`], [`group`], [`window`], [`sets`], [`subquery`].
+//!
+//! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
+//!    answers whether there was a row. 2. An operator that keeps rows packs its leaves ([`pack`]) and counts
+//!    them ([`crate::memory`]); from then on those leaves have the packed layout. 3. Whoever reads rows from
+//!    a source calls [`Run::tick`] per row, so that KILL and `max_execution_time` end every loop.
+
+mod access;
+pub mod aggregate;
+pub mod block;
+mod build;
+mod cells;
+mod derived;
+mod filter;
+mod group;
+mod hash_join;
+mod join;
+mod keys;
+mod pack;
+mod read;
+mod sets;
+mod sort;
+mod store;
+mod subquery;
+mod table;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use filter::limit_value;
+
+use crate::memory::Budget;
+use crate::rows::check_killed;
+use crate::{Environment, SqlError};
+use catalog::TableCache;
+use engine::Client;
+use expr::{Expr, Frame, Leaves, Row, Subqueries, Value};
+use planner::query_plan::SharedQuery;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Instant;
+use store::RowStore;
+use value::Datum;
+
+/// Rows between two looks at the kill flag and the clock.
+const TICKS: u64 = 64;
+
+/// An operator.
+pub trait Operator {
+    /// Begins anew.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError>;
+    /// Fills the leaves of the next row; `false`: there is none.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError>;
+}
+
+/// What all blocks of a statement share while it runs.
+pub struct Statement<'s> {
+    /// The engine's client.
+    pub client: &'s Client,
+    /// Open tables.
+    pub tables: &'s TableCache,
+    /// Parameters.
+    pub params: &'s [Datum<'s>],
+    /// Queries that run once.
+    pub shared: &'s [SharedQuery],
+    /// Rows of the shared queries that have run.
+    pub kept: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
+    /// Rows that recursions added last.
+    pub working: RefCell<HashMap<usize, Rc<RefCell<RowStore>>>>,
+    /// Memory.
+    pub budget: Rc<Budget>,
+    /// Rows looked at.
+    pub ticks: Cell<u64>,
+    /// When the statement is to end.
+    pub deadline: Option<Instant>,
+}
+
+impl<'s> Statement<'s> {
+    /// A statement that begins now.
+    pub fn new(
+        client: &'s Client,
+        tables: &'s TableCache,
+        params: &'s [Datum<'s>],
+        shared: &'s [SharedQuery],
+        budget: Rc<Budget>,
+    ) -> Statement<'s> {
+        Statement {
+            client,
+            tables,
+            params,
+            shared,
+            kept: RefCell::new(shared.iter().map(|_| None).collect()),
+            working: RefCell::default(),
+            budget,
+            ticks: Cell::new(0),
+            deadline: None,
+        }
+    }
+
+    /// Counts a row; now and then looks whether the statement is to end.
+    ///
+    /// # Errors
+    /// 1317, 3024.
+    #[inline]
+    pub fn tick(&self) -> Result<(), SqlError> {
+        let ticks = self.ticks.get() + 1;
+        self.ticks.set(ticks);
+        if ticks.is_multiple_of(TICKS) { self.look() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn look(&self) -> Result<(), SqlError> {
+        check_killed()?;
+        if self.deadline.is_some_and(|deadline| host::clock::now() > deadline) {
+            let text = "Query execution was interrupted, maximum statement execution time exceeded";
+            return Err(SqlError::Other(3024, "HY000", text.into()));
+        }
+        Ok(())
+    }
+}
+
+/// What an operator runs with: its block's surroundings.
+pub struct Run<'r> {
+    /// The statement.
+    pub st: &'r Statement<'r>,
+    /// The session.
+    pub env: &'r mut dyn Environment,
+    /// The row of the block around.
+    pub outer: Option<&'r Row<'r>>,
+    /// Runs the block's subplans.
+    pub subqueries: Option<&'r dyn Subqueries>,
+}
+
+impl<'r> Run<'r> {
+    /// The row that an expression of the block sees.
+    #[inline]
+    pub fn row<'v>(&self, frame: &'v Frame) -> Row<'v>
+    where
+        'r: 'v,
+    {
+        Row {
+            leaves: Leaves::Frame(frame),
+            outer: self.outer,
+            params: self.st.params,
+            subqueries: self.subqueries,
+            ..Row::default()
+        }
+    }
+
+    /// Evaluates an expression over the frame.
+    ///
+    /// # Errors
+    /// As [`expr::eval`].
+    #[inline]
+    pub fn eval<'v>(&mut self, expr: &'v Expr, frame: &'v Frame) -> Result<Value<'v>, SqlError>
+    where
+        'r: 'v,
+    {
+        let row = self.row(frame);
+        expr::eval(expr, &row, &mut *self.env)
+    }
+
+    /// Whether a condition is true.
+    ///
+    /// # Errors
+    /// As [`expr::condition`].
+    #[inline]
+    pub fn holds(&mut self, filter: &Expr, frame: &Frame) -> Result<bool, SqlError> {
+        let row = self.row(frame);
+        Ok(expr::condition(filter, &row, &mut *self.env)? == Some(true))
+    }
+
+    /// As [`Run::holds`]; no condition is true.
+    ///
+    /// # Errors
+    /// As [`expr::condition`].
+    #[inline]
+    pub fn passes(&mut self, filter: Option<&Expr>, frame: &Frame) -> Result<bool, SqlError> {
+        filter.map_or(Ok(true), |filter| self.holds(filter, frame))
+    }
+
+    /// See [`Statement::tick`].
+    ///
+    /// # Errors
+    /// 1317, 3024.
+    #[inline]
+    pub fn tick(&self) -> Result<(), SqlError> {
+        self.st.tick()
+    }
+}
+
+/// A vector without elements, in the memory of another.
+pub(crate) fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
+    values.clear();
+    values.into_iter().map(|_| Value::Datum(Datum::Null)).collect()
+}
+
+/// As [`recycled`], for values that are borrowed already.
+pub(crate) fn recycled_datums<'a>(mut values: Vec<Datum<'_>>) -> Vec<Datum<'a>> {
+    values.clear();
+    values.into_iter().map(|_| Datum::Null).collect()
+}
+
+fn internal(what: &'static str) -> SqlError {
+    SqlError::Storage(base::Error::Internal(what))
+}

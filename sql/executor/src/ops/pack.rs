@@ -1,0 +1,121 @@
+//! Rows of several leaves as one byte string, with the needed columns only.
+//!
+//! 1. Before rows are unpacked, [`Packer::begin`] gives the leaves the packed layouts; the operators that
+//!    fill the leaves otherwise give them theirs when they are opened. 2. A packed leaf's layout has the
+//!    columns of the full one at the same positions; one that is not needed is NULL there.
+
+use crate::SqlError;
+use expr::{Frame, damaged};
+use planner::query_plan::LeafDef;
+use std::sync::Arc;
+use value::{ColumnType, Datum, Kind, RowLayout};
+
+/// The length of a leaf that is the null row of an outer join.
+const NULL_ROW: u32 = u32::MAX;
+
+struct Packed {
+    leaf: usize,
+    full: Arc<RowLayout>,
+    /// `None`: all of the row is kept.
+    narrow: Option<(Arc<RowLayout>, Vec<usize>)>,
+}
+
+/// Packs the rows of some leaves.
+pub struct Packer {
+    leaves: Vec<Packed>,
+}
+
+impl Packer {
+    /// For these leaves of a block, whose layouts the frame has before anything runs.
+    pub fn new(leaves: &[u16], defs: &[LeafDef], frame: &Frame) -> Packer {
+        let leaves = leaves.iter().map(|leaf| {
+            let leaf = usize::from(*leaf);
+            let full = Arc::clone(&frame.leaves[leaf].layout);
+            let narrow = narrow(&full, &defs[leaf].needed);
+            Packed { leaf, full, narrow }
+        });
+        Packer { leaves: leaves.collect() }
+    }
+
+    /// Appends the present rows of the leaves to `out`.
+    ///
+    /// # Errors
+    /// A damaged row.
+    pub fn pack(&self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), SqlError> {
+        for packed in &self.leaves {
+            let row = &frame.leaves[packed.leaf];
+            if row.null {
+                out.extend_from_slice(&NULL_ROW.to_le_bytes());
+                continue;
+            }
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            match &packed.narrow {
+                Some((narrow, needed)) if Arc::ptr_eq(&row.layout, &packed.full) => {
+                    let mut values = vec![Datum::Null; narrow.columns()];
+                    for column in needed {
+                        values[*column] =
+                            row.layout.decode(&row.bytes, *column).map_err(damaged)?;
+                    }
+                    narrow.encode(&values, out).map_err(damaged)?;
+                }
+                _ => out.extend_from_slice(&row.bytes),
+            }
+            let length = (out.len() - start - 4) as u32;
+            out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Gives the leaves the layout of packed rows.
+    pub fn begin(&self, frame: &mut Frame) {
+        for packed in &self.leaves {
+            let layout = packed.narrow.as_ref().map_or(&packed.full, |(narrow, _)| narrow);
+            frame.leaves[packed.leaf].layout = Arc::clone(layout);
+        }
+    }
+
+    /// Fills the leaves of a packed row.
+    ///
+    /// # Errors
+    /// The bytes are no packed row.
+    pub fn unpack(&self, mut bytes: &[u8], frame: &mut Frame) -> Result<(), SqlError> {
+        for packed in &self.leaves {
+            let row = &mut frame.leaves[packed.leaf];
+            let (length, rest) =
+                bytes.split_first_chunk::<4>().ok_or_else(|| super::internal(BAD))?;
+            bytes = rest;
+            let length = u32::from_le_bytes(*length);
+            row.null = length == NULL_ROW;
+            if row.null {
+                continue;
+            }
+            let (held, rest) =
+                bytes.split_at_checked(length as usize).ok_or_else(|| super::internal(BAD))?;
+            row.bytes.clear();
+            row.bytes.extend_from_slice(held);
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Makes the leaves null rows.
+    pub fn make_null(&self, frame: &mut Frame) {
+        self.leaves.iter().for_each(|packed| frame.leaves[packed.leaf].null = true);
+    }
+}
+
+const BAD: &str = "a kept row is shorter than its leaves";
+
+/// The layout with the needed columns only; `None` if nothing is won.
+fn narrow(full: &RowLayout, needed: &[usize]) -> Option<(Arc<RowLayout>, Vec<usize>)> {
+    if needed.len() * 4 > full.columns() * 3 {
+        return None;
+    }
+    let nothing = ColumnType::int(Kind::TinyInt, false);
+    let mut types = vec![nothing; full.columns()];
+    for column in needed {
+        types[*column] = *full.column_type(*column)?;
+    }
+    Some((Arc::new(RowLayout::new(&types)), needed.to_vec()))
+}

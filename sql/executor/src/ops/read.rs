@@ -1,0 +1,222 @@
+//! Reads of tables: stored ones by every access path, and virtual ones.
+
+use super::access::{Encoded, Encoder, Prefix};
+use super::store::RowStore;
+use super::{Operator, Run};
+use crate::SqlError;
+use crate::rows::slice;
+use crate::views::collect_equal;
+use catalog::{ReadContext, VirtualRef};
+use engine::{Direction, Reader, Table};
+use expr::{Expr, Frame, damaged};
+use planner::query_plan::{Read, ReadAccess};
+use std::ops::Bound;
+use std::sync::Arc;
+use value::RowLayout;
+
+/// What is left to read.
+enum Left {
+    Nothing,
+    /// The row with the key.
+    Point,
+    /// The open range, then those from this number on.
+    Ranges(usize),
+}
+
+/// Reads a stored table.
+pub struct ReadTable<'p> {
+    read: &'p Read,
+    needed: &'p [usize],
+    layout: Arc<RowLayout>,
+    reader: Reader,
+    key: Vec<u8>,
+    ranges: Vec<Encoded>,
+    left: Left,
+}
+
+impl<'p> ReadTable<'p> {
+    /// The operator of a read; the frame has the leaf's own layout.
+    pub fn new(read: &'p Read, needed: &'p [usize], frame: &Frame) -> ReadTable<'p> {
+        ReadTable {
+            read,
+            needed,
+            layout: Arc::clone(&frame.leaves[usize::from(read.leaf)].layout),
+            reader: Reader::new(),
+            key: Vec::new(),
+            ranges: Vec::new(),
+            left: Left::Nothing,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        if self.read.descending { Direction::Backward } else { Direction::Forward }
+    }
+
+    fn open_range(
+        &mut self,
+        run: &Run<'_>,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<(), SqlError> {
+        let (index, direction) = (self.read.access.index(), self.direction());
+        self.reader.open(run.st.client, table, index, range, direction)?;
+        self.reader.need(self.needed);
+        Ok(())
+    }
+
+    /// Opens the range of all keys that begin with `key`.
+    fn open_prefix(&mut self, run: &Run<'_>, table: &Table) -> Result<(), SqlError> {
+        let key = std::mem::take(&mut self.key);
+        let done = self.open_range(run, table, (Bound::Included(&key), Bound::Included(&key)));
+        self.key = key;
+        done
+    }
+
+    fn open_number(&mut self, run: &Run<'_>, table: &Table, n: usize) -> Result<bool, SqlError> {
+        let n = if self.read.descending { self.ranges.len().wrapping_sub(n + 1) } else { n };
+        let Some(range) = self.ranges.get_mut(n) else { return Ok(false) };
+        let range = std::mem::replace(range, (Bound::Unbounded, Bound::Unbounded));
+        self.open_range(run, table, (slice(&range.0), slice(&range.1)))?;
+        Ok(true)
+    }
+
+    fn step(
+        &mut self,
+        run: &mut Run<'_>,
+        table: &Table,
+        bytes: &mut Vec<u8>,
+    ) -> Result<bool, SqlError> {
+        loop {
+            match self.left {
+                Left::Nothing => return Ok(false),
+                Left::Point => {
+                    self.left = Left::Nothing;
+                    return Ok(self.reader.get(run.st.client, table, &self.key, bytes)?);
+                }
+                Left::Ranges(next) => {
+                    if self.reader.next(run.st.client, table, bytes)? {
+                        return Ok(true);
+                    }
+                    self.left = match self.open_number(run, table, next)? {
+                        true => Left::Ranges(next + 1),
+                        false => Left::Nothing,
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl Operator for ReadTable<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
+        leaf.layout = Arc::clone(&self.layout);
+        leaf.null = false;
+        let table = run.st.tables.table(self.read.table);
+        self.ranges.clear();
+        self.left = Left::Ranges(0);
+        match &self.read.access {
+            ReadAccess::Index(_) => {
+                self.open_range(run, table, (Bound::Unbounded, Bound::Unbounded))?;
+            }
+            ReadAccess::Point { index, key } | ReadAccess::Lookup { index, key } => {
+                self.key.clear();
+                let encoder = Encoder::new(table, *index)?;
+                let prefix = encoder.prefix(key, run, frame, &mut self.key)?;
+                let point = *index == 0 && matches!(self.read.access, ReadAccess::Point { .. });
+                match prefix {
+                    Prefix::Nothing => self.left = Left::Nothing,
+                    Prefix::Whole if point => {
+                        self.reader.need(self.needed);
+                        self.left = Left::Point;
+                    }
+                    _ => self.open_prefix(run, table)?,
+                }
+            }
+            ReadAccess::Ranges { index, ranges } => {
+                self.ranges = Encoder::new(table, *index)?.ranges(ranges, run, frame)?;
+                self.left = match self.open_number(run, table, 0)? {
+                    true => Left::Ranges(1),
+                    false => Left::Nothing,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let table = run.st.tables.table(self.read.table);
+        let leaf = usize::from(self.read.leaf);
+        frame.leaves[leaf].null = false;
+        loop {
+            run.tick()?;
+            if !self.step(run, table, &mut frame.leaves[leaf].bytes)? {
+                return Ok(false);
+            }
+            if run.passes(self.read.filter.as_ref(), frame)? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Reads a virtual table: its rows are made when it is opened.
+pub struct ReadVirtual<'p> {
+    leaf: usize,
+    table: &'p VirtualRef,
+    filter: Option<&'p Expr>,
+    layout: Arc<RowLayout>,
+    rows: Option<RowStore>,
+    at: usize,
+}
+
+impl<'p> ReadVirtual<'p> {
+    /// The operator of a virtual table.
+    pub fn new(
+        leaf: u16,
+        table: &'p VirtualRef,
+        filter: Option<&'p Expr>,
+        frame: &Frame,
+    ) -> ReadVirtual<'p> {
+        let leaf = usize::from(leaf);
+        let layout = Arc::clone(&frame.leaves[leaf].layout);
+        ReadVirtual { leaf, table, filter, layout, rows: None, at: 0 }
+    }
+}
+
+impl Operator for ReadVirtual<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        frame.leaves[self.leaf].layout = Arc::clone(&self.layout);
+        self.at = 0;
+        if self.rows.is_none() {
+            let mut kept = RowStore::new(run.st);
+            let mut equal = Vec::new();
+            if let Some(filter) = self.filter {
+                let row = run.row(frame);
+                collect_equal(filter, self.leaf as u16, &row, &mut *run.env, &mut equal)?;
+            }
+            let catalog = run.st.tables.catalog();
+            let reading = ReadContext { viewer: &*run.env, catalog, equal: &equal };
+            let made = self.table.rows(&reading).map_err(damaged)?;
+            for bytes in made.iter() {
+                kept.push(run.st, bytes)?;
+            }
+            self.rows = Some(kept);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let Some(rows) = &mut self.rows else { return Ok(false) };
+        frame.leaves[self.leaf].null = false;
+        while self.at < rows.len() {
+            run.tick()?;
+            rows.get(self.at, &mut frame.leaves[self.leaf].bytes)?;
+            self.at += 1;
+            if run.passes(self.filter, frame)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

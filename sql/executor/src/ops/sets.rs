@@ -1,0 +1,451 @@
+//! DISTINCT, UNION, INTERSECT, EXCEPT and recursive common table expressions.
+//!
+//! 1. Rows are equal as GROUP BY sees them: NULL is equal to NULL, text under its collation. 2. Beyond the
+//!    limit, rows that are not known yet are put aside in files by their hash and looked at afterwards.
+
+use super::block::Block;
+use super::cells::Cells;
+use super::keys::Rule;
+use super::pack::Packer;
+use super::store::RowStore;
+use super::table::{KeyTable, hash};
+use super::{Operator, Run, Statement};
+use crate::SqlError;
+use crate::memory::Charge;
+use crate::spill::{SpillFile, SpillReader};
+use expr::{Frame, OwnedDatum, Row, Typed, damaged};
+use parser::ast::SetOperator;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use value::{ColumnType, RowLayout};
+
+const PARTS: usize = 16;
+const LEAST_KEYS: usize = 256;
+
+/// Which rows were there already.
+#[derive(Default)]
+pub struct Seen {
+    table: KeyTable,
+    charge: Option<Charge>,
+    parts: Vec<SpillFile>,
+    level: u32,
+    aside: Vec<(SpillFile, u32)>,
+}
+
+/// What is known of a row.
+#[derive(PartialEq, Eq)]
+enum Known {
+    New,
+    Old,
+    /// There is no room: the row must be put aside.
+    Aside(usize),
+}
+
+impl Seen {
+    fn clear(&mut self) {
+        *self = Seen::default();
+    }
+
+    fn look(&mut self, st: &Statement<'_>, key: &[u8]) -> Result<Known, SqlError> {
+        let charge = self.charge.get_or_insert_with(|| st.budget.charge());
+        let hashed = hash(key);
+        let full = !self.parts.is_empty() || charge.is_over() && self.table.len() >= LEAST_KEYS;
+        if full {
+            if self.table.find(key, hashed).is_some() {
+                return Ok(Known::Old);
+            }
+            while self.parts.len() < PARTS {
+                self.parts.push(SpillFile::new(st.client)?);
+            }
+            let bits = hashed.rotate_left(11 * (self.level + 1)) >> 7;
+            return Ok(Known::Aside(bits as usize % PARTS));
+        }
+        let new = self.table.insert(key, hashed).1;
+        charge.set(self.table.bytes());
+        Ok(if new { Known::New } else { Known::Old })
+    }
+
+    /// The next file of rows that were put aside; nothing is known of them.
+    fn next_part(&mut self) -> Result<Option<SpillReader>, SqlError> {
+        let level = self.level + 1;
+        self.aside.extend(self.parts.drain(..).map(|part| (part, level)));
+        self.table.clear();
+        if let Some(charge) = &mut self.charge {
+            charge.set(0);
+        }
+        match self.aside.pop() {
+            None => Ok(None),
+            Some((mut part, level)) => {
+                self.level = level;
+                part.reader(0).map(Some)
+            }
+        }
+    }
+}
+
+/// DISTINCT.
+pub struct Distinct<'p> {
+    pub(super) input: Box<dyn Operator + 'p>,
+    pub(super) keys: &'p [Typed],
+    pub(super) packer: Packer,
+    pub(super) seen: Seen,
+    pub(super) part: Option<SpillReader>,
+    pub(super) ended: bool,
+    pub(super) key: Vec<u8>,
+    pub(super) row: Vec<u8>,
+}
+
+impl Distinct<'_> {
+    /// The next row, from the input or from what was put aside.
+    fn pull(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        loop {
+            if !self.ended {
+                if self.input.next(run, frame)? {
+                    return Ok(true);
+                }
+                self.ended = true;
+                self.packer.begin(frame);
+            }
+            if let Some(part) = &mut self.part
+                && part.next(&mut self.row)?
+            {
+                self.packer.unpack(&self.row, frame)?;
+                return Ok(true);
+            }
+            self.part = self.seen.next_part()?;
+            if self.part.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+impl Operator for Distinct<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.seen.clear();
+        self.part = None;
+        self.ended = false;
+        self.input.open(run, frame)
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        while self.pull(run, frame)? {
+            run.tick()?;
+            self.key.clear();
+            for key in self.keys {
+                let value = run.eval(&key.expr, frame)?;
+                Rule::of(&key.ty).append(&value.get(), false, &mut self.key);
+            }
+            match self.seen.look(run.st, &self.key)? {
+                Known::New => return Ok(true),
+                Known::Old => {}
+                Known::Aside(part) => {
+                    self.row.clear();
+                    self.packer.pack(frame, &mut self.row)?;
+                    self.seen.parts[part].append_record(&[&self.row])?;
+                }
+            }
+        }
+        self.seen.clear();
+        Ok(false)
+    }
+}
+
+/// The leaf of a set operation: rows as bytes, and their keys.
+pub struct SetLeaf {
+    number: usize,
+    layout: Arc<RowLayout>,
+    rules: Vec<Rule>,
+    cells: Cells,
+    key: Vec<u8>,
+}
+
+impl SetLeaf {
+    /// A leaf with columns of these types.
+    pub fn new(number: u16, types: &[ColumnType], frame: &Frame) -> SetLeaf {
+        let number = usize::from(number);
+        SetLeaf {
+            number,
+            layout: Arc::clone(&frame.leaves[number].layout),
+            rules: types.iter().map(Rule::of).collect(),
+            cells: Cells::default(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Pulls the next row of a block into the leaf.
+    fn pull(
+        &mut self,
+        block: &mut Block<'_>,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        run.tick()?;
+        let mut bytes = std::mem::take(&mut frame.leaves[self.number].bytes);
+        let row = run.row(frame);
+        let found = block.next(run.st, &mut *run.env, Some(&row))?;
+        if found {
+            block.write_outputs(
+                (run.st, &mut *run.env),
+                Some(&row),
+                &self.layout,
+                &mut self.cells,
+                &mut bytes,
+            )?;
+        }
+        frame.leaves[self.number].bytes = bytes;
+        Ok(found)
+    }
+
+    /// Makes the key of the leaf's row.
+    fn make_key(&mut self, frame: &Frame) -> Result<(), SqlError> {
+        self.key.clear();
+        let bytes = &frame.leaves[self.number].bytes;
+        for (column, rule) in self.rules.iter().enumerate() {
+            let value = self.layout.decode(bytes, column).map_err(damaged)?;
+            rule.append(&value, false, &mut self.key);
+        }
+        Ok(())
+    }
+
+    fn open(&self, frame: &mut Frame) {
+        let leaf = &mut frame.leaves[self.number];
+        leaf.layout = Arc::clone(&self.layout);
+        leaf.null = false;
+    }
+}
+
+/// UNION, INTERSECT, EXCEPT.
+pub struct SetOp<'p> {
+    pub(super) leaf: SetLeaf,
+    pub(super) op: SetOperator,
+    pub(super) all: bool,
+    pub(super) inputs: Vec<Block<'p>>,
+    pub(super) at: usize,
+    pub(super) seen: Seen,
+    pub(super) part: Option<SpillReader>,
+    /// INTERSECT and EXCEPT: how often each row of the second query is there.
+    pub(super) counts: Vec<u64>,
+}
+
+impl SetOp<'_> {
+    fn open_input(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
+        let row = run.row(frame);
+        match self.inputs.get_mut(self.at) {
+            Some(block) => block.open(run.st, &mut *run.env, Some(&row)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the rows of the second query.
+    fn count_second(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.at = 1;
+        self.open_input(run, frame)?;
+        let mut charge = run.st.budget.charge();
+        while self.leaf.pull(&mut self.inputs[1], run, frame)? {
+            self.leaf.make_key(frame)?;
+            let (n, new) = self.seen.table.insert(&self.leaf.key, hash(&self.leaf.key));
+            if new {
+                self.counts.push(0);
+                charge.set(self.seen.table.bytes() + 8 * self.counts.len());
+                charge.check()?;
+            }
+            self.counts[n] += 1;
+        }
+        self.seen.charge = Some(charge);
+        self.at = 0;
+        self.open_input(run, frame)
+    }
+
+    fn next_union(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        while let Some(block) = self.inputs.get_mut(self.at) {
+            if !self.leaf.pull(block, run, frame)? {
+                self.at += 1;
+                self.open_input(run, frame)?;
+                continue;
+            }
+            if self.all || self.is_new(run, frame)? {
+                return Ok(true);
+            }
+        }
+        loop {
+            let bytes = &mut frame.leaves[self.leaf.number].bytes;
+            let found = match &mut self.part {
+                Some(part) => part.next(bytes)?,
+                None => false,
+            };
+            if !found {
+                self.part = self.seen.next_part()?;
+                if self.part.is_none() {
+                    return Ok(false);
+                }
+            } else if self.is_new(run, frame)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn is_new(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<bool, SqlError> {
+        self.leaf.make_key(frame)?;
+        Ok(match self.seen.look(run.st, &self.leaf.key)? {
+            Known::New => true,
+            Known::Old => false,
+            Known::Aside(part) => {
+                let bytes = &frame.leaves[self.leaf.number].bytes;
+                self.seen.parts[part].append_record(&[bytes])?;
+                false
+            }
+        })
+    }
+
+    /// A row of the first query: whether the operator passes it on.
+    fn passes(&mut self) -> bool {
+        let (n, new) = self.seen.table.insert(&self.leaf.key, hash(&self.leaf.key));
+        if new {
+            self.counts.push(0);
+        }
+        let count = &mut self.counts[n];
+        match (self.op, self.all) {
+            (SetOperator::Intersect, true) => {
+                let there = *count > 0;
+                *count -= u64::from(there);
+                there
+            }
+            (SetOperator::Intersect, false) => std::mem::take(count) > 0,
+            (_, true) => {
+                let there = *count > 0;
+                *count -= u64::from(there);
+                !there
+            }
+            (_, false) => {
+                let there = *count > 0;
+                *count = 1;
+                !there
+            }
+        }
+    }
+}
+
+impl Operator for SetOp<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.seen.clear();
+        self.part = None;
+        self.counts.clear();
+        self.at = 0;
+        match self.op {
+            SetOperator::Union => self.open_input(run, frame),
+            _ => self.count_second(run, frame),
+        }
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        if self.op == SetOperator::Union {
+            return self.next_union(run, frame);
+        }
+        while self.leaf.pull(&mut self.inputs[0], run, frame)? {
+            self.leaf.make_key(frame)?;
+            if self.passes() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A recursive common table expression: its rows, round by round.
+pub struct Recursive<'p> {
+    pub(super) leaf: SetLeaf,
+    pub(super) recursion: usize,
+    pub(super) seeds: Vec<Block<'p>>,
+    pub(super) steps: Vec<Block<'p>>,
+    pub(super) distinct: bool,
+    pub(super) table: KeyTable,
+    pub(super) charge: Option<Charge>,
+    /// The rows of the present round.
+    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
+    pub(super) at: usize,
+    pub(super) rounds: u64,
+}
+
+impl<'p> Recursive<'p> {
+    fn round(
+        &mut self,
+        seeds: bool,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<RowStore, SqlError> {
+        let mut found = RowStore::new(run.st);
+        let blocks = if seeds { &mut self.seeds } else { &mut self.steps };
+        for block in blocks {
+            let row: Row<'_> = run.row(frame);
+            block.open(run.st, &mut *run.env, Some(&row))?;
+            while self.leaf.pull(block, run, frame)? {
+                if self.distinct {
+                    self.leaf.make_key(frame)?;
+                    let new = self.table.insert(&self.leaf.key, hash(&self.leaf.key)).1;
+                    let charge = self.charge.get_or_insert_with(|| run.st.budget.charge());
+                    charge.set(self.table.bytes());
+                    charge.check()?;
+                    if !new {
+                        continue;
+                    }
+                }
+                found.push(run.st, &frame.leaves[self.leaf.number].bytes)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn check_rounds(&mut self, run: &mut Run<'_>) -> Result<(), SqlError> {
+        self.rounds += 1;
+        let most = match run.env.system_variable(false, "cte_max_recursion_depth") {
+            Ok(OwnedDatum::UInt(n)) => n,
+            Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
+            _ => 1000,
+        };
+        if self.rounds > most {
+            let text = format!(
+                "Recursive query aborted after {} iterations. Try increasing \
+                 @@cte_max_recursion_depth to a larger value.",
+                self.rounds
+            );
+            return Err(SqlError::Other(3636, "HY000", text));
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Recursive<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.table.clear();
+        (self.at, self.rounds) = (0, 0);
+        let rows = self.round(true, run, frame)?;
+        self.rows = Some(Rc::new(RefCell::new(rows)));
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        loop {
+            let Some(rows) = self.rows.clone() else { return Ok(false) };
+            run.tick()?;
+            if self.at < rows.borrow().len() {
+                let bytes = &mut frame.leaves[self.leaf.number].bytes;
+                rows.borrow_mut().get(self.at, bytes)?;
+                self.at += 1;
+                return Ok(true);
+            }
+            if rows.borrow().len() == 0 {
+                self.rows = None;
+                return Ok(false);
+            }
+            self.check_rounds(run)?;
+            run.st.working.borrow_mut().insert(self.recursion, rows);
+            let found = self.round(false, run, frame)?;
+            self.rows = Some(Rc::new(RefCell::new(found)));
+            self.at = 0;
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! Window functions: one partition at a time is kept, and every row of it is looked at with its frame.
+//!
+//! 1. All rows are sorted by partition, then order. 2. Peers are rows with equal order keys; without ORDER
+//!    BY all rows of a partition are. 3. An aggregate goes on from the row before as long as frames only
+//!    grow at their end; otherwise it begins anew.
+
+use super::aggregate::{State, start};
+use super::cells::Cells;
+use super::keys::Rule;
+use super::pack::Packer;
+use super::sort::Sorter;
+use super::store::RowStore;
+use super::{Operator, Run};
+use crate::SqlError;
+use crate::memory::Charge;
+use expr::{Expr, Frame, OwnedDatum, Typed, Value};
+use planner::query_plan::{
+    FrameBound, FrameOffset, Window, WindowCall, WindowFrame, WindowFunction as W,
+};
+use std::ops::Range;
+use std::sync::Arc;
+use value::{Datum, Decimal, RowLayout};
+
+/// The rows of one partition.
+struct Partition {
+    rows: RowStore,
+    /// Order keys behind each other, and where each ends.
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+    /// Number of the first row of each row's peers, and of all peer groups in order.
+    groups: Vec<usize>,
+    charge: Charge,
+}
+
+impl Partition {
+    fn key(&self, n: usize) -> &[u8] {
+        let start = if n == 0 { 0 } else { self.ends[n - 1] };
+        &self.keys[start..self.ends[n]]
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn add(&mut self, run: &Run<'_>, key: &[u8], row: &[u8]) -> Result<(), SqlError> {
+        let n = self.len();
+        self.keys.extend_from_slice(key);
+        self.ends.push(self.keys.len());
+        if n == 0 || self.key(n) != self.key(n - 1) {
+            self.groups.push(n);
+        }
+        self.charge.set(self.keys.len() + 16 * self.ends.len());
+        self.charge.check()?;
+        self.rows.push(run.st, row)
+    }
+
+    /// Number of a row's peer group.
+    fn group(&self, row: usize) -> usize {
+        self.groups.partition_point(|first| *first <= row) - 1
+    }
+
+    fn peers(&self, row: usize) -> Range<usize> {
+        let group = self.group(row);
+        let end = self.groups.get(group + 1).copied().unwrap_or(self.len());
+        self.groups[group]..end
+    }
+
+    /// The first row whose key is not below `key`, or above it.
+    fn search(&self, key: &[u8], above: bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            let there = self.key(middle);
+            if there < key || above && there == key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// An aggregate over frames, as it goes from row to row.
+#[derive(Default)]
+struct Running {
+    state: Option<State>,
+    frame: Range<usize>,
+    result: OwnedDatum,
+}
+
+/// Window functions over one partitioning and order.
+pub struct Windows<'p> {
+    window: &'p Window,
+    input: Box<dyn Operator + 'p>,
+    packer: Packer,
+    layout: Arc<RowLayout>,
+    rules: Vec<Rule>,
+    sorter: Option<Sorter>,
+    partition: Option<Partition>,
+    at: usize,
+    running: Vec<Running>,
+    /// The first row of the next partition: key and row, and how long its partition key is.
+    ahead: Option<(Vec<u8>, Vec<u8>)>,
+    row: Vec<u8>,
+    cells: Cells,
+}
+
+impl<'p> Windows<'p> {
+    /// The operator of a window.
+    pub fn new(
+        window: &'p Window,
+        input: Box<dyn Operator + 'p>,
+        packer: Packer,
+        frame: &Frame,
+    ) -> Windows<'p> {
+        // Distances of a frame may have fractions where the keys have none.
+        let by_number = |bound: &FrameBound| {
+            matches!(
+                bound,
+                FrameBound::Preceding(FrameOffset::Number(_))
+                    | FrameBound::Following(FrameOffset::Number(_))
+            )
+        };
+        let measured = window
+            .functions
+            .iter()
+            .any(|f| !f.frame.rows && (by_number(&f.frame.start) || by_number(&f.frame.end)));
+        let rules = window.order_by.iter().map(|key| match Rule::of(&key.value.ty) {
+            Rule::Int if measured => Rule::Exact,
+            rule => rule,
+        });
+        Windows {
+            window,
+            input,
+            packer,
+            layout: Arc::clone(&frame.leaves[usize::from(window.leaf)].layout),
+            rules: rules.collect(),
+            sorter: None,
+            partition: None,
+            at: 0,
+            running: Vec::new(),
+            ahead: None,
+            row: Vec::new(),
+            cells: Cells::default(),
+        }
+    }
+
+    fn sort_input(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let mut sorter = Sorter::new(run.st, None);
+        let (mut key, mut row) = (Vec::new(), Vec::new());
+        self.input.open(run, frame)?;
+        while self.input.next(run, frame)? {
+            run.tick()?;
+            key.clear();
+            row.clear();
+            for by in &self.window.partition_by {
+                let value = run.eval(&by.expr, frame)?;
+                Rule::of(&by.ty).append(&value.get(), false, &mut key);
+            }
+            row.extend_from_slice(&(key.len() as u32).to_le_bytes());
+            for (by, rule) in self.window.order_by.iter().zip(&self.rules) {
+                let value = run.eval(&by.value.expr, frame)?;
+                rule.append(&value.get(), by.descending, &mut key);
+            }
+            self.packer.pack(frame, &mut row)?;
+            sorter.add(run.st, &key, &row)?;
+        }
+        sorter.finish(run.st)?;
+        self.packer.begin(frame);
+        self.sorter = Some(sorter);
+        Ok(())
+    }
+
+    /// Reads the next partition; `false`: there is none.
+    fn next_partition(&mut self, run: &mut Run<'_>) -> Result<bool, SqlError> {
+        self.at = 0;
+        self.running = self.window.functions.iter().map(|_| Running::default()).collect();
+        self.partition = None;
+        let Some(sorter) = &mut self.sorter else { return Ok(false) };
+        let (mut key, mut row) = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => {
+                let (mut key, mut row) = (Vec::new(), Vec::new());
+                if !sorter.next(&mut key, &mut row)? {
+                    return Ok(false);
+                }
+                (key, row)
+            }
+        };
+        let mut partition = Partition {
+            rows: RowStore::new(run.st),
+            keys: Vec::new(),
+            ends: Vec::new(),
+            groups: Vec::new(),
+            charge: run.st.budget.charge(),
+        };
+        let of_partition = key[..partition_bytes(&row)].to_vec();
+        loop {
+            run.tick()?;
+            partition.add(run, &key[of_partition.len()..], &row[4..])?;
+            if !sorter.next(&mut key, &mut row)? {
+                break;
+            }
+            if key[..partition_bytes(&row)] != of_partition[..] {
+                self.ahead = Some((key, row));
+                break;
+            }
+        }
+        self.partition = Some(partition);
+        Ok(true)
+    }
+
+    /// Fills the leaves with a row of the partition.
+    fn go_to(&mut self, n: usize, frame: &mut Frame) -> Result<(), SqlError> {
+        let partition = self.partition.as_mut().ok_or_else(|| super::internal("no partition"))?;
+        partition.rows.get(n, &mut self.row)?;
+        self.packer.unpack(&self.row, frame)
+    }
+
+    fn value_at(
+        &mut self,
+        value: &Typed,
+        n: usize,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<OwnedDatum, SqlError> {
+        let here = self.at;
+        if n != here {
+            self.go_to(n, frame)?;
+        }
+        let found = run.eval(&value.expr, frame)?.into_owned();
+        if n != here {
+            self.go_to(here, frame)?;
+        }
+        Ok(found)
+    }
+
+    fn len(&self) -> usize {
+        self.partition.as_ref().map_or(0, Partition::len)
+    }
+
+    fn peers(&self) -> (usize, Range<usize>) {
+        let at = self.at;
+        self.partition.as_ref().map_or((0, 0..0), |p| (p.group(at), p.peers(at)))
+    }
+
+    fn call(
+        &mut self,
+        n: usize,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<OwnedDatum, SqlError> {
+        let call: &'p WindowCall = &self.window.functions[n];
+        let (at, len) = (self.at, self.len());
+        let (group, peers) = self.peers();
+        let count = |n: usize| OwnedDatum::UInt(n as u64);
+        Ok(match &call.function {
+            W::RowNumber => count(at + 1),
+            W::Rank => count(peers.start + 1),
+            W::DenseRank => count(group + 1),
+            W::PercentRank if len < 2 => OwnedDatum::Double(0.0),
+            W::PercentRank => OwnedDatum::Double(peers.start as f64 / (len - 1) as f64),
+            W::CumeDist => OwnedDatum::Double(peers.end as f64 / len as f64),
+            W::Ntile(buckets) => match whole(buckets, "ntile", run, frame)? {
+                None => OwnedDatum::Null,
+                Some(buckets) => count(ntile(at, len, buckets.max(1)) + 1),
+            },
+            W::Lag { value, offset, default, lead } => {
+                let name = if *lead { "lead" } else { "lag" };
+                let offset = whole(offset, name, run, frame)?.unwrap_or(0);
+                let there = if *lead { at.checked_add(offset) } else { at.checked_sub(offset) };
+                match (there.filter(|there| *there < len), default) {
+                    (Some(there), _) => self.value_at(value, there, run, frame)?,
+                    (None, Some(default)) => run.eval(&default.expr, frame)?.into_owned(),
+                    (None, None) => OwnedDatum::Null,
+                }
+            }
+            W::FirstValue(value) => {
+                let rows = self.frame_of(&call.frame, run, frame)?;
+                self.value_in(value, rows.start, &rows, run, frame)?
+            }
+            W::LastValue(value) => {
+                let rows = self.frame_of(&call.frame, run, frame)?;
+                self.value_in(value, rows.end.wrapping_sub(1), &rows, run, frame)?
+            }
+            W::NthValue(value, which) => {
+                let rows = self.frame_of(&call.frame, run, frame)?;
+                match whole(which, "nth_value", run, frame)? {
+                    None => OwnedDatum::Null,
+                    Some(which) => {
+                        let there = rows.start + which.saturating_sub(1);
+                        self.value_in(value, there, &rows, run, frame)?
+                    }
+                }
+            }
+            W::Aggregate(_) => {
+                let rows = self.frame_of(&call.frame, run, frame)?;
+                self.aggregate(n, rows, run, frame)?
+            }
+        })
+    }
+
+    fn value_in(
+        &mut self,
+        value: &Typed,
+        n: usize,
+        rows: &Range<usize>,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<OwnedDatum, SqlError> {
+        if rows.contains(&n) { self.value_at(value, n, run, frame) } else { Ok(OwnedDatum::Null) }
+    }
+
+    fn aggregate(
+        &mut self,
+        n: usize,
+        rows: Range<usize>,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<OwnedDatum, SqlError> {
+        let W::Aggregate(call) = &self.window.functions[n].function else {
+            return Ok(OwnedDatum::Null);
+        };
+        let mut running = std::mem::take(&mut self.running[n]);
+        let grows = rows.start == running.frame.start && rows.end >= running.frame.end;
+        let mut state = match running.state.take().filter(|_| grows) {
+            Some(state) => state,
+            None => {
+                running.frame = rows.start..rows.start;
+                start(call)?
+            }
+        };
+        let new = running.frame.end..rows.end.max(running.frame.end);
+        let moved = !new.is_empty();
+        for there in new {
+            run.tick()?;
+            self.go_to(there, frame)?;
+            state.add(call, run, frame)?;
+        }
+        if moved {
+            self.go_to(self.at, frame)?;
+        }
+        if moved || !grows || rows.is_empty() || running.result == OwnedDatum::Null {
+            running.result = state.result(call, run)?;
+        }
+        running.frame = rows;
+        running.state = Some(state);
+        let result = running.result.clone();
+        self.running[n] = running;
+        Ok(result)
+    }
+
+    /// The rows of the present row's frame.
+    fn frame_of(
+        &mut self,
+        bounds: &WindowFrame,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<Range<usize>, SqlError> {
+        let len = self.len();
+        let start = self.bound(bounds, &bounds.start, false, run, frame)?.min(len);
+        let end = self.bound(bounds, &bounds.end, true, run, frame)?.min(len);
+        Ok(start..end.max(start))
+    }
+
+    /// The first row of the frame, or the one after its last.
+    fn bound(
+        &mut self,
+        bounds: &WindowFrame,
+        bound: &FrameBound,
+        end: bool,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<usize, SqlError> {
+        let (at, len) = (self.at, self.len());
+        let peers = self.peers().1;
+        let (offset, following) = match bound {
+            FrameBound::Unbounded => return Ok(if end { len } else { 0 }),
+            FrameBound::CurrentRow if bounds.rows => return Ok(at + usize::from(end)),
+            FrameBound::CurrentRow => return Ok(if end { peers.end } else { peers.start }),
+            FrameBound::Preceding(offset) => (offset, false),
+            FrameBound::Following(offset) => (offset, true),
+        };
+        if bounds.rows {
+            let FrameOffset::Number(number) = offset else {
+                return Err(super::internal("a frame of rows is bounded by a number"));
+            };
+            let rows = frame_rows(number, run, frame)?;
+            return Ok(match following {
+                true => at.saturating_add(rows).saturating_add(usize::from(end)),
+                false => (at + usize::from(end)).saturating_sub(rows),
+            });
+        }
+        let key = self.moved_key(offset, following, run, frame)?;
+        let partition = self.partition.as_ref().ok_or_else(|| super::internal("no partition"))?;
+        Ok(partition.search(&key, end))
+    }
+
+    /// The present row's order key moved by a frame's distance.
+    fn moved_key(
+        &mut self,
+        offset: &FrameOffset,
+        following: bool,
+        run: &mut Run<'_>,
+        frame: &Frame,
+    ) -> Result<Vec<u8>, SqlError> {
+        let order = self.window.order_by.first();
+        let (Some(by), Some(rule)) = (order, self.rules.first()) else {
+            return Err(super::internal("a frame of a range needs an order"));
+        };
+        let mut out = Vec::new();
+        match offset {
+            FrameOffset::Moved(expr) => {
+                let value = run.eval(expr, frame)?;
+                rule.append(&value.get(), by.descending, &mut out);
+            }
+            FrameOffset::Number(number) => {
+                let distance = run.eval(number, frame)?.into_owned();
+                let here = run.eval(&by.value.expr, frame)?;
+                let here = wide(here.get());
+                let distance = wide(distance.datum());
+                let moved = match following != by.descending {
+                    true => value::add(here, distance)?,
+                    false => value::sub(here, distance)?,
+                };
+                rule.append(&moved, by.descending, &mut out);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Integers as decimals: then they have room to be moved.
+fn wide(value: Datum<'_>) -> Datum<'_> {
+    match value {
+        Datum::Int(v) => Datum::Decimal(Decimal::from_i128(i128::from(v), 0)),
+        Datum::UInt(v) => Datum::Decimal(Decimal::from_i128(i128::from(v), 0)),
+        other => other,
+    }
+}
+
+fn partition_bytes(row: &[u8]) -> usize {
+    row.first_chunk().map_or(0, |b| u32::from_le_bytes(*b) as usize)
+}
+
+/// The bucket of a row: the first ones get one row more.
+fn ntile(at: usize, len: usize, buckets: usize) -> usize {
+    let (each, more) = (len / buckets, len % buckets);
+    match at.checked_sub(more * (each + 1)) {
+        None => at / (each + 1),
+        Some(rest) => more + rest / each.max(1),
+    }
+}
+
+/// A number of rows of a frame.
+fn frame_rows(number: &Expr, run: &mut Run<'_>, frame: &Frame) -> Result<usize, SqlError> {
+    let value = run.eval(number, frame)?;
+    let wrong = || {
+        let text = "Window '<unnamed window>': frame start or end is negative, NULL or of \
+                    non-integral type";
+        SqlError::Other(3586, "HY000", text.into())
+    };
+    value.get().as_u64().map(|n| n as usize).ok_or_else(wrong)
+}
+
+/// A whole number that a function is given; NULL is none.
+fn whole(
+    number: &Expr,
+    function: &str,
+    run: &mut Run<'_>,
+    frame: &Frame,
+) -> Result<Option<usize>, SqlError> {
+    let value = run.eval(number, frame)?;
+    if value.get().is_null() {
+        return Ok(None);
+    }
+    let wrong = || SqlError::Other(1210, "HY000", format!("Incorrect arguments to {function}"));
+    value.get().as_u64().map(|n| Some(n as usize)).ok_or_else(wrong)
+}
+
+impl Operator for Windows<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        (self.sorter, self.partition, self.ahead) = (None, None, None);
+        frame.leaves[usize::from(self.window.leaf)].layout = Arc::clone(&self.layout);
+        self.sort_input(run, frame)
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        run.tick()?;
+        match &self.partition {
+            Some(partition) if self.at + 1 < partition.len() => self.at += 1,
+            _ => {
+                if !self.next_partition(run)? {
+                    self.sorter = None;
+                    return Ok(false);
+                }
+            }
+        }
+        self.go_to(self.at, frame)?;
+        let count = self.window.functions.len();
+        let mut values = Vec::with_capacity(count);
+        for n in 0..count {
+            values.push(self.call(n, run, frame)?);
+        }
+        let leaf = &mut frame.leaves[usize::from(self.window.leaf)];
+        leaf.null = false;
+        let value = |n: usize| Ok(Value::Datum(values[n].datum()));
+        self.cells.write(&self.layout, count, value, &mut leaf.bytes)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs the plan of a query and sends its rows.
+
+use crate::memory::Budget;
+use crate::ops::block::Block;
+use crate::ops::{Statement, limit_value, recycled, recycled_datums};
+use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
+use expr::{OwnedDatum, Value};
+use planner::query_plan::{IntoTarget, Node, QueryStatement};
+use std::time::Duration;
+use value::Datum;
+
+/// Runs the query.
+///
+/// # Errors
+/// Everything a query can end in.
+pub fn run(
+    query: &QueryStatement,
+    header: &[ResultColumn],
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let budget = Budget::of_session(context.env);
+    let (client, tables) = (&*context.client, &*context.tables);
+    let mut st = Statement::new(client, tables, params, &query.shared, budget);
+    st.deadline = deadline(context.env);
+    // All rows are counted: the outermost LIMIT is this loop's.
+    let (mut block, mut limit) = match &query.query.root {
+        Node::Limit { input, skip, count } if query.count_all => {
+            let block = Block::of_node(&query.query, input, &st)?;
+            (block, Some((skip, count)).map(|l| (l, 0u64, 0u64)))
+        }
+        _ => (Block::new(&query.query, &st, false)?, None),
+    };
+    match &query.into {
+        None => sink.header(header)?,
+        Some(IntoTarget::Variables(_)) => {}
+        Some(_) => return Err(SqlError::unsupported("SELECT ... INTO OUTFILE")),
+    }
+    let mut sent = 0;
+    let (mut values, mut datums) = (Vec::new(), Vec::new());
+    if let Some(((skip, count), first, end)) = &mut limit {
+        (*first, *end) = block.look(&st, context.env, None, |run, frame| {
+            let first = limit_value(skip, run, frame)?;
+            Ok((first, first.saturating_add(limit_value(count, run, frame)?)))
+        })?;
+    }
+    let mut found = 0u64;
+    block.open(&st, context.env, None)?;
+    while block.next(&st, context.env, None)? {
+        found += 1;
+        if limit.as_ref().is_some_and(|(_, first, end)| found <= *first || found > *end) {
+            continue;
+        }
+        sent += 1;
+        let outputs = &block.plan.outputs;
+        (values, datums) = block.look(&st, context.env, None, |run, frame| {
+            let mut row = recycled(std::mem::take(&mut values));
+            for output in outputs {
+                row.push(run.eval(&output.value.expr, frame)?);
+            }
+            if let Some(IntoTarget::Variables(names)) = &query.into {
+                if sent > 1 {
+                    let text = "Result consisted of more than one row";
+                    return Err(SqlError::Other(1172, "42000", text.into()));
+                }
+                set_variables(names, row, run.env);
+                return Ok((Vec::new(), Vec::new()));
+            }
+            let mut cells = recycled_datums(std::mem::take(&mut datums));
+            cells.extend(row.iter().map(Value::get));
+            sink.row(&cells)?;
+            let cells = recycled_datums(cells);
+            Ok((recycled(row), cells))
+        })?;
+    }
+    if query.into.is_some() {
+        if sent == 0 {
+            let text = "No data - zero rows fetched, selected, or processed";
+            context.env.warn(WarningLevel::Warning, 1329, text.into());
+        }
+        return Ok(Outcome { affected_rows: sent, ..Outcome::default() });
+    }
+    let found_rows = limit.map(|_| found);
+    Ok(Outcome { has_rows: true, rows_sent: sent, found_rows, ..Outcome::default() })
+}
+
+fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environment) {
+    let values: Vec<_> = row.into_iter().map(Value::into_owned).collect();
+    for (name, value) in names.iter().zip(values) {
+        env.set_user_variable(name, value);
+    }
+}
+
+/// When `max_execution_time` ends the statement.
+fn deadline(env: &dyn Environment) -> Option<std::time::Instant> {
+    let millis = match env.system_variable(false, "max_execution_time") {
+        Ok(OwnedDatum::UInt(ms)) => ms,
+        Ok(OwnedDatum::Int(ms)) => u64::try_from(ms).unwrap_or(0),
+        _ => 0,
+    };
+    (millis > 0).then(|| host::clock::now() + Duration::from_millis(millis))
+}
