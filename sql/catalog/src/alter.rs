@@ -233,10 +233,9 @@ impl Catalog {
             now.insert(to.clone(), Some(moved));
         }
         let named = |(schema, name): &FullName, d: &Arc<Definition>| {
-            d.renamed(
-                self.engine(),
-                TableDef { schema: schema.clone(), name: name.clone(), ..d.def.clone() },
-            )
+            let mut def = d.def.clone();
+            def.rename(schema, name);
+            d.renamed(self.engine(), def)
         };
         let mut after = Vec::new();
         for (name, definition) in &now {

@@ -239,6 +239,19 @@ impl TableDef {
         self.columns.iter().position(|c| !c.hidden && value::name::same_name(&c.name, name))
     }
 
+    /// Gives the table another name; constraints that are named after it follow.
+    pub fn rename(&mut self, schema: &str, name: &str) {
+        let (before, after) = (format!("{}_chk_", self.name), format!("{name}_chk_"));
+        for check in &mut self.checks {
+            if let Some(number) = check.name.strip_prefix(&before)
+                && number.bytes().all(|b| b.is_ascii_digit())
+            {
+                check.name = format!("{after}{number}");
+            }
+        }
+        (self.schema, self.name) = (schema.to_string(), name.to_string());
+    }
+
     /// The primary key, if the table has one.
     pub fn primary(&self) -> Option<&IndexDef> {
         self.indexes.first().filter(|index| index.primary)

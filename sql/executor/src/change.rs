@@ -4,6 +4,7 @@
 //! read again for the change, which waits for another transaction's uncommitted version, and the
 //! filter is checked on what was found then.
 
+use crate::computed::Computed;
 use crate::ranges::resolve;
 use crate::rows::{check_killed, slice};
 use crate::store::{convert, default_of, encode, explain_duplicate};
@@ -30,8 +31,12 @@ pub fn run(
         None => u64::MAX,
     };
     let keys = find(plan, context, params, limit)?;
+    let computed = match plan.assignments {
+        Some(_) => Computed::of(context.tables.def(plan.table))?,
+        None => Computed::default(),
+    };
     let mut change =
-        Change { plan, params, matched: 0, changed: 0, old: Vec::new(), new: Vec::new() };
+        Change { plan, computed, params, matched: 0, changed: 0, old: Vec::new(), new: Vec::new() };
     for key in keys {
         check_killed()?;
         change.one(context, &key)?;
@@ -83,6 +88,7 @@ fn find(
 
 struct Change<'p> {
     plan: &'p ChangePlan,
+    computed: Computed,
     params: &'p [Datum<'p>],
     matched: u64,
     changed: u64,
@@ -116,7 +122,14 @@ impl Change<'_> {
         if self.new == self.old {
             return Ok(());
         }
-        if set_update_times(context, self.plan.table, assignments, &mut values) {
+        let timed = set_update_times(context, self.plan.table, assignments, &mut values);
+        if !self.computed.is_empty() {
+            let (def, table) =
+                (context.tables.def(self.plan.table), context.tables.table(self.plan.table));
+            let target = (def, table.layout(), self.matched);
+            self.computed.finish(target, &mut values, context.env)?;
+        }
+        if timed || !self.computed.is_empty() {
             encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
         }
         note_autoinc(context, self.plan, &values)?;

@@ -22,16 +22,6 @@ pub fn define_column(
     env: &mut dyn Environment,
 ) -> Result<ColumnDef, SqlError> {
     check_name(&column.name, 1166, "Incorrect column name")?;
-    let refused = [
-        (column.generated.is_some(), "generated column"),
-        (!column.checks.is_empty(), "CHECK"),
-        (column.references.is_some(), "REFERENCES"),
-        (column.invisible, "INVISIBLE"),
-        (column.default_is_expression, "DEFAULT expression"),
-    ];
-    if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
-        return Err(SqlError::unsupported(*what));
-    }
     let collation = collation_of(
         column.ty.charset.as_deref(),
         column.collation.as_deref(),
@@ -50,13 +40,22 @@ pub fn define_column(
     if auto_increment {
         ty.nullable = false;
     }
-    let default = define_default(column, &ty, env)?;
+    let default = match &column.default {
+        // An expression is printed and checked when all columns are known.
+        _ if column.generated.is_some() => DefaultValue::None,
+        Some(_) if auto_increment => return Err(invalid_default(&column.name)),
+        Some(_) if column.default_is_expression => DefaultValue::None,
+        Some(expr) => literal_default(expr, &column.name, &ty, env)?,
+        None if ty.nullable => DefaultValue::Null,
+        None => DefaultValue::None,
+    };
     let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
     let own_collation = column.ty.charset.is_some() || column.collation.is_some();
     let plain = ColumnDef::new(column.name.clone(), ty);
-    Ok(ColumnDef { default, auto_increment, comment, on_update, own_collation, ..plain })
+    let plain = ColumnDef { invisible: column.invisible, own_collation, ..plain };
+    Ok(ColumnDef { default, auto_increment, comment, on_update, ..plain })
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.
@@ -151,19 +150,17 @@ fn variable(
     Ok(sized(Some(ty.length), ty.collation, Kind::Text, Kind::Blob))
 }
 
-fn define_default(
-    column: &ast::ColumnDef,
+/// DEFAULT with a literal or CURRENT_TIMESTAMP.
+///
+/// # Errors
+/// 1067, 1101.
+pub fn literal_default(
+    expr: &ast::Expr,
+    column: &str,
     ty: &ColumnType,
     env: &mut dyn Environment,
 ) -> Result<DefaultValue, SqlError> {
-    let invalid =
-        || SqlError::Other(1067, "42000", format!("Invalid default value for '{}'", column.name));
-    let Some(expr) = &column.default else {
-        return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
-    };
-    if column.auto_increment {
-        return Err(invalid());
-    }
+    let invalid = || invalid_default(column);
     if let Some(fsp) = current_timestamp(expr) {
         let moment = matches!(ty.kind, Kind::DateTime | Kind::Timestamp);
         return match moment && fsp == ty.decimals {
@@ -180,15 +177,13 @@ fn define_default(
         expr::Expr::Const(value) => value.clone(),
         expr::Expr::Neg(inner) => match inner.as_ref() {
             expr::Expr::Const(value) => expr::OwnedDatum::of(&value::neg(value.datum())?),
-            _ => return Err(SqlError::unsupported("DEFAULT expression")),
+            _ => return Err(invalid()),
         },
-        _ => return Err(SqlError::unsupported("DEFAULT expression")),
+        _ => return Err(invalid()),
     };
     if ty.kind.is_large() || ty.kind == Kind::Json {
-        let text = format!(
-            "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
-            column.name
-        );
+        let text =
+            format!("BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value", column);
         let empty = constant == expr::OwnedDatum::Bytes(Vec::new());
         if env.strict() || !empty {
             return Err(SqlError::Other(1101, "42000", text));
@@ -200,7 +195,7 @@ fn define_default(
     if ty.kind.has_members() && !matches!(constant, expr::OwnedDatum::Bytes(_)) {
         return Err(invalid());
     }
-    let stored = store::convert_strictly(&constant.datum(), &column.name, ty, env);
+    let stored = store::convert_strictly(&constant.datum(), column, ty, env);
     let stored = stored.map_err(|problem| {
         if let Some((number, text)) = problem {
             env.warn(WarningLevel::Error, number, text);
@@ -217,6 +212,10 @@ fn define_default(
             DefaultValue::Bytes(text)
         }
     })
+}
+
+fn invalid_default(column: &str) -> SqlError {
+    SqlError::Other(1067, "42000", format!("Invalid default value for '{column}'"))
 }
 
 /// The digits of the second of CURRENT_TIMESTAMP, NOW and their kin; `None` for anything else.

@@ -5,64 +5,10 @@
 //! stand before the others, the primary key first.
 
 use crate::{Environment, SqlError, WarningLevel};
-use catalog::{ColumnDef, DefaultValue, IndexAttributes, IndexDef};
-use parser::ast::{self, IndexKind, TypeKind};
+use catalog::{ColumnDef, IndexAttributes, IndexDef};
+use parser::ast::{self, IndexKind};
 use value::limits::{self, LimitError};
 use value::{ColumnType, KeyPart};
-
-/// Defines the indexes of a new table, in the order in which they are kept; key columns of the primary
-/// key become NOT NULL.
-///
-/// # Errors
-/// MySQL's errors of the definitions, 1235 for what is not there yet.
-pub fn define_indexes(
-    create: &ast::CreateTable,
-    columns: &mut [ColumnDef],
-    env: &mut dyn Environment,
-) -> Result<Vec<IndexDef>, SqlError> {
-    let mut primary: Vec<IndexDef> = Vec::new();
-    let mut others: Vec<IndexDef> = Vec::new();
-    for (position, column) in create.columns.iter().enumerate() {
-        let unique = column.unique || column.ty.kind == TypeKind::Serial;
-        if !column.primary && !unique {
-            continue;
-        }
-        let part = ast::KeyPart::Column(column.name.clone(), None);
-        let parts = vec![checked_part(&part, columns, &[], true, env)?];
-        check_length(&parts, columns)?;
-        debug_assert_eq!(parts[0].column, position);
-        if column.primary {
-            primary.push(IndexDef::new("PRIMARY", true, true, parts.clone()));
-        }
-        if unique {
-            others.push(IndexDef::new("", true, false, parts));
-        }
-    }
-    for key in &create.keys {
-        match key {
-            ast::KeyDef::Index(index) => {
-                let defined = define_index(index, columns, env)?;
-                if defined.primary { primary.push(defined) } else { others.push(defined) }
-            }
-            ast::KeyDef::Check(_) => return Err(SqlError::unsupported("CHECK")),
-            ast::KeyDef::Foreign { .. } => return Err(SqlError::unsupported("FOREIGN KEY")),
-        }
-    }
-    if primary.len() > 1 {
-        return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
-    }
-    for part in primary.iter().flat_map(|p| &p.parts) {
-        columns[part.column].ty.nullable = false;
-        if columns[part.column].default == DefaultValue::Null {
-            columns[part.column].default = DefaultValue::None;
-        }
-    }
-    primary.append(&mut others);
-    name_indexes(&mut primary, columns)?;
-    arrange(&mut primary, columns);
-    limits::check_index_count(primary.len())?;
-    Ok(primary)
-}
 
 /// Puts the indexes of a table into MySQL's order and says which of them clusters the rows.
 pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
@@ -72,7 +18,7 @@ pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
     indexes.sort_by_key(|i| match (i.primary, i.unique) {
         (true, _) => (0, false, false),
         (_, true) => (1 + u8::from(nullable(i)), cut(i), computed(i)),
-        _ => (3, false, false),
+        _ => (3, false, computed(i)),
     });
     for (position, index) in indexes.iter_mut().enumerate() {
         let stands_for_one = index.unique && !nullable(index) && !cut(index) && !computed(index);
@@ -83,7 +29,7 @@ pub fn arrange(indexes: &mut [IndexDef], columns: &[ColumnDef]) {
 /// Defines one index over a table's columns.
 ///
 /// # Errors
-/// As [`define_indexes`].
+/// MySQL's errors of the definition, 1235 for what is not there yet.
 pub fn define_index(
     index: &ast::IndexDef,
     columns: &[ColumnDef],
@@ -218,10 +164,14 @@ fn define_part(
 }
 
 /// Unnamed indexes take their first column's name, with `_2`, `_3`, ... when it is taken.
-fn name_indexes(indexes: &mut [IndexDef], columns: &[ColumnDef]) -> Result<(), SqlError> {
+///
+/// # Errors
+/// 1061: a name is taken.
+pub fn name_indexes(indexes: &mut [IndexDef], columns: &[ColumnDef]) -> Result<(), SqlError> {
     for i in 0..indexes.len() {
         if indexes[i].name.is_empty() {
-            let base = columns[indexes[i].parts[0].column].name.clone();
+            let first = &columns[indexes[i].parts[0].column];
+            let base = first.name.clone();
             let taken = |name: &str| indexes.iter().any(|x| value::name::same_name(&x.name, name));
             let numbered = (2..).map(|n| format!("{base}_{n}"));
             let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));

@@ -1,5 +1,6 @@
 //! INSERT and REPLACE of value lists.
 
+use crate::computed::Computed;
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
 use catalog::{TableDef, TableRef};
@@ -21,14 +22,23 @@ pub fn run(
     if plan.replace {
         return Err(SqlError::unsupported("REPLACE"));
     }
-    let mut inserter = Inserter::new(plan.table, plan.rows.len() as u64);
+    let computed = Computed::of(context.tables.def(plan.table))?;
+    let mut inserter = Inserter::new(plan.table, computed, plan.rows.len() as u64);
     let mut values = Vec::new();
     for (number, row) in (1..).zip(&plan.rows) {
         if number % 64 == 0 {
             crate::rows::check_killed()?;
         }
         evaluate(plan, row, number, context, params, &mut values)?;
-        inserter.insert(context, &mut values)?;
+        let given = |c: &usize| {
+            let at = plan.columns.iter().position(|column| column == c);
+            at.is_some_and(|at| matches!(row[at], InsertValue::Expr(_)))
+        };
+        let open: Vec<usize> = match inserter.computed.is_empty() {
+            true => Vec::new(),
+            false => (0..values.len()).filter(|c| !given(c)).collect(),
+        };
+        inserter.insert(context, &open, &mut values)?;
     }
     let rows = plan.rows.len();
     let info = if rows > 1 {
@@ -83,6 +93,8 @@ fn evaluate(
 /// Inserts rows of one statement, giving out AUTO_INCREMENT values from one reservation.
 struct Inserter {
     table: TableRef,
+    computed: Computed,
+    row: u64,
     rows_left: u64,
     next: u64,
     reserved: u64,
@@ -91,9 +103,11 @@ struct Inserter {
 }
 
 impl Inserter {
-    fn new(table: TableRef, rows: u64) -> Inserter {
+    fn new(table: TableRef, computed: Computed, rows: u64) -> Inserter {
         Inserter {
             table,
+            computed,
+            row: 0,
             rows_left: rows,
             next: 0,
             reserved: 0,
@@ -105,13 +119,19 @@ impl Inserter {
     fn insert(
         &mut self,
         context: &mut Context<'_>,
+        open: &[usize],
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
+        self.row += 1;
         if let Some(column) = context.tables.def(self.table).autoinc_column() {
             self.number(context, column, &mut values[column])?;
         }
         self.rows_left -= 1;
         let table = context.tables.table(self.table);
+        if !self.computed.is_empty() {
+            let target = (context.tables.def(self.table), table.layout(), self.row);
+            self.computed.insert(target, open, values, context.env)?;
+        }
         encode(table.layout(), values, &mut self.encoded)?;
         context
             .client

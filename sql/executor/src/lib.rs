@@ -11,6 +11,7 @@ mod change;
 mod checksum;
 mod column_types;
 mod columns;
+mod computed;
 mod create_text;
 mod damage;
 mod ddl;

@@ -15,10 +15,9 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
         }
         DefaultValue::Bytes(bytes) => literal(bytes, &column.ty),
         DefaultValue::Now(fsp) => now(&column.ty, *fsp, env),
-        DefaultValue::Expr(_) => {
-            return Err(SqlError::unsupported("DEFAULT expression"));
-        }
-        DefaultValue::None if column.ty.nullable => OwnedDatum::Null,
+        // `computed` fills it in.
+        DefaultValue::Expr(_) => OwnedDatum::Null,
+        DefaultValue::None if column.generated.is_some() => OwnedDatum::Null,
         DefaultValue::None => {
             let text = format!("Field '{}' doesn't have a default value", column.name);
             if env.strict() {
@@ -209,10 +208,18 @@ pub fn explain_duplicate(
     table: TableRef,
     values: &[OwnedDatum],
 ) -> SqlError {
+    explain_duplicate_of(error, context.tables.def(table), values)
+}
+
+/// As [`explain_duplicate`], of a row of this definition.
+pub fn explain_duplicate_of(
+    error: base::Error,
+    def: &catalog::TableDef,
+    values: &[OwnedDatum],
+) -> SqlError {
     let base::Error::Duplicate { index, .. } = &error else {
         return SqlError::Storage(error);
     };
-    let def = context.tables.def(table);
     match def.indexes.iter().find(|i| i.id == *index) {
         Some(found) => SqlError::DuplicateEntry {
             value: key_text(&def.columns, &found.parts, |c| Some(values[c].datum())),

@@ -26,6 +26,7 @@ mod load;
 mod mode;
 mod partition;
 mod primary;
+pub mod print;
 mod program;
 mod query;
 mod replication;

@@ -31,7 +31,7 @@ pub fn plan_insert(
     let def = context.tables.def(table);
     let columns: Vec<usize> = match &insert.columns {
         Some(names) => names.iter().map(|c| column_of(def, c)).collect::<Result<_, _>>()?,
-        None => (0..def.columns.len()).collect(),
+        None => (0..def.columns.len()).filter(|c| def.columns[*c].is_listed()).collect(),
     };
     if let Some(twice) = columns.iter().enumerate().find(|(i, c)| columns[..*i].contains(c)) {
         let text = format!("Column '{}' specified twice", def.columns[*twice.1].name);
@@ -47,6 +47,9 @@ pub fn plan_insert(
         }
         let mut values = row.iter().map(|e| scope.bind_value(e)).collect::<Result<Vec<_>, _>>()?;
         values.resize(columns.len(), InsertValue::Default);
+        for (column, value) in columns.iter().zip(&values) {
+            refuse_generated(def, *column, value)?;
+        }
         bound.push(values);
     }
     Ok(InsertPlan { table, columns, rows: bound, replace: insert.replace })
@@ -57,6 +60,19 @@ fn refuse(refused: &[(bool, &'static str)]) -> Result<(), SqlError> {
         Some((_, construct)) => Err(SqlError::unsupported(*construct)),
         None => Ok(()),
     }
+}
+
+/// A generated column takes no value but DEFAULT.
+fn refuse_generated(def: &TableDef, column: usize, value: &InsertValue) -> Result<(), SqlError> {
+    let named = &def.columns[column];
+    if named.generated.is_none() || matches!(value, InsertValue::Default) {
+        return Ok(());
+    }
+    let text = format!(
+        "The value specified for generated column '{}' in table '{}' is not allowed.",
+        named.name, def.name
+    );
+    Err(SqlError::Other(3105, "HY000", text))
 }
 
 fn column_of(def: &TableDef, column: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -120,7 +136,11 @@ fn plan_change(
         .map(|list| {
             let mut scope = Scope::new(named, "field list").collated(collation);
             list.iter()
-                .map(|a| Ok((column_of(def, &a.column)?, scope.bind_value(&a.value)?)))
+                .map(|a| {
+                    let (column, value) = (column_of(def, &a.column)?, scope.bind_value(&a.value)?);
+                    refuse_generated(def, column, &value)?;
+                    Ok((column, value))
+                })
                 .collect::<Result<Vec<_>, SqlError>>()
         })
         .transpose()?;

@@ -1,0 +1,572 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX: actions on a [`Shape`], then the cheapest way to the new
+//! definition.
+//!
+//! 1. Words only change: in place. Secondary indexes come and go: in place, unless background work of
+//! recovery may still touch the table. Everything else: rows are copied into new storage. 2. Affected
+//! rows, and what ALGORITHM and LOCK permit, are those of the way that MySQL goes ([`Way`]).
+
+use super::build::Builder;
+use super::collation_of;
+use super::copy::Copier;
+use super::names::{check_name, missing_key, not_found, unknown_key};
+use super::options::{self, Asked};
+use super::shape::Shape;
+use crate::columns::literal_default;
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel, store};
+use catalog::{Alter, CatalogError, DefaultValue, Definition, IndexDef, TableDef};
+use engine::{Client, Table};
+use parser::ast::{self, AlterAction, AlterHow};
+use std::sync::Arc;
+use value::Collation;
+use value::name::same_name;
+
+/// How MySQL would do it, from the cheapest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Instant,
+    InPlace,
+    Copy(&'static str),
+}
+
+/// ALTER TABLE.
+///
+/// # Errors
+/// MySQL's errors of the actions.
+pub fn alter_table(
+    alter: &ast::AlterTable,
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
+    run(&alter.table, &alter.actions, &alter.how, context)
+}
+
+/// CREATE INDEX.
+///
+/// # Errors
+/// As ALTER TABLE ... ADD INDEX.
+pub fn create_index(
+    create: &ast::CreateIndex,
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
+    let add = AlterAction::AddKey(ast::KeyDef::Index(create.index.clone()));
+    run(&create.table, &[add], &create.how, context)
+}
+
+/// DROP INDEX.
+///
+/// # Errors
+/// As ALTER TABLE ... DROP INDEX.
+pub fn drop_index(drop: &ast::DropIndex, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
+    let action = match same_name(&drop.name, "PRIMARY") {
+        true => AlterAction::DropPrimaryKey,
+        false => AlterAction::DropIndex(drop.name.clone()),
+    };
+    run(&drop.table, &[action], &drop.how, context)
+}
+
+/// What the actions ask for besides another shape.
+#[derive(Default)]
+struct Wish {
+    asked: Asked,
+    rename: Option<(String, String)>,
+    convert: bool,
+    force: bool,
+    order_by: Vec<ast::OrderItem>,
+}
+
+fn run(
+    name: &ast::ObjectName,
+    actions: &[AlterAction],
+    how: &AlterHow,
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
+    let schema = context.schema_of(name)?;
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let old =
+        catalog.open_for_alter(context.client, context.tables, &schema, &name.name, deadline)?;
+    if old.def.view.is_some() {
+        return Err(CatalogError::NotBaseTable { schema, name: name.name.clone() }.into());
+    }
+    let mut builder = Builder::new(&old.def);
+    let mut base = old.def.clone();
+    let mut wish = Wish::default();
+    for action in actions {
+        apply(action, &mut builder, &mut base, &mut wish, context)?;
+    }
+    if wish.convert {
+        builder.collation = base.collation;
+    }
+    let (mut new, shape) = builder.finish(&base, context.env)?;
+    if let Some((schema, name)) = &wish.rename {
+        new.rename(schema, name);
+    }
+    check_dependencies(&old.def, &new, &shape)?;
+    let way = way_of(&old.def, &new, &shape, &wish);
+    check_how(how, way)?;
+    if !wish.order_by.is_empty() && new.clustered().is_some() {
+        let text = format!(
+            "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+            old.def.name
+        );
+        context.env.warn(WarningLevel::Warning, 1105, text);
+    }
+    let outcome = carry_out(&old, new, &shape, &wish, context)?;
+    let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
+    let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", 0);
+    let info = if actions.is_empty() { String::new() } else { info };
+    Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+}
+
+/// Brings the new definition about; the number of rows copied.
+fn carry_out(
+    old: &Arc<Definition>,
+    new: TableDef,
+    shape: &Shape,
+    wish: &Wish,
+    context: &mut Context<'_>,
+) -> Result<u64, SqlError> {
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let table = Arc::clone(old.open(catalog.engine())?);
+    let asked = wish.asked.autoinc.unwrap_or(1);
+    if !needs_copy(&old.def, &new, shape, wish, catalog.engine().is_settled()) {
+        let how: (Alter<'_, SqlError>, u64) = (Alter::InPlace, asked);
+        let wanted = new.clone();
+        return match catalog.alter_table(context.client, context.tables, old, new, how, deadline) {
+            Err(SqlError::Storage(base::Error::Duplicate { key, .. })) => {
+                Err(explain_duplicate(context.client, &table, &wanted, &key)?)
+            }
+            other => other.map(|()| 0),
+        };
+    }
+    // The counter goes on where it was.
+    let autoinc = asked.max(table.autoinc_next().unwrap_or(1));
+    let wanted = new.clone();
+    let origins = shape.origins();
+    let mut copier =
+        Copier { old: &old.def, new: &wanted, origins: &origins, env: context.env, rows: 0 };
+    let fill = &mut |client: &mut Client, from: &Table, to: &Table| copier.run(client, from, to);
+    let how = (Alter::Copy(fill), autoinc);
+    catalog.alter_table(context.client, context.tables, old, new, how, deadline)?;
+    Ok(copier.rows)
+}
+
+/// Says which rows agree on a key that should be unique.
+fn explain_duplicate(
+    client: &Client,
+    table: &Table,
+    def: &TableDef,
+    duplicate: &[u8],
+) -> Result<SqlError, SqlError> {
+    let everything = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
+    let (mut reader, mut row, mut key) = (engine::Reader::new(), Vec::new(), Vec::new());
+    reader.open(client, table, 0, everything, engine::Direction::Forward)?;
+    while reader.next(client, table, &mut row)? {
+        for index in def.indexes.iter().filter(|i| i.unique && i.id == base::IndexId(0)) {
+            key.clear();
+            let spec = value::KeySpec::new(index.parts.clone());
+            let encoded = spec.encode_from_row(table.layout(), &row, &mut key);
+            if encoded.is_ok() && duplicate.starts_with(&key) {
+                let decode = |c| table.layout().decode(&row, c).ok();
+                let value = store::key_text(&def.columns, &index.parts, decode);
+                let key = format!("{}.{}", def.name, index.name);
+                return Ok(SqlError::DuplicateEntry { value, key });
+            }
+        }
+    }
+    Ok(SqlError::Storage(base::Error::Duplicate {
+        index: base::IndexId(0),
+        key: duplicate.to_vec(),
+    }))
+}
+
+fn apply(
+    action: &AlterAction,
+    builder: &mut Builder,
+    base: &mut TableDef,
+    wish: &mut Wish,
+    context: &mut Context<'_>,
+) -> Result<(), SqlError> {
+    match action {
+        AlterAction::AddColumn { column, place } => {
+            builder.add_column(column, place.as_ref(), context.env)
+        }
+        AlterAction::AddElements { columns, keys } => {
+            columns.iter().try_for_each(|c| builder.add_column(c, None, context.env))?;
+            keys.iter().try_for_each(|k| builder.add_key(k))
+        }
+        AlterAction::AddKey(key) => {
+            if let ast::KeyDef::Index(index) = key
+                && let Some(name) = &index.name
+                && index.kind != ast::IndexKind::Primary
+                && builder.shape.index(name).is_some()
+            {
+                return Err(CatalogError::IndexExists(name.clone()).into());
+            }
+            builder.add_key(key)
+        }
+        AlterAction::ChangeColumn { old, column, place } => {
+            let at = old_column(builder, old)?;
+            builder.change_column(at, column, place.as_ref(), context.env)
+        }
+        AlterAction::ModifyColumn { column, place } => {
+            let at = old_column(builder, &column.name)?;
+            builder.change_column(at, column, place.as_ref(), context.env)
+        }
+        AlterAction::RenameColumn(old, new) => {
+            let at = old_column(builder, old)?;
+            check_name(new, 1166, "Incorrect column name")?;
+            builder.shape.slots[at].def.name.clone_from(new);
+            Ok(())
+        }
+        AlterAction::SetDefault { .. }
+        | AlterAction::DropDefault(_)
+        | AlterAction::SetVisible { .. } => alter_column(action, builder, context.env),
+        AlterAction::DropColumn(name) => builder.shape.drop_column(name),
+        AlterAction::Rename(to) => {
+            check_name(&to.name, 1103, "Incorrect table name")?;
+            let schema = to.schema.clone().unwrap_or_else(|| base.schema.clone());
+            wish.rename = Some((schema, to.name.clone()));
+            Ok(())
+        }
+        AlterAction::Convert { charset, collation } => {
+            let charset = charset.as_deref().or(Some(base.collation.charset().name()));
+            base.collation = collation_of(charset, collation.as_deref(), base.collation)?;
+            wish.convert = true;
+            convert_columns(builder, base.collation);
+            Ok(())
+        }
+        AlterAction::DisableKeys | AlterAction::EnableKeys => {
+            let text = format!("Table storage engine for '{}' doesn't have this option", base.name);
+            context.env.warn(WarningLevel::Note, 1031, text);
+            Ok(())
+        }
+        AlterAction::Force => {
+            wish.force = true;
+            Ok(())
+        }
+        AlterAction::OrderBy(items) => {
+            wish.order_by.clone_from(items);
+            Ok(())
+        }
+        AlterAction::Option(option) => {
+            let asked = options::apply(std::slice::from_ref(option), base, context.env)?;
+            wish.asked.autoinc = asked.autoinc.or(wish.asked.autoinc);
+            wish.asked.engine |= asked.engine;
+            Ok(())
+        }
+        other => constraint(other, builder),
+    }
+}
+
+fn old_column(builder: &Builder, name: &str) -> Result<usize, SqlError> {
+    builder.shape.old(name).ok_or_else(|| not_found(name, &builder.table))
+}
+
+/// ALTER COLUMN.
+fn alter_column(
+    action: &AlterAction,
+    builder: &mut Builder,
+    env: &mut dyn Environment,
+) -> Result<(), SqlError> {
+    match action {
+        AlterAction::SetDefault { column, value, is_expression } => {
+            let at = old_column(builder, column)?;
+            if *is_expression {
+                let token = builder.shape.slots[at].token;
+                builder.set_default(token, value);
+                return Ok(());
+            }
+            let def = &mut builder.shape.slots[at].def;
+            def.default = literal_default(value, &def.name, &def.ty, env)?;
+        }
+        AlterAction::DropDefault(column) => {
+            let at = old_column(builder, column)?;
+            builder.shape.slots[at].def.default = DefaultValue::None;
+        }
+        AlterAction::SetVisible { column, visible } => {
+            let at = old_column(builder, column)?;
+            builder.shape.slots[at].def.invisible = !visible;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Actions on indexes and constraints.
+fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlError> {
+    let table = builder.table.clone();
+    let shape = &mut builder.shape;
+    let check_at = |shape: &Shape, name: &str| {
+        shape.checks.iter().position(|c| same_name(&c.name, name)).ok_or_else(|| {
+            let text = format!("Check constraint '{name}' is not found in the table.");
+            SqlError::Other(3821, "HY000", text)
+        })
+    };
+    match action {
+        AlterAction::DropPrimaryKey => match shape.indexes.iter().any(|i| i.primary) {
+            true => shape.drop_index("PRIMARY"),
+            false => Err(missing_key("PRIMARY")),
+        },
+        AlterAction::DropIndex(name) => shape.drop_index(name),
+        AlterAction::DropForeignKey(name) => Err(missing_key(name)),
+        AlterAction::DropCheck(name) => {
+            let at = check_at(shape, name)?;
+            shape.checks.remove(at);
+            Ok(())
+        }
+        AlterAction::DropConstraint(name) => {
+            if let Ok(at) = check_at(shape, name) {
+                shape.checks.remove(at);
+                return Ok(());
+            }
+            let unique = shape.index(name).is_some_and(|at| shape.indexes[at].unique);
+            if unique {
+                return shape.drop_index(name);
+            }
+            let text = format!("Constraint '{name}' does not exist.");
+            Err(SqlError::Other(3940, "HY000", text))
+        }
+        AlterAction::AlterCheck { name, enforced } => {
+            let at = check_at(shape, name)?;
+            shape.checks[at].enforced = *enforced;
+            Ok(())
+        }
+        AlterAction::AlterConstraint { name, enforced } => match check_at(shape, name) {
+            Ok(at) => {
+                shape.checks[at].enforced = *enforced;
+                Ok(())
+            }
+            Err(_) => {
+                let text = format!("Constraint '{name}' does not exist.");
+                Err(SqlError::Other(3940, "HY000", text))
+            }
+        },
+        AlterAction::AlterIndex { name, visible } => {
+            let at = shape.index(name).ok_or_else(|| unknown_key(name, &table))?;
+            if shape.indexes[at].primary && !visible {
+                let text = "A primary key index cannot be invisible";
+                return Err(SqlError::Other(3522, "HY000", text.into()));
+            }
+            shape.indexes[at].attributes.invisible = !visible;
+            Ok(())
+        }
+        AlterAction::RenameIndex(from, to) => {
+            let at = shape.index(from).ok_or_else(|| unknown_key(from, &table))?;
+            if shape.index(to).is_some_and(|other| other != at) {
+                return Err(CatalogError::IndexExists(to.clone()).into());
+            }
+            check_name(to, 1280, "Incorrect index name")?;
+            shape.indexes[at].name.clone_from(to);
+            Ok(())
+        }
+        other => Err(SqlError::unsupported(format!(
+            "ALTER TABLE {}",
+            super::words_of(&format!("{other:?}"))
+        ))),
+    }
+}
+
+/// CONVERT TO CHARACTER SET: every text column takes the collation.
+fn convert_columns(builder: &mut Builder, collation: Collation) {
+    for slot in &mut builder.shape.slots {
+        if slot.def.ty.is_text() {
+            slot.def.ty.collation = collation;
+        }
+    }
+}
+
+/// Columns that expressions use stay under their names.
+fn check_dependencies(old: &TableDef, new: &TableDef, shape: &Shape) -> Result<(), SqlError> {
+    let uses = |text: &str, name: &str| text.contains(&crate::create_text::quoted(name));
+    for (position, column) in old.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
+        let slot = shape.slots.iter().find(|s| s.token == position);
+        if slot.is_some_and(|s| same_name(&s.def.name, &column.name)) {
+            continue;
+        }
+        let name = &column.name;
+        // A column of that name that comes back is none of the expression's.
+        for other in &new.columns {
+            let generated = other.generated.as_ref().is_some_and(|g| uses(&g.text, name));
+            let default = matches!(&other.default, DefaultValue::Expr(text) if uses(text, name));
+            let (number, what) = match (generated, default) {
+                (true, _) if other.hidden => (3837, "functional index"),
+                (true, _) => (3108, "generated column"),
+                (_, true) => (3772, "default value expression"),
+                _ => continue,
+            };
+            let text = if number == 3837 {
+                format!(
+                    "Column '{name}' has a functional index dependency and cannot be dropped or \
+                     renamed."
+                )
+            } else if number == 3108 {
+                format!("Column '{name}' has a {what} dependency.")
+            } else {
+                format!(
+                    "Default value expression of column '{}' refers to column '{name}'.",
+                    other.name
+                )
+            };
+            return Err(SqlError::Other(number, "HY000", text));
+        }
+        if let Some(check) = new.checks.iter().find(|c| uses(&c.text, name)) {
+            let text = format!(
+                "Check constraint '{}' uses column '{name}', hence column cannot be dropped or \
+                 renamed.",
+                check.name
+            );
+            return Err(SqlError::Other(3959, "HY000", text));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the rows must be written anew.
+fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settled: bool) -> bool {
+    let origins = shape.origins();
+    let in_place = origins.len() == old.columns.len()
+        && origins.iter().enumerate().all(|(at, origin)| *origin == Some(at));
+    let same_values = in_place
+        && old.columns.iter().zip(&new.columns).all(|(a, b)| {
+            a.ty == b.ty
+                && a.generated.as_ref().map(|g| &g.text) == b.generated.as_ref().map(|g| &g.text)
+        });
+    let clustered = |def: &TableDef| def.clustered().map(|i| (i.id, i.parts.clone()));
+    let is_new_check = |c: &catalog::CheckDef| {
+        c.enforced && !old.checks.iter().any(|o| o.enforced && o.text == c.text)
+    };
+    let kept = |i: &IndexDef| {
+        i.id == base::IndexId(0)
+            || old
+                .indexes
+                .iter()
+                .any(|o| o.id == i.id && o.parts == i.parts && o.unique == i.unique)
+    };
+    let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
+    let automatic = |def: &TableDef| def.autoinc_column();
+    !same_values
+        || clustered(old) != clustered(new)
+        || automatic(old) != automatic(new)
+        || !new.indexes.iter().all(kept)
+        || new.checks.iter().any(is_new_check)
+        || (dropped && !settled)
+        || wish.force
+        || wish.asked.engine
+        || old.options != new.options
+}
+
+/// How MySQL would do it.
+fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
+    let mut way = Way::Instant;
+    let mut at_least = |w: Way| way = way.max(w);
+    let had_primary = old.primary().map(|p| p.id);
+    let has_primary = new.primary().map(|p| p.id);
+    if had_primary.is_some() && has_primary.is_none() {
+        at_least(Way::Copy(
+            "Dropping a primary key is not allowed without also adding a new primary key",
+        ));
+    }
+    if had_primary != has_primary || wish.force || wish.asked.engine {
+        at_least(Way::InPlace);
+    }
+    let new_index = new.indexes.iter().any(|i| i.id == base::IndexId(0));
+    let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
+    if new_index || dropped || old.options != new.options {
+        at_least(Way::InPlace);
+    }
+    let origins = shape.origins();
+    let survivors: Vec<usize> = origins.iter().flatten().copied().collect();
+    if !survivors.is_sorted() {
+        at_least(Way::InPlace);
+    }
+    for (column, origin) in new.columns.iter().zip(&origins) {
+        let Some(from) = origin.map(|at| &old.columns[at]) else {
+            let stored = column.generated.as_ref().is_some_and(|g| g.stored);
+            if stored {
+                at_least(Way::Copy("Cannot change column type INPLACE"));
+            } else if column.auto_increment {
+                at_least(Way::InPlace);
+            }
+            continue;
+        };
+        let same = value::ColumnType { nullable: column.ty.nullable, ..from.ty } == column.ty;
+        let widened = from.ty.kind == value::Kind::VarChar
+            && value::ColumnType {
+                length: column.ty.length,
+                nullable: column.ty.nullable,
+                ..from.ty
+            } == column.ty
+            && column.ty.length >= from.ty.length
+            && (from.ty.bytes_max() > 255) == (column.ty.bytes_max() > 255);
+        if !same && !widened {
+            at_least(Way::Copy("Cannot change column type INPLACE"));
+        } else if !same || from.ty.nullable != column.ty.nullable {
+            at_least(Way::InPlace);
+        }
+        if from.generated.as_ref().map(|g| &g.text) != column.generated.as_ref().map(|g| &g.text) {
+            at_least(Way::Copy("Cannot change column type INPLACE"));
+        }
+    }
+    let is_new = |c: &&catalog::CheckDef| {
+        c.enforced && !old.checks.iter().any(|o| o.enforced && o.text == c.text)
+    };
+    if new.checks.iter().any(|c| is_new(&c)) {
+        at_least(Way::Copy("Cannot change column type INPLACE"));
+    }
+    if !wish.order_by.is_empty() {
+        at_least(Way::Copy("Cannot change column type INPLACE"));
+    }
+    way
+}
+
+trait How {
+    fn is_copy(&self) -> bool;
+}
+
+impl How for AlterHow {
+    fn is_copy(&self) -> bool {
+        self.algorithm.as_deref() == Some("COPY")
+    }
+}
+
+/// ALGORITHM and LOCK against the way that it takes.
+fn check_how(how: &AlterHow, way: Way) -> Result<(), SqlError> {
+    let algorithm = how.algorithm.as_deref().unwrap_or("DEFAULT");
+    let lock = how.lock.as_deref().unwrap_or("DEFAULT");
+    let refuse = |what: &str, reason: &str, other: &str| {
+        let text = format!("{what} is not supported. Reason: {reason}. Try {other}.");
+        Err(SqlError::Other(1846, "0A000", text))
+    };
+    match (algorithm, way) {
+        ("INSTANT", _) if lock != "DEFAULT" => {
+            let text = "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE";
+            return Err(SqlError::Other(1221, "HY000", text.into()));
+        }
+        ("INSTANT", Way::Copy(reason)) => {
+            let reason = match reason {
+                "Cannot change column type INPLACE" => {
+                    "Need to rebuild the table to change column type"
+                }
+                other => other,
+            };
+            return refuse("ALGORITHM=INSTANT", reason, "ALGORITHM=COPY/INPLACE");
+        }
+        ("INSTANT", Way::InPlace) => {
+            let text = "ALGORITHM=INSTANT is not supported for this operation. Try \
+                        ALGORITHM=COPY/INPLACE.";
+            return Err(SqlError::Other(1845, "0A000", text.into()));
+        }
+        ("INPLACE", Way::Copy(reason)) => {
+            return refuse("ALGORITHM=INPLACE", reason, "ALGORITHM=COPY");
+        }
+        ("COPY", _) if lock == "NONE" => {
+            return refuse("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED");
+        }
+        (_, Way::Copy(reason)) if lock == "NONE" => {
+            return refuse("LOCK=NONE", reason, "LOCK=SHARED");
+        }
+        _ => {}
+    }
+    Ok(())
+}

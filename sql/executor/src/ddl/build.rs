@@ -1,0 +1,360 @@
+//! Columns, indexes and constraints as they are written become parts of a [`Shape`].
+//!
+//! 1. Expressions and indexes are looked at when all columns are known: they may name any of them.
+//! 2. A functional key part is a column of its own that no name finds.
+
+use super::names::{check_columns, check_name};
+use super::shape::Shape;
+use crate::columns::define_column;
+use crate::computed;
+use crate::indexes::{arrange, define_index, name_indexes};
+use crate::{Environment, SqlError};
+use catalog::{CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
+use expr::tree::columns_of;
+use parser::ast::{self, ColumnPlace, TypeKind};
+use parser::print::Printer;
+use value::name::same_name;
+use value::{Collation, limits};
+
+/// What an expression of a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Default,
+    Generated { stored: bool },
+}
+
+/// Collects what is written.
+pub struct Builder {
+    /// The table so far.
+    pub shape: Shape,
+    /// Its name, for messages and names of constraints.
+    pub table: String,
+    /// Collation of new columns.
+    pub collation: Collation,
+    exprs: Vec<(usize, Use, ast::Expr)>,
+    indexes: Vec<ast::IndexDef>,
+    checks: Vec<(ast::Check, Option<String>)>,
+}
+
+impl Builder {
+    /// Begins with a table as it is, or with an empty one.
+    pub fn new(def: &TableDef) -> Builder {
+        Builder {
+            shape: Shape::of(def),
+            table: def.name.clone(),
+            collation: def.collation,
+            exprs: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// ADD of a column.
+    ///
+    /// # Errors
+    /// Those of its definition, 1054.
+    pub fn add_column(
+        &mut self,
+        column: &ast::ColumnDef,
+        place: Option<&ColumnPlace>,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let def = define_column(column, self.collation, env)?;
+        let token = self.shape.add(def, place, &self.table)?;
+        self.attributes(column, token)
+    }
+
+    /// CHANGE or MODIFY of the column at `at`.
+    ///
+    /// # Errors
+    /// As [`Self::add_column`].
+    pub fn change_column(
+        &mut self,
+        at: usize,
+        column: &ast::ColumnDef,
+        place: Option<&ColumnPlace>,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let def = define_column(column, self.collation, env)?;
+        let token = self.shape.slots[at].token;
+        self.shape.slots[at].def = def;
+        if let Some(place) = place {
+            self.shape.relocate(at, place, &self.table)?;
+        }
+        self.attributes(column, token)
+    }
+
+    /// What a column's definition says beside its type.
+    fn attributes(&mut self, column: &ast::ColumnDef, token: usize) -> Result<(), SqlError> {
+        if column.references.is_some() {
+            // MySQL before 9 parses and ignores it; an ignored constraint is no constraint.
+            return Err(SqlError::unsupported("REFERENCES"));
+        }
+        if let Some((expr, stored)) = &column.generated {
+            self.exprs.push((token, Use::Generated { stored: *stored }, expr.clone()));
+        } else if let Some(expr) = column.default.as_ref().filter(|_| column.default_is_expression)
+        {
+            self.exprs.push((token, Use::Default, expr.clone()));
+        }
+        for check in &column.checks {
+            self.checks.push((check.clone(), Some(column.name.clone())));
+        }
+        let unique = column.unique || column.ty.kind == TypeKind::Serial;
+        let kinds = [(column.primary, ast::IndexKind::Primary), (unique, ast::IndexKind::Unique)];
+        for (_, kind) in kinds.into_iter().filter(|(written, _)| *written) {
+            let part = ast::KeyPart::Column(column.name.clone(), None);
+            self.indexes.push(ast::IndexDef {
+                kind,
+                name: None,
+                columns: vec![ast::KeyColumn { part, descending: false }],
+                options: ast::IndexOptions::default(),
+            });
+        }
+        Ok(())
+    }
+
+    /// ADD of an index or constraint.
+    ///
+    /// # Errors
+    /// 1235 for foreign keys.
+    pub fn add_key(&mut self, key: &ast::KeyDef) -> Result<(), SqlError> {
+        match key {
+            ast::KeyDef::Index(index) => self.indexes.push(index.clone()),
+            ast::KeyDef::Check(check) => self.checks.push((check.clone(), None)),
+            ast::KeyDef::Foreign { .. } => return Err(SqlError::unsupported("FOREIGN KEY")),
+        }
+        Ok(())
+    }
+
+    /// ALTER COLUMN SET DEFAULT (expression).
+    pub fn set_default(&mut self, token: usize, expr: &ast::Expr) {
+        self.exprs.push((token, Use::Default, expr.clone()));
+    }
+
+    /// Puts the definition together; `old` has everything that this does not.
+    ///
+    /// # Errors
+    /// MySQL's errors of names, expressions, indexes, constraints and limits.
+    pub fn finish(
+        mut self,
+        old: &TableDef,
+        env: &mut dyn Environment,
+    ) -> Result<(TableDef, Shape), SqlError> {
+        check_columns(&self.shape.columns())?;
+        let charset = env.connection_collation().charset().name();
+        self.fill_expressions(old, charset)?;
+        self.define_checks(old, charset)?;
+        for index in std::mem::take(&mut self.indexes) {
+            self.define_index(old, index, charset, env)?;
+        }
+        let mut def = self.shape.definition(old)?;
+        let primaries = def.indexes.iter().filter(|i| i.primary).count();
+        if primaries > 1 {
+            return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
+        }
+        name_indexes(&mut def.indexes, &def.columns)?;
+        arrange(&mut def.indexes, &def.columns);
+        check_limits(&def)?;
+        Ok((def, self.shape))
+    }
+
+    fn print(&self, expr: &ast::Expr, charset: &str) -> Result<String, SqlError> {
+        let columns = self.shape.columns();
+        let column = |written: &ast::ColumnRef| {
+            let found = columns.iter().find(|c| same_name(&c.name, &written.column));
+            crate::create_text::quoted(found.map_or(&written.column, |c| &c.name))
+        };
+        let printer = Printer { column: &column, charset };
+        printer.expr(expr).map_err(|what| SqlError::unsupported(what.0))
+    }
+
+    fn fill_expressions(&mut self, old: &TableDef, charset: &str) -> Result<(), SqlError> {
+        for (token, what, expr) in std::mem::take(&mut self.exprs) {
+            let text = self.print(&expr, charset)?;
+            let Some(at) = self.shape.slots.iter().position(|s| s.token == token) else { continue };
+            let clause = match what {
+                Use::Default => "default value expression",
+                Use::Generated { .. } => "generated column function",
+            };
+            let table = TableDef { columns: self.shape.columns(), ..old.clone() };
+            let bound = bind(&table, &text, clause)?;
+            let name = self.shape.slots[at].def.name.clone();
+            let automatic = |c: &usize| table.columns[*c].auto_increment;
+            if let Some(_used) = columns_of([&bound]).into_iter().find(automatic) {
+                let (number, kind) = match what {
+                    Use::Default => (3774, "Default value expression of column"),
+                    Use::Generated { .. } => (3109, "Generated column"),
+                };
+                let text = format!("{kind} '{name}' cannot refer to an auto-increment column.");
+                return Err(SqlError::Other(number, "HY000", text));
+            }
+            let computed_after =
+                |c: &usize| *c >= at && table.columns[*c].generated.is_some() || *c == at;
+            if matches!(what, Use::Generated { .. })
+                && columns_of([&bound]).iter().any(computed_after)
+            {
+                let text =
+                    "Generated column can refer only to generated columns defined prior to it.";
+                return Err(SqlError::Other(3107, "HY000", text.into()));
+            }
+            let def = &mut self.shape.slots[at].def;
+            match what {
+                Use::Default => def.default = DefaultValue::Expr(text),
+                Use::Generated { stored } => def.generated = Some(Generated { text, stored }),
+            }
+        }
+        Ok(())
+    }
+
+    fn define_checks(&mut self, old: &TableDef, charset: &str) -> Result<(), SqlError> {
+        for (check, column) in std::mem::take(&mut self.checks) {
+            let name = match &check.name {
+                Some(name) => name.clone(),
+                None => self.next_check_name(),
+            };
+            check_name(&name, 1059, "Incorrect constraint name")?;
+            if self.shape.checks.iter().any(|c| same_name(&c.name, &name)) {
+                let text = format!("Duplicate check constraint name '{name}'.");
+                return Err(SqlError::Other(3822, "HY000", text));
+            }
+            let text = self.print(&check.expr, charset)?;
+            let table = TableDef { columns: self.shape.columns(), ..old.clone() };
+            let bound = bind(&table, &text, "check constraint").map_err(|error| match error {
+                SqlError::UnknownColumn { name: missing, .. } => {
+                    let text = format!(
+                        "Check constraint '{name}' refers to non-existing column '{missing}'."
+                    );
+                    SqlError::Other(3820, "HY000", text)
+                }
+                other => other,
+            })?;
+            let used = columns_of([&bound]);
+            if let Some(column) = &column
+                && used.iter().any(|c| !same_name(&table.columns[*c].name, column))
+            {
+                let text = format!("Column check constraint '{name}' references other column.");
+                return Err(SqlError::Other(3813, "HY000", text));
+            }
+            if used.iter().any(|c| table.columns[*c].auto_increment) {
+                let text =
+                    format!("Check constraint '{name}' cannot refer to an auto-increment column.");
+                return Err(SqlError::Other(3818, "HY000", text));
+            }
+            self.shape.checks.push(CheckDef { name, text, enforced: check.enforced });
+        }
+        Ok(())
+    }
+
+    /// `t_chk_1` and so on: above the greatest number there is.
+    fn next_check_name(&self) -> String {
+        let head = format!("{}_chk_", self.table);
+        let numbers = self.shape.checks.iter().filter_map(|c| c.name.strip_prefix(&head));
+        let greatest = numbers.filter_map(|n| n.parse::<u32>().ok()).max().unwrap_or(0);
+        format!("{head}{}", greatest + 1)
+    }
+
+    fn define_index(
+        &mut self,
+        old: &TableDef,
+        mut index: ast::IndexDef,
+        charset: &str,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let primary = index.kind == ast::IndexKind::Primary;
+        if let Some(name) = &index.name
+            && !primary
+        {
+            let reserved = same_name(name, "PRIMARY");
+            check_name(if reserved { "" } else { name }, 1280, "Incorrect index name").map_err(
+                |error| match reserved {
+                    true => {
+                        SqlError::Other(1280, "42000", format!("Incorrect index name '{name}'"))
+                    }
+                    false => error,
+                },
+            )?;
+        }
+        let is_functional = |c: &ast::KeyColumn| matches!(c.part, ast::KeyPart::Expr(_));
+        if index.columns.iter().any(is_functional) {
+            if primary {
+                let text = "The primary key cannot be a functional index";
+                return Err(SqlError::Other(3756, "HY000", text.into()));
+            }
+            index.name = Some(index.name.take().unwrap_or_else(|| self.functional_name()));
+        }
+        let name = index.name.clone().unwrap_or_default();
+        for (number, column) in index.columns.iter_mut().enumerate() {
+            if let ast::KeyPart::Expr(expr) = &column.part {
+                let hidden = format!("!hidden!{name}!{number}!0");
+                self.add_hidden(old, &hidden, &name, expr, charset)?;
+                column.part = ast::KeyPart::Column(hidden, None);
+            }
+        }
+        let columns = self.shape.columns();
+        let defined: IndexDef = define_index(&index, &columns, env)?;
+        self.shape.add_index(defined);
+        Ok(())
+    }
+
+    fn functional_name(&self) -> String {
+        let numbered = (2..).map(|n| format!("functional_index_{n}"));
+        let mut names = std::iter::once("functional_index".to_string()).chain(numbered);
+        names.find(|n| self.shape.index(n).is_none()).unwrap_or_default()
+    }
+
+    fn add_hidden(
+        &mut self,
+        old: &TableDef,
+        hidden: &str,
+        index: &str,
+        expr: &ast::Expr,
+        charset: &str,
+    ) -> Result<(), SqlError> {
+        if matches!(expr, ast::Expr::Column(_)) {
+            let text = "Functional index on a column is not supported. Consider using a regular \
+                        index instead.";
+            return Err(SqlError::Other(3761, "HY000", text.into()));
+        }
+        let text = self.print(expr, charset)?;
+        let table = TableDef { columns: self.shape.columns(), ..old.clone() };
+        let typed = computed::bind_typed(&table, &text, "functional index")?;
+        let automatic = |c: &usize| table.columns[*c].auto_increment;
+        if columns_of([&typed.expr]).iter().any(automatic) {
+            let text =
+                format!("Functional index '{index}' cannot refer to an auto-increment column.");
+            return Err(SqlError::Other(3754, "HY000", text));
+        }
+        let mut ty = typed.ty;
+        ty.nullable = true;
+        if ty.kind.is_large() {
+            let text = "Cannot create a functional index on an expression that returns a BLOB or \
+                        TEXT. Please consider using CAST.";
+            return Err(SqlError::Other(3757, "HY000", text.into()));
+        }
+        ty.check().map_err(|_| SqlError::unsupported("functional index of this type"))?;
+        let mut column = ColumnDef::new(hidden, ty);
+        column.hidden = true;
+        column.generated = Some(Generated { text, stored: false });
+        self.shape.add(column, None, &self.table)?;
+        Ok(())
+    }
+}
+
+fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<expr::tree::Expr, SqlError> {
+    Ok(computed::bind_typed(def, text, clause)?.expr)
+}
+
+/// MySQL's limits of a table: its row, its keys, AUTO_INCREMENT.
+fn check_limits(def: &TableDef) -> Result<(), SqlError> {
+    let types: Vec<value::ColumnType> = def.columns.iter().map(|c| c.ty).collect();
+    limits::check_index_count(def.indexes.len())?;
+    let automatic: Vec<usize> =
+        (0..def.columns.len()).filter(|c| def.columns[*c].auto_increment).collect();
+    let is_key = |column| def.indexes.iter().any(|i| i.parts[0].column == column);
+    if automatic.len() > 1 || !automatic.iter().all(|c| is_key(*c)) {
+        let text = "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+        return Err(SqlError::Other(1075, "42000", text.into()));
+    }
+    limits::check_columns(&types)?;
+    Ok(limits::check_row_in_page(&types, def.clustered().is_none())?)
+}

@@ -1,0 +1,139 @@
+//! The rows of a table become rows of its new definition.
+//!
+//! 1. Values are converted as an INSERT would convert them, with the same errors and warnings. 2. A new
+//! column has its default, or what MySQL gives where there is none: zero or the empty string.
+
+use crate::computed::Computed;
+use crate::rows::check_killed;
+use crate::store::{self, convert, encode};
+use crate::{Environment, SqlError, WarningLevel};
+use catalog::{ColumnDef, DefaultValue, TableDef};
+use engine::{Client, Direction, Reader, Table};
+use expr::OwnedDatum;
+use std::ops::Bound;
+use value::{Datum, Kind};
+
+/// Copies rows from one definition to another.
+pub struct Copier<'a> {
+    /// The definition of the rows there are.
+    pub old: &'a TableDef,
+    /// The definition they get.
+    pub new: &'a TableDef,
+    /// For each new column, the old one that it comes from.
+    pub origins: &'a [Option<usize>],
+    /// The session.
+    pub env: &'a mut dyn Environment,
+    /// Rows copied so far.
+    pub rows: u64,
+}
+
+impl Copier<'_> {
+    /// Copies all rows.
+    ///
+    /// # Errors
+    /// Those of conversion and of checks, duplicates, storage errors.
+    pub fn run(&mut self, client: &mut Client, from: &Table, to: &Table) -> Result<(), SqlError> {
+        let computed = Computed::of(self.new)?;
+        let everything = (Bound::Unbounded, Bound::Unbounded);
+        let (mut reader, mut bytes, mut out) = (Reader::new(), Vec::new(), Vec::new());
+        reader.open(client, from, 0, everything, Direction::Forward)?;
+        while reader.next(client, from, &mut bytes)? {
+            self.rows += 1;
+            if self.rows.is_multiple_of(1024) {
+                check_killed()?;
+            }
+            let mut values = self.values(client, from, to, &bytes)?;
+            let open: Vec<usize> =
+                (0..values.len()).filter(|c| self.origins[*c].is_none()).collect();
+            let target = (self.new, to.layout(), self.rows);
+            computed.insert(target, &open, &mut values, self.env)?;
+            encode(to.layout(), &values, &mut out)?;
+            let explain = |error| store::explain_duplicate_of(error, self.new, &values);
+            client.insert(to, &out).map_err(explain)?;
+        }
+        Ok(())
+    }
+
+    fn values(
+        &mut self,
+        client: &mut Client,
+        from: &Table,
+        to: &Table,
+        row: &[u8],
+    ) -> Result<Vec<OwnedDatum>, SqlError> {
+        let mut values = Vec::with_capacity(self.origins.len());
+        for (column, origin) in self.new.columns.iter().zip(self.origins) {
+            let value = match origin {
+                Some(at) => {
+                    let old = from.layout().decode(row, *at).map_err(expr::damaged)?;
+                    self.converted(&old, &self.old.columns[*at], column)?
+                }
+                None if column.auto_increment => {
+                    let next = client.reserve_autoinc(to, 1)?;
+                    i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
+                }
+                None => self.absent(column)?,
+            };
+            if column.auto_increment
+                && let Some(number) = value.datum().as_u64()
+            {
+                client.note_autoinc(to, number)?;
+            }
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    fn converted(
+        &mut self,
+        value: &Datum<'_>,
+        old: &ColumnDef,
+        new: &ColumnDef,
+    ) -> Result<OwnedDatum, SqlError> {
+        if value.is_null() && !new.ty.nullable {
+            if self.env.strict() {
+                let text = "Invalid use of NULL value";
+                return Err(SqlError::Other(1138, "22004", text.into()));
+            }
+            let text = format!("Data truncated for column '{}' at row {}", new.name, self.rows);
+            self.env.warn(WarningLevel::Warning, 1265, text);
+            return Ok(zero(new));
+        }
+        let nullable = value::ColumnType { nullable: new.ty.nullable, ..old.ty };
+        if nullable == new.ty {
+            return Ok(OwnedDatum::of(value));
+        }
+        convert(value, &self.new.name, new, self.rows, self.env)
+    }
+
+    /// The value of a new column in a row that has none.
+    fn absent(&mut self, column: &ColumnDef) -> Result<OwnedDatum, SqlError> {
+        match &column.default {
+            DefaultValue::None if !column.ty.nullable => {
+                if matches!(column.ty.kind, Kind::Date | Kind::DateTime | Kind::Timestamp)
+                    && self.env.strict()
+                {
+                    let zero = if column.ty.kind == Kind::Date {
+                        ("date", "0000-00-00")
+                    } else {
+                        ("datetime", "0000-00-00 00:00:00")
+                    };
+                    let text = format!(
+                        "Incorrect {} value: '{}' for column '{}' at row {}",
+                        zero.0, zero.1, column.name, self.rows
+                    );
+                    return Err(SqlError::Other(1292, "22007", text));
+                }
+                Ok(self::zero(column))
+            }
+            DefaultValue::None | DefaultValue::Now(_) | DefaultValue::Expr(_) => {
+                Ok(OwnedDatum::Null)
+            }
+            _ => store::default_of(column, self.env),
+        }
+    }
+}
+
+fn zero(column: &ColumnDef) -> OwnedDatum {
+    OwnedDatum::of(&value::coerce::implicit_default(&column.ty, &mut Vec::new()))
+}

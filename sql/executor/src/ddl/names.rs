@@ -1,0 +1,56 @@
+//! What names may be, and MySQL's errors about them.
+
+use crate::SqlError;
+use catalog::ColumnDef;
+use value::name::same_name;
+
+const NAME_CHARS_MAX: usize = 64;
+
+/// A new name's length and characters; `number` and `what` are the error of its kind of thing.
+///
+/// # Errors
+/// 1059, or the given one.
+pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Err(SqlError::Other(
+            1059,
+            "42000",
+            format!("Identifier name '{name}' is too long"),
+        ));
+    }
+    if name.is_empty() || name.ends_with(' ') {
+        return Err(SqlError::Other(number, "42000", format!("{what} '{name}'")));
+    }
+    Ok(())
+}
+
+/// 1060 when two columns have one name.
+pub(crate) fn check_columns(columns: &[ColumnDef]) -> Result<(), SqlError> {
+    let twice = columns
+        .iter()
+        .enumerate()
+        .find(|(at, c)| columns[..*at].iter().any(|before| same_name(&before.name, &c.name)));
+    match twice {
+        Some((_, column)) => {
+            let text = format!("Duplicate column name '{}'", column.name);
+            Err(SqlError::Other(1060, "42S21", text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// 1054 of a column that a definition names.
+pub(crate) fn not_found(column: &str, table: &str) -> SqlError {
+    SqlError::Other(1054, "42S22", format!("Unknown column '{column}' in '{table}'"))
+}
+
+/// 1091.
+pub(crate) fn missing_key(name: &str) -> SqlError {
+    let text = format!("Can't DROP '{name}'; check that column/key exists");
+    SqlError::Other(1091, "42000", text)
+}
+
+/// 1176.
+pub(crate) fn unknown_key(name: &str, table: &str) -> SqlError {
+    SqlError::Other(1176, "42000", format!("Key '{name}' doesn't exist in table '{table}'"))
+}

@@ -1,0 +1,100 @@
+//! Table options: what they mean for a definition, and how SHOW CREATE TABLE prints them.
+
+use super::collation_of;
+use crate::{Environment, SqlError, WarningLevel};
+use catalog::TableDef;
+use parser::ast::TableOption;
+
+/// Options that SHOW CREATE TABLE prints, in its order.
+const SHOWN: [&str; 11] = [
+    "MIN_ROWS",
+    "MAX_ROWS",
+    "AVG_ROW_LENGTH",
+    "PACK_KEYS",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "ROW_FORMAT",
+    "KEY_BLOCK_SIZE",
+];
+
+/// What options ask for besides other words in the definition.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Asked {
+    /// AUTO_INCREMENT = n.
+    pub autoinc: Option<u64>,
+    /// ENGINE was written: ALTER TABLE makes the table anew.
+    pub engine: bool,
+}
+
+/// Applies options to a definition.
+///
+/// # Errors
+/// 1286, 1115, 1273, 1253.
+pub fn apply(
+    options: &[TableOption],
+    def: &mut TableDef,
+    env: &mut dyn Environment,
+) -> Result<Asked, SqlError> {
+    let (mut charset, mut collate, mut asked) = (None, None, Asked::default());
+    for option in options {
+        match option {
+            TableOption::Engine(name) => {
+                check_engine(name, &def.name, env)?;
+                asked.engine = true;
+            }
+            TableOption::AutoIncrement(v) => asked.autoinc = Some((*v).max(1)),
+            TableOption::Charset(name) => charset = Some(name.as_str()),
+            TableOption::Collation(name) => collate = Some(name.as_str()),
+            TableOption::Comment(text) => def.comment = comment(text, &def.name)?,
+            TableOption::Other(name, value) => set(def, name, value),
+        }
+    }
+    def.collation = collation_of(charset, collate, def.collation)?;
+    Ok(asked)
+}
+
+fn comment(text: &[u8], table: &str) -> Result<String, SqlError> {
+    let text = String::from_utf8_lossy(text).into_owned();
+    if text.chars().count() > 2048 {
+        let text = format!("Comment for table '{table}' is too long (max = 2048)");
+        return Err(SqlError::Other(1628, "HY000", text));
+    }
+    Ok(text)
+}
+
+fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<(), SqlError> {
+    if name.eq_ignore_ascii_case("innodb") {
+        return Ok(());
+    }
+    let text = format!("Unknown storage engine '{name}'");
+    let mode = env.system_variable(false, "sql_mode")?;
+    let mode = mode
+        .datum()
+        .as_bytes()
+        .map_or_else(String::new, |b| String::from_utf8_lossy(b).into_owned());
+    if mode.contains("NO_ENGINE_SUBSTITUTION") {
+        return Err(SqlError::Other(1286, "42000", text));
+    }
+    env.warn(WarningLevel::Warning, 1286, text);
+    let text = format!("Using storage engine InnoDB for table '{table}'");
+    env.warn(WarningLevel::Warning, 1266, text);
+    Ok(())
+}
+
+fn set(def: &mut TableDef, name: &str, value: &str) {
+    let name = name.to_ascii_uppercase();
+    let name = if name == "TABLE_CHECKSUM" { "CHECKSUM".to_string() } else { name };
+    let Some(rank) = SHOWN.iter().position(|n| *n == name) else { return };
+    def.options.retain(|(n, _)| *n != name);
+    let value = value.to_ascii_uppercase();
+    // What is the default is not shown, but for the row format.
+    if value == "DEFAULT" || (value == "0" && !matches!(rank, 3..=5)) {
+        return;
+    }
+    def.options.push((name, value));
+    let rank = |name: &str| SHOWN.iter().position(|n| *n == name);
+    def.options.sort_by_key(|(name, _)| rank(name));
+}
