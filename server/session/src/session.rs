@@ -282,6 +282,7 @@ impl Drop for Session {
         {
             let _entered = sync::enter(slots.session(*slot));
             core.end_transaction_for_ever();
+            core.tables.drop_temporary_tables(&core.client);
             core.env.server.count_statements(-(core.statements.len() as i64));
             core.env.server.registry.end(*slot);
         }
@@ -437,6 +438,7 @@ impl Core {
     /// Everything back to a new session's state.
     pub fn reset(&mut self) {
         self.end_transaction_for_ever();
+        self.tables.drop_temporary_tables(&self.client);
         self.env.server.count_statements(-(self.statements.len() as i64));
         self.statements = Statements::default();
         self.plans = PlanCache::default();

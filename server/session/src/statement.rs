@@ -123,13 +123,20 @@ pub fn commits_implicitly(statement: &Statement) -> bool {
     if let S::Maintain(maintain) = statement {
         return maintain.verb != MaintainVerb::Checksum;
     }
+    match statement {
+        S::CreateTable(create) => return !create.temporary,
+        S::DropTable(drop) => return !drop.temporary,
+        _ => {}
+    }
     matches!(
         statement,
         S::CreateDatabase(_)
             | S::AlterDatabase(_)
             | S::DropDatabase(_)
-            | S::CreateTable(_)
-            | S::DropTable(_)
+            | S::AlterTable(_)
+            | S::CreateView(_)
+            | S::AlterView(_)
+            | S::DropView(_)
             | S::Truncate(_)
             | S::RenameTable(_)
             | S::CreateIndex(_)

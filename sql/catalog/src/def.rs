@@ -190,7 +190,7 @@ pub struct TableDef {
     pub clustered_id: IndexId,
     /// Indexes, the clustered one first.
     pub indexes: Vec<IndexDef>,
-    /// CHECK constraints, by name.
+    /// CHECK constraints, in the order in which they were made.
     pub checks: Vec<CheckDef>,
     /// A view has no indexes and no storage.
     pub view: Option<Box<ViewDef>>,

@@ -195,6 +195,7 @@ fn assigned(
                 let value = eval(expr, &row, context.env)?;
                 convert(&value.get(), table, def, number, context.env)?
             }
+            InsertValue::Default if def.generated.is_some() => continue,
             InsertValue::Default => default_of(def, context.env)?,
         };
         if assignments.len() > 1 {

@@ -72,7 +72,9 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
     let shown = def.columns.iter().filter(|c| !c.hidden);
     let mut lines: Vec<String> = shown.map(|c| create_column(def, c)).collect();
     lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
-    lines.extend(def.checks.iter().map(|check| {
+    let mut checks: Vec<_> = def.checks.iter().collect();
+    checks.sort_by(|a, b| a.name.cmp(&b.name));
+    lines.extend(checks.into_iter().map(|check| {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("CONSTRAINT {} CHECK ({}){enforced}", quoted(&check.name), check.text)
     }));
@@ -120,9 +122,6 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     } else if column.ty.kind == Kind::Timestamp {
         out.push_str(" NULL");
     }
-    if column.invisible {
-        out.push_str(" /*!80023 INVISIBLE */");
-    }
     if let Some(default) = default_clause(column) {
         let _ = write!(out, " DEFAULT {default}");
     }
@@ -131,6 +130,9 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     }
     if column.auto_increment {
         out.push_str(" AUTO_INCREMENT");
+    }
+    if column.invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
     }
     if !column.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", string(&column.comment));

@@ -123,15 +123,17 @@ impl Inserter {
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
         self.row += 1;
+        // Nothing that is computed sees the number: a violated check takes none.
+        if !self.computed.is_empty() {
+            let table = context.tables.table(self.table);
+            let target = (context.tables.def(self.table), table.layout(), self.row);
+            self.computed.insert(target, open, values, context.env)?;
+        }
         if let Some(column) = context.tables.def(self.table).autoinc_column() {
             self.number(context, column, &mut values[column])?;
         }
         self.rows_left -= 1;
         let table = context.tables.table(self.table);
-        if !self.computed.is_empty() {
-            let target = (context.tables.def(self.table), table.layout(), self.row);
-            self.computed.insert(target, open, values, context.env)?;
-        }
         encode(table.layout(), values, &mut self.encoded)?;
         context
             .client

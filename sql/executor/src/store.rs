@@ -208,24 +208,25 @@ pub fn explain_duplicate(
     table: TableRef,
     values: &[OwnedDatum],
 ) -> SqlError {
-    explain_duplicate_of(error, context.tables.def(table), values)
-}
-
-/// As [`explain_duplicate`], of a row of this definition.
-pub fn explain_duplicate_of(
-    error: base::Error,
-    def: &catalog::TableDef,
-    values: &[OwnedDatum],
-) -> SqlError {
     let base::Error::Duplicate { index, .. } = &error else {
         return SqlError::Storage(error);
     };
+    let def = context.tables.def(table);
     match def.indexes.iter().find(|i| i.id == *index) {
-        Some(found) => SqlError::DuplicateEntry {
-            value: key_text(&def.columns, &found.parts, |c| Some(values[c].datum())),
-            key: format!("{}.{}", def.name, found.name),
-        },
+        Some(found) => duplicate_entry(def, found, values),
         None => SqlError::Storage(error),
+    }
+}
+
+/// 1062 of a row of this definition.
+pub fn duplicate_entry(
+    def: &catalog::TableDef,
+    index: &catalog::IndexDef,
+    values: &[OwnedDatum],
+) -> SqlError {
+    SqlError::DuplicateEntry {
+        value: key_text(&def.columns, &index.parts, |c| Some(values[c].datum())),
+        key: format!("{}.{}", def.name, index.name),
     }
 }
 

@@ -56,11 +56,7 @@ pub fn create_index(
 /// # Errors
 /// As ALTER TABLE ... DROP INDEX.
 pub fn drop_index(drop: &ast::DropIndex, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
-    let action = match same_name(&drop.name, "PRIMARY") {
-        true => AlterAction::DropPrimaryKey,
-        false => AlterAction::DropIndex(drop.name.clone()),
-    };
-    run(&drop.table, &[action], &drop.how, context)
+    run(&drop.table, &[AlterAction::DropIndex(drop.name.clone())], &drop.how, context)
 }
 
 /// What the actions ask for besides another shape.
@@ -89,7 +85,7 @@ fn run(
     }
     let mut builder = Builder::new(&old.def);
     let mut base = old.def.clone();
-    let mut wish = Wish::default();
+    let mut wish = Wish { force: how.is_copy(), ..Wish::default() };
     for action in actions {
         apply(action, &mut builder, &mut base, &mut wish, context)?;
     }
@@ -112,8 +108,9 @@ fn run(
     }
     let outcome = carry_out(&old, new, &shape, &wish, context)?;
     let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
-    let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", 0);
-    let info = if actions.is_empty() { String::new() } else { info };
+    let info = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
+    let only_renamed = actions.iter().all(|a| matches!(a, AlterAction::Rename(_)));
+    let info = if only_renamed { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
 }
 
@@ -272,7 +269,8 @@ fn alter_column(
     match action {
         AlterAction::SetDefault { column, value, is_expression } => {
             let at = old_column(builder, column)?;
-            if *is_expression {
+            // Parentheses around a literal make no expression of it here.
+            if *is_expression && !matches!(value, ast::Expr::Literal(_)) {
                 let token = builder.shape.slots[at].token;
                 builder.set_default(token, value);
                 return Ok(());
@@ -434,7 +432,7 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
         });
     let clustered = |def: &TableDef| def.clustered().map(|i| (i.id, i.parts.clone()));
     let is_new_check = |c: &catalog::CheckDef| {
-        c.enforced && !old.checks.iter().any(|o| o.enforced && o.text == c.text)
+        c.enforced && !old.checks.iter().any(|o| o.enforced && o.name == c.name)
     };
     let kept = |i: &IndexDef| {
         i.id == base::IndexId(0)
@@ -446,6 +444,7 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
     let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
     let automatic = |def: &TableDef| def.autoinc_column();
     !same_values
+        || old.temporary
         || clustered(old) != clustered(new)
         || automatic(old) != automatic(new)
         || !new.indexes.iter().all(kept)
@@ -458,10 +457,13 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
 
 /// How MySQL would do it.
 fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
+    if old.temporary {
+        return Way::Copy("Cannot change column type INPLACE");
+    }
     let mut way = Way::Instant;
     let mut at_least = |w: Way| way = way.max(w);
-    let had_primary = old.primary().map(|p| p.id);
-    let has_primary = new.primary().map(|p| p.id);
+    let had_primary = old.clustered().map(|p| p.id);
+    let has_primary = new.clustered().map(|p| p.id);
     if had_primary.is_some() && has_primary.is_none() {
         at_least(Way::Copy(
             "Dropping a primary key is not allowed without also adding a new primary key",
@@ -509,7 +511,7 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
         }
     }
     let is_new = |c: &&catalog::CheckDef| {
-        c.enforced && !old.checks.iter().any(|o| o.enforced && o.text == c.text)
+        c.enforced && !old.checks.iter().any(|o| o.enforced && o.name == c.name)
     };
     if new.checks.iter().any(|c| is_new(&c)) {
         at_least(Way::Copy("Cannot change column type INPLACE"));

@@ -169,7 +169,13 @@ impl Builder {
     }
 
     fn fill_expressions(&mut self, old: &TableDef, charset: &str) -> Result<(), SqlError> {
-        for (token, what, expr) in std::mem::take(&mut self.exprs) {
+        let exprs = std::mem::take(&mut self.exprs);
+        let will_be: Vec<usize> = exprs
+            .iter()
+            .filter(|(_, what, _)| matches!(what, Use::Generated { .. }))
+            .map(|(token, ..)| *token)
+            .collect();
+        for (token, what, expr) in exprs {
             let text = self.print(&expr, charset)?;
             let Some(at) = self.shape.slots.iter().position(|s| s.token == token) else { continue };
             let clause = match what {
@@ -185,11 +191,16 @@ impl Builder {
                     Use::Default => (3774, "Default value expression of column"),
                     Use::Generated { .. } => (3109, "Generated column"),
                 };
-                let text = format!("{kind} '{name}' cannot refer to an auto-increment column.");
+                let article = if number == 3774 { "an " } else { "" };
+                let text =
+                    format!("{kind} '{name}' cannot refer to {article}auto-increment column.");
                 return Err(SqlError::Other(number, "HY000", text));
             }
-            let computed_after =
-                |c: &usize| *c >= at && table.columns[*c].generated.is_some() || *c == at;
+            let is_generated = |c: usize| {
+                table.columns[c].generated.is_some()
+                    || will_be.contains(&self.shape.slots[c].token)
+            };
+            let computed_after = |c: &usize| *c >= at && is_generated(*c);
             if matches!(what, Use::Generated { .. })
                 && columns_of([&bound]).iter().any(computed_after)
             {
@@ -220,6 +231,12 @@ impl Builder {
             let text = self.print(&check.expr, charset)?;
             let table = TableDef { columns: self.shape.columns(), ..old.clone() };
             let bound = bind(&table, &text, "check constraint").map_err(|error| match error {
+                SqlError::UnknownColumn { name: missing, .. } if !old.columns.is_empty() => {
+                    let text = format!(
+                        "Unknown column '{missing}' in 'check constraint {name} expression'"
+                    );
+                    SqlError::Other(1054, "42S22", text)
+                }
                 SqlError::UnknownColumn { name: missing, .. } => {
                     let text = format!(
                         "Check constraint '{name}' refers to non-existing column '{missing}'."
@@ -313,7 +330,7 @@ impl Builder {
         if matches!(expr, ast::Expr::Column(_)) {
             let text = "Functional index on a column is not supported. Consider using a regular \
                         index instead.";
-            return Err(SqlError::Other(3761, "HY000", text.into()));
+            return Err(SqlError::Other(3762, "HY000", text.into()));
         }
         let text = self.print(expr, charset)?;
         let table = TableDef { columns: self.shape.columns(), ..old.clone() };

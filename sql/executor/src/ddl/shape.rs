@@ -183,8 +183,6 @@ impl Shape {
                 column.default = DefaultValue::None;
             }
         }
-        let mut checks = self.checks.clone();
-        checks.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(TableDef { columns, indexes, checks, ..old.clone() })
+        Ok(TableDef { columns, indexes, checks: self.checks.clone(), ..old.clone() })
     }
 }
