@@ -10,7 +10,7 @@ mod shape;
 
 pub(crate) use names::check_name;
 
-use crate::{Context, Outcome, SqlError, WarningLevel, views};
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, SchemaDef};
 use parser::ast::{self, Statement};
 use std::sync::Arc;
@@ -104,8 +104,12 @@ fn alter_database(
     let catalog = Arc::clone(context.tables.catalog());
     let old = catalog.schema(&name).ok_or_else(|| CatalogError::UnknownDatabase(name.clone()))?;
     let options = &alter.options;
-    let collation =
-        collation_of(options.charset.as_deref(), options.collation.as_deref(), old.collation, context.env)?;
+    let collation = collation_of(
+        options.charset.as_deref(),
+        options.collation.as_deref(),
+        old.collation,
+        context.env,
+    )?;
     let deadline = context.env.lock_deadline();
     let def = SchemaDef { name, collation };
     catalog.alter_schema(context.client, context.tables, def, deadline)?;

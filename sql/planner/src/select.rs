@@ -83,7 +83,10 @@ pub fn index_choice(def: &TableDef, factor: &TableFactor) -> Result<IndexChoice,
     let mut choice = IndexChoice::default();
     for hint in &factor.index_hints {
         for name in &hint.indexes {
-            if !def.indexes.iter().any(|i| value::name::same_name(&i.name, name)) {
+            let is_usable = |i: &catalog::IndexDef| {
+                !i.attributes.invisible && value::name::same_name(&i.name, name)
+            };
+            if !def.indexes.iter().any(is_usable) {
                 let text = format!("Key '{name}' doesn't exist in table '{}'", def.name);
                 return Err(SqlError::Other(1176, "42000", text));
             }
@@ -215,7 +218,8 @@ impl<'a> Builder<'a> {
         if let Some(name) = of.filter(|n| n.name != alias) {
             return Err(SqlError::Other(1051, "42S02", format!("Unknown table '{}'", name.name)));
         }
-        for (position, column) in def.columns.iter().enumerate() {
+        let listed = def.columns.iter().enumerate().filter(|(_, c)| c.is_listed());
+        for (position, column) in listed {
             let value = Typed::new(Expr::Column(Column::first(position)), column.ty);
             outputs
                 .push(Output { value, column: table_column(def, alias, position, &column.name) });

@@ -110,7 +110,7 @@ fn run(
     let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
     let only_renamed = actions.iter().all(|a| matches!(a, AlterAction::Rename(_)));
-    let info = if only_renamed { String::new() } else { info };
+    let info = if only_renamed && !old.def.temporary { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
 }
 
@@ -219,7 +219,15 @@ fn apply(
         AlterAction::SetDefault { .. }
         | AlterAction::DropDefault(_)
         | AlterAction::SetVisible { .. } => alter_column(action, builder, context.env),
-        AlterAction::DropColumn(name) => builder.shape.drop_column(name),
+        AlterAction::DropColumn(name) => {
+            // A check of this column alone goes with it.
+            let uses = |text: &str, name: &str| text.contains(&crate::create_text::quoted(name));
+            let others = || base.columns.iter().filter(|c| !same_name(&c.name, name));
+            builder.shape.checks.retain(|check| {
+                !uses(&check.text, name) || others().any(|c| uses(&check.text, &c.name))
+            });
+            builder.shape.drop_column(name)
+        }
         AlterAction::Rename(to) => {
             check_name(&to.name, 1103, "Incorrect table name")?;
             let schema = to.schema.clone().unwrap_or_else(|| base.schema.clone());
@@ -228,7 +236,8 @@ fn apply(
         }
         AlterAction::Convert { charset, collation } => {
             let charset = charset.as_deref().or(Some(base.collation.charset().name()));
-            base.collation = collation_of(charset, collation.as_deref(), base.collation)?;
+            base.collation =
+                collation_of(charset, collation.as_deref(), base.collation, context.env)?;
             wish.convert = true;
             convert_columns(builder, base.collation);
             Ok(())
@@ -464,7 +473,8 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
     let mut at_least = |w: Way| way = way.max(w);
     let had_primary = old.clustered().map(|p| p.id);
     let has_primary = new.clustered().map(|p| p.id);
-    if had_primary.is_some() && has_primary.is_none() {
+    let lost = old.primary().is_some() && new.primary().is_none();
+    if lost || (had_primary.is_some() && has_primary.is_none()) {
         at_least(Way::Copy(
             "Dropping a primary key is not allowed without also adding a new primary key",
         ));

@@ -8,7 +8,7 @@ use super::shape::Shape;
 use crate::columns::define_column;
 use crate::computed;
 use crate::indexes::{arrange, define_index, name_indexes};
-use crate::{Environment, SqlError};
+use crate::{Environment, SqlError, WarningLevel};
 use catalog::{CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
 use expr::tree::columns_of;
 use parser::ast::{self, ColumnPlace, TypeKind};
@@ -153,6 +153,7 @@ impl Builder {
             return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
         }
         name_indexes(&mut def.indexes, &def.columns)?;
+        warn_of_twins(&def, env);
         arrange(&mut def.indexes, &def.columns);
         check_limits(&def)?;
         Ok((def, self.shape))
@@ -197,8 +198,7 @@ impl Builder {
                 return Err(SqlError::Other(number, "HY000", text));
             }
             let is_generated = |c: usize| {
-                table.columns[c].generated.is_some()
-                    || will_be.contains(&self.shape.slots[c].token)
+                table.columns[c].generated.is_some() || will_be.contains(&self.shape.slots[c].token)
             };
             let computed_after = |c: &usize| *c >= at && is_generated(*c);
             if matches!(what, Use::Generated { .. })
@@ -359,6 +359,24 @@ impl Builder {
 
 fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<expr::tree::Expr, SqlError> {
     Ok(computed::bind_typed(def, text, clause)?.expr)
+}
+
+/// A new index with the key of another one is made, with a warning.
+fn warn_of_twins(def: &TableDef, env: &mut dyn Environment) {
+    for (at, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.id == base::IndexId(0)) {
+        let twin = |other: &IndexDef| {
+            (&other.parts, other.unique, other.primary)
+                == (&index.parts, index.unique, index.primary)
+        };
+        if def.indexes[..at].iter().any(twin) {
+            let text = format!(
+                "Duplicate index '{}' defined on the table '{}.{}'. This is deprecated and will be \
+                 disallowed in a future release.",
+                index.name, def.schema, def.name
+            );
+            env.warn(WarningLevel::Warning, 1831, text);
+        }
+    }
 }
 
 /// MySQL's limits of a table: its row, its keys, AUTO_INCREMENT.

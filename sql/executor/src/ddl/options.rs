@@ -52,7 +52,7 @@ pub fn apply(
             TableOption::Other(name, value) => set(def, name, value),
         }
     }
-    def.collation = collation_of(charset, collate, def.collation)?;
+    def.collation = collation_of(charset, collate, def.collation, env)?;
     Ok(asked)
 }
 

@@ -1,0 +1,13 @@
+set names utf8mb4;
+create table a (id int auto_increment primary key, b varchar(10) default 'x', c int, unique key (c), check (c > 0)) comment='source' auto_increment=10;
+insert into a (c) values (1), (2);
+create table b like a;
+show create table b;
+insert into b (c) values (0);
+insert into b (c) values (1);
+select * from b;
+create table b like a;
+create table if not exists b like a;
+create table c like nope;
+create table d (like a);
+drop table a, b, d;
