@@ -4,7 +4,7 @@ use crate::PlanContext;
 use crate::physical::Planner;
 use crate::query_plan::{IntoTarget, QueryStatement};
 use crate::resolve::{Resolved, resolve};
-use crate::stats::{Guess, Statistics};
+use crate::stats::{Sampled, Statistics};
 use crate::transform::transform;
 use expr::SqlError;
 use parser::ast;
@@ -17,6 +17,15 @@ pub fn plan_query(
     context: &mut PlanContext<'_>,
     query: &ast::Query,
 ) -> Result<QueryStatement, SqlError> {
+    plan_query_with(context, query, None)
+}
+
+/// As [`plan_query`], with other estimates than those from the trees.
+pub(crate) fn plan_query_with(
+    context: &mut PlanContext<'_>,
+    query: &ast::Query,
+    statistics: Option<&dyn Statistics>,
+) -> Result<QueryStatement, SqlError> {
     let into = query.into.as_ref().map(into_target).transpose()?;
     let resolved = resolve(context, query)?;
     if let Some(IntoTarget::Variables(names)) = &into
@@ -26,8 +35,8 @@ pub fn plan_query(
         return Err(SqlError::Other(1222, "21000", text.into()));
     }
     let count_all = query.as_select().is_some_and(|s| s.options.calc_found_rows);
-    let statistics = Guess { tables: context.tables };
-    plan_resolved(context, resolved, &statistics, into, count_all)
+    let sampled = Sampled::new(context.tables);
+    plan_resolved(context, resolved, statistics.unwrap_or(&sampled), into, count_all)
 }
 
 fn plan_resolved(

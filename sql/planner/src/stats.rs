@@ -1,6 +1,7 @@
 //! What the optimiser knows about the size of tables.
 
 use catalog::{TableCache, TableRef};
+use std::cell::RefCell;
 
 /// Estimates about stored tables.
 pub trait Statistics {
@@ -11,18 +12,34 @@ pub trait Statistics {
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64;
 }
 
-/// Estimates from the definition alone: every table has so many rows.
-pub struct Guess<'t> {
-    /// Open tables.
-    pub tables: &'t TableCache,
+/// Estimates from the trees: rows by sampling, different values by the shape of the index.
+pub struct Sampled<'t> {
+    tables: &'t TableCache,
+    /// Rows by table, as far as they were asked for.
+    rows: RefCell<Vec<(TableRef, f64)>>,
 }
 
-/// Rows of a table that nobody has looked at.
-const ROWS: f64 = 10_000.0;
+impl<'t> Sampled<'t> {
+    /// Of open tables.
+    pub fn new(tables: &'t TableCache) -> Sampled<'t> {
+        Sampled { tables, rows: RefCell::new(Vec::new()) }
+    }
+}
 
-impl Statistics for Guess<'_> {
-    fn rows(&self, _table: TableRef) -> f64 {
-        ROWS
+/// Rows of a table that cannot be read; reading it will say why.
+const UNKNOWN_ROWS: u64 = 1000;
+/// Fewer rows than that are not believed: a plan lives longer than an empty table stays empty.
+const ROWS_MIN: f64 = 10.0;
+
+impl Statistics for Sampled<'_> {
+    fn rows(&self, table: TableRef) -> f64 {
+        if let Some((_, rows)) = self.rows.borrow().iter().find(|(t, _)| *t == table) {
+            return *rows;
+        }
+        let rows = self.tables.table(table).estimated_rows().unwrap_or(UNKNOWN_ROWS);
+        let rows = (rows as f64).max(ROWS_MIN);
+        self.rows.borrow_mut().push((table, rows));
+        rows
     }
 
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64 {
@@ -37,7 +54,10 @@ pub fn distinct_guess(rows: f64, unique: bool, parts: usize, all: usize) -> f64 
     if unique && parts >= all {
         return rows.max(1.0);
     }
-    // Each further part tells the rows apart better; all of them leave about ten alike.
-    let least = (rows / 10.0).max(1.0);
-    least.powf(parts as f64 / all.max(1) as f64).max(1.0)
+    if parts >= all {
+        // An index that is not unique has about ten rows per value.
+        return (rows / 10.0).max(1.0);
+    }
+    // Each further part tells the rows apart better.
+    rows.powf(0.7 + 0.25 * parts as f64 / all.max(1) as f64).max(1.0)
 }

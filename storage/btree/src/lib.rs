@@ -13,6 +13,7 @@ mod ahead;
 mod check;
 mod cursor;
 mod descend;
+mod estimate;
 mod free;
 mod leaf;
 mod plan;

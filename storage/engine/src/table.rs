@@ -181,6 +181,14 @@ impl Table {
         self.autoinc.as_ref().map(Autoinc::peek)
     }
 
+    /// About how many rows there are, those included that purge has not taken away yet.
+    ///
+    /// # Errors
+    /// Failed reads.
+    pub fn estimated_rows(&self) -> Result<u64> {
+        self.clustered.estimate_entries()
+    }
+
     /// The tree of index `index`.
     pub(crate) fn tree(&self, index: usize) -> Option<&Tree> {
         match index.checked_sub(1) {

@@ -91,3 +91,10 @@ fn a_client_writes_while_its_readers_are_open() {
     assert_eq!(ids(&mut reader, &client, &table), (0..ROWS).rev().collect::<Vec<_>>());
     client.rollback().unwrap();
 }
+
+#[test]
+fn the_number_of_rows_is_estimated_to_a_factor_of_two() {
+    let (_engine, _client, table) = filled();
+    let estimate = table.estimated_rows().unwrap();
+    assert!((ROWS as u64 / 2..=ROWS as u64 * 2).contains(&estimate), "{estimate}");
+}
