@@ -84,6 +84,12 @@ pub struct Env {
     pub lock_wait_timeout_s: u64,
     /// NOW() of this statement, in microseconds since 1970, once asked for.
     pub now_us: Cell<Option<i64>>,
+    /// The session's RAND(), once asked for.
+    pub random: Option<expr::functions::Random>,
+    /// Sequences of seeded RANDs, by where they stand and in which statement.
+    pub seeded: Vec<((usize, u64), expr::functions::Random)>,
+    /// Statements begun.
+    pub statements: u64,
     /// `SET timestamp`: NOW() stands still.
     pub timestamp_us: Option<i64>,
 }
@@ -113,6 +119,9 @@ impl Env {
             charsets: Charsets::default(),
             lock_wait_timeout_s: 0,
             now_us: Cell::new(None),
+            random: None,
+            seeded: Vec::new(),
+            statements: 0,
             timestamp_us: None,
         };
         env.refresh();
@@ -348,6 +357,44 @@ impl Environment for Env {
 
     fn connection_collation(&self) -> value::Collation {
         self.charsets.connection
+    }
+
+    fn sql_mode(&self) -> u64 {
+        self.sql_mode
+    }
+
+    fn time_zone(&self) -> value::TimeZone {
+        let id = variables::id("time_zone");
+        let name = id.get().kind.show(self.vars.value(id));
+        value::TimeZone::named(&name).unwrap_or_else(value::TimeZone::system)
+    }
+
+    fn random(&mut self) -> f64 {
+        let seed =
+            || host::clock::unix_micros() as u32 ^ (self.id as u32).wrapping_mul(0x9E37_79B9);
+        let mut random = self.random.unwrap_or_else(|| expr::functions::Random::seeded(seed()));
+        let next = random.next();
+        self.random = Some(random);
+        next
+    }
+
+    fn seeded_random(&mut self, place: usize, seed: u32) -> f64 {
+        let statement = self.statements;
+        let found = self.seeded.iter_mut().find(|s| s.0 == (place, statement));
+        match found {
+            Some((_, random)) => random.next(),
+            None => {
+                let mut random = expr::functions::Random::seeded(seed);
+                let next = random.next();
+                self.seeded.retain(|s| s.0.1 == statement);
+                self.seeded.push(((place, statement), random));
+                next
+            }
+        }
+    }
+
+    fn set_last_insert_id(&mut self, id: u64) {
+        self.last_insert_id = id;
     }
 
     fn now_us(&self) -> i64 {

@@ -468,6 +468,7 @@ impl Core {
         };
         self.client.slot().clear_query_kill();
         self.env.now_us.set(None);
+        self.env.statements += 1;
         match command {
             Command::Execute { id, flags, rest } => {
                 count(Counter::Questions, 1);

@@ -39,6 +39,16 @@ pub trait Environment: catalog::Viewer {
     fn connection_collation(&self) -> value::Collation;
     /// Default collation of new databases.
     fn server_collation(&self) -> value::Collation;
+    /// Bits of `sql_mode`.
+    fn sql_mode(&self) -> u64;
+    /// The session's time zone.
+    fn time_zone(&self) -> value::TimeZone;
+    /// The next number of the session's RAND().
+    fn random(&mut self) -> f64;
+    /// The next number of the sequence that a seeded RAND at a place of the statement started.
+    fn seeded_random(&mut self, place: usize, seed: u32) -> f64;
+    /// LAST_INSERT_ID(value): what the next LAST_INSERT_ID() gives.
+    fn set_last_insert_id(&mut self, id: u64);
     /// Microseconds since 1970.
     fn now_us(&self) -> i64;
     /// Waits; false when interrupted by KILL.

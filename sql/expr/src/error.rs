@@ -36,6 +36,8 @@ pub enum SqlError {
         /// `table.index`.
         key: String,
     },
+    /// A number out of range (1690): of which type, and the expression's text.
+    OutOfRange(String, String),
     /// Anything else: number, SQLSTATE and final text.
     Other(u16, &'static str, String),
 }
@@ -141,6 +143,9 @@ impl SqlError {
             }
             SqlError::DuplicateEntry { value, key } => {
                 (1062, "23000", format!("Duplicate entry '{value}' for key '{key}'"))
+            }
+            SqlError::OutOfRange(kind, text) => {
+                (1690, "22003", format!("{kind} value is out of range in '{text}'"))
             }
             SqlError::Other(number, state, text) => (*number, state, text.clone()),
             SqlError::Catalog(error) => catalog_parts(error),

@@ -1,11 +1,12 @@
 //! Evaluates expressions over one row, with MySQL's three-valued logic.
 
-use crate::functions::{Function, FunctionId};
+use crate::functions::{self, Nulls, Run};
 use crate::like::like;
 use crate::row::Subqueries;
 use crate::row::{Row, column};
-use crate::tree::{Arithmetic, Comparison, Expr, OwnedDatum, Truth};
-use crate::{Environment, SqlError, strings};
+use crate::tree::{Arithmetic, CallSite, Comparison, Expr, OwnedDatum, Truth};
+use crate::{Environment, SqlError, WarningLevel, print};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use value::{Collation, Datum};
 
@@ -36,7 +37,7 @@ impl Value<'_> {
     }
 }
 
-const NULL: Value<'static> = Value::Datum(Datum::Null);
+pub(crate) const NULL: Value<'static> = Value::Datum(Datum::Null);
 
 fn truth(value: Option<bool>) -> Value<'static> {
     Value::Datum(value.map_or(Datum::Null, |b| Datum::Int(i64::from(b))))
@@ -71,9 +72,13 @@ pub fn eval<'v>(
         }
         Expr::Arith(op, a, b) => {
             let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
-            Value::Datum(arithmetic(*op, a.get(), b.get())?)
+            Value::Datum(arithmetic(*op, a.get(), b.get(), expr, row, env)?)
         }
-        Expr::Neg(a) => Value::Datum(value::neg(eval(a, row, env)?.get())?),
+        Expr::Neg(a) => {
+            let value = eval(a, row, env)?;
+            let (number, _) = as_number(value.get(), env);
+            Value::Datum(value::neg(number).map_err(|e| out_of_range(e, expr, row))?)
+        }
         Expr::Compare(op, a, b, collation) => {
             let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
             truth(compare(*op, &a.get(), &b.get(), *collation))
@@ -97,7 +102,11 @@ pub fn eval<'v>(
                 None => NULL,
             }
         }
-        Expr::Call(function, arguments) => call(function, arguments, row, env)?,
+        Expr::Call(site) => call(site, row, env)?,
+        Expr::Row(_) | Expr::Interval(..) => {
+            let unbuilt = base::Error::Internal("a row or an interval by itself");
+            return Err(SqlError::Storage(unbuilt));
+        }
     })
 }
 
@@ -147,14 +156,16 @@ pub fn condition(
             };
             Ok(Some(holds != *negated))
         }
-        other => Ok(is_true(&eval(other, row, env)?.get())),
+        other => {
+            let value = eval(other, row, env)?;
+            Ok(is_true(&value.get(), env))
+        }
     }
 }
 
 /// A value as a condition: zero is false, NULL unknown, text is read as a number.
-fn is_true(value: &Datum<'_>) -> Option<bool> {
-    let equal = value::compare(value, &Datum::Int(0), Collation::Binary)?;
-    Some(equal != Ordering::Equal)
+fn is_true(value: &Datum<'_>, env: &mut dyn Environment) -> Option<bool> {
+    value::compare::truth(&as_number(*value, env).0)
 }
 
 fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {
@@ -178,15 +189,51 @@ pub fn compare(op: Comparison, a: &Datum<'_>, b: &Datum<'_>, collation: Collatio
     })
 }
 
-fn arithmetic(op: Arithmetic, a: Datum<'_>, b: Datum<'_>) -> Result<Datum<'static>, SqlError> {
-    Ok(match op {
-        Arithmetic::Add => value::add(a, b)?,
-        Arithmetic::Sub => value::sub(a, b)?,
-        Arithmetic::Mul => value::mul(a, b)?,
-        Arithmetic::Div => value::div(a, b)?,
-        Arithmetic::IntDiv => value::int_div(a, b)?,
-        Arithmetic::Mod => value::rem(a, b)?,
-    })
+/// Text as the double it starts with; warning 1292 when there is more, or nothing.
+fn as_number<'d>(datum: Datum<'d>, env: &mut dyn Environment) -> (Datum<'d>, bool) {
+    let Datum::Bytes(text) = datum else { return (datum, false) };
+    let (v, rest) = value::number::double_of_text(text);
+    if rest != value::number::Rest::Clean {
+        functions::incorrect(env, "DOUBLE", text);
+    }
+    (Datum::Double(v), true)
+}
+
+#[cold]
+fn out_of_range(error: value::ArithError, expr: &Expr, row: &Row<'_>) -> SqlError {
+    let kind = error.to_string();
+    let kind = kind.strip_suffix(" value is out of range").unwrap_or(&kind);
+    SqlError::OutOfRange(kind.to_string(), print::expression(expr, row.names))
+}
+
+#[inline]
+fn arithmetic(
+    op: Arithmetic,
+    a: Datum<'_>,
+    b: Datum<'_>,
+    expr: &Expr,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Datum<'static>, SqlError> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::Null);
+    }
+    let ((a, _), (b, _)) = (as_number(a, env), as_number(b, env));
+    let result = match op {
+        Arithmetic::Add => value::add(a, b),
+        Arithmetic::Sub => value::sub(a, b),
+        Arithmetic::Mul => value::mul(a, b),
+        Arithmetic::Div(increment) => value::div_with(a, b, increment),
+        Arithmetic::IntDiv => value::int_div(a, b),
+        Arithmetic::Mod => value::rem(a, b),
+    };
+    let result = result.map_err(|error| out_of_range(error, expr, row))?;
+    if result.is_null()
+        && env.sql_mode() & functions::moments::mode::ERROR_FOR_DIVISION_BY_ZERO != 0
+    {
+        env.warn(WarningLevel::Warning, 1365, "Division by 0".into());
+    }
+    Ok(result)
 }
 
 fn is_in(
@@ -218,81 +265,41 @@ pub fn text(value: &Datum<'_>) -> Vec<u8> {
     out
 }
 
+/// A value as text, where it lies if it is text.
+pub fn text_cow<'v>(value: &Datum<'v>) -> Cow<'v, [u8]> {
+    match *value {
+        Datum::Bytes(bytes) => Cow::Borrowed(bytes),
+        ref other => Cow::Owned(text(other)),
+    }
+}
+
 fn call<'v>(
-    function: &Function,
-    arguments: &'v [Expr],
+    site: &'v CallSite,
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
-    let bytes = |text: String| Value::Owned(OwnedDatum::Bytes(text.into_bytes()));
-    Ok(match function.id {
-        FunctionId::Database => match env.database() {
-            Some(name) => bytes(name.to_string()),
-            None => NULL,
-        },
-        FunctionId::User => bytes(env.user()),
-        FunctionId::Version => bytes(env.version()),
-        FunctionId::ConnectionId => Value::Datum(Datum::UInt(env.connection_id())),
-        FunctionId::LastInsertId => Value::Datum(Datum::UInt(env.last_insert_id())),
-        FunctionId::RowCount => Value::Datum(Datum::Int(env.row_count())),
-        FunctionId::FoundRows => Value::Datum(Datum::Int(env.found_rows() as i64)),
-        FunctionId::Concat
-        | FunctionId::Length
-        | FunctionId::CharLength
-        | FunctionId::Left
-        | FunctionId::LeftBytes
-        | FunctionId::Right
-        | FunctionId::RightBytes
-        | FunctionId::Substring
-        | FunctionId::SubstringBytes
-        | FunctionId::Repeat
-        | FunctionId::Hex
-        | FunctionId::Crc32 => {
-            let mut values = Vec::with_capacity(arguments.len());
-            for argument in arguments {
-                let value = eval(argument, row, env)?;
-                if value.get().is_null() {
-                    return Ok(NULL);
-                }
-                values.push(value);
-            }
-            strings::call(function, &values, env)?
+    /// Calls with up to so many arguments need no memory for them.
+    const FEW: usize = 4;
+    let run = match site.function.run {
+        Run::Lazy(run) => return run(site, row, env),
+        Run::Values(run) => run,
+    };
+    let propagates = site.function.nulls == Nulls::Propagate;
+    let mut few = [NULL; FEW];
+    let mut many;
+    let args = match few.get_mut(..site.arguments.len()) {
+        Some(args) => args,
+        None => {
+            many = vec![NULL; site.arguments.len()];
+            many.as_mut_slice()
         }
-        FunctionId::If => {
-            let chosen = if condition(&arguments[0], row, env)? == Some(true) { 1 } else { 2 };
-            eval(&arguments[chosen], row, env)?
+    };
+    for (place, argument) in args.iter_mut().zip(&site.arguments) {
+        let value = eval(argument, row, env)?;
+        if propagates && value.get().is_null() {
+            return Ok(NULL);
         }
-        FunctionId::IfNull | FunctionId::Coalesce => {
-            for argument in arguments {
-                let value = eval(argument, row, env)?;
-                if !value.get().is_null() {
-                    return Ok(value);
-                }
-            }
-            NULL
-        }
-        FunctionId::NullIf => {
-            let (a, b) = (eval(&arguments[0], row, env)?, eval(&arguments[1], row, env)?);
-            let same = value::equals(&a.get(), &b.get(), Collation::Utf8mb4_0900AiCi) == Some(true);
-            if same { NULL } else { a }
-        }
-        FunctionId::Abs => {
-            let value = eval(&arguments[0], row, env)?;
-            if let Datum::Bytes(_) = value.get() {
-                return Ok(Value::Datum(Datum::Double(
-                    value::compare::to_double(&value.get()).abs(),
-                )));
-            }
-            let negative = value::compare(&value.get(), &Datum::Int(0), Collation::Binary);
-            match negative {
-                Some(Ordering::Less) => Value::Datum(value::neg(value.get())?),
-                _ => value,
-            }
-        }
-        FunctionId::Sleep => {
-            let seconds = eval(&arguments[0], row, env)?;
-            let seconds = String::from_utf8_lossy(&text(&seconds.get())).parse().unwrap_or(0.0);
-            Value::Datum(Datum::Int(i64::from(!env.sleep(seconds))))
-        }
-    })
+        *place = value;
+    }
+    run(&mut functions::Call { args, site, env })
 }

@@ -6,14 +6,15 @@
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
 
+pub mod build;
 pub mod environment;
 pub mod error;
 pub mod eval;
 pub mod functions;
 mod like;
+pub mod print;
 mod rewrite;
 pub mod row;
-mod strings;
 pub mod tree;
 
 pub use environment::{Environment, WarningLevel};

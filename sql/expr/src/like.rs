@@ -3,7 +3,7 @@
 //! 1. Value and pattern are looked at where they lie. 2. Time is at most the product of their lengths:
 //! after a mismatch matching goes on behind the last `%` seen, one character further.
 
-use crate::strings::text;
+use crate::eval::text_cow as text;
 use value::{Collation, Datum};
 
 /// Whether the value is like the pattern; unknown with NULL on either side.

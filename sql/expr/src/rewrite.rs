@@ -33,7 +33,9 @@ impl Expr {
                     f(e);
                 }
             }
-            Expr::Call(_, arguments) => arguments.iter_mut().for_each(f),
+            Expr::Call(site) => site.arguments.iter_mut().for_each(f),
+            Expr::Row(parts) => parts.iter_mut().for_each(|p| f(&mut p.expr)),
+            Expr::Interval(n, _) => f(&mut n.expr),
             Expr::Quantified(q) => q.left.iter_mut().for_each(f),
         }
     }

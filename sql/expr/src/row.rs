@@ -51,6 +51,8 @@ pub struct Row<'v> {
     pub params: &'v [Datum<'v>],
     /// Results of the aggregates.
     pub aggregates: &'v [OwnedDatum],
+    /// Names of columns, for messages that quote an expression.
+    pub names: Option<&'v dyn crate::print::Names>,
     /// Runs the block's subplans.
     pub subqueries: Option<&'v dyn Subqueries>,
 }

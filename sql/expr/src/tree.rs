@@ -1,6 +1,8 @@
 //! Compiled expressions: columns are places in a row of the query block, functions are entries of the registry.
 
 use crate::functions::Function;
+use value::collation::aggregate::Coercibility;
+use value::time::Unit;
 use value::{Collation, ColumnType, Kind};
 
 pub use value::OwnedDatum;
@@ -44,7 +46,8 @@ pub enum Arithmetic {
     Add,
     Sub,
     Mul,
-    Div,
+    /// Digits that the quotient has beyond the dividend's.
+    Div(u8),
     IntDiv,
     Mod,
 }
@@ -142,7 +145,11 @@ pub enum Expr {
     /// CASE with conditions; the simple form is rewritten to it.
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
     /// A function of the registry.
-    Call(&'static Function, Vec<Expr>),
+    Call(Box<CallSite>),
+    /// A row of values; only while expressions are built ([`crate::build`]).
+    Row(Vec<Typed>),
+    /// `INTERVAL n unit`; only while expressions are built.
+    Interval(Box<Typed>, Unit),
     /// The one value of a subplan's one row; NULL without a row, error 1242 with several.
     Subquery(usize),
     /// Whether a subplan has a row.
@@ -164,6 +171,37 @@ pub struct Quantified {
     pub subplan: usize,
     /// Collation of each comparison.
     pub collations: Vec<Collation>,
+}
+
+/// A call of a function: what it is called with, and what was derived from that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallSite {
+    /// The registry's entry.
+    pub function: &'static Function,
+    /// What it is called with.
+    pub arguments: Vec<Expr>,
+    /// Types of the arguments.
+    pub types: Vec<ColumnType>,
+    /// Type of the result.
+    pub ty: ColumnType,
+    /// The collation that the arguments' text has in common: characters are those of its character set,
+    /// comparisons its.
+    pub collation: Collation,
+    /// What was written besides arguments.
+    pub extra: Extra,
+}
+
+/// What is written in a call besides arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// Nothing.
+    None,
+    /// Unit of an interval.
+    Unit(Unit),
+    /// Which ends TRIM looks at: the start, the end.
+    Ends(bool, bool),
+    /// GET_FORMAT's kind; the collation of CHAR(.. USING ..) is the site's.
+    Word(&'static str),
 }
 
 impl Expr {
@@ -221,7 +259,9 @@ impl Expr {
                 });
                 otherwise.iter().for_each(|e| e.visit(f));
             }
-            Expr::Call(_, arguments) => arguments.iter().for_each(|x| x.visit(f)),
+            Expr::Call(site) => site.arguments.iter().for_each(|x| x.visit(f)),
+            Expr::Row(parts) => parts.iter().for_each(|x| x.expr.visit(f)),
+            Expr::Interval(n, _) => n.expr.visit(f),
             Expr::Subquery(_) | Expr::Exists(_) => {}
             Expr::Quantified(q) => q.left.iter().for_each(|x| x.visit(f)),
         }
@@ -246,20 +286,35 @@ pub fn columns_of<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> Vec<us
 pub struct Typed {
     /// The expression.
     pub expr: Expr,
-    /// Result type.
+    /// Result type; computed text has [`value::types::NOT_FIXED`] decimals.
     pub ty: ColumnType,
-    /// Digits after the point, for DECIMAL results; 31 means "not fixed" (DOUBLE).
-    pub decimals: u8,
+    /// How strongly it claims its collation.
+    pub coercibility: Coercibility,
 }
 
 impl Typed {
-    /// An expression whose type has no decimals.
+    /// An expression with the claim of a column (text) or a number.
     pub fn new(expr: Expr, ty: ColumnType) -> Typed {
-        Typed { expr, ty, decimals: 0 }
+        let named = ty.kind.is_string() || ty.kind.has_members() || ty.kind == Kind::Json;
+        let coercibility = if named { Coercibility::Implicit } else { Coercibility::Numeric };
+        Typed { expr, ty, coercibility }
     }
 
-    /// BIGINT, perhaps NULL.
+    /// A BIGINT, perhaps NULL.
     pub fn bigint(expr: Expr) -> Typed {
         Typed::new(expr, ColumnType::int(Kind::BigInt, false))
+    }
+
+    /// The constant's value, if it is one.
+    pub fn constant(&self) -> Option<&OwnedDatum> {
+        match &self.expr {
+            Expr::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The literal NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self.expr, Expr::Const(OwnedDatum::Null))
     }
 }

@@ -201,7 +201,7 @@ impl<'a> Builder<'a> {
             }
             _ => ResultColumn {
                 null_literal: value.expr == Expr::Const(OwnedDatum::Null),
-                ..ResultColumn::computed(name, value.ty, value.decimals)
+                ..ResultColumn::computed(name, value.ty, value.ty.decimals)
             },
         };
         Output { value, column }

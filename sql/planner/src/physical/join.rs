@@ -553,7 +553,7 @@ fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Option<JoinKey> 
         let leaf = leaves.list.get(usize::from(c.leaf))?;
         let column = leaf.columns.get(usize::from(c.column))?;
         let ty = value::ColumnType { nullable: column.ty.nullable || leaf.null_row, ..column.ty };
-        Some(Typed { expr: Expr::Column(*c), ty, decimals: column.decimals })
+        Some(Typed::new(Expr::Column(*c), ty))
     };
     let (probe, build) = (typed(probe)?, typed(build)?);
     let (p, b) = (&probe.ty, &build.ty);

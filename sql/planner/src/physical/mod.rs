@@ -203,7 +203,7 @@ impl<'a> Planner<'a> {
         let mut block = source.block.clone();
         transform(&mut block, self.shared);
         let query = self.block(block)?;
-        let types = query.outputs.iter().map(|o| stored(o.value.ty, o.value.decimals)).collect();
+        let types = query.outputs.iter().map(|o| stored(o.value.ty, o.value.ty.decimals)).collect();
         self.done.push(SharedQuery { name: source.name.clone(), query, types });
         self.shared_at[number] = Some(self.done.len() - 1);
         Ok(self.done.len() - 1)
@@ -239,7 +239,7 @@ fn project(node: Node, block: &mut Block, defs: &mut Vec<LeafDef>) -> Node {
         }
     }
     let leaf = defs.len() as u16;
-    defs.push(made_leaf("<temporary>", values.iter().map(|v| stored(v.ty, v.decimals)).collect()));
+    defs.push(made_leaf("<temporary>", values.iter().map(|v| stored(v.ty, v.ty.decimals)).collect()));
     for (position, output) in block.outputs.iter_mut().enumerate() {
         output.value.expr = column_of(leaf, position);
     }
@@ -265,7 +265,7 @@ pub(crate) fn stored(ty: ColumnType, decimals: u8) -> ColumnType {
 }
 
 fn group_types(keys: &[Typed], aggregates: &[AggregateCall], rollup: bool) -> Vec<ColumnType> {
-    let mut types: Vec<ColumnType> = keys.iter().map(|k| stored(k.ty, k.decimals)).collect();
+    let mut types: Vec<ColumnType> = keys.iter().map(|k| stored(k.ty, k.ty.decimals)).collect();
     types.extend(aggregates.iter().map(|a| stored(a.ty, a.decimals)));
     types.extend(rollup.then(|| ColumnType::int(Kind::BigInt, true)));
     types

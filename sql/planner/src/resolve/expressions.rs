@@ -19,7 +19,6 @@ impl Resolver<'_, '_> {
     pub(crate) fn bind(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
-            E::Literal(literal) => self.build.literal(literal),
             E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
             E::Column(column) => self.column(column),
             E::AssignUserVar(name, value) => {
@@ -27,52 +26,9 @@ impl Resolver<'_, '_> {
                 let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
                 Ok(Typed { expr, ..value })
             }
-            E::Unary(op, operand) => {
-                let operand = self.bind(operand)?;
-                self.build.unary(*op, operand)
-            }
             E::Binary(op, a, b) => self.binary(*op, a, b),
-            E::Is { expr, what, negated } => {
-                let operand = self.bind(expr)?;
-                self.build.is(operand, *what, *negated)
-            }
-            E::Between { expr, low, high, negated } => {
-                let (value, low, high) = (self.bind(expr)?, self.bind(low)?, self.bind(high)?);
-                self.build.between(value, low, high, *negated)
-            }
-            E::In { expr, list, negated } => {
-                let value = self.bind(expr)?;
-                let list = list.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?;
-                self.build.in_list(value, list, *negated)
-            }
-            E::Like { expr, pattern, escape, negated } => {
-                let escape = match escape.as_deref() {
-                    None => None,
-                    Some(E::Literal(ast::Literal::String(s))) if s.bytes.len() <= 1 => {
-                        Some(s.bytes.first().copied().unwrap_or(0))
-                    }
-                    Some(_) => {
-                        return Err(super::error(1210, "HY000", "Incorrect arguments to ESCAPE"));
-                    }
-                };
-                let (value, pattern) = (self.bind(expr)?, self.bind(pattern)?);
-                self.build.like(value, pattern, escape, *negated)
-            }
-            E::Case { operand, branches, otherwise } => {
-                let operand = operand.as_deref().map(|e| self.bind(e)).transpose()?;
-                let branches = branches
-                    .iter()
-                    .map(|(when, then)| Ok((self.bind(when)?, self.bind(then)?)))
-                    .collect::<Result<Vec<_>, SqlError>>()?;
-                let otherwise = otherwise.as_deref().map(|e| self.bind(e)).transpose()?;
-                self.build.case(operand, branches, otherwise)
-            }
             E::Call(call) => self.call(call),
             E::Aggregate(aggregate) => self.aggregate(aggregate),
-            E::Collate(expr, name) => {
-                let value = self.bind(expr)?;
-                self.build.collate(value, name)
-            }
             E::Subquery(query) => self.scalar(query),
             E::Exists(query) => {
                 let (number, _) = self.subquery(query, SubplanKind::Exists)?;
@@ -90,16 +46,12 @@ impl Resolver<'_, '_> {
                     .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
                 self.quantified(op, *all, expr, query)
             }
-            E::Row(_) => Err(SqlError::unsupported("row constructor")),
-            E::Cast { .. } | E::ConvertUsing(..) => Err(SqlError::unsupported("CAST")),
-            E::Regexp { .. } => Err(SqlError::unsupported("REGEXP")),
-            E::Interval(..) => Err(SqlError::unsupported("INTERVAL")),
-            E::Match { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
-            E::JsonPath { .. } | E::MemberOf(..) => Err(SqlError::unsupported("JSON operators")),
-            E::Default | E::DefaultOf(_) => Err(SqlError::unsupported("DEFAULT in an expression")),
-            E::ValuesOf(_) => Err(SqlError::unsupported("VALUES()")),
-            E::JsonValue(_) => Err(SqlError::unsupported("JSON_VALUE")),
-            E::Odbc(_, operand) => self.bind(operand),
+            other => {
+                let build = self.build;
+                build
+                    .compose(other, &mut |e| self.bind(e))?
+                    .ok_or_else(|| SqlError::unsupported("subquery"))
+            }
         }
     }
 
@@ -135,7 +87,7 @@ impl Resolver<'_, '_> {
             // Outside of a grouped query it is its argument; inside, a column that is not grouped.
             return self.any_value(value.clone());
         }
-        if call.keyword.is_some() || call.modifier.is_some() || !builtin {
+        if call.modifier.is_some() || !builtin {
             return Err(SqlError::unsupported(format!("function {name}")));
         }
         self.build.call(call, arguments)
@@ -248,7 +200,7 @@ impl Resolver<'_, '_> {
         let (number, outputs) = self.subquery(query, SubplanKind::Scalar)?;
         let [output] = &outputs[..] else { return Err(one_column()) };
         let ty = ColumnType { nullable: true, ..output.ty };
-        Ok(Typed { expr: Expr::Subquery(number), ty, decimals: output.decimals })
+        Ok(Typed { expr: Expr::Subquery(number), ty, coercibility: output.coercibility })
     }
 
     fn quantified(
@@ -290,7 +242,7 @@ impl Scope {
         call: crate::query_plan::AggregateCall,
         depth: u8,
     ) -> Typed {
-        let (ty, decimals) = (call.ty, call.decimals);
+        let ty = call.ty;
         let position = self.aggregates.iter().position(|c| *c == call).unwrap_or_else(|| {
             self.aggregates.push(call);
             self.aggregates.len() - 1
@@ -299,7 +251,7 @@ impl Scope {
         if let Expr::Column(column) = &mut expr {
             column.depth = depth;
         }
-        Typed { expr, ty, decimals }
+        Typed::new(expr, ty)
     }
 }
 

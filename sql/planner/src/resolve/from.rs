@@ -421,9 +421,9 @@ pub(crate) fn block_columns(
         let result = ResultColumn {
             table: alias.to_string(),
             org_name: name.clone(),
-            ..ResultColumn::computed(name.clone(), output.value.ty, output.value.decimals)
+            ..ResultColumn::computed(name.clone(), output.value.ty, output.value.ty.decimals)
         };
-        let (ty, decimals) = (output.value.ty, output.value.decimals);
+        let (ty, decimals) = (output.value.ty, output.value.ty.decimals);
         columns.push(LeafColumn { ty, decimals, listed: true, result });
     }
     Ok(columns)

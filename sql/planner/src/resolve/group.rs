@@ -54,7 +54,7 @@ impl GroupInput {
                     let column = &columns[usize::from(c.column)];
                     let ty = ColumnType { nullable: column.ty.nullable || *null_row, ..column.ty };
                     let expr = column_of(c.leaf, usize::from(c.column));
-                    let value = Typed { expr, ty, decimals: column.decimals };
+                    let value = Typed::new(expr, ty);
                     let call = build.any_value(value);
                     let place = aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
                         aggregates.push(call);

@@ -91,7 +91,7 @@ pub(crate) struct Resolver<'a, 'c> {
 
 impl<'a, 'c> Resolver<'a, 'c> {
     pub(crate) fn new(context: &'a mut PlanContext<'c>) -> Self {
-        let build = Builder { collation: context.collation };
+        let build = Builder::collated(context.collation);
         Resolver {
             context,
             scopes: Vec::new(),

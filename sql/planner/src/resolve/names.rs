@@ -79,7 +79,7 @@ impl Scope {
         let definition = &source.columns[column];
         let mut ty = definition.ty;
         ty.nullable |= source.null_row;
-        Typed { expr: column_of(leaf, column), ty, decimals: definition.decimals }
+        Typed::new(column_of(leaf, column), ty)
     }
 
     fn sees(&self, leaf: u16) -> bool {

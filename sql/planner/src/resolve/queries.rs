@@ -113,7 +113,7 @@ impl Resolver<'_, '_> {
         scope.hidden = false;
         let outputs = leaf.columns.iter().enumerate().map(|(position, column)| {
             let expr = crate::logical::column_of(0, position);
-            let value = Typed { expr, ty: column.ty, decimals: column.decimals };
+            let value = Typed::new(expr, column.ty);
             Output { value, column: ResultColumn { table: String::new(), ..column.result.clone() } }
         });
         scope.outputs = outputs.collect();
@@ -234,8 +234,8 @@ impl Resolver<'_, '_> {
         }
         let columns = first.iter().enumerate().map(|(position, output)| {
             let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
-            let (ty, decimals) = self.build.common(&values);
-            made_column(&output.column.name, ty, decimals)
+            let ty = self.build.common(&values);
+            made_column(&output.column.name, ty, ty.decimals)
         });
         Ok(columns.collect())
     }
@@ -253,8 +253,8 @@ impl Resolver<'_, '_> {
         }
         let columns = (0..width).map(|column| {
             let values: Vec<_> = bound.iter().map(|row| &row[column]).collect();
-            let (ty, decimals) = self.build.common(&values);
-            made_column(&format!("column_{column}"), ty, decimals)
+            let ty = self.build.common(&values);
+            made_column(&format!("column_{column}"), ty, ty.decimals)
         });
         Ok(Leaf {
             name: "<values>".to_string(),

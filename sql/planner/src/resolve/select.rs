@@ -123,7 +123,7 @@ impl Resolver<'_, '_> {
             Some(result) => ResultColumn { name: name.to_string(), ty: value.ty, ..result },
             None => ResultColumn {
                 null_literal: value.expr == Expr::Const(OwnedDatum::Null),
-                ..ResultColumn::computed(name, value.ty, value.decimals)
+                ..ResultColumn::computed(name, value.ty, value.ty.decimals)
             },
         };
         Output { value, column }

@@ -47,7 +47,7 @@ impl Resolver<'_, '_> {
         let number = ColumnType::int(Kind::BigInt, true).not_null();
         let share = ColumnType::int(Kind::Double, false).not_null();
         let mut next = || arguments.next().ok_or_else(wrong);
-        let nullable = |v: &Typed| (ColumnType { nullable: true, ..v.ty }, v.decimals);
+        let nullable = |v: &Typed| (ColumnType { nullable: true, ..v.ty }, v.ty.decimals);
         let (function, (ty, decimals)) = match name.as_str() {
             "row_number" => (WindowFunction::RowNumber, (number, 0)),
             "rank" => (WindowFunction::Rank, (number, 0)),
@@ -74,7 +74,10 @@ impl Resolver<'_, '_> {
                 let default = next().ok();
                 let ty = match &default {
                     None => nullable(&value),
-                    Some(default) => self.build.common(&[&value, default]),
+                    Some(default) => {
+                        let ty = self.build.common(&[&value, default]);
+                        (ty, ty.decimals)
+                    }
                 };
                 let lead = name == "lead";
                 (WindowFunction::Lag { value, offset, default, lead }, ty)
@@ -126,7 +129,7 @@ impl Resolver<'_, '_> {
             scope.windows.push(window);
             scope.windows.len() - 1
         });
-        Ok(Typed { expr: column_of(WINDOW_LEAF, position), ty, decimals })
+        Ok(Typed::new(column_of(WINDOW_LEAF, position), ty))
     }
 
     /// A window with what it takes over from the named one it refers to.

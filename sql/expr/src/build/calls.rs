@@ -1,0 +1,82 @@
+//! Calls as they are written: names, and words inside the parentheses.
+
+use super::Builder;
+use super::literal::charset;
+use crate::SqlError;
+use crate::functions;
+use crate::tree::{Expr, Extra, Typed};
+use parser::ast;
+
+impl Builder {
+    /// A call that is no aggregate and no window function, over bound arguments.
+    ///
+    /// # Errors
+    /// 1305 for an unknown function, 1582, 1267, 1235 for what is not there yet.
+    pub fn call(&self, call: &ast::Call, mut args: Vec<Typed>) -> Result<Typed, SqlError> {
+        let name = call.name.name.to_ascii_lowercase();
+        if call.name.schema.is_some() {
+            return Err(SqlError::unsupported(format!("function {}", call.name.name)));
+        }
+        if let Some(keyword) = &call.keyword {
+            return self.with_keyword(&name, keyword, args);
+        }
+        match name.as_str() {
+            "mod" if args.len() == 2 => {
+                let b = args.remove(1);
+                return Ok(self.arithmetic(crate::tree::Arithmetic::Mod, args.remove(0), b));
+            }
+            "position" if args.len() == 2 => return self.named("locate", args),
+            "date_add" | "adddate" | "date_sub" | "subdate" if args.len() == 2 => {
+                let negative = name.contains("sub");
+                let n = args.remove(1);
+                let date = args.remove(0);
+                return match n.expr {
+                    Expr::Interval(n, unit) => self.add_interval(date, *n, unit, negative),
+                    _ => self.add_interval(date, n, value::time::Unit::Day, negative),
+                };
+            }
+            _ => {}
+        }
+        if args.iter().any(|a| matches!(a.expr, Expr::Interval(..))) {
+            return Err(SqlError::Other(1210, "HY000", format!("Incorrect arguments to {name}")));
+        }
+        let function = functions::find(&name).ok_or_else(|| self.unknown(&call.name.name))?;
+        self.invoke(function, args, Extra::None)
+    }
+
+    fn unknown(&self, name: &str) -> SqlError {
+        match functions::is_known_to_mysql(name) {
+            true => SqlError::unsupported(format!("function {}", name.to_ascii_uppercase())),
+            false => SqlError::Other(1305, "42000", format!("FUNCTION {name} does not exist")),
+        }
+    }
+
+    fn with_keyword(&self, name: &str, keyword: &str, args: Vec<Typed>) -> Result<Typed, SqlError> {
+        let word = keyword.to_ascii_uppercase();
+        let extra = match (name, word.as_str()) {
+            ("trim", "BOTH") => Extra::Ends(true, true),
+            ("trim", "LEADING") => Extra::Ends(true, false),
+            ("trim", "TRAILING") => Extra::Ends(false, true),
+            ("char", _) => {
+                let collation = charset(keyword)?.default_collation();
+                let bytes = self.named("char", args)?;
+                let mut typed = super::derive::convert(bytes, collation);
+                typed.coercibility = value::collation::aggregate::Coercibility::Implicit;
+                return Ok(typed);
+            }
+            ("get_format", "DATE") => Extra::Word("DATE"),
+            ("get_format", "TIME") => Extra::Word("TIME"),
+            ("get_format", _) => Extra::Word("DATETIME"),
+            ("timestampadd", unit) => {
+                let unit = super::temporal::unit_word(unit)?;
+                let [n, date] = <[Typed; 2]>::try_from(args)
+                    .map_err(|_| SqlError::unsupported("TIMESTAMPADD"))?;
+                return self.add_interval(date, n, unit, false);
+            }
+            ("extract" | "timestampdiff", unit) => Extra::Unit(super::temporal::unit_word(unit)?),
+            _ => return Err(SqlError::unsupported(format!("{name}({keyword} ..)"))),
+        };
+        let function = functions::find(name).ok_or_else(|| self.unknown(name))?;
+        self.invoke(function, args, extra)
+    }
+}

@@ -1,0 +1,283 @@
+//! What functions ask and do while they derive their result type.
+
+use super::Settings;
+use super::common::common;
+use super::widths;
+use crate::SqlError;
+use crate::functions::{CAST, CONVERT_CHARSET};
+use crate::tree::{CallSite, Expr, Extra, OwnedDatum, Typed};
+use value::collation::aggregate::{Claim, Coercibility, Purpose, aggregate};
+use value::types::NOT_FIXED;
+use value::{Charset, Collation, ColumnType, Kind};
+
+/// A call whose type is being derived.
+pub struct Derive<'a> {
+    /// The function.
+    pub name: &'static str,
+    /// Its arguments; wrapped in conversions where need be.
+    pub args: &'a mut Vec<Typed>,
+    /// What else was written.
+    pub extra: Extra,
+    /// The session.
+    pub settings: &'a Settings,
+    /// Collation of the arguments' text, once asked for.
+    pub collation: Collation,
+    /// The result's claim, when it is not that of its type.
+    pub coercibility: Option<Coercibility>,
+}
+
+impl<'a> Derive<'a> {
+    pub(crate) fn new(
+        name: &'static str,
+        args: &'a mut Vec<Typed>,
+        extra: Extra,
+        settings: &'a Settings,
+    ) -> Derive<'a> {
+        // Characters of a single text argument are those of its own character set.
+        let first = args.iter().find(|a| is_stringy(&a.ty)).map(|a| a.ty.collation);
+        let collation = first.unwrap_or(settings.collation);
+        Derive { name, args, extra, settings, collation, coercibility: None }
+    }
+
+    /// Whether an argument may be NULL.
+    pub fn nullable(&self) -> bool {
+        self.args.iter().any(|a| a.ty.nullable)
+    }
+
+    /// Type of argument `n`.
+    pub fn ty(&self, n: usize) -> ColumnType {
+        self.args.get(n).map_or(ColumnType::varbinary(0), |a| a.ty)
+    }
+
+    /// BIGINT of so many characters.
+    pub fn int(&self, width: u32) -> ColumnType {
+        let ty = ColumnType::int(Kind::BigInt, false);
+        ColumnType { length: width, nullable: self.nullable(), ..ty }
+    }
+
+    /// BIGINT UNSIGNED of so many characters.
+    pub fn uint(&self, width: u32) -> ColumnType {
+        ColumnType { unsigned: true, ..self.int(width) }
+    }
+
+    /// DOUBLE.
+    pub fn double(&self) -> ColumnType {
+        let ty = ColumnType::double();
+        ColumnType { length: widths::DOUBLE_CHARS, nullable: self.nullable(), ..ty }
+    }
+
+    /// Characters of argument `n` as text.
+    pub fn chars(&self, n: usize) -> u32 {
+        widths::chars(&self.ty(n))
+    }
+
+    /// Characters of all arguments from `first` on, as text.
+    pub fn chars_from(&self, first: usize) -> u32 {
+        (first..self.args.len()).map(|n| self.chars(n)).fold(0, u32::saturating_add)
+    }
+
+    /// Argument `n` as an integer, when it is a constant.
+    pub fn constant_int(&self, n: usize) -> Option<i64> {
+        match self.args.get(n)?.constant()? {
+            OwnedDatum::Int(v) => Some(*v),
+            OwnedDatum::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
+            OwnedDatum::Null => None,
+            OwnedDatum::Bytes(text) => {
+                let v = crate::functions::leading_integer(text).0;
+                Some(v.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+            }
+            other => Some(crate::functions::round(&other.datum()) as i64),
+        }
+    }
+
+    /// Brings the arguments from `first` on to one collation and character set; the call's.
+    ///
+    /// # Errors
+    /// 1267 and its kin.
+    pub fn text(&mut self, first: usize) -> Result<Collation, SqlError> {
+        self.text_of(first..self.args.len())
+    }
+
+    /// As [`Derive::text`], for some of the arguments.
+    ///
+    /// # Errors
+    /// 1267 and its kin.
+    pub fn text_of(&mut self, range: std::ops::Range<usize>) -> Result<Collation, SqlError> {
+        let claim = meet(&mut self.args[range], self.name, Purpose::Result, self.settings)?;
+        self.collation = claim.collation;
+        self.coercibility = Some(claim.coercibility);
+        Ok(claim.collation)
+    }
+
+    /// As [`Derive::text_of`], for a comparison.
+    ///
+    /// # Errors
+    /// 1267 and its kin.
+    pub fn compared(&mut self, range: std::ops::Range<usize>) -> Result<Collation, SqlError> {
+        let claim = meet(&mut self.args[range], self.name, Purpose::Compare, self.settings)?;
+        self.collation = claim.collation;
+        Ok(claim.collation)
+    }
+
+    /// Text of so many characters in the call's collation, or bytes; perhaps NULL whatever the
+    /// arguments are.
+    pub fn string(&self, chars: u32) -> ColumnType {
+        string(chars, self.collation)
+    }
+
+    /// Text in the connection's collation: what information functions and numbers' texts are.
+    pub fn own_string(&mut self, chars: u32) -> ColumnType {
+        self.collation = self.settings.collation;
+        self.coercibility = Some(Coercibility::Coercible);
+        string(chars, self.settings.collation)
+    }
+
+    /// Bytes.
+    pub fn bytes(&mut self, length: u32) -> ColumnType {
+        self.coercibility = Some(Coercibility::Coercible);
+        ColumnType { decimals: NOT_FIXED, ..ColumnType::varbinary(length) }
+    }
+
+    /// The one type of some arguments, which are converted to it.
+    ///
+    /// # Errors
+    /// 1267 and its kin.
+    pub fn common(&mut self, range: std::ops::Range<usize>) -> Result<ColumnType, SqlError> {
+        let (ty, claim) = unify(&mut self.args[range], self.name, self.settings)?;
+        if let Some(claim) = claim {
+            self.collation = claim.collation;
+            self.coercibility = Some(claim.coercibility);
+        }
+        Ok(ty)
+    }
+
+    /// A refusal: 1210.
+    pub fn incorrect(&self) -> SqlError {
+        SqlError::Other(1210, "HY000", format!("Incorrect arguments to {}", self.name))
+    }
+}
+
+/// Text or bytes of so many characters.
+pub fn string(chars: u32, collation: Collation) -> ColumnType {
+    let ty = match collation {
+        Collation::Binary => ColumnType::varbinary(chars),
+        _ => ColumnType::varchar(chars, collation),
+    };
+    ColumnType { decimals: NOT_FIXED, ..ty }
+}
+
+/// Whether values have a character set of their own, `binary` included.
+pub fn is_stringy(ty: &ColumnType) -> bool {
+    ty.kind.is_string() || ty.kind.has_members()
+}
+
+/// A value's claim to its collation.
+pub fn claim(value: &Typed, settings: &Settings) -> Claim {
+    if value.is_null() {
+        return Claim { ascii: true, ..Claim::new(Collation::Binary, Coercibility::Ignorable) };
+    }
+    if value.ty.kind == Kind::Json {
+        return Claim::new(Collation::Utf8mb4Bin, Coercibility::Implicit);
+    }
+    if !is_stringy(&value.ty) {
+        let claim = Claim::new(settings.collation, Coercibility::Numeric);
+        return Claim { ascii: true, ..claim };
+    }
+    match value.constant() {
+        Some(OwnedDatum::Bytes(bytes)) => {
+            Claim::of_constant(value.ty.collation, value.coercibility, bytes)
+        }
+        _ => Claim::new(value.ty.collation, value.coercibility),
+    }
+}
+
+/// Brings values to one collation, converting those of other character sets.
+pub fn meet(
+    values: &mut [Typed],
+    operation: &str,
+    purpose: Purpose,
+    settings: &Settings,
+) -> Result<Claim, SqlError> {
+    let claims: Vec<Claim> = values.iter().map(|v| claim(v, settings)).collect();
+    let met = aggregate(&claims, purpose, settings.collation).map_err(|conflict| {
+        let (number, text) = conflict.error(operation);
+        SqlError::Other(number, "HY000", text)
+    })?;
+    let to = met.collation.charset();
+    for value in values.iter_mut() {
+        let from = value.ty.collation.charset();
+        let plain = from == to || from == Charset::Binary || to == Charset::Binary;
+        if is_stringy(&value.ty) && !value.is_null() && !plain {
+            *value = convert(value.clone(), met.collation);
+        }
+    }
+    Ok(met)
+}
+
+/// Text in another character set.
+pub fn convert(value: Typed, collation: Collation) -> Typed {
+    let chars = widths::chars(&value.ty);
+    let ty = ColumnType { nullable: value.ty.nullable, ..string(chars, collation) };
+    let (from, to) = (value.ty.collation.charset(), collation.charset());
+    if let Some(OwnedDatum::Bytes(bytes)) = value.constant()
+        && from != Charset::Binary
+        && to != Charset::Binary
+    {
+        let mut out = Vec::new();
+        if !value::charset::convert(bytes, from, to, &mut out).any() {
+            return Typed { expr: Expr::Const(OwnedDatum::Bytes(out)), ty, ..value };
+        }
+    }
+    Typed { expr: call(&CONVERT_CHARSET, &value, ty), ty, ..value }
+}
+
+/// A call of one argument that needs no derivation.
+pub fn call(function: &'static crate::functions::Function, value: &Typed, ty: ColumnType) -> Expr {
+    let site = CallSite {
+        function,
+        arguments: vec![value.expr.clone()],
+        types: vec![value.ty],
+        ty,
+        collation: ty.collation,
+        extra: Extra::None,
+    };
+    Expr::Call(Box::new(site))
+}
+
+/// The one type of several values, which are converted to it, and its claim when it is text.
+pub fn unify(
+    values: &mut [Typed],
+    operation: &str,
+    settings: &Settings,
+) -> Result<(ColumnType, Option<Claim>), SqlError> {
+    let all: Vec<&Typed> = values.iter().collect();
+    let mut ty = common(&all, settings.collation);
+    let mut claim = None;
+    if ty.kind.is_string() {
+        let met = meet(values, operation, Purpose::Result, settings)?;
+        let all: Vec<&Typed> = values.iter().collect();
+        ty = common(&all, met.collation);
+        claim = Some(met);
+    }
+    for value in values.iter_mut() {
+        if !value.is_null() && differs(&value.ty, &ty) {
+            let to = ColumnType { nullable: value.ty.nullable, ..ty };
+            *value = Typed::new(call(&CAST, value, to), to);
+        }
+    }
+    Ok((ty, claim))
+}
+
+/// Whether a value of one type has to change its kind to be one of the other.
+fn differs(from: &ColumnType, to: &ColumnType) -> bool {
+    let class = |t: &ColumnType| match t.kind {
+        kind if kind.is_int() => (0, t.unsigned, 0),
+        Kind::Double | Kind::Float => (1, false, 0),
+        Kind::Decimal => (2, false, t.decimals),
+        kind if kind.is_string() => (3, false, 0),
+        Kind::DateTime | Kind::Timestamp => (4, false, t.decimals),
+        Kind::Time => (5, false, t.decimals),
+        other => (6 + other as u8, false, 0),
+    };
+    class(from) != class(to)
+}

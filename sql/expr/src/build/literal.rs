@@ -1,0 +1,109 @@
+//! Constants.
+
+use super::Builder;
+use super::derive::string;
+use crate::SqlError;
+use crate::tree::{Expr, OwnedDatum, Typed};
+use parser::ast::{self, Literal};
+use value::collation::aggregate::Coercibility;
+use value::{Charset, Collation, ColumnType, Decimal, Kind};
+
+impl Builder {
+    /// A literal.
+    ///
+    /// # Errors
+    /// 1115 for an unknown character set, 1300 for bytes that are not of it, 1525 for a bad date or time.
+    pub fn literal(&self, literal: &Literal) -> Result<Typed, SqlError> {
+        let constant = |value, ty: ColumnType| Typed::new(Expr::Const(value), ty.not_null());
+        let int = |value, length| {
+            let unsigned = matches!(value, OwnedDatum::UInt(_));
+            constant(value, ColumnType { length, ..ColumnType::int(Kind::BigInt, unsigned) })
+        };
+        Ok(match literal {
+            Literal::Null => {
+                let typed = Typed::new(Expr::Const(OwnedDatum::Null), ColumnType::varbinary(0));
+                Typed { coercibility: Coercibility::Ignorable, ..typed }
+            }
+            Literal::Bool(b) => int(OwnedDatum::Int(i64::from(*b)), 1),
+            Literal::Int(v) => int(OwnedDatum::Int(*v), digits(v.unsigned_abs()) + 1),
+            Literal::UInt(v) => int(OwnedDatum::UInt(*v), digits(*v)),
+            Literal::Float(v) => {
+                let length = value::format::to_text(&value::Datum::Double(*v)).len() as u32;
+                constant(OwnedDatum::Double(*v), ColumnType { length, ..ColumnType::double() })
+            }
+            Literal::Decimal(text) => {
+                let value = Decimal::from_text(text.as_bytes()).value;
+                let precision = value.digits().max(u32::from(value.scale()) + 1).min(65);
+                let ty = ColumnType::decimal(precision as u8, value.scale());
+                constant(OwnedDatum::Decimal(value), ty)
+            }
+            Literal::String(s) => self.string(s)?,
+            Literal::Hex(bytes) | Literal::Bit(bytes) => {
+                let unsigned = matches!(literal, Literal::Hex(_));
+                let ty = ColumnType { unsigned, ..ColumnType::varbinary(bytes.len() as u32) };
+                Typed {
+                    coercibility: Coercibility::Coercible,
+                    ..constant(OwnedDatum::Bytes(bytes.clone()), ty)
+                }
+            }
+            Literal::Temporal(kind, text) => self.temporal_literal(*kind, text)?,
+        })
+    }
+
+    fn string(&self, s: &ast::StringLiteral) -> Result<Typed, SqlError> {
+        let collation = match s.charset.as_deref() {
+            None => self.settings.collation,
+            Some(name) => charset(name)?.default_collation(),
+        };
+        let charset = collation.charset();
+        if s.charset.is_some() && charset != Charset::Binary && !charset.is_valid(&s.bytes) {
+            let name = charset.name();
+            let hex: String = s.bytes.iter().take(6).map(|b| format!("{b:02X}")).collect();
+            let text = format!("Invalid {name} character string: '{hex}'");
+            return Err(SqlError::Other(1300, "HY000", text));
+        }
+        let ty = string(collation.char_count(&s.bytes) as u32, collation).not_null();
+        let expr = Expr::Const(OwnedDatum::Bytes(s.bytes.clone()));
+        Ok(Typed { expr, ty, coercibility: Coercibility::Coercible })
+    }
+
+    /// `value COLLATE name`.
+    ///
+    /// # Errors
+    /// 1273 for an unknown collation, 1253 for one of another character set.
+    pub fn collate(&self, value: Typed, name: &str) -> Result<Typed, SqlError> {
+        let collation = Collation::from_name(name).ok_or_else(|| {
+            SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'"))
+        })?;
+        let value = match super::derive::is_stringy(&value.ty) {
+            true => value,
+            false => self.to_text(value),
+        };
+        let charset = value.ty.collation.charset();
+        if charset != collation.charset() && !value.is_null() {
+            let text = format!(
+                "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+                collation.name(),
+                charset.name()
+            );
+            return Err(SqlError::Other(1253, "42000", text));
+        }
+        let ty = ColumnType { collation, ..value.ty };
+        let ty = if ty.kind.has_members() {
+            ColumnType { nullable: ty.nullable, ..string(super::widths::chars(&ty), collation) }
+        } else {
+            ty
+        };
+        Ok(Typed { ty, coercibility: Coercibility::Explicit, ..value })
+    }
+}
+
+/// A character set by name.
+pub(crate) fn charset(name: &str) -> Result<Charset, SqlError> {
+    Charset::from_name(name)
+        .ok_or_else(|| SqlError::Other(1115, "42000", format!("Unknown character set: '{name}'")))
+}
+
+fn digits(v: u64) -> u32 {
+    v.checked_ilog10().unwrap_or(0) + 1
+}

@@ -1,0 +1,121 @@
+//! Expressions out of operands that are bound already: operators, comparisons, casts and calls, with the
+//! types, collations and conversions that MySQL derives.
+//!
+//! Reading order: [`widths`] (how long a type's text is), [`common`] (one type for several), [`derive`]
+//! (what functions ask while they derive), `operators`, `compare`, `calls`, `casts` (what is built).
+//!
+//! 1. Names, subqueries and where aggregates may stand are the planner's; nothing here looks at a table.
+//! 2. `Expr::Row` and `Expr::Interval` go in and never come out.
+
+mod calls;
+mod casts;
+pub mod common;
+mod compare;
+mod compose;
+mod derive;
+mod literal;
+mod operators;
+mod temporal;
+pub mod widths;
+
+pub use derive::{Derive, claim, is_stringy, string};
+
+use crate::tree::{CallSite, Expr, Extra, Typed};
+use crate::{Environment, SqlError};
+use value::Collation;
+
+/// What of the session counts while expressions are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// `collation_connection`: that of literals and of numbers as text.
+    pub collation: Collation,
+    /// `div_precision_increment`.
+    pub div_increment: u8,
+    /// Bits of `sql_mode`.
+    pub sql_mode: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { collation: Collation::default(), div_increment: 4, sql_mode: 0 }
+    }
+}
+
+impl Settings {
+    /// Those of a session.
+    pub fn of(env: &dyn Environment) -> Settings {
+        let increment = env.system_variable(false, "div_precision_increment");
+        let increment = increment.ok().and_then(|v| v.datum().as_u64()).unwrap_or(4);
+        Settings {
+            collation: env.connection_collation(),
+            div_increment: increment.min(30) as u8,
+            sql_mode: env.sql_mode(),
+        }
+    }
+}
+
+/// Builds expressions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Builder {
+    /// What of the session counts.
+    pub settings: Settings,
+}
+
+impl Builder {
+    /// A builder for a session.
+    pub fn new(settings: Settings) -> Builder {
+        Builder { settings }
+    }
+
+    /// A builder whose literals have this collation, other settings being the defaults.
+    pub fn collated(collation: Collation) -> Builder {
+        Builder { settings: Settings { collation, ..Settings::default() } }
+    }
+
+    /// A call of a registry entry.
+    ///
+    /// # Errors
+    /// 1582 for a wrong number of arguments, 1267 and its kin for collations that do not meet, what the
+    /// function itself refuses.
+    pub fn invoke(
+        &self,
+        function: &'static crate::functions::Function,
+        arguments: Vec<Typed>,
+        extra: Extra,
+    ) -> Result<Typed, SqlError> {
+        let mut args = arguments;
+        let (least, most) = function.arity;
+        if args.len() < least || args.len() > most {
+            let name = function.name;
+            let text = format!("Incorrect parameter count in the call to native function '{name}'");
+            return Err(SqlError::Other(1582, "42000", text));
+        }
+        if args.iter().any(|a| matches!(a.expr, Expr::Row(_))) {
+            return Err(one_column());
+        }
+        let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
+        let ty = (function.derive)(&mut derive)?;
+        let (collation, coercibility) = (derive.collation, derive.coercibility);
+        let types = args.iter().map(|a| a.ty).collect();
+        let arguments = args.into_iter().map(|a| a.expr).collect();
+        let site = CallSite { function, arguments, types, ty, collation, extra };
+        let mut typed = Typed::new(Expr::Call(Box::new(site)), ty);
+        if let Some(coercibility) = coercibility {
+            typed.coercibility = coercibility;
+        }
+        Ok(typed)
+    }
+
+    /// A call by name, for operators and syntax that stand for a function.
+    ///
+    /// # Errors
+    /// As [`Builder::invoke`].
+    pub fn named(&self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
+        self.invoke(crate::functions::known(name)?, arguments, Extra::None)
+    }
+}
+
+/// Error 1241 for a row where one value is wanted.
+pub(crate) fn one_column() -> SqlError {
+    SqlError::Other(1241, "21000", "Operand should contain 1 column(s)".into())
+}

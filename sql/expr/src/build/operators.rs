@@ -1,0 +1,236 @@
+//! Operators: arithmetic, logic, bits.
+
+use super::widths::{decimal, precision, scale};
+use super::{Builder, one_column};
+use crate::SqlError;
+use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
+use parser::ast::{BinaryOp, IsWhat, UnaryOp};
+use value::{ColumnType, Kind};
+
+impl Builder {
+    /// A prefix operator.
+    ///
+    /// # Errors
+    /// 1241 for rows.
+    pub fn unary(&self, op: UnaryOp, value: Typed) -> Result<Typed, SqlError> {
+        if matches!(value.expr, Expr::Row(_)) {
+            return Err(one_column());
+        }
+        match op {
+            UnaryOp::Plus => Ok(value),
+            UnaryOp::Not | UnaryOp::Bang => {
+                let nullable = value.ty.nullable;
+                Ok(truth(Expr::Not(Box::new(value.expr)), nullable))
+            }
+            UnaryOp::BitNot => self.named("~", vec![value]),
+            UnaryOp::Neg => Ok(negate(value)),
+        }
+    }
+
+    /// An infix operator.
+    ///
+    /// # Errors
+    /// 1241 for rows that do not match, 1267 for collations that do not meet.
+    pub fn binary(&self, op: BinaryOp, a: Typed, b: Typed) -> Result<Typed, SqlError> {
+        if let Some(comparison) = comparison(op) {
+            return self.compare(comparison, a, b);
+        }
+        if let (BinaryOp::Add | BinaryOp::Sub, Expr::Interval(n, unit)) = (op, &b.expr) {
+            return self.add_interval(a, (**n).clone(), *unit, op == BinaryOp::Sub);
+        }
+        if let (BinaryOp::Add, Expr::Interval(n, unit)) = (op, &a.expr) {
+            return self.add_interval(b, (**n).clone(), *unit, false);
+        }
+        if [&a, &b].iter().any(|t| matches!(t.expr, Expr::Row(_))) {
+            return Err(one_column());
+        }
+        let increment = self.settings.div_increment;
+        match op {
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => Ok(logic(op, a, b)),
+            BinaryOp::Add => Ok(self.arithmetic(Arithmetic::Add, a, b)),
+            BinaryOp::Sub => Ok(self.arithmetic(Arithmetic::Sub, a, b)),
+            BinaryOp::Mul => Ok(self.arithmetic(Arithmetic::Mul, a, b)),
+            BinaryOp::Div => Ok(self.arithmetic(Arithmetic::Div(increment), a, b)),
+            BinaryOp::IntDiv => Ok(self.arithmetic(Arithmetic::IntDiv, a, b)),
+            BinaryOp::Mod => Ok(self.arithmetic(Arithmetic::Mod, a, b)),
+            BinaryOp::Concat => self.named("concat", vec![a, b]),
+            BinaryOp::BitOr => self.named("|", vec![a, b]),
+            BinaryOp::BitAnd => self.named("&", vec![a, b]),
+            BinaryOp::BitXor => self.named("^", vec![a, b]),
+            BinaryOp::ShiftLeft => self.named("<<", vec![a, b]),
+            BinaryOp::ShiftRight => self.named(">>", vec![a, b]),
+            BinaryOp::SoundsLike => {
+                let (a, b) = (self.named("soundex", vec![a])?, self.named("soundex", vec![b])?);
+                self.compare(Comparison::Eq, a, b)
+            }
+            other => Err(SqlError::unsupported(format!("operator {other:?}"))),
+        }
+    }
+
+    /// `value IS [NOT] what`.
+    ///
+    /// # Errors
+    /// 1241 for rows.
+    pub fn is(&self, value: Typed, what: IsWhat, negated: bool) -> Result<Typed, SqlError> {
+        if matches!(value.expr, Expr::Row(_)) {
+            return Err(one_column());
+        }
+        let what = match what {
+            IsWhat::Null => Truth::Null,
+            IsWhat::True => Truth::True,
+            IsWhat::False => Truth::False,
+            IsWhat::Unknown => Truth::Unknown,
+        };
+        Ok(truth(Expr::Is(Box::new(value.expr), what, negated), false))
+    }
+
+    /// Arithmetic over two numbers.
+    pub fn arithmetic(&self, op: Arithmetic, a: Typed, b: Typed) -> Typed {
+        let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
+        let nullable = zero_divides || a.ty.nullable || b.ty.nullable;
+        let ty = ColumnType { nullable, ..arithmetic_type(op, &a.ty, &b.ty) };
+        Typed::new(Expr::Arith(op, Box::new(a.expr), Box::new(b.expr)), ty)
+    }
+
+    /// `value MEMBER OF (array)`.
+    ///
+    /// # Errors
+    /// As [`Builder::invoke`].
+    pub fn member_of(&self, value: Typed, array: Typed) -> Result<Typed, SqlError> {
+        self.named("member of", vec![value, array])
+    }
+
+    /// `INTERVAL n unit`, an operand of `+`, `-` and date functions.
+    pub fn interval(&self, n: Typed, unit: parser::ast::IntervalUnit) -> Typed {
+        let ty = n.ty;
+        Typed::new(Expr::Interval(Box::new(n), super::temporal::unit(unit)), ty)
+    }
+
+    /// `(a, b)`.
+    pub fn row(&self, parts: Vec<Typed>) -> Typed {
+        Typed::new(Expr::Row(parts), ColumnType::varbinary(0))
+    }
+
+    /// `value [NOT] REGEXP pattern`.
+    ///
+    /// # Errors
+    /// As [`Builder::invoke`].
+    pub fn regexp(&self, value: Typed, pattern: Typed, negated: bool) -> Result<Typed, SqlError> {
+        let call = self.invoke(
+            crate::functions::known("regexp_like")?,
+            vec![value, pattern],
+            Extra::None,
+        )?;
+        Ok(if negated { not(call) } else { call })
+    }
+}
+
+/// NOT of a condition.
+pub(crate) fn not(value: Typed) -> Typed {
+    let nullable = value.ty.nullable;
+    truth(Expr::Not(Box::new(value.expr)), nullable)
+}
+
+/// A condition's type.
+pub(crate) fn truth(expr: Expr, nullable: bool) -> Typed {
+    let ty = ColumnType { length: 1, nullable, ..ColumnType::int(Kind::BigInt, false) };
+    Typed::new(expr, ty)
+}
+
+fn logic(op: BinaryOp, a: Typed, b: Typed) -> Typed {
+    let nullable = a.ty.nullable || b.ty.nullable;
+    let (a, b) = (Box::new(a.expr), Box::new(b.expr));
+    let expr = match op {
+        BinaryOp::And => Expr::And(a, b),
+        BinaryOp::Or => Expr::Or(a, b),
+        _ => Expr::Xor(a, b),
+    };
+    truth(expr, nullable)
+}
+
+fn negate(value: Typed) -> Typed {
+    let ty = value.ty;
+    let signed = |ty: ColumnType| ColumnType { unsigned: false, zerofill: false, ..ty };
+    // A literal is folded, so that it has the length of what was written.
+    if let Some(constant) = value.constant()
+        && let Ok(folded) = value::neg(constant.datum())
+        && (ty.kind.is_int() || ty.kind == Kind::Decimal || ty.kind == Kind::Double)
+    {
+        let sign = u32::from(ty.unsigned || ty.kind == Kind::Double);
+        let ty = signed(ColumnType { length: ty.length + sign, ..ty });
+        return Typed { expr: Expr::Const(OwnedDatum::of(&folded)), ty, ..value };
+    }
+    let minimum = matches!(value.constant(), Some(OwnedDatum::Int(i64::MIN)));
+    let result = match ty.kind {
+        _ if minimum => ColumnType { nullable: false, ..ColumnType::decimal(19, 0) },
+        kind if kind.is_int() => {
+            let length = precision(&ty) + 1;
+            signed(ColumnType { kind: Kind::BigInt, length, ..ty })
+        }
+        Kind::Decimal => signed(ty),
+        _ => ColumnType { length: 23, nullable: ty.nullable, ..ColumnType::double() },
+    };
+    let expr = if minimum {
+        Expr::Const(OwnedDatum::Decimal(value::Decimal::from_i128(-i128::from(i64::MIN), 0)))
+    } else {
+        Expr::Neg(Box::new(value.expr))
+    };
+    Typed::new(expr, result)
+}
+
+/// Whether a value takes part in arithmetic as a double.
+fn is_double(ty: &ColumnType) -> bool {
+    ty.kind.is_float() || ty.kind.is_string() || ty.kind.has_members() || ty.kind == Kind::Json
+}
+
+fn is_exact_int(ty: &ColumnType) -> bool {
+    let whole_time = ty.kind.is_temporal() && ty.decimals == 0;
+    ty.kind.is_int() || whole_time || matches!(ty.kind, Kind::Bit | Kind::Year)
+}
+
+fn arithmetic_type(op: Arithmetic, a: &ColumnType, b: &ColumnType) -> ColumnType {
+    let unsigned = a.unsigned || b.unsigned;
+    let int = |digits: u32, unsigned: bool| {
+        let length = digits + u32::from(!unsigned);
+        ColumnType { length, ..ColumnType::int(Kind::BigInt, unsigned) }
+    };
+    if op == Arithmetic::IntDiv {
+        let digits = precision(a).saturating_sub(scale(a)).clamp(1, 20);
+        return int(digits, unsigned);
+    }
+    if is_double(a) || is_double(b) {
+        return ColumnType { length: super::widths::DOUBLE_CHARS, ..ColumnType::double() };
+    }
+    let (pa, pb, sa, sb) = (precision(a), precision(b), scale(a), scale(b));
+    if let Arithmetic::Div(increment) = op {
+        let (increment, scale) = (u32::from(increment), (sa + u32::from(increment)).min(30));
+        let digits = (pa + increment + sb).min(65);
+        return decimal(digits.saturating_sub(scale), scale, a.unsigned && b.unsigned);
+    }
+    if is_exact_int(a) && is_exact_int(b) {
+        return match op {
+            Arithmetic::Mul => int((pa + pb).min(20), unsigned),
+            Arithmetic::Mod => int(pa.max(pb.min(pa)), a.unsigned),
+            _ => int(pa.max(pb).min(20) + 1, unsigned),
+        };
+    }
+    let (wa, wb) = (pa - sa.min(pa), pb - sb.min(pb));
+    match op {
+        Arithmetic::Mul => decimal((pa + pb).saturating_sub(sa + sb), sa + sb, unsigned),
+        Arithmetic::Mod => decimal(wa.max(wb), sa.max(sb), a.unsigned),
+        _ => decimal(wa.max(wb) + 1, sa.max(sb), unsigned),
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<Comparison> {
+    Some(match op {
+        BinaryOp::Eq => Comparison::Eq,
+        BinaryOp::NullSafeEq => Comparison::NullSafeEq,
+        BinaryOp::Ne => Comparison::Ne,
+        BinaryOp::Lt => Comparison::Lt,
+        BinaryOp::Le => Comparison::Le,
+        BinaryOp::Gt => Comparison::Gt,
+        BinaryOp::Ge => Comparison::Ge,
+        _ => return None,
+    })
+}

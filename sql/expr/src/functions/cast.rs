@@ -1,0 +1,209 @@
+//! CAST to every type, and text in another character set.
+
+use super::call::{Answer, Call, NULL, append_text, decimal_of, incorrect};
+use super::moments;
+use super::{Function, Shape, function};
+use crate::build::Derive;
+use crate::eval::Value;
+use crate::tree::OwnedDatum;
+use crate::{SqlError, WarningLevel};
+use value::number::{self, Rest};
+use value::{ColumnType, Datum, Kind};
+
+/// CAST: to the type of the call's result.
+pub static CAST: Function =
+    function("cast", (1, 1), same_type, cast, "the argument as another type").written(Shape::Cast);
+
+/// CONVERT ... USING: text in the result's character set.
+pub static CONVERT_CHARSET: Function =
+    function("convert", (1, 1), same_type, convert, "the text in another character set")
+        .written(Shape::Cast);
+
+/// Casts are built, not found by name.
+pub static FUNCTIONS: &[Function] = &[];
+
+fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
+    Ok(d.ty(0))
+}
+
+fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let to = c.site.ty;
+    match to.kind {
+        kind if kind.is_int() => to_int(c, to.unsigned),
+        Kind::Decimal => to_decimal(c, &to),
+        Kind::Double => Ok(Value::Datum(Datum::Double(c.double(0)))),
+        Kind::Float => {
+            let v = c.double(0);
+            if v.abs() > f64::from(f32::MAX) {
+                return Err(c.out_of_range("FLOAT"));
+            }
+            Ok(Value::Datum(Datum::Double(f64::from(v as f32))))
+        }
+        Kind::Date => Ok(moments::argument(c, 0, moments::Wanted::MOMENT)
+            .map_or(NULL, |v| Value::Datum(Datum::Date(v.date())))),
+        Kind::DateTime | Kind::Timestamp => {
+            let wanted = moments::Wanted { fsp: to.decimals, ..moments::Wanted::MOMENT };
+            let moment = moments::argument(c, 0, wanted);
+            Ok(moment.map_or(NULL, |v| Value::Datum(Datum::DateTime(v))))
+        }
+        Kind::Time => Ok(moments::time_argument(c, 0, to.decimals)
+            .map_or(NULL, |v| Value::Datum(Datum::Time(v)))),
+        Kind::Year => to_year(c),
+        Kind::Json => super::to_json(c),
+        _ => to_string(c, &to),
+    }
+}
+
+fn to_int<'v>(c: &mut Call<'_, 'v>, unsigned: bool) -> Answer<'v> {
+    let Datum::Bytes(text) = c.datum(0) else {
+        let bits = match c.datum(0) {
+            Datum::Decimal(v) => {
+                let whole = v.round_to_i128().unwrap_or(if v.is_negative() {
+                    i128::MIN
+                } else {
+                    i128::MAX
+                });
+                let (least, most) = match unsigned {
+                    true => (0, i128::from(u64::MAX)),
+                    false => (i64::MIN.into(), i64::MAX.into()),
+                };
+                if whole < least || whole > most {
+                    incorrect(c.env, "DECIMAL", v.to_string().as_bytes());
+                }
+                whole.clamp(least, most) as u64
+            }
+            Datum::Double(v) => {
+                let whole = v.round_ties_even();
+                match unsigned {
+                    true if whole < 0.0 => whole as i64 as u64,
+                    true => whole as u64,
+                    false => whole as i64 as u64,
+                }
+            }
+            _ => c.bits(0),
+        };
+        return Ok(if unsigned { bits.into() } else { (bits as i64).into() });
+    };
+    let (v, clean) = super::leading_integer(text);
+    if !clean {
+        let text = text.to_vec();
+        incorrect(c.env, "INTEGER", &text);
+    }
+    if unsigned {
+        if v < 0 && clean {
+            let text = "Cast to unsigned converted negative integer to its positive complement";
+            c.env.warn(WarningLevel::Warning, 1105, text.into());
+        }
+        return Ok((v as u64).into());
+    }
+    if v > i128::from(i64::MAX) {
+        let text =
+            "Cast to signed converted positive out-of-range integer to its negative complement";
+        c.env.warn(WarningLevel::Warning, 1105, text.into());
+    }
+    Ok((v as i64).into())
+}
+
+fn to_decimal<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
+    let (v, bad) = decimal_of(&c.datum(0));
+    if bad {
+        let text = c.datum(0).as_bytes().unwrap_or_default().to_vec();
+        incorrect(c.env, "DECIMAL", &text);
+    }
+    let (v, beyond) = v.saturated(to.length.min(65) as u8, to.decimals);
+    if beyond {
+        let name = crate::print::call(c.site, None);
+        let text = format!("Out of range value for column '{name}' at row 1");
+        c.env.warn(WarningLevel::Warning, 1264, text);
+    }
+    Ok(v.into())
+}
+
+fn to_year<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let v = match c.datum(0) {
+        Datum::Date(v) => i128::from(v.year()),
+        Datum::DateTime(v) => i128::from(v.date().year()),
+        Datum::Time(_) => moments::now(c.env, 0).map_or(0, |v| i128::from(v.date().year())),
+        Datum::Bytes(text) => {
+            let (v, rest) = number::double_of_text(text);
+            if rest != Rest::Clean {
+                let text = text.to_vec();
+                incorrect(c.env, "YEAR", &text);
+                if rest == Rest::NoNumber {
+                    return Ok(Value::Datum(Datum::Year(0)));
+                }
+            }
+            let short = text_len(&c.datum(0)) <= 2 || v != 0.0;
+            if v == 0.0 && short { 2000 } else { v as i128 }
+        }
+        other => super::round(&other),
+    };
+    let year = match v {
+        0 => 0,
+        1..=69 => v + 2000,
+        70..=99 => v + 1900,
+        1901..=2155 => v,
+        _ => {
+            incorrect(c.env, "YEAR", v.to_string().as_bytes());
+            return Ok(NULL);
+        }
+    };
+    Ok(Value::Datum(Datum::Year(year as u16)))
+}
+
+fn text_len(datum: &Datum<'_>) -> usize {
+    datum.as_bytes().map_or(0, <[u8]>::len)
+}
+
+fn to_string<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
+    let from = c.ty(0);
+    let value = c.take(0);
+    let text = match value {
+        Value::Datum(Datum::Bytes(_)) | Value::Owned(OwnedDatum::Bytes(_)) => {
+            super::text_of(value, &from)
+        }
+        other => {
+            let mut out = Vec::new();
+            append_text(&other.get(), &from, &mut out);
+            out.into()
+        }
+    };
+    let unlimited = to.length == u32::MAX || to.kind.is_large();
+    let chars = to.collation.char_count(&text);
+    if !unlimited && chars > to.length as usize {
+        let kind = if to.collation == value::Collation::Binary { "BINARY" } else { "CHAR" };
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        let kind = format!("{kind}({})", to.length);
+        let text_warning = format!("Truncated incorrect {kind} value: '{shown}'");
+        c.env.warn(WarningLevel::Warning, 1292, text_warning);
+        let end = to.collation.prefix(&text, to.length as usize).len();
+        return Ok(super::call::slice(text, 0..end));
+    }
+    if to.kind == Kind::Binary && text.len() < to.length as usize {
+        if !c.fits(to.length as usize) {
+            return Ok(NULL);
+        }
+        let mut padded = text.into_owned();
+        padded.resize(to.length as usize, 0);
+        return Ok(padded.into());
+    }
+    Ok(text.into())
+}
+
+fn convert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (from, to) = (c.ty(0).collation.charset(), c.site.ty.collation.charset());
+    let text = c.text(0);
+    if from == value::Charset::Binary && to != value::Charset::Binary {
+        if to.is_valid(&text) {
+            return Ok(text.into());
+        }
+        let at = to.valid_len(&text);
+        let bad: String = text[at..].iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
+        let text = format!("Invalid {} character string: '{}'", to.name(), bad.replace("\\x", ""));
+        c.env.warn(WarningLevel::Warning, 1300, text);
+        return Ok(NULL);
+    }
+    let mut out = Vec::new();
+    value::charset::convert(&text, from, to, &mut out);
+    Ok(out.into())
+}

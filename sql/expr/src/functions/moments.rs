@@ -1,0 +1,219 @@
+//! Arguments as dates and times, with MySQL's warnings for those that are none.
+
+use super::call::Call;
+use crate::eval::Value;
+use crate::tree::OwnedDatum;
+use crate::{Environment, WarningLevel};
+use value::time::DateRules;
+use value::time::{BadTime, DateTimeText, parse};
+use value::{Date, DateTime, Datum, Decimal, Time};
+
+/// What a function takes for a date and time.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Digits of the second's fraction, rounded to.
+    pub fsp: u8,
+    /// Zero dates and dates with zeros are taken: YEAR(), DATE_FORMAT().
+    pub fuzzy: bool,
+}
+
+impl Wanted {
+    /// A real moment.
+    pub const MOMENT: Wanted = Wanted { fsp: 6, fuzzy: false };
+    /// A date, perhaps with zeros.
+    pub const FUZZY: Wanted = Wanted { fsp: 6, fuzzy: true };
+}
+
+/// Bits of `sql_mode`.
+pub mod mode {
+    /// NO_ZERO_IN_DATE.
+    pub const NO_ZERO_IN_DATE: u64 = 1 << 23;
+    /// NO_ZERO_DATE.
+    pub const NO_ZERO_DATE: u64 = 1 << 24;
+    /// ALLOW_INVALID_DATES.
+    pub const ALLOW_INVALID_DATES: u64 = 1 << 25;
+    /// ERROR_FOR_DIVISION_BY_ZERO.
+    pub const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
+    /// TIME_TRUNCATE_FRACTIONAL.
+    pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
+}
+
+fn rules(env: &dyn Environment, wanted: Wanted) -> DateRules {
+    let set = |bit| env.sql_mode() & bit != 0;
+    DateRules {
+        no_zero_date: !wanted.fuzzy && set(mode::NO_ZERO_DATE),
+        no_zero_in_date: !wanted.fuzzy && set(mode::NO_ZERO_IN_DATE),
+        allow_invalid: set(mode::ALLOW_INVALID_DATES),
+    }
+}
+
+/// The session's local time now, cut to `fsp` digits.
+pub fn now(env: &dyn Environment, fsp: u8) -> Option<DateTime> {
+    env.time_zone().to_local(env.now_us(), fsp)
+}
+
+/// Warning 1292 for a value that is no date or time.
+pub fn incorrect(env: &mut dyn Environment, kind: &str, shown: &str) {
+    let text = format!("Incorrect {kind} value: '{shown}'");
+    env.warn(WarningLevel::Warning, 1292, text);
+}
+
+fn truncated(env: &mut dyn Environment, kind: &str, shown: &str) {
+    let text = format!("Truncated incorrect {kind} value: '{shown}'");
+    env.warn(WarningLevel::Warning, 1292, text);
+}
+
+/// A number's whole part and billionths.
+fn parts(datum: &Datum<'_>) -> Option<(i64, u32)> {
+    let decimal = match datum {
+        Datum::Int(v) => return Some((*v, 0)),
+        Datum::UInt(v) => return i64::try_from(*v).ok().map(|v| (v, 0)),
+        Datum::Year(v) => return Some((i64::from(*v), 0)),
+        Datum::Bits(v, _) => return i64::try_from(*v).ok().map(|v| (v, 0)),
+        Datum::Decimal(v) => *v,
+        Datum::Double(v) => Decimal::from_f64(*v).0.round(9)?,
+        _ => return None,
+    };
+    let whole = decimal.truncate(0).trunc_to_i128()?;
+    let fraction = decimal.sub(&Decimal::from_i128(whole, 0))?.truncate(9);
+    let nanos = fraction.mul(&Decimal::from_i128(1_000_000_000, 0))?.trunc_to_i128()?;
+    Some((i64::try_from(whole).ok()?, nanos.unsigned_abs() as u32))
+}
+
+/// A value as a date and time; `None`, warned of, when it is none.
+pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> Option<DateTime> {
+    let rules = rules(env, wanted);
+    let (read, shown) = match datum {
+        Datum::Null => return None,
+        Datum::DateTime(v) => return taken(*v, rules, env, wanted),
+        Datum::Date(v) => return taken(v.midnight(), rules, env, wanted),
+        Datum::Time(v) => return v.on(now(env, 0)?.date())?.round(wanted.fsp),
+        Datum::Bytes(text) => {
+            (parse::date_time(text, rules), String::from_utf8_lossy(text).into_owned())
+        }
+        Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) => {
+            let text = value::format::to_text(datum);
+            (parse::date_time(text.trim_matches('"').as_bytes(), rules), text)
+        }
+        number => {
+            let shown = value::format::to_text(number);
+            match parts(number) {
+                Some((v, nanos)) => (parse::date_time_of_number(v, nanos, rules), shown),
+                None => (Err(BadTime::Form), shown),
+            }
+        }
+    };
+    match read {
+        Ok(read) => {
+            if read.cut {
+                truncated(env, if read.date_only { "date" } else { "datetime" }, &shown);
+            }
+            delimited(env, &read, &shown);
+            let local = if read.utc { shifted(env, &read) } else { Some(read) };
+            local.and_then(|read| read.rounded(wanted.fsp, truncates(env)))
+        }
+        Err(_) => {
+            incorrect(env, "datetime", &shown);
+            None
+        }
+    }
+}
+
+fn truncates(env: &dyn Environment) -> bool {
+    env.sql_mode() & mode::TIME_TRUNCATE_FRACTIONAL != 0
+}
+
+/// A text with an offset is UTC: to the session's time.
+fn shifted(env: &dyn Environment, read: &DateTimeText) -> Option<DateTimeText> {
+    let micros = value::time::zone::utc_micros(read.value)?;
+    let value = env.time_zone().to_local(micros, read.value.fsp())?;
+    Some(DateTimeText { value, ..*read })
+}
+
+fn delimited(env: &mut dyn Environment, read: &DateTimeText, shown: &str) {
+    if let Some((delimiter, at, more)) = read.delimiter {
+        let delimiter = char::from(delimiter);
+        let text = if more {
+            format!(
+                "Delimiter '{delimiter}' in position {at} in datetime value '{shown}' at row 1 is superfluous and is deprecated. Please remove."
+            )
+        } else {
+            format!(
+                "Delimiter '{delimiter}' in position {at} in datetime value '{shown}' at row 1 is deprecated. Prefer the standard '-'."
+            )
+        };
+        env.warn(WarningLevel::Warning, if more { 4096 } else { 4095 }, text);
+    }
+}
+
+fn taken(
+    v: DateTime,
+    rules: DateRules,
+    env: &mut dyn Environment,
+    wanted: Wanted,
+) -> Option<DateTime> {
+    if !v.date().check(DateRules { allow_invalid: true, ..rules }) {
+        incorrect(env, "datetime", &v.to_string());
+        return None;
+    }
+    match v.fsp() > wanted.fsp {
+        true if truncates(env) => Some(v.truncate(wanted.fsp)),
+        true => v.round(wanted.fsp),
+        false => Some(v),
+    }
+}
+
+/// A value as a time; `None`, warned of, when it is none.
+pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Time> {
+    let (read, shown) = match datum {
+        Datum::Null => return None,
+        Datum::Time(v) if v.fsp() <= fsp => return Some(*v),
+        Datum::Time(v) => return Some(if truncates(env) { v.truncate(fsp) } else { v.round(fsp) }),
+        Datum::DateTime(v) => return Some(v.time().round(fsp)),
+        Datum::Date(_) => return Some(Time::ZERO),
+        Datum::Bytes(text) => (parse::time(text), String::from_utf8_lossy(text).into_owned()),
+        Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) => {
+            let text = value::format::to_text(datum);
+            (parse::time(text.trim_matches('"').as_bytes()), text)
+        }
+        number => {
+            let shown = value::format::to_text(number);
+            match parts(number) {
+                Some((v, nanos)) => (parse::time_of_number(v, nanos), shown),
+                None => (Err(BadTime::Form), shown),
+            }
+        }
+    };
+    match read {
+        Ok(read) => {
+            if read.cut || read.beyond {
+                truncated(env, "time", &shown);
+            }
+            Some(read.rounded(fsp, truncates(env)))
+        }
+        Err(_) => {
+            truncated(env, "time", &shown);
+            None
+        }
+    }
+}
+
+/// Argument `n` as a date and time.
+pub fn argument(c: &mut Call<'_, '_>, n: usize, wanted: Wanted) -> Option<DateTime> {
+    moment(&c.args.get(n).map_or(Datum::Null, Value::get), c.env, wanted)
+}
+
+/// Argument `n` as a time.
+pub fn time_argument(c: &mut Call<'_, '_>, n: usize, fsp: u8) -> Option<Time> {
+    time(&c.args.get(n).map_or(Datum::Null, Value::get), c.env, fsp)
+}
+
+/// A date and time as a value.
+pub fn value_of<'v>(moment: Option<DateTime>) -> Value<'v> {
+    moment.map_or(Value::Datum(Datum::Null), |v| Value::Owned(OwnedDatum::DateTime(v)))
+}
+
+/// A date as a value.
+pub fn date_value<'v>(date: Option<Date>) -> Value<'v> {
+    date.map_or(Value::Datum(Datum::Null), |v| Value::Datum(Datum::Date(v)))
+}

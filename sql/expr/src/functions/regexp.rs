@@ -1,0 +1,335 @@
+//! Regular expressions, by fancy-regex.
+//!
+//! 1. A pattern is compiled once and kept by the thread that runs it, with its flags. 2. Text that is not
+//! UTF-8 is read with replacement characters.
+
+use super::call::{Answer, Call, NULL};
+use super::{Function, function};
+use crate::SqlError;
+use crate::build::Derive;
+use crate::eval::Value;
+use fancy_regex::{Regex, RegexBuilder};
+use std::cell::RefCell;
+use std::rc::Rc;
+use value::{ColumnType, Datum};
+
+pub static FUNCTIONS: &[Function] = &[
+    function("regexp_like", (2, 3), like_type, like, "whether the pattern matches somewhere"),
+    function(
+        "regexp_instr",
+        (2, 6),
+        position_type,
+        instr,
+        "where the pattern matches; 0 if nowhere",
+    ),
+    function(
+        "regexp_substr",
+        (2, 5),
+        substr_type,
+        substr,
+        "what the pattern matches; NULL if nothing",
+    ),
+    function("regexp_replace", (3, 6), replace_type, replace, "the text with matches replaced"),
+];
+
+type Derived = Result<ColumnType, SqlError>;
+
+/// Text and pattern in one character set; binary strings are refused.
+fn texts(d: &mut Derive<'_>, count: usize) -> Result<(), SqlError> {
+    let binary = d.args[..count].iter().any(|a| a.ty.kind.is_binary_string() && !a.is_null());
+    let text = d.args[..count].iter().find(|a| a.ty.is_text());
+    if binary && let Some(text) = text {
+        let name = text.ty.collation.name();
+        let text = format!(
+            "Character set 'binary' cannot be used in conjunction with '{name}' in call to {}.",
+            d.name
+        );
+        return Err(SqlError::Other(3995, "HY000", text));
+    }
+    d.compared(0..count)?;
+    Ok(())
+}
+
+fn like_type(d: &mut Derive<'_>) -> Derived {
+    texts(d, 2)?;
+    Ok(d.int(1))
+}
+
+fn position_type(d: &mut Derive<'_>) -> Derived {
+    texts(d, 2)?;
+    Ok(d.int(11))
+}
+
+fn substr_type(d: &mut Derive<'_>) -> Derived {
+    texts(d, 2)?;
+    Ok(d.string(d.chars(0)))
+}
+
+fn replace_type(d: &mut Derive<'_>) -> Derived {
+    texts(d, 3)?;
+    Ok(d.string(16_777_216))
+}
+
+fn error(number: u16, text: &str) -> SqlError {
+    SqlError::Other(number, "HY000", text.into())
+}
+
+/// MySQL's number and text for a pattern that cannot be compiled.
+fn bad_pattern(problem: &fancy_regex::Error, pattern: &str) -> SqlError {
+    let shown = problem.to_string();
+    let has = |what: &str| shown.contains(what);
+    if has("unclosed character class")
+        || has("Invalid character class")
+        || has("unclosed open bracket")
+    {
+        return error(3696, "The regular expression contains an unclosed bracket expression.");
+    }
+    if has("range") && has("invalid") && pattern.contains('[') {
+        return error(
+            3697,
+            "The regular expression contains an [x-y] character range where x comes after y.",
+        );
+    }
+    if has("Unclosed") || has("unclosed group") || has("unopened group") || has("parenthes") {
+        return error(3691, "Mismatched parenthesis in the regular expression.");
+    }
+    if has("epetition") || has("repeat") || has("quantifier") {
+        return match pattern.contains('{') {
+            true => error(3692, "Incorrect description of a {min,max} interval."),
+            false => error(3688, "Syntax error in regular expression on line 1, character 1."),
+        };
+    }
+    if has("backref") || has("group") {
+        return error(
+            3695,
+            "Invalid back-reference (to a non-existing capture group) in regular expression.",
+        );
+    }
+    if has("look-behind") || has("ookbehind") {
+        return error(3698, "The look-behind assertion exceeds the limit in regular expression.");
+    }
+    if has("escape") {
+        return error(3687, "Unrecognized escape sequence in regular expression.");
+    }
+    error(3688, "Syntax error in regular expression on line 1, character 1.")
+}
+
+fn bad_run(problem: &fancy_regex::Error) -> SqlError {
+    let _ = problem;
+    error(3699, "Timeout exceeded in regular expression match.")
+}
+
+thread_local! {
+    static LAST: RefCell<Option<(Vec<u8>, Vec<u8>, bool, Rc<Regex>)>> = const { RefCell::new(None) };
+}
+
+/// The compiled pattern of a call, with its match type.
+fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Rc<Regex>, SqlError> {
+    let flags = match flags.filter(|n| *n < c.len()) {
+        Some(n) => c.text(n).into_owned(),
+        None => Vec::new(),
+    };
+    let pattern = c.text(1);
+    let sensitive = is_case_sensitive(c.collation());
+    let found = LAST.with_borrow(|last| {
+        let same =
+            last.as_ref().filter(|(p, f, s, _)| *p == *pattern && *f == flags && *s == sensitive);
+        same.map(|(.., regex)| regex.clone())
+    });
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    if pattern.is_empty() {
+        return Err(error(3685, "Illegal argument to a regular expression."));
+    }
+    let (mut insensitive, mut lines, mut dot) = (!sensitive, false, false);
+    for flag in &flags {
+        match flag {
+            b'c' => insensitive = false,
+            b'i' => insensitive = true,
+            b'm' => lines = true,
+            b'n' => dot = true,
+            b'u' => {}
+            _ => {
+                let name = c.site.function.name;
+                return Err(SqlError::Other(
+                    1210,
+                    "HY000",
+                    format!("Incorrect arguments to {name}."),
+                ));
+            }
+        }
+    }
+    let text = String::from_utf8_lossy(&pattern).into_owned();
+    let mut flags_text = String::new();
+    for (set, flag) in [(insensitive, 'i'), (lines, 'm'), (dot, 's')] {
+        if set {
+            flags_text.push(flag);
+        }
+    }
+    let whole = if flags_text.is_empty() { text.clone() } else { format!("(?{flags_text}){text}") };
+    let regex = RegexBuilder::new(&whole).backtrack_limit(1_000_000).build();
+    let regex = Rc::new(regex.map_err(|e| bad_pattern(&e, &text))?);
+    LAST.set(Some((pattern.into_owned(), flags, sensitive, regex.clone())));
+    Ok(regex)
+}
+
+/// `_bin` and `_cs` collations tell cases apart.
+fn is_case_sensitive(collation: value::Collation) -> bool {
+    let name = collation.name();
+    name == "binary" || name.ends_with("_bin") || name.ends_with("_cs")
+}
+
+fn utf8(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn like<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let regex = pattern(c, Some(2))?;
+    let text = c.text(0);
+    let found = match std::str::from_utf8(&text) {
+        Ok(text) => regex.is_match(text),
+        Err(_) => regex.is_match(&utf8(&text)),
+    };
+    Ok(found.map_err(|e| bad_run(&e))?.into())
+}
+
+/// Where matching starts: the byte of character `n` (an argument, from 1).
+fn start(c: &mut Call<'_, '_>, n: usize, text: &str) -> Result<usize, SqlError> {
+    let position = if n < c.len() { c.integer(n) } else { 1 };
+    let chars = text.chars().count() as i128;
+    let empty_start = position == 1;
+    if position < 1 || (position > chars && !empty_start) {
+        if position == chars + 1 {
+            return Ok(text.len());
+        }
+        return Err(error(3686, "Index out of bounds in regular expression search."));
+    }
+    let at = text.char_indices().nth((position - 1) as usize);
+    Ok(at.map_or(text.len(), |(at, _)| at))
+}
+
+/// The n-th match from a byte on.
+fn nth(
+    regex: &Regex,
+    text: &str,
+    start: usize,
+    n: i128,
+) -> Result<Option<(usize, usize)>, SqlError> {
+    let mut at = start;
+    for number in 1.. {
+        let Some(found) = regex.find_from_pos(text, at).map_err(|e| bad_run(&e))? else {
+            return Ok(None);
+        };
+        if number >= n {
+            return Ok(Some((found.start(), found.end())));
+        }
+        at = next(text, found.start(), found.end());
+        if at > text.len() {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// Where the next match may start: behind an empty one, one character further.
+fn next(text: &str, start: usize, end: usize) -> usize {
+    match end > start {
+        true => end,
+        false => end + text[end..].chars().next().map_or(1, char::len_utf8),
+    }
+}
+
+fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let regex = pattern(c, Some(5))?;
+    let text = utf8(&c.text(0));
+    let at = start(c, 2, &text)?;
+    let occurrence = if c.len() > 3 { c.integer(3) } else { 1 };
+    let behind = if c.len() > 4 { c.integer(4) } else { 0 };
+    if !(0..=1).contains(&behind) {
+        return Err(SqlError::Other(
+            1210,
+            "HY000",
+            "Incorrect arguments to regexp_instr: return_option must be 1 or 0.".into(),
+        ));
+    }
+    Ok(match nth(&regex, &text, at, occurrence)? {
+        Some((start, end)) => {
+            let byte = if behind == 1 { end } else { start };
+            (text[..byte].chars().count() as i64 + 1).into()
+        }
+        None => 0i64.into(),
+    })
+}
+
+fn substr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let regex = pattern(c, Some(4))?;
+    let text = utf8(&c.text(0));
+    let at = start(c, 2, &text)?;
+    let occurrence = if c.len() > 3 { c.integer(3) } else { 1 };
+    Ok(match nth(&regex, &text, at, occurrence)? {
+        Some((start, end)) => text[start..end].to_string().into(),
+        None => NULL,
+    })
+}
+
+/// Appends a replacement, `$n` being a group and `\` an escape.
+fn append(
+    found: &fancy_regex::Captures<'_, str>,
+    replacement: &str,
+    out: &mut String,
+) -> Result<(), SqlError> {
+    let mut rest = replacement.chars().peekable();
+    while let Some(ch) = rest.next() {
+        match ch {
+            '\\' => out.extend(rest.next()),
+            '$' => {
+                let mut group: Option<usize> = None;
+                while let Some(digit) = rest.peek().and_then(|d| d.to_digit(10)) {
+                    let longer = group.unwrap_or(0) * 10 + digit as usize;
+                    if group.is_some() && longer >= found.len() {
+                        break;
+                    }
+                    group = Some(longer);
+                    rest.next();
+                }
+                let group =
+                    group.ok_or_else(|| error(3887, "A capture group has an invalid name."))?;
+                if group >= found.len() {
+                    return Err(error(3686, "Index out of bounds in regular expression search."));
+                }
+                out.push_str(found.get(group).map_or("", |m| m.as_str()));
+            }
+            other => out.push(other),
+        }
+    }
+    Ok(())
+}
+
+fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let regex = pattern(c, Some(5))?;
+    let text = utf8(&c.text(0));
+    let replacement = utf8(&c.text(2));
+    let at = start(c, 3, &text)?;
+    let occurrence = if c.len() > 4 { c.integer(4) } else { 0 };
+    let mut out = text[..at].to_string();
+    let mut from = at;
+    let mut kept = at;
+    let mut number = 0;
+    while from <= text.len() {
+        let found = regex.captures_from_pos(text.as_str(), from).map_err(|e| bad_run(&e))?;
+        let Some((found, whole)) = found.and_then(|f| f.get(0).map(|w| (f, w))) else { break };
+        number += 1;
+        if occurrence <= 0 || number == occurrence {
+            out.push_str(&text[kept..whole.start()]);
+            append(&found, &replacement, &mut out)?;
+            kept = whole.end();
+            if number == occurrence {
+                break;
+            }
+        }
+        from = next(&text, whole.start(), whole.end());
+    }
+    out.push_str(&text[kept.min(text.len())..]);
+    Ok(if c.fits(out.len()) { out.into() } else { Value::Datum(Datum::Null) })
+}

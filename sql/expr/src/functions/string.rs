@@ -1,0 +1,840 @@
+//! String functions that make or measure text.
+//!
+//! 1. Text is in the character set of the call's collation: building the call has converted it.
+
+use super::call::{Answer, Call, NULL, append_text, text_of};
+use super::{Function, MANY, function};
+use crate::SqlError;
+use crate::build::Derive;
+use crate::eval::Value;
+use crate::tree::OwnedDatum;
+use value::{ColumnType, Datum};
+
+pub static FUNCTIONS: &[Function] = &[
+    function("concat", (1, MANY), joined, concat, "its arguments joined; NULL if one is NULL"),
+    function(
+        "concat_ws",
+        (2, MANY),
+        joined_by,
+        concat_ws,
+        "the arguments that are not NULL, joined by the first",
+    )
+    .sees_null(),
+    function("length", (1, 1), small_int, length, "length in bytes"),
+    function("octet_length", (1, 1), small_int, length, "length in bytes"),
+    function("bit_length", (1, 1), small_int, bit_length, "length in bits"),
+    function("char_length", (1, 1), small_int, char_length, "length in characters"),
+    function("character_length", (1, 1), small_int, char_length, "length in characters"),
+    function("ascii", (1, 1), ascii_type, ascii, "the first byte as a number"),
+    function("ord", (1, 1), wide_int, ord, "the first character's bytes as a number"),
+    function("char", (1, MANY), char_type, char_of, "the bytes that the numbers are").sees_null(),
+    function("lower", (1, 1), same, lower, "the text in lower case"),
+    function("lcase", (1, 1), same, lower, "the text in lower case"),
+    function("upper", (1, 1), same, upper, "the text in upper case"),
+    function("ucase", (1, 1), same, upper, "the text in upper case"),
+    function("reverse", (1, 1), same, reverse, "the characters from the last to the first"),
+    function("repeat", (2, 2), repeat_type, repeat, "the text so many times"),
+    function("space", (1, 1), space_type, space, "so many spaces"),
+    function("lpad", (3, 3), pad_type, lpad, "so many characters, filled up on the left"),
+    function("rpad", (3, 3), pad_type, rpad, "so many characters, filled up on the right"),
+    function("replace", (3, 3), replace_type, replace, "every occurrence of a text replaced"),
+    function("insert", (4, 4), insert_type, insert, "characters from a position on replaced"),
+    function(
+        "field",
+        (2, MANY),
+        field_type,
+        field,
+        "which of the other arguments the first equals",
+    )
+    .sees_null(),
+    function("elt", (2, MANY), elt_type, elt, "the argument with that number").sees_null(),
+    function(
+        "find_in_set",
+        (2, 2),
+        compared_int,
+        find_in_set,
+        "which of a list's members a text is",
+    ),
+    function(
+        "make_set",
+        (2, MANY),
+        set_type,
+        make_set,
+        "the arguments whose bits are set, joined by commas",
+    )
+    .sees_null(),
+    function("export_set", (3, 5), export_type, export_set, "a text for every bit, set or not"),
+    function(
+        "format",
+        (2, 3),
+        format_type,
+        format,
+        "a number with thousands apart and so many decimals",
+    )
+    .sees_null(),
+    function("hex", (1, 1), hex_type, hex, "bytes, or a number, in hexadecimal digits"),
+    function("unhex", (1, 1), unhex_type, unhex, "the bytes that hexadecimal digits write")
+        .sees_null(),
+    function("bin", (1, 1), digits_type, bin, "a number in binary digits"),
+    function("oct", (1, 1), digits_type, oct, "a number in octal digits"),
+    function("conv", (3, 3), digits_type, conv, "a number's digits from one base to another"),
+    function("quote", (1, 1), quote_type, quote, "the text as a literal of SQL").sees_null(),
+    function("soundex", (1, 1), soundex_type, soundex, "how the text sounds"),
+    function(
+        "strcmp",
+        (2, 2),
+        strcmp_type,
+        strcmp,
+        "-1, 0 or 1 as the first is less, equal or greater",
+    ),
+    function("to_base64", (1, 1), to_base64_type, to_base64, "the bytes in base 64"),
+    function("from_base64", (1, 1), from_base64_type, from_base64, "the bytes that base 64 writes"),
+    function(
+        "load_file",
+        (1, 1),
+        load_type,
+        load_file,
+        "the bytes of a file of the server: always NULL",
+    )
+    .sees_null(),
+    function(
+        "weight_string",
+        (1, 1),
+        weight_type,
+        weight_string,
+        "the bytes by which the text is ordered",
+    ),
+];
+
+type Derived = Result<ColumnType, SqlError>;
+
+fn joined(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let nullable = d.nullable();
+    Ok(ColumnType { nullable: nullable || d.chars_from(0) > 0, ..d.string(d.chars_from(0)) })
+}
+
+fn joined_by(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let separators = d.chars(0).saturating_mul(d.args.len() as u32 - 2);
+    Ok(d.string(d.chars_from(1).saturating_add(separators)))
+}
+
+fn small_int(d: &mut Derive<'_>) -> Derived {
+    Ok(d.int(11))
+}
+
+fn wide_int(d: &mut Derive<'_>) -> Derived {
+    Ok(d.int(21))
+}
+
+fn ascii_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.int(4))
+}
+
+fn char_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.bytes(4 * d.args.len() as u32))
+}
+
+fn same(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    Ok(d.string(d.chars(0)))
+}
+
+fn repeat_type(d: &mut Derive<'_>) -> Derived {
+    d.text_of(0..1)?;
+    const BLOB_CHARS: u32 = 16_777_216;
+    let chars = match d.constant_int(1) {
+        Some(n @ 0..) => {
+            u32::try_from(i128::from(n) * i128::from(d.chars(0))).unwrap_or(BLOB_CHARS)
+        }
+        _ => BLOB_CHARS,
+    };
+    Ok(d.string(chars.min(BLOB_CHARS)))
+}
+
+fn space_type(d: &mut Derive<'_>) -> Derived {
+    let chars = d.constant_int(0).map_or(16_777_216, |n| n.clamp(0, 16_777_216) as u32);
+    Ok(d.own_string(chars))
+}
+
+fn pad_type(d: &mut Derive<'_>) -> Derived {
+    let length = d.args.remove(1);
+    d.text(0)?;
+    d.args.insert(1, length);
+    let chars = d.constant_int(1).map_or(16_777_216, |n| n.clamp(0, 16_777_216) as u32);
+    Ok(d.string(chars))
+}
+
+fn replace_type(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let (from, to) = (d.chars(1), d.chars(2));
+    let chars = d.chars(0);
+    let more = chars.saturating_mul(to.saturating_sub(from));
+    Ok(d.string(chars.saturating_add(more)))
+}
+
+fn insert_type(d: &mut Derive<'_>) -> Derived {
+    let text = d.args.remove(3);
+    d.args.insert(1, text);
+    d.text_of(0..2)?;
+    let text = d.args.remove(1);
+    d.args.insert(3, text);
+    Ok(d.string(d.chars(0).saturating_add(d.chars(3))))
+}
+
+fn field_type(d: &mut Derive<'_>) -> Derived {
+    if d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
+        d.compared(0..d.args.len())?;
+    }
+    Ok(ColumnType { nullable: false, ..d.int(11) })
+}
+
+fn elt_type(d: &mut Derive<'_>) -> Derived {
+    d.text(1)?;
+    let chars = (1..d.args.len()).map(|n| d.chars(n)).max().unwrap_or(0);
+    Ok(d.string(chars))
+}
+
+fn compared_int(d: &mut Derive<'_>) -> Derived {
+    d.compared(0..2)?;
+    Ok(d.int(11))
+}
+
+fn set_type(d: &mut Derive<'_>) -> Derived {
+    d.text(1)?;
+    let commas = d.args.len() as u32 - 2;
+    let ty = d.string(d.chars_from(1).saturating_add(commas));
+    Ok(ColumnType { nullable: d.nullable(), ..ty })
+}
+
+fn export_type(d: &mut Derive<'_>) -> Derived {
+    let last = d.args.len().min(4);
+    d.text_of(1..last)?;
+    let one = d.chars(1).max(d.chars(2));
+    let separator = if d.args.len() > 3 { d.chars(3) } else { 1 };
+    Ok(d.string(one.saturating_mul(64).saturating_add(separator.saturating_mul(63))))
+}
+
+fn format_type(d: &mut Derive<'_>) -> Derived {
+    let digits = d.chars(0);
+    Ok(d.own_string(digits.saturating_mul(2).saturating_add(33)))
+}
+
+fn hex_type(d: &mut Derive<'_>) -> Derived {
+    let ty = d.ty(0);
+    let bytes = if crate::build::is_stringy(&ty) {
+        d.chars(0).saturating_mul(ty.collation.bytes_per_char_max())
+    } else {
+        8
+    };
+    Ok(d.own_string(bytes.saturating_mul(2)))
+}
+
+fn unhex_type(d: &mut Derive<'_>) -> Derived {
+    let chars = d.chars(0);
+    Ok(d.bytes(chars.div_ceil(2)))
+}
+
+fn digits_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.own_string(65))
+}
+
+fn quote_type(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let ty = d.string(d.chars(0).saturating_mul(2).saturating_add(2));
+    Ok(ColumnType { nullable: d.nullable(), ..ty })
+}
+
+fn soundex_type(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    Ok(d.string(d.chars(0).max(4)))
+}
+
+fn strcmp_type(d: &mut Derive<'_>) -> Derived {
+    d.compared(0..2)?;
+    Ok(d.int(2))
+}
+
+fn to_base64_type(d: &mut Derive<'_>) -> Derived {
+    let bytes = d.chars(0).saturating_mul(d.ty(0).collation.bytes_per_char_max());
+    let digits = bytes.div_ceil(3).saturating_mul(4);
+    Ok(d.own_string(digits.saturating_add(digits.saturating_sub(1) / 76)))
+}
+
+fn from_base64_type(d: &mut Derive<'_>) -> Derived {
+    let bytes = d.chars(0).saturating_mul(d.ty(0).collation.bytes_per_char_max());
+    Ok(d.bytes(bytes / 4 * 3))
+}
+
+fn load_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.bytes(16_777_216))
+}
+
+fn weight_type(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let chars = d.chars(0).saturating_mul(d.collation.bytes_per_char_max() * 8);
+    Ok(d.bytes(chars))
+}
+
+fn concat<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let first = c.text(0);
+    if c.len() == 1 {
+        return Ok(first.into());
+    }
+    let mut out = first.into_owned();
+    for n in 1..c.len() {
+        append_text(&c.args[n].get(), &c.site.types[n], &mut out);
+    }
+    Ok(if c.fits(out.len()) { out.into() } else { NULL })
+}
+
+fn concat_ws<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
+    let separator = c.text(0);
+    let mut out = Vec::new();
+    let mut first = true;
+    for n in 1..c.len() {
+        if c.is_null(n) {
+            continue;
+        }
+        if !std::mem::take(&mut first) {
+            out.extend_from_slice(&separator);
+        }
+        append_text(&c.args[n].get(), &c.site.types[n], &mut out);
+    }
+    Ok(if c.fits(out.len()) { out.into() } else { NULL })
+}
+
+fn length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok((c.text(0).len() as i64).into())
+}
+
+fn bit_length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok((c.text(0).len() as i64 * 8).into())
+}
+
+fn char_length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    Ok((c.collation().char_count(&text) as i64).into())
+}
+
+fn ascii<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(i64::from(c.text(0).first().copied().unwrap_or(0)).into())
+}
+
+fn ord<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    let (_, bytes) = c.collation().charset().first_char(&text);
+    let first = text.get(..bytes).unwrap_or_default();
+    Ok(first.iter().fold(0i64, |v, b| v << 8 | i64::from(*b)).into())
+}
+
+fn char_of<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let mut out = Vec::new();
+    for n in 0..c.len() {
+        if !c.is_null(n) {
+            let bytes = (c.bits(n) as u32).to_be_bytes();
+            let zeros = bytes.iter().take(3).take_while(|b| **b == 0).count();
+            out.extend_from_slice(&bytes[zeros..]);
+        }
+    }
+    Ok(out.into())
+}
+
+fn lower<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    Ok(c.collation().lower(&text).into())
+}
+
+fn upper<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    Ok(c.collation().upper(&text).into())
+}
+
+fn reverse<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    let charset = c.collation().charset();
+    let mut out = vec![0; text.len()];
+    let (mut rest, mut end) = (&text[..], text.len());
+    while !rest.is_empty() {
+        let (_, bytes) = charset.first_char(rest);
+        let bytes = bytes.clamp(1, rest.len());
+        out[end - bytes..end].copy_from_slice(&rest[..bytes]);
+        (rest, end) = (&rest[bytes..], end - bytes);
+    }
+    Ok(out.into())
+}
+
+fn repeat<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let times = usize::try_from(c.integer(1)).unwrap_or(0);
+    let text = c.text(0);
+    match c.fits(text.len().saturating_mul(times)) {
+        true => Ok(text.repeat(times).into()),
+        false => Ok(NULL),
+    }
+}
+
+fn space<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let times = usize::try_from(c.integer(0)).unwrap_or(0);
+    Ok(if c.fits(times) { vec![b' '; times].into() } else { NULL })
+}
+
+fn pad<'v>(c: &mut Call<'_, 'v>, left: bool) -> Answer<'v> {
+    let Ok(wanted) = usize::try_from(c.integer(1)) else { return Ok(NULL) };
+    let (text, filler) = (c.text(0), c.text(2));
+    let collation = c.collation();
+    let have = collation.char_count(&text);
+    if wanted <= have {
+        let end = collation.prefix(&text, wanted).len();
+        return Ok(super::call::slice(text, 0..end));
+    }
+    if filler.is_empty() {
+        return Ok(Vec::new().into());
+    }
+    let missing = wanted - have;
+    let unit = collation.char_count(&filler);
+    let bytes = (missing / unit).saturating_mul(filler.len()).saturating_add(filler.len());
+    if !c.fits(bytes.saturating_add(text.len())) {
+        return Ok(NULL);
+    }
+    let mut fill = filler.repeat(missing / unit);
+    fill.extend_from_slice(collation.prefix(&filler, missing % unit));
+    let mut out = text.into_owned();
+    match left {
+        true => {
+            fill.append(&mut out);
+            Ok(fill.into())
+        }
+        false => {
+            out.append(&mut fill);
+            Ok(out.into())
+        }
+    }
+}
+
+fn lpad<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    pad(c, true)
+}
+
+fn rpad<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    pad(c, false)
+}
+
+fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (text, from, to) = (c.text(0), c.text(1), c.text(2));
+    if from.is_empty() || text.len() < from.len() {
+        return Ok(text.into());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = &text[..];
+    let charset = c.collation().charset();
+    while !rest.is_empty() {
+        if rest.starts_with(&from) {
+            out.extend_from_slice(&to);
+            rest = &rest[from.len()..];
+        } else {
+            let bytes = charset.first_char(rest).1.clamp(1, rest.len());
+            out.extend_from_slice(&rest[..bytes]);
+            rest = &rest[bytes..];
+        }
+    }
+    Ok(if c.fits(out.len()) { out.into() } else { NULL })
+}
+
+fn insert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (at, count) = (c.integer(1), c.integer(2));
+    let (text, new) = (c.text(0), c.text(3));
+    let collation = c.collation();
+    let chars = collation.char_count(&text) as i128;
+    if at < 1 || at > chars {
+        return Ok(text.into());
+    }
+    let rest = chars - (at - 1);
+    let count = if count < 0 || count > rest { rest } else { count };
+    let start = collation.prefix(&text, (at - 1) as usize).len();
+    let cut = collation.prefix(&text[start..], count as usize).len();
+    let mut out = text[..start].to_vec();
+    out.extend_from_slice(&new);
+    out.extend_from_slice(&text[start + cut..]);
+    Ok(if c.fits(out.len()) { out.into() } else { NULL })
+}
+
+fn field<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(0i64.into());
+    }
+    let texts = c.site.types.iter().all(crate::build::is_stringy);
+    let ints = c.site.types.iter().all(|t| t.kind.is_int());
+    if texts || ints {
+        let collation = c.collation();
+        let at = (1..c.len())
+            .find(|n| value::equals(&c.datum(0), &c.datum(*n), collation) == Some(true));
+        return Ok((at.unwrap_or(0) as i64).into());
+    }
+    let wanted = c.double(0);
+    for n in 1..c.len() {
+        if !c.is_null(n) && c.double(n) == wanted {
+            return Ok((n as i64).into());
+        }
+    }
+    Ok(0i64.into())
+}
+
+fn elt<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
+    let n = usize::try_from(c.integer(0)).unwrap_or(0);
+    if n == 0 || n >= c.len() || c.is_null(n) {
+        return Ok(NULL);
+    }
+    Ok(c.text(n).into())
+}
+
+fn find_in_set<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (wanted, list) = (c.text(0), c.text(1));
+    if list.is_empty() || wanted.contains(&b',') {
+        return Ok(0i64.into());
+    }
+    let collation = c.collation();
+    let at = list.split(|b| *b == b',').position(|member| collation.equals(member, &wanted));
+    Ok(at.map_or(0, |n| n as i64 + 1).into())
+}
+
+fn make_set<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
+    let bits = c.bits(0);
+    let mut out = Vec::new();
+    let mut first = true;
+    for n in (1..c.len()).take(64) {
+        if bits >> (n - 1) & 1 == 0 || c.is_null(n) {
+            continue;
+        }
+        if !std::mem::take(&mut first) {
+            out.push(b',');
+        }
+        append_text(&c.args[n].get(), &c.site.types[n], &mut out);
+    }
+    Ok(out.into())
+}
+
+fn export_set<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let bits = c.bits(0);
+    let count =
+        if c.len() > 4 { usize::try_from(c.integer(4)).map_or(64, |n| n.min(64)) } else { 64 };
+    let (on, off) = (c.text(1), c.text(2));
+    let separator = if c.len() > 3 { c.text(3) } else { b","[..].into() };
+    let mut out = Vec::new();
+    for bit in 0..count {
+        if bit > 0 {
+            out.extend_from_slice(&separator);
+        }
+        out.extend_from_slice(if bits >> bit & 1 != 0 { &on } else { &off });
+    }
+    Ok(out.into())
+}
+
+fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) || c.is_null(1) {
+        return Ok(NULL);
+    }
+    let decimals = c.int(1).clamp(0, 30) as usize;
+    let exact = c.ty(0).kind.is_int() || c.ty(0).kind == value::Kind::Decimal;
+    let text = if exact {
+        let rounded = c.decimal(0).round(decimals as i32);
+        let mut text = rounded.map_or_else(String::new, |v| v.to_string());
+        let have = text.split_once('.').map_or(0, |(_, f)| f.len());
+        if have < decimals {
+            if have == 0 {
+                text.push('.');
+            }
+            text.extend(std::iter::repeat_n('0', decimals - have));
+        }
+        text
+    } else {
+        format!("{:.*}", decimals, super::numeric::round_double(c.double(0), decimals as i64))
+    };
+    let locale = if c.len() > 2 && !c.is_null(2) { c.text(2).into_owned() } else { Vec::new() };
+    let (point, thousands) = separators(&String::from_utf8_lossy(&locale).to_ascii_lowercase());
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut out = sign.to_string();
+    for (n, digit) in whole.chars().enumerate() {
+        if n > 0 && (whole.len() - n) % 3 == 0 {
+            out.push_str(thousands);
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push_str(point);
+        out.push_str(fraction);
+    }
+    Ok(out.into())
+}
+
+/// Decimal point and thousands separator of a locale.
+fn separators(locale: &str) -> (&'static str, &'static str) {
+    match locale {
+        "de_de" | "da_dk" | "es_ar" | "id_id" | "is_is" | "it_ch" | "nl_be" | "tr_tr" | "vi_vn"
+        | "fo_fo" | "no_no" | "nb_no" | "el_gr" | "ro_ro" | "pt_br" => (",", "."),
+        "fr_fr" | "es_es" | "it_it" | "pt_pt" | "nl_nl" | "de_at" | "fr_be" | "pl_pl" | "hr_hr" => {
+            (",", "")
+        }
+        "sv_se" | "fi_fi" | "cs_cz" | "sk_sk" | "ru_ru" | "uk_ua" | "bg_bg" => (",", " "),
+        "de_ch" => (".", "'"),
+        _ => (".", ","),
+    }
+}
+
+const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex_of(bytes: &[u8]) -> Vec<u8> {
+    let digit = |n: u8| HEX_DIGITS[usize::from(n)];
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+}
+
+fn hex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let number = !matches!(c.datum(0), Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..))
+        && !c.ty(0).kind.is_temporal();
+    if number {
+        return Ok(format!("{:X}", c.bits(0)).into());
+    }
+    let text = c.text(0);
+    if !c.fits(text.len() * 2) {
+        return Ok(NULL);
+    }
+    Ok(hex_of(&text).into())
+}
+
+/// The bytes that hexadecimal digits write.
+pub(super) fn bytes_of_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+    let odd = digits.len() % 2;
+    let mut out = Vec::with_capacity(digits.len().div_ceil(2));
+    if odd == 1 {
+        out.push(digit(digits[0])?);
+    }
+    for pair in digits[odd..].chunks_exact(2) {
+        out.push(digit(pair[0])? << 4 | digit(pair[1])?);
+    }
+    Some(out)
+}
+
+fn unhex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
+    let text = c.text(0);
+    match bytes_of_hex(&text) {
+        Some(bytes) => Ok(bytes.into()),
+        None => {
+            c.incorrect_value("string", &text, "unhex");
+            Ok(NULL)
+        }
+    }
+}
+
+fn bin<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(format!("{:b}", c.conv_bits(0)).into())
+}
+
+fn oct<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(format!("{:o}", c.conv_bits(0)).into())
+}
+
+impl Call<'_, '_> {
+    /// What CONV, BIN and OCT read: text up to its first character that is no digit.
+    fn conv_bits(&mut self, n: usize) -> u64 {
+        let Datum::Bytes(text) = self.datum(n) else {
+            let whole = self.decimal(n).truncate(0).trunc_to_i128().unwrap_or(0);
+            return whole.clamp(i64::MIN.into(), u64::MAX.into()) as u64;
+        };
+        let (value, clean) = super::leading_integer(text);
+        if !clean {
+            let text = text.to_vec();
+            super::call::incorrect(self.env, "DECIMAL", &text);
+        }
+        value as u64
+    }
+}
+
+fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (from, to) = (c.int(1), c.int(2));
+    let valid = |base: i64| (2..=36).contains(&base.unsigned_abs());
+    if !valid(from) || !valid(to) {
+        return Ok(NULL);
+    }
+    let text = c.text(0);
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let base = from.unsigned_abs() as u32;
+    let mut value: u128 = 0;
+    for b in digits {
+        let Some(digit) = char::from(*b).to_digit(base) else { break };
+        value = (value * u128::from(base) + u128::from(digit)).min(u128::from(u64::MAX));
+    }
+    let bits = value as u64;
+    let bits = match (negative, from < 0) {
+        (true, false) => bits.wrapping_neg(),
+        (true, true) => (bits.min(1 << 63)).wrapping_neg(),
+        (false, true) => bits.min(i64::MAX as u64),
+        (false, false) => bits,
+    };
+    let (sign, mut rest) = match to < 0 && (bits as i64) < 0 {
+        true => ("-", bits.wrapping_neg()),
+        false => ("", bits),
+    };
+    let base = to.unsigned_abs();
+    let mut out = Vec::new();
+    loop {
+        let digit = char::from_digit((rest % base) as u32, 36).unwrap_or('0');
+        out.push(digit.to_ascii_uppercase() as u8);
+        rest /= base;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend(sign.bytes());
+    out.reverse();
+    Ok(out.into())
+}
+
+fn quote<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(Value::Datum(Datum::Bytes(b"NULL")));
+    }
+    let text = c.text(0);
+    let mut out = vec![b'\''];
+    for b in text.iter() {
+        match b {
+            b'\'' | b'\\' => out.extend([b'\\', *b]),
+            0 => out.extend(b"\\0"),
+            0x1A => out.extend(b"\\Z"),
+            _ => out.push(*b),
+        }
+    }
+    out.push(b'\'');
+    Ok(out.into())
+}
+
+fn soundex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    const CODES: &[u8; 26] = b"01230120022455012623010202";
+    let text = c.text(0);
+    let charset = c.collation().charset();
+    let mut out = Vec::new();
+    let mut last = 0;
+    for (character, _) in charset.chars(&text) {
+        let Some(ch) = character.and_then(char::from_u32).filter(|ch| ch.is_alphabetic()) else {
+            continue;
+        };
+        let upper = ch.to_ascii_uppercase();
+        let code = match upper {
+            'A'..='Z' => CODES[(upper as u8 - b'A') as usize],
+            _ => b'0',
+        };
+        if out.is_empty() {
+            let mut one = [0; 4];
+            out.extend_from_slice(
+                ch.to_uppercase().next().unwrap_or(ch).encode_utf8(&mut one).as_bytes(),
+            );
+            last = code;
+        } else if code != b'0' && code != last {
+            out.push(code);
+            last = code;
+        } else if code != b'0' {
+            last = code;
+        }
+    }
+    if out.is_empty() {
+        return Ok(Vec::new().into());
+    }
+    while out.len() < 4 {
+        out.push(b'0');
+    }
+    Ok(out.into())
+}
+
+fn strcmp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (a, b) = (c.text(0), c.text(1));
+    Ok((c.collation().compare(&a, &b) as i64).into())
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base 64 with a line end after every 76 digits.
+pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() * 4 / 3 + 4);
+    let mut line = 0;
+    for group in bytes.chunks(3) {
+        if line == 76 {
+            out.push(b'\n');
+            line = 0;
+        }
+        let word =
+            group.iter().fold(0u32, |v, b| v << 8 | u32::from(*b)) << (8 * (3 - group.len()));
+        for n in 0..4 {
+            let digit = BASE64[(word >> (18 - 6 * n) & 63) as usize];
+            out.push(if n <= group.len() { digit } else { b'=' });
+        }
+        line += 4;
+    }
+    out
+}
+
+fn bytes_of_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() * 3 / 4);
+    let digits: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
+    if digits.len() % 4 != 0 {
+        return None;
+    }
+    let groups = digits.len() / 4;
+    for (n, group) in digits.chunks_exact(4).enumerate() {
+        let padding = group.iter().rev().take_while(|b| **b == b'=').count();
+        if padding > 2 || (padding > 0 && n + 1 != groups) {
+            return None;
+        }
+        let mut word = 0u32;
+        for b in &group[..4 - padding] {
+            word = word << 6 | BASE64.iter().position(|d| d == b)? as u32;
+        }
+        let bytes = (word << (6 * padding)).to_be_bytes();
+        out.extend_from_slice(&bytes[1..4 - padding]);
+    }
+    Some(out)
+}
+
+fn to_base64<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    let out = base64(&text);
+    Ok(if c.fits(out.len()) { out.into() } else { NULL })
+}
+
+fn from_base64<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    Ok(bytes_of_base64(&text).map_or(NULL, Into::into))
+}
+
+fn load_file<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(NULL)
+}
+
+fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if !crate::build::is_stringy(&c.ty(0)) {
+        return Ok(NULL);
+    }
+    let ty = c.ty(0);
+    let text = text_of(c.take(0), &ty);
+    let mut out = Vec::new();
+    c.collation().weight_string(&text, None, &mut out);
+    Ok(Value::Owned(OwnedDatum::Bytes(out)))
+}

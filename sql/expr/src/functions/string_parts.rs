@@ -1,0 +1,249 @@
+//! String functions that find and cut: LEFT, SUBSTRING, TRIM, LOCATE and their kin.
+
+use super::call::{Answer, Call, slice};
+use super::{Function, function};
+use crate::SqlError;
+use crate::build::Derive;
+use crate::tree::Extra;
+use value::ColumnType;
+
+pub static FUNCTIONS: &[Function] = &[
+    function("left", (2, 2), part_type, left, "the first so many characters"),
+    function("right", (2, 2), part_type, right, "the last so many characters"),
+    function(
+        "substring",
+        (2, 3),
+        substring_type,
+        substring,
+        "characters from a position on, from the end when it is negative",
+    ),
+    function(
+        "substr",
+        (2, 3),
+        substring_type,
+        substring,
+        "characters from a position on, from the end when it is negative",
+    ),
+    function("mid", (3, 3), substring_type, substring, "characters from a position on"),
+    function(
+        "substring_index",
+        (3, 3),
+        index_type,
+        substring_index,
+        "what stands before the n-th delimiter, from the end when n is negative",
+    ),
+    function(
+        "trim",
+        (1, 2),
+        trim_type,
+        trim,
+        "the text without what its ends repeat: spaces, or the first argument",
+    ),
+    function("ltrim", (1, 1), trim_type, ltrim, "the text without spaces at its start"),
+    function("rtrim", (1, 1), trim_type, rtrim, "the text without spaces at its end"),
+    function(
+        "locate",
+        (2, 3),
+        locate_type,
+        locate,
+        "where the first text begins in the second; 0 if nowhere",
+    ),
+    function(
+        "instr",
+        (2, 2),
+        locate_type,
+        instr,
+        "where the second text begins in the first; 0 if nowhere",
+    ),
+];
+
+type Derived = Result<ColumnType, SqlError>;
+
+fn part_type(d: &mut Derive<'_>) -> Derived {
+    d.text_of(0..1)?;
+    let chars = d.chars(0);
+    let chars = d.constant_int(1).map_or(chars, |n| chars.min(n.clamp(0, u32::MAX.into()) as u32));
+    Ok(d.string(chars))
+}
+
+fn substring_type(d: &mut Derive<'_>) -> Derived {
+    d.text_of(0..1)?;
+    let mut chars = d.chars(0);
+    if let Some(from) = d.constant_int(1) {
+        chars = match from {
+            1.. => chars.saturating_sub((from - 1).min(u32::MAX.into()) as u32),
+            0 => 0,
+            _ => chars.min(from.unsigned_abs().min(u32::MAX.into()) as u32),
+        };
+    }
+    if let Some(count) = d.constant_int(2) {
+        chars = chars.min(count.clamp(0, u32::MAX.into()) as u32);
+    }
+    Ok(d.string(chars))
+}
+
+fn index_type(d: &mut Derive<'_>) -> Derived {
+    d.text_of(0..2)?;
+    Ok(d.string(d.chars(0)))
+}
+
+fn trim_type(d: &mut Derive<'_>) -> Derived {
+    d.text(0)?;
+    let text = d.args.len() - 1;
+    Ok(d.string(d.chars(text)))
+}
+
+fn locate_type(d: &mut Derive<'_>) -> Derived {
+    d.compared(0..2)?;
+    Ok(d.int(11))
+}
+
+/// Bytes of the first `count` characters.
+fn bytes_of(c: &Call<'_, '_>, text: &[u8], count: i128) -> usize {
+    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    c.collation().prefix(text, count).len()
+}
+
+fn left<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let count = c.integer(1);
+    let text = c.text(0);
+    let end = bytes_of(c, &text, count);
+    Ok(slice(text, 0..end))
+}
+
+fn right<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let count = c.integer(1).max(0);
+    let text = c.text(0);
+    let chars = c.collation().char_count(&text) as i128;
+    let start = bytes_of(c, &text, chars - count.min(chars));
+    let end = text.len();
+    Ok(slice(text, start..end))
+}
+
+fn substring<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let from = c.integer(1);
+    let count = if c.len() > 2 { c.integer(2) } else { i128::from(i64::MAX) };
+    let text = c.text(0);
+    let chars = || c.collation().char_count(&text) as i128;
+    let start = match from {
+        0 => return Ok(Vec::new().into()),
+        1.. => from - 1,
+        _ => chars() + from,
+    };
+    if start < 0 || count <= 0 {
+        return Ok(Vec::new().into());
+    }
+    let start = bytes_of(c, &text, start);
+    let length = bytes_of(c, &text[start..], count);
+    Ok(slice(text, start..start + length))
+}
+
+/// Where `wanted` begins in `text` at a character, from byte `from` on.
+fn find(c: &Call<'_, '_>, text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
+    let charset = c.collation().charset();
+    let mut at = from;
+    while at + wanted.len() <= text.len() {
+        if text[at..].starts_with(wanted) {
+            return Some(at);
+        }
+        at += charset.first_char(&text[at..]).1.max(1);
+    }
+    None
+}
+
+fn substring_index<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let count = c.int(2);
+    let (text, delimiter) = (c.text(0), c.text(1));
+    if text.is_empty() || delimiter.is_empty() || count == 0 {
+        return Ok(Vec::new().into());
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(here) = find(c, &text, &delimiter, at) {
+        found.push(here);
+        if found.len() as i64 == count {
+            break;
+        }
+        at = here + delimiter.len();
+    }
+    let whole = text.len();
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if found.len() < wanted {
+        return Ok(text.into());
+    }
+    Ok(match count > 0 {
+        true => slice(text, 0..found[wanted - 1]),
+        false => slice(text, found[found.len() - wanted] + delimiter.len()..whole),
+    })
+}
+
+fn cut<'v>(c: &mut Call<'_, 'v>, what: &[u8], text: usize, ends: (bool, bool)) -> Answer<'v> {
+    let text = c.text(text);
+    if what.is_empty() {
+        return Ok(text.into());
+    }
+    let (mut start, mut end) = (0, text.len());
+    while ends.0 && text[start..end].starts_with(what) {
+        start += what.len();
+    }
+    while ends.1 && text[start..end].ends_with(what) {
+        end -= what.len();
+    }
+    Ok(slice(text, start..end))
+}
+
+fn trim<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let ends = match c.site.extra {
+        Extra::Ends(start, end) => (start, end),
+        _ => (true, true),
+    };
+    if c.len() == 1 {
+        return cut(c, b" ", 0, ends);
+    }
+    let what = c.text(0);
+    cut(c, &what, 1, ends)
+}
+
+fn ltrim<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    cut(c, b" ", 0, (true, false))
+}
+
+fn rtrim<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    cut(c, b" ", 0, (false, true))
+}
+
+/// Position, in characters counted from 1, of `wanted` at or behind character `from`.
+fn position(c: &Call<'_, '_>, text: &[u8], wanted: &[u8], from: i128) -> i64 {
+    let collation = c.collation();
+    let chars = collation.char_count(text) as i128;
+    if from < 1 || from > chars + 1 {
+        return 0;
+    }
+    if wanted.is_empty() {
+        return from as i64;
+    }
+    let charset = collation.charset();
+    let mut at = collation.prefix(text, (from - 1) as usize).len();
+    let mut number = from as i64;
+    let wanted_chars = collation.char_count(wanted);
+    while at < text.len() {
+        let here = collation.prefix(&text[at..], wanted_chars);
+        if here == wanted || collation.equals(here, wanted) && !here.is_empty() {
+            return number;
+        }
+        at += charset.first_char(&text[at..]).1.max(1);
+        number += 1;
+    }
+    0
+}
+
+fn locate<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let from = if c.len() > 2 { c.integer(2) } else { 1 };
+    let (wanted, text) = (c.text(0), c.text(1));
+    Ok(position(c, &text, &wanted, from).into())
+}
+
+fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (text, wanted) = (c.text(0), c.text(1));
+    Ok(position(c, &text, &wanted, 1).into())
+}
