@@ -53,10 +53,17 @@ impl Builder {
 
     fn with_keyword(&self, name: &str, keyword: &str, args: Vec<Typed>) -> Result<Typed, SqlError> {
         let word = keyword.to_ascii_uppercase();
+        let mut args = args;
+        if name == "trim" && args.len() == 2 {
+            // Written as what FROM text, parsed as text, what.
+            args.swap(0, 1);
+        }
         let extra = match (name, word.as_str()) {
             ("trim", "BOTH") => Extra::Ends(true, true),
             ("trim", "LEADING") => Extra::Ends(true, false),
             ("trim", "TRAILING") => Extra::Ends(false, true),
+            ("position", "IN") => return self.named("locate", args),
+            ("trim", "FROM") => Extra::None,
             ("char", _) => {
                 let collation = charset(keyword)?.default_collation();
                 let bytes = self.named("char", args)?;

@@ -217,8 +217,14 @@ fn export_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn format_type(d: &mut Derive<'_>) -> Derived {
-    let digits = d.chars(0);
-    Ok(d.own_string(digits.saturating_mul(2).saturating_add(33)))
+    let ty = d.ty(0);
+    let digits = match ty.kind {
+        kind if kind.is_int() || kind == value::Kind::Decimal => {
+            crate::build::widths::precision(&ty)
+        }
+        _ => d.chars(0),
+    };
+    Ok(d.own_string(digits + digits.saturating_sub(1) / 3 + 32))
 }
 
 fn hex_type(d: &mut Derive<'_>) -> Derived {
@@ -392,7 +398,7 @@ fn pad<'v>(c: &mut Call<'_, 'v>, left: bool) -> Answer<'v> {
         return Ok(super::call::slice(text, 0..end));
     }
     if filler.is_empty() {
-        return Ok(Vec::new().into());
+        return Ok(text.into());
     }
     let missing = wanted - have;
     let unit = collation.char_count(&filler);

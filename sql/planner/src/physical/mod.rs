@@ -239,7 +239,10 @@ fn project(node: Node, block: &mut Block, defs: &mut Vec<LeafDef>) -> Node {
         }
     }
     let leaf = defs.len() as u16;
-    defs.push(made_leaf("<temporary>", values.iter().map(|v| stored(v.ty, v.ty.decimals)).collect()));
+    defs.push(made_leaf(
+        "<temporary>",
+        values.iter().map(|v| stored(v.ty, v.ty.decimals)).collect(),
+    ));
     for (position, output) in block.outputs.iter_mut().enumerate() {
         output.value.expr = column_of(leaf, position);
     }
