@@ -202,7 +202,8 @@ impl Printer<'_> {
     }
 }
 
-fn cast_type(ty: &ColumnType) -> String {
+/// A type as CAST names it.
+pub fn cast_type(ty: &ColumnType) -> String {
     match ty.kind {
         kind if kind.is_int() => if ty.unsigned { "unsigned" } else { "signed" }.into(),
         Kind::Decimal => format!("decimal({},{})", ty.length, ty.decimals),

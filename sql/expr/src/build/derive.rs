@@ -206,7 +206,9 @@ pub fn meet(
     let to = met.collation.charset();
     for value in values.iter_mut() {
         let from = value.ty.collation.charset();
-        let plain = from == to || from == Charset::Binary || to == Charset::Binary;
+        // What is utf8mb3 is utf8mb4 as it stands.
+        let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
+        let plain = widened || from == to || from == Charset::Binary || to == Charset::Binary;
         if is_stringy(&value.ty) && !value.is_null() && !plain {
             *value = convert(value.clone(), met.collation);
         }

@@ -5,6 +5,7 @@ use crate::query_plan::{
     WindowFunction,
 };
 use catalog::TableCache;
+use expr::functions::Shape;
 use expr::tree::{Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed};
 
 /// Names of a block's leaves and of those around it.
@@ -246,7 +247,7 @@ impl<'p> Names<'p> {
                     Arithmetic::Add => "+",
                     Arithmetic::Sub => "-",
                     Arithmetic::Mul => "*",
-                    Arithmetic::Div => "/",
+                    Arithmetic::Div(_) => "/",
                     Arithmetic::IntDiv => "DIV",
                     Arithmetic::Mod => "%",
                 };
@@ -280,9 +281,21 @@ impl<'p> Names<'p> {
                 let rest = otherwise.as_ref().map(|e| format!(" else {}", self.expr(e)));
                 format!("(case {branches}{} end)", rest.unwrap_or_default())
             }
-            Expr::Call(function, arguments) => {
-                format!("{}({})", function.name, self.exprs(arguments))
+            Expr::Call(site) => match (site.function.shape, &site.arguments[..]) {
+                (Shape::Infix, [a, b]) => {
+                    format!("({} {} {})", self.expr(a), site.function.name, self.expr(b))
+                }
+                (Shape::Prefix, [a]) => format!("{}{}", site.function.name, self.expr(a)),
+                (Shape::Cast, [a]) => {
+                    format!("cast({} as {})", self.expr(a), expr::print::cast_type(&site.ty))
+                }
+                (_, arguments) => format!("{}({})", site.function.name, self.exprs(arguments)),
+            },
+            Expr::Row(parts) => {
+                let parts: Vec<String> = parts.iter().map(|p| self.expr(&p.expr)).collect();
+                format!("({})", parts.join(","))
             }
+            Expr::Interval(n, _) => self.expr(&n.expr),
             Expr::Subquery(n) => format!("(select #{})", self.select_number(*n)),
             Expr::Exists(n) => format!("exists(select #{})", self.select_number(*n)),
             Expr::Quantified(q) => {
