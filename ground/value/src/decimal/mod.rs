@@ -9,6 +9,8 @@
 //!    nothing wraps.
 
 mod arith;
+#[cfg(test)]
+mod tests;
 mod text;
 mod wide;
 

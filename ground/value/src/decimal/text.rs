@@ -35,6 +35,11 @@ impl Decimal {
             let value = if p.negative { value.neg() } else { value };
             return DecimalText { value, rest: p.rest, overflow: true, rounded: false };
         }
+        if significant == 0 {
+            let scale = fraction.clamp(0, i64::from(SCALE_MAX)) as u8;
+            let value = Decimal::narrow(0, scale);
+            return DecimalText { value, rest: p.rest, overflow: false, rounded: false };
+        }
         let room = i64::from(PRECISION_MAX) - (significant - fraction).max(0);
         let scale = fraction.clamp(0, room.min(i64::from(SCALE_MAX)));
         // How many digits count, one more for rounding.
@@ -52,7 +57,7 @@ impl Decimal {
                 v = v.add(&Wide::of(1));
             }
         }
-        let rounded = rounded || (kept < 0 && significant > 0);
+        let rounded = rounded || kept < 0;
         let mut scale = scale as u8;
         if v.digits() > u32::from(PRECISION_MAX) && scale > 0 {
             v = arith::round_off(v, 1);

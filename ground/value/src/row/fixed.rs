@@ -8,7 +8,7 @@ use crate::time::{FSP_MAX, zone};
 use crate::{ColumnType, Date, DateTime, Datum, Decimal, Kind, Time};
 
 const OTHER_KIND: &str = "value of another kind than its column";
-/// Microseconds of a stored TIMESTAMP and TIME are counted in hundredths of a second of this power.
+/// Digits of a second's fraction in one byte.
 const BYTE_DIGITS: u8 = 2;
 /// TIME's whole seconds are stored above this.
 const TIME_ZERO: i64 = 1 << 23;
@@ -183,4 +183,119 @@ fn put_timestamp(ty: &ColumnType, v: i64, to: &mut [u8]) -> Result<(), &'static 
     put_number((v / second) as u64, &mut to[..4]);
     put_number((v % second / unit) as u64, &mut to[4..4 + bytes]);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Collation, KeyPart, KeySpec, Members, RowLayout};
+    use proptest::prelude::*;
+
+    fn any_date() -> impl Strategy<Value = Date> {
+        (0u16..=9999, 0u8..=12, 0u8..=31).prop_map(|(y, m, d)| Date::new(y, m, d).unwrap())
+    }
+
+    /// A column type and a value that it takes.
+    fn any_pair() -> impl Strategy<Value = (ColumnType, Datum<'static>, Datum<'static>)> {
+        let names = || vec![b"a".to_vec(), b"b".to_vec(), b"c".to_vec()];
+        let members = Members::intern(names(), Collation::default());
+        let two = |ty, v: BoxedStrategy<Datum<'static>>| {
+            (v.clone(), v).prop_map(move |(x, y)| (ty, x, y)).boxed()
+        };
+        let double = any::<f64>().prop_filter("finite", |v| v.is_finite());
+        let float = any::<f32>().prop_filter("finite", |v| v.is_finite());
+        let decimal = |precision: u8, scale: u8| {
+            let pattern = format!("[0-9]{{1,{precision}}}");
+            let digits = proptest::string::string_regex(&pattern).unwrap();
+            let digits = (any::<bool>(), digits);
+            digits.prop_map(move |(negative, digits)| {
+                let text = format!("{}{digits}e-{scale}", if negative { "-" } else { "" });
+                let v = Decimal::from_text(text.as_bytes()).value;
+                Datum::Decimal(v.round(i32::from(scale)).unwrap())
+            })
+        };
+        let moment = |fsp: u8| {
+            (any_date(), 0i64..86_400_000_000).prop_map(move |(date, micros)| {
+                Datum::DateTime(DateTime::of_day(date, micros, fsp).unwrap())
+            })
+        };
+        let span = |fsp: u8| {
+            let most = crate::time::TIME_MICROS_MAX;
+            (-most..=most).prop_map(move |v| Datum::Time(Time::from_micros(v, fsp).unwrap()))
+        };
+        prop_oneof![
+            two(ColumnType::double(), double.prop_map(|v| Datum::Double(v + 0.0)).boxed()),
+            two(
+                ColumnType::of(Kind::Float),
+                float.prop_map(|v| Datum::Double(f64::from(v) + 0.0)).boxed()
+            ),
+            two(ColumnType::decimal(65, 30), decimal(65, 30).boxed()),
+            two(ColumnType::decimal(10, 2), decimal(10, 2).boxed()),
+            two(ColumnType::bit(13), (0u64..1 << 13).prop_map(|v| Datum::Bits(v, 13)).boxed()),
+            two(ColumnType::bit(64), any::<u64>().prop_map(|v| Datum::Bits(v, 64)).boxed()),
+            two(
+                ColumnType::with_members(Kind::Enum, members),
+                (0u16..4).prop_map(move |v| Datum::Enum(members, v)).boxed()
+            ),
+            two(
+                ColumnType::with_members(Kind::Set, members),
+                (0u64..8).prop_map(move |v| Datum::Set(members, v)).boxed()
+            ),
+            two(ColumnType::of(Kind::Date), any_date().prop_map(Datum::Date).boxed()),
+            two(ColumnType::temporal(Kind::Time, 0), span(0).boxed()),
+            two(ColumnType::temporal(Kind::Time, 3), span(3).boxed()),
+            two(ColumnType::temporal(Kind::Time, 6), span(6).boxed()),
+            two(ColumnType::temporal(Kind::DateTime, 0), moment(0).boxed()),
+            two(ColumnType::temporal(Kind::DateTime, 5), moment(5).boxed()),
+            two(
+                ColumnType::temporal(Kind::Timestamp, 2),
+                (0i64..214_748_364_799).prop_map(|v| Datum::Timestamp(v * 10_000, 2)).boxed()
+            ),
+            two(
+                ColumnType::of(Kind::Year),
+                prop_oneof![Just(0u16), 1901u16..=2155].prop_map(Datum::Year).boxed()
+            ),
+        ]
+    }
+
+    /// Members order by their numbers in keys, not by their names.
+    fn order(a: &Datum<'_>, b: &Datum<'_>) -> std::cmp::Ordering {
+        match (a, b) {
+            (Datum::Enum(_, x), Datum::Enum(_, y)) => x.cmp(y),
+            (Datum::Set(_, x), Datum::Set(_, y)) => x.cmp(y),
+            _ => crate::compare(a, b, Collation::Binary).unwrap(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn values_come_back_and_keys_order_as_they_do((ty, x, y) in any_pair()) {
+            let layout = RowLayout::new(&[ty]);
+            let key = |v: Datum<'_>, descending| {
+                let part = KeyPart { descending, ..KeyPart::whole(0) };
+                let mut key = Vec::new();
+                KeySpec::new(vec![part]).encode(&[ty], &[v], &mut key).unwrap();
+                key
+            };
+            let mut row = Vec::new();
+            layout.encode(&[x], &mut row).unwrap();
+            prop_assert_eq!(layout.decode(&row, 0).unwrap(), x);
+            prop_assert_eq!(row.len(), 1 + ty.fixed_bytes().unwrap() as usize);
+            prop_assert_eq!(key(x, false).cmp(&key(y, false)), order(&x, &y));
+            prop_assert_eq!(key(x, true).cmp(&key(y, true)), order(&y, &x));
+            prop_assert!(key(Datum::Null, false) < key(x, false));
+            prop_assert!(key(Datum::Null, true) > key(x, true));
+            let mut encoded = Vec::new();
+            ty.encode(&mut encoded);
+            prop_assert_eq!(ColumnType::decode(&encoded), Ok((ty, encoded.len())));
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic((ty, ..) in any_pair(), bytes in prop::collection::vec(any::<u8>(), 28)) {
+            let width = ty.fixed_bytes().unwrap() as usize;
+            let _ = crate::format::to_text(&get(&ty, &bytes[..width]));
+        }
+    }
 }
