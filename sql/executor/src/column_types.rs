@@ -170,7 +170,7 @@ fn float(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<Colum
 
 fn bit(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
     match ty.length.unwrap_or(1) {
-        0 => Err(SqlError::Other(3013, "42000", format!("Invalid size for column '{column}'."))),
+        0 => Err(SqlError::Other(3013, "HY000", format!("Invalid size for column '{column}'."))),
         bits if bits > BIT_LENGTH_MAX => Err(width_out_of_range(column, BIT_LENGTH_MAX)),
         bits => Ok(ColumnType::bit(bits as u8)),
     }
