@@ -406,9 +406,10 @@ impl Operator for SortedGroup<'_> {
             self.ended = true;
             if self.begun {
                 self.end_groups(0, run)?;
-                if self.group.rollup {
-                    self.end_group(0, run)?;
-                }
+            }
+            // Also over no rows.
+            if self.group.rollup {
+                self.end_group(0, run)?;
             }
         }
     }
