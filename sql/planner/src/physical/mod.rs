@@ -62,8 +62,9 @@ impl<'a> Planner<'a> {
             return Err(SqlError::Other(1116, "HY000", text));
         }
         let outer_depth = block.outer_depth();
-        let windows = number_leaves(&mut block);
         let needed = needed_columns(&mut block);
+        // Takes the windows out of the block, whose expressions count for what is needed.
+        let windows = number_leaves(&mut block);
         let mut defs = self.leaf_defs(&block, &needed);
         let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed };
         let mut node = self.joined(&mut block, &mut leaves)?;
