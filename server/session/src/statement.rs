@@ -106,6 +106,9 @@ pub fn is_own(statement: &Statement) -> bool {
 }
 
 fn is_own_show(show: &Show) -> bool {
+    if let Show::CreateOther(kind, _) = show {
+        return kind != "VIEW";
+    }
     !matches!(
         show,
         Show::Databases(_)

@@ -169,6 +169,8 @@ pub struct ViewDef {
     pub check: Option<String>,
     /// Rows may be changed through it.
     pub updatable: bool,
+    /// Its columns were named behind its own name.
+    pub listed: bool,
     /// `character_set_client` at its creation.
     pub client_charset: String,
     /// `collation_connection` at its creation.

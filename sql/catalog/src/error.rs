@@ -42,6 +42,8 @@ pub enum CatalogError {
         /// Its name.
         name: String,
     },
+    /// A view is to be written or locked (1235).
+    ViewChanged,
     /// RENAME TABLE of a view into another schema (1450).
     ViewToSchema {
         /// Its schema.

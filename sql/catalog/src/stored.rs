@@ -223,7 +223,7 @@ fn encode_view(view: &ViewDef, out: &mut Vec<u8>) {
         put_text(out, part);
     }
     put_option(out, view.check.as_deref(), |text, out| put_text(out, text));
-    out.put_u8(flags(&[view.invoker, view.updatable, false, false, false]));
+    out.put_u8(flags(&[view.invoker, view.updatable, view.listed, false, false]));
 }
 
 fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
@@ -232,7 +232,7 @@ fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
     let definer = (text(r)?, text(r)?);
     let (client_charset, connection_collation) = (text(r)?, text(r)?);
     let check = option(r, text)?;
-    let [invoker, updatable, ..] = unflag(r)?;
+    let [invoker, updatable, listed, ..] = unflag(r)?;
     Ok(ViewDef {
         text: view_text,
         query,
@@ -242,6 +242,7 @@ fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
         invoker,
         check,
         updatable,
+        listed,
         client_charset,
         connection_collation,
     })

@@ -41,30 +41,26 @@ pub fn create_database(schema: &SchemaDef, if_not_exists: bool) -> String {
 
 /// SHOW CREATE VIEW; `bare`: without the schema, which is the current one.
 pub fn create_view(def: &TableDef, view: &ViewDef, bare: bool) -> String {
-    let name = if bare {
-        quoted(&def.name)
-    } else {
-        format!("{}.{}", quoted(&def.schema), quoted(&def.name))
-    };
-    let columns: Vec<String> = def.columns.iter().map(|c| quoted(&c.name)).collect();
+    let mut name = quoted(&def.name);
+    if !bare {
+        name = format!("{}.{name}", quoted(&def.schema));
+    }
+    if view.listed {
+        let columns: Vec<String> = def.columns.iter().map(|c| quoted(&c.name)).collect();
+        let _ = write!(name, " ({})", columns.join(","));
+    }
     let mut out = format!(
-        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name} ({}) AS {}",
+        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name} AS {}",
         view.algorithm,
         quoted(&view.definer.0),
         quoted(&view.definer.1),
         if view.invoker { "INVOKER" } else { "DEFINER" },
-        columns.join(","),
-        if bare { without_schema(&view.text, &def.schema) } else { view.text.clone() },
+        view.text,
     );
     if let Some(check) = &view.check {
         let _ = write!(out, " WITH {check} CHECK OPTION");
     }
     out
-}
-
-/// The query's text with the names of one schema left out, as MySQL shows it to who is in that schema.
-fn without_schema(text: &str, schema: &str) -> String {
-    text.replace(&format!("{}.", quoted(schema)), "")
 }
 
 /// SHOW CREATE TABLE; `autoinc_next` is the counter, if there is one.

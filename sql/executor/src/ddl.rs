@@ -7,6 +7,7 @@ mod create;
 mod names;
 mod options;
 mod shape;
+mod view;
 
 pub(crate) use names::check_name;
 
@@ -28,7 +29,10 @@ pub fn check(statement: &Statement) -> Result<(), SqlError> {
         | Statement::AlterTable(_)
         | Statement::RenameTable(_)
         | Statement::CreateIndex(_)
-        | Statement::DropIndex(_) => Ok(()),
+        | Statement::DropIndex(_)
+        | Statement::CreateView(_)
+        | Statement::AlterView(_)
+        | Statement::DropView(_) => Ok(()),
         other => Err(SqlError::unsupported(other.construct())),
     }
 }
@@ -61,6 +65,9 @@ pub fn run(statement: &Statement, context: &mut Context<'_>) -> Result<Outcome, 
         Statement::Truncate(name) => truncate(name, context),
         Statement::CreateIndex(create) => alter::create_index(create, context),
         Statement::DropIndex(drop) => alter::drop_index(drop, context),
+        Statement::CreateView(create) => view::create_view(create, false, context),
+        Statement::AlterView(alter) => view::create_view(alter, true, context),
+        Statement::DropView(drop) => view::drop_view(drop, context),
         other => Err(SqlError::unsupported(other.construct())),
     }
 }

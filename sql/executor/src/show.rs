@@ -53,10 +53,24 @@ pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, 
             "Visible",
             "Expression",
         ]),
-        Show::CreateTable(_) => texts(&["Table", "Create Table"]),
+        Show::CreateTable(name) => match is_view(name, context) {
+            true => texts(&VIEW_COLUMNS),
+            false => texts(&["Table", "Create Table"]),
+        },
+        Show::CreateOther(kind, _) if kind == "VIEW" => texts(&VIEW_COLUMNS),
         Show::CreateDatabase { .. } => texts(&["Database", "Create Database"]),
         other => return Err(SqlError::unsupported(construct(other))),
     })
+}
+
+const VIEW_COLUMNS: [&str; 4] =
+    ["View", "Create View", "character_set_client", "collation_connection"];
+
+/// Whether a name is a view's at the moment; a name that is not there is none.
+fn is_view(name: &ObjectName, context: &Context<'_>) -> bool {
+    let Ok(schema) = context.schema_of(name) else { return false };
+    let all = context.tables.catalog().definitions(&schema);
+    all.iter().any(|d| d.def.name == name.name && d.def.view.is_some())
 }
 
 /// `SHOW` and the words of the tree node's name.
@@ -127,7 +141,9 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
                 def.indexes.iter().flat_map(|index| index_rows(def, index)).collect()
             })
         }
+        Show::CreateTable(table) if is_view(table, context) => create_view(table, context),
         Show::CreateTable(table) => create_table(table, context),
+        Show::CreateOther(kind, name) if kind == "VIEW" => create_view(name, context),
         Show::CreateDatabase { name, if_not_exists } => {
             let schema = context.tables.catalog().schema(name);
             let schema =
@@ -167,6 +183,22 @@ pub fn passes(filter: Option<&ShowFilter>, name: &str) -> bool {
         }
         _ => true,
     }
+}
+
+fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
+    let schema = context.schema_of(name)?;
+    let bare = context.env.database() == Some(&schema);
+    let row = with_table(name, context, |def| {
+        let view = def.view.as_deref()?;
+        Some(vec![
+            Some(def.name.clone()),
+            Some(create_text::create_view(def, view, bare)),
+            Some(view.client_charset.clone()),
+            Some(view.connection_collation.clone()),
+        ])
+    })?;
+    let name = name.name.clone();
+    row.map(|row| vec![row]).ok_or_else(|| catalog::CatalogError::NotView { schema, name }.into())
 }
 
 fn create_table(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {

@@ -180,6 +180,10 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::NotBaseTable { schema, name } => {
             (1347, "HY000", format!("'{schema}.{name}' is not BASE TABLE"))
         }
+        E::ViewChanged => {
+            let what = "changing or locking rows through a view";
+            (1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
+        }
         E::ViewToSchema { from, to } => {
             (1450, "HY000", format!("Changing schema from '{from}' to '{to}' is not allowed."))
         }

@@ -171,7 +171,7 @@ impl Resolver<'_, '_> {
         self.view_schemas.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
         let block = block.map_err(|e| match e.parts().0 {
-            1054 | 1109 | 1146 | 1049 | 1305 => invalid(),
+            1054 | 1109 | 1146 | 1049 | 1305 | 1356 => invalid(),
             _ => e,
         })?;
         if block.outputs.len() != columns.len() {

@@ -1,0 +1,170 @@
+//! Views: their query is kept as text and planned anew whenever the view is used.
+//!
+//! 1. A view's query is planned when the view is made: names must exist then, and its columns and types are
+//! what the plan yields. 2. Unqualified names lie in the schema that was current then.
+
+use super::names::check_name;
+use super::note;
+use crate::{Context, Outcome, SqlError};
+use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
+use parser::ast::{self, CheckOption, QueryBody, ViewAlgorithm};
+use parser::token::TokenKind;
+use planner::query_plan::QueryStatement;
+use std::sync::Arc;
+
+/// CREATE [OR REPLACE] VIEW; with `must_exist`, ALTER VIEW.
+///
+/// # Errors
+/// MySQL's errors of the query and of the name.
+pub fn create_view(
+    create: &ast::CreateView,
+    must_exist: bool,
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
+    check_name(&create.name.name, 1103, "Incorrect table name")?;
+    let schema = context.schema_of(&create.name)?;
+    let catalog = Arc::clone(context.tables.catalog());
+    if catalog.schema(&schema).is_none() {
+        return Err(CatalogError::UnknownDatabase(schema).into());
+    }
+    let text = String::from_utf8_lossy(&create.text).trim().to_string();
+    refuse(create, &text)?;
+    let plan = planner::query::plan_query(&mut context.planning(), &create.query)?;
+    for (table, _) in &plan.tables {
+        let def = context.tables.def(*table);
+        if def.temporary {
+            let text = format!("View's SELECT refers to a temporary table '{}'", def.name);
+            return Err(SqlError::Other(1352, "HY000", text));
+        }
+    }
+    let columns = columns(create, &plan, context)?;
+    let collation = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
+    let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
+    def.comment = "VIEW".into();
+    def.created_us = context.env.now_us();
+    let connection = context.env.connection_collation();
+    def.view = Some(Box::new(ViewDef {
+        query: text.clone(),
+        text,
+        database: context.env.database().map_or_else(|| schema.clone(), str::to_string),
+        algorithm: match create.algorithm {
+            ViewAlgorithm::Undefined => "UNDEFINED",
+            ViewAlgorithm::Merge => "MERGE",
+            ViewAlgorithm::TempTable => "TEMPTABLE",
+        }
+        .into(),
+        definer: definer(create, context),
+        invoker: create.invoker.unwrap_or(false),
+        check: create.check.map(|check| match check {
+            CheckOption::Cascaded => "CASCADED".into(),
+            CheckOption::Local => "LOCAL".into(),
+        }),
+        updatable: is_updatable(&create.query),
+        listed: !create.columns.is_empty(),
+        client_charset: connection.charset().name().into(),
+        connection_collation: connection.name().into(),
+    }));
+    let deadline = context.env.lock_deadline();
+    let how = (create.or_replace, must_exist);
+    catalog.create_view(context.client, context.tables, def, how, deadline)?;
+    Ok(Outcome::default())
+}
+
+/// DROP VIEW.
+///
+/// # Errors
+/// 1051, 1347.
+pub fn drop_view(drop: &ast::DropView, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
+    let full = |name: &ast::ObjectName| -> Result<FullName, SqlError> {
+        Ok((context.schema_of(name)?, name.name.clone()))
+    };
+    let names = drop.views.iter().map(full).collect::<Result<Vec<_>, _>>()?;
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let missing =
+        catalog.drop_views(context.client, context.tables, &names, drop.if_exists, deadline)?;
+    for name in missing {
+        note(context, CatalogError::UnknownTables(name));
+    }
+    Ok(Outcome::default())
+}
+
+/// What a view's query may not hold.
+fn refuse(create: &ast::CreateView, text: &str) -> Result<(), SqlError> {
+    if create.query.into.is_some() {
+        let text = "View's SELECT contains a 'INTO' clause";
+        return Err(SqlError::Other(1350, "HY000", text.into()));
+    }
+    let mut lexer = parser::lex::Lexer::new(text.as_bytes(), 0, parser::SqlMode::default());
+    loop {
+        match lexer.next_token().kind {
+            TokenKind::End | TokenKind::Bad => return Ok(()),
+            TokenKind::UserVar | TokenKind::SystemAt => {
+                let text = "View's SELECT contains a variable or parameter";
+                return Err(SqlError::Other(1351, "HY000", text.into()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn columns(
+    create: &ast::CreateView,
+    plan: &QueryStatement,
+    context: &Context<'_>,
+) -> Result<Vec<ColumnDef>, SqlError> {
+    let outputs = &plan.query.outputs;
+    if !create.columns.is_empty() && create.columns.len() != outputs.len() {
+        let text = "In definition of view, derived table or common table expression, SELECT list and \
+                    column names list have different column counts";
+        return Err(SqlError::Other(1353, "HY000", text.into()));
+    }
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(outputs.len());
+    for (position, output) in outputs.iter().enumerate() {
+        let result = &output.column;
+        let name = match create.columns.get(position) {
+            Some(name) => name.clone(),
+            None if result.name.chars().count() > 64 => format!("Name_exp_{}", position + 1),
+            None => result.name.clone(),
+        };
+        check_name(&name, 1166, "Incorrect column name")?;
+        let tables = plan.tables.iter().map(|(table, _)| context.tables.def(*table));
+        let source = tables
+            .filter(|def| def.name == result.org_table && def.schema == result.schema)
+            .find_map(|def| def.columns.get(def.column(&result.org_name)?));
+        let mut ty = output.value.ty;
+        ty.nullable = source.map_or(result.ty.nullable, |column| column.ty.nullable);
+        let default = match source {
+            Some(column) if column.generated.is_none() => column.default.clone(),
+            Some(_) => DefaultValue::Null,
+            None if ty.nullable => DefaultValue::Null,
+            None if ty.kind.is_int() => DefaultValue::Int(0),
+            None => DefaultValue::Bytes(Vec::new()),
+        };
+        columns.push(ColumnDef { default, ..ColumnDef::new(name, ty) });
+    }
+    super::names::check_columns(&columns)?;
+    Ok(columns)
+}
+
+/// User and host: as written, else the session's account, which prints as `'user'@'host'`.
+fn definer(create: &ast::CreateView, context: &Context<'_>) -> (String, String) {
+    if let Some(ast::Account::Named { user, host }) = &create.definer {
+        return (user.clone(), host.clone());
+    }
+    let account = context.env.account();
+    let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
+    (user.trim_matches('\'').to_string(), host.trim_matches('\'').to_string())
+}
+
+/// Whether each row of the view is one row of one table.
+fn is_updatable(query: &ast::Query) -> bool {
+    let QueryBody::Select(select) = &query.body else { return false };
+    query.with.is_none()
+        && query.limit.is_none()
+        && !select.options.distinct
+        && select.group_by.is_empty()
+        && select.having.is_none()
+        && matches!(select.from.as_slice(), [ast::TableRef::Table(_)])
+        && !format!("{:?}", select.items).contains("Aggregate(")
+}
