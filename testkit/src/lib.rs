@@ -17,7 +17,7 @@ pub mod server;
 pub mod sqllogic;
 pub mod text;
 
-pub use client::{Answer, Conversation};
+pub use client::{Answer, Conversation, run};
 pub use server::{Server, ServerBuilder, TempDir};
 pub use text::{Failure, TextClient};
 

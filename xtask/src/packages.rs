@@ -4,11 +4,12 @@ use crate::shell;
 use std::process::Command;
 
 /// Program that must be on the path, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 4] = [
+const NEEDED: [(&str, &str); 5] = [
     ("sysbench", "sysbench"),
     ("mariadb", "mariadb-client"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
+    ("mydumper", "mydumper"),
 ];
 
 /// Installs what is missing with apt-get, as root or through sudo.
@@ -43,6 +44,8 @@ fn apt_get(arguments: &[&str]) -> Result<(), String> {
     };
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     shell::run(&mut command).map_err(|e| {
-        format!("{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace")
+        format!(
+            "{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace mydumper"
+        )
     })
 }
