@@ -192,6 +192,8 @@ impl Decimal {
     }
 
     /// The value turned round its sign.
+    // A method like `add` and `sub`, whose results make them no operators.
+    #[allow(clippy::should_implement_trait)]
     #[must_use]
     pub fn neg(mut self) -> Decimal {
         if !self.is_zero() {

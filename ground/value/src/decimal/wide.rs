@@ -181,21 +181,21 @@ fn quotient_limb(rest: &mut [u64], d: &[u64]) -> u64 {
         left += top;
     }
     let (mut carry, mut borrow) = (0u128, false);
-    for i in 0..=n {
+    for (i, limb) in rest.iter_mut().enumerate() {
         let product = guess * u128::from(d.get(i).copied().unwrap_or(0)) + carry;
         carry = product >> 64;
-        let (v, under) = rest[i].overflowing_sub(product as u64);
+        let (v, under) = limb.overflowing_sub(product as u64);
         let (v, again) = v.overflowing_sub(u64::from(borrow));
-        (rest[i], borrow) = (v, under || again);
+        (*limb, borrow) = (v, under || again);
     }
     if borrow {
         // The guess was one too large: add the divisor back.
         guess -= 1;
         let mut carry = false;
-        for i in 0..=n {
-            let (v, over) = rest[i].overflowing_add(d.get(i).copied().unwrap_or(0));
+        for (i, limb) in rest.iter_mut().enumerate() {
+            let (v, over) = limb.overflowing_add(d.get(i).copied().unwrap_or(0));
             let (v, again) = v.overflowing_add(u64::from(carry));
-            (rest[i], carry) = (v, over || again);
+            (*limb, carry) = (v, over || again);
         }
     }
     guess as u64

@@ -16,7 +16,8 @@ pub const fn days_in_month(year: u16, month: u8) -> u8 {
 /// Whether the year has 366 days. MySQL: the year 0 has 365.
 #[must_use]
 pub const fn is_leap(year: u16) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || (year % 400 == 0 && year != 0))
+    let century = year.is_multiple_of(100);
+    year.is_multiple_of(4) && (!century || (year.is_multiple_of(400) && year != 0))
 }
 
 /// MySQL's TO_DAYS: days since the year 0. A date with zero month or day gives what MySQL's formula

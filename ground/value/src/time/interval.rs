@@ -188,6 +188,8 @@ impl Interval {
     }
 
     /// The interval turned round its sign.
+    // Not an operator, since nothing else of an interval is.
+    #[allow(clippy::should_implement_trait)]
     #[must_use]
     pub fn neg(self) -> Interval {
         Interval { months: self.months.saturating_neg(), micros: -self.micros }
