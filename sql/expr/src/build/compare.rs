@@ -67,7 +67,7 @@ impl Builder {
         }
         let text = is_stringy(&value.ty);
         if text && value.constant().is_some() {
-            return self.temporal_constant(value, wanted);
+            return self.temporal_constant(value, other.kind);
         }
         let mixed = wanted == Kind::DateTime && value.ty.kind == Kind::Time;
         if !text && !mixed {

@@ -2,18 +2,46 @@
 
 use super::Builder;
 use crate::SqlError;
-use crate::tree::Typed;
+use crate::functions;
+use crate::tree::{Expr, Extra, OwnedDatum, Typed};
 use parser::ast::{IntervalUnit, TemporalKind};
-use value::Kind;
-use value::time::Unit;
+use value::time::{DateRules, Unit, parse};
+use value::{ColumnType, Kind};
 
 impl Builder {
+    /// Error 1525 for a literal that is none.
     pub(super) fn temporal_literal(
         &self,
-        _kind: TemporalKind,
-        _text: &[u8],
+        kind: TemporalKind,
+        text: &[u8],
     ) -> Result<Typed, SqlError> {
-        Err(SqlError::unsupported("temporal literal"))
+        let (value, name) = match kind {
+            TemporalKind::Date => {
+                (self.moment(text, true).map(|v| OwnedDatum::Date(v.date())), "DATE")
+            }
+            TemporalKind::Time => {
+                let read = parse::time(text).ok().filter(|r| !r.cut && !r.beyond);
+                (read.map(|r| OwnedDatum::Time(r.value)), "TIME")
+            }
+            TemporalKind::Timestamp => {
+                (self.moment(text, false).map(OwnedDatum::DateTime), "DATETIME")
+            }
+        };
+        let value = value.ok_or_else(|| incorrect(name, text))?;
+        Ok(constant(value))
+    }
+
+    /// A text that is wholly a date, or a date with a time.
+    fn moment(&self, text: &[u8], date_only: bool) -> Option<value::DateTime> {
+        use functions::moments::mode;
+        let set = |bit| self.settings.sql_mode & bit != 0;
+        let rules = DateRules {
+            no_zero_date: set(mode::NO_ZERO_DATE),
+            no_zero_in_date: set(mode::NO_ZERO_IN_DATE),
+            allow_invalid: set(mode::ALLOW_INVALID_DATES),
+        };
+        let read = parse::date_time(text, rules).ok()?;
+        (!read.cut && !read.utc && (!date_only || read.date_only)).then_some(read.value)
     }
 
     /// `date + INTERVAL n unit`.
@@ -22,21 +50,49 @@ impl Builder {
     /// 1210 for what is no date.
     pub fn add_interval(
         &self,
-        _date: Typed,
-        _n: Typed,
-        _unit: Unit,
-        _negative: bool,
+        date: Typed,
+        n: Typed,
+        unit: Unit,
+        negative: bool,
     ) -> Result<Typed, SqlError> {
-        Err(SqlError::unsupported("INTERVAL"))
+        let name = if negative { "- interval" } else { "+ interval" };
+        self.invoke(functions::known(name)?, vec![date, n], Extra::Unit(unit))
     }
 
-    pub(super) fn temporal_constant(&self, value: Typed, _kind: Kind) -> Result<Typed, SqlError> {
-        Ok(value)
+    /// A constant text beside a date or time, as one.
+    pub(super) fn temporal_constant(&self, value: Typed, kind: Kind) -> Result<Typed, SqlError> {
+        let Some(OwnedDatum::Bytes(text)) = value.constant() else { return Ok(value) };
+        if kind == Kind::Time {
+            let read = parse::time(text).ok();
+            return read
+                .map(|r| constant(OwnedDatum::Time(r.value)))
+                .ok_or_else(|| incorrect("TIME", text));
+        }
+        match parse::date_time(text, DateRules::default()) {
+            Ok(read) if !read.utc => Ok(constant(OwnedDatum::DateTime(read.value))),
+            Ok(_) => Ok(value),
+            Err(_) => Err(incorrect(if kind == Kind::Date { "DATE" } else { "DATETIME" }, text)),
+        }
     }
 
     pub(super) fn json_of_text(&self, value: Typed) -> Result<Typed, SqlError> {
         Ok(value)
     }
+}
+
+fn incorrect(kind: &str, text: &[u8]) -> SqlError {
+    let text = String::from_utf8_lossy(text);
+    SqlError::Other(1525, "HY000", format!("Incorrect {kind} value: '{text}'"))
+}
+
+fn constant(value: OwnedDatum) -> Typed {
+    let ty = match &value {
+        OwnedDatum::Date(_) => ColumnType::of(Kind::Date),
+        OwnedDatum::Time(v) => ColumnType::temporal(Kind::Time, v.fsp()),
+        OwnedDatum::DateTime(v) => ColumnType::temporal(Kind::DateTime, v.fsp()),
+        _ => ColumnType::of(Kind::DateTime),
+    };
+    Typed::new(Expr::Const(value), ty.not_null())
 }
 
 /// A unit of the syntax.

@@ -18,6 +18,8 @@ mod operators;
 mod regexp;
 mod string;
 mod string_parts;
+mod temporal;
+mod temporal_text;
 
 pub use call::{Answer, Call, append_text, incorrect, leading_integer, round, text_of};
 pub use cast::{CAST, CONVERT_CHARSET};
@@ -168,6 +170,8 @@ static THEMES: &[&[Function]] = &[
     hashing::FUNCTIONS,
     regexp::FUNCTIONS,
     misc::FUNCTIONS,
+    temporal::FUNCTIONS,
+    temporal_text::FUNCTIONS,
     locks::FUNCTIONS,
 ];
 

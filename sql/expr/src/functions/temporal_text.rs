@@ -1,0 +1,446 @@
+//! Dates and times as text: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE, FROM_UNIXTIME, names.
+
+use super::call::{Answer, Call, NULL};
+use super::moments::{self, Wanted, argument, time_argument, value_of};
+use super::temporal::{Weeks, day_of_year, week_of};
+use super::{Function, function};
+use crate::SqlError;
+use crate::build::Derive;
+use crate::eval::Value;
+use crate::tree::{Extra, OwnedDatum};
+use value::time::{day_number, from_day_number};
+use value::{ColumnType, Date, DateTime, Datum, Decimal, Kind, Time};
+
+pub static FUNCTIONS: &[Function] = &[
+    function("date_format", (2, 2), format_type, date_format, "a date as a format says"),
+    function("time_format", (2, 2), format_type, time_format, "a time as a format says"),
+    function(
+        "str_to_date",
+        (2, 2),
+        parsed_type,
+        str_to_date,
+        "the date or time that a text in a format is",
+    ),
+    function("get_format", (1, 1), name_type, get_format, "the format of a region"),
+    function("dayname", (1, 1), name_type, dayname, "the name of the weekday"),
+    function("monthname", (1, 1), name_type, monthname, "the name of the month"),
+    function(
+        "from_unixtime",
+        (1, 2),
+        unixtime_type,
+        from_unixtime,
+        "the date and time of seconds since 1970",
+    )
+    .per_statement(),
+];
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+type Derived = Result<ColumnType, SqlError>;
+
+fn format_type(d: &mut Derive<'_>) -> Derived {
+    let chars = match d.args[1].constant() {
+        Some(OwnedDatum::Bytes(format)) => format_chars(format),
+        _ => d.chars(1).saturating_mul(10),
+    };
+    Ok(d.own_string(chars))
+}
+
+/// Most characters that a format makes.
+fn format_chars(format: &[u8]) -> u32 {
+    let mut chars = 0;
+    let mut rest = format.iter();
+    while let Some(b) = rest.next() {
+        chars += match (b, rest.as_slice().first()) {
+            (b'%', Some(_)) => match rest.next().copied().unwrap_or(0) {
+                b'M' | b'W' => 64,
+                b'D' | b'Y' | b'x' | b'X' => 4,
+                b'a' | b'b' => 32,
+                b'j' => 3,
+                b'f' => 6,
+                b'w' | b'%' => 1,
+                b'r' => 11,
+                b'T' => 8,
+                b'u' | b'U' | b'v' | b'V' | b'y' | b'm' | b'd' | b'h' | b'i' | b'I' | b'l'
+                | b'p' | b'S' | b's' | b'c' | b'e' => 2,
+                b'k' | b'H' => 7,
+                _ => 1,
+            },
+            _ => 1,
+        };
+    }
+    chars
+}
+
+fn name_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.own_string(9))
+}
+
+fn unixtime_type(d: &mut Derive<'_>) -> Derived {
+    if d.args.len() > 1 {
+        return format_type(d);
+    }
+    let digits = super::temporal::digits(d, 0);
+    Ok(ColumnType::temporal(Kind::DateTime, digits))
+}
+
+fn parsed_type(d: &mut Derive<'_>) -> Derived {
+    let Some(OwnedDatum::Bytes(format)) = d.args[1].constant() else {
+        return Ok(ColumnType::temporal(Kind::DateTime, 6));
+    };
+    let has = |letters: &[u8]| format.windows(2).any(|w| w[0] == b'%' && letters.contains(&w[1]));
+    let (date, time) = (has(b"abcDdejMmUuVvWwXxYy"), has(b"fHIhiklprSsT"));
+    let digits = if has(b"f") { 6 } else { 0 };
+    Ok(match (date, time) {
+        (false, true) => ColumnType::temporal(Kind::Time, digits),
+        (true, true) => ColumnType::temporal(Kind::DateTime, digits),
+        _ => ColumnType::of(Kind::Date),
+    })
+}
+
+/// A date and time while it is formatted; a time has no date, and more than 23 hours.
+struct Formatted {
+    date: Option<Date>,
+    time: Time,
+}
+
+fn ordinal(n: u8) -> &'static str {
+    match (n % 10, n) {
+        (_, 10..=19) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    }
+}
+
+impl Formatted {
+    /// The text; `None` for a name of a month or day that there is not.
+    fn text(&self, format: &str) -> Option<String> {
+        let mut out = String::new();
+        let mut rest = format.chars().peekable();
+        while let Some(ch) = rest.next() {
+            match rest.next_if(|_| ch == '%') {
+                Some(letter) => self.one(letter, &mut out)?,
+                None => out.push(ch),
+            }
+        }
+        Some(out)
+    }
+
+    fn one(&self, letter: char, out: &mut String) -> Option<()> {
+        let t = self.time;
+        let (hours, minute, second) = (t.hours(), t.minute(), t.second());
+        let twelve = (hours % 24 + 11) % 12 + 1;
+        let half = if hours % 24 < 12 { "AM" } else { "PM" };
+        let text = match letter {
+            'H' => format!("{hours:02}"),
+            'k' => format!("{hours}"),
+            'h' | 'I' => format!("{twelve:02}"),
+            'l' => format!("{twelve}"),
+            'i' => format!("{minute:02}"),
+            'S' | 's' => format!("{second:02}"),
+            'f' => format!("{:06}", t.fraction()),
+            'p' => half.to_string(),
+            'r' => format!("{twelve:02}:{minute:02}:{second:02} {half}"),
+            'T' => format!("{hours:02}:{minute:02}:{second:02}"),
+            'a' | 'b' | 'c' | 'D' | 'd' | 'e' | 'j' | 'M' | 'm' | 'U' | 'u' | 'V' | 'v' | 'W'
+            | 'w' | 'X' | 'x' | 'Y' | 'y' => self.of_date(letter)?,
+            other => other.to_string(),
+        };
+        out.push_str(&text);
+        Some(())
+    }
+
+    fn of_date(&self, letter: char) -> Option<String> {
+        // A time has zeros for its date, and no name.
+        let date = self.date.unwrap_or(Date::ZERO);
+        let (year, month, day) = (date.year(), date.month(), date.day());
+        let month_name = || MONTHS.get(usize::from(month).checked_sub(1)?).copied();
+        let weekday = || (!date.is_zero()).then(|| (day_number(date) + 5).rem_euclid(7) as usize);
+        let week = |mode| week_of(date, Weeks::of(mode));
+        Some(match letter {
+            'a' => DAYS[weekday()?][..3].to_string(),
+            'W' => DAYS[weekday()?].to_string(),
+            'w' => ((weekday()? + 1) % 7).to_string(),
+            'b' => month_name()?[..3].to_string(),
+            'M' => month_name()?.to_string(),
+            'c' => month.to_string(),
+            'm' => format!("{month:02}"),
+            'd' => format!("{day:02}"),
+            'e' => day.to_string(),
+            'D' => format!("{day}{}", ordinal(day)),
+            'j' if date.is_zero() => "000".to_string(),
+            'j' => format!("{:03}", day_of_year(date)),
+            'U' => format!("{:02}", week(0).0),
+            'u' => format!("{:02}", week(1).0),
+            'V' => format!("{:02}", week(2).0),
+            'v' => format!("{:02}", week(3).0),
+            'X' => format!("{:04}", week(2).1),
+            'x' => format!("{:04}", week(3).1),
+            'Y' => format!("{year:04}"),
+            _ => format!("{:02}", year % 100),
+        })
+    }
+}
+
+fn date_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
+    formatted(c, moment)
+}
+
+fn formatted<'v>(c: &mut Call<'_, 'v>, moment: DateTime) -> Answer<'v> {
+    let format = c.text(1);
+    if format.is_empty() {
+        return Ok(NULL);
+    }
+    let parts = Formatted { date: Some(moment.date()), time: moment.time() };
+    Ok(parts.text(&String::from_utf8_lossy(&format)).map_or(NULL, Into::into))
+}
+
+fn time_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let Some(time) = time_argument(c, 0, 6) else { return Ok(NULL) };
+    let format = c.text(1);
+    if format.is_empty() {
+        return Ok(NULL);
+    }
+    let text = Formatted { date: None, time }.text(&String::from_utf8_lossy(&format));
+    let sign = if time.is_negative() { "-" } else { "" };
+    Ok(text.map_or(NULL, |text| format!("{sign}{text}").into()))
+}
+
+fn dayname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    named(c, 'W')
+}
+
+fn monthname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    named(c, 'M')
+}
+
+fn named<'v>(c: &mut Call<'_, 'v>, letter: char) -> Answer<'v> {
+    let wanted = if letter == 'W' { Wanted::MOMENT } else { Wanted::FUZZY };
+    let Some(moment) = argument(c, 0, wanted) else { return Ok(NULL) };
+    let parts = Formatted { date: Some(moment.date()), time: moment.time() };
+    Ok(parts.of_date(letter).map_or(NULL, Into::into))
+}
+
+fn from_unixtime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    const LAST: i128 = 32_536_771_199_999_999;
+    let v = c.decimal(0);
+    let million = Decimal::from_i128(1_000_000, 0);
+    let micros = v.round(6).and_then(|v| v.mul(&million)).and_then(|v| v.trunc_to_i128());
+    let Some(micros) = micros.filter(|m| (0..=LAST).contains(m)) else { return Ok(NULL) };
+    let formats = c.len() > 1;
+    let digits = if formats { 6 } else { c.site.ty.decimals.min(6) };
+    let moment = c.env.time_zone().to_local(micros as i64, digits);
+    match moment {
+        Some(moment) if formats => formatted(c, moment),
+        moment => Ok(value_of(moment)),
+    }
+}
+
+fn get_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let region = c.text(0).to_ascii_uppercase();
+    let Extra::Word(kind) = c.site.extra else { return Ok(NULL) };
+    let format = match (kind, &region[..]) {
+        ("DATE", b"USA") => "%m.%d.%Y",
+        ("DATE", b"JIS" | b"ISO") => "%Y-%m-%d",
+        ("DATE", b"EUR") => "%d.%m.%Y",
+        ("DATE", b"INTERNAL") => "%Y%m%d",
+        ("DATETIME", b"USA" | b"EUR") => "%Y-%m-%d %H.%i.%s",
+        ("DATETIME", b"JIS" | b"ISO") => "%Y-%m-%d %H:%i:%s",
+        ("DATETIME", b"INTERNAL") => "%Y%m%d%H%i%s",
+        ("TIME", b"USA") => "%h:%i:%s %p",
+        ("TIME", b"JIS" | b"ISO") => "%H:%i:%s",
+        ("TIME", b"EUR") => "%H.%i.%s",
+        ("TIME", b"INTERNAL") => "%H%i%s",
+        _ => return Ok(NULL),
+    };
+    Ok(Value::Datum(Datum::Bytes(format.as_bytes())))
+}
+
+/// What STR_TO_DATE has read.
+#[derive(Default)]
+struct Parsed {
+    year: u16,
+    month: u8,
+    day: u8,
+    hour: u32,
+    minute: u8,
+    second: u8,
+    micros: u32,
+    pm: Option<bool>,
+    day_of_year: Option<i64>,
+}
+
+/// Digits at the start, at most so many.
+fn number(text: &mut &[u8], digits_max: usize) -> Option<u32> {
+    let digits = text.iter().take(digits_max).take_while(|b| b.is_ascii_digit()).count();
+    let (taken, rest) = text.split_at(digits);
+    *text = rest;
+    (digits > 0).then(|| taken.iter().fold(0, |v, d| v * 10 + u32::from(d - b'0')))
+}
+
+fn name(text: &mut &[u8], names: &[&str], short: bool) -> Option<usize> {
+    let shown = |n: &str| if short { n[..3].to_string() } else { n.to_string() };
+    let at = names.iter().position(|n| {
+        text.get(..shown(n).len()).is_some_and(|t| t.eq_ignore_ascii_case(shown(n).as_bytes()))
+    })?;
+    *text = &text[shown(names[at]).len()..];
+    Some(at)
+}
+
+impl Parsed {
+    fn read(format: &[u8], text: &mut &[u8]) -> Option<Parsed> {
+        let mut parsed = Parsed::default();
+        let mut format = format.iter().copied();
+        while let Some(ch) = format.next() {
+            if ch == b'%' {
+                let letter = format.next()?;
+                *text = text.trim_ascii_start();
+                parsed.one(letter, text)?;
+            } else if ch.is_ascii_whitespace() {
+                *text = text.trim_ascii_start();
+            } else {
+                *text = text.trim_ascii_start();
+                *text = text.strip_prefix(&[ch])?;
+            }
+        }
+        Some(parsed)
+    }
+
+    fn one(&mut self, letter: u8, text: &mut &[u8]) -> Option<()> {
+        match letter {
+            b'Y' => {
+                let before = text.len();
+                let year = number(text, 4)?;
+                let two = before - text.len() <= 2;
+                self.year = if two { full(year) } else { year } as u16;
+            }
+            b'y' => self.year = full(number(text, 2)?) as u16,
+            b'm' | b'c' => self.month = number(text, 2)? as u8,
+            b'd' | b'e' => self.day = number(text, 2)? as u8,
+            b'D' => {
+                self.day = number(text, 2)? as u8;
+                *text = text.get(2..)?;
+            }
+            b'M' => self.month = name(text, &MONTHS, false)? as u8 + 1,
+            b'b' => self.month = name(text, &MONTHS, true)? as u8 + 1,
+            b'W' => drop(name(text, &DAYS, false)?),
+            b'a' => drop(name(text, &DAYS, true)?),
+            b'w' => drop(number(text, 1)?),
+            b'H' | b'k' => self.hour = number(text, 2)?,
+            b'h' | b'I' | b'l' => {
+                self.hour = number(text, 2).filter(|h| (1..=12).contains(h))?;
+                self.pm.get_or_insert(false);
+            }
+            b'i' => self.minute = number(text, 2)? as u8,
+            b's' | b'S' => self.second = number(text, 2)? as u8,
+            b'f' => {
+                let before = text.len();
+                let v = number(text, 6)?;
+                self.micros = v * 10u32.pow(6 - (before - text.len()) as u32);
+            }
+            b'p' => {
+                let half = text.get(..2)?.to_ascii_uppercase();
+                self.pm = Some(match &half[..] {
+                    b"AM" => false,
+                    b"PM" => true,
+                    _ => return None,
+                });
+                *text = &text[2..];
+            }
+            b'j' => self.day_of_year = Some(i64::from(number(text, 3)?)),
+            b'T' | b'r' => {
+                let twelve = letter == b'r';
+                self.one(if twelve { b'I' } else { b'H' }, text)?;
+                *text = text.strip_prefix(b":")?;
+                self.one(b'i', text)?;
+                *text = text.strip_prefix(b":")?;
+                self.one(b's', text)?;
+                if twelve {
+                    *text = text.trim_ascii_start();
+                    self.one(b'p', text)?;
+                }
+            }
+            b'%' => *text = text.strip_prefix(b"%")?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn hours(&self) -> u32 {
+        match self.pm {
+            Some(pm) => self.hour % 12 + if pm { 12 } else { 0 },
+            None => self.hour,
+        }
+    }
+
+    fn date(&self) -> Option<Date> {
+        match self.day_of_year {
+            Some(day) => from_day_number(day_number(Date::new(self.year, 1, 1)?) + day - 1),
+            None => Date::new(self.year, self.month, self.day),
+        }
+    }
+}
+
+fn full(two: u32) -> u32 {
+    if two < 70 { two + 2000 } else { two + 1900 }
+}
+
+fn str_to_date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (whole, format) = (c.text(0), c.text(1));
+    let mut text = &whole[..];
+    let read = Parsed::read(&format, &mut text);
+    let ty = c.site.ty;
+    let value = read.and_then(|p| match ty.kind {
+        Kind::Time => {
+            Time::new(false, p.hours(), p.minute, p.second, p.micros, ty.decimals).map(Datum::Time)
+        }
+        kind => {
+            let date = p.date()?;
+            let hour = u8::try_from(p.hours()).ok()?;
+            let moment = DateTime::new(date, hour, p.minute, p.second, p.micros, ty.decimals)?;
+            let moment = moments::moment(&Datum::DateTime(moment), c.env, Wanted::MOMENT)?;
+            let date = moment.date();
+            let real = date.has_zero() || date.is_real();
+            real.then_some(match kind {
+                Kind::Date => Datum::Date(date),
+                _ => Datum::DateTime(moment),
+            })
+        }
+    });
+    let shown = String::from_utf8_lossy(&whole).into_owned();
+    match value {
+        Some(value) => {
+            if !text.trim_ascii().is_empty() {
+                let kind = match ty.kind {
+                    Kind::Time => "time",
+                    Kind::Date => "date",
+                    _ => "datetime",
+                };
+                super::call::incorrect(c.env, kind, shown.as_bytes());
+            }
+            Ok(Value::Owned(OwnedDatum::of(&value)))
+        }
+        None => {
+            c.incorrect_value("datetime", &whole, "str_to_date");
+            Ok(NULL)
+        }
+    }
+}
