@@ -206,6 +206,10 @@ fn digests_read_as_on_mysql() {
         else {
             continue;
         };
+        if theirs.ends_with(" ...") {
+            // Cut at the oracle's max_digest_length.
+            continue;
+        }
         compared += 1;
         let ours = parsed.digest.unwrap().text;
         if ours != theirs {

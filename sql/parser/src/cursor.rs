@@ -6,7 +6,7 @@
 //!    enough to be walked and dropped recursively.
 
 use crate::ast::ObjectName;
-use crate::digest::DigestBuilder;
+use crate::digest::{Digest, DigestBuilder};
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::{Class, Kw};
 use crate::lex::Lexer;
@@ -45,7 +45,10 @@ pub(crate) struct Parser<'a> {
     pub lift: Option<Lift<'a>>,
     /// Stands where the text after this statement starts, behind its `;`.
     lexer: Lexer<'a>,
-    digest: Option<DigestBuilder>,
+    /// Longest digest wanted; 0 for none.
+    digest_bytes_max: usize,
+    /// Tokens that a digest prints as the grammar took them: NULL as a literal, numbers as positions.
+    marks: Vec<u32>,
     /// INTO written before FROM; the query takes it.
     pub pending_into: Option<crate::ast::Into>,
     /// INTO may be written: the query is the whole statement.
@@ -61,7 +64,6 @@ impl<'a> Parser<'a> {
     /// Reads the tokens of the statement at `from`, and its digest when `digest_bytes_max` is not 0.
     pub fn new(sql: &'a [u8], from: usize, mode: SqlMode, digest_bytes_max: usize) -> Parser<'a> {
         let tokens = Vec::with_capacity(((sql.len() - from.min(sql.len())) / 5).clamp(16, 4096));
-        let digest = (digest_bytes_max > 0).then(|| DigestBuilder::new(mode, digest_bytes_max));
         let mut parser = Parser {
             sql,
             mode,
@@ -74,7 +76,8 @@ impl<'a> Parser<'a> {
             pending_into: None,
             into_allowed: false,
             program: None,
-            digest,
+            digest_bytes_max,
+            marks: Vec::new(),
             depth: 0,
             height: 0,
             start: from,
@@ -91,10 +94,29 @@ impl<'a> Parser<'a> {
             if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
                 return;
             }
-            if let Some(builder) = &mut self.digest {
-                builder.add(self.sql, token);
+        }
+    }
+
+    /// Notes for the digest how the grammar took the token at `place`.
+    pub fn mark(&mut self, place: usize) {
+        if self.digest_bytes_max > 0 {
+            self.marks.push(place as u32);
+        }
+    }
+
+    fn digest(&mut self) -> Option<Digest> {
+        if self.digest_bytes_max == 0 {
+            return None;
+        }
+        self.marks.sort_unstable();
+        let mut builder = DigestBuilder::new(self.mode, self.digest_bytes_max);
+        for (at, &token) in self.tokens.iter().enumerate() {
+            if token.kind != TokenKind::End {
+                let marked = self.marks.binary_search(&(at as u32)).is_ok();
+                builder.add(self.sql, token, marked);
             }
         }
+        Some(builder.finish())
     }
 
     /// Passes a `;` inside a stored program; what follows is read now.
@@ -107,21 +129,18 @@ impl<'a> Parser<'a> {
         if let Some(last) = self.tokens.last_mut() {
             *last = semicolon;
         }
-        if let Some(builder) = &mut self.digest {
-            builder.add(self.sql, semicolon);
-        }
         self.read_tokens();
         self.at += 1;
         Ok(())
     }
 
     /// A statement whose tokens are all taken.
-    pub fn finish(self, statement: crate::ast::Statement) -> Parsed {
+    pub fn finish(mut self, statement: crate::ast::Statement) -> Parsed {
         Parsed {
+            digest: self.digest(),
             statement,
             next: self.lexer.position(),
             params: self.params,
-            digest: self.digest.map(DigestBuilder::finish),
         }
     }
 

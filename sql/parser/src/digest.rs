@@ -54,12 +54,17 @@ impl DigestBuilder {
         DigestBuilder { items: Vec::with_capacity(32), bytes: 0, bytes_max, full: false }
     }
 
-    /// Adds a token of the text `sql`.
-    pub fn add(&mut self, sql: &[u8], token: Token) {
+    /// Adds a token of the text `sql`; `marked` when the grammar took NULL for a literal or a number for a position.
+    pub fn add(&mut self, sql: &[u8], token: Token, marked: bool) {
         if self.full {
             return;
         }
         match token.kind {
+            TokenKind::Integer if marked && !self.continues_list() => {
+                let text = String::from_utf8_lossy(token.text(sql)).into_owned();
+                let digits = text.trim_start_matches('0');
+                self.text(if digits.is_empty() { "0" } else { digits });
+            }
             TokenKind::Integer
             | TokenKind::Decimal
             | TokenKind::Float
@@ -71,18 +76,29 @@ impl DigestBuilder {
                 self.value();
             }
             TokenKind::String | TokenKind::NString | TokenKind::Param => self.value(),
-            TokenKind::Word if token.kw == Kw::NULL && !self.ends_with(&["IS", "NOT"]) => {
-                self.value()
-            }
+            TokenKind::Word if token.kw == Kw::NULL && marked => self.value(),
             TokenKind::Introducer => self.text("(_charset)"),
             TokenKind::UserVar => {
                 self.text("@");
-                self.value_after_at();
+                match token.text(sql) {
+                    [_, name @ ..] if name.starts_with(b"`") => self.identifier(&unquote(name)),
+                    _ => self.value(),
+                }
+            }
+            TokenKind::Hint => self.hint(token.text(sql)),
+            TokenKind::SystemAt => {
+                // Two tokens; nothing stands between them and the name.
+                self.text("@@");
             }
             TokenKind::Close => self.close(),
             TokenKind::Word if token.kw != Kw::None && is_keyword(token.kw) => {
                 let word = String::from_utf8_lossy(token.text(sql)).to_ascii_uppercase();
                 self.text(canonical(&word));
+            }
+            // A scope's dot makes a name of it for the lexer.
+            TokenKind::Word if self.is_text(1, "@@") && is_scope(token.text(sql)) => {
+                let word = String::from_utf8_lossy(token.text(sql)).to_ascii_uppercase();
+                self.text(&word);
             }
             TokenKind::Ne => self.text("!="),
             TokenKind::Word => self.identifier(token.text(sql)),
@@ -98,12 +114,11 @@ impl DigestBuilder {
     }
 
     fn identifier(&mut self, name: &[u8]) {
+        if name.is_empty() {
+            return;
+        }
         let name = String::from_utf8_lossy(name);
         let quoted = format!("`{}`", name.replace('`', "``"));
-        if self.is_text(1, "@@") {
-            self.items.pop();
-            return self.text(&format!("@@{quoted}"));
-        }
         self.text(&quoted);
     }
 
@@ -116,26 +131,30 @@ impl DigestBuilder {
         words.iter().any(|word| self.is_text(1, word))
     }
 
-    /// A sign before a number belongs to it where no operand stands before the sign.
+    /// Signs before a number belong to it where no operand stands before them.
     fn drop_sign(&mut self) {
+        while self.drop_one_sign() {}
+    }
+
+    fn drop_one_sign(&mut self) -> bool {
         if !self.ends_with(&["+", "-"]) {
-            return;
+            return false;
         }
         let operand_before = match self.items.len().checked_sub(2).and_then(|at| self.items.get(at))
         {
             None => false,
-            Some(Item::Text(text)) => text == ")" || text.starts_with('`'),
+            Some(Item::Text(text)) => is_operand(text),
             Some(_) => true,
         };
         if !operand_before {
             self.items.pop();
         }
+        !operand_before
     }
 
     /// A value; `value , value` becomes a list.
     fn value(&mut self) {
-        let list = self.is_text(1, ",") && matches!(self.back(2), Some(Item::Value | Item::Values));
-        if list {
+        if self.continues_list() {
             self.items.truncate(self.items.len() - 2);
             self.items.push(Item::Values);
         } else {
@@ -145,10 +164,49 @@ impl DigestBuilder {
         }
     }
 
-    fn value_after_at(&mut self) {
-        // `@name` prints as `@?`.
-        self.items.pop();
-        self.items.push(Item::Text("@?".to_string()));
+    fn continues_list(&self) -> bool {
+        self.is_text(1, ",") && matches!(self.back(2), Some(Item::Value | Item::Values))
+    }
+
+    /// An optimizer hint's words: its keywords, names, values and signs, as MySQL's hint scanner cuts them.
+    fn hint(&mut self, hint: &[u8]) {
+        self.text("/*+");
+        let inner = hint.get(3..hint.len().saturating_sub(2)).unwrap_or_default();
+        let mut lexer = crate::lex::Lexer::new(inner, 0, SqlMode::DEFAULT);
+        loop {
+            let token = lexer.next_token();
+            let text = token.text(inner);
+            match token.kind {
+                TokenKind::End | TokenKind::Bad => break,
+                TokenKind::Word => {
+                    let word = String::from_utf8_lossy(text).to_ascii_uppercase();
+                    match HINTS.contains(&word.as_str()) {
+                        true => self.text(&word),
+                        false => self.identifier(text),
+                    }
+                }
+                TokenKind::UserVar => {
+                    self.glued("@");
+                    let name = &text[1..];
+                    match name.first() {
+                        Some(b'`') => self.identifier(&unquote(name)),
+                        _ => self.identifier(name),
+                    }
+                }
+                _ => self.add(inner, token, false),
+            }
+        }
+        self.text("*/");
+    }
+
+    /// Text without a space before it, when a name stands there.
+    fn glued(&mut self, text: &str) {
+        let after_name = matches!(self.back(1), Some(Item::Text(t)) if t.starts_with('`'));
+        if after_name && let Some(Item::Text(last)) = self.items.last_mut() {
+            last.push_str(text);
+            return;
+        }
+        self.text(text);
     }
 
     fn back(&self, n: usize) -> Option<&Item> {
@@ -186,7 +244,8 @@ impl DigestBuilder {
     pub fn finish(self) -> Digest {
         let mut text = String::with_capacity(self.bytes + 8);
         for item in &self.items {
-            if !text.is_empty() {
+            // Nothing stands between `@` and what it belongs to.
+            if !text.is_empty() && !text.ends_with('@') {
                 text.push(' ');
             }
             text.push_str(match item {
@@ -210,27 +269,42 @@ impl DigestBuilder {
 /// Words that share a token print as the one that MySQL prints.
 fn canonical(word: &str) -> &str {
     const SAME: &[(&str, &str)] = &[
+        ("ANY", "SOME"),
         ("BIGINT", "INT8"),
         ("CHAR", "CHARACTER"),
+        ("COLUMNS", "FIELDS"),
+        ("CURRENT_DATE", "CURDATE"),
+        ("CURRENT_TIME", "CURTIME"),
         ("CURRENT_TIMESTAMP", "NOW"),
         ("DATABASE", "SCHEMA"),
         ("DATABASES", "SCHEMAS"),
+        ("DAY", "SQL_TSI_DAY"),
         ("DEC", "DECIMAL"),
         ("DESCRIBE", "EXPLAIN"),
         ("DISTINCT", "DISTINCTROW"),
         ("DOUBLE", "FLOAT8"),
         ("FLOAT", "FLOAT4"),
+        ("GEOMCOLLECTION", "GEOMETRYCOLLECTION"),
+        ("HOUR", "SQL_TSI_HOUR"),
         ("INT", "INTEGER"),
         ("INT1", "TINYINT"),
         ("INT2", "SMALLINT"),
         ("INT3", "MIDDLEINT"),
         ("INT4", "INTEGER"),
+        ("IO_THREAD", "RELAY_THREAD"),
         ("LOCALTIME", "NOW"),
         ("LOCALTIMESTAMP", "NOW"),
         ("MEDIUMINT", "MIDDLEINT"),
         ("MID", "SUBSTRING"),
+        ("MINUTE", "SQL_TSI_MINUTE"),
+        ("MONTH", "SQL_TSI_MONTH"),
+        ("NDB", "NDBCLUSTER"),
+        ("QUARTER", "SQL_TSI_QUARTER"),
         ("REGEXP", "RLIKE"),
+        ("SECOND", "SQL_TSI_SECOND"),
         ("SESSION_USER", "SYSTEM_USER"),
+        ("SQL_TSI_WEEK", "WEEK"),
+        ("SQL_TSI_YEAR", "YEAR"),
         ("STD", "STDDEV_POP"),
         ("STDDEV", "STDDEV_POP"),
         ("SUBSTR", "SUBSTRING"),
@@ -248,8 +322,71 @@ fn is_keyword(kw: Kw) -> bool {
         .is_some_and(|class| matches!(class, Class::Reserved | Class::Plain | Class::Function))
 }
 
+/// A sign behind it is an operator: a name, a closing parenthesis.
+fn is_operand(text: &str) -> bool {
+    text == ")"
+        || text.starts_with('`')
+        || matches!(text, "TRUE" | "FALSE" | "END" | "CURDATE" | "CURTIME" | "NOW" | "CURRENT_USER")
+        || text.starts_with("UTC_")
+}
+
+/// Scopes of `@@scope.name`.
+fn is_scope(word: &[u8]) -> bool {
+    let scopes = ["GLOBAL", "SESSION", "LOCAL", "PERSIST", "PERSIST_ONLY"];
+    scopes.iter().any(|scope| word.eq_ignore_ascii_case(scope.as_bytes()))
+}
+
+/// Words of optimizer hints.
+const HINTS: &[&str] = &[
+    "BKA",
+    "BNL",
+    "DERIVED_CONDITION_PUSHDOWN",
+    "DUPSWEEDOUT",
+    "FIRSTMATCH",
+    "GROUP_INDEX",
+    "HASH_JOIN",
+    "INDEX",
+    "INDEX_MERGE",
+    "INTOEXISTS",
+    "JOIN_FIXED_ORDER",
+    "JOIN_INDEX",
+    "JOIN_ORDER",
+    "JOIN_PREFIX",
+    "JOIN_SUFFIX",
+    "LOOSESCAN",
+    "MATERIALIZATION",
+    "MAX_EXECUTION_TIME",
+    "MERGE",
+    "MRR",
+    "NO_BKA",
+    "NO_BNL",
+    "NO_DERIVED_CONDITION_PUSHDOWN",
+    "NO_GROUP_INDEX",
+    "NO_HASH_JOIN",
+    "NO_ICP",
+    "NO_INDEX",
+    "NO_INDEX_MERGE",
+    "NO_JOIN_INDEX",
+    "NO_MERGE",
+    "NO_MRR",
+    "NO_ORDER_INDEX",
+    "NO_RANGE_OPTIMIZATION",
+    "NO_SEMIJOIN",
+    "NO_SKIP_SCAN",
+    "ORDER_INDEX",
+    "QB_NAME",
+    "RESOURCE_GROUP",
+    "SEMIJOIN",
+    "SET_VAR",
+    "SKIP_SCAN",
+    "SUBQUERY",
+];
+
 /// The digest of the first statement of a text.
 pub fn of(sql: &[u8], mode: SqlMode, bytes_max: usize) -> Digest {
+    if let Ok(parsed) = crate::parse_digested(sql, 0, mode, true, bytes_max) {
+        return parsed.digest.unwrap_or_default();
+    }
     let mut lexer = crate::lex::Lexer::new(sql, 0, mode);
     let mut builder = DigestBuilder::new(mode, bytes_max);
     loop {
@@ -257,7 +394,7 @@ pub fn of(sql: &[u8], mode: SqlMode, bytes_max: usize) -> Digest {
         if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
             return builder.finish();
         }
-        builder.add(sql, token);
+        builder.add(sql, token, token.kw == Kw::NULL);
     }
 }
 

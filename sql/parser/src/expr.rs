@@ -215,7 +215,7 @@ impl Parser<'_> {
         })
     }
 
-    fn unary(&mut self) -> Result<Expr> {
+    pub(crate) fn unary(&mut self) -> Result<Expr> {
         let op = match self.kind() {
             TokenKind::Minus => UnaryOp::Neg,
             TokenKind::Plus => UnaryOp::Plus,

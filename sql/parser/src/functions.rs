@@ -201,7 +201,7 @@ impl Parser<'_> {
     /// `BINARY expr`.
     pub(crate) fn binary_cast(&mut self) -> Result<Expr> {
         self.bump();
-        let expr = Box::new(self.nested(Self::primary)?);
+        let expr = Box::new(self.nested(Self::unary)?);
         Ok(Expr::Cast { expr, to: CastType::Binary(None), array: false, at_time_zone: None })
     }
 

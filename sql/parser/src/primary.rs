@@ -33,7 +33,10 @@ impl Parser<'_> {
     fn word_primary(&mut self) -> Result<Expr> {
         let called = self.nth(1).kind == TokenKind::Open;
         match self.kw() {
-            Kw::NULL => self.constant(Literal::Null),
+            Kw::NULL => {
+                self.mark(self.place());
+                self.constant(Literal::Null)
+            }
             Kw::TRUE => self.constant(Literal::Bool(true)),
             Kw::FALSE => self.constant(Literal::Bool(false)),
             Kw::CASE => self.case(),

@@ -288,7 +288,11 @@ impl Parser<'_> {
 
     fn position_or_value(&mut self) -> Result<Expr> {
         let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
+        let place = self.place();
         let expr = self.expr()?;
+        if self.place() == place + 1 && matches!(expr, Expr::Literal(Literal::Int(_))) {
+            self.mark(place);
+        }
         if let Some(lift) = &mut self.lift {
             // A number here is a position, not a value.
             lift.refused |= lift.lifted > lifted;

@@ -133,6 +133,48 @@ fn operators_bind_as_in_mysqls_precedence_table() {
     same("NOT a BETWEEN 1 AND 2", "NOT (a BETWEEN 1 AND 2)");
     same("a LIKE b OR c", "(a LIKE b) OR c");
     same("a IN (1) = b", "(a IN (1)) = b");
+    same("a OR b XOR c", "a OR (b XOR c)");
+    same("a XOR NOT b AND c", "a XOR ((NOT b) AND c)");
+    same("a || b AND c", "a OR (b AND c)");
+    same("NOT a IS NULL", "NOT (a IS NULL)");
+    same("a = b IS NULL", "(a = b) IS NULL");
+    same("a = b = c", "(a = b) = c");
+    same("a < b BETWEEN c AND d", "a < (b BETWEEN c AND d)");
+    same("a BETWEEN b AND c BETWEEN d AND e", "a BETWEEN b AND (c BETWEEN d AND e)");
+    same("a LIKE b = c", "(a LIKE b) = c");
+    same("a REGEXP b | c", "a REGEXP (b | c)");
+    same("a + b LIKE c", "(a + b) LIKE c");
+    same("a + INTERVAL 1 DAY = b", "(a + INTERVAL 1 DAY) = b");
+    same("a - INTERVAL 1 DAY + b", "(a - INTERVAL 1 DAY) + b");
+    same("! a = b", "(! a) = b");
+    same("! a + b", "(! a) + b");
+    same("- a COLLATE utf8mb4_bin", "- (a COLLATE utf8mb4_bin)");
+    same("BINARY a COLLATE utf8mb4_bin", "BINARY (a COLLATE utf8mb4_bin)");
+    same("BINARY a = b", "(BINARY a) = b");
+    same("a COLLATE utf8mb4_bin ^ b", "(a COLLATE utf8mb4_bin) ^ b");
+    same("@a := b OR c", "@a := (b OR c)");
+    same("@a := @b := c", "@a := (@b := c)");
+    same("a & b + c", "a & (b + c)");
+    same("a DIV b MOD c", "(a DIV b) MOD c");
+    same("a AND b BETWEEN c AND d AND e", "a AND (b BETWEEN c AND d) AND e");
+}
+
+#[test]
+fn modes_change_what_binds() {
+    let tree =
+        |sql: &str, mode| format!("{:?}", parse(format!("DO {sql}").as_bytes(), mode).expect(sql));
+    let pipes = SqlMode::PIPES_AS_CONCAT;
+    assert_eq!(tree("a || b = c", pipes), tree("(a || b) = c", pipes));
+    assert_eq!(tree("a || b ^ c", pipes), tree("(a || b) ^ c", pipes));
+    assert_ne!(tree("a || b", pipes), tree("a || b", SqlMode::DEFAULT));
+    let high = SqlMode::HIGH_NOT_PRECEDENCE;
+    assert_eq!(tree("NOT a = b", high), tree("(NOT a) = b", high));
+    assert_eq!(tree("NOT a BETWEEN b AND c", high), tree("(NOT a) BETWEEN b AND c", high));
+    let ansi = SqlMode::ANSI_QUOTES;
+    assert_eq!(tree("\"a\"", ansi), tree("`a`", SqlMode::DEFAULT));
+    assert_eq!(tree("count (a)", SqlMode::IGNORE_SPACE), tree("count(a)", SqlMode::DEFAULT));
+    assert_ne!(tree("count (a)", SqlMode::DEFAULT), tree("count(a)", SqlMode::DEFAULT));
+    assert_eq!(tree(r"'a\'", SqlMode::NO_BACKSLASH_ESCAPES), tree(r"'a\\'", SqlMode::DEFAULT));
 }
 
 #[test]
