@@ -181,7 +181,7 @@ fn changed(texts: &[String], count: usize) -> Vec<String> {
 #[test]
 fn broken_statements_are_quoted_as_on_mysql() {
     let Some(mut client) = oracle() else { return };
-    let rounds = std::env::var("LIMPID_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
+    let rounds = std::env::var("LIMPID_CHANGED").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let texts = changed(&texts(), rounds);
     let wrong = compare(&mut client, &texts);
     println!("{} changed statements, {} differences", texts.len(), wrong.len());

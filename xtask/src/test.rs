@@ -76,6 +76,11 @@ pub fn soak() -> Result<(), String> {
             let (more, same) = shell::run_counting(&mut differential)?;
             tally.add(more);
             good &= same;
+            let mut grammar = cargo(&["test", "--release", "--test", "oracle_grammar"]);
+            grammar.args(["--", "--nocapture"]).env("LIMPID_CHANGED", "100000");
+            let (more, same) = shell::run_counting(&mut grammar)?;
+            tally.add(more);
+            good &= same;
         }
     }
     close(tally, good, start)
