@@ -69,7 +69,7 @@ errors! {
         1568 "25001" "Transaction characteristics can't be changed while a transaction is in progress";
     /// A write in a READ ONLY transaction.
     read_only_transaction() =
-        1792 "25006" "Cannot execute statement in a READ ONLY transaction";
+        1792 "25006" "Cannot execute statement in a READ ONLY transaction.";
     /// Nothing came for wait_timeout seconds.
     idle_too_long() =
         4031 "HY000" "The client was disconnected by the server because of inactivity. \
@@ -91,6 +91,8 @@ errors! {
     /// A stored password that the plugin cannot read.
     bad_password_hash() =
         1827 "HY000" "The password hash doesn't have the expected format.";
+    /// A savepoint that is not there.
+    no_such_savepoint(name) = 1305 "42000" "SAVEPOINT {name} does not exist";
     /// A statement that cannot be prepared.
     not_preparable() =
         1295 "HY000" "This command is not supported in the prepared statement protocol yet";

@@ -1,4 +1,4 @@
-//! Prepared statements of the binary protocol.
+//! Prepared statements of the binary protocol and of SQL.
 //!
 //! 1. An execution decodes its parameters into an array on the stack: warm, nothing is allocated.
 //! 2. A statement is never run with parameters that do not match its markers: number and types are checked
@@ -9,9 +9,10 @@ use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{self, Net};
 use crate::statement;
-use executor::{Prepared, ResultColumn, SqlError};
+use executor::{Environment, OwnedDatum, Prepared, ResultColumn, SqlError};
 use instrument::{Counter, count};
-use parser::ast::Statement;
+use parser::ast::{Execute, Prepare, PrepareSource, Statement};
+use std::collections::HashMap;
 use value::Datum;
 use wire::prepared::{DateTime, Param, ParamType, Time};
 use wire::reply;
@@ -40,6 +41,8 @@ struct One {
 pub(crate) struct Statements {
     list: Vec<Option<Box<One>>>,
     open: usize,
+    /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
+    named: HashMap<String, Box<One>>,
 }
 
 impl Statements {
@@ -108,22 +111,26 @@ impl Core {
         count(Counter::ComStmtPrepare, 1);
         let now_ns = sync::now_ns();
         self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
-        let mark = self.tables.mark();
-        let made = self.make(sql);
-        if self.in_transaction {
-            self.tables.release_since(self.client.slot(), mark);
-        } else {
-            self.tables.release_all(self.client.slot());
-        }
-        match made {
+        let text = self.env.charsets.statement(sql);
+        match self.make(text.as_ref()) {
             Ok(one) => self.announce(one),
             Err(error) => self.send_error(&error),
         }
     }
 
+    /// Compiles a text; the metadata locks that it took for that are given back.
     fn make(&mut self, sql: &[u8]) -> Result<One, SqlError> {
-        let text = self.env.charsets.statement(sql);
-        let sql = text.as_ref();
+        let mark = self.tables.mark();
+        let made = self.make_locked(sql);
+        if self.in_transaction {
+            self.tables.release_since(self.client.slot(), mark);
+        } else {
+            self.tables.release_all(self.client.slot());
+        }
+        made
+    }
+
+    fn make_locked(&mut self, sql: &[u8]) -> Result<One, SqlError> {
         let max = self.env.server.globals.number("max_prepared_stmt_count");
         if self.env.server.statements_open().max(0) as u64 >= max {
             return Err(errors::too_many_statements(&max.to_string()));
@@ -136,7 +143,7 @@ impl Core {
         let counter = statement::counter_of(&parsed.statement);
         let about_diagnostics = statement::is_about_diagnostics(&parsed.statement);
         let program = match parsed.statement {
-            Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_) => {
+            refused if !statement::is_preparable(&refused) => {
                 return Err(errors::not_preparable());
             }
             own if statement::is_own(&own) => Program::Own(Box::new(own)),
@@ -278,15 +285,6 @@ impl Core {
         params: &[Param<'_>],
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
-        let prepared = match program {
-            Program::Compiled(prepared) => prepared,
-            Program::Own(statement) => {
-                let statement = statement.clone();
-                self.run_own(&statement, true, net);
-                return Ok(());
-            }
-        };
-        self.before(prepared.statement())?;
         let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
             true => params.iter().map(temporal_text).collect(),
             false => Vec::new(),
@@ -305,6 +303,15 @@ impl Core {
             Param::DateTime(v) => temporal(date_time(&v), texts.get(i)),
             Param::Time(v) => temporal(time(&v), texts.get(i)),
         };
+        let prepared = match program {
+            Program::Compiled(prepared) => prepared,
+            Program::Own(statement) => {
+                let params = (0..params.len()).map(|i| OwnedDatum::of(&datum(i))).collect();
+                self.run_own_with(statement, params, true, net);
+                return Ok(());
+            }
+        };
+        self.before(prepared.statement())?;
         if params.len() <= FEW {
             let mut data = [Datum::Null; FEW];
             data.iter_mut().take(params.len()).enumerate().for_each(|(i, d)| *d = datum(i));
@@ -314,6 +321,90 @@ impl Core {
             self.run_compiled(prepared, &data, true, net);
         }
         Ok(())
+    }
+}
+
+impl Core {
+    /// PREPARE: whatever had the name is gone, even when the new text is refused.
+    pub fn prepare_named(&mut self, prepare: &Prepare) -> Result<(), SqlError> {
+        let name = prepare.name.to_lowercase();
+        self.forget_named(&name);
+        let sql = match &prepare.source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::UserVar(variable) => match self.env.user_variable(variable) {
+                OwnedDatum::Null => b"NULL".to_vec(),
+                value => value::format::to_text(&value.datum()).into_bytes(),
+            },
+        };
+        let one = self.make(&sql)?;
+        self.statements.open += 1;
+        self.env.server.count_statements(1);
+        self.statements.named.insert(name, Box::new(one));
+        Ok(())
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub fn deallocate_named(&mut self, name: &str) -> Result<(), SqlError> {
+        match self.forget_named(&name.to_lowercase()) {
+            true => Ok(()),
+            false => Err(errors::unknown_statement(name, "DEALLOCATE PREPARE")),
+        }
+    }
+
+    fn forget_named(&mut self, name: &str) -> bool {
+        let found = self.statements.named.remove(name).is_some();
+        if found {
+            self.statements.open -= 1;
+            self.env.server.count_statements(-1);
+        }
+        found
+    }
+
+    /// EXECUTE; false when it ended in an error.
+    pub fn execute_named(&mut self, execute: &Execute, net: &mut dyn Net) -> bool {
+        let name = execute.name.to_lowercase();
+        // Taken out for the time of its run, so that the session can be borrowed beside it.
+        let Some(mut one) = self.statements.named.remove(&name) else {
+            self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
+            return false;
+        };
+        let went_well = self.run_named(&mut one, &execute.using, net);
+        self.statements.named.insert(name, one);
+        went_well
+    }
+
+    fn run_named(&mut self, one: &mut One, using: &[String], net: &mut dyn Net) -> bool {
+        if using.len() != one.params {
+            self.send_error(&errors::wrong_arguments("EXECUTE"));
+            return false;
+        }
+        if let Some(counter) = one.counter {
+            count(counter, 1);
+        }
+        let params: Vec<OwnedDatum> = using.iter().map(|v| self.env.user_variable(v)).collect();
+        let prepared = match &mut one.program {
+            Program::Compiled(prepared) => prepared,
+            Program::Own(statement) => return self.run_own_with(statement, params, false, net),
+        };
+        if let Err(error) = self.before(prepared.statement()) {
+            self.send_error(&error);
+            return false;
+        }
+        let data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
+        self.run_compiled(prepared, &data, false, net)
+    }
+
+    fn run_own_with(
+        &mut self,
+        statement: &Statement,
+        params: Vec<OwnedDatum>,
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        self.parameters = params;
+        let went_well = self.run_own(statement, binary, net);
+        self.parameters.clear();
+        went_well
     }
 }
 

@@ -79,6 +79,9 @@ impl Core {
         if let Some(counter) = statement::counter_of(&statement) {
             count(counter, 1);
         }
+        if let Statement::Execute(execute) = &statement {
+            return self.execute_named(execute, net);
+        }
         if statement::is_own(&statement) {
             return self.run_own(&statement, false, net);
         }

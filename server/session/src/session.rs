@@ -18,7 +18,7 @@ use crate::sink::Net;
 use crate::variables;
 use catalog::TableCache;
 use engine::Client;
-use executor::SqlError;
+use executor::{OwnedDatum, SqlError};
 use instrument::{Counter, count};
 use std::sync::Arc;
 use stdx::Ordering;
@@ -66,10 +66,14 @@ pub(crate) struct Core {
     pub out: Outbox,
     pub statements: Statements,
     pub plans: PlanCache,
+    /// Parameters of the statement of the session's own that runs (`SET @a = ?`).
+    pub parameters: Vec<OwnedDatum>,
     /// Column types of the result being sent; reused.
     pub codes: Vec<ColumnCode>,
     /// A transaction was begun explicitly, or autocommit is off and a statement began one.
     pub in_transaction: bool,
+    /// Savepoints of this transaction by lower-case name, oldest first.
+    pub savepoints: Vec<(String, engine::UndoMark)>,
     /// This transaction is READ ONLY.
     pub read_only: bool,
     /// `SET TRANSACTION READ ONLY`: for the next transaction only.
@@ -142,6 +146,8 @@ impl Session {
             plans: PlanCache::default(),
             codes: Vec::new(),
             in_transaction: false,
+            savepoints: Vec::new(),
+            parameters: Vec::new(),
             read_only: false,
             next_read_only: None,
             multi_statements: false,

@@ -85,9 +85,11 @@ impl Core {
             into: None,
         };
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
-        let Self { env, client, tables, .. } = self;
+        let Self { env, client, tables, parameters, .. } = self;
         let mut first = First::default();
-        executor::execute(&mut prepared, &mut Context { client, tables, env }, &[], &mut first)?;
+        let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
+        let mut context = Context { client, tables, env };
+        executor::execute(&mut prepared, &mut context, &params, &mut first)?;
         Ok(first.0.unwrap_or(OwnedDatum::Null))
     }
 

@@ -80,6 +80,28 @@ pub fn is_about_diagnostics(statement: &Statement) -> bool {
     matches!(**show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)
 }
 
+/// PREPARE takes it: the others answer 1295.
+pub fn is_preparable(statement: &Statement) -> bool {
+    use Statement as S;
+    let refused = matches!(
+        statement,
+        S::Prepare(_)
+            | S::Execute(_)
+            | S::Deallocate(_)
+            | S::StartTransaction(_)
+            | S::Savepoint(_)
+            | S::RollbackTo(_)
+            | S::ReleaseSavepoint(_)
+            | S::LockTables(_)
+            | S::UnlockTables
+            | S::Use(_)
+            | S::Shutdown
+            | S::AlterDatabase(_)
+    );
+    let checks = matches!(statement, S::Maintain(m) if m.verb == MaintainVerb::Check);
+    !refused && !checks && !is_about_diagnostics(statement)
+}
+
 /// The session runs it rather than the executor.
 pub fn is_own(statement: &Statement) -> bool {
     use Statement as S;
@@ -98,6 +120,9 @@ pub fn is_own(statement: &Statement) -> bool {
         | S::Prepare(_)
         | S::Execute(_)
         | S::Deallocate(_)
+        | S::Savepoint(_)
+        | S::RollbackTo(_)
+        | S::ReleaseSavepoint(_)
         | S::UnlockTables
         | S::ResetPersist(_) => true,
         S::Show(show) => is_own_show(show),
@@ -269,9 +294,11 @@ impl Core {
             // No table can be locked yet, so there is nothing to unlock.
             S::UnlockTables => {}
             S::Show(show) => return self.show(show).map(Reply::Table),
-            S::Prepare(_) | S::Execute(_) | S::Deallocate(_) => {
-                return Err(errors::unsupported("PREPARE ... FROM (SQL)"));
-            }
+            S::Prepare(prepare) => self.prepare_named(prepare)?,
+            S::Deallocate(name) => self.deallocate_named(name)?,
+            S::Savepoint(name) => self.savepoint(name),
+            S::RollbackTo(name) => self.rollback_to(name)?,
+            S::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             _ => return Err(errors::internal("a statement of nobody")),
         }
         Ok(OK)

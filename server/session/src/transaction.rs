@@ -83,7 +83,40 @@ impl Core {
         self.rollback_work();
     }
 
+    /// SAVEPOINT; outside a transaction it is over as soon as it is set.
+    pub fn savepoint(&mut self, name: &str) {
+        if !self.in_transaction && self.env.autocommit() {
+            return;
+        }
+        let name = name.to_lowercase();
+        self.savepoints.retain(|(other, _)| *other != name);
+        self.savepoints.push((name, self.client.mark()));
+    }
+
+    /// ROLLBACK TO: later savepoints are gone, this one stays. Row and metadata locks are kept until the
+    /// transaction ends.
+    pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.savepoint_named(name)?;
+        self.client.rollback_to(self.savepoints[at].1)?;
+        self.savepoints.truncate(at + 1);
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT: this one and later ones are gone.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.savepoint_named(name)?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    fn savepoint_named(&self, name: &str) -> Result<usize, SqlError> {
+        let lower = name.to_lowercase();
+        let at = self.savepoints.iter().position(|(other, _)| *other == lower);
+        at.ok_or_else(|| errors::no_such_savepoint(name))
+    }
+
     fn leave_transaction(&mut self) {
+        self.savepoints.clear();
         self.tables.release_all(self.client.slot());
         self.in_transaction = false;
         self.read_only = false;
