@@ -219,10 +219,10 @@ impl Core {
     /// Runs a statement that the session itself answers; false when it ended in an error.
     pub fn run_own(&mut self, statement: &Statement, binary: bool, net: &mut dyn Net) -> bool {
         match self.own(statement) {
-            Ok(Reply::Ok { schema_changed: true }) => self.ok_with_schema(),
-            Ok(Reply::Ok { schema_changed: false }) => {
+            Ok(Reply::Ok { schema_changed: true, .. }) => self.ok_with_schema(),
+            Ok(Reply::Ok { schema_changed: false, info }) => {
                 self.env.row_count = 0;
-                self.send_ok();
+                self.send_ok_with(&reply::Ok { info: info.as_bytes(), ..reply::Ok::default() });
             }
             Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
             Err(error) => {

@@ -42,13 +42,15 @@ pub enum Reply {
     Ok {
         /// The schema may have changed.
         schema_changed: bool,
+        /// Words for the client.
+        info: &'static str,
     },
     /// A result set.
     Table(Table),
 }
 
 /// OK without anything.
-pub const OK: Reply = Reply::Ok { schema_changed: false };
+pub const OK: Reply = Reply::Ok { schema_changed: false, info: "" };
 
 /// Parses the statement that begins at `from`; parameter markers are allowed when `markers`.
 pub fn parse_next(
@@ -69,6 +71,7 @@ pub fn parse_next(
 
 /// 1064 at the second statement, for a client that did not ask for several.
 pub fn refuse_second(sql: &[u8], end: usize) -> SqlError {
+    let end = end + sql[end..].iter().take_while(|b| b.is_ascii_whitespace()).count();
     let line = 1 + sql[..end].iter().filter(|&&b| b == b'\n').count() as u32;
     let kind = parser::ErrorKind::Syntax;
     errors::parse(&ParseError { kind, offset: end, line }, sql)
@@ -283,7 +286,7 @@ impl Core {
             S::SetTransaction(set) => self.set_transaction(set)?,
             S::Use(schema) => {
                 self.use_schema(schema)?;
-                return Ok(Reply::Ok { schema_changed: true });
+                return Ok(Reply::Ok { schema_changed: true, info: "" });
             }
             S::Kill(kill) => self.kill_statement(kill)?,
             S::Shutdown => self.env.server.host.shutdown(&self.env.account()),
@@ -294,7 +297,10 @@ impl Core {
             // No table can be locked yet, so there is nothing to unlock.
             S::UnlockTables => {}
             S::Show(show) => return self.show(show).map(Reply::Table),
-            S::Prepare(prepare) => self.prepare_named(prepare)?,
+            S::Prepare(prepare) => {
+                self.prepare_named(prepare)?;
+                return Ok(Reply::Ok { schema_changed: false, info: "Statement prepared" });
+            }
             S::Deallocate(name) => self.deallocate_named(name)?,
             S::Savepoint(name) => self.savepoint(name),
             S::RollbackTo(name) => self.rollback_to(name)?,
