@@ -6,7 +6,7 @@
 
 use super::members::Cond;
 use super::{Leaves, Planner};
-use crate::logical::{conjuncts, leaf_bit, leaves_of};
+use crate::logical::{conjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
@@ -46,6 +46,7 @@ enum Interval {
 struct Target<'t> {
     leaf: u16,
     def: &'t TableDef,
+    leaves: &'t Leaves,
     bound: u64,
 }
 
@@ -77,7 +78,7 @@ impl Planner<'_> {
                 c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
             })
             .collect();
-        let target = Target { leaf, def, bound };
+        let target = Target { leaf, def, leaves, bound };
         let mut best: Option<Choice> = None;
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.allows(&index.name) {
@@ -356,7 +357,7 @@ impl Target<'_> {
     fn is_bound(&self, e: &Expr) -> bool {
         let mut settled = true;
         e.visit(&mut |e| settled &= !matches!(e, Expr::AssignUserVar(..) | Expr::UserVar(_)));
-        settled && leaves_of(e) & !self.bound == 0
+        settled && self.leaves.looked_at(e) & !self.bound == 0
     }
 
     fn usable(&self, column: usize, collation: Collation) -> bool {

@@ -82,7 +82,7 @@ impl Planner<'_> {
             });
         }
         let from = std::mem::take(&mut block.from);
-        let nest = Nest::of(from, &filter, block.straight, &leaves.list);
+        let nest = Nest::of(from, &filter, block.straight, leaves);
         Ok(self.nest(&nest, leaves, 0)?.node)
     }
 
@@ -577,7 +577,7 @@ impl Split {
     fn of(fresh: Vec<Expr>, all: &[Cond], own: u64, before: Before, leaves: &Leaves) -> Split {
         let mut split = Split::default();
         for e in fresh {
-            let looked = crate::logical::leaves_of(&e);
+            let looked = leaves.looked_at(&e);
             match hash_key(&e, own, before.inside, leaves) {
                 Some(key) => split.keys.push(key),
                 None if looked & before.inside == 0 => split.inner.push(e),

@@ -4,6 +4,7 @@
 //!    anti-join is one member, with its own list and conditions. 2. A condition that follows from others is
 //!    marked: it may choose an access path, it is never needed as a filter.
 
+use super::Leaves;
 use crate::logical::{From, Leaf, Source, leaf_bit, leaves_of};
 use crate::query_plan::JoinKind;
 use expr::tree::{Column, Comparison, Expr};
@@ -20,8 +21,8 @@ pub(crate) struct Cond {
 }
 
 impl Cond {
-    pub(crate) fn new(expr: Expr) -> Cond {
-        Cond { leaves: leaves_of(&expr), expr, implied: false }
+    pub(crate) fn new(expr: Expr, leaves: &Leaves) -> Cond {
+        Cond { leaves: leaves.looked_at(&expr), expr, implied: false }
     }
 }
 
@@ -50,20 +51,20 @@ pub(crate) struct Nest {
 
 impl Nest {
     /// The sources of a block with its filter.
-    pub(crate) fn of(from: Vec<From>, filter: &[Expr], straight: bool, leaves: &[Leaf]) -> Nest {
+    pub(crate) fn of(from: Vec<From>, filter: &[Expr], straight: bool, leaves: &Leaves) -> Nest {
         let mut nest = Nest::default();
         for item in from {
             nest.add(item, straight, leaves);
         }
-        nest.conds.extend(filter.iter().cloned().map(Cond::new));
-        nest.imply(leaves);
+        nest.conds.extend(filter.iter().map(|e| Cond::new(e.clone(), leaves)));
+        nest.imply(&leaves.list);
         nest
     }
 
-    fn add(&mut self, from: From, straight: bool, leaves: &[Leaf]) -> u64 {
+    fn add(&mut self, from: From, straight: bool, leaves: &Leaves) -> u64 {
         match from {
             From::Leaf(leaf) => {
-                let mut needs = looked_at(&leaves[usize::from(leaf)].source);
+                let mut needs = looked_at(&leaves.list[usize::from(leaf)].source);
                 if straight {
                     needs |= self.leaves();
                 }
@@ -79,15 +80,15 @@ impl Nest {
                 if after {
                     self.members[first..].iter_mut().for_each(|m| m.needs |= left & !m.leaves);
                 }
-                self.conds.extend(on.into_iter().map(Cond::new));
+                self.conds.extend(on.into_iter().map(|e| Cond::new(e, leaves)));
                 left | right
             }
             From::Join { kind, left, right, on, .. } => {
                 let left = self.add(*left, straight, leaves);
                 let mut nest = Nest::default();
                 let own = nest.add(*right, straight, leaves);
-                nest.conds.extend(on.into_iter().map(Cond::new));
-                nest.imply(leaves);
+                nest.conds.extend(on.into_iter().map(|e| Cond::new(e, leaves)));
+                nest.imply(&leaves.list);
                 let inside = nest.members.iter().fold(0, |all, m| all | m.needs);
                 let looked = nest.conds.iter().fold(inside, |all, c| all | c.leaves) & !own;
                 // It has to come behind something of its left side.

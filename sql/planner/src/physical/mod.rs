@@ -13,7 +13,8 @@ mod members;
 mod order;
 
 use crate::logical::{
-    Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, WindowUse, column_of, conjunction, subquery_of,
+    Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, WindowUse, column_of, conjunction, leaf_bit,
+    leaves_of, subquery_of,
 };
 use crate::plan::SortKey;
 use crate::query_plan::{
@@ -43,6 +44,21 @@ pub(crate) struct Planner<'a> {
 pub(crate) struct Leaves {
     pub(crate) list: Vec<Leaf>,
     pub(crate) needed: Vec<BTreeSet<usize>>,
+    /// Leaves that each subquery of the block looks at.
+    pub(crate) subqueries: Vec<u64>,
+}
+
+impl Leaves {
+    /// Leaves that an expression looks at, itself or by its subqueries.
+    pub(crate) fn looked_at(&self, expr: &Expr) -> u64 {
+        let mut leaves = leaves_of(expr);
+        expr.visit(&mut |e| {
+            if let Some(number) = subquery_of(e) {
+                leaves |= self.subqueries.get(number).copied().unwrap_or(0);
+            }
+        });
+        leaves
+    }
 }
 
 impl<'a> Planner<'a> {
@@ -66,7 +82,8 @@ impl<'a> Planner<'a> {
         // Takes the windows out of the block, whose expressions count for what is needed.
         let windows = number_leaves(&mut block);
         let mut defs = self.leaf_defs(&block, &needed);
-        let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed };
+        let subqueries = block.subqueries.iter_mut().map(|s| outer_leaves(&mut s.block)).collect();
+        let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed, subqueries };
         let mut node = self.joined(&mut block, &mut leaves)?;
         let mut fixed = order::Fixed::of(&leaves, &block.filter);
         if let Some(group) = block.group.take() {
@@ -325,6 +342,20 @@ fn window_node(node: Node, leaf: u16, uses: Vec<WindowUse>) -> Node {
         sorted: false,
         functions: uses.into_iter().map(|w| w.call).collect(),
     }))
+}
+
+/// Leaves of the block around that a nested block looks at.
+fn outer_leaves(block: &mut Block) -> u64 {
+    let mut leaves = 0;
+    block.rewrite(0, &mut |e, depth| {
+        if let Expr::Column(c) = e
+            && c.depth == depth + 1
+        {
+            leaves |= leaf_bit(c.leaf);
+        }
+        false
+    });
+    leaves
 }
 
 /// Columns of each leaf that any expression looks at, in the block or nested in it.
