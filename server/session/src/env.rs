@@ -74,6 +74,8 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
+    /// IGNORE: the statement is as lenient as without strict mode.
+    pub lenient: bool,
     /// Cached `time_zone`.
     pub time_zone: value::TimeZone,
     /// What the parser is told of `sql_mode` and of the client's character set.
@@ -114,6 +116,7 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
+            lenient: false,
             time_zone: value::TimeZone::system(),
             parser_mode: parser::SqlMode::DEFAULT,
             charsets: Charsets::default(),
@@ -277,7 +280,15 @@ impl Environment for Env {
     }
 
     fn strict(&self) -> bool {
-        self.sql_mode & mode::STRICT != 0
+        self.sql_mode & mode::STRICT != 0 && !self.lenient
+    }
+
+    fn set_lenient(&mut self, on: bool) {
+        self.lenient = on;
+    }
+
+    fn warning_count(&self) -> u64 {
+        self.diagnostics.warning_count()
     }
 
     fn convert_mode(&self) -> value::ConvertMode<'_> {
@@ -288,7 +299,7 @@ impl Environment for Env {
             allow_invalid: on(mode::ALLOW_INVALID_DATES),
         };
         value::ConvertMode {
-            strict: on(mode::STRICT),
+            strict: self.strict(),
             dates,
             truncate_fraction: on(mode::TIME_TRUNCATE_FRACTIONAL),
             time_zone: &self.time_zone,

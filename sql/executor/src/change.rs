@@ -156,7 +156,7 @@ impl Change<'_> {
 }
 
 /// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.
-fn set_update_times(
+pub fn set_update_times(
     context: &Context<'_>,
     table: catalog::TableRef,
     assignments: &[(usize, InsertValue)],

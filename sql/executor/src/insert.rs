@@ -1,14 +1,28 @@
-//! INSERT and REPLACE of value lists.
+//! INSERT and REPLACE: one row after the other, and what happens where another row is in the way.
+//!
+//! 1. A query's rows are all read before the first is inserted, so a statement never meets its own rows.
+//! 2. The row in the way is found by the index that the engine named, locked and read again; when it is gone by
+//! then, the insert is tried once more. 3. IGNORE makes the statement as lenient as without strict mode; a
+//! duplicate or a value that still does not fit leaves its row out with a warning.
+
+mod conflict;
+mod numbers;
 
 use crate::computed::Computed;
-use crate::store::{convert, default_of, encode, explain_duplicate};
-use crate::{Context, Outcome, SqlError};
-use catalog::{TableDef, TableRef};
-use expr::OwnedDatum;
-use expr::{Row, eval};
-use instrument::Counter;
-use planner::plan::{InsertPlan, InsertValue};
+use crate::store::{convert, default_of, encode, explain_duplicate, implicit_default};
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
+use catalog::{ColumnDef, TableDef};
+use expr::{OwnedDatum, Row, eval};
+use numbers::Numbers;
+use planner::plan::{InsertPlan, InsertSource, InsertValue};
 use value::Datum;
+
+/// Error of a duplicate key.
+const DUPLICATE: u16 = 1062;
+
+const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
+                           alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
+                           DUPLICATE KEY UPDATE clause with alias.col instead";
 
 /// Runs the plan; the caller rolls back on error.
 ///
@@ -19,166 +33,315 @@ pub fn run(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    if plan.replace {
-        return Err(SqlError::unsupported("REPLACE"));
+    if !plan.ignore {
+        return run_rows(plan, context, params);
     }
-    let computed = Computed::of(context.tables.def(plan.table))?;
-    let mut inserter = Inserter::new(plan.table, computed, plan.rows.len() as u64);
-    let mut values = Vec::new();
-    for (number, row) in (1..).zip(&plan.rows) {
-        if number % 64 == 0 {
-            crate::rows::check_killed()?;
-        }
-        evaluate(plan, row, number, context, params, &mut values)?;
-        let given = |c: &usize| {
-            let at = plan.columns.iter().position(|column| column == c);
-            at.is_some_and(|at| matches!(row[at], InsertValue::Expr(_)))
-        };
-        let open: Vec<usize> = match inserter.computed.is_empty() {
-            true => Vec::new(),
-            false => (0..values.len()).filter(|c| !given(c)).collect(),
-        };
-        inserter.insert(context, &open, &mut values)?;
-    }
-    let rows = plan.rows.len();
-    let info = if rows > 1 {
-        format!("Records: {rows}  Duplicates: 0  Warnings: 0")
-    } else {
-        String::new()
-    };
-    instrument::count(Counter::InnodbRowsInserted, rows as u64);
-    Ok(Outcome {
-        affected_rows: rows as u64,
-        last_insert_id: inserter.first_generated,
-        info,
-        ..Outcome::default()
-    })
+    context.env.set_lenient(true);
+    let done = run_rows(plan, context, params);
+    context.env.set_lenient(false);
+    done
 }
 
-/// Values of one row in column order; NULL stands for "generate" in the AUTO_INCREMENT column.
-fn evaluate(
+fn run_rows(
     plan: &InsertPlan,
-    row: &[InsertValue],
-    number: u64,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
-    values: &mut Vec<OwnedDatum>,
-) -> Result<(), SqlError> {
-    let def = context.tables.def(plan.table);
-    let scope = Row { params, ..Row::default() };
-    values.clear();
-    for (position, column) in def.columns.iter().enumerate() {
-        let given = plan.columns.iter().position(|c| *c == position).map(|i| &row[i]);
-        let value = match given {
-            Some(InsertValue::Expr(expr)) => {
-                let value = eval(expr, &scope, context.env)?;
-                if column.auto_increment && value.get().is_null() {
-                    OwnedDatum::Null
-                } else if plan.rows.len() == 1 && value.get().is_null() && !column.ty.nullable {
-                    // One row alone fails whatever the mode; several rows store the implicit default.
-                    let text = format!("Column '{}' cannot be null", column.name);
-                    return Err(SqlError::Other(1048, "23000", text));
-                } else {
-                    convert(&value.get(), &def.name, column, number, context.env)?
+) -> Result<Outcome, SqlError> {
+    let computed = Computed::of(context.tables.def(plan.table))?;
+    let mut inserter = Inserter::new(plan, computed, params);
+    for _ in 0..plan.values_calls {
+        context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
+    }
+    match &plan.source {
+        InsertSource::Values(rows) => {
+            inserter.numbers.expect(rows.len() as u64);
+            let mut values = Vec::new();
+            for (number, row) in (1..).zip(rows) {
+                if number % 64 == 0 {
+                    crate::rows::check_killed()?;
                 }
+                let done = inserter
+                    .evaluate(row, rows.len() == 1, number, context, &mut values)
+                    .and_then(|()| inserter.put(context, &mut values));
+                inserter.forgive(done, context)?;
             }
-            None | Some(InsertValue::Default) if column.auto_increment => OwnedDatum::Null,
-            None | Some(InsertValue::Default) => default_of(column, context.env)?,
-        };
-        values.push(value);
+        }
+        InsertSource::Query(source) => {
+            let mut kept = query::collect(source, context, params)?;
+            inserter.numbers.expect(kept.rows.len() as u64);
+            let (mut bytes, mut values) = (Vec::new(), Vec::new());
+            for number in 0..kept.rows.len() {
+                if number % 64 == 0 {
+                    crate::rows::check_killed()?;
+                }
+                kept.rows.get(number, &mut bytes)?;
+                let row: Vec<Datum<'_>> = (0..plan.columns.len())
+                    .map(|c| kept.layout.decode(&bytes, c).map_err(expr::damaged))
+                    .collect::<Result<_, _>>()?;
+                let done = inserter
+                    .take(&row, number as u64 + 1, context, &mut values)
+                    .and_then(|()| inserter.put(context, &mut values));
+                inserter.forgive(done, context)?;
+            }
+        }
     }
-    Ok(())
+    Ok(inserter.outcome(context))
 }
 
-/// Inserts rows of one statement, giving out AUTO_INCREMENT values from one reservation.
-struct Inserter {
-    table: TableRef,
+/// Inserts the rows of one statement.
+struct Inserter<'p> {
+    plan: &'p InsertPlan,
+    params: &'p [Datum<'p>],
+    numbers: Numbers,
     computed: Computed,
-    row: u64,
-    rows_left: u64,
-    next: u64,
-    reserved: u64,
-    first_generated: u64,
+    /// Columns that the row was given no value for.
+    open: Vec<usize>,
     encoded: Vec<u8>,
+    /// Rows that were looked at.
+    records: u64,
+    inserted: u64,
+    deleted: u64,
+    /// Rows of ON DUPLICATE KEY UPDATE that changed, and that were met.
+    updated: u64,
+    touched: u64,
 }
 
-impl Inserter {
-    fn new(table: TableRef, computed: Computed, rows: u64) -> Inserter {
+impl<'p> Inserter<'p> {
+    fn new(plan: &'p InsertPlan, computed: Computed, params: &'p [Datum<'p>]) -> Inserter<'p> {
         Inserter {
-            table,
+            plan,
+            params,
+            numbers: Numbers::new(plan.table),
             computed,
-            row: 0,
-            rows_left: rows,
-            next: 0,
-            reserved: 0,
-            first_generated: 0,
+            open: Vec::new(),
             encoded: Vec::new(),
+            records: 0,
+            inserted: 0,
+            deleted: 0,
+            updated: 0,
+            touched: 0,
         }
     }
 
-    fn insert(
+    /// Values of a row of VALUES in column order; NULL stands for "generate" in the AUTO_INCREMENT column.
+    fn evaluate(
         &mut self,
+        row: &[InsertValue],
+        alone: bool,
+        number: u64,
         context: &mut Context<'_>,
-        open: &[usize],
-        values: &mut [OwnedDatum],
+        values: &mut Vec<OwnedDatum>,
     ) -> Result<(), SqlError> {
-        self.row += 1;
-        // Nothing that is computed sees the number: a violated check takes none.
-        if !self.computed.is_empty() {
-            let table = context.tables.table(self.table);
-            let target = (context.tables.def(self.table), table.layout(), self.row);
-            self.computed.insert(target, open, values, context.env)?;
+        self.records += 1;
+        let def = context.tables.def(self.plan.table);
+        self.start(def, context.env, values)?;
+        let layout = context.tables.table(self.plan.table).layout();
+        for (position, value) in self.plan.columns.iter().zip(row) {
+            let column = &def.columns[*position];
+            let InsertValue::Expr(expr) = value else {
+                values[*position] = open_value(column, context.env)?;
+                self.open.push(*position);
+                continue;
+            };
+            let value = if expr.has_column() {
+                // The row as it is so far.
+                encode(layout, &complete(def, values), &mut self.encoded)?;
+                let scope = Row::one(layout, &self.encoded, self.params);
+                eval(expr, &scope, context.env)?.into_owned()
+            } else {
+                let scope = Row { params: self.params, ..Row::default() };
+                eval(expr, &scope, context.env)?.into_owned()
+            };
+            let one = alone && !self.plan.ignore;
+            values[*position] = stored(&value.datum(), def, column, (number, one), context.env)?;
         }
-        if let Some(column) = context.tables.def(self.table).autoinc_column() {
-            self.number(context, column, &mut values[column])?;
-        }
-        self.rows_left -= 1;
-        let table = context.tables.table(self.table);
-        encode(table.layout(), values, &mut self.encoded)?;
-        context
-            .client
-            .insert(table, &self.encoded)
-            .map_err(|error| explain_duplicate(error, context, self.table, values))
-    }
-
-    /// Fills the AUTO_INCREMENT column, or takes note of an explicit value.
-    fn number(
-        &mut self,
-        context: &mut Context<'_>,
-        column: usize,
-        value: &mut OwnedDatum,
-    ) -> Result<(), SqlError> {
-        let generate = match value {
-            OwnedDatum::Null => true,
-            OwnedDatum::Int(0) | OwnedDatum::UInt(0) => !context.env.zero_is_a_value(),
-            _ => false,
-        };
-        let table = context.tables.table(self.table);
-        if !generate {
-            if let Some(explicit) = value.datum().as_u64() {
-                context.client.note_autoinc(table, explicit)?;
-            }
-            return Ok(());
-        }
-        if self.reserved == 0 {
-            self.next = context.client.reserve_autoinc(table, self.rows_left)?;
-            self.reserved = self.rows_left;
-        }
-        let number = self.next;
-        self.next += 1;
-        self.reserved -= 1;
-        if self.first_generated == 0 {
-            self.first_generated = number;
-        }
-        *value = generated(context.tables.def(self.table), column, number)?;
         Ok(())
     }
+
+    /// Values of a query's row in column order.
+    fn take(
+        &mut self,
+        row: &[Datum<'_>],
+        number: u64,
+        context: &mut Context<'_>,
+        values: &mut Vec<OwnedDatum>,
+    ) -> Result<(), SqlError> {
+        self.records += 1;
+        let def = context.tables.def(self.plan.table);
+        self.start(def, context.env, values)?;
+        for (position, value) in self.plan.columns.iter().zip(row) {
+            let column = &def.columns[*position];
+            values[*position] = stored(value, def, column, (number, false), context.env)?;
+        }
+        Ok(())
+    }
+
+    /// Every column with what it has when it is given nothing; those of the plan's list are NULL for now.
+    fn start(
+        &mut self,
+        def: &TableDef,
+        env: &mut dyn Environment,
+        values: &mut Vec<OwnedDatum>,
+    ) -> Result<(), SqlError> {
+        values.clear();
+        self.open.clear();
+        for (position, column) in def.columns.iter().enumerate() {
+            values.push(match self.plan.columns.contains(&position) {
+                true => OwnedDatum::Null,
+                false => {
+                    self.open.push(position);
+                    open_value(column, env)?
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Inserts a row, or does what the statement says where one is in the way.
+    fn put(
+        &mut self,
+        context: &mut Context<'_>,
+        values: &mut [OwnedDatum],
+    ) -> Result<(), SqlError> {
+        let table = context.tables.table(self.plan.table);
+        // Nothing that is computed sees the number: a violated check takes none.
+        if !self.computed.is_empty() {
+            let target = (context.tables.def(self.plan.table), table.layout(), self.records);
+            self.computed.insert(target, &self.open, values, context.env)?;
+        }
+        self.numbers.fill(context, values)?;
+        let table = context.tables.table(self.plan.table);
+        encode(table.layout(), values, &mut self.encoded)?;
+        loop {
+            let table = context.tables.table(self.plan.table);
+            let error = match context.client.insert(table, &self.encoded) {
+                Ok(()) => {
+                    self.inserted += 1;
+                    self.numbers.inserted();
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            let met = match &error {
+                base::Error::Duplicate { index, key } if self.resolves() => {
+                    conflict::find(context, self.plan.table, *index, key)?
+                }
+                _ => return Err(explain_duplicate(error, context, self.plan.table, values)),
+            };
+            let Some(met) = met else { continue };
+            if !self.plan.replace {
+                return self.update(context, &met);
+            }
+            let table = context.tables.table(self.plan.table);
+            if context.client.delete(table, &met.key)? {
+                self.deleted += 1;
+            }
+        }
+    }
+
+    fn resolves(&self) -> bool {
+        self.plan.replace || !self.plan.on_duplicate.is_empty()
+    }
+
+    fn update(&mut self, context: &mut Context<'_>, met: &conflict::Met) -> Result<(), SqlError> {
+        self.touched += 1;
+        let number = self.records;
+        let mut new =
+            conflict::assigned(self.plan, context, met, &self.encoded, number, self.params)?;
+        let table = context.tables.table(self.plan.table);
+        let mut bytes = Vec::new();
+        encode(table.layout(), &new, &mut bytes)?;
+        if bytes == met.row {
+            return Ok(());
+        }
+        let assignments = &self.plan.on_duplicate;
+        let timed =
+            crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
+        let table = context.tables.table(self.plan.table);
+        if !self.computed.is_empty() {
+            let target = (context.tables.def(self.plan.table), table.layout(), number);
+            self.computed.finish(target, &mut new, context.env)?;
+        }
+        if timed || !self.computed.is_empty() {
+            encode(table.layout(), &new, &mut bytes)?;
+        }
+        context
+            .client
+            .update(table, &met.key, &bytes)
+            .map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
+        self.updated += 1;
+        Ok(())
+    }
+
+    /// With IGNORE, an error that concerns a row alone is a warning.
+    fn forgive(
+        &self,
+        done: Result<(), SqlError>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let Err(error) = done else { return Ok(()) };
+        let (number, _, text) = error.parts();
+        let about_a_row =
+            matches!(number, DUPLICATE | 1048 | 1264 | 1292 | 1364 | 1366 | 1406 | 3819);
+        if !self.plan.ignore || !about_a_row {
+            return Err(error);
+        }
+        context.env.warn(WarningLevel::Warning, number, text);
+        Ok(())
+    }
+
+    fn outcome(self, context: &mut Context<'_>) -> Outcome {
+        let found = context.env.count_matched_rows();
+        let met = if found { self.touched + self.updated } else { 2 * self.updated };
+        let duplicates = match self.plan.ignore {
+            true => self.records - self.inserted - self.updated,
+            false => self.deleted + self.updated,
+        };
+        let several = self.records > 1 || self.plan.is_select;
+        let warnings = context.env.warning_count();
+        let info = match several {
+            true => {
+                format!("Records: {}  Duplicates: {duplicates}  Warnings: {warnings}", self.records)
+            }
+            false => String::new(),
+        };
+        Outcome {
+            affected_rows: self.inserted + self.deleted + met,
+            last_insert_id: self.numbers.first_generated,
+            info,
+            ..Outcome::default()
+        }
+    }
 }
 
-fn generated(def: &TableDef, column: usize, number: u64) -> Result<OwnedDatum, SqlError> {
-    let (_, greatest) = def.columns[column].ty.int_range();
-    if i128::from(number) > greatest {
-        return Err(SqlError::Storage(base::Error::AutoincExhausted));
+/// What a column has that is given nothing, or DEFAULT.
+fn open_value(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
+    if column.auto_increment { Ok(OwnedDatum::Null) } else { default_of(column, env) }
+}
+
+/// A value as its column stores it. `one`: it is the only row, which fails where several would be lenient.
+fn stored(
+    value: &Datum<'_>,
+    def: &TableDef,
+    column: &ColumnDef,
+    (number, one): (u64, bool),
+    env: &mut dyn Environment,
+) -> Result<OwnedDatum, SqlError> {
+    if column.auto_increment && value.is_null() {
+        return Ok(OwnedDatum::Null);
     }
-    Ok(i64::try_from(number).map_or(OwnedDatum::UInt(number), OwnedDatum::Int))
+    if one && value.is_null() && !column.ty.nullable {
+        let text = format!("Column '{}' cannot be null", column.name);
+        return Err(SqlError::Other(1048, "23000", text));
+    }
+    convert(value, &def.name, column, number, env)
+}
+
+/// The row with something in every column that may not be NULL.
+fn complete(def: &TableDef, values: &[OwnedDatum]) -> Vec<OwnedDatum> {
+    let value = |(value, column): (&OwnedDatum, &ColumnDef)| match value {
+        OwnedDatum::Null if !column.ty.nullable => implicit_default(&column.ty),
+        known => known.clone(),
+    };
+    values.iter().zip(&def.columns).map(value).collect()
 }

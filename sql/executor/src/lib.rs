@@ -184,7 +184,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             Plan::Query(Box::new(planner::query::plan_query(&mut planning, query)?))
         }
         Statement::Insert(insert) => {
-            Plan::Insert(planner::change::plan_insert(&mut planning, insert)?)
+            Plan::Insert(planner::resolve::plan_insert(&mut planning, insert)?)
         }
         Statement::Update(update) => {
             Plan::Change(planner::change::plan_update(&mut planning, update)?)
@@ -217,7 +217,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
             query.tables.clone()
         }
-        Plan::Insert(insert) => vec![(insert.table, Mode::SW)],
+        Plan::Insert(insert) => insert.tables.clone(),
         Plan::Change(change) => vec![(change.table, Mode::SW)],
         Plan::Do(_) => Vec::new(),
     };

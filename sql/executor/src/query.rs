@@ -2,12 +2,14 @@
 
 use crate::memory::Budget;
 use crate::ops::block::Block;
+use crate::ops::cells::{Cells, made_layout};
+use crate::ops::store::RowStore;
 use crate::ops::{Statement, limit_value, recycled, recycled_datums};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use expr::{OwnedDatum, Value};
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
 use std::time::Duration;
-use value::Datum;
+use value::{Datum, RowLayout};
 
 /// Runs the query.
 ///
@@ -83,6 +85,40 @@ pub fn run(
     }
     let found_rows = limit.map(|_| found);
     Ok(Outcome { has_rows: true, rows_sent: sent, found_rows, ..Outcome::default() })
+}
+
+/// A query's rows, kept.
+pub struct Kept {
+    /// The rows, in the form of `layout`.
+    pub rows: RowStore,
+    /// One column per output.
+    pub layout: RowLayout,
+}
+
+/// Runs the query to its end and keeps its rows.
+///
+/// # Errors
+/// Everything a query can end in.
+pub fn collect(
+    query: &QueryStatement,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Kept, SqlError> {
+    let budget = Budget::of_session(context.env);
+    let (client, tables) = (&*context.client, &*context.tables);
+    let mut st = Statement::new(client, tables, params, &query.shared, budget);
+    st.deadline = deadline(context.env);
+    let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
+    let layout = made_layout(&types);
+    let mut block = Block::new(&query.query, &st, false)?;
+    let (mut cells, mut bytes) = (Cells::default(), Vec::new());
+    let mut rows = RowStore::new(&st);
+    block.open(&st, context.env, None)?;
+    while block.next(&st, context.env, None)? {
+        block.write_outputs((&st, context.env), None, &layout, &mut cells, &mut bytes)?;
+        rows.push(&st, &bytes)?;
+    }
+    Ok(Kept { rows, layout })
 }
 
 fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environment) {

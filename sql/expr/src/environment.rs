@@ -17,6 +17,10 @@ pub trait Environment: catalog::Viewer {
     fn strict(&self) -> bool;
     /// What counts when values are stored or converted: strictness, date rules, time zone, clock.
     fn convert_mode(&self) -> value::ConvertMode<'_>;
+    /// Until it is called with `false`, the statement is as lenient as without strict mode: IGNORE.
+    fn set_lenient(&mut self, on: bool);
+    /// Conditions in the diagnostics area that are no errors.
+    fn warning_count(&self) -> u64;
     /// NO_AUTO_VALUE_ON_ZERO is on.
     fn zero_is_a_value(&self) -> bool;
     /// CLIENT_FOUND_ROWS: UPDATE counts matched rows.

@@ -1,59 +1,15 @@
-//! Plans of INSERT, UPDATE and DELETE over one table.
+//! Plans of UPDATE and DELETE over one table.
 
 use crate::PlanContext;
 use crate::access;
 use crate::bind::Scope;
-use crate::plan::{ChangePlan, InsertPlan, InsertValue, SortKey};
+use crate::plan::{ChangePlan, InsertValue, SortKey};
 use crate::select::{bind_limit, index_choice, single_table};
 use catalog::TableDef;
 use expr::SqlError;
 use expr::tree::columns_of;
 use mdl::Mode;
-use parser::ast::{self, InsertSource};
-
-/// INSERT ... VALUES and REPLACE ... VALUES.
-pub fn plan_insert(
-    context: &mut PlanContext<'_>,
-    insert: &ast::Insert,
-) -> Result<InsertPlan, SqlError> {
-    let rows = match &insert.source {
-        InsertSource::Values(rows) => rows,
-        InsertSource::Query(_) => return Err(SqlError::unsupported("INSERT ... SELECT")),
-    };
-    let refused = [
-        (insert.ignore, "INSERT IGNORE"),
-        (!insert.partitions.is_empty(), "PARTITION"),
-        (insert.row_alias.is_some(), "INSERT ... AS alias"),
-        (!insert.on_duplicate.is_empty(), "ON DUPLICATE KEY UPDATE"),
-    ];
-    refuse(&refused)?;
-    let table = context.open(&insert.table, Mode::SW)?;
-    let def = context.tables.def(table);
-    let columns: Vec<usize> = match &insert.columns {
-        Some(names) => names.iter().map(|c| column_of(def, c)).collect::<Result<_, _>>()?,
-        None => (0..def.columns.len()).filter(|c| def.columns[*c].is_listed()).collect(),
-    };
-    if let Some(twice) = columns.iter().enumerate().find(|(i, c)| columns[..*i].contains(c)) {
-        let text = format!("Column '{}' specified twice", def.columns[*twice.1].name);
-        return Err(SqlError::Other(1110, "42000", text));
-    }
-    let mut scope = Scope::new(None, "field list").collated(context.collation);
-    let mut bound = Vec::with_capacity(rows.len());
-    for (position, row) in rows.iter().enumerate() {
-        let empty = row.is_empty() && insert.columns.as_ref().is_none_or(Vec::is_empty);
-        if row.len() != columns.len() && !empty {
-            let text = format!("Column count doesn't match value count at row {}", position + 1);
-            return Err(SqlError::Other(1136, "21S01", text));
-        }
-        let mut values = row.iter().map(|e| scope.bind_value(e)).collect::<Result<Vec<_>, _>>()?;
-        values.resize(columns.len(), InsertValue::Default);
-        for (column, value) in columns.iter().zip(&values) {
-            refuse_generated(def, *column, value)?;
-        }
-        bound.push(values);
-    }
-    Ok(InsertPlan { table, columns, rows: bound, replace: insert.replace })
-}
+use parser::ast;
 
 fn refuse(refused: &[(bool, &'static str)]) -> Result<(), SqlError> {
     match refused.iter().find(|(written, _)| *written) {
@@ -63,7 +19,11 @@ fn refuse(refused: &[(bool, &'static str)]) -> Result<(), SqlError> {
 }
 
 /// A generated column takes no value but DEFAULT.
-fn refuse_generated(def: &TableDef, column: usize, value: &InsertValue) -> Result<(), SqlError> {
+pub(crate) fn refuse_generated(
+    def: &TableDef,
+    column: usize,
+    value: &InsertValue,
+) -> Result<(), SqlError> {
     let named = &def.columns[column];
     if named.generated.is_none() || matches!(value, InsertValue::Default) {
         return Ok(());

@@ -1,5 +1,6 @@
 //! What the executor runs.
 
+use crate::query_plan::QueryStatement;
 use catalog::{TableRef, VirtualRef};
 use expr::tree::{AggregateCall, Expr, Typed};
 use value::{ColumnType, Kind};
@@ -168,17 +169,36 @@ pub enum InsertValue {
     Default,
 }
 
-/// INSERT ... VALUES.
+/// Where the rows of an INSERT come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InsertSource {
+    /// Rows of values, each as long as the column list.
+    Values(Vec<Vec<InsertValue>>),
+    /// A query with as many outputs.
+    Query(Box<QueryStatement>),
+}
+
+/// INSERT and REPLACE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertPlan {
     /// The table.
     pub table: TableRef,
+    /// Every table that is opened, the target first.
+    pub tables: Vec<(TableRef, mdl::Mode)>,
     /// Table column of each value.
     pub columns: Vec<usize>,
-    /// Rows of values, each as long as `columns`.
-    pub rows: Vec<Vec<InsertValue>>,
+    /// The rows.
+    pub source: InsertSource,
     /// REPLACE: rows in the way are deleted.
     pub replace: bool,
+    /// IGNORE: what is wrong with a row is a warning, and the row is left out.
+    pub ignore: bool,
+    /// INSERT ... SELECT was written; VALUES with a subquery has a query all the same.
+    pub is_select: bool,
+    /// Calls of VALUES(), each worth a warning.
+    pub values_calls: usize,
+    /// ON DUPLICATE KEY UPDATE, in order: leaf 0 is the row in the way, leaf 1 the new one.
+    pub on_duplicate: Vec<(usize, InsertValue)>,
 }
 
 /// UPDATE or DELETE over one table.

@@ -46,6 +46,7 @@ impl Resolver<'_, '_> {
                     .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
                 self.quantified(op, *all, expr, query)
             }
+            E::ValuesOf(column) => self.values_of(column),
             other => {
                 let build = self.build;
                 build

@@ -354,7 +354,7 @@ fn is_dual(table: &ast::TableRef) -> bool {
         && factor.name.name.eq_ignore_ascii_case("dual"))
 }
 
-fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
+pub(super) fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
     def.columns
         .iter()
         .enumerate()

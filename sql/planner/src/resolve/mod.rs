@@ -12,11 +12,13 @@ mod expressions;
 mod from;
 mod full_group;
 mod group;
+mod insert;
 mod names;
 mod queries;
 mod select;
 mod windows;
 
+pub use insert::plan_insert;
 use names::Scope;
 
 use crate::PlanContext;

@@ -60,6 +60,10 @@ pub(crate) struct Scope {
     pub(crate) windows: Vec<WindowUse>,
     pub(crate) named_windows: Vec<(String, ast::Window)>,
     pub(crate) subqueries: Vec<Subquery>,
+    /// In ON DUPLICATE KEY UPDATE: the leaf of the new row.
+    pub(crate) new_row: Option<u16>,
+    /// Calls of VALUES().
+    pub(crate) values_calls: usize,
 }
 
 /// A column's name as it was written.

@@ -1,0 +1,100 @@
+//! The row that is in the way of a new one.
+
+use crate::store::{convert, default_of};
+use crate::{Context, SqlError};
+use base::IndexId;
+use catalog::TableRef;
+use engine::{Direction, Reader};
+use expr::{Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
+use planner::plan::{InsertPlan, InsertValue};
+use std::ops::Bound;
+use std::sync::Arc;
+use value::Datum;
+
+/// A row in the way, locked.
+pub struct Met {
+    /// Its clustered key.
+    pub key: Vec<u8>,
+    /// The row.
+    pub row: Vec<u8>,
+}
+
+/// Finds and locks the row that has `key` in `index`; `None` when it is gone.
+///
+/// # Errors
+/// Lock and storage errors.
+pub fn find(
+    context: &mut Context<'_>,
+    table: TableRef,
+    index: IndexId,
+    key: &[u8],
+) -> Result<Option<Met>, SqlError> {
+    let table = context.tables.table(table);
+    let number = (0..table.indexes()).find(|n| match n {
+        0 => false,
+        n => table.index_spec(*n).is_some_and(|spec| spec.id == index),
+    });
+    let mut row = Vec::new();
+    let clustered = match number {
+        // Not a secondary index: the key is the row's own.
+        None => key.to_vec(),
+        Some(number) => {
+            let mut reader = Reader::new();
+            let mut above = key.to_vec();
+            let high = match value::key::successor(&mut above) {
+                true => Bound::Excluded(&above[..]),
+                false => Bound::Unbounded,
+            };
+            let range = (Bound::Included(key), high);
+            reader.open(context.client, table, number, range, Direction::Forward)?;
+            if !reader.next(context.client, table, &mut row)? {
+                return Ok(None);
+            }
+            reader.key().to_vec()
+        }
+    };
+    row.clear();
+    let found = context.client.read_for_update(table, &clustered, &mut row)?;
+    Ok(found.then_some(Met { key: clustered, row }))
+}
+
+/// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be
+/// inserted.
+///
+/// # Errors
+/// Those of evaluation and conversion.
+pub fn assigned(
+    plan: &InsertPlan,
+    context: &mut Context<'_>,
+    met: &Met,
+    new: &[u8],
+    number: u64,
+    params: &[Datum<'_>],
+) -> Result<Vec<OwnedDatum>, SqlError> {
+    let def = context.tables.def(plan.table);
+    let layout = Arc::new(context.tables.table(plan.table).layout().clone());
+    let leaf =
+        |bytes: &[u8]| LeafRow { layout: Arc::clone(&layout), bytes: bytes.to_vec(), null: false };
+    let mut frame = Frame { leaves: vec![leaf(&met.row), leaf(new)] };
+    let mut values = (0..def.columns.len())
+        .map(|c| layout.decode(&met.row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (position, value) in &plan.on_duplicate {
+        let column = &def.columns[*position];
+        values[*position] = match value {
+            InsertValue::Default => default_of(column, context.env)?,
+            InsertValue::Expr(expr) => {
+                let row = Row { leaves: Leaves::Frame(&frame), params, ..Row::default() };
+                let value = eval(expr, &row, context.env)?.into_owned();
+                if value.datum().is_null() && !column.ty.nullable && context.env.strict() {
+                    let text = format!("Column '{}' cannot be null", column.name);
+                    return Err(SqlError::Other(1048, "23000", text));
+                }
+                convert(&value.datum(), &def.name, column, number, context.env)?
+            }
+        };
+        // The next assignment sees this one.
+        crate::store::encode(&layout, &values, &mut frame.leaves[0].bytes)?;
+    }
+    Ok(values)
+}

@@ -1,0 +1,286 @@
+//! INSERT and REPLACE: the target, what its rows come from, and what happens to a row in the way.
+//!
+//! 1. Leaf 0 is the target. In VALUES it is the row in the making, so that a value may look at columns before
+//!    it; in ON DUPLICATE KEY UPDATE it is the row that is in the way. 2. Leaf 1 is the new row there: the row
+//!    alias, and what VALUES() means. 3. VALUES with a subquery is planned as a query.
+
+use super::names::{Scope, Visible};
+use super::{Resolver, error};
+use crate::PlanContext;
+use crate::change::refuse_generated;
+use crate::logical::{Leaf, LeafColumn, Source};
+use crate::plan::{InsertPlan, InsertSource, InsertValue};
+use crate::query::plan_query;
+use catalog::{TableDef, TableRef};
+use expr::SqlError;
+use mdl::Mode;
+use parser::ast;
+use value::name::same_name;
+
+/// Plans INSERT and REPLACE.
+///
+/// # Errors
+/// 1054 and 1110 for columns, 1136 for rows of another length, 1288 for a view, lock errors; 1235.
+pub fn plan_insert(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+) -> Result<InsertPlan, SqlError> {
+    if !insert.partitions.is_empty() {
+        return Err(SqlError::unsupported("PARTITION"));
+    }
+    let table = context.open(&insert.table, Mode::SW)?;
+    let def = context.tables.def(table);
+    if def.view.is_some() {
+        return Err(SqlError::unsupported("INSERT into a view"));
+    }
+    let columns = target_columns(def, insert.columns.as_deref())?;
+    let leaf = |def: &TableDef, name: &str| target_leaf(def, table, name);
+    let target = leaf(def, &insert.table.name);
+    let new_row = match &insert.row_alias {
+        Some((alias, names)) => renamed(leaf(def, alias), &columns, names)?,
+        None => leaf(def, ""),
+    };
+    let source = source(context, insert, columns.len(), &target)?;
+    refuse_generated_columns(context.tables.def(table), &columns, &source)?;
+    let (on_duplicate, values_calls) = match insert.on_duplicate.is_empty() {
+        true => (Vec::new(), 0),
+        false => on_duplicate(context, &insert.on_duplicate, target, new_row)?,
+    };
+    let mut tables = vec![(table, Mode::SW)];
+    if let InsertSource::Query(query) = &source {
+        tables.extend(query.tables.iter().filter(|(t, _)| *t != table).copied());
+    }
+    let is_select = matches!(insert.source, ast::InsertSource::Query(_));
+    Ok(InsertPlan {
+        table,
+        tables,
+        columns,
+        source,
+        replace: insert.replace,
+        ignore: insert.ignore,
+        is_select,
+        values_calls,
+        on_duplicate,
+    })
+}
+
+/// Generated columns take no value but DEFAULT.
+fn refuse_generated_columns(
+    def: &TableDef,
+    columns: &[usize],
+    source: &InsertSource,
+) -> Result<(), SqlError> {
+    if columns.iter().all(|c| def.columns[*c].generated.is_none()) {
+        return Ok(());
+    }
+    let refuse = |(column, value): (&usize, &InsertValue)| refuse_generated(def, *column, value);
+    match source {
+        InsertSource::Values(rows) => {
+            rows.iter().try_for_each(|row| columns.iter().zip(row).try_for_each(refuse))
+        }
+        InsertSource::Query(_) => {
+            let value = InsertValue::Expr(expr::Expr::int(0));
+            columns.iter().try_for_each(|c| refuse((c, &value)))
+        }
+    }
+}
+
+fn target_columns(
+    def: &TableDef,
+    written: Option<&[ast::ColumnRef]>,
+) -> Result<Vec<usize>, SqlError> {
+    let Some(written) = written else {
+        return Ok((0..def.columns.len()).filter(|c| def.columns[*c].is_listed()).collect());
+    };
+    let mut columns: Vec<usize> = Vec::with_capacity(written.len());
+    for column in written {
+        let position = column_of_target(def, column)?;
+        if columns.contains(&position) {
+            let text = format!("Column '{}' specified twice", def.columns[position].name);
+            return Err(error(1110, "42000", text));
+        }
+        columns.push(position);
+    }
+    Ok(columns)
+}
+
+fn column_of_target(def: &TableDef, column: &ast::ColumnRef) -> Result<usize, SqlError> {
+    def.column(&column.column).ok_or_else(|| SqlError::UnknownColumn {
+        name: super::names::written(column),
+        clause: "field list",
+    })
+}
+
+fn target_leaf(def: &TableDef, table: TableRef, name: &str) -> Leaf {
+    Leaf {
+        name: name.to_string(),
+        schema: def.schema.clone(),
+        columns: super::from::table_columns(def, name),
+        source: Source::Table(table),
+        null_row: false,
+        hints: Default::default(),
+        lock: None,
+        keys: Vec::new(),
+    }
+}
+
+/// The new row under its alias: only the columns that the statement gives values for, with their own names
+/// if some were written.
+fn renamed(mut leaf: Leaf, columns: &[usize], names: &[String]) -> Result<Leaf, SqlError> {
+    leaf.schema = String::new();
+    if !names.is_empty() && names.len() != columns.len() {
+        let text = "In definition of view, derived table or common table expression, SELECT list and \
+                    column names list have different column counts";
+        return Err(error(1353, "HY000", text));
+    }
+    for (position, column) in leaf.columns.iter_mut().enumerate() {
+        let LeafColumn { result, listed, .. } = column;
+        match columns.iter().position(|c| *c == position) {
+            Some(at) => {
+                *listed = true;
+                if let Some(name) = names.get(at) {
+                    result.name = name.clone();
+                }
+            }
+            // No name can be empty.
+            None => (*listed, result.name) = (false, String::new()),
+        }
+    }
+    Ok(leaf)
+}
+
+fn source(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+    width: usize,
+    target: &Leaf,
+) -> Result<InsertSource, SqlError> {
+    let rows = match &insert.source {
+        ast::InsertSource::Query(query) => return query_source(context, query, width),
+        ast::InsertSource::Values(rows) => rows,
+    };
+    let given = insert.columns.as_ref().is_none_or(Vec::is_empty);
+    for (number, row) in rows.iter().enumerate() {
+        if row.len() != width && !(row.is_empty() && given) {
+            return Err(wrong_count(number + 1));
+        }
+    }
+    let mut resolver = Resolver::new(context);
+    let mut scope = Scope::new("field list");
+    scope.visible = visible(target, 0);
+    scope.leaves.push(target.clone());
+    resolver.scopes.push(scope);
+    let bound = resolver.insert_rows(rows, width)?;
+    if resolver.scope().subqueries.is_empty() {
+        return Ok(InsertSource::Values(bound));
+    }
+    if rows.iter().flatten().any(|e| matches!(e, ast::Expr::Default)) {
+        return Err(SqlError::unsupported("DEFAULT beside a subquery in VALUES"));
+    }
+    let body = ast::QueryBody::Values(rows.clone());
+    let query = ast::Query {
+        with: None,
+        body,
+        order_by: Vec::new(),
+        limit: None,
+        locking: Vec::new(),
+        into: None,
+    };
+    query_source(context, &query, width)
+}
+
+fn query_source(
+    context: &mut PlanContext<'_>,
+    query: &ast::Query,
+    width: usize,
+) -> Result<InsertSource, SqlError> {
+    let plan = plan_query(context, query)?;
+    match plan.query.outputs.len() == width {
+        true => Ok(InsertSource::Query(Box::new(plan))),
+        false => Err(wrong_count(1)),
+    }
+}
+
+fn wrong_count(row: usize) -> SqlError {
+    error(1136, "21S01", format!("Column count doesn't match value count at row {row}"))
+}
+
+fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {
+    let named = leaf.columns.iter().enumerate().filter(|(_, c)| !c.result.name.is_empty());
+    named.map(|(column, c)| Visible { name: c.result.name.clone(), leaf: number, column }).collect()
+}
+
+/// Assignments of ON DUPLICATE KEY UPDATE, and the calls of VALUES() in them.
+fn on_duplicate(
+    context: &mut PlanContext<'_>,
+    written: &[ast::Assignment],
+    target: Leaf,
+    new_row: Leaf,
+) -> Result<(Vec<(usize, InsertValue)>, usize), SqlError> {
+    let mut resolver = Resolver::new(context);
+    let mut scope = Scope::new("field list");
+    scope.visible = visible(&target, 0);
+    if !new_row.name.is_empty() {
+        // A column of the alias that the target does not have needs no qualifier.
+        let known = |name: &str| target.columns.iter().any(|c| same_name(&c.result.name, name));
+        let more = visible(&new_row, 1).into_iter().filter(|v| !known(&v.name));
+        scope.visible.extend(more);
+    }
+    let names: Vec<String> = target.columns.iter().map(|c| c.result.name.clone()).collect();
+    scope.new_row = Some(1);
+    scope.leaves = vec![target, new_row];
+    resolver.scopes.push(scope);
+    let mut assignments = Vec::with_capacity(written.len());
+    for assignment in written {
+        let position = names.iter().position(|n| same_name(n, &assignment.column.column));
+        let position = position.ok_or_else(|| SqlError::UnknownColumn {
+            name: super::names::written(&assignment.column),
+            clause: "field list",
+        })?;
+        assignments.push((position, resolver.insert_value(&assignment.value)?));
+    }
+    match resolver.scope().subqueries.is_empty() {
+        true => Ok((assignments, resolver.scope().values_calls)),
+        false => Err(SqlError::unsupported("subquery in ON DUPLICATE KEY UPDATE")),
+    }
+}
+
+impl Resolver<'_, '_> {
+    fn insert_rows(
+        &mut self,
+        rows: &[Vec<ast::Expr>],
+        width: usize,
+    ) -> Result<Vec<Vec<InsertValue>>, SqlError> {
+        let mut bound = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut values =
+                row.iter().map(|e| self.insert_value(e)).collect::<Result<Vec<_>, _>>()?;
+            values.resize(width, InsertValue::Default);
+            bound.push(values);
+        }
+        Ok(bound)
+    }
+
+    fn insert_value(&mut self, value: &ast::Expr) -> Result<InsertValue, SqlError> {
+        match value {
+            ast::Expr::Default => Ok(InsertValue::Default),
+            other => Ok(InsertValue::Expr(self.bind(other)?.expr)),
+        }
+    }
+
+    /// VALUES(column): the new row's value in ON DUPLICATE KEY UPDATE, NULL anywhere else.
+    pub(super) fn values_of(&mut self, column: &ast::ColumnRef) -> Result<expr::Typed, SqlError> {
+        let scope = self.scope();
+        let Some(leaf) = scope.new_row else {
+            return self.build.literal(&ast::Literal::Null);
+        };
+        scope.values_calls += 1;
+        let columns = &scope.leaves[0].columns;
+        let position = columns.iter().position(|c| same_name(&c.result.name, &column.column));
+        let position = position.ok_or_else(|| SqlError::UnknownColumn {
+            name: super::names::written(column),
+            clause: "field list",
+        })?;
+        Ok(scope.column(leaf, position))
+    }
+}
