@@ -134,17 +134,15 @@ pub fn is_own(statement: &Statement) -> bool {
 }
 
 fn is_own_show(show: &Show) -> bool {
-    if let Show::CreateOther(kind, _) = show {
-        return kind != "VIEW";
-    }
-    !matches!(
+    matches!(
         show,
-        Show::Databases(_)
-            | Show::Tables { .. }
-            | Show::Columns { .. }
-            | Show::Index { .. }
-            | Show::CreateTable(_)
-            | Show::CreateDatabase { .. }
+        Show::Warnings(_)
+            | Show::Errors(_)
+            | Show::CountWarnings
+            | Show::CountErrors
+            | Show::Engine(..)
+            | Show::Grants(_)
+            | Show::OpenTables { .. }
     )
 }
 

@@ -199,10 +199,15 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
                 list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>()?;
             Plan::Do(bound)
         }
-        Statement::Show(show) => {
-            made.columns = show::columns(show, context)?;
-            return Ok(());
-        }
+        Statement::Show(show) => match planner::show::query_of(show, &planning)? {
+            Some(query) => {
+                Plan::Query(Box::new(planner::query::plan_query(&mut planning, &query)?))
+            }
+            None => {
+                made.columns = show::columns(show)?;
+                return Ok(());
+            }
+        },
         Statement::Maintain(maintain) => {
             made.columns = maintain::columns(maintain)?;
             return Ok(());

@@ -1,4 +1,5 @@
-//! SHOW of what the dictionary knows; SHOW of the server's own state is the session's.
+//! SHOW of what no table of `information_schema` has: CREATE texts, and temporary tables. What has one is
+//! planned as a query of it; SHOW of the session's own state is the session's.
 
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, create_text};
 use catalog::{ColumnDef, IndexDef, TableDef};
@@ -8,20 +9,9 @@ use parser::ast::{ObjectName, Show, ShowFilter};
 use value::{Collation, Datum};
 
 /// Result columns of a SHOW statement, or 1235 for one that is not here.
-pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
+pub fn columns(show: &Show) -> Result<Vec<ResultColumn>, SqlError> {
     let texts = |names: &[&str]| names.iter().map(|n| ResultColumn::text(n, 256)).collect();
     Ok(match show {
-        Show::Databases(_) => texts(&["Database"]),
-        Show::Tables { full, schema, filter, .. } => {
-            let schema = schema_or_current(schema.as_deref(), context)?;
-            let name = match filter {
-                Some(ShowFilter::Like(pattern)) => {
-                    format!("Tables_in_{schema} ({})", String::from_utf8_lossy(pattern))
-                }
-                _ => format!("Tables_in_{schema}"),
-            };
-            if *full { texts(&[&name, "Table_type"]) } else { texts(&[&name]) }
-        }
         Show::Columns { full: false, .. } => {
             texts(&["Field", "Type", "Null", "Key", "Default", "Extra"])
         }
@@ -104,27 +94,6 @@ type TextRow = Vec<Option<String>>;
 
 fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
     match show {
-        Show::Databases(filter) => {
-            let names = context.tables.catalog().schemas();
-            let names = names.iter().map(|s| s.name.clone());
-            single(names.filter(|n| passes(filter.as_ref(), n)), filter.as_ref())
-        }
-        Show::Tables { full, schema, filter, .. } => {
-            let schema = schema_or_current(schema.as_deref(), context)?;
-            let catalog = context.tables.catalog();
-            if catalog.schema(&schema).is_none() {
-                return Err(catalog::CatalogError::UnknownDatabase(schema).into());
-            }
-            let names = catalog.table_names(&schema);
-            let mut rows =
-                single(names.into_iter().filter(|n| passes(filter.as_ref(), n)), filter.as_ref())?;
-            if *full {
-                let view = catalog::virtual_schema(&schema) == Some(catalog::INFORMATION_SCHEMA);
-                let kind = if view { "SYSTEM VIEW" } else { "BASE TABLE" };
-                rows.iter_mut().for_each(|row| row.push(Some(kind.into())));
-            }
-            Ok(rows)
-        }
         Show::Columns { full, table, filter, .. } => {
             refuse_where(filter.as_ref())?;
             with_table(table, context, |def| {
@@ -153,18 +122,6 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
         }
         other => Err(SqlError::unsupported(construct(other))),
     }
-}
-
-fn schema_or_current(schema: Option<&str>, context: &Context<'_>) -> Result<String, SqlError> {
-    schema.or(context.env.database()).map(str::to_string).ok_or(SqlError::NoDatabase)
-}
-
-fn single(
-    names: impl Iterator<Item = String>,
-    filter: Option<&ShowFilter>,
-) -> Result<Vec<TextRow>, SqlError> {
-    refuse_where(filter)?;
-    Ok(names.map(|name| vec![Some(name)]).collect())
 }
 
 fn refuse_where(filter: Option<&ShowFilter>) -> Result<(), SqlError> {

@@ -77,11 +77,19 @@ const ROUTINES: &str = "ROUTINE_SCHEMA AS `Db`, ROUTINE_NAME AS `Name`, ROUTINE_
                         `character_set_client`, COLLATION_CONNECTION AS `collation_connection`, \
                         DATABASE_COLLATION AS `Database Collation`";
 
-/// The query that shows it; `None` when no table has it.
+/// The query that shows it; `None` when no table has it: temporary tables are in no dictionary.
 ///
 /// # Errors
 /// 1046 without a database, 1049, 1146 for names that do not exist.
 pub fn query_of(show: &Show, context: &PlanContext<'_>) -> Result<Option<Query>, SqlError> {
+    if let Show::Index { table, .. } | Show::Columns { table, .. } = show
+        && context.tables.is_temporary(&context.schema_of(table)?, &table.name)
+    {
+        return Ok(None);
+    }
+    if let Show::Index { table, filter, .. } = show {
+        return index_query(table, filter.as_ref(), context);
+    }
     let Some((shown, filter)) = shown(show, context)? else { return Ok(None) };
     let Shown { columns, from, name, restriction, order } = shown;
     let sql = format!(
@@ -207,7 +215,7 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
 }
 
 /// SHOW INDEX has a WHERE but no LIKE.
-pub fn index_query(
+fn index_query(
     table: &ObjectName,
     filter: Option<&Expr>,
     context: &PlanContext<'_>,
