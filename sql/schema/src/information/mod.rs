@@ -167,7 +167,11 @@ fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
         Cell::Int(n) => Datum::Int(*n),
         Cell::UInt(n) if ty.unsigned => Datum::UInt(*n),
         Cell::UInt(n) => Datum::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Cell::Time(us) if ty.kind == Kind::Timestamp => Datum::Timestamp(*us, ty.decimals),
+        Cell::Time(us) if ty.kind == Kind::Timestamp => {
+            // A stored moment has no more digits than its column.
+            let unit = 10_i64.pow(6 - u32::from(ty.decimals.min(6)));
+            Datum::Timestamp(us.div_euclid(unit) * unit, ty.decimals)
+        }
         Cell::Time(us) => {
             let local = value::TimeZone::utc().to_local(*us, ty.decimals);
             local.map_or(Datum::Null, Datum::DateTime)
