@@ -204,7 +204,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
                 Plan::Query(Box::new(planner::query::plan_query(&mut planning, &query)?))
             }
             None => {
-                made.columns = show::columns(show)?;
+                made.columns = show::columns(show, context)?;
                 return Ok(());
             }
         },

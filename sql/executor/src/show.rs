@@ -9,7 +9,7 @@ use parser::ast::{ObjectName, Show, ShowFilter};
 use value::{Collation, Datum};
 
 /// Result columns of a SHOW statement, or 1235 for one that is not here.
-pub fn columns(show: &Show) -> Result<Vec<ResultColumn>, SqlError> {
+pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
     let texts = |names: &[&str]| names.iter().map(|n| ResultColumn::text(n, 256)).collect();
     Ok(match show {
         Show::Columns { full: false, .. } => {
