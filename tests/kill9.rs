@@ -64,3 +64,40 @@ fn what_was_acknowledged_before_kill_9_is_there_after_a_restart() {
         next = present + 1;
     }
 }
+
+/// What an ALTER TABLE may leave: the old table whole or the new one, and no file of another.
+#[test]
+fn an_alter_table_that_kill_9_cuts_off_leaves_the_old_table_or_the_new_one() {
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, k INT, c VARCHAR(40), KEY (k))",
+    );
+    let rows: Vec<String> = (1..=3000).map(|n| format!("({n}, {n}, 'row {n}')")).collect();
+    server.sql(&format!("INSERT INTO d.t VALUES {}", rows.join(",")));
+    for round in 0..6 {
+        let change = match round % 3 {
+            0 => format!("ADD x{round} INT DEFAULT 5, DROP INDEX k, ADD KEY k (k)"),
+            1 => "DROP INDEX k, ADD UNIQUE KEY k (k)".to_string(),
+            _ => "MODIFY k BIGINT, DROP INDEX k, ADD KEY k (k)".to_string(),
+        };
+        let statement = format!("ALTER TABLE d.t {change}");
+        let mut child = server
+            .client()
+            .args(["-e", &statement])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        testkit::pause(30 + 40 * round);
+        server.kill();
+        child.wait().unwrap();
+        server = Server::start(folder.path());
+        let whole = server.sql("SELECT COUNT(*), SUM(k), MAX(id) FROM d.t");
+        assert_eq!(whole, "3000\t4501500\t3000", "round {round}");
+        let by_index = server.sql("SELECT COUNT(*) FROM d.t FORCE INDEX (k) WHERE k >= 0");
+        assert_eq!(by_index, "3000", "round {round}: index and table differ");
+        let checked = server.sql("CHECK TABLE d.t");
+        assert!(checked.ends_with("status\tOK"), "round {round}: {checked}");
+    }
+}

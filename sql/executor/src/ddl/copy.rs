@@ -48,25 +48,9 @@ impl Copier<'_> {
             let target = (self.new, to.layout(), self.rows);
             computed.insert(target, &open, &mut values, self.env)?;
             encode(to.layout(), &values, &mut out)?;
-            client.insert(to, &out).map_err(|error| self.explain(error, to, &values))?;
+            client.insert(to, &out).map_err(|error| explain(error, self.new, to, &values))?;
         }
         Ok(())
-    }
-
-    /// Names the index of a duplicate: the definition's own indexes have no ids yet.
-    fn explain(&self, error: base::Error, to: &Table, values: &[OwnedDatum]) -> SqlError {
-        let base::Error::Duplicate { index, .. } = &error else {
-            return SqlError::Storage(error);
-        };
-        let name = to.spec().secondaries.iter().find(|s| s.id == *index).map(|s| &s.name);
-        let found = match name {
-            Some(name) => self.new.indexes.iter().find(|i| i.name == *name),
-            None => self.new.clustered(),
-        };
-        match found {
-            Some(index) => store::duplicate_entry(self.new, index, values),
-            None => SqlError::Storage(error),
-        }
     }
 
     fn values(
@@ -151,4 +135,25 @@ impl Copier<'_> {
 
 fn zero(column: &ColumnDef) -> OwnedDatum {
     OwnedDatum::of(&value::coerce::implicit_default(&column.ty, &mut Vec::new()))
+}
+
+/// Names the index of a duplicate: the definition's own indexes have no ids yet.
+pub fn explain(
+    error: base::Error,
+    def: &TableDef,
+    table: &Table,
+    values: &[OwnedDatum],
+) -> SqlError {
+    let base::Error::Duplicate { index, .. } = &error else {
+        return SqlError::Storage(error);
+    };
+    let name = table.spec().secondaries.iter().find(|s| s.id == *index).map(|s| &s.name);
+    let found = match name {
+        Some(name) => def.indexes.iter().find(|i| i.name == *name),
+        None => def.clustered(),
+    };
+    match found {
+        Some(index) => store::duplicate_entry(def, index, values),
+        None => SqlError::Storage(error),
+    }
 }

@@ -3,10 +3,16 @@
 use super::build::Builder;
 use super::names::check_name;
 use super::{note, options};
-use crate::{Context, Outcome, SqlError};
-use catalog::{CatalogError, TableDef};
+use crate::computed::Computed;
+use crate::store::{convert, default_of, encode};
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
+use catalog::{CatalogError, ColumnDef, TableDef};
+use engine::{Client, Table};
+use expr::OwnedDatum;
 use parser::ast;
 use std::sync::Arc;
+use value::name::same_name;
+use value::{ColumnType, Datum};
 
 /// CREATE [TEMPORARY] TABLE, with columns or LIKE another one.
 ///
@@ -17,7 +23,7 @@ pub fn create_table(
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
     let refused = [
-        (create.query.is_some(), "CREATE TABLE ... SELECT"),
+        (create.on_duplicate.is_some(), "CREATE TABLE ... IGNORE or REPLACE ... SELECT"),
         (create.partitioned, "PARTITION BY"),
         (create.start_transaction, "CREATE TABLE ... START TRANSACTION"),
     ];
@@ -27,9 +33,12 @@ pub fn create_table(
     check_name(&create.name.name, 1103, "Incorrect table name")?;
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
+    if let Some(query) = &create.query {
+        return create_as(create, query, schema, context);
+    }
     let (mut new, start) = match &create.like {
         Some(other) => (like(other, schema, &create.name.name, context)?, 1),
-        None => define(create, schema, context)?,
+        None => define(create, schema, Vec::new(), context)?,
     };
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
@@ -46,18 +55,22 @@ pub fn create_table(
 fn define(
     create: &ast::CreateTable,
     schema: String,
+    selected: Vec<ColumnDef>,
     context: &mut Context<'_>,
 ) -> Result<(TableDef, u64), SqlError> {
     let catalog = context.tables.catalog();
     let fallback = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
     let mut base = TableDef::new(schema, &create.name.name, Vec::new(), fallback);
     let asked = options::apply(&create.options, &mut base, context.env)?;
-    if create.columns.is_empty() {
+    if create.columns.is_empty() && selected.is_empty() {
         return Err(SqlError::Other(1113, "42000", "A table must have at least 1 column".into()));
     }
     let mut builder = Builder::new(&base);
     for column in &create.columns {
         builder.add_column(column, None, context.env)?;
+    }
+    for column in selected {
+        builder.shape.add(column, None, &base.name)?;
     }
     create.keys.iter().try_for_each(|key| builder.add_key(key))?;
     let (def, _) = builder.finish(&base, context.env)?;
@@ -88,4 +101,108 @@ fn like(
     new.clustered_id = base::IndexId(0);
     new.indexes.iter_mut().for_each(|i| i.id = base::IndexId(0));
     Ok(new)
+}
+
+/// Memory that the rows of CREATE TABLE ... SELECT may take before they are inserted, in bytes.
+const ROWS_BYTES_MAX: usize = 256 << 20;
+
+/// Keeps the rows of a query.
+#[derive(Default)]
+struct Kept {
+    rows: Vec<Vec<OwnedDatum>>,
+    bytes: usize,
+}
+
+impl RowSink for Kept {
+    fn header(&mut self, _: &[ResultColumn]) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        let size = |v: &Datum<'_>| 32 + v.as_stored_bytes().map_or(0, <[u8]>::len);
+        self.bytes += values.iter().map(size).sum::<usize>();
+        if self.bytes > ROWS_BYTES_MAX {
+            return Err(SqlError::unsupported("CREATE TABLE ... SELECT of more than 256 MB"));
+        }
+        self.rows.push(values.iter().map(OwnedDatum::of).collect());
+        Ok(())
+    }
+}
+
+/// CREATE TABLE ... [AS] SELECT: columns that are written, then those of the query that are not.
+fn create_as(
+    create: &ast::CreateTable,
+    query: &ast::Query,
+    schema: String,
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
+    let plan = planner::query::plan_query(&mut context.planning(), query)?;
+    let mut selected = super::view::result_columns(&[], &plan, context)?;
+    for column in &mut selected {
+        column.ty = storable(column.ty);
+    }
+    let names: Vec<String> = selected.iter().map(|c| c.name.clone()).collect();
+    selected.retain(|c| !create.columns.iter().any(|written| same_name(&written.name, &c.name)));
+    let (mut new, start) = define(create, schema, selected, context)?;
+    new.temporary = create.temporary;
+    new.created_us = context.env.now_us();
+    let mut kept = Kept::default();
+    crate::query::run(&plan, &[], context, &[], &mut kept)?;
+    let rows = kept.rows.len() as u64;
+    let places: Vec<Option<usize>> = new
+        .columns
+        .iter()
+        .map(|c| names.iter().position(|name| same_name(name, &c.name)))
+        .collect();
+    let def = new.clone();
+    let computed = Computed::of(&def)?;
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let env = &mut *context.env;
+    let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
+        let mut out = Vec::new();
+        for (number, row) in (1..).zip(&kept.rows) {
+            let mut values = Vec::with_capacity(places.len());
+            for (column, place) in def.columns.iter().zip(&places) {
+                values.push(match place {
+                    Some(at) => convert(&row[*at].datum(), &def.name, column, number, env)?,
+                    None if column.auto_increment => {
+                        let next = client.reserve_autoinc(table, 1)?;
+                        i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
+                    }
+                    None => default_of(column, env)?,
+                });
+            }
+            let open: Vec<usize> = (0..places.len()).filter(|c| places[*c].is_none()).collect();
+            computed.insert((&def, table.layout(), number), &open, &mut values, env)?;
+            encode(table.layout(), &values, &mut out)?;
+            client
+                .insert(table, &out)
+                .map_err(|error| super::copy::explain(error, &def, table, &values))?;
+        }
+        Ok(())
+    };
+    let filled: (u64, &mut catalog::FillRows<'_, SqlError>) = (start, fill);
+    let made = catalog.create_filled(context.client, context.tables, new, filled, deadline);
+    match made {
+        Err(SqlError::Catalog(CatalogError::TableExists(name))) if create.if_not_exists => {
+            note(context, CatalogError::TableExists(name));
+            Ok(Outcome::default())
+        }
+        other => {
+            other?;
+            let info = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
+            Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+        }
+    }
+}
+
+/// The type of a column that can hold what the query yields.
+fn storable(ty: ColumnType) -> ColumnType {
+    let is_long = ty.kind == value::Kind::VarChar && ty.check().is_err();
+    if is_long {
+        let kind = value::Kind::large_for(u64::from(ty.length), false);
+        return ColumnType { nullable: ty.nullable, ..ColumnType::large(kind, ty.collation) };
+    }
+    ty
 }

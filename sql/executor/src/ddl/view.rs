@@ -11,6 +11,7 @@ use parser::ast::{self, CheckOption, QueryBody, ViewAlgorithm};
 use parser::token::TokenKind;
 use planner::query_plan::QueryStatement;
 use std::sync::Arc;
+use value::{ColumnType, Kind};
 
 /// CREATE [OR REPLACE] VIEW; with `must_exist`, ALTER VIEW.
 ///
@@ -37,7 +38,7 @@ pub fn create_view(
             return Err(SqlError::Other(1352, "HY000", text));
         }
     }
-    let columns = columns(create, &plan, context)?;
+    let columns = result_columns(&create.columns, &plan, context)?;
     let collation = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
     let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
     def.comment = "VIEW".into();
@@ -108,13 +109,17 @@ fn refuse(create: &ast::CreateView, text: &str) -> Result<(), SqlError> {
     }
 }
 
-fn columns(
-    create: &ast::CreateView,
+/// The columns that a query's result makes; `names` are given ones, or none are.
+///
+/// # Errors
+/// 1353, 1060, 1166.
+pub fn result_columns(
+    names: &[String],
     plan: &QueryStatement,
     context: &Context<'_>,
 ) -> Result<Vec<ColumnDef>, SqlError> {
     let outputs = &plan.query.outputs;
-    if !create.columns.is_empty() && create.columns.len() != outputs.len() {
+    if !names.is_empty() && names.len() != outputs.len() {
         let text = "In definition of view, derived table or common table expression, SELECT list and \
                     column names list have different column counts";
         return Err(SqlError::Other(1353, "HY000", text.into()));
@@ -122,7 +127,7 @@ fn columns(
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(outputs.len());
     for (position, output) in outputs.iter().enumerate() {
         let result = &output.column;
-        let name = match create.columns.get(position) {
+        let name = match names.get(position) {
             Some(name) => name.clone(),
             None if result.name.chars().count() > 64 => format!("Name_exp_{}", position + 1),
             None => result.name.clone(),
@@ -134,7 +139,15 @@ fn columns(
             .find_map(|def| def.columns.get(def.column(&result.org_name)?));
         let mut ty = output.value.ty;
         ty.nullable = source.map_or(result.ty.nullable, |column| column.ty.nullable);
+        // An integer literal of up to nine digits is an INT.
+        if let expr::tree::Expr::Const(value::OwnedDatum::Int(v)) = &output.value.expr
+            && ty.kind == Kind::BigInt
+            && v.unsigned_abs() < 1_000_000_000
+        {
+            ty = ColumnType { nullable: ty.nullable, ..ColumnType::int(Kind::Int, ty.unsigned) };
+        }
         let default = match source {
+            Some(column) if column.auto_increment => DefaultValue::Int(0),
             Some(column) if column.generated.is_none() => column.default.clone(),
             Some(_) => DefaultValue::Null,
             None if ty.nullable => DefaultValue::Null,

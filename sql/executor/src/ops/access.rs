@@ -176,6 +176,9 @@ impl<'t> Encoder<'t> {
         found: &mut Vec<Encoded>,
     ) -> Result<(), SqlError> {
         let part = range.equal.len();
+        if self.column(part).is_some_and(|(spec, _)| spec.descending) {
+            return self.last_descending(range, before, run, frame, found);
+        }
         let (first, last) = self.not_null(part, before);
         match &range.last {
             LastPart::Any => found.push(whole(before)),
@@ -198,6 +201,32 @@ impl<'t> Encoder<'t> {
                 }
                 found.push(self.like(part, &value.get(), *escape, before).unwrap_or((first, last)));
             }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::last`] of a part whose larger values lie first, and NULL last.
+    fn last_descending(
+        &self,
+        range: &KeyRange,
+        before: &[u8],
+        run: &mut Run<'_>,
+        frame: &Frame,
+        found: &mut Vec<Encoded>,
+    ) -> Result<(), SqlError> {
+        let part = range.equal.len();
+        let cut = self.column(part).is_some_and(|(spec, _)| spec.prefix_chars.is_some());
+        let (first, last) = whole(before);
+        let LastPart::Between { low, high } = &range.last else {
+            found.push((first, last));
+            return Ok(());
+        };
+        let low = self.bound(part, low.as_ref(), before, run, frame)?;
+        let high = self.bound(part, high.as_ref(), before, run, frame)?;
+        let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
+        match cut {
+            true => found.push((first, last)),
+            false => found.push((high.map_or(first, low_end), low.map_or(last, high_end))),
         }
         Ok(())
     }

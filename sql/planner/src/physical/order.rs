@@ -67,7 +67,7 @@ fn parts(def: &TableDef, index: &IndexDef) -> Vec<usize> {
     let whole = |i: &IndexDef| {
         i.parts
             .iter()
-            .take_while(|p| p.prefix_chars.is_none())
+            .take_while(|p| p.prefix_chars.is_none() && !p.descending)
             .map(|p| p.column)
             .collect::<Vec<_>>()
     };

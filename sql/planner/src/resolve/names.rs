@@ -127,6 +127,17 @@ impl Scope {
                         meet(self.column(visible.leaf, visible.column))?;
                     }
                 }
+                // An invisible column is seen by who names it; a functional index's by nobody.
+                for (number, leaf) in self.leaves.iter().enumerate() {
+                    for (position, c) in leaf.columns.iter().enumerate().filter(|(_, c)| !c.listed)
+                    {
+                        let named = same_name(&c.result.name, &column.column);
+                        let hidden = c.result.name.starts_with("!hidden!");
+                        if named && !hidden && self.sees(number as u16) {
+                            meet(self.column(number as u16, position))?;
+                        }
+                    }
+                }
             }
         }
         Ok(found)
