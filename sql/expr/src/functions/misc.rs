@@ -129,8 +129,12 @@ fn unit_type(d: &mut Derive<'_>) -> Derived {
 /// Fills bytes from the system's random source.
 pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), SqlError> {
     let failed = |_| SqlError::Other(3177, "HY000", "random source failed".into());
-    let mut source = std::fs::File::open("/dev/urandom").map_err(failed)?;
-    std::io::Read::read_exact(&mut source, bytes).map_err(failed)
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let flags = rustix::rand::GetRandomFlags::empty();
+        filled += rustix::rand::getrandom(&mut bytes[filled..], flags).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// State of UUID(): the last time given, and what stands for the node.

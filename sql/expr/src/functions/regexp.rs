@@ -1,6 +1,6 @@
 //! Regular expressions, by fancy-regex.
 //!
-//! 1. A pattern is compiled once and kept by the thread that runs it, with its flags. 2. Text that is not
+//! 1. A pattern is compiled once and kept with its flags, for every session. 2. Text that is not
 //! UTF-8 is read with replacement characters.
 
 use super::call::{Answer, Call, NULL};
@@ -9,8 +9,8 @@ use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
 use fancy_regex::{Regex, RegexBuilder};
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 use value::{ColumnType, Datum};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -119,23 +119,26 @@ fn bad_run(problem: &fancy_regex::Error) -> SqlError {
     error(3699, "Timeout exceeded in regular expression match.")
 }
 
-thread_local! {
-    static LAST: RefCell<Option<(Vec<u8>, Vec<u8>, bool, Rc<Regex>)>> = const { RefCell::new(None) };
-}
+/// Pattern, flags and whether cases differ.
+type Key = (Vec<u8>, Vec<u8>, bool);
+
+static LATCH: instrument::MutexClass =
+    instrument::MutexClass::new("wait/synch/mutex/sql/LOCK_regexp");
+/// The patterns compiled last; emptied when it is full.
+static COMPILED: LazyLock<sync::Mutex<HashMap<Key, Arc<Regex>>>> =
+    LazyLock::new(|| sync::Mutex::new(&LATCH, HashMap::new()));
+const COMPILED_MAX: usize = 64;
 
 /// The compiled pattern of a call, with its match type.
-fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Rc<Regex>, SqlError> {
+fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, SqlError> {
     let flags = match flags.filter(|n| *n < c.len()) {
         Some(n) => c.text(n).into_owned(),
         None => Vec::new(),
     };
     let pattern = c.text(1);
     let sensitive = is_case_sensitive(c.collation());
-    let found = LAST.with_borrow(|last| {
-        let same =
-            last.as_ref().filter(|(p, f, s, _)| *p == *pattern && *f == flags && *s == sensitive);
-        same.map(|(.., regex)| regex.clone())
-    });
+    let key = (pattern.to_vec(), flags, sensitive);
+    let found = COMPILED.lock().get(&key).cloned();
     if let Some(found) = found {
         return Ok(found);
     }
@@ -143,7 +146,7 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Rc<Regex>, SqlE
         return Err(error(3685, "Illegal argument to a regular expression."));
     }
     let (mut insensitive, mut lines, mut dot) = (!sensitive, false, false);
-    for flag in &flags {
+    for flag in &key.1 {
         match flag {
             b'c' => insensitive = false,
             b'i' => insensitive = true,
@@ -169,8 +172,12 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Rc<Regex>, SqlE
     }
     let whole = if flags_text.is_empty() { text.clone() } else { format!("(?{flags_text}){text}") };
     let regex = RegexBuilder::new(&whole).backtrack_limit(1_000_000).build();
-    let regex = Rc::new(regex.map_err(|e| bad_pattern(&e, &text))?);
-    LAST.set(Some((pattern.into_owned(), flags, sensitive, regex.clone())));
+    let regex = Arc::new(regex.map_err(|e| bad_pattern(&e, &text))?);
+    let mut compiled = COMPILED.lock();
+    if compiled.len() >= COMPILED_MAX {
+        compiled.clear();
+    }
+    compiled.insert(key, regex.clone());
     Ok(regex)
 }
 
