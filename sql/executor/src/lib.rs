@@ -15,6 +15,7 @@ mod computed;
 mod create_text;
 mod damage;
 mod ddl;
+mod explain;
 mod indexes;
 mod insert;
 mod maintain;
@@ -208,6 +209,10 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
                 return Ok(());
             }
         },
+        Statement::Explain(explain) => {
+            made.columns = explain::columns(explain, context)?;
+            return Ok(());
+        }
         Statement::Maintain(maintain) => {
             made.columns = maintain::columns(maintain)?;
             return Ok(());
@@ -255,6 +260,7 @@ pub fn execute(
         Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),
         Program::Tree => match &prepared.statement {
             Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
+            Statement::Explain(what) => explain::run(what, &prepared.columns, context, sink),
             Statement::Maintain(what) => maintain::run(what, &prepared.columns, context, sink),
             other => ddl::run(other, context),
         },
