@@ -29,7 +29,7 @@ impl<'t> Sampled<'t> {
 /// Rows of a table that cannot be read; reading it will say why.
 const UNKNOWN_ROWS: u64 = 1000;
 /// Fewer rows than that are not believed: a plan lives longer than an empty table stays empty.
-const ROWS_MIN: f64 = 10.0;
+const ROWS_MIN: f64 = 1000.0;
 
 impl Statistics for Sampled<'_> {
     fn rows(&self, table: TableRef) -> f64 {
