@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use stdx::{LocalAtomic, Ordering};
 
 /// What a thread unwinds with when the run has failed elsewhere.
 pub(crate) struct Stop;
@@ -59,7 +60,12 @@ struct State {
     recent: [(usize, &'static str); RECENT],
 }
 
+/// Runs begun in this process.
+static RUNS: LocalAtomic<usize> = LocalAtomic::new(0);
+
 pub(crate) struct Runner {
+    /// Which run of the process this is, from 1 on.
+    pub(crate) id: usize,
     seed: u64,
     options: Options,
     begin: Instant,
@@ -85,7 +91,8 @@ impl Runner {
             recent: [(0, ""); RECENT],
         };
         let (state, over) = (Mutex::new(state), Condvar::new());
-        Arc::new(Runner { seed, options, begin: Instant::now(), state, over })
+        let id = 1 + RUNS.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Runner { id, seed, options, begin: Instant::now(), state, over })
     }
 
     fn lock(&self) -> Locked<'_> {

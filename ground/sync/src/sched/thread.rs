@@ -87,16 +87,18 @@ pub fn quiet<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs `main` and every thread it starts one at a time, as the seed says, until all have ended.
+/// Runs `main` and every thread it starts one at a time, as the seed says, until all have ended. `main`
+/// gets a thread of its own, so that nothing of an earlier run is left in its thread-local state.
 ///
 /// # Panics
 /// Inside another run.
-pub fn run<R>(seed: u64, options: Options, main: impl FnOnce() -> R + Send) -> Outcome<R> {
+pub fn run<R: Send>(seed: u64, options: Options, main: impl FnOnce() -> R + Send) -> Outcome<R> {
     assert!(!is_simulated(), "a run inside a run");
     let runner = Runner::new(seed, options);
     let me = runner.add("main");
-    let value = live(&runner, me, main).ok();
-    runner.outcome(value)
+    let main = || live(&runner, me, main).ok();
+    let value = std::thread::scope(|scope| scope.spawn(main).join());
+    runner.outcome(value.ok().flatten())
 }
 
 /// One thread's life in a run, from its first turn to its end.
@@ -191,10 +193,9 @@ pub(crate) fn me() -> Option<u32> {
     with(|_, me| me as u32)
 }
 
-/// Tells runs apart, 0 outside of one. It is the runner's address: a thread that sleeps for ever keeps its
-/// runner, so no later run has the number of one that left something behind.
+/// Tells runs apart, 0 outside of one. No later run has the number of one that left something behind.
 pub(crate) fn run_id() -> usize {
-    with(|runner, _| std::ptr::from_ref(runner).addr()).unwrap_or(0)
+    with(|runner, _| runner.id).unwrap_or(0)
 }
 
 /// The virtual clock, if there is one: as an instant.
