@@ -113,6 +113,10 @@ fn default_text(column: &ColumnDef) -> Option<String> {
     match &column.default {
         DefaultValue::None | DefaultValue::Null => None,
         DefaultValue::Int(n) => Some(n.to_string()),
+        DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Bit => {
+            let value = bytes.iter().fold(0_u64, |v, b| v << 8 | u64::from(*b));
+            Some(format!("b'{value:b}'"))
+        }
         DefaultValue::Bytes(bytes) if column.ty.kind.is_binary_string() => {
             let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
             Some(format!("0x{digits}"))
