@@ -384,7 +384,7 @@ impl Environment for Env {
         let seed =
             || host::clock::unix_micros() as u32 ^ (self.id as u32).wrapping_mul(0x9E37_79B9);
         let mut random = self.random.unwrap_or_else(|| expr::functions::Random::seeded(seed()));
-        let next = random.next();
+        let next = random.draw();
         self.random = Some(random);
         next
     }
@@ -393,10 +393,10 @@ impl Environment for Env {
         let statement = self.statements;
         let found = self.seeded.iter_mut().find(|s| s.0 == (place, statement));
         match found {
-            Some((_, random)) => random.next(),
+            Some((_, random)) => random.draw(),
             None => {
                 let mut random = expr::functions::Random::seeded(seed);
-                let next = random.next();
+                let next = random.draw();
                 self.seeded.retain(|s| s.0.1 == statement);
                 self.seeded.push(((place, statement), random));
                 next

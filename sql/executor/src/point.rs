@@ -88,6 +88,7 @@ pub struct PointSelect {
 
 impl PointSelect {
     /// The program of a plan that is a point select over plain columns; otherwise the plan.
+    #[allow(clippy::result_large_err)] // it is handed back, once per compilation
     pub fn of(plan: Plan, tables: &TableCache) -> Result<PointSelect, Plan> {
         let Plan::Query(query) = plan else { return Err(plan) };
         match Parts::of(&query, tables) {

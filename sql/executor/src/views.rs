@@ -30,12 +30,13 @@ pub fn collect_equal(
                 (Expr::Column(c), value) | (value, Expr::Column(c)) => (c, value),
                 _ => return Ok(()),
             };
-            if column.depth == 0 && column.leaf == leaf && is_constant(value) {
-                if let Datum::Bytes(text) = eval(value, row, env)?.get()
-                    && let Ok(text) = std::str::from_utf8(text)
-                {
-                    out.push((usize::from(column.column), text.to_string()));
-                }
+            if column.depth == 0
+                && column.leaf == leaf
+                && is_constant(value)
+                && let Datum::Bytes(text) = eval(value, row, env)?.get()
+                && let Ok(text) = std::str::from_utf8(text)
+            {
+                out.push((usize::from(column.column), text.to_string()));
             }
         }
         _ => {}

@@ -242,7 +242,7 @@ impl<'t> Encoder<'t> {
     }
 
     /// `None`: the range is empty. `Some(None)`: this side is open.
-    #[allow(clippy::option_option)]
+    #[allow(clippy::option_option, clippy::type_complexity)]
     fn bound(
         &self,
         part: usize,

@@ -25,6 +25,7 @@ pub struct Call<'c, 'v> {
 
 impl<'v> Call<'_, 'v> {
     /// Number of arguments.
+    #[allow(clippy::len_without_is_empty)] // a count of arguments, not a collection
     pub fn len(&self) -> usize {
         self.args.len()
     }

@@ -207,7 +207,7 @@ impl Cipher {
     }
 
     fn decrypt(&self, text: &[u8]) -> Option<Vec<u8>> {
-        if text.is_empty() || text.len() % BLOCK != 0 {
+        if text.is_empty() || !text.len().is_multiple_of(BLOCK) {
             return None;
         }
         let mut out = text.to_vec();

@@ -417,7 +417,7 @@ impl Random {
     }
 
     /// The next number, from 0 up to but without 1.
-    pub fn next(&mut self) -> f64 {
+    pub fn draw(&mut self) -> f64 {
         self.a = (self.a * 3 + self.b) % Random::MODULUS;
         self.b = (self.a + self.b + 33) % Random::MODULUS;
         self.a as f64 / Random::MODULUS as f64
@@ -431,7 +431,7 @@ fn rand<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let seed = if c.is_null(0) { 0 } else { c.bits(0) as u32 };
     let constant = c.site.arguments.iter().all(crate::Expr::is_row_constant);
     if !constant {
-        return Ok(Value::Datum(Datum::Double(Random::seeded(seed).next())));
+        return Ok(Value::Datum(Datum::Double(Random::seeded(seed).draw())));
     }
     // A sequence per call and statement, found by where the call lies.
     let place = std::ptr::from_ref(c.site) as usize;

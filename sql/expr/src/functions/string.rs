@@ -800,7 +800,7 @@ pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
 fn bytes_of_base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let digits: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
-    if digits.len() % 4 != 0 {
+    if !digits.len().is_multiple_of(4) {
         return None;
     }
     let groups = digits.len() / 4;

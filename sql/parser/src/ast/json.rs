@@ -17,6 +17,7 @@ pub struct JsonTable {
 
 /// A column of JSON_TABLE.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // there is one of it in a statement
 pub enum JsonColumn {
     /// name FOR ORDINALITY.
     Ordinality(String),

@@ -54,6 +54,7 @@ pub struct FileFormat {
 
 /// HANDLER.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // there is one of it in a statement
 pub enum Handler {
     /// HANDLER t OPEN [AS alias].
     Open(ObjectName, Option<String>),

@@ -166,6 +166,7 @@ pub struct EventDef {
 
 /// When an event runs.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // there is one of it in a statement
 pub enum Schedule {
     /// AT time.
     At(Expr),
