@@ -10,7 +10,7 @@ use crate::rows::{check_killed, slice};
 use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::{Context, Outcome, SqlError};
 use engine::{Direction, Reader};
-use expr::OwnedDatum;
+use expr::{OwnedDatum, Typed};
 use expr::{Row, condition, eval};
 use instrument::Counter;
 use planner::plan::{ChangePlan, InsertValue, SortKey};
@@ -191,9 +191,9 @@ fn assigned(
         let (table, def) = (&def.name, &def.columns[*column]);
         let row = Row::one(layout, &current, params);
         values[*column] = match value {
-            InsertValue::Expr(expr) => {
+            InsertValue::Expr(Typed { expr, ty, .. }) => {
                 let value = eval(expr, &row, context.env)?;
-                convert(&value.get(), table, def, number, context.env)?
+                convert((&value.get(), Some(ty)), table, def, number, context.env)?
             }
             InsertValue::Default if def.generated.is_some() => continue,
             InsertValue::Default => default_of(def, context.env)?,

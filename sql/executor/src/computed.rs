@@ -15,8 +15,8 @@ use value::RowLayout;
 /// A definition's expressions, bound.
 #[derive(Debug, Default)]
 pub struct Computed {
-    defaults: Vec<(usize, Expr)>,
-    generated: Vec<(usize, Expr)>,
+    defaults: Vec<(usize, Typed)>,
+    generated: Vec<(usize, Typed)>,
     checks: Vec<(String, Expr)>,
 }
 
@@ -31,10 +31,10 @@ impl Computed {
             if let DefaultValue::Expr(text) = &column.default
                 && column.generated.is_none()
             {
-                made.defaults.push((position, bind(def, text)?));
+                made.defaults.push((position, bind_typed(def, text, "definition")?));
             }
             if let Some(generated) = &column.generated {
-                made.generated.push((position, bind(def, &generated.text)?));
+                made.generated.push((position, bind_typed(def, &generated.text, "definition")?));
             }
         }
         for check in def.checks.iter().filter(|c| c.enforced) {
@@ -100,14 +100,14 @@ impl Computed {
         &self,
         (def, layout, number): (&TableDef, &RowLayout, u64),
         column: usize,
-        expr: &Expr,
+        typed: &Typed,
         values: &[OwnedDatum],
         env: &mut dyn Environment,
     ) -> Result<OwnedDatum, SqlError> {
         let bytes = provisional(def, layout, values)?;
         let row = Row::one(layout, &bytes, &[]);
-        let value = eval(expr, &row, env)?;
-        convert(&value.get(), &def.name, &def.columns[column], number, env)
+        let value = eval(&typed.expr, &row, env)?;
+        convert((&value.get(), Some(&typed.ty)), &def.name, &def.columns[column], number, env)
     }
 }
 

@@ -12,10 +12,10 @@ use crate::computed::Computed;
 use crate::store::{convert, default_of, encode, explain_duplicate, implicit_default};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
 use catalog::{ColumnDef, TableDef};
-use expr::{OwnedDatum, Row, eval};
+use expr::{OwnedDatum, Row, Typed, eval};
 use numbers::Numbers;
-use planner::plan::{InsertPlan, InsertSource, InsertValue};
-use value::Datum;
+use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
+use value::{ColumnType, Datum};
 
 /// Error of a duplicate key.
 const DUPLICATE: u16 = 1062;
@@ -79,7 +79,7 @@ fn run_rows(
                     .map(|c| kept.layout.decode(&bytes, c).map_err(expr::damaged))
                     .collect::<Result<_, _>>()?;
                 let done = inserter
-                    .take(&row, number as u64 + 1, context, &mut values)
+                    .take((&row, &source.query.outputs), number as u64 + 1, context, &mut values)
                     .and_then(|()| inserter.put(context, &mut values));
                 inserter.forgive(done, context)?;
             }
@@ -138,7 +138,7 @@ impl<'p> Inserter<'p> {
         let layout = context.tables.table(self.plan.table).layout();
         for (position, value) in self.plan.columns.iter().zip(row) {
             let column = &def.columns[*position];
-            let InsertValue::Expr(expr) = value else {
+            let InsertValue::Expr(Typed { expr, ty, .. }) = value else {
                 values[*position] = open_value(column, context.env)?;
                 self.open.push(*position);
                 continue;
@@ -153,7 +153,8 @@ impl<'p> Inserter<'p> {
                 eval(expr, &scope, context.env)?.into_owned()
             };
             let one = alone && !self.plan.ignore;
-            values[*position] = stored(&value.datum(), def, column, (number, one), context.env)?;
+            let value = (&value.datum(), Some(ty));
+            values[*position] = stored(value, def, column, (number, one), context.env)?;
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ impl<'p> Inserter<'p> {
     /// Values of a query's row in column order.
     fn take(
         &mut self,
-        row: &[Datum<'_>],
+        (row, outputs): (&[Datum<'_>], &[Output]),
         number: u64,
         context: &mut Context<'_>,
         values: &mut Vec<OwnedDatum>,
@@ -169,8 +170,9 @@ impl<'p> Inserter<'p> {
         self.records += 1;
         let def = context.tables.def(self.plan.table);
         self.start(def, context.env, values)?;
-        for (position, value) in self.plan.columns.iter().zip(row) {
+        for ((position, value), output) in self.plan.columns.iter().zip(row).zip(outputs) {
             let column = &def.columns[*position];
+            let value = (value, Some(&output.value.ty));
             values[*position] = stored(value, def, column, (number, false), context.env)?;
         }
         Ok(())
@@ -321,7 +323,7 @@ fn open_value(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatu
 
 /// A value as its column stores it. `one`: it is the only row, which fails where several would be lenient.
 fn stored(
-    value: &Datum<'_>,
+    (value, from): (&Datum<'_>, Option<&ColumnType>),
     def: &TableDef,
     column: &ColumnDef,
     (number, one): (u64, bool),
@@ -334,7 +336,7 @@ fn stored(
         let text = format!("Column '{}' cannot be null", column.name);
         return Err(SqlError::Other(1048, "23000", text));
     }
-    convert(value, &def.name, column, number, env)
+    convert((value, from), &def.name, column, number, env)
 }
 
 /// The row with something in every column that may not be NULL.

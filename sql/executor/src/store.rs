@@ -65,19 +65,20 @@ pub fn implicit_default(ty: &ColumnType) -> OwnedDatum {
     OwnedDatum::of(&value::coerce::implicit_default(ty, &mut scratch))
 }
 
-/// Converts a value for a column of a table; `row` (from 1) is named in messages.
+/// Converts a value for a column of a table; `row` (from 1) is named in messages. `from`: the value's type, where
+/// it is known: text of another character set needs it.
 ///
 /// # Errors
 /// 1264, 1292, 1366, 1406 and their kin in strict mode; otherwise they become warnings.
 pub fn convert(
-    value: &Datum<'_>,
+    (value, from): (&Datum<'_>, Option<&ColumnType>),
     table: &str,
     column: &ColumnDef,
     row: u64,
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, SqlError> {
     let mut scratch = Vec::new();
-    let coerced = value::coerce(*value, None, &column.ty, &env.convert_mode(), &mut scratch);
+    let coerced = value::coerce(*value, from, &column.ty, &env.convert_mode(), &mut scratch);
     match coerced {
         Ok(coerced) => {
             if let Some(warning) = &coerced.warning {

@@ -77,7 +77,7 @@ impl<'a> Scope<'a> {
     pub fn bind_value(&mut self, expr: &ast::Expr) -> Result<InsertValue, SqlError> {
         match expr {
             ast::Expr::Default => Ok(InsertValue::Default),
-            other => Ok(InsertValue::Expr(self.bind(other)?.expr)),
+            other => Ok(InsertValue::Expr(self.bind(other)?)),
         }
     }
 

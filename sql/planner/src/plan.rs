@@ -163,8 +163,8 @@ pub struct SelectPlan {
 /// A value of an INSERT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InsertValue {
-    /// An expression.
-    Expr(Expr),
+    /// An expression; its type says what its bytes mean.
+    Expr(Typed),
     /// DEFAULT, or a column that was not named.
     Default,
 }

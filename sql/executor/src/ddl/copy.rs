@@ -102,7 +102,7 @@ impl Copier<'_> {
         if nullable == new.ty {
             return Ok(OwnedDatum::of(value));
         }
-        convert(value, &self.new.name, new, self.rows, self.env)
+        convert((value, Some(&old.ty)), &self.new.name, new, self.rows, self.env)
     }
 
     /// The value of a new column in a row that has none.

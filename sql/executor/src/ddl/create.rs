@@ -165,7 +165,7 @@ fn create_as(
             let mut values = Vec::with_capacity(places.len());
             for (column, place) in def.columns.iter().zip(&places) {
                 values.push(match place {
-                    Some(at) => convert(&row[*at].datum(), &def.name, column, number, env)?,
+                    Some(at) => convert((&row[*at].datum(), None), &def.name, column, number, env)?,
                     None if column.auto_increment => {
                         let next = client.reserve_autoinc(table, 1)?;
                         i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)

@@ -83,14 +83,14 @@ pub fn assigned(
         let column = &def.columns[*position];
         values[*position] = match value {
             InsertValue::Default => default_of(column, context.env)?,
-            InsertValue::Expr(expr) => {
+            InsertValue::Expr(typed) => {
                 let row = Row { leaves: Leaves::Frame(&frame), params, ..Row::default() };
-                let value = eval(expr, &row, context.env)?.into_owned();
+                let value = eval(&typed.expr, &row, context.env)?.into_owned();
                 if value.datum().is_null() && !column.ty.nullable && context.env.strict() {
                     let text = format!("Column '{}' cannot be null", column.name);
                     return Err(SqlError::Other(1048, "23000", text));
                 }
-                convert(&value.datum(), &def.name, column, number, context.env)?
+                convert((&value.datum(), Some(&typed.ty)), &def.name, column, number, context.env)?
             }
         };
         // The next assignment sees this one.

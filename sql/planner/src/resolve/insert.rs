@@ -79,7 +79,7 @@ fn refuse_generated_columns(
             rows.iter().try_for_each(|row| columns.iter().zip(row).try_for_each(refuse))
         }
         InsertSource::Query(_) => {
-            let value = InsertValue::Expr(expr::Expr::int(0));
+            let value = InsertValue::Expr(expr::Typed::bigint(expr::Expr::int(0)));
             columns.iter().try_for_each(|c| refuse((c, &value)))
         }
     }
@@ -264,7 +264,7 @@ impl Resolver<'_, '_> {
     fn insert_value(&mut self, value: &ast::Expr) -> Result<InsertValue, SqlError> {
         match value {
             ast::Expr::Default => Ok(InsertValue::Default),
-            other => Ok(InsertValue::Expr(self.bind(other)?.expr)),
+            other => Ok(InsertValue::Expr(self.bind(other)?)),
         }
     }
 
