@@ -329,7 +329,11 @@ fn store_string<'a>(
         return store_binary(s, ty, strict, scratch);
     }
     let charset = ty.collation.charset();
-    let from = from.map_or(charset, |f| f.collation.charset());
+    // Text of utf8mb3 is taken for utf8mb4 as it stands, as MySQL does: a client of utf8mb3 may send more.
+    let from = match from.map_or(charset, |f| f.collation.charset()) {
+        Charset::Utf8mb3 if charset == Charset::Utf8mb4 => charset,
+        from => from,
+    };
     if from != charset && from != Charset::Binary && charset != Charset::Binary {
         scratch.clear();
         if charset::convert(s, from, charset, scratch).any() && strict {

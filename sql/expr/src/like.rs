@@ -17,8 +17,8 @@ pub fn like(
         return None;
     }
     let (value, pattern) = (text(value), text(pattern));
-    let unit = match collation {
-        Collation::Binary => |_: &[u8]| 1,
+    let unit = match collation.bytes_per_char_max() {
+        1 => |_: &[u8]| 1,
         _ => char_bytes,
     };
     let matcher = Matcher { value: &value, pattern: &pattern, escape, unit, collation };
