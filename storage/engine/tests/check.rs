@@ -140,7 +140,7 @@ fn pages_that_nobody_has_are_found() {
     let is_first = |page: &PageBuf| header::kind(page) == Some(PageKind::SpaceHeader);
     // The last extent gets another page in use, or one less.
     let at = |page: &PageBuf| {
-        let extents = pool::spacefile::read_u32(page, pool::spacefile::EXTENTS_AT) as usize;
+        let extents = page::header::read_u32(page, pool::spacefile::EXTENTS_AT) as usize;
         pool::spacefile::MAP_AT + (extents - 1) * pool::spacefile::EXTENT_BYTES
     };
     let name = user_file(&disk);

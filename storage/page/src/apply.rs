@@ -170,7 +170,7 @@ fn remove(page: &mut PageBuf, slot: u16) -> Result<()> {
     let (suffix, payload) = node.suffix_and_payload(slot)?;
     let bytes = ENTRY_HEADER_BYTES + suffix.len() + payload.len();
     let count = node.count();
-    if s.off == header::get_u16(page, header::HEAP_LOW) {
+    if s.off == header::read_u16(page, header::HEAP_LOW) {
         header::put_u16(page, header::HEAP_LOW, s.off + bytes as u16);
     } else {
         add_garbage(page, bytes)?;
@@ -184,7 +184,7 @@ fn remove(page: &mut PageBuf, slot: u16) -> Result<()> {
 }
 
 fn add_garbage(page: &mut PageBuf, bytes: usize) -> Result<()> {
-    let garbage = usize::from(header::get_u16(page, header::GARBAGE)) + bytes;
+    let garbage = usize::from(header::read_u16(page, header::GARBAGE)) + bytes;
     if garbage > PAGE_BYTES {
         return Err(refuse(page, header::GARBAGE, "more garbage than page"));
     }

@@ -73,9 +73,9 @@ fn check_fences(node: &Node<'_>) -> std::result::Result<(), Fault> {
 /// (offset, bytes) of the fences in the heap.
 fn fence_parts(page: &PageBuf, node: &Node<'_>) -> Vec<(usize, usize)> {
     let mut parts = Vec::with_capacity(usize::from(node.count()) + 2);
-    parts.push((usize::from(header::get_u16(page, header::LOW_OFF)), node.low_fence().len()));
+    parts.push((usize::from(header::read_u16(page, header::LOW_OFF)), node.low_fence().len()));
     if let Some(high) = node.high_fence() {
-        parts.push((usize::from(header::get_u16(page, header::HIGH_OFF)), high.len()));
+        parts.push((usize::from(header::read_u16(page, header::HIGH_OFF)), high.len()));
     }
     parts
 }

@@ -86,15 +86,18 @@ impl PageKind {
     }
 }
 
-pub(crate) fn get_u16(page: &PageBuf, at: usize) -> u16 {
+/// Two bytes of the page, little endian. `at` is within the page: offsets are constants or checked before.
+pub(crate) fn read_u16(page: &PageBuf, at: usize) -> u16 {
     u16::from_le_bytes([page[at], page[at + 1]])
 }
 
-pub(crate) fn get_u32(page: &PageBuf, at: usize) -> u32 {
+/// Four bytes of the page, little endian; `at` as in `read_u16`.
+pub fn read_u32(page: &PageBuf, at: usize) -> u32 {
     u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
 }
 
-pub(crate) fn get_u64(page: &PageBuf, at: usize) -> u64 {
+/// Eight bytes of the page, little endian; `at` as in `read_u16`.
+pub fn read_u64(page: &PageBuf, at: usize) -> u64 {
     let mut b = [0; 8];
     b.copy_from_slice(&page[at..at + 8]);
     u64::from_le_bytes(b)
@@ -110,7 +113,7 @@ pub(crate) fn put_u64(page: &mut PageBuf, at: usize, v: u64) {
 
 /// The page's own idea of which page it is.
 pub fn page_id(page: &PageBuf) -> PageId {
-    PageId::new(SpaceId(get_u32(page, SPACE)), PageNo(get_u32(page, PAGE)))
+    PageId::new(SpaceId(read_u32(page, SPACE)), PageNo(read_u32(page, PAGE)))
 }
 
 /// Stamps which page this is; ops keep it. Done once when a page is made, and by redo on a fresh page.
@@ -121,7 +124,7 @@ pub fn set_page_id(page: &mut PageBuf, id: PageId) {
 
 /// End of the last mini-transaction that changed the page.
 pub fn lsn(page: &PageBuf) -> Lsn {
-    Lsn(get_u64(page, LSN))
+    Lsn(read_u64(page, LSN))
 }
 
 /// Stamps [`lsn`]; ops keep it.
@@ -141,12 +144,12 @@ pub fn level(page: &PageBuf) -> u8 {
 
 /// The index that a node belongs to.
 pub fn index_id(page: &PageBuf) -> IndexId {
-    IndexId(get_u64(page, INDEX))
+    IndexId(read_u64(page, INDEX))
 }
 
 /// The highest transaction that changed a secondary leaf, as far as its owner recorded it.
 pub fn max_trx_id(page: &PageBuf) -> TrxId {
-    TrxId(get_u64(page, MAX_TRX))
+    TrxId(read_u64(page, MAX_TRX))
 }
 
 /// Stamps the checksum; call on the copy that is written, after [`set_page_id`] and [`set_lsn`].
@@ -159,7 +162,7 @@ pub fn seal(page: &mut PageBuf) {
 ///
 /// `Ok(false)`: all zeroes, the page was never written. Errors: [`Error::Corrupt`].
 pub fn verify(page: &PageBuf, id: PageId) -> Result<bool> {
-    if get_u32(page, 0) != crc_of(page) {
+    if read_u32(page, 0) != crc_of(page) {
         if page.iter().all(|&b| b == 0) {
             return Ok(false);
         }

@@ -86,15 +86,15 @@ impl<'a> Node<'a> {
         if !header::kind(page).is_some_and(PageKind::is_node) {
             return Err(bad(header::KIND, "not a B+tree node"));
         }
-        let count = header::get_u16(page, header::SLOTS);
-        let heap_low = header::get_u16(page, header::HEAP_LOW);
+        let count = header::read_u16(page, header::SLOTS);
+        let heap_low = header::read_u16(page, header::HEAP_LOW);
         let slots_end = BODY_AT + SLOT_BYTES * usize::from(count);
         if slots_end > usize::from(heap_low) || usize::from(heap_low) > PAGE_BYTES {
             return Err(bad(header::SLOTS, "slots and heap overlap"));
         }
         let fence = |off_at: usize, len_at: usize| {
-            let off = usize::from(header::get_u16(page, off_at));
-            let len = usize::from(header::get_u16(page, len_at));
+            let off = usize::from(header::read_u16(page, off_at));
+            let len = usize::from(header::read_u16(page, len_at));
             if off < usize::from(heap_low) {
                 return None;
             }
@@ -108,7 +108,7 @@ impl<'a> Node<'a> {
         } else {
             None
         };
-        let prefix_len = usize::from(header::get_u16(page, header::PREFIX_LEN));
+        let prefix_len = usize::from(header::read_u16(page, header::PREFIX_LEN));
         let prefix = match (prefix_len, high) {
             (0, _) => &[],
             (n, Some(high)) if n <= low.len() && n <= high.len() => &low[..n],
@@ -175,7 +175,7 @@ impl<'a> Node<'a> {
             return Err(self.bad(header::SLOTS, "slot beyond the last"));
         }
         let at = slot_at(slot);
-        Ok(Slot::from_word(header::get_u64(self.page, at)))
+        Ok(Slot::from_word(header::read_u64(self.page, at)))
     }
 
     /// Suffix and payload of a slot, bounds checked.
@@ -186,7 +186,7 @@ impl<'a> Node<'a> {
         if s.off < self.heap_low || payload_at > PAGE_BYTES {
             return Err(self.bad(off, "entry outside the heap"));
         }
-        let end = payload_at + usize::from(header::get_u16(self.page, off));
+        let end = payload_at + usize::from(header::read_u16(self.page, off));
         if end > PAGE_BYTES {
             return Err(self.bad(off, "payload outside the heap"));
         }
@@ -226,7 +226,7 @@ impl<'a> Node<'a> {
 
     /// Free bytes, garbage included; an entry takes [`entry_bytes`] of them.
     pub fn free_bytes(&self) -> usize {
-        self.gap() + usize::from(header::get_u16(self.page, header::GARBAGE))
+        self.gap() + usize::from(header::read_u16(self.page, header::GARBAGE))
     }
 
     /// Free bytes between slots and heap.

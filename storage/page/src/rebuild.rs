@@ -46,7 +46,7 @@ pub(crate) fn reset(page: &mut PageBuf, low: &[u8], high: Option<&[u8]>) {
 
 /// Writes an entry at the heap's low end and its slot; the gap is large enough.
 pub(crate) fn put_entry(page: &mut PageBuf, slot: u16, suffix: &[u8], payload: &[u8]) {
-    let count = header::get_u16(page, header::SLOTS);
+    let count = header::read_u16(page, header::SLOTS);
     let off = put_heap(page, suffix, payload);
     let at = BODY_AT + SLOT_BYTES * usize::from(slot);
     let end = BODY_AT + SLOT_BYTES * usize::from(count);
@@ -59,7 +59,7 @@ pub(crate) fn put_entry(page: &mut PageBuf, slot: u16, suffix: &[u8], payload: &
 /// Writes an entry's bytes at the heap's low end; the gap is large enough. Answers where.
 pub(crate) fn put_heap(page: &mut PageBuf, suffix: &[u8], payload: &[u8]) -> u16 {
     let bytes = ENTRY_HEADER_BYTES + suffix.len() + payload.len();
-    let off = usize::from(header::get_u16(page, header::HEAP_LOW)) - bytes;
+    let off = usize::from(header::read_u16(page, header::HEAP_LOW)) - bytes;
     header::put_u16(page, off, payload.len() as u16);
     let key_at = off + ENTRY_HEADER_BYTES;
     let payload_at = key_at + suffix.len();

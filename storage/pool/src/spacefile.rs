@@ -5,6 +5,7 @@
 //! 2. Page 0 is written and durable before the file is used, so a file without it is not ours.
 
 use base::{Error, FORMAT_VERSION, IndexId, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
+use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
 
 /// First bytes of the body of page 0.
@@ -85,18 +86,6 @@ pub(crate) fn check(page: &PageBuf, id: SpaceId, path: &str) -> Result<()> {
         return foreign(format!("holds tablespace {found}, not {id}"));
     }
     page::header::verify(page, PageId::new(id, PageNo(0))).map(|_| ())
-}
-
-/// Reads a field of page 0.
-pub fn read_u32(page: &PageBuf, at: usize) -> u32 {
-    let bytes = page[at..at + 4].try_into().expect("four bytes");
-    u32::from_le_bytes(bytes)
-}
-
-/// Reads a field of page 0.
-pub fn read_u64(page: &PageBuf, at: usize) -> u64 {
-    let bytes = page[at..at + 8].try_into().expect("eight bytes");
-    u64::from_le_bytes(bytes)
 }
 
 const _: () = assert!(END <= MAP_AT && SEGMENTS_AT + SEGMENTS * SEGMENT_BYTES <= PAGE_BYTES);

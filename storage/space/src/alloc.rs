@@ -9,10 +9,9 @@ use crate::extent::{EXTENTS_MAX, Entry, Extent, State, extent_of, map_at, map_of
 use crate::hints::Hints;
 use crate::{HEADER, HINTS_MUTEX, Segment, write};
 use base::{Error, IndexId, PageId, PageNo, Result};
+use page::header::read_u32;
 use page::{PageKind, PageOp};
-use pool::spacefile::{
-    EXTENT_PAGES, EXTENTS_AT, FIRST_EXTENT, MAP_AT, MAP_EXTENTS, SEGMENTS, read_u32,
-};
+use pool::spacefile::{EXTENT_PAGES, EXTENTS_AT, FIRST_EXTENT, MAP_AT, MAP_EXTENTS, SEGMENTS};
 use pool::{Held, Mtr, Tablespace};
 use sync::{Mutex, MutexGuard};
 

@@ -19,7 +19,8 @@
 use base::{Error, IndexId, PageBuf, PageNo, Result};
 use instrument::MutexClass;
 use page::PageOp;
-use pool::spacefile::{AUTOINC_AT, EXTENTS_AT, read_u32, read_u64};
+use page::header::{read_u32, read_u64};
+use pool::spacefile::{AUTOINC_AT, EXTENTS_AT};
 use pool::{Held, Mtr, Tablespace};
 
 mod alloc;

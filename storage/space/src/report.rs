@@ -9,8 +9,9 @@ use crate::pages::PageSet;
 use crate::{HEADER, Segment};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use page::PageKind;
+use page::header::read_u32;
 use pool::Tablespace;
-use pool::spacefile::{EXTENT_PAGES, EXTENTS_AT, MAP_EXTENTS, SEGMENTS, read_u32};
+use pool::spacefile::{EXTENT_PAGES, EXTENTS_AT, MAP_EXTENTS, SEGMENTS};
 use std::collections::BTreeMap;
 
 /// One segment's pages.

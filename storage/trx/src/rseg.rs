@@ -4,9 +4,10 @@
 //!    empty.
 //! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
 
-use crate::segment::{Segment, State, get_u32};
+use crate::segment::{Segment, State};
 use base::{Error, IndexId, PageBuf, PageNo, Result, UNDO_SPACE};
 use instrument::MutexClass;
+use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
 use pool::{Mtr, Pool, Tablespace};
 use sync::{Mutex, WorkerSlot};
@@ -78,7 +79,7 @@ impl Rseg {
         }
         let mut mtr = Mtr::new(pool, worker);
         let held = mtr.exclusive(undo, self.page())?;
-        let empty = |i: &usize| get_u32(mtr.page(held), SLOTS_AT + i * 4) == 0;
+        let empty = |i: &usize| read_u32(mtr.page(held), SLOTS_AT + i * 4) == 0;
         let Some(slot) = (0..SLOTS).find(empty) else { return Ok(None) };
         let segment = Segment::create(&mut mtr, undo, self.number, slot as u16)?;
         let first = segment.first().0.to_le_bytes();
@@ -117,6 +118,6 @@ pub(crate) fn first_pages(page: &PageBuf, no: PageNo) -> Result<Vec<PageNo>> {
     if page::header::kind(page) != Some(PageKind::RollbackSegment) {
         return Err(Error::corrupt(base::PageId::new(UNDO_SPACE, no), "not a rollback segment"));
     }
-    let slots = (0..SLOTS).map(|slot| get_u32(page, SLOTS_AT + slot * 4));
+    let slots = (0..SLOTS).map(|slot| read_u32(page, SLOTS_AT + slot * 4));
     Ok(slots.filter(|&first| first != 0).map(PageNo).collect())
 }

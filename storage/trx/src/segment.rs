@@ -21,6 +21,7 @@ use crate::reader::ReadPage;
 use crate::record::{RecordKind, UndoRecord, record_bytes};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, RollPtr, TableId, TrxId};
 use base::{IndexId, UNDO_SPACE};
+use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp, header};
 use pool::{Held, Mtr, Pool, Tablespace};
 use std::collections::HashSet;
@@ -157,7 +158,7 @@ impl Segment {
         fields.copy_from_slice(&page[at..at + STATE_BYTES - 3]);
         flags.copy_from_slice(&page[at + STATE_BYTES - 3..at + STATE_BYTES]);
         let rest =
-            Some(PageNo(get_u32(&page, usize::from(NEXT_AT)))).filter(|p| *p != PageNo::NONE);
+            Some(PageNo(read_u32(&page, usize::from(NEXT_AT)))).filter(|p| *p != PageNo::NONE);
         let state = match fields[0] {
             0 => State::Free,
             1 => State::Active,
@@ -194,7 +195,7 @@ impl Segment {
                 return Err(Error::corrupt(place, "the undo pages form a circle"));
             }
             chain.push(next);
-            next = PageNo(get_u32(&*read_undo_page(read, next)?, usize::from(NEXT_AT)));
+            next = PageNo(read_u32(&*read_undo_page(read, next)?, usize::from(NEXT_AT)));
         }
         (self.chain, self.rest) = (chain, None);
         Ok(())
@@ -412,10 +413,6 @@ fn new_page<'p>(
     Ok((held, no))
 }
 
-pub(crate) fn get_u32(page: &PageBuf, at: usize) -> u32 {
-    u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
-}
-
 /// Copies the record at `pos` into `out`. Errors: [`Error::Corrupt`] when there is none (any more).
 pub(crate) fn read_record(undo: &Tablespace, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
     let page = undo.shared(pos.page)?;
@@ -441,11 +438,11 @@ pub(crate) fn read_kept_record(
         let rest = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
         out.clear();
         out.extend_from_slice(&rest[..UndoRecord::length(rest).unwrap_or(0)]);
-        PageNo(get_u32(&page, usize::from(FIRST_AT)))
+        PageNo(read_u32(&page, usize::from(FIRST_AT)))
     };
     let page = undo.shared(first)?;
     let is_header = header::kind(&page) == Some(PageKind::Undo)
-        && get_u32(&page, usize::from(FIRST_AT)) == first.0;
+        && read_u32(&page, usize::from(FIRST_AT)) == first.0;
     let state = page[usize::from(STATE_AT)];
     let owner = get_u48(&page, usize::from(STATE_AT) + 4);
     Ok(is_header && owner == trx.0 && state != State::Free as u8)
@@ -453,7 +450,7 @@ pub(crate) fn read_kept_record(
 
 fn get_u48(page: &PageBuf, at: usize) -> u64 {
     let high = u64::from(u16::from_le_bytes([page[at + 4], page[at + 5]]));
-    u64::from(get_u32(page, at)) | high << 32
+    u64::from(read_u32(page, at)) | high << 32
 }
 
 /// The bytes of the record at `pos` of its page.

@@ -44,9 +44,9 @@ pub fn page(folder: &Folder, id: PageId, hex: bool, out: &mut dyn Write) -> Resu
 }
 
 fn space_header(page: &PageBuf, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "format {}", spacefile::read_u32(page, spacefile::FORMAT_AT))?;
-    writeln!(out, "space {}", spacefile::read_u32(page, spacefile::SPACE_ID_AT))?;
-    writeln!(out, "auto_increment {}", spacefile::read_u64(page, spacefile::AUTOINC_AT))?;
+    writeln!(out, "format {}", header::read_u32(page, spacefile::FORMAT_AT))?;
+    writeln!(out, "space {}", header::read_u32(page, spacefile::SPACE_ID_AT))?;
+    writeln!(out, "auto_increment {}", header::read_u64(page, spacefile::AUTOINC_AT))?;
     Ok(())
 }
 

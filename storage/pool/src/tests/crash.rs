@@ -188,7 +188,7 @@ fn a_torn_page_0_does_not_keep_the_tablespace_from_opening() {
     let (world, ts) = World::recover(disk.kill(), 64).unwrap();
     assert_eq!(world.pool.repair_torn_pages().unwrap(), 1);
     let page0 = ts.shared(PageNo(0)).unwrap();
-    assert_eq!(crate::spacefile::read_u64(&page0, at.into()), 77);
+    assert_eq!(page::header::read_u64(&page0, at.into()), 77);
 }
 
 #[test]
