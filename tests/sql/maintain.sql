@@ -54,3 +54,13 @@ SELECT * FROM t1 ORDER BY a;
 SHOW STATUS WHERE Variable_name IN ('Com_check', 'Com_checksum', 'Com_analyze', 'Com_repair');
 CHECKSUM TABLE t1, t1;
 CHECK TABLE t1, t1;
+
+# A view is no table to maintain.
+create table base (a int primary key);
+create view over_base as select a from base;
+check table over_base;
+analyze table over_base;
+repair table over_base;
+checksum table base, over_base, information_schema.TABLES;
+drop view over_base;
+drop table base;

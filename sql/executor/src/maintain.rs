@@ -114,8 +114,11 @@ fn report(
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
     let opened = context.tables.open(context.client, schema, name, mode, deadline);
     let result = match opened {
+        // A view has nothing to check.
+        Err(CatalogError::ViewChanged) => Ok(vec![("status", "OK".to_string())]),
         Err(error) => missing(error.into()),
         Ok(table) => match verb {
+            _ if context.tables.def(table).view.is_some() => missing(not_base_table(schema, name)),
             MaintainVerb::Check => check(table, context),
             MaintainVerb::Repair => Ok(vec![not_supported(verb)]),
             // Access paths are chosen by rule: there are no statistics to bring up to date.
@@ -185,6 +188,8 @@ fn checksum_or_null(
     context: &mut Context<'_>,
 ) -> Result<Option<u32>, SqlError> {
     if let Ok(Some(_)) = context.tables.catalog().virtual_table(schema, name) {
+        let (number, _, text) = not_base_table(schema, name).parts();
+        context.env.warn(WarningLevel::Error, number, text);
         return Ok(None);
     }
     let deadline = context.env.lock_deadline();
@@ -192,6 +197,7 @@ fn checksum_or_null(
         .tables
         .open(context.client, schema, name, Mode::SR, deadline)
         .map_err(SqlError::from)
+        .and_then(|table| base_table(table, schema, name, context))
         .and_then(|table| if quick { Ok(None) } else { checksum(table, context).map(Some) });
     match summed {
         Err(error) if !ends_statement(&error) => {
@@ -201,6 +207,23 @@ fn checksum_or_null(
             Ok(None)
         }
         other => other,
+    }
+}
+
+fn not_base_table(schema: &str, name: &str) -> SqlError {
+    CatalogError::NotBaseTable { schema: schema.to_string(), name: name.to_string() }.into()
+}
+
+/// The table, which is no view.
+fn base_table(
+    table: TableRef,
+    schema: &str,
+    name: &str,
+    context: &Context<'_>,
+) -> Result<TableRef, SqlError> {
+    match context.tables.def(table).view {
+        None => Ok(table),
+        Some(_) => Err(not_base_table(schema, name)),
     }
 }
 

@@ -746,8 +746,9 @@ fn bad_period(name: &str) -> SqlError {
 
 fn period_add<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let (period, count) = (c.int(0), c.int(1));
-    let months = months(period).ok_or_else(|| bad_period("period_add"))?.saturating_add(count);
-    Ok((months.div_euclid(12).saturating_mul(100) + months.rem_euclid(12) + 1).into())
+    // MySQL counts unsigned and lets the number wrap: the answer then means nothing, here as there.
+    let months = months(period).ok_or_else(|| bad_period("period_add"))?.wrapping_add(count) as u64;
+    Ok(((months / 12).wrapping_mul(100).wrapping_add(months % 12 + 1) as i64).into())
 }
 
 fn period_diff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
