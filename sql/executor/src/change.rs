@@ -1,164 +1,310 @@
 //! UPDATE and DELETE: find the rows first, then take each and change it.
 //!
-//! 1. Keys are collected before the first change, so that a row is never met twice. 2. Each row is
-//! read again for the change, which waits for another transaction's uncommitted version, and the
-//! filter is checked on what was found then.
+//! 1. All rows are found ([`find`]) before the first changes: none is met twice, and no value is computed from
+//!    what the statement did. 2. Each row is read again for the change, which waits for another transaction's
+//!    uncommitted version. A row that is found by itself alone is looked at again then; where other rows took
+//!    part, the statement begins anew when a row is not what it was. 3. IGNORE makes the statement as lenient
+//!    as without strict mode; a row that cannot be changed stays as it is, with a warning.
+
+mod find;
 
 use crate::computed::Computed;
-use crate::ranges::resolve;
-use crate::rows::{check_killed, slice};
-use crate::store::{convert, default_of, encode, explain_duplicate};
-use crate::{Context, Outcome, SqlError};
-use engine::{Direction, Reader};
-use expr::{OwnedDatum, Typed};
-use expr::{Row, condition, eval};
+use crate::rows::check_killed;
+use crate::store::{convert, default_of, encode, explain_duplicate, forgivable};
+use crate::{Context, Outcome, SqlError, WarningLevel};
+use catalog::{DefaultValue, TableRef};
+use expr::{OwnedDatum, Row, Typed, condition, eval};
+use find::{FoundRows, Seen};
 use instrument::Counter;
-use planner::plan::{ChangePlan, InsertValue, SortKey};
-use std::cmp::Ordering;
+use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
 
 /// Runs the plan; the caller rolls back on error.
 ///
 /// # Errors
-/// Conversion, lock and storage errors, 1062 for a duplicate key, 1317 when killed.
+/// Those of evaluation and conversion, lock and storage errors, 1062, 1317 when killed.
 pub fn run(
     plan: &ChangePlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    let limit = match &plan.limit {
-        Some(expr) => limit_value(expr, context.env, params)?,
-        None => u64::MAX,
-    };
-    let keys = find(plan, context, params, limit)?;
-    let computed = match plan.assignments {
-        Some(_) => Computed::of(context.tables.def(plan.table))?,
-        None => Computed::default(),
-    };
-    let mut change =
-        Change { plan, computed, params, matched: 0, changed: 0, old: Vec::new(), new: Vec::new() };
-    for key in keys {
-        check_killed()?;
-        change.one(context, &key)?;
+    if !plan.ignore {
+        return run_rows(plan, context, params);
     }
-    Ok(change.outcome(context))
+    context.env.set_lenient(true);
+    let done = run_rows(plan, context, params);
+    context.env.set_lenient(false);
+    done
 }
 
-/// Clustered keys of the rows to change, in order, at most `limit`.
-fn find(
+fn run_rows(
     plan: &ChangePlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
-    limit: u64,
-) -> Result<Vec<Vec<u8>>, SqlError> {
-    if limit == 0 {
-        return Ok(Vec::new());
+) -> Result<Outcome, SqlError> {
+    if let Some(key) = find::point(plan, context, params)? {
+        let mut target = Target::new(plan, 0, context)?;
+        target.alone(&key, context, params)?;
+        return Ok(outcome(plan, &[target], context));
     }
-    let table = context.tables.table(plan.table);
-    let reading = resolve(&plan.access, table, params, context.env)?;
-    let (mut reader, mut bytes) = (Reader::new(), Vec::new());
-    let mut found: Vec<(Vec<OwnedDatum>, Vec<u8>)> = Vec::new();
-    'ranges: for (low, high) in &reading.ranges {
-        let range = (slice(low), slice(high));
-        reader.open(context.client, table, reading.index, range, Direction::Forward)?;
-        reader.need(&plan.columns);
-        while reader.next(context.client, table, &mut bytes)? {
-            check_killed()?;
-            let row = Row::one(table.layout(), &bytes, params);
-            if let Some(filter) = &plan.filter
-                && condition(filter, &row, context.env)? != Some(true)
-            {
-                continue;
-            }
-            let sort = plan
-                .order_by
-                .iter()
-                .map(|k| Ok(eval(&k.value.expr, &row, context.env)?.into_owned()))
-                .collect::<Result<_, SqlError>>()?;
-            found.push((sort, reader.key().to_vec()));
-            if plan.order_by.is_empty() && found.len() as u64 >= limit {
-                break 'ranges;
-            }
+    loop {
+        check_killed()?;
+        let mark = context.client.mark();
+        let mut found = find::collect(plan, context, params)?;
+        let targets = (0..plan.targets.len()).map(|n| Target::new(plan, n, context));
+        let mut targets = targets.collect::<Result<Vec<_>, SqlError>>()?;
+        let mut settled = true;
+        for (target, rows) in targets.iter_mut().zip(&mut found) {
+            settled = settled && target.rows(rows, context, params)?;
         }
+        if settled {
+            return Ok(outcome(plan, &targets, context));
+        }
+        context.client.rollback_to(mark)?;
     }
-    found.sort_by(|a, b| order(&plan.order_by, &a.0, &b.0));
-    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-struct Change<'p> {
+/// Changes the rows of one table.
+struct Target<'p> {
     plan: &'p ChangePlan,
+    target: &'p ChangeTarget,
     computed: Computed,
-    params: &'p [Datum<'p>],
+    /// Columns that are given their default expression.
+    open: Vec<usize>,
+    /// Layout of the values that were found with the rows.
+    assigned: RowLayout,
+    /// What must not have changed since a row was found; `None`: an earlier target changes the table, too.
+    seen: Option<Seen>,
     matched: u64,
     changed: u64,
     old: Vec<u8>,
     new: Vec<u8>,
 }
 
-impl Change<'_> {
-    fn one(&mut self, context: &mut Context<'_>, key: &[u8]) -> Result<(), SqlError> {
-        let table = context.tables.table(self.plan.table);
+impl<'p> Target<'p> {
+    fn new(
+        plan: &'p ChangePlan,
+        number: usize,
+        context: &Context<'_>,
+    ) -> Result<Target<'p>, SqlError> {
+        let target = &plan.targets[number];
+        let (def, table) = (context.tables.def(target.table), context.tables.table(target.table));
+        let computed = if plan.delete { Computed::default() } else { Computed::of(def)? };
+        let by_expression = |(column, value): &(usize, InsertValue)| {
+            let expression = matches!(def.columns[*column].default, DefaultValue::Expr(_));
+            (expression && *value == InsertValue::Default).then_some(*column)
+        };
+        let twin = plan.targets[..number].iter().any(|t| t.table == target.table);
+        let seen = (!twin && plan.found == Found::Joined)
+            .then(|| Seen::new(table.layout(), &plan.query.query.leaves[usize::from(target.leaf)]));
+        Ok(Target {
+            plan,
+            target,
+            computed,
+            open: target.assignments.iter().filter_map(by_expression).collect(),
+            assigned: find::assigned_layout(target, def),
+            seen,
+            matched: 0,
+            changed: 0,
+            old: Vec::new(),
+            new: Vec::new(),
+        })
+    }
+
+    /// Changes the rows; `false`: one is not what it was.
+    fn rows(
+        &mut self,
+        rows: &mut FoundRows,
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<bool, SqlError> {
+        let mut bytes = Vec::new();
+        for n in 0..rows.len() {
+            if n % 64 == 0 {
+                check_killed()?;
+            }
+            let row = rows.get(n, &mut bytes)?;
+            match self.plan.found {
+                Found::Alone(_) => self.alone(row.key, context, params)?,
+                Found::Joined => {
+                    if !self.joined(&row, context)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Changes a row that nothing else has a part in.
+    fn alone(
+        &mut self,
+        key: &[u8],
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<(), SqlError> {
+        let table = context.tables.table(self.target.table);
         self.old.clear();
         if !context.client.read_for_update(table, key, &mut self.old)? {
             return Ok(());
         }
-        let row = Row::one(table.layout(), &self.old, self.params);
-        if let Some(filter) = &self.plan.filter
+        let row = Row::one(table.layout(), &self.old, params);
+        if let Found::Alone(Some(filter)) = &self.plan.found
             && condition(filter, &row, context.env)? != Some(true)
         {
             return Ok(());
         }
         self.matched += 1;
-        let Some(assignments) = &self.plan.assignments else {
-            context.client.delete(table, key)?;
+        if self.plan.delete {
+            return self.delete(key, context);
+        }
+        let done =
+            self.evaluated(context, params).and_then(|values| self.update(key, values, context));
+        self.forgive(done, context)
+    }
+
+    /// Changes a row by what was computed when it was found; `false`: it is not what it was.
+    fn joined(
+        &mut self,
+        found: &find::FoundRow<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, SqlError> {
+        let table = context.tables.table(self.target.table);
+        self.old.clear();
+        if !context.client.read_for_update(table, found.key, &mut self.old)? {
+            // An earlier target was the same row, or it is gone by now.
+            return Ok(self.seen.is_none());
+        }
+        if let Some(seen) = &self.seen
+            && seen.hash(table.layout(), &self.old)? != found.seen
+        {
+            return Ok(false);
+        }
+        self.matched += 1;
+        if self.plan.delete {
+            self.delete(found.key, context)?;
+            return Ok(true);
+        }
+        let mut values = decode(table.layout(), &self.old)?;
+        for (n, (column, _)) in self.target.assignments.iter().enumerate() {
+            let value = self.assigned.decode(found.assigned, n).map_err(expr::damaged)?;
+            values[*column] = OwnedDatum::of(&value);
+        }
+        let done = self.update(found.key, values, context);
+        self.forgive(done, context)?;
+        Ok(true)
+    }
+
+    fn delete(&mut self, key: &[u8], context: &mut Context<'_>) -> Result<(), SqlError> {
+        let table = context.tables.table(self.target.table);
+        if context.client.delete(table, key)? {
             self.changed += 1;
-            return Ok(());
-        };
-        let values =
-            assigned(assignments, self.plan, &self.old, self.matched, context, self.params)?;
-        let mut values = values;
-        encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
+        }
+        Ok(())
+    }
+
+    /// MySQL evaluates assignments from left to right, each seeing the ones before it.
+    fn evaluated(
+        &self,
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<Vec<OwnedDatum>, SqlError> {
+        let (def, table) =
+            (context.tables.def(self.target.table), context.tables.table(self.target.table));
+        let layout = table.layout();
+        let mut values = decode(layout, &self.old)?;
+        let mut current = self.old.clone();
+        for (n, (column, value)) in self.target.assignments.iter().enumerate() {
+            let named = &def.columns[*column];
+            values[*column] = match value {
+                InsertValue::Expr(Typed { expr, ty, .. }) => {
+                    let row = Row::one(layout, &current, params);
+                    let value = eval(expr, &row, context.env)?;
+                    convert((&value.get(), Some(ty)), &def.name, named, self.matched, context.env)?
+                }
+                InsertValue::Default => default_of(named, context.env)?,
+            };
+            if self.plan.immediate && n + 1 < self.target.assignments.len() {
+                encode(layout, &values, &mut current)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// Puts the new values in the place of the row that was read.
+    fn update(
+        &mut self,
+        key: &[u8],
+        mut values: Vec<OwnedDatum>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let (def, table) =
+            (context.tables.def(self.target.table), context.tables.table(self.target.table));
+        let layout = table.layout();
+        if self.open.is_empty() {
+            encode(layout, &values, &mut self.new)?;
+            if self.new == self.old {
+                return Ok(());
+            }
+        }
+        let timed =
+            set_update_times(context, self.target.table, &self.target.assignments, &mut values);
+        if !self.computed.is_empty() {
+            self.computed.insert(
+                (def, layout, self.matched),
+                &self.open,
+                &mut values,
+                context.env,
+            )?;
+        }
+        if timed || !self.computed.is_empty() {
+            encode(layout, &values, &mut self.new)?;
+        }
         if self.new == self.old {
             return Ok(());
         }
-        let timed = set_update_times(context, self.plan.table, assignments, &mut values);
-        if !self.computed.is_empty() {
-            let (def, table) =
-                (context.tables.def(self.plan.table), context.tables.table(self.plan.table));
-            let target = (def, table.layout(), self.matched);
-            self.computed.finish(target, &mut values, context.env)?;
-        }
-        if timed || !self.computed.is_empty() {
-            encode(context.tables.table(self.plan.table).layout(), &values, &mut self.new)?;
-        }
-        note_autoinc(context, self.plan, &values)?;
-        let table = context.tables.table(self.plan.table);
-        context
-            .client
-            .update(table, key, &self.new)
-            .map_err(|error| explain_duplicate(error, context, self.plan.table, &values))?;
+        note_autoinc(context, self.target, &values)?;
+        let table = context.tables.table(self.target.table);
+        let done = context.client.update(table, key, &self.new);
+        done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
         self.changed += 1;
         Ok(())
     }
 
-    fn outcome(self, context: &Context<'_>) -> Outcome {
-        if self.plan.assignments.is_none() {
-            instrument::count(Counter::InnodbRowsDeleted, self.changed);
-            return Outcome { affected_rows: self.changed, ..Outcome::default() };
+    /// With IGNORE, an error that concerns a row alone is a warning.
+    fn forgive(
+        &self,
+        done: Result<(), SqlError>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let Err(error) = done else { return Ok(()) };
+        let (number, _, text) = error.parts();
+        if !self.plan.ignore || !forgivable(number) {
+            return Err(error);
         }
-        instrument::count(Counter::InnodbRowsUpdated, self.changed);
-        let affected = if context.env.count_matched_rows() { self.matched } else { self.changed };
-        let info =
-            format!("Rows matched: {}  Changed: {}  Warnings: 0", self.matched, self.changed);
-        Outcome { affected_rows: affected, info, ..Outcome::default() }
+        context.env.warn(WarningLevel::Warning, number, text);
+        Ok(())
     }
+}
+
+fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> Outcome {
+    let changed = targets.iter().map(|t| t.changed).sum();
+    if plan.delete {
+        instrument::count(Counter::InnodbRowsDeleted, changed);
+        return Outcome { affected_rows: changed, ..Outcome::default() };
+    }
+    instrument::count(Counter::InnodbRowsUpdated, changed);
+    let matched = targets.iter().map(|t| t.matched).sum();
+    let affected_rows = if context.env.count_matched_rows() { matched } else { changed };
+    let warnings = context.env.warning_count();
+    let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+    Outcome { affected_rows, info, ..Outcome::default() }
 }
 
 /// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.
 pub fn set_update_times(
     context: &Context<'_>,
-    table: catalog::TableRef,
+    table: TableRef,
     assignments: &[(usize, InsertValue)],
     values: &mut [OwnedDatum],
 ) -> bool {
@@ -174,37 +320,6 @@ pub fn set_update_times(
     any
 }
 
-/// MySQL evaluates assignments from left to right, each seeing the ones before it.
-fn assigned(
-    assignments: &[(usize, InsertValue)],
-    plan: &ChangePlan,
-    old: &[u8],
-    number: u64,
-    context: &mut Context<'_>,
-    params: &[Datum<'_>],
-) -> Result<Vec<OwnedDatum>, SqlError> {
-    let layout = context.tables.table(plan.table).layout();
-    let mut values = decode(layout, old)?;
-    let mut current = old.to_vec();
-    for (column, value) in assignments {
-        let def = context.tables.def(plan.table);
-        let (table, def) = (&def.name, &def.columns[*column]);
-        let row = Row::one(layout, &current, params);
-        values[*column] = match value {
-            InsertValue::Expr(Typed { expr, ty, .. }) => {
-                let value = eval(expr, &row, context.env)?;
-                convert((&value.get(), Some(ty)), table, def, number, context.env)?
-            }
-            InsertValue::Default if def.generated.is_some() => continue,
-            InsertValue::Default => default_of(def, context.env)?,
-        };
-        if assignments.len() > 1 {
-            encode(layout, &values, &mut current)?;
-        }
-    }
-    Ok(values)
-}
-
 fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
     (0..layout.columns())
         .map(|c| layout.decode(row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
@@ -214,38 +329,14 @@ fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
 /// An UPDATE that raises the AUTO_INCREMENT column raises the counter (MySQL 8).
 fn note_autoinc(
     context: &mut Context<'_>,
-    plan: &ChangePlan,
+    target: &ChangeTarget,
     values: &[OwnedDatum],
 ) -> Result<(), SqlError> {
-    let assigned = plan.assignments.iter().flatten().map(|(column, _)| *column);
-    let Some(column) = context.tables.def(plan.table).autoinc_column() else { return Ok(()) };
+    let Some(column) = context.tables.def(target.table).autoinc_column() else { return Ok(()) };
     if let Some(value) = values[column].datum().as_u64()
-        && assigned.into_iter().any(|c| c == column)
+        && target.assignments.iter().any(|(c, _)| *c == column)
     {
-        context.client.note_autoinc(context.tables.table(plan.table), value)?;
+        context.client.note_autoinc(context.tables.table(target.table), value)?;
     }
     Ok(())
-}
-
-/// One number of a LIMIT clause.
-fn limit_value(
-    expr: &expr::Expr,
-    env: &mut dyn crate::Environment,
-    params: &[Datum<'_>],
-) -> Result<u64, SqlError> {
-    let row = Row { params, ..Row::default() };
-    let wrong = || SqlError::Other(1210, "HY000", "Incorrect arguments to LIMIT".into());
-    eval(expr, &row, env)?.get().as_u64().ok_or_else(wrong)
-}
-
-/// Order of two sort keys; NULL comes first.
-fn order(keys: &[SortKey], a: &[OwnedDatum], b: &[OwnedDatum]) -> Ordering {
-    for ((key, a), b) in keys.iter().zip(a).zip(b) {
-        let order = value::compare::sort_order(&a.datum(), &b.datum(), key.value.ty.collation);
-        let order = if key.descending { order.reverse() } else { order };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-    Ordering::Equal
 }

@@ -9,16 +9,13 @@ mod conflict;
 mod numbers;
 
 use crate::computed::Computed;
-use crate::store::{convert, default_of, encode, explain_duplicate, implicit_default};
+use crate::store::{convert, default_of, encode, explain_duplicate, forgivable, implicit_default};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
 use catalog::{ColumnDef, TableDef};
 use expr::{OwnedDatum, Row, Typed, eval};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
 use value::{ColumnType, Datum};
-
-/// Error of a duplicate key.
-const DUPLICATE: u16 = 1062;
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
                            alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
@@ -283,9 +280,7 @@ impl<'p> Inserter<'p> {
     ) -> Result<(), SqlError> {
         let Err(error) = done else { return Ok(()) };
         let (number, _, text) = error.parts();
-        let about_a_row =
-            matches!(number, DUPLICATE | 1048 | 1264 | 1292 | 1364 | 1366 | 1406 | 3819);
-        if !self.plan.ignore || !about_a_row {
+        if !self.plan.ignore || !forgivable(number) {
             return Err(error);
         }
         context.env.warn(WarningLevel::Warning, number, text);

@@ -1,6 +1,6 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
-//! Reading order: this file (what a session calls), [`point`] (the hot path), [`ranges`] and [`rows`] (how rows are found), [`query`] and [`ops`], [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`query`] and [`ops`] (how rows are found), [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
@@ -18,12 +18,12 @@ mod ddl;
 mod explain;
 mod indexes;
 mod insert;
+mod keyrange;
 mod maintain;
 mod memory;
 mod ops;
 mod point;
 mod query;
-mod ranges;
 mod rows;
 mod show;
 mod spill;
@@ -188,10 +188,10 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             Plan::Insert(planner::resolve::plan_insert(&mut planning, insert)?)
         }
         Statement::Update(update) => {
-            Plan::Change(planner::change::plan_update(&mut planning, update)?)
+            Plan::Change(Box::new(planner::resolve::plan_update(&mut planning, update)?))
         }
         Statement::Delete(delete) => {
-            Plan::Change(planner::change::plan_delete(&mut planning, delete)?)
+            Plan::Change(Box::new(planner::resolve::plan_delete(&mut planning, delete)?))
         }
         Statement::Do(list) => {
             let mut scope =
@@ -228,7 +228,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             query.tables.clone()
         }
         Plan::Insert(insert) => insert.tables.clone(),
-        Plan::Change(change) => vec![(change.table, Mode::SW)],
+        Plan::Change(change) => change.query.tables.clone(),
         Plan::Do(_) => Vec::new(),
     };
     if let Plan::Query(query) = &plan

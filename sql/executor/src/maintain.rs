@@ -7,13 +7,11 @@
 
 use crate::checksum::Checksum;
 use crate::damage;
-use crate::rows::{self, Source};
+use crate::rows;
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::{CatalogError, TableRef};
 use mdl::Mode;
 use parser::ast::{Maintain, MaintainVerb, ObjectName};
-use planner::plan::Access;
-use std::ops::ControlFlow;
 use value::{ColumnType, Datum, Kind};
 
 /// Between two looks at whether recovery is done.
@@ -229,12 +227,9 @@ fn base_table(
 
 fn checksum(table: TableRef, context: &mut Context<'_>) -> Result<u32, SqlError> {
     let mut sum = Checksum::new(&context.tables.def(table).columns);
-    let source = Source { table, access: &Access::All, filter: None, columns: None, params: &[] };
-    rows::each(context, source, &mut |row, _| {
-        if let Some((layout, bytes)) = row.stored() {
-            sum.add(|column| layout.decode(bytes, column).map_err(expr::damaged))?;
-        }
-        Ok(ControlFlow::Continue(()))
+    let layout = context.tables.table(table).layout().clone();
+    rows::each(context, table, &mut |bytes| {
+        sum.add(|column| layout.decode(bytes, column).map_err(expr::damaged))
     })?;
     Ok(sum.total())
 }

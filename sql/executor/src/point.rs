@@ -4,7 +4,7 @@
 //! integer of the column's range (or text under the column's own collation) takes the general way,
 //! so this path needs no conversion rules.
 
-use crate::ranges::has_exact_key;
+use crate::keyrange::has_exact_key;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, query};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;

@@ -129,7 +129,7 @@ fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environmen
 }
 
 /// When `max_execution_time` ends the statement.
-fn deadline(env: &dyn Environment) -> Option<std::time::Instant> {
+pub fn deadline(env: &dyn Environment) -> Option<std::time::Instant> {
     let millis = match env.system_variable(false, "max_execution_time") {
         Ok(OwnedDatum::UInt(ms)) => ms,
         Ok(OwnedDatum::Int(ms)) => u64::try_from(ms).unwrap_or(0),

@@ -219,6 +219,11 @@ pub fn explain_duplicate(
     }
 }
 
+/// Whether the error concerns a row alone: with IGNORE it is a warning.
+pub fn forgivable(number: u16) -> bool {
+    matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 3819)
+}
+
 /// 1062 of a row of this definition.
 pub fn duplicate_entry(
     def: &catalog::TableDef,

@@ -26,6 +26,8 @@ pub struct LeafRow {
     pub bytes: Vec<u8>,
     /// Every column is NULL: an outer join found no row.
     pub null: bool,
+    /// The row's clustered key, where the plan keeps it.
+    pub key: Vec<u8>,
 }
 
 /// The rows of a block's leaves.
@@ -61,14 +63,6 @@ impl<'v> Row<'v> {
     /// A row of one leaf.
     pub fn one(layout: &'v RowLayout, bytes: &'v [u8], params: &'v [Datum<'v>]) -> Row<'v> {
         Row { leaves: Leaves::One(layout, bytes), params, ..Row::default() }
-    }
-
-    /// Layout and bytes of the only leaf.
-    pub fn stored(&self) -> Option<(&'v RowLayout, &'v [u8])> {
-        match self.leaves {
-            Leaves::One(layout, bytes) => Some((layout, bytes)),
-            _ => None,
-        }
     }
 }
 

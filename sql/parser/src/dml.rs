@@ -201,7 +201,6 @@ impl Parser<'_> {
         while self.eat(TokenKind::Comma) {
             targets.push(self.delete_target()?.0);
         }
-        targets.dedup();
         Ok(())
     }
 

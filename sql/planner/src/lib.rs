@@ -1,17 +1,16 @@
 //! From syntax trees to plans: names bound, types derived, access paths chosen.
 //!
-//! Reading order: [`bind`] (syntax to expressions), [`access`] (which index, which ranges), [`plan`] and the
-//! builders [`select`] and [`change`]; [`query_plan`] (blocks of operators, which take the place of `select`).
+//! Reading order: [`query`] (the whole way of a query), [`resolve`] (names), [`logical`] (what a query means),
+//! `transform`, `physical` (how it runs), [`query_plan`] and [`plan`] (what the executor gets), [`explain`].
 //!
 //! 1. A plan names tables by [`catalog::TableRef`]: it is valid while the versions agree. 2. Ranges
 //! only narrow what is read: the filter is always checked again, so a range may be too wide, never
 //! too narrow. 3. What is grammatical but not planned yet is [`SqlError::Unsupported`] naming the
 //! construct, never a different result.
 
-pub mod access;
 pub mod bind;
-pub mod change;
 pub mod explain;
+pub mod hints;
 pub mod logical;
 mod make;
 mod physical;
@@ -19,7 +18,6 @@ pub mod plan;
 pub mod query;
 pub mod query_plan;
 pub mod resolve;
-pub mod select;
 pub mod show;
 pub mod stats;
 mod transform;
@@ -27,10 +25,7 @@ mod transform;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{
-    Access, ChangePlan, InsertPlan, InsertValue, KeyRangeExpr, Output, Plan, ResultColumn,
-    SelectPlan,
-};
+pub use plan::{ChangePlan, InsertPlan, InsertValue, Output, Plan, ResultColumn};
 
 use expr::SqlError;
 

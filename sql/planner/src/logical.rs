@@ -5,7 +5,7 @@
 //!    window functions of a block are columns of two leaves that have no number yet: [`GROUP_LEAF`] and
 //!    [`WINDOW_LEAF`].
 
-use crate::access::IndexChoice;
+use crate::hints::IndexChoice;
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::query_plan::{AggregateCall, JoinKind, JsonColumns, RowLock, SubplanKind, WindowCall};
 use catalog::{TableRef, VirtualRef};
@@ -46,6 +46,8 @@ pub struct Block {
     pub straight: bool,
     /// Its number in EXPLAIN, from 1.
     pub number: u32,
+    /// Leaves whose rows an UPDATE or DELETE takes: they are alive at the end, with their keys.
+    pub targets: Vec<u16>,
 }
 
 /// GROUP BY, or aggregates without it.

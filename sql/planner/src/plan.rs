@@ -1,8 +1,8 @@
 //! What the executor runs.
 
 use crate::query_plan::QueryStatement;
-use catalog::{TableRef, VirtualRef};
-use expr::tree::{AggregateCall, Expr, Typed};
+use catalog::TableRef;
+use expr::tree::{Expr, Typed};
 use value::{ColumnType, Kind};
 
 /// Describes a result column to the client.
@@ -69,46 +69,6 @@ impl ResultColumn {
     }
 }
 
-/// A bound of a key range: values for the first parts of the index.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BoundExpr {
-    /// Value of the last part used; earlier parts come from the range's equal prefix.
-    pub value: Expr,
-    /// The bound itself belongs to the range.
-    pub inclusive: bool,
-}
-
-/// A range of one index part; no bound means open.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct KeyRangeExpr {
-    /// Lower bound.
-    pub low: Option<BoundExpr>,
-    /// Upper bound.
-    pub high: Option<BoundExpr>,
-}
-
-/// How rows are found.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Access {
-    /// No table: one row without columns.
-    NoTable,
-    /// The filter is never true: nothing is read.
-    Nothing,
-    /// At most one row, by every part of the primary key.
-    Point(Vec<Expr>),
-    /// Ranges of an index: equal values for the first parts, then ranges of the next part.
-    Ranges {
-        /// Engine index: 0 is the clustered one.
-        index: usize,
-        /// Values of the leading parts.
-        equal: Vec<Expr>,
-        /// Ranges of the part after them; empty means all of it.
-        ranges: Vec<KeyRangeExpr>,
-    },
-    /// Every row, by the clustered index.
-    All,
-}
-
 /// One output column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
@@ -125,39 +85,6 @@ pub struct SortKey {
     pub value: Typed,
     /// DESC.
     pub descending: bool,
-}
-
-/// SELECT over one table or none.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SelectPlan {
-    /// The table.
-    pub table: Option<TableRef>,
-    /// How rows are found.
-    pub access: Access,
-    /// What every row must satisfy.
-    pub filter: Option<Expr>,
-    /// Columns that any expression looks at: the others need not be fetched.
-    pub columns: Vec<usize>,
-    /// Output columns.
-    pub outputs: Vec<Output>,
-    /// The virtual table that is read instead of a stored one; every row of it.
-    pub made: Option<VirtualRef>,
-    /// Aggregates, referred to by [`Expr::Aggregate`].
-    pub aggregates: Vec<AggregateCall>,
-    /// GROUP BY keys.
-    pub group_by: Vec<Typed>,
-    /// True for a query with aggregates or GROUP BY.
-    pub grouped: bool,
-    /// HAVING.
-    pub having: Option<Expr>,
-    /// DISTINCT.
-    pub distinct: bool,
-    /// ORDER BY.
-    pub order_by: Vec<SortKey>,
-    /// LIMIT: rows to skip, rows to send.
-    pub limit: Option<(Expr, Expr)>,
-    /// FOR UPDATE / FOR SHARE was written.
-    pub locking: bool,
 }
 
 /// A value of an INSERT.
@@ -201,23 +128,41 @@ pub struct InsertPlan {
     pub on_duplicate: Vec<(usize, InsertValue)>,
 }
 
-/// UPDATE or DELETE over one table.
+/// UPDATE and DELETE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangePlan {
+    /// Finds the rows; it has no outputs, but the leaves of the targets are keyed.
+    pub query: QueryStatement,
+    /// What is done to which rows.
+    pub targets: Vec<ChangeTarget>,
+    /// DELETE: targets have no assignments.
+    pub delete: bool,
+    /// What a row is found by.
+    pub found: Found,
+    /// Values see what the first target was assigned before.
+    pub immediate: bool,
+    /// IGNORE: what is wrong with a row is a warning, and the row stays as it is.
+    pub ignore: bool,
+}
+
+/// A table whose rows are changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeTarget {
     /// The table.
     pub table: TableRef,
-    /// How rows are found.
-    pub access: Access,
-    /// What every row must satisfy.
-    pub filter: Option<Expr>,
-    /// Columns that finding and ordering the rows looks at.
-    pub columns: Vec<usize>,
-    /// Assignments in order; `None` is a DELETE.
-    pub assignments: Option<Vec<(usize, InsertValue)>>,
-    /// ORDER BY.
-    pub order_by: Vec<SortKey>,
-    /// LIMIT.
-    pub limit: Option<Expr>,
+    /// The leaf of the query that shows it.
+    pub leaf: u16,
+    /// Assignments in order.
+    pub assignments: Vec<(usize, InsertValue)>,
+}
+
+/// What the rows to change are found by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// By themselves: the only leaf, a condition over it that looks at nothing else.
+    Alone(Option<Expr>),
+    /// By other tables, or subqueries, too.
+    Joined,
 }
 
 /// A plan of a statement that reads or writes rows.
@@ -228,7 +173,7 @@ pub enum Plan {
     /// INSERT or REPLACE.
     Insert(InsertPlan),
     /// UPDATE or DELETE.
-    Change(ChangePlan),
+    Change(Box<ChangePlan>),
     /// DO.
     Do(Vec<Expr>),
 }

@@ -76,6 +76,8 @@ pub struct LeafDef {
     pub layout: LeafLayout,
     /// Columns that any expression looks at, ascending: others need not be fetched or kept.
     pub needed: Vec<usize>,
+    /// The clustered keys of its rows are kept with them: an UPDATE or DELETE takes them.
+    pub keyed: bool,
 }
 
 /// Layout of a leaf's rows.

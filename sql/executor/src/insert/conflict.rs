@@ -73,8 +73,12 @@ pub fn assigned(
 ) -> Result<Vec<OwnedDatum>, SqlError> {
     let def = context.tables.def(plan.table);
     let layout = Arc::new(context.tables.table(plan.table).layout().clone());
-    let leaf =
-        |bytes: &[u8]| LeafRow { layout: Arc::clone(&layout), bytes: bytes.to_vec(), null: false };
+    let leaf = |bytes: &[u8]| LeafRow {
+        layout: Arc::clone(&layout),
+        bytes: bytes.to_vec(),
+        null: false,
+        key: Vec::new(),
+    };
     let mut frame = Frame { leaves: vec![leaf(&met.row), leaf(new)] };
     let mut values = (0..def.columns.len())
         .map(|c| layout.decode(&met.row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))

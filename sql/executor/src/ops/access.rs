@@ -9,7 +9,7 @@
 use super::Run;
 use super::cells::convert;
 use crate::SqlError;
-use crate::ranges::{has_exact_key, merge, whole};
+use crate::keyrange::{has_exact_key, merge, whole};
 use engine::Table;
 use expr::{Expr, Frame};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
@@ -17,7 +17,7 @@ use std::ops::Bound;
 use value::collation::Cut;
 use value::{ColumnType, Datum, KeyPart, KeySpec, Kind};
 
-pub use crate::ranges::KeyRange as Encoded;
+pub use crate::keyrange::KeyRange as Encoded;
 
 /// Cut keys that are looked up one by one; beyond them a range is read.
 const CUT_KEYS_MAX: usize = 64;
@@ -355,9 +355,9 @@ fn is_number(value: &Datum<'_>) -> bool {
 }
 
 fn low_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
-    crate::ranges::Limit { key, inclusive }.into_low()
+    crate::keyrange::Limit { key, inclusive }.into_low()
 }
 
 fn high_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
-    crate::ranges::Limit { key, inclusive }.into_high()
+    crate::keyrange::Limit { key, inclusive }.into_high()
 }

@@ -60,7 +60,7 @@ impl<'p> Block<'p> {
                 LeafLayout::Virtual(table) => table.layout().clone(),
                 LeafLayout::Made(types) => made_layout(types),
             };
-            LeafRow { layout: Arc::new(layout), bytes: Vec::new(), null: true }
+            LeafRow { layout: Arc::new(layout), bytes: Vec::new(), null: true, key: Vec::new() }
         });
         let frame = Frame { leaves: leaves.collect() };
         let root = root(&frame)?;
@@ -118,6 +118,18 @@ impl<'p> Block<'p> {
         f: impl FnOnce(&mut Run<'_>, &Frame) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.with((st, env), outer, |run, _, frame| f(run, frame))
+    }
+
+    /// As [`Block::look`], for one who puts other rows into the frame and takes them out again.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn try_on<T>(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        f: impl FnOnce(&mut Run<'_>, &mut Frame) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        self.with((st, env), None, |run, _, frame| f(run, frame))
     }
 
     /// Puts the outputs of the present row into `out` as a row of `layout`.

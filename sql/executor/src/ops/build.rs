@@ -73,8 +73,8 @@ impl<'p> Builder<'_, 'p> {
                     // Refuse rather than read without a lock.
                     return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
                 }
-                let needed = &self.plan.leaves[usize::from(read.leaf)].needed;
-                Box::new(ReadTable::new(read, needed, frame))
+                let leaf = &self.plan.leaves[usize::from(read.leaf)];
+                Box::new(ReadTable::new(read, leaf, frame))
             }
             Node::Virtual { leaf, table, filter } => {
                 Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))

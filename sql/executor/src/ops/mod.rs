@@ -25,7 +25,7 @@ mod sets;
 mod sort;
 pub mod store;
 mod subquery;
-mod table;
+pub mod table;
 mod window;
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! 1. Before rows are unpacked, [`Packer::begin`] gives the leaves the packed layouts; the operators that
 //!    fill the leaves otherwise give them theirs when they are opened. 2. A packed leaf's layout has the
-//!    columns of the full one at the same positions; one that is not needed is NULL there.
+//!    columns of the full one at the same positions; one that is not needed is NULL there. 3. A leaf that is
+//!    keyed has its key behind its row.
 
 use crate::SqlError;
 use expr::{Frame, damaged};
@@ -18,6 +19,7 @@ struct Packed {
     full: Arc<RowLayout>,
     /// `None`: all of the row is kept.
     narrow: Option<(Arc<RowLayout>, Vec<usize>)>,
+    keyed: bool,
 }
 
 /// Packs the rows of some leaves.
@@ -32,7 +34,7 @@ impl Packer {
             let leaf = usize::from(*leaf);
             let full = Arc::clone(&frame.leaves[leaf].layout);
             let narrow = narrow(&full, &defs[leaf].needed);
-            Packed { leaf, full, narrow }
+            Packed { leaf, full, narrow, keyed: defs[leaf].keyed }
         });
         Packer { leaves: leaves.collect() }
     }
@@ -63,6 +65,10 @@ impl Packer {
             }
             let length = (out.len() - start - 4) as u32;
             out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+            if packed.keyed {
+                out.extend_from_slice(&(row.key.len() as u32).to_le_bytes());
+                out.extend_from_slice(&row.key);
+            }
         }
         Ok(())
     }
@@ -82,19 +88,16 @@ impl Packer {
     pub fn unpack(&self, mut bytes: &[u8], frame: &mut Frame) -> Result<(), SqlError> {
         for packed in &self.leaves {
             let row = &mut frame.leaves[packed.leaf];
-            let (length, rest) =
-                bytes.split_first_chunk::<4>().ok_or_else(|| super::internal(BAD))?;
-            bytes = rest;
-            let length = u32::from_le_bytes(*length);
+            let length = take_length(&mut bytes)?;
             row.null = length == NULL_ROW;
             if row.null {
                 continue;
             }
-            let (held, rest) =
-                bytes.split_at_checked(length as usize).ok_or_else(|| super::internal(BAD))?;
-            row.bytes.clear();
-            row.bytes.extend_from_slice(held);
-            bytes = rest;
+            take_bytes(&mut bytes, length, &mut row.bytes)?;
+            if packed.keyed {
+                let length = take_length(&mut bytes)?;
+                take_bytes(&mut bytes, length, &mut row.key)?;
+            }
         }
         Ok(())
     }
@@ -103,6 +106,20 @@ impl Packer {
     pub fn make_null(&self, frame: &mut Frame) {
         self.leaves.iter().for_each(|packed| frame.leaves[packed.leaf].null = true);
     }
+}
+
+fn take_length(bytes: &mut &[u8]) -> Result<u32, SqlError> {
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| super::internal(BAD))?;
+    *bytes = rest;
+    Ok(u32::from_le_bytes(*length))
+}
+
+fn take_bytes(bytes: &mut &[u8], length: u32, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let taken = bytes.split_at_checked(length as usize).ok_or_else(|| super::internal(BAD))?;
+    out.clear();
+    out.extend_from_slice(taken.0);
+    *bytes = taken.1;
+    Ok(())
 }
 
 const BAD: &str = "a kept row is shorter than its leaves";

@@ -9,7 +9,7 @@ use crate::views::collect_equal;
 use catalog::{ReadContext, VirtualRef};
 use engine::{Direction, Reader, Table};
 use expr::{Expr, Frame, damaged};
-use planner::query_plan::{Read, ReadAccess};
+use planner::query_plan::{LeafDef, Read, ReadAccess};
 use std::ops::Bound;
 use std::sync::Arc;
 use value::RowLayout;
@@ -27,6 +27,7 @@ enum Left {
 pub struct ReadTable<'p> {
     read: &'p Read,
     needed: &'p [usize],
+    keyed: bool,
     layout: Arc<RowLayout>,
     reader: Reader,
     key: Vec<u8>,
@@ -36,10 +37,11 @@ pub struct ReadTable<'p> {
 
 impl<'p> ReadTable<'p> {
     /// The operator of a read; the frame has the leaf's own layout.
-    pub fn new(read: &'p Read, needed: &'p [usize], frame: &Frame) -> ReadTable<'p> {
+    pub fn new(read: &'p Read, leaf: &'p LeafDef, frame: &Frame) -> ReadTable<'p> {
         ReadTable {
             read,
-            needed,
+            needed: &leaf.needed,
+            keyed: leaf.keyed,
             layout: Arc::clone(&frame.leaves[usize::from(read.leaf)].layout),
             reader: Reader::new(),
             key: Vec::new(),
@@ -154,6 +156,11 @@ impl Operator for ReadTable<'_> {
                 return Ok(false);
             }
             if run.passes(self.read.filter.as_ref(), frame)? {
+                if self.keyed {
+                    let key = &mut frame.leaves[leaf].key;
+                    key.clear();
+                    key.extend_from_slice(self.reader.key());
+                }
                 return Ok(true);
             }
         }

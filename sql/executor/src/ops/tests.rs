@@ -191,7 +191,7 @@ fn number(leaf: u16, n: u16) -> Typed {
 
 fn made(types: Vec<ColumnType>) -> LeafDef {
     let needed = (0..types.len()).collect();
-    LeafDef { name: "t".into(), layout: LeafLayout::Made(types), needed }
+    LeafDef { name: "t".into(), layout: LeafLayout::Made(types), needed, keyed: false }
 }
 
 fn plan(root: Node, leaves: Vec<LeafDef>, values: &[Typed]) -> QueryPlan {

@@ -108,6 +108,9 @@ impl<'a> Planner<'a> {
         for (def, needed) in defs.iter_mut().zip(&leaves.needed) {
             def.needed = needed.iter().copied().collect();
         }
+        for target in &block.targets {
+            defs[usize::from(*target)].keyed = true;
+        }
         Ok(QueryPlan { root: node, leaves: defs, outputs: block.outputs, subplans, outer_depth })
     }
 
@@ -122,6 +125,7 @@ impl<'a> Planner<'a> {
                 ),
             },
             needed: needed.iter().copied().collect(),
+            keyed: false,
         });
         defs.collect()
     }
@@ -169,7 +173,8 @@ impl<'a> Planner<'a> {
         leaves: &Leaves,
         fixed: &order::Fixed,
     ) -> Result<Node, SqlError> {
-        let once = block.outputs.iter().any(|o| evaluate_once(&o.value.expr));
+        let once =
+            block.targets.is_empty() && block.outputs.iter().any(|o| evaluate_once(&o.value.expr));
         if block.distinct || once && !block.order_by.is_empty() {
             if once {
                 node = project(node, block, defs);
@@ -273,7 +278,7 @@ fn project(node: Node, block: &mut Block, defs: &mut Vec<LeafDef>) -> Node {
 
 fn made_leaf(name: &str, types: Vec<ColumnType>) -> LeafDef {
     let needed = (0..types.len()).collect();
-    LeafDef { name: name.to_string(), layout: LeafLayout::Made(types), needed }
+    LeafDef { name: name.to_string(), layout: LeafLayout::Made(types), needed, keyed: false }
 }
 
 /// The type that a computed value is kept as.

@@ -2,12 +2,11 @@
 
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, error};
-use crate::access::IndexChoice;
+use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, conjuncts};
-use crate::plan::{Output, ResultColumn};
+use crate::plan::{KeyFlags, Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
-use crate::select::{index_choice, table_column};
-use catalog::{TableDef, ViewDef};
+use catalog::{DefaultValue, TableDef, ViewDef};
 use expr::SqlError;
 use expr::tree::Comparison;
 use mdl::Mode;
@@ -114,7 +113,8 @@ impl Resolver<'_, '_> {
             });
         }
         let lock = self.lock_of(alias);
-        let mode = if lock.is_some_and(|l| l.exclusive) { Mode::SW } else { Mode::SR };
+        let writes = lock.is_some_and(|l| l.exclusive) || self.writing.includes(alias);
+        let mode = if writes { Mode::SW } else { Mode::SR };
         let table = self.context.open(name, mode)?;
         self.note_table(table, mode);
         let def = self.context.tables.def(table);
@@ -364,6 +364,38 @@ pub(super) fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
             LeafColumn { ty: column.ty, decimals: result.decimals, listed, result }
         })
         .collect()
+}
+
+/// Result column of a table's column.
+fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> ResultColumn {
+    let column = &def.columns[position];
+    let first_of = |unique: bool| {
+        def.secondaries().iter().any(|i| {
+            i.parts.first().is_some_and(|p| p.column == position)
+                && (i.unique && i.parts.len() == 1) == unique
+        })
+    };
+    ResultColumn {
+        schema: def.schema.clone(),
+        table: alias.to_string(),
+        org_table: def.name.clone(),
+        name: name.to_string(),
+        org_name: column.name.clone(),
+        ty: column.ty,
+        decimals: column.ty.decimals,
+        null_literal: false,
+        keys: KeyFlags {
+            primary: def
+                .primary()
+                .is_some_and(|p| p.parts.iter().any(|part| part.column == position)),
+            unique: first_of(true),
+            multiple: first_of(false),
+            auto_increment: column.auto_increment,
+            no_default: !column.ty.nullable
+                && column.default == DefaultValue::None
+                && !column.auto_increment,
+        },
+    }
 }
 
 /// Sets of columns that identify a row: unique indexes over whole columns that are NOT NULL.

@@ -4,10 +4,10 @@
 //!    it; in ON DUPLICATE KEY UPDATE it is the row that is in the way. 2. Leaf 1 is the new row there: the row
 //!    alias, and what VALUES() means. 3. VALUES with a subquery is planned as a query.
 
+use super::change::refuse_generated;
 use super::names::{Scope, Visible};
 use super::{Resolver, error};
 use crate::PlanContext;
-use crate::change::refuse_generated;
 use crate::logical::{Leaf, LeafColumn, Source};
 use crate::plan::{InsertPlan, InsertSource, InsertValue};
 use crate::query::plan_query;
@@ -261,9 +261,10 @@ impl Resolver<'_, '_> {
         Ok(bound)
     }
 
-    fn insert_value(&mut self, value: &ast::Expr) -> Result<InsertValue, SqlError> {
+    pub(super) fn insert_value(&mut self, value: &ast::Expr) -> Result<InsertValue, SqlError> {
         match value {
             ast::Expr::Default => Ok(InsertValue::Default),
+            ast::Expr::Row(_) => Err(super::one_column()),
             other => Ok(InsertValue::Expr(self.bind(other)?)),
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! Reading order: this file (what is carried along), [`names`] (how a name is looked up), [`from`],
 //! [`expressions`], [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
-//! operations, common table expressions).
+//! operations, common table expressions), [`insert`], [`change`].
 //!
 //! 1. The innermost scope is the last; a column at depth `d` belongs to the scope `d` before it. Each
 //!    block pushes exactly one scope, so depths are those of [`crate::query_plan`]. 2. Errors are found in
 //!    MySQL's order: FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY.
 
+mod change;
 mod expressions;
 mod from;
 mod full_group;
@@ -18,6 +19,7 @@ mod queries;
 mod select;
 mod windows;
 
+pub use change::{plan_delete, plan_update};
 pub use insert::plan_insert;
 use names::Scope;
 
@@ -89,6 +91,8 @@ pub(crate) struct Resolver<'a, 'c> {
     locking: Vec<ast::Locking>,
     /// Schemas of the views around what is being resolved, the innermost last.
     view_schemas: Vec<String>,
+    /// Tables of the FROM that is being resolved which a change may take rows of.
+    writing: change::Writing,
 }
 
 impl<'a, 'c> Resolver<'a, 'c> {
@@ -105,6 +109,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             build,
             locking: Vec::new(),
             view_schemas: Vec::new(),
+            writing: change::Writing::Nothing,
         }
     }
 

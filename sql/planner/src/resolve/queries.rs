@@ -3,7 +3,7 @@
 use super::from::{block_columns, derived_leaf};
 use super::names::{Aliases, Scope};
 use super::{CteEntry, Resolver, SharedBlock, error};
-use crate::access::IndexChoice;
+use crate::hints::IndexChoice;
 use crate::logical::{Block, From, Leaf, LeafColumn, Source};
 use crate::plan::{Output, ResultColumn, SortKey};
 use expr::SqlError;
@@ -24,7 +24,7 @@ impl Resolver<'_, '_> {
         block
     }
 
-    fn add_ctes(&mut self, with: &ast::With) -> Result<(), SqlError> {
+    pub(super) fn add_ctes(&mut self, with: &ast::With) -> Result<(), SqlError> {
         for (position, cte) in with.tables.iter().enumerate() {
             if with.tables[..position].iter().any(|c| same_name(&c.name, &cte.name)) {
                 let text = format!("Not unique table/alias: '{}'", cte.name);
@@ -44,7 +44,10 @@ impl Resolver<'_, '_> {
         match &query.body {
             QueryBody::Select(select) => {
                 self.locking.clone_from(&query.locking);
-                self.select(select, &query.order_by, query.limit.as_ref())
+                let writing = std::mem::take(&mut self.writing);
+                let block = self.select(select, &query.order_by, query.limit.as_ref());
+                self.writing = writing;
+                block
             }
             QueryBody::Nested(nested) => {
                 let plain = nested.order_by.is_empty() && nested.limit.is_none();
@@ -84,7 +87,8 @@ impl Resolver<'_, '_> {
                     having: None,
                     windows: Vec::new(),
                 };
-                self.select(&select, &query.order_by, query.limit.as_ref())
+                let select = ast::QueryBody::Select(Box::new(select));
+                self.body(&ast::Query { body: select, with: None, ..query.clone() })
             }
         }
     }
@@ -120,7 +124,7 @@ impl Resolver<'_, '_> {
         scope.leaves.push(leaf);
         (scope.clause, scope.aliases) = ("order clause", Aliases::Second);
         let order_by = self.outer_order(&query.order_by)?;
-        let limit = query.limit.as_ref().map(crate::select::bind_limit).transpose()?;
+        let limit = query.limit.as_ref().map(super::select::bind_limit).transpose()?;
         let scope = self.scope();
         Ok(Block {
             leaves: std::mem::take(&mut scope.leaves),

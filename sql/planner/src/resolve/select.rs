@@ -59,7 +59,7 @@ impl Resolver<'_, '_> {
             conjuncts(self.condition(condition)?.expr, &mut having);
         }
         let order_by = self.order_by(order_by, select.options.distinct)?;
-        let limit = limit.map(crate::select::bind_limit).transpose()?;
+        let limit = limit.map(bind_limit).transpose()?;
         let scope = self.scopes.last_mut().expect("pushed by the caller");
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
@@ -75,6 +75,7 @@ impl Resolver<'_, '_> {
             subqueries: std::mem::take(&mut scope.subqueries),
             straight: select.options.straight_join,
             number,
+            targets: Vec::new(),
         };
         let input = GroupInput {
             keys,
@@ -160,7 +161,7 @@ impl Resolver<'_, '_> {
     }
 
     /// ORDER BY: positions, then for a plain name aliases before columns, else columns before aliases.
-    fn order_by(
+    pub(super) fn order_by(
         &mut self,
         items: &[ast::OrderItem],
         distinct: bool,
@@ -267,4 +268,12 @@ pub(crate) fn full_name(leaf: &crate::logical::Leaf, column: usize) -> String {
         column: leaf.columns[column].result.name.clone(),
     };
     written(&column)
+}
+
+/// LIMIT as (rows to skip, rows to send); both are integers or parameters.
+pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
+    let mut scope = crate::bind::Scope::new(None, "limit clause");
+    let count = scope.bind(&limit.count)?.expr;
+    let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;
+    Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
 }

@@ -1,0 +1,270 @@
+//! Finds the rows of an UPDATE or DELETE and computes what their columns are assigned.
+//!
+//! 1. A row of a target is found once, however many rows it meets in a join; what it met first counts. 2. With
+//!    a row that is found by itself alone nothing is kept but its key.
+
+use crate::keyrange::has_exact_key;
+use crate::memory::Budget;
+use crate::ops::block::Block;
+use crate::ops::store::RowStore;
+use crate::ops::table::{KeyTable, hash};
+use crate::ops::{Run, Statement};
+use crate::store::{convert, default_of, encode};
+use crate::{Context, SqlError, query};
+use catalog::TableDef;
+use expr::{Frame, LeafRow, OwnedDatum, Row, Typed, damaged, eval};
+use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
+use planner::query_plan::{LeafDef, Node, ReadAccess};
+use std::sync::Arc;
+use value::{ColumnType, Datum, Kind, RowLayout};
+
+/// The clustered key of the one row that is looked at; `None`: the rows have to be searched.
+///
+/// # Errors
+/// Those of evaluating the key.
+pub fn point(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Option<Vec<u8>>, SqlError> {
+    let (Node::Read(read), Found::Alone(_)) = (&plan.query.query.root, &plan.found) else {
+        return Ok(None);
+    };
+    let ReadAccess::Point { index: 0, key: parts } = &read.access else { return Ok(None) };
+    let table = context.tables.table(read.table);
+    let Some(spec) = table.key(0) else { return Ok(None) };
+    let types = &table.spec().columns;
+    let row = Row { params, ..Row::default() };
+    let mut values = Vec::with_capacity(parts.len());
+    for (part, spec) in parts.iter().zip(&spec.parts) {
+        let value = eval(&part.value, &row, context.env)?;
+        if !has_exact_key(&value.get(), &types[spec.column]) {
+            return Ok(None);
+        }
+        values.push(value);
+    }
+    let values: Vec<Datum<'_>> = values.iter().map(|v| v.get()).collect();
+    let mut key = Vec::new();
+    Ok(spec.encode_prefix(types, &values, &mut key).is_ok().then_some(key))
+}
+
+/// The rows of one target, in the order in which they were found.
+pub struct FoundRows(RowStore);
+
+/// One of them.
+pub struct FoundRow<'b> {
+    /// Its clustered key.
+    pub key: &'b [u8],
+    /// [`Seen::hash`] of it; 0 of a row that is found alone.
+    pub seen: u64,
+    /// Values of the assigned columns in [`assigned_layout`].
+    pub assigned: &'b [u8],
+}
+
+impl FoundRows {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Row `n`, in the memory of `bytes`.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn get<'b>(&mut self, n: usize, bytes: &'b mut Vec<u8>) -> Result<FoundRow<'b>, SqlError> {
+        self.0.get(n, bytes)?;
+        let cut = || SqlError::Storage(base::Error::Internal("a found row is cut"));
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+        let (key, rest) =
+            rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+        let (seen, assigned) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
+        Ok(FoundRow { key, seen: u64::from_le_bytes(*seen), assigned })
+    }
+}
+
+/// The columns of a row that finding it and computing its values looked at.
+pub struct Seen {
+    narrow: Arc<RowLayout>,
+    needed: Vec<usize>,
+}
+
+impl Seen {
+    /// Of rows of this layout.
+    pub fn new(layout: &RowLayout, leaf: &LeafDef) -> Seen {
+        let nothing = ColumnType::int(Kind::TinyInt, false);
+        let mut types = vec![nothing; layout.columns()];
+        for column in &leaf.needed {
+            if let Some(ty) = layout.column_type(*column) {
+                types[*column] = ColumnType { nullable: true, ..*ty };
+            }
+        }
+        Seen { narrow: Arc::new(RowLayout::new(&types)), needed: leaf.needed.clone() }
+    }
+
+    /// Values of the columns; the others are NULL.
+    fn values(&self, layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
+        let mut values = vec![OwnedDatum::Null; self.narrow.columns()];
+        for column in &self.needed {
+            values[*column] = OwnedDatum::of(&layout.decode(row, *column).map_err(damaged)?);
+        }
+        Ok(values)
+    }
+
+    /// A hash of the columns.
+    ///
+    /// # Errors
+    /// A damaged row.
+    pub fn hash(&self, layout: &RowLayout, row: &[u8]) -> Result<u64, SqlError> {
+        let mut bytes = Vec::new();
+        encode(&self.narrow, &self.values(layout, row)?, &mut bytes)?;
+        Ok(hash(&bytes))
+    }
+}
+
+/// The layout of a target's assigned values.
+pub fn assigned_layout(target: &ChangeTarget, def: &TableDef) -> RowLayout {
+    let ty = |(column, _): &(usize, InsertValue)| ColumnType {
+        nullable: true,
+        ..def.columns[*column].ty
+    };
+    RowLayout::new(&target.assignments.iter().map(ty).collect::<Vec<_>>())
+}
+
+/// Finds the rows of every target.
+///
+/// # Errors
+/// Everything a query can end in, and those of converting values.
+pub fn collect(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Vec<FoundRows>, SqlError> {
+    let budget = Budget::of_session(context.env);
+    let (client, tables) = (&*context.client, &*context.tables);
+    let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
+    st.deadline = query::deadline(context.env);
+    let mut block = Block::new(&plan.query.query, &st, false)?;
+    let takers = plan.targets.iter().map(|target| Taker::new(plan, target, &st));
+    let mut takers: Vec<Taker<'_>> = takers.collect();
+    block.open(&st, context.env, None)?;
+    while block.next(&st, context.env, None)? {
+        block.try_on((&st, context.env), |run, frame| {
+            let mut before = None;
+            for (n, taker) in takers.iter_mut().enumerate() {
+                let immediate = plan.immediate && n == 0;
+                let shown = taker.take(run, frame, immediate)?;
+                before = before.or(shown.map(|leaf| (usize::from(taker.target.leaf), leaf)));
+            }
+            if let Some((leaf, row)) = before {
+                frame.leaves[leaf] = row;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(takers.into_iter().map(|taker| FoundRows(taker.rows)).collect())
+}
+
+/// Takes the rows of one target out of the joined ones.
+struct Taker<'p> {
+    target: &'p ChangeTarget,
+    alone: bool,
+    /// Keys of the rows that were taken, where one may come again.
+    keys: Option<KeyTable>,
+    seen: Seen,
+    assigned: RowLayout,
+    rows: RowStore,
+    number: u64,
+    record: Vec<u8>,
+}
+
+impl<'p> Taker<'p> {
+    fn new(plan: &'p ChangePlan, target: &'p ChangeTarget, st: &Statement<'_>) -> Taker<'p> {
+        let leaves = &plan.query.query.leaves;
+        let layout = st.tables.table(target.table).layout();
+        Taker {
+            target,
+            alone: plan.found != Found::Joined,
+            keys: (leaves.len() > 1).then(KeyTable::default),
+            seen: Seen::new(layout, &leaves[usize::from(target.leaf)]),
+            assigned: assigned_layout(target, st.tables.def(target.table)),
+            rows: RowStore::new(st),
+            number: 0,
+            record: Vec::new(),
+        }
+    }
+
+    /// Takes the present row. `immediate`: the frame shows what it becomes, and the row that was there before is
+    /// handed out.
+    fn take(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        immediate: bool,
+    ) -> Result<Option<LeafRow>, SqlError> {
+        let leaf = &frame.leaves[usize::from(self.target.leaf)];
+        if leaf.null {
+            return Ok(None);
+        }
+        if let Some(keys) = &mut self.keys
+            && !keys.insert(&leaf.key, hash(&leaf.key)).1
+        {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.record.clear();
+        self.record.extend_from_slice(&(leaf.key.len() as u32).to_le_bytes());
+        self.record.extend_from_slice(&leaf.key);
+        if self.alone {
+            self.record.extend_from_slice(&[0; 8]);
+            self.rows.push(run.st, &self.record)?;
+            return Ok(None);
+        }
+        let seen = self.seen.hash(&leaf.layout, &leaf.bytes)?;
+        self.record.extend_from_slice(&seen.to_le_bytes());
+        let (values, before) = self.evaluate(run, frame, immediate)?;
+        let mut assigned = Vec::new();
+        encode(&self.assigned, &values, &mut assigned)?;
+        self.record.extend_from_slice(&assigned);
+        self.rows.push(run.st, &self.record)?;
+        Ok(before)
+    }
+
+    /// Values of the assignments in their order.
+    fn evaluate(
+        &self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        immediate: bool,
+    ) -> Result<(Vec<OwnedDatum>, Option<LeafRow>), SqlError> {
+        let def = run.st.tables.def(self.target.table);
+        let leaf = usize::from(self.target.leaf);
+        let (mut shown, mut before) = (Vec::new(), None);
+        if immediate {
+            let row = &frame.leaves[leaf];
+            shown = self.seen.values(&row.layout, &row.bytes)?;
+            let mut bytes = Vec::new();
+            encode(&self.seen.narrow, &shown, &mut bytes)?;
+            let layout = Arc::clone(&self.seen.narrow);
+            let made = LeafRow { layout, bytes, null: false, key: row.key.clone() };
+            before = Some(std::mem::replace(&mut frame.leaves[leaf], made));
+        }
+        let mut values = Vec::with_capacity(self.target.assignments.len());
+        for (column, value) in &self.target.assignments {
+            let named = &def.columns[*column];
+            let value = match value {
+                InsertValue::Expr(Typed { expr, ty, .. }) => {
+                    let value = run.eval(expr, frame)?.into_owned();
+                    let value = (&value.datum(), Some(ty));
+                    convert(value, &def.name, named, self.number, run.env)?
+                }
+                InsertValue::Default => default_of(named, run.env)?,
+            };
+            if immediate {
+                shown[*column] = value.clone();
+                encode(&self.seen.narrow, &shown, &mut frame.leaves[leaf].bytes)?;
+            }
+            values.push(value);
+        }
+        Ok((values, before))
+    }
+}

@@ -1,0 +1,430 @@
+//! UPDATE and DELETE: the query that finds the rows, and what is done to them.
+//!
+//! 1. The outputs of the block are columns of the targets and the values of SET: whatever is merged into the
+//!    block (a view) moves them to the tables that it is made of. 2. Names are resolved in MySQL's order: FROM,
+//!    WHERE, SET, ORDER BY. 3. A subquery does not read a target, but in a derived table, whose rows are kept.
+
+use super::names::Scope;
+use super::{Resolver, error};
+use crate::PlanContext;
+use crate::logical::{Block, Source, conjunction, conjuncts, subquery_of};
+use crate::physical::Planner;
+use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultColumn};
+use crate::query_plan::{Node, QueryStatement, Read};
+use crate::stats::Sampled;
+use crate::transform::transform;
+use catalog::{TableCache, TableDef, TableRef};
+use expr::SqlError;
+use expr::tree::{Column, Expr, Typed};
+use parser::ast;
+
+/// What the statements have in common.
+struct Written<'a> {
+    verb: &'static str,
+    with: Option<&'a ast::With>,
+    tables: &'a [ast::TableRef],
+    /// Which tables of FROM are opened for writing.
+    writing: Writing,
+    filter: Option<&'a ast::Expr>,
+    order_by: &'a [ast::OrderItem],
+    limit: Option<&'a ast::Limit>,
+    ignore: bool,
+}
+
+/// Which tables of FROM are opened for writing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Writing {
+    /// None.
+    #[default]
+    Nothing,
+    /// All of them.
+    All,
+    /// Those that are called so.
+    Named(Vec<ast::ObjectName>),
+}
+
+impl Writing {
+    pub(super) fn includes(&self, alias: &str) -> bool {
+        match self {
+            Writing::Nothing => false,
+            Writing::All => true,
+            Writing::Named(names) => names.iter().any(|n| n.name == alias),
+        }
+    }
+}
+
+/// An assignment: the outputs of its column and of its value; no value is DEFAULT.
+type Assigned = (usize, Option<usize>);
+
+/// Plans UPDATE.
+///
+/// # Errors
+/// Those of names, 1093, 1221, 1288, 1706, 3105, lock errors; 1235.
+pub fn plan_update(
+    context: &mut PlanContext<'_>,
+    update: &ast::Update,
+) -> Result<ChangePlan, SqlError> {
+    let several = is_several(&update.tables);
+    let clauses = [(!update.order_by.is_empty(), "ORDER BY"), (update.limit.is_some(), "LIMIT")];
+    if let Some((_, clause)) = clauses.iter().find(|(written, _)| several && *written) {
+        let text = format!("Incorrect usage of UPDATE and {clause}");
+        return Err(error(1221, "HY000", text));
+    }
+    let written = Written {
+        verb: "UPDATE",
+        with: update.with.as_ref(),
+        tables: &update.tables,
+        writing: Writing::All,
+        filter: update.filter.as_ref(),
+        order_by: &update.order_by,
+        limit: update.limit.as_ref(),
+        ignore: update.ignore,
+    };
+    let mut resolver = Resolver::new(context);
+    let (block, assigned) =
+        resolver.change(&written, |resolver| resolver.assignments(&update.assignments))?;
+    resolver.plan_change(block, &written, Some((&assigned, several)))
+}
+
+/// Plans DELETE.
+///
+/// # Errors
+/// Those of names, 1093, 1109, 1288, lock errors; 1235.
+pub fn plan_delete(
+    context: &mut PlanContext<'_>,
+    delete: &ast::Delete,
+) -> Result<ChangePlan, SqlError> {
+    let targets = &delete.targets;
+    if let Some(twice) = (1..targets.len()).find(|n| targets[..*n].contains(&targets[*n])) {
+        let text = format!("Not unique table/alias: '{}'", targets[twice].name);
+        return Err(error(1066, "42000", text));
+    }
+    let written = Written {
+        verb: "DELETE",
+        with: delete.with.as_ref(),
+        tables: &delete.tables,
+        writing: match targets.is_empty() {
+            true => Writing::All,
+            false => Writing::Named(targets.clone()),
+        },
+        filter: delete.filter.as_ref(),
+        order_by: &delete.order_by,
+        limit: delete.limit.as_ref(),
+        ignore: delete.ignore,
+    };
+    let mut resolver = Resolver::new(context);
+    let (block, ()) = resolver.change(&written, |resolver| resolver.delete_targets(targets))?;
+    resolver.plan_change(block, &written, None)
+}
+
+/// More than one table, or one that is not simply named.
+fn is_several(tables: &[ast::TableRef]) -> bool {
+    match tables {
+        [ast::TableRef::Table(_)] => false,
+        [ast::TableRef::List(list)] => is_several(list),
+        _ => true,
+    }
+}
+
+fn output(value: Typed) -> Output {
+    let column = ResultColumn::computed(String::new(), value.ty, value.ty.decimals);
+    Output { value, column }
+}
+
+fn not_updatable(name: &str, verb: &str) -> SqlError {
+    error(1288, "HY000", format!("The target table {name} of the {verb} is not updatable"))
+}
+
+impl Resolver<'_, '_> {
+    /// Resolves what finds the rows; `outputs` fills the scope's outputs between WHERE and ORDER BY.
+    fn change<T>(
+        &mut self,
+        written: &Written<'_>,
+        outputs: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<(Block, T), SqlError> {
+        if let Some(with) = written.with {
+            self.add_ctes(with)?;
+        }
+        self.blocks += 1;
+        let number = self.blocks;
+        self.scopes.push(Scope::new("field list"));
+        self.writing = written.writing.clone();
+        let from = self.sources(written.tables)?;
+        self.writing = Writing::Nothing;
+        let mut filter = Vec::new();
+        if let Some(condition) = written.filter {
+            self.scope().clause = "where clause";
+            conjuncts(self.condition(condition)?.expr, &mut filter);
+        }
+        self.scope().clause = "field list";
+        let made = outputs(self)?;
+        let outputs = std::mem::take(&mut self.scope().outputs);
+        let order_by = self.order_by(written.order_by, false)?;
+        let limit = written.limit.map(super::select::bind_limit).transpose()?;
+        let scope = self.scope();
+        let block = Block {
+            leaves: std::mem::take(&mut scope.leaves),
+            from,
+            filter,
+            outputs,
+            order_by,
+            limit,
+            subqueries: std::mem::take(&mut scope.subqueries),
+            number,
+            ..Block::default()
+        };
+        self.scopes.pop();
+        Ok((block, made))
+    }
+
+    fn assignments(&mut self, list: &[ast::Assignment]) -> Result<Vec<Assigned>, SqlError> {
+        let columns = list.iter().map(|a| self.column(&a.column)).collect::<Result<Vec<_>, _>>()?;
+        let mut assigned = Vec::with_capacity(list.len());
+        let mut outputs: Vec<Output> = columns.into_iter().map(output).collect();
+        for (position, assignment) in list.iter().enumerate() {
+            let value = match self.insert_value(&assignment.value)? {
+                InsertValue::Default => None,
+                InsertValue::Expr(value) => {
+                    outputs.push(output(value));
+                    Some(outputs.len() - 1)
+                }
+            };
+            assigned.push((position, value));
+        }
+        self.scope().outputs = outputs;
+        Ok(assigned)
+    }
+
+    /// A column of each table whose rows go.
+    fn delete_targets(&mut self, targets: &[ast::ObjectName]) -> Result<(), SqlError> {
+        let scope = self.scope();
+        let mut leaves = Vec::with_capacity(targets.len());
+        for name in targets {
+            let leaf = scope.leaf_named(name.schema.as_deref(), &name.name).ok_or_else(|| {
+                let text = format!("Unknown table '{}' in MULTI DELETE", name.name);
+                error(1109, "42S02", text)
+            })?;
+            leaves.push(leaf);
+        }
+        if targets.is_empty() {
+            leaves.push(0);
+        }
+        let outputs: Vec<Output> =
+            leaves.iter().map(|leaf| output(scope.column(*leaf, 0))).collect();
+        scope.outputs = outputs;
+        Ok(())
+    }
+
+    /// From the resolved block to the plan; `assigned` of an UPDATE, with whether it has several tables.
+    fn plan_change(
+        self,
+        mut block: Block,
+        written: &Written<'_>,
+        assigned: Option<(&[Assigned], bool)>,
+    ) -> Result<ChangePlan, SqlError> {
+        let columns = assigned.map_or(block.outputs.len(), |(list, _)| list.len());
+        for output in &block.outputs[..columns] {
+            let leaf = match &output.value.expr {
+                Expr::Column(c) => &block.leaves[usize::from(c.leaf)],
+                _ => return Err(not_updatable("", written.verb)),
+            };
+            if !matches!(leaf.source, Source::Table(_)) {
+                return Err(not_updatable(&leaf.name, written.verb));
+            }
+        }
+        let mut read = Vec::new();
+        read_by_subqueries(&block, &mut read);
+        transform(&mut block, &self.shared);
+        let targets = targets(&block, columns)?;
+        if let Some(target) = targets.iter().find(|t| read.contains(&t.table)) {
+            let name = &block.leaves[usize::from(target.leaf)].name;
+            let text = format!("You can't specify target table '{name}' for update in FROM clause");
+            return Err(error(1093, "HY000", text));
+        }
+        block.targets = targets.iter().map(|t| t.leaf).collect();
+        let filter = conjunction(block.filter.iter().cloned());
+        let alone = block.leaves.len() == 1 && block.subqueries.is_empty();
+        let sampled = Sampled::new(self.context.tables);
+        let mut planner = Planner::new(self.context.tables, &sampled, &self.shared);
+        let query = planner.block(block)?;
+        let shared = planner.done;
+        let query =
+            QueryStatement { query, shared, tables: self.tables, into: None, count_all: false };
+        let mut plan = ChangePlan {
+            query,
+            targets,
+            delete: assigned.is_none(),
+            found: if alone { Found::Alone(filter) } else { Found::Joined },
+            immediate: false,
+            ignore: written.ignore,
+        };
+        if let Some((assigned, several)) = assigned {
+            assign(&mut plan, self.context.tables, assigned)?;
+            settle_order(&mut plan, self.context.tables, several)?;
+        }
+        plan.query.query.outputs.clear();
+        Ok(plan)
+    }
+}
+
+/// The leaves that the first outputs are columns of, each once.
+fn targets(block: &Block, columns: usize) -> Result<Vec<ChangeTarget>, SqlError> {
+    let mut targets: Vec<ChangeTarget> = Vec::new();
+    for output in &block.outputs[..columns] {
+        let Expr::Column(Column { leaf, .. }) = output.value.expr else {
+            return Err(error(1348, "HY000", "Column is not updatable"));
+        };
+        let Source::Table(table) = block.leaves[usize::from(leaf)].source else {
+            return Err(error(1348, "HY000", "Column is not updatable"));
+        };
+        if targets.iter().all(|t| t.leaf != leaf) {
+            targets.push(ChangeTarget { table, leaf, assignments: Vec::new() });
+        }
+    }
+    Ok(targets)
+}
+
+/// Tables that subqueries read, but those of derived tables in them.
+fn read_by_subqueries(block: &Block, read: &mut Vec<TableRef>) {
+    for subquery in &block.subqueries {
+        read_by(&subquery.block, read);
+    }
+}
+
+fn read_by(block: &Block, read: &mut Vec<TableRef>) {
+    for leaf in &block.leaves {
+        match &leaf.source {
+            Source::Table(table) => read.push(*table),
+            Source::Set { inputs, .. } => inputs.iter().for_each(|b| read_by(b, read)),
+            _ => {}
+        }
+    }
+    read_by_subqueries(block, read);
+}
+
+/// Gives the targets their assignments.
+fn assign(
+    plan: &mut ChangePlan,
+    tables: &TableCache,
+    assigned: &[Assigned],
+) -> Result<(), SqlError> {
+    let outputs = &plan.query.query.outputs;
+    for (column, value) in assigned {
+        let Expr::Column(Column { leaf, column, .. }) = outputs[*column].value.expr else {
+            continue;
+        };
+        let target = plan.targets.iter_mut().find(|t| t.leaf == leaf);
+        let target = target.expect("every assigned column made its leaf a target");
+        let def = tables.def(target.table);
+        let value = match value {
+            Some(value) => InsertValue::Expr(outputs[*value].value.clone()),
+            None if def.columns[usize::from(column)].generated.is_some() => continue,
+            None => InsertValue::Default,
+        };
+        refuse_generated(def, usize::from(column), &value)?;
+        target.assignments.push((usize::from(column), value));
+    }
+    Ok(())
+}
+
+/// A generated column takes no value but DEFAULT.
+pub(super) fn refuse_generated(
+    def: &TableDef,
+    column: usize,
+    value: &InsertValue,
+) -> Result<(), SqlError> {
+    let named = &def.columns[column];
+    if named.generated.is_none() || matches!(value, InsertValue::Default) {
+        return Ok(());
+    }
+    let text = format!(
+        "The value specified for generated column '{}' in table '{}' is not allowed.",
+        named.name, def.name
+    );
+    Err(error(3105, "HY000", text))
+}
+
+/// MySQL changes the table that drives the join while it reads it, so that what is computed after an
+/// assignment sees it, and the others at the end, from the values that their rows had. That table comes first.
+fn settle_order(plan: &mut ChangePlan, tables: &TableCache, several: bool) -> Result<(), SqlError> {
+    let clustered = |target: &ChangeTarget| {
+        let def = tables.def(target.table);
+        let parts = def.clustered().map(|index| &index.parts);
+        parts.is_some_and(|parts| {
+            parts.iter().any(|p| target.assignments.iter().any(|(c, _)| *c == p.column))
+        })
+    };
+    for (n, target) in plan.targets.iter().enumerate() {
+        let twin = plan.targets[..n].iter().find(|t| t.table == target.table);
+        if let Some(twin) = twin.filter(|twin| clustered(twin) || clustered(target)) {
+            let name = |t: &ChangeTarget| &plan.query.query.leaves[usize::from(t.leaf)].name;
+            let text = format!(
+                "Primary key/partition key update is not allowed since the table is updated both as \
+                 '{}' and '{}'.",
+                name(twin),
+                name(target)
+            );
+            return Err(error(1706, "HY000", text));
+        }
+    }
+    let driving = driving(&plan.query.query.root);
+    let place = plan.targets.iter().position(|t| driving.is_some_and(|r| r.leaf == t.leaf));
+    let first = match (several, place) {
+        (false, _) => 0,
+        (true, None) => return Ok(()),
+        (true, Some(place)) => {
+            let (read, target) = (driving.expect("it has a place"), &plan.targets[place]);
+            let mut key = tables.table(read.table).key(read.access.index()).map(|k| k.parts.iter());
+            let moves = |column: usize| target.assignments.iter().any(|(c, _)| *c == column);
+            if clustered(target) || key.as_mut().is_some_and(|k| k.any(|p| moves(p.column))) {
+                return Ok(());
+            }
+            place
+        }
+    };
+    plan.targets.swap(0, first);
+    plan.immediate = sees_assigned(plan);
+    Ok(())
+}
+
+/// The table that is read first.
+fn driving(node: &Node) -> Option<&Read> {
+    match node {
+        Node::Read(read) => Some(read),
+        Node::Join { outer: node, .. }
+        | Node::HashJoin { probe: node, .. }
+        | Node::Filter { input: node, .. }
+        | Node::Sort { input: node, .. }
+        | Node::Limit { input: node, .. } => driving(node),
+        _ => None,
+    }
+}
+
+/// Whether a value may look at a column of the first target that was assigned before.
+fn sees_assigned(plan: &ChangePlan) -> bool {
+    let Some(first) = plan.targets.first() else { return false };
+    let mut before: Vec<usize> = Vec::new();
+    for (n, target) in plan.targets.iter().enumerate() {
+        for (column, value) in &target.assignments {
+            let mut sees = false;
+            if let InsertValue::Expr(value) = value {
+                value.expr.visit(&mut |e| {
+                    sees |= match e {
+                        Expr::Column(c) => {
+                            c.leaf == first.leaf && before.contains(&usize::from(c.column))
+                        }
+                        // It may be looked at from inside.
+                        other => subquery_of(other).is_some() && !before.is_empty(),
+                    };
+                });
+            }
+            if sees {
+                return true;
+            }
+            if n == 0 {
+                before.push(*column);
+            }
+        }
+    }
+    false
+}
