@@ -26,3 +26,6 @@ SELECT inet_aton('1.2.3.4'), inet_ntoa(16909060), hex(inet6_aton('::1')), inet6_
 SELECT format_bytes(1536), format_pico_time(3501);
 SELECT get_lock('a',1), release_lock('a'), is_free_lock('a');
 SELECT 1+1, 'a' collate utf8mb4_bin = 'A', _latin1'a' = 'a', _utf8mb4'a' collate utf8mb4_bin = _latin1'a' collate latin1_bin;
+SELECT from_days(365 + 1), from_days(3652424);
+SELECT time'10:00:00' < -9223372036854775808, period_add(202401, 9223372036854775807);
+SELECT inet_aton(99999999999999999999999999999999999999999999999999999999999999999), inet_aton('1.2');

@@ -404,10 +404,10 @@ pub fn date_time_of_number(v: i64, nanos: u32, rules: DateRules) -> Result<DateT
 /// # Errors
 /// It is none.
 pub fn time_of_number(v: i64, nanos: u32) -> Result<TimeText, BadTime> {
-    const LONGEST: i64 = 8_385_959;
+    const LONGEST: u64 = 8_385_959;
     let fsp = if nanos == 0 { 0 } else { FSP_MAX };
     let rest_nanos = (nanos % 1000) as u16;
-    if v.abs() > LONGEST {
+    if v.unsigned_abs() > LONGEST {
         if v >= 10_000_000_000
             && let Ok(read) = date_time_of_number(v, nanos, DateRules::default())
         {

@@ -261,8 +261,8 @@ fn inet_aton<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let parts: Vec<&[u8]> = text.split(|b| *b == b'.').collect();
     let number = |part: &&[u8]| -> Option<u64> {
         let digits = !part.is_empty() && part.len() <= 3 && part.iter().all(u8::is_ascii_digit);
-        let v = part.iter().fold(0, |v, d| v * 10 + u64::from(d.wrapping_sub(b'0')));
-        (digits && v <= 255).then_some(v)
+        let value = || part.iter().fold(0, |v, d| v * 10 + u64::from(d - b'0'));
+        digits.then(value).filter(|v| *v <= 255)
     };
     let numbers: Option<Vec<u64>> = parts.iter().map(number).collect();
     match numbers.as_deref() {
