@@ -3,11 +3,15 @@
 //! Found by observation of MySQL 9.7:
 //! 1. The image is the NULL bits, then each column in order. One bit per nullable column, from bit 0 up,
 //! behind one bit that is set unless the table has a column of variable length; spare bits are set.
-//! 2. Integers are little-endian in their width; CHAR is padded with spaces to its greatest length in
-//! bytes, BINARY with zeros to its length; VARCHAR, VARBINARY, TEXT and BLOB are their bytes alone.
+//! 2. Integers, FLOAT, DOUBLE, DATE, ENUM and SET are little-endian in their width; DECIMAL, TIME, DATETIME,
+//! TIMESTAMP and BIT big-endian; CHAR is padded with spaces to its greatest length in bytes, BINARY with
+//! zeros to its length; VARCHAR, VARBINARY, TEXT and BLOB are their bytes alone, JSON is its text.
 //! 3. A NULL counts as its column's DEFAULT, else as zero, padding or nothing.
 
-use catalog::{ColumnDef, DefaultValue};
+mod image;
+
+use crate::store::stored_default;
+use catalog::ColumnDef;
 use crc_fast::{CrcAlgorithm, Digest};
 use expr::SqlError;
 use value::{ColumnType, Datum, Kind};
@@ -18,12 +22,13 @@ pub struct Checksum {
     /// The first NULL bit is one that belongs to no column.
     first_bit_set: bool,
     nulls: Vec<u8>,
+    scratch: Vec<u8>,
     sum: u32,
 }
 
 struct Column {
     ty: ColumnType,
-    /// What stands for NULL.
+    /// The image that stands for NULL.
     absent: Vec<u8>,
 }
 
@@ -31,7 +36,8 @@ impl Checksum {
     /// Nothing yet, for rows of these columns.
     pub fn new(columns: &[ColumnDef]) -> Checksum {
         let variable = |c: &ColumnDef| {
-            c.ty.kind.is_string() && !matches!(c.ty.kind, Kind::Char | Kind::Binary)
+            let fixed = matches!(c.ty.kind, Kind::Char | Kind::Binary);
+            c.ty.kind == Kind::Json || c.ty.kind.is_string() && !fixed
         };
         let first_bit_set = !columns.iter().any(variable);
         let nullable = columns.iter().filter(|c| c.ty.nullable).count();
@@ -39,6 +45,7 @@ impl Checksum {
             columns: columns.iter().map(Column::new).collect(),
             first_bit_set,
             nulls: vec![0; (nullable + usize::from(first_bit_set)).div_ceil(8)],
+            scratch: Vec::new(),
             sum: 0,
         }
     }
@@ -61,7 +68,7 @@ impl Checksum {
         let mut crc = Digest::new(CrcAlgorithm::Crc32IsoHdlc);
         crc.update(&self.nulls);
         for (position, column) in self.columns.iter().enumerate() {
-            column.add(&value(position)?, &mut crc);
+            column.add(&value(position)?, &mut self.scratch, &mut crc);
         }
         self.sum = self.sum.wrapping_add(crc.finalize() as u32);
         Ok(())
@@ -75,40 +82,28 @@ impl Checksum {
 
 impl Column {
     fn new(def: &ColumnDef) -> Column {
-        let absent = match &def.default {
-            DefaultValue::Int(v) => v.to_le_bytes().to_vec(),
-            DefaultValue::Bytes(bytes) => bytes.clone(),
-            _ => Vec::new(),
-        };
+        let mut absent = Vec::new();
+        match stored_default(def) {
+            Some(value) => image::append(&def.ty, &value.datum(), &mut absent),
+            None => image::append_zero(&def.ty, &mut absent),
+        }
         Column { ty: def.ty, absent }
     }
 
-    fn add(&self, value: &Datum<'_>, crc: &mut Digest) {
-        let wide: [u8; 8];
-        let bytes = match value {
-            Datum::Int(v) => {
-                wide = v.to_le_bytes();
-                &wide[..]
-            }
-            Datum::UInt(v) => {
-                wide = v.to_le_bytes();
-                &wide[..]
-            }
-            other => other.as_bytes().unwrap_or(&self.absent),
-        };
-        let (width, pad) = match self.ty.kind {
-            Kind::Char => (self.ty.bytes_max() as usize, b' '),
-            kind if kind.is_string() && kind != Kind::Binary => (bytes.len(), 0),
-            _ => (self.ty.bytes_max() as usize, 0),
-        };
-        crc.update(&bytes[..bytes.len().min(width)]);
-        (bytes.len()..width).for_each(|_| crc.update(&[pad]));
+    fn add(&self, value: &Datum<'_>, scratch: &mut Vec<u8>, crc: &mut Digest) {
+        if value.is_null() {
+            return crc.update(&self.absent);
+        }
+        scratch.clear();
+        image::append(&self.ty, value, scratch);
+        crc.update(scratch);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::DefaultValue;
     use value::Collation;
 
     fn column(ty: ColumnType, default: DefaultValue) -> ColumnDef {

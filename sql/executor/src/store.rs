@@ -9,11 +9,9 @@ use value::{ColumnType, ConvertError, Datum, KeyPart, RowLayout, Warning};
 pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
     Ok(match &column.default {
         DefaultValue::Null => OwnedDatum::Null,
-        DefaultValue::Int(v) => integer(*v),
-        DefaultValue::Bytes(bytes) if column.ty.kind.is_string() => {
-            OwnedDatum::Bytes(bytes.clone())
+        DefaultValue::Int(_) | DefaultValue::Bytes(_) => {
+            stored_default(column).unwrap_or(OwnedDatum::Null)
         }
-        DefaultValue::Bytes(bytes) => literal(bytes, &column.ty),
         DefaultValue::Now(fsp) => now(&column.ty, *fsp, env),
         // `computed` fills it in.
         DefaultValue::Expr(_) => OwnedDatum::Null,
@@ -27,6 +25,18 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
             implicit_default(&column.ty)
         }
     })
+}
+
+/// The default of a column as far as it is a value of its own: no expression, not the time of day.
+pub fn stored_default(column: &ColumnDef) -> Option<OwnedDatum> {
+    match &column.default {
+        DefaultValue::Int(v) => Some(integer(*v)),
+        DefaultValue::Bytes(bytes) if column.ty.kind.is_string() => {
+            Some(OwnedDatum::Bytes(bytes.clone()))
+        }
+        DefaultValue::Bytes(bytes) => Some(literal(bytes, &column.ty)),
+        _ => None,
+    }
 }
 
 fn integer(v: i128) -> OwnedDatum {

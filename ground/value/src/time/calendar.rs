@@ -44,7 +44,8 @@ pub fn from_day_number(days: i64) -> Option<Date> {
     if days < 1 {
         return None;
     }
-    let mut year = u16::try_from(days.saturating_mul(100) / 36_525).ok().filter(|&y| y <= YEAR_MAX)?;
+    let mut year =
+        u16::try_from(days.saturating_mul(100) / 36_525).ok().filter(|&y| y <= YEAR_MAX)?;
     let first = |year: u16| day_number(Date::new(year, 1, 1).unwrap_or(Date::ZERO));
     while year < YEAR_MAX && first(year + 1) <= days {
         year += 1;
