@@ -58,7 +58,7 @@ pub fn append_zero(ty: &ColumnType, out: &mut Vec<u8>) {
         Kind::Time => Datum::Time(Time::saturated(0, 0).0),
         Kind::DateTime => Datum::DateTime(DateTime::default()),
         Kind::Char | Kind::Binary => Datum::Bytes(&[]),
-        Kind::Json => return,
+        Kind::Json => return out.extend_from_slice(b"null"),
         _ => return out.extend(std::iter::repeat_n(0, ty.fixed_bytes().unwrap_or(0) as usize)),
     };
     append(ty, &zero, out);
