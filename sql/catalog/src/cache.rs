@@ -72,8 +72,8 @@ impl TableCache {
         if let Some(definition) = &h.definition {
             if definition.def.view.is_none() {
                 definition.open(self.catalog.engine())?;
-            } else if !matches!(mode, Mode::SR | Mode::SH) {
-                // Who asks for more than reading asks for a table.
+            } else if !matches!(mode, Mode::SR | Mode::SH | Mode::SW) {
+                // Who asks for more than its rows asks for a table.
                 return Err(CatalogError::ViewChanged);
             }
             return Ok(TableRef { handle, version: h.version });

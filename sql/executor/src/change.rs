@@ -10,7 +10,7 @@ mod find;
 
 use crate::computed::Computed;
 use crate::rows::check_killed;
-use crate::store::{convert, default_of, encode, explain_duplicate, forgivable};
+use crate::store::{check_row, convert, default_of, encode, explain_duplicate, forgivable};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableRef};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
@@ -263,6 +263,7 @@ impl<'p> Target<'p> {
         if self.new == self.old {
             return Ok(());
         }
+        check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
         note_autoinc(context, self.target, &values)?;
         let table = context.tables.table(self.target.table);
         let done = context.client.update(table, key, &self.new);

@@ -9,13 +9,15 @@ mod conflict;
 mod numbers;
 
 use crate::computed::Computed;
-use crate::store::{convert, default_of, encode, explain_duplicate, forgivable, implicit_default};
+use crate::store::{
+    check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
+};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
 use catalog::{ColumnDef, TableDef};
-use expr::{OwnedDatum, Row, Typed, eval};
+use expr::{OwnedDatum, Row, Typed, condition, eval};
 use numbers::Numbers;
-use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
-use value::{ColumnType, Datum};
+use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
+use value::{ColumnType, Datum, RowLayout};
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
                            alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
@@ -59,6 +61,7 @@ fn run_rows(
                 }
                 let done = inserter
                     .evaluate(row, rows.len() == 1, number, context, &mut values)
+                    .map_err(|error| of_view(error, plan))
                     .and_then(|()| inserter.put(context, &mut values));
                 inserter.forgive(done, context)?;
             }
@@ -77,6 +80,7 @@ fn run_rows(
                     .collect::<Result<_, _>>()?;
                 let done = inserter
                     .take((&row, &source.query.outputs), number as u64 + 1, context, &mut values)
+                    .map_err(|error| of_view(error, plan))
                     .and_then(|()| inserter.put(context, &mut values));
                 inserter.forgive(done, context)?;
             }
@@ -96,6 +100,8 @@ struct Inserter<'p> {
     encoded: Vec<u8>,
     /// Rows that were looked at.
     records: u64,
+    /// Rows that a view's check left out: MySQL does not count them.
+    refused: u64,
     inserted: u64,
     deleted: u64,
     /// Rows of ON DUPLICATE KEY UPDATE that changed, and that were met.
@@ -113,6 +119,7 @@ impl<'p> Inserter<'p> {
             open: Vec::new(),
             encoded: Vec::new(),
             records: 0,
+            refused: 0,
             inserted: 0,
             deleted: 0,
             updated: 0,
@@ -211,6 +218,7 @@ impl<'p> Inserter<'p> {
         self.numbers.fill(context, values)?;
         let table = context.tables.table(self.plan.table);
         encode(table.layout(), values, &mut self.encoded)?;
+        check_row(self.check(), table.layout(), &self.encoded, context.env)?;
         loop {
             let table = context.tables.table(self.plan.table);
             let error = match context.client.insert(table, &self.encoded) {
@@ -232,8 +240,33 @@ impl<'p> Inserter<'p> {
                 return self.update(context, &met);
             }
             let table = context.tables.table(self.plan.table);
+            self.require_visible(&met, table.layout(), context.env)?;
             if context.client.delete(table, &met.key)? {
                 self.deleted += 1;
+            }
+        }
+    }
+
+    fn check(&self) -> Option<&'p RowCheck> {
+        self.plan.view.as_ref()?.check.as_ref()
+    }
+
+    /// REPLACE deletes no row that the view does not show.
+    fn require_visible(
+        &self,
+        met: &conflict::Met,
+        layout: &RowLayout,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let Some(visible) = self.plan.view.as_ref().and_then(|v| v.visible.as_ref()) else {
+            return Ok(());
+        };
+        match condition(visible, &Row::one(layout, &met.row, &[]), env)? {
+            Some(true) => Ok(()),
+            _ => {
+                let text = "REPLACE cannot be executed as it requires deleting rows that are not in \
+                            the view";
+                Err(SqlError::Other(3059, "HY000", text.into()))
             }
         }
     }
@@ -264,6 +297,7 @@ impl<'p> Inserter<'p> {
         if timed || !self.computed.is_empty() {
             encode(table.layout(), &new, &mut bytes)?;
         }
+        check_row(self.check(), table.layout(), &bytes, context.env)?;
         context
             .client
             .update(table, &met.key, &bytes)
@@ -274,7 +308,7 @@ impl<'p> Inserter<'p> {
 
     /// With IGNORE, an error that concerns a row alone is a warning.
     fn forgive(
-        &self,
+        &mut self,
         done: Result<(), SqlError>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
@@ -283,6 +317,7 @@ impl<'p> Inserter<'p> {
         if !self.plan.ignore || !forgivable(number) {
             return Err(error);
         }
+        self.refused += u64::from(number == 1369);
         context.env.warn(WarningLevel::Warning, number, text);
         Ok(())
     }
@@ -290,15 +325,16 @@ impl<'p> Inserter<'p> {
     fn outcome(self, context: &mut Context<'_>) -> Outcome {
         let found = context.env.count_matched_rows();
         let met = if found { self.touched + self.updated } else { 2 * self.updated };
+        let records = self.records - self.refused;
         let duplicates = match self.plan.ignore {
-            true => self.records - self.inserted - self.updated,
+            true => records - self.inserted - self.updated,
             false => self.deleted + self.updated,
         };
         let several = self.records > 1 || self.plan.is_select;
         let warnings = context.env.warning_count();
         let info = match several {
             true => {
-                format!("Records: {}  Duplicates: {duplicates}  Warnings: {warnings}", self.records)
+                format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
             }
             false => String::new(),
         };
@@ -308,6 +344,20 @@ impl<'p> Inserter<'p> {
             info,
             ..Outcome::default()
         }
+    }
+}
+
+/// A field without a default is called by its view.
+fn of_view(error: SqlError, plan: &InsertPlan) -> SqlError {
+    match (&error, &plan.view) {
+        (SqlError::Other(1364, ..), Some(view)) => {
+            let text = format!(
+                "Field of view '{}' underlying table doesn't have a default value",
+                view.name
+            );
+            SqlError::Other(1423, "HY000", text)
+        }
+        _ => error,
     }
 }
 

@@ -185,7 +185,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             Plan::Query(Box::new(planner::query::plan_query(&mut planning, query)?))
         }
         Statement::Insert(insert) => {
-            Plan::Insert(planner::resolve::plan_insert(&mut planning, insert)?)
+            Plan::Insert(Box::new(planner::resolve::plan_insert(&mut planning, insert)?))
         }
         Statement::Update(update) => {
             Plan::Change(Box::new(planner::resolve::plan_update(&mut planning, update)?))

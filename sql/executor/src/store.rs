@@ -3,6 +3,7 @@
 use crate::{Context, Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableRef};
 use expr::OwnedDatum;
+use planner::plan::RowCheck;
 use value::{ColumnType, ConvertError, Datum, KeyPart, RowLayout, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
@@ -232,6 +233,26 @@ pub fn explain_duplicate(
 /// Whether the error concerns a row alone: with IGNORE it is a warning.
 pub fn forgivable(number: u16) -> bool {
     matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 3819)
+}
+
+/// 1369 for a row that does not satisfy a view's check option.
+///
+/// # Errors
+/// 1369, those of evaluation.
+pub fn check_row(
+    check: Option<&RowCheck>,
+    layout: &RowLayout,
+    row: &[u8],
+    env: &mut dyn Environment,
+) -> Result<(), SqlError> {
+    let Some(check) = check else { return Ok(()) };
+    match expr::condition(&check.condition, &expr::Row::one(layout, row, &[]), env)? {
+        Some(true) => Ok(()),
+        _ => {
+            let text = format!("CHECK OPTION failed '{}'", check.view);
+            Err(SqlError::Other(1369, "HY000", text))
+        }
+    }
 }
 
 /// 1062 of a row of this definition.

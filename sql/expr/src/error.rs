@@ -181,7 +181,7 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
             (1347, "HY000", format!("'{schema}.{name}' is not BASE TABLE"))
         }
         E::ViewChanged => {
-            let what = "changing or locking rows through a view";
+            let what = "locking a view";
             (1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
         }
         E::ViewToSchema { from, to } => {

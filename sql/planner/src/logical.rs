@@ -10,6 +10,7 @@ use crate::plan::{Output, ResultColumn, SortKey};
 use crate::query_plan::{AggregateCall, JoinKind, JsonColumns, RowLock, SubplanKind, WindowCall};
 use catalog::{TableRef, VirtualRef};
 use expr::tree::{Column, Expr, Typed};
+use parser::ast;
 use value::ColumnType;
 
 /// Leaf of the values that grouping makes: keys, then aggregates, then the number of rolled-up keys.
@@ -46,8 +47,30 @@ pub struct Block {
     pub straight: bool,
     /// Its number in EXPLAIN, from 1.
     pub number: u32,
+    /// The view whose query it is.
+    pub view: Option<Box<View>>,
     /// Leaves whose rows an UPDATE or DELETE takes: they are alive at the end, with their keys.
     pub targets: Vec<u16>,
+}
+
+/// A view in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// WITH CHECK OPTION; of LOCAL, the views below check by their own.
+    pub check: Option<ast::CheckOption>,
+    /// ALGORITHM = TEMPTABLE: its rows are kept, never merged.
+    pub kept: bool,
+}
+
+impl View {
+    /// `schema.name`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
 }
 
 /// GROUP BY, or aggregates without it.

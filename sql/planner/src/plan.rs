@@ -124,6 +124,8 @@ pub struct InsertPlan {
     pub is_select: bool,
     /// Calls of VALUES(), each worth a warning.
     pub values_calls: usize,
+    /// The view that was named instead of the table.
+    pub view: Option<InsertView>,
     /// ON DUPLICATE KEY UPDATE, in order: leaf 0 is the row in the way, leaf 1 the new one.
     pub on_duplicate: Vec<(usize, InsertValue)>,
 }
@@ -152,8 +154,32 @@ pub struct ChangeTarget {
     pub table: TableRef,
     /// The leaf of the query that shows it.
     pub leaf: u16,
+    /// The leaf that it was written as: another one where that is a view.
+    pub shown: u16,
     /// Assignments in order.
     pub assignments: Vec<(usize, InsertValue)>,
+    /// What a changed row must satisfy.
+    pub check: Option<RowCheck>,
+}
+
+/// WITH CHECK OPTION.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowCheck {
+    /// `schema.name` of the view.
+    pub view: String,
+    /// Over the row as the only leaf.
+    pub condition: Expr,
+}
+
+/// The view that an INSERT names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsertView {
+    /// `schema.name`.
+    pub name: String,
+    /// What the new row must satisfy.
+    pub check: Option<RowCheck>,
+    /// What a row satisfies that the view shows: REPLACE deletes no other.
+    pub visible: Option<Expr>,
 }
 
 /// What the rows to change are found by.
@@ -171,7 +197,7 @@ pub enum Plan {
     /// A query.
     Query(Box<crate::query_plan::QueryStatement>),
     /// INSERT or REPLACE.
-    Insert(InsertPlan),
+    Insert(Box<InsertPlan>),
     /// UPDATE or DELETE.
     Change(Box<ChangePlan>),
     /// DO.

@@ -7,7 +7,7 @@ use super::names::check_name;
 use super::note;
 use crate::{Context, Outcome, SqlError};
 use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
-use parser::ast::{self, CheckOption, QueryBody, ViewAlgorithm};
+use parser::ast::{self, CheckOption, ViewAlgorithm};
 use parser::token::TokenKind;
 use planner::query_plan::QueryStatement;
 use std::sync::Arc;
@@ -39,6 +39,13 @@ pub fn create_view(
         }
     }
     let columns = result_columns(&create.columns, &plan, context)?;
+    let block = planner::resolve::resolve(&mut context.planning(), &create.query)?.block;
+    let updatable =
+        create.algorithm != ViewAlgorithm::TempTable && planner::resolve::is_updatable(&block);
+    if create.check.is_some() && !updatable {
+        let text = format!("CHECK OPTION on non-updatable view '{schema}.{}'", create.name.name);
+        return Err(SqlError::Other(1368, "HY000", text));
+    }
     let collation = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
     let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
     def.comment = "VIEW".into();
@@ -60,7 +67,7 @@ pub fn create_view(
             CheckOption::Cascaded => "CASCADED".into(),
             CheckOption::Local => "LOCAL".into(),
         }),
-        updatable: is_updatable(&create.query),
+        updatable,
         listed: !create.columns.is_empty(),
         client_charset: connection.charset().name().into(),
         connection_collation: connection.name().into(),
@@ -168,16 +175,4 @@ fn definer(create: &ast::CreateView, context: &Context<'_>) -> (String, String) 
     let account = context.env.account();
     let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
     (user.trim_matches('\'').to_string(), host.trim_matches('\'').to_string())
-}
-
-/// Whether each row of the view is one row of one table.
-fn is_updatable(query: &ast::Query) -> bool {
-    let QueryBody::Select(select) = &query.body else { return false };
-    query.with.is_none()
-        && query.limit.is_none()
-        && !select.options.distinct
-        && select.group_by.is_empty()
-        && select.having.is_none()
-        && matches!(select.from.as_slice(), [ast::TableRef::Table(_)])
-        && !format!("{:?}", select.items).contains("Aggregate(")
 }

@@ -5,11 +5,12 @@
 //!    WHERE, SET, ORDER BY. 3. A subquery does not read a target, but in a derived table, whose rows are kept.
 
 use super::names::Scope;
+use super::updatable::{check_of, is_join, is_target, not_a_column, several_tables, view_of};
 use super::{Resolver, error};
 use crate::PlanContext;
-use crate::logical::{Block, Source, conjunction, conjuncts, subquery_of};
+use crate::logical::{Block, Leaf, Source, conjunction, conjuncts, subquery_of};
 use crate::physical::Planner;
-use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultColumn};
+use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultColumn, RowCheck};
 use crate::query_plan::{Node, QueryStatement, Read};
 use crate::stats::Sampled;
 use crate::transform::transform;
@@ -56,6 +57,14 @@ impl Writing {
 /// An assignment: the outputs of its column and of its value; no value is DEFAULT.
 type Assigned = (usize, Option<usize>);
 
+/// What is done to the rows.
+enum What<'a> {
+    /// These leaves lose them.
+    Delete(&'a [u16]),
+    /// They get other values; `several` tables were written.
+    Update { assigned: &'a [Assigned], several: bool },
+}
+
 /// Plans UPDATE.
 ///
 /// # Errors
@@ -83,7 +92,7 @@ pub fn plan_update(
     let mut resolver = Resolver::new(context);
     let (block, assigned) =
         resolver.change(&written, |resolver| resolver.assignments(&update.assignments))?;
-    resolver.plan_change(block, &written, Some((&assigned, several)))
+    resolver.plan_change(block, &written, What::Update { assigned: &assigned, several })
 }
 
 /// Plans DELETE.
@@ -113,8 +122,8 @@ pub fn plan_delete(
         ignore: delete.ignore,
     };
     let mut resolver = Resolver::new(context);
-    let (block, ()) = resolver.change(&written, |resolver| resolver.delete_targets(targets))?;
-    resolver.plan_change(block, &written, None)
+    let (block, leaves) = resolver.change(&written, |resolver| resolver.delete_targets(targets))?;
+    resolver.plan_change(block, &written, What::Delete(&leaves))
 }
 
 /// More than one table, or one that is not simply named.
@@ -126,7 +135,7 @@ fn is_several(tables: &[ast::TableRef]) -> bool {
     }
 }
 
-fn output(value: Typed) -> Output {
+pub(super) fn output(value: Typed) -> Output {
     let column = ResultColumn::computed(String::new(), value.ty, value.ty.decimals);
     Output { value, column }
 }
@@ -195,52 +204,44 @@ impl Resolver<'_, '_> {
         Ok(assigned)
     }
 
-    /// A column of each table whose rows go.
-    fn delete_targets(&mut self, targets: &[ast::ObjectName]) -> Result<(), SqlError> {
+    /// The leaves whose rows go.
+    fn delete_targets(&mut self, targets: &[ast::ObjectName]) -> Result<Vec<u16>, SqlError> {
+        if targets.is_empty() {
+            return Ok(vec![0]);
+        }
         let scope = self.scope();
-        let mut leaves = Vec::with_capacity(targets.len());
-        for name in targets {
-            let leaf = scope.leaf_named(name.schema.as_deref(), &name.name).ok_or_else(|| {
+        let leaf = |name: &ast::ObjectName| {
+            scope.leaf_named(name.schema.as_deref(), &name.name).ok_or_else(|| {
                 let text = format!("Unknown table '{}' in MULTI DELETE", name.name);
                 error(1109, "42S02", text)
-            })?;
-            leaves.push(leaf);
-        }
-        if targets.is_empty() {
-            leaves.push(0);
-        }
-        let outputs: Vec<Output> =
-            leaves.iter().map(|leaf| output(scope.column(*leaf, 0))).collect();
-        scope.outputs = outputs;
-        Ok(())
+            })
+        };
+        targets.iter().map(leaf).collect()
     }
 
-    /// From the resolved block to the plan; `assigned` of an UPDATE, with whether it has several tables.
+    /// From the resolved block to the plan.
     fn plan_change(
         self,
         mut block: Block,
         written: &Written<'_>,
-        assigned: Option<(&[Assigned], bool)>,
+        what: What<'_>,
     ) -> Result<ChangePlan, SqlError> {
-        let columns = assigned.map_or(block.outputs.len(), |(list, _)| list.len());
-        for output in &block.outputs[..columns] {
-            let leaf = match &output.value.expr {
-                Expr::Column(c) => &block.leaves[usize::from(c.leaf)],
-                _ => return Err(not_updatable("", written.verb)),
-            };
-            if !matches!(leaf.source, Source::Table(_)) {
-                return Err(not_updatable(&leaf.name, written.verb));
-            }
-        }
+        let written_leaves = block.leaves.clone();
         let mut read = Vec::new();
-        read_by_subqueries(&block, &mut read);
-        transform(&mut block, &self.shared);
-        let targets = targets(&block, columns)?;
-        if let Some(target) = targets.iter().find(|t| read.contains(&t.table)) {
-            let name = &block.leaves[usize::from(target.leaf)].name;
-            let text = format!("You can't specify target table '{name}' for update in FROM clause");
-            return Err(error(1093, "HY000", text));
-        }
+        read_by_subqueries(&block, None, &mut read);
+        let targets = match what {
+            What::Delete(leaves) => {
+                leaves.iter().try_for_each(|leaf| check_delete(&block, *leaf, written.verb))?;
+                transform(&mut block, &self.shared);
+                deleted(&block, leaves, written.verb)?
+            }
+            What::Update { assigned, .. } => {
+                let shown = assigned_columns(&block, assigned, written.verb)?;
+                transform(&mut block, &self.shared);
+                self.updated(&block, &written_leaves, &shown, written.verb)?
+            }
+        };
+        refuse_read(&targets, &written_leaves, &read, written.verb)?;
         block.targets = targets.iter().map(|t| t.leaf).collect();
         let filter = conjunction(block.filter.iter().cloned());
         let alone = block.leaves.len() == 1 && block.subqueries.is_empty();
@@ -253,53 +254,160 @@ impl Resolver<'_, '_> {
         let mut plan = ChangePlan {
             query,
             targets,
-            delete: assigned.is_none(),
+            delete: matches!(what, What::Delete(_)),
             found: if alone { Found::Alone(filter) } else { Found::Joined },
             immediate: false,
             ignore: written.ignore,
         };
-        if let Some((assigned, several)) = assigned {
+        if let What::Update { assigned, several } = what {
             assign(&mut plan, self.context.tables, assigned)?;
             settle_order(&mut plan, self.context.tables, several)?;
         }
         plan.query.query.outputs.clear();
         Ok(plan)
     }
+
+    /// The leaves that the assigned columns are of, each once; a view has become its tables.
+    fn updated(
+        &self,
+        block: &Block,
+        written: &[Leaf],
+        shown: &[(u16, usize)],
+        verb: &str,
+    ) -> Result<Vec<ChangeTarget>, SqlError> {
+        let mut targets: Vec<ChangeTarget> = Vec::new();
+        for (output, (shown_leaf, column)) in block.outputs.iter().zip(shown) {
+            let view = &written[usize::from(*shown_leaf)];
+            let Expr::Column(Column { leaf, .. }) = output.value.expr else {
+                return Err(not_a_column(&view.columns[*column].result.name));
+            };
+            let Source::Table(table) = block.leaves[usize::from(leaf)].source else {
+                return Err(not_updatable(&view.name, verb));
+            };
+            if let Some(known) = targets.iter().find(|t| t.shown == *shown_leaf)
+                && known.leaf != leaf
+                && let Some((view, _)) = view_of(view)
+            {
+                return Err(several_tables(view));
+            }
+            if targets.iter().any(|t| t.leaf == leaf) {
+                continue;
+            }
+            let check = match view_of(view) {
+                Some((view, block)) => check_of(block, table, &self.shared)?
+                    .map(|condition| RowCheck { view: view.full_name(), condition }),
+                None => None,
+            };
+            let assignments = Vec::new();
+            targets.push(ChangeTarget { table, leaf, shown: *shown_leaf, assignments, check });
+        }
+        Ok(targets)
+    }
 }
 
-/// The leaves that the first outputs are columns of, each once.
-fn targets(block: &Block, columns: usize) -> Result<Vec<ChangeTarget>, SqlError> {
-    let mut targets: Vec<ChangeTarget> = Vec::new();
-    for output in &block.outputs[..columns] {
-        let Expr::Column(Column { leaf, .. }) = output.value.expr else {
-            return Err(error(1348, "HY000", "Column is not updatable"));
-        };
-        let Source::Table(table) = block.leaves[usize::from(leaf)].source else {
-            return Err(error(1348, "HY000", "Column is not updatable"));
-        };
-        if targets.iter().all(|t| t.leaf != leaf) {
-            targets.push(ChangeTarget { table, leaf, assignments: Vec::new() });
-        }
+/// Rows of the leaf can be deleted.
+fn check_delete(block: &Block, leaf: u16, verb: &str) -> Result<(), SqlError> {
+    let leaf = &block.leaves[usize::from(leaf)];
+    if !is_target(leaf) {
+        return Err(not_updatable(&leaf.name, verb));
     }
-    Ok(targets)
+    match view_of(leaf) {
+        Some((view, block)) if is_join(block) => {
+            let text = format!("Can not delete from join view '{}'", view.full_name());
+            Err(error(1395, "HY000", text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Targets of a DELETE: the only table of a view is its leaf now.
+fn deleted(block: &Block, leaves: &[u16], verb: &str) -> Result<Vec<ChangeTarget>, SqlError> {
+    let target = |leaf: &u16| {
+        let place = &block.leaves[usize::from(*leaf)];
+        let Source::Table(table) = place.source else {
+            return Err(not_updatable(&place.name, verb));
+        };
+        Ok(ChangeTarget { table, leaf: *leaf, shown: *leaf, assignments: Vec::new(), check: None })
+    };
+    leaves.iter().map(target).collect()
+}
+
+/// Leaf and column of each assignment, before views are merged.
+fn assigned_columns(
+    block: &Block,
+    assigned: &[Assigned],
+    verb: &str,
+) -> Result<Vec<(u16, usize)>, SqlError> {
+    let shown = |(column, _): &Assigned| {
+        let Expr::Column(Column { leaf, column, .. }) = block.outputs[*column].value.expr else {
+            return Err(not_a_column(""));
+        };
+        let place = &block.leaves[usize::from(leaf)];
+        match is_target(place) {
+            true => Ok((leaf, usize::from(column))),
+            false => Err(not_updatable(&place.name, verb)),
+        }
+    };
+    assigned.iter().map(shown).collect()
+}
+
+/// 1093 for a target that a subquery reads, 1443 where one of them is a view.
+fn refuse_read(
+    targets: &[ChangeTarget],
+    written: &[Leaf],
+    read: &[(TableRef, Option<String>)],
+    verb: &str,
+) -> Result<(), SqlError> {
+    for target in targets {
+        let Some((_, view)) = read.iter().find(|(table, _)| *table == target.table) else {
+            continue;
+        };
+        let shown = &written[usize::from(target.shown)];
+        let name = &shown.name;
+        let own = view_of(shown).map(|_| name.clone());
+        return Err(match own.or_else(|| view.clone()) {
+            None => error(
+                1093,
+                "HY000",
+                format!("You can't specify target table '{name}' for update in FROM clause"),
+            ),
+            Some(view) => error(
+                1443,
+                "HY000",
+                format!(
+                    "The definition of table '{view}' prevents operation {verb} on table '{name}'."
+                ),
+            ),
+        });
+    }
+    Ok(())
 }
 
 /// Tables that subqueries read, but those of derived tables in them.
-fn read_by_subqueries(block: &Block, read: &mut Vec<TableRef>) {
+/// `view`: the name of the view that is around.
+fn read_by_subqueries(
+    block: &Block,
+    view: Option<&str>,
+    read: &mut Vec<(TableRef, Option<String>)>,
+) {
     for subquery in &block.subqueries {
-        read_by(&subquery.block, read);
+        read_by(&subquery.block, view, read);
     }
 }
 
-fn read_by(block: &Block, read: &mut Vec<TableRef>) {
+fn read_by(block: &Block, view: Option<&str>, read: &mut Vec<(TableRef, Option<String>)>) {
     for leaf in &block.leaves {
         match &leaf.source {
-            Source::Table(table) => read.push(*table),
-            Source::Set { inputs, .. } => inputs.iter().for_each(|b| read_by(b, read)),
-            _ => {}
+            Source::Table(table) => read.push((*table, view.map(str::to_string))),
+            Source::Set { inputs, .. } => inputs.iter().for_each(|b| read_by(b, view, read)),
+            _ => {
+                if let Some((_, inner)) = view_of(leaf) {
+                    read_by(inner, view.or(Some(&leaf.name)), read);
+                }
+            }
         }
     }
-    read_by_subqueries(block, read);
+    read_by_subqueries(block, view, read);
 }
 
 /// Gives the targets their assignments.

@@ -1,9 +1,10 @@
 //! FROM: tables, joins, derived tables, and the names that they give to columns.
 
+use super::change::Writing;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, error};
 use crate::hints::{IndexChoice, index_choice};
-use crate::logical::{Block, From, Leaf, LeafColumn, Source, conjuncts};
+use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
 use crate::plan::{KeyFlags, Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
 use catalog::{DefaultValue, TableDef, ViewDef};
@@ -167,7 +168,11 @@ impl Resolver<'_, '_> {
         let ctes = std::mem::take(&mut self.ctes);
         let locking = std::mem::take(&mut self.locking);
         self.view_schemas.push(view.database.clone());
+        if self.writing.includes(alias) {
+            self.writing_inside = Writing::All;
+        }
         let block = self.query(&query);
+        self.writing_inside = Writing::Nothing;
         self.view_schemas.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
         let block = block.map_err(|e| match e.parts().0 {
@@ -177,6 +182,16 @@ impl Resolver<'_, '_> {
         if block.outputs.len() != columns.len() {
             return Err(invalid());
         }
+        let mut block = block;
+        block.view = Some(Box::new(View {
+            schema: schema.clone(),
+            name,
+            check: view.check.as_deref().map(|check| match check {
+                "LOCAL" => ast::CheckOption::Local,
+                _ => ast::CheckOption::Cascaded,
+            }),
+            kept: view.algorithm == "TEMPTABLE",
+        }));
         let mut leaf = derived_leaf(block, alias, &[], false)?;
         for (column, defined) in leaf.columns.iter_mut().zip(columns) {
             column.result = ResultColumn { ty: column.ty, ..defined.result };

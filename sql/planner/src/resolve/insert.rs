@@ -4,15 +4,19 @@
 //!    it; in ON DUPLICATE KEY UPDATE it is the row that is in the way. 2. Leaf 1 is the new row there: the row
 //!    alias, and what VALUES() means. 3. VALUES with a subquery is planned as a query.
 
-use super::change::refuse_generated;
+use super::change::{Writing, refuse_generated};
 use super::names::{Scope, Visible};
+use super::updatable::{
+    check_of, condition_of, is_join, is_target, not_a_column, several_tables, view_of,
+};
 use super::{Resolver, error};
 use crate::PlanContext;
-use crate::logical::{Leaf, LeafColumn, Source};
-use crate::plan::{InsertPlan, InsertSource, InsertValue};
+use crate::logical::{Block, Leaf, LeafColumn, Source};
+use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
 use crate::query::plan_query;
+use crate::transform::transform;
 use catalog::{TableDef, TableRef};
-use expr::SqlError;
+use expr::{Expr, SqlError};
 use mdl::Mode;
 use parser::ast;
 use value::name::same_name;
@@ -28,27 +32,25 @@ pub fn plan_insert(
     if !insert.partitions.is_empty() {
         return Err(SqlError::unsupported("PARTITION"));
     }
-    let table = context.open(&insert.table, Mode::SW)?;
-    let def = context.tables.def(table);
-    if def.view.is_some() {
-        return Err(SqlError::unsupported("INSERT into a view"));
-    }
-    let columns = target_columns(def, insert.columns.as_deref())?;
-    let leaf = |def: &TableDef, name: &str| target_leaf(def, table, name);
-    let target = leaf(def, &insert.table.name);
+    let target = target(context, insert)?;
+    let columns = target_columns(&target, insert.columns.as_deref())?;
+    let Target { table, leaf, view, mut tables, .. } = target;
     let new_row = match &insert.row_alias {
-        Some((alias, names)) => renamed(leaf(def, alias), &columns, names)?,
-        None => leaf(def, ""),
+        Some((alias, names)) => {
+            renamed(Leaf { name: alias.clone(), ..leaf.clone() }, &columns, names)?
+        }
+        None => Leaf { name: String::new(), ..leaf.clone() },
     };
-    let source = source(context, insert, columns.len(), &target)?;
+    let source = source(context, insert, columns.len(), &leaf)?;
     refuse_generated_columns(context.tables.def(table), &columns, &source)?;
     let (on_duplicate, values_calls) = match insert.on_duplicate.is_empty() {
         true => (Vec::new(), 0),
-        false => on_duplicate(context, &insert.on_duplicate, target, new_row)?,
+        false => on_duplicate(context, &insert.on_duplicate, leaf, new_row)?,
     };
-    let mut tables = vec![(table, Mode::SW)];
     if let InsertSource::Query(query) = &source {
-        tables.extend(query.tables.iter().filter(|(t, _)| *t != table).copied());
+        let new = |(t, _): &&(TableRef, Mode)| tables.iter().all(|(known, _)| known != t);
+        let more: Vec<_> = query.tables.iter().filter(new).copied().collect();
+        tables.extend(more);
     }
     let is_select = matches!(insert.source, ast::InsertSource::Query(_));
     Ok(InsertPlan {
@@ -60,6 +62,7 @@ pub fn plan_insert(
         ignore: insert.ignore,
         is_select,
         values_calls,
+        view,
         on_duplicate,
     })
 }
@@ -85,30 +88,132 @@ fn refuse_generated_columns(
     }
 }
 
+/// What an INSERT names.
+struct Target {
+    table: TableRef,
+    /// The table's columns under the names that the statement knows them by; the others have none.
+    leaf: Leaf,
+    /// The columns that can be named: name, position, whether it is meant without a list.
+    shown: Vec<(String, usize, bool)>,
+    view: Option<InsertView>,
+    tables: Vec<(TableRef, Mode)>,
+}
+
+fn target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Target, SqlError> {
+    let table = context.open(&insert.table, Mode::SW)?;
+    let def = context.tables.def(table);
+    if def.view.is_some() {
+        return view_target(context, insert);
+    }
+    let leaf = target_leaf(def, table, &insert.table.name);
+    let named = def.columns.iter().enumerate().filter(|(_, c)| !c.hidden);
+    let shown = named.map(|(position, c)| (c.name.clone(), position, c.is_listed())).collect();
+    Ok(Target { table, leaf, shown, view: None, tables: vec![(table, Mode::SW)] })
+}
+
+/// The table below a view: its columns are plain ones, each shown once.
+fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Target, SqlError> {
+    let not_insertable = || {
+        let name = &insert.table.name;
+        error(
+            1471,
+            "HY000",
+            format!("The target table {name} of the INSERT is not insertable-into"),
+        )
+    };
+    let mut resolver = Resolver::new(context);
+    resolver.scopes.push(Scope::new("field list"));
+    resolver.writing = Writing::All;
+    let factor = ast::TableFactor {
+        name: insert.table.clone(),
+        alias: None,
+        partitions: Vec::new(),
+        index_hints: Vec::new(),
+    };
+    let from = resolver.sources(&[ast::TableRef::Table(factor)])?;
+    let view_leaf = resolver.scope().leaves[0].clone();
+    let Some((view, query)) = view_of(&view_leaf).filter(|_| is_target(&view_leaf)) else {
+        return Err(not_insertable());
+    };
+    let written = insert.columns.as_deref().filter(|list| !list.is_empty());
+    if written.is_none() && is_join(query) {
+        let text =
+            format!("Can not insert into join view '{}' without fields list", view.full_name());
+        return Err(error(1394, "HY000", text));
+    }
+    let name_of = |column: usize| view_leaf.columns[column].result.name.as_str();
+    let outputs = (0..view_leaf.columns.len())
+        .map(|column| super::change::output(resolver.scope().column(0, column)))
+        .collect();
+    let leaves = vec![view_leaf.clone()];
+    let mut block = Block { leaves, from, outputs, ..Block::default() };
+    transform(&mut block, &resolver.shared);
+    let mut places = Vec::new();
+    for (position, output) in block.outputs.iter().enumerate() {
+        match output.value.expr {
+            Expr::Column(c) => places.push((c.leaf, usize::from(c.column))),
+            _ if written.is_none() => return Err(not_a_column(name_of(position))),
+            _ => return Err(not_insertable()),
+        }
+    }
+    if (1..places.len()).any(|n| places[..n].contains(&places[n])) {
+        return Err(not_insertable());
+    }
+    let is_written = |position: &usize| {
+        let named = |c: &ast::ColumnRef| same_name(&c.column, name_of(*position));
+        written.is_none_or(|list| list.iter().any(named))
+    };
+    let mut used = (0..places.len()).filter(is_written).map(|position| places[position].0);
+    let leaf = used.next().unwrap_or(places[0].0);
+    if used.any(|other| other != leaf) {
+        return Err(several_tables(view));
+    }
+    let Source::Table(table) = block.leaves[usize::from(leaf)].source else {
+        return Err(not_insertable());
+    };
+    let check = check_of(query, table, &resolver.shared)?
+        .map(|condition| RowCheck { view: view.full_name(), condition });
+    let visible = match insert.replace {
+        true => condition_of(query, table, &resolver.shared)?,
+        false => None,
+    };
+    let tables = resolver.tables;
+    let mut made = target_leaf(context.tables.def(table), table, &insert.table.name);
+    for column in &mut made.columns {
+        (column.listed, column.result.name) = (false, String::new());
+    }
+    let mut shown = Vec::new();
+    for (position, (_, column)) in places.iter().enumerate().filter(|(_, (l, _))| *l == leaf) {
+        let name = name_of(position).to_string();
+        let place = &mut made.columns[*column];
+        (place.listed, place.result.name) = (true, name.clone());
+        shown.push((name, *column, true));
+    }
+    let view = Some(InsertView { name: view.full_name(), check, visible });
+    Ok(Target { table, leaf: made, shown, view, tables })
+}
+
 fn target_columns(
-    def: &TableDef,
+    target: &Target,
     written: Option<&[ast::ColumnRef]>,
 ) -> Result<Vec<usize>, SqlError> {
     let Some(written) = written else {
-        return Ok((0..def.columns.len()).filter(|c| def.columns[*c].is_listed()).collect());
+        let listed = target.shown.iter().filter(|(_, _, listed)| *listed);
+        return Ok(listed.map(|(_, position, _)| *position).collect());
     };
     let mut columns: Vec<usize> = Vec::with_capacity(written.len());
     for column in written {
-        let position = column_of_target(def, column)?;
-        if columns.contains(&position) {
-            let text = format!("Column '{}' specified twice", def.columns[position].name);
-            return Err(error(1110, "42000", text));
+        let named = target.shown.iter().find(|(name, ..)| same_name(name, &column.column));
+        let Some((name, position, _)) = named else {
+            let name = super::names::written(column);
+            return Err(SqlError::UnknownColumn { name, clause: "field list" });
+        };
+        if columns.contains(position) {
+            return Err(error(1110, "42000", format!("Column '{name}' specified twice")));
         }
-        columns.push(position);
+        columns.push(*position);
     }
     Ok(columns)
-}
-
-fn column_of_target(def: &TableDef, column: &ast::ColumnRef) -> Result<usize, SqlError> {
-    def.column(&column.column).ok_or_else(|| SqlError::UnknownColumn {
-        name: super::names::written(column),
-        clause: "field list",
-    })
 }
 
 fn target_leaf(def: &TableDef, table: TableRef, name: &str) -> Leaf {

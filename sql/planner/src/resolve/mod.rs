@@ -2,7 +2,8 @@
 //!
 //! Reading order: this file (what is carried along), [`names`] (how a name is looked up), [`from`],
 //! [`expressions`], [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
-//! operations, common table expressions), [`insert`], [`change`].
+//! operations, common table expressions), [`insert`], [`change`], [`updatable`]
+//! (what a change of a view changes).
 //!
 //! 1. The innermost scope is the last; a column at depth `d` belongs to the scope `d` before it. Each
 //!    block pushes exactly one scope, so depths are those of [`crate::query_plan`]. 2. Errors are found in
@@ -17,11 +18,13 @@ mod insert;
 mod names;
 mod queries;
 mod select;
+mod updatable;
 mod windows;
 
 pub use change::{plan_delete, plan_update};
 pub use insert::plan_insert;
 use names::Scope;
+pub use updatable::is_updatable;
 
 use crate::PlanContext;
 use crate::logical::Block;
@@ -93,6 +96,8 @@ pub(crate) struct Resolver<'a, 'c> {
     view_schemas: Vec<String>,
     /// Tables of the FROM that is being resolved which a change may take rows of.
     writing: change::Writing,
+    /// The same of the FROM of a view's query that is about to be resolved.
+    writing_inside: change::Writing,
 }
 
 impl<'a, 'c> Resolver<'a, 'c> {
@@ -110,6 +115,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             locking: Vec::new(),
             view_schemas: Vec::new(),
             writing: change::Writing::Nothing,
+            writing_inside: change::Writing::Nothing,
         }
     }
 

@@ -44,7 +44,8 @@ impl Resolver<'_, '_> {
         match &query.body {
             QueryBody::Select(select) => {
                 self.locking.clone_from(&query.locking);
-                let writing = std::mem::take(&mut self.writing);
+                let inside = std::mem::take(&mut self.writing_inside);
+                let writing = std::mem::replace(&mut self.writing, inside);
                 let block = self.select(select, &query.order_by, query.limit.as_ref());
                 self.writing = writing;
                 block

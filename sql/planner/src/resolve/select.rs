@@ -75,6 +75,7 @@ impl Resolver<'_, '_> {
             subqueries: std::mem::take(&mut scope.subqueries),
             straight: select.options.straight_join,
             number,
+            view: None,
             targets: Vec::new(),
         };
         let input = GroupInput {
