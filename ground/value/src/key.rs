@@ -13,6 +13,8 @@
 //!    too. No part is a prefix of another value's, so inverting turns the order round.
 //! 6. Encoding an integer allocates nothing beyond the caller's buffer.
 
+mod ends;
+
 use crate::{ColumnType, Datum, RowError, RowLayout};
 
 /// One part of an index key.

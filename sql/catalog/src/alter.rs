@@ -145,7 +145,9 @@ impl Catalog {
             Ok::<_, CatalogError>(())
         })?;
         let table = self.engine().open_table(&def.spec(), def.storage.clone())?;
-        Ok(Definition::opened(def, table))
+        let made = Definition::opened(def, table);
+        made.set_statistics(old.statistics());
+        Ok(made)
     }
 
     fn copy_table<E: From<CatalogError>>(
@@ -164,6 +166,7 @@ impl Catalog {
                 client.note_autoinc(&made, autoinc_start - 1).map_err(CatalogError::from)?;
             }
             fill(client, &old_table, &made)?;
+            c.erase_statistics(client, old)?;
             c.replace_table(client, &old.def, &def)?;
             Ok(Definition::opened(def, made))
         })

@@ -6,7 +6,7 @@
 //! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
 
 use crate::names::{Definition, NameEntry};
-use crate::{Catalog, CatalogError, TableDef};
+use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
 use instrument::Counter;
 use mdl::{Held, Mode, Object};
@@ -204,7 +204,20 @@ impl TableCache {
         self.opened(table).table().expect("a TableRef is made of an open table")
     }
 
-    fn opened(&self, table: TableRef) -> &Definition {
+    /// What is known about the rows of an open table.
+    pub fn statistics(&self, table: TableRef) -> Statistics {
+        self.opened(table).statistics()
+    }
+
+    pub(crate) fn definition_of(&self, table: TableRef) -> Arc<Definition> {
+        Arc::clone(self.opened(table))
+    }
+
+    pub(crate) fn entry_of(&self, table: TableRef) -> &NameEntry {
+        self.entry(table.handle)
+    }
+
+    fn opened(&self, table: TableRef) -> &Arc<Definition> {
         self.handles[table.handle]
             .definition
             .as_ref()

@@ -57,7 +57,7 @@ impl Catalog {
             self.lock_table(client, cache, name, table, deadline)?;
         }
         self.transact(client, |c, client| {
-            tables.iter().try_for_each(|table| c.erase_table(client, name, table))?;
+            tables.iter().try_for_each(|table| c.erase_whole(client, name, table))?;
             c.erase_schema(client, name)
         })?;
         self.publish_schema(name, None);
@@ -158,7 +158,7 @@ impl Catalog {
         }
         if !present.is_empty() {
             self.transact(client, |c, client| {
-                present.iter().try_for_each(|(schema, name)| c.erase_table(client, schema, name))
+                present.iter().try_for_each(|(schema, name)| c.erase_whole(client, schema, name))
             })?;
         }
         present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
@@ -351,6 +351,19 @@ impl Catalog {
             }
             Ok(Definition::opened(def, table))
         })
+    }
+
+    /// Deletes a table's definition and what is known about its rows.
+    fn erase_whole(
+        &self,
+        client: &mut Client,
+        schema: &str,
+        name: &str,
+    ) -> Result<(), CatalogError> {
+        if let Some(definition) = self.definition(schema, name) {
+            self.erase_statistics(client, &definition)?;
+        }
+        self.erase_table(client, schema, name)
     }
 
     /// Unpublishes a table whose dictionary rows are gone, and gives back its storage.

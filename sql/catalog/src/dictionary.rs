@@ -24,22 +24,24 @@ static SCHEMAS: instrument::MutexClass =
 static ACCOUNTS: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/acl_cache");
 
-const CHUNK_BYTES: usize = 3000;
+/// Most bytes of a body in one row.
+pub(crate) const CHUNK_BYTES: usize = 3000;
 const NAME_BYTES: u32 = 256;
 
 /// Position of each system table in [`system_tables`].
 #[derive(Clone, Copy)]
-enum System {
+pub(crate) enum System {
     Schemata,
     Tables,
     Accounts,
+    Statistics,
 }
 
 /// The system tables, in the order in which the engine creates them.
 pub fn system_tables() -> Vec<TableSpec> {
     let bytes = |n| ColumnType::varbinary(n).not_null();
     let number = |kind, unsigned| ColumnType::int(kind, unsigned).not_null();
-    let shapes: [(&str, Vec<ColumnType>, usize); 3] = [
+    let shapes: [(&str, Vec<ColumnType>, usize); 4] = [
         ("mysql.schemata", vec![bytes(NAME_BYTES), number(Kind::Int, true)], 1),
         (
             "mysql.tables",
@@ -52,6 +54,16 @@ pub fn system_tables() -> Vec<TableSpec> {
             3,
         ),
         ("mysql.user", vec![bytes(NAME_BYTES), bytes(NAME_BYTES), bytes(64), bytes(1024)], 2),
+        (
+            "mysql.statistics",
+            vec![
+                number(Kind::BigInt, true),
+                bytes(NAME_BYTES),
+                number(Kind::Int, true),
+                bytes(CHUNK_BYTES as u32),
+            ],
+            3,
+        ),
     ];
     let specs = shapes.into_iter().zip(1..).map(|((name, columns, key), id)| TableSpec {
         id: TableId(id),
@@ -95,6 +107,7 @@ impl Catalog {
             catalog.bootstrap(&mut client)?;
         }
         let catalog = Arc::new(catalog);
+        catalog.start_statistics();
         catalog.start_recovery(live)?;
         Ok(catalog)
     }
@@ -197,8 +210,7 @@ impl Catalog {
     }
 
     pub(crate) fn erase_schema(&self, client: &mut Client, name: &str) -> Result<(), CatalogError> {
-        let key = self.key(System::Schemata, &[Datum::Bytes(name.as_bytes())])?;
-        client.delete(&self.system(System::Schemata), &key)?;
+        self.delete(client, System::Schemata, &[Datum::Bytes(name.as_bytes())])?;
         Ok(())
     }
 
@@ -242,8 +254,7 @@ impl Catalog {
                 Datum::Bytes(name.as_bytes()),
                 Datum::UInt(chunk),
             ];
-            let key = self.key(System::Tables, &parts)?;
-            if !client.delete(&self.system(System::Tables), &key)? {
+            if !self.delete(client, System::Tables, &parts)? {
                 break;
             }
         }
@@ -283,6 +294,7 @@ impl Catalog {
             stored.entry(key).or_default().extend_from_slice(body.as_bytes().unwrap_or_default());
             Ok(())
         })?;
+        let mut known = self.load_statistics(client)?;
         let mut live = BTreeSet::new();
         for ((schema, name), body) in stored {
             let def =
@@ -290,7 +302,9 @@ impl Catalog {
             if def.view.is_none() {
                 live.insert(def.storage.space);
             }
-            self.names.entry(&schema, &name).publish(Some(Arc::new(Definition::closed(def))));
+            let definition = Definition::closed(def);
+            definition.set_statistics(known.remove(&definition.def.id).unwrap_or_default());
+            self.names.entry(&schema, &name).publish(Some(Arc::new(definition)));
         }
         Ok(live)
     }
@@ -333,7 +347,7 @@ impl Catalog {
         self.engine.system_table(which as usize)
     }
 
-    fn each_row(
+    pub(crate) fn each_row(
         &self,
         client: &mut Client,
         which: System,
@@ -358,7 +372,7 @@ impl Catalog {
     }
 
     /// Inserts a row of a system table, or replaces the one of the same key.
-    fn put(
+    pub(crate) fn put(
         &self,
         client: &mut Client,
         which: System,
@@ -378,7 +392,18 @@ impl Catalog {
         Ok(())
     }
 
-    fn column<'r>(
+    /// Deletes a row of a system table; false if it is not there.
+    pub(crate) fn delete(
+        &self,
+        client: &mut Client,
+        which: System,
+        key: &[Datum<'_>],
+    ) -> Result<bool, CatalogError> {
+        let key = self.key(which, key)?;
+        Ok(client.delete(&self.system(which), &key)?)
+    }
+
+    pub(crate) fn column<'r>(
         &self,
         which: System,
         row: &'r [u8],
@@ -388,7 +413,7 @@ impl Catalog {
         table.layout().decode(row, column).map_err(|e| bad(&table.spec().name, e.what))
     }
 
-    fn column_text(
+    pub(crate) fn column_text(
         &self,
         which: System,
         row: &[u8],
@@ -398,7 +423,12 @@ impl Catalog {
         String::from_utf8(bytes).map_err(|_| bad("mysql", "a name is not UTF-8"))
     }
 
-    fn column_u64(&self, which: System, row: &[u8], column: usize) -> Result<u64, CatalogError> {
+    pub(crate) fn column_u64(
+        &self,
+        which: System,
+        row: &[u8],
+        column: usize,
+    ) -> Result<u64, CatalogError> {
         let value = self.column(which, row, column)?;
         value.as_u64().ok_or_else(|| bad("mysql", "a number is missing"))
     }

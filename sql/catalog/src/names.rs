@@ -1,10 +1,11 @@
 //! One entry per table name ever seen: its lock object, its version, its current definition.
 //!
 //! 1. An entry is made once and never removed: its address and lock object are stable, so a session
-//!    may cache it. 2. `version` changes only under an X lock on the name; a reader that holds any
+//!    may cache it. 2. What is published changes only under an X lock on the name; `version` is raised then, and when
+//!    new statistics ask for new plans; a reader that holds any
 //!    lock on the name and sees its cached version again may use its cached definition.
 
-use crate::TableDef;
+use crate::{Statistics, TableDef};
 use engine::{Engine, Table, TableId};
 use mdl::{Mdl, Namespace, Object};
 use std::collections::HashMap;
@@ -16,6 +17,8 @@ static NAMES: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/table_names");
 static OPENING: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/table_opening");
+static STATISTICS: instrument::MutexClass =
+    instrument::MutexClass::new("wait/synch/mutex/sql/table_statistics");
 static DEFINITION: instrument::MutexClass =
     instrument::MutexClass::new("wait/synch/mutex/sql/table_definition");
 
@@ -26,12 +29,18 @@ pub struct Definition {
     pub def: TableDef,
     table: OnceLock<Arc<Table>>,
     opening: Mutex<()>,
+    statistics: Mutex<Statistics>,
 }
 
 impl Definition {
     /// A definition whose table is opened later.
     pub fn closed(def: TableDef) -> Self {
-        Definition { def, table: OnceLock::new(), opening: Mutex::new(&OPENING, ()) }
+        Definition {
+            def,
+            table: OnceLock::new(),
+            opening: Mutex::new(&OPENING, ()),
+            statistics: Mutex::new(&STATISTICS, Statistics::default()),
+        }
     }
 
     /// A definition of a table that is open.
@@ -46,7 +55,9 @@ impl Definition {
         }
         // The counters of a table exist once.
         let table = Arc::clone(self.open(engine)?);
-        Ok(Definition::opened(def, table))
+        let renamed = Definition::opened(def, table);
+        renamed.set_statistics(self.statistics());
+        Ok(renamed)
     }
 
     /// The engine's table of that shape. Errors: of opening it.
@@ -61,6 +72,16 @@ impl Definition {
         }
         let table = engine.open_table(&self.def.spec(), self.def.storage.clone())?;
         Ok(self.table.get_or_init(|| table))
+    }
+
+    /// What is known about its rows.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics.lock().clone()
+    }
+
+    /// Replaces what is known about its rows.
+    pub(crate) fn set_statistics(&self, statistics: Statistics) {
+        *self.statistics.lock() = statistics;
     }
 
     /// The table, if it was opened.
@@ -104,6 +125,13 @@ impl NameEntry {
             version: SharedAtomic::new(2),
             current: Mutex::new(&DEFINITION, Some(Arc::new(definition))),
         }
+    }
+
+    /// Plans for the name are made anew: more is known about its table. No lock is needed, since the
+    /// definition stays.
+    pub fn touch(&self) {
+        let _nobody_publishes = self.current.lock();
+        self.version.fetch_add(1, Ordering::Release);
     }
 
     /// Publishes a definition (or none); the caller holds X on the name.
@@ -163,6 +191,12 @@ impl Names {
     pub fn find(&self, wanted: impl Fn(&Definition) -> bool) -> Option<Arc<Definition>> {
         let entries = self.entries.lock();
         entries.values().filter_map(|e| e.current().1).find(|d| wanted(d))
+    }
+
+    /// The published definitions that are wanted.
+    pub fn all(&self, wanted: impl Fn(&Definition) -> bool) -> Vec<Arc<Definition>> {
+        let entries = self.entries.lock();
+        entries.values().filter_map(|e| e.current().1).filter(|d| wanted(d)).collect()
     }
 
     /// Definitions published for a schema, ordered by name.

@@ -5,6 +5,7 @@
 //! 3. Names in `information_schema`, its own included, ignore case; those of `performance_schema` do not.
 
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
+use base::PAGE_BYTES;
 use std::fmt;
 use std::sync::Arc;
 use value::{Collation, Datum, RowError, RowLayout};
@@ -81,9 +82,24 @@ pub struct TableSize {
 }
 
 impl ReadContext<'_> {
-    /// The size of a stored table.
-    pub fn size(&self, _definition: &Definition) -> TableSize {
-        TableSize::default()
+    /// The size of a stored table: as its figures say, else as its trees look now. A table that cannot be
+    /// read has none; reading it will say why.
+    pub fn size(&self, definition: &Definition) -> TableSize {
+        if let Some(figures) = definition.statistics().figures {
+            let (data_bytes, index_bytes) = figures.bytes();
+            return TableSize { rows: figures.rows as u64, data_bytes, index_bytes };
+        }
+        let engine = self.catalog.engine();
+        let pages = definition.open(engine).and_then(|table| engine.table_pages(table));
+        let bytes = |pages| pages * PAGE_BYTES as u64;
+        pages.map_or_else(
+            |_| TableSize::default(),
+            |pages| TableSize {
+                rows: pages.rows,
+                data_bytes: bytes(pages.clustered),
+                index_bytes: bytes(pages.others),
+            },
+        )
     }
 
     /// The next AUTO_INCREMENT value of a stored table that has one.

@@ -119,8 +119,12 @@ fn report(
             _ if context.tables.def(table).view.is_some() => missing(not_base_table(schema, name)),
             MaintainVerb::Check => check(table, context),
             MaintainVerb::Repair => Ok(vec![not_supported(verb)]),
-            // Access paths are chosen by rule: there are no statistics to bring up to date.
-            _ => Ok(vec![("status", "OK".to_string())]),
+            _ if context.tables.def(table).view.is_some() => missing(SqlError::Other(
+                1347,
+                "HY000",
+                format!("'{schema}.{name}' is not BASE TABLE"),
+            )),
+            _ => analyze(table, context),
         },
     };
     context.tables.release_since(context.client.slot(), mark);
@@ -146,6 +150,17 @@ fn missing(error: SqlError) -> Result<Report, SqlError> {
 /// KILL and shutdown are about the session, not about the table.
 fn ends_statement(error: &SqlError) -> bool {
     matches!(error.parts().0, 1317 | 1053)
+}
+
+/// ANALYZE of an open table.
+fn analyze(table: TableRef, context: &mut Context<'_>) -> Result<Report, SqlError> {
+    let pages = context.env.system_variable(true, "innodb_stats_persistent_sample_pages")?;
+    let pages = pages.datum().as_u64().and_then(|n| u32::try_from(n).ok());
+    let catalog = std::sync::Arc::clone(context.tables.catalog());
+    match catalog.analyze(context.tables, table, pages) {
+        Ok(()) => Ok(vec![("status", "OK".to_string())]),
+        Err(error) => missing(error.into()),
+    }
 }
 
 /// CHECK of an open table that nobody else changes.

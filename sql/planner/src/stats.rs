@@ -12,7 +12,8 @@ pub trait Statistics {
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64;
 }
 
-/// Estimates from the trees: rows by sampling, different values by the shape of the index.
+/// Estimates from gathered figures; without them from the trees: rows by sampling, different values by the
+/// shape of the index.
 pub struct Sampled<'t> {
     tables: &'t TableCache,
     /// Rows by table, as far as they were asked for.
@@ -28,7 +29,8 @@ impl<'t> Sampled<'t> {
 
 /// Rows of a table that cannot be read; reading it will say why.
 const UNKNOWN_ROWS: u64 = 1000;
-/// Fewer rows than that are not believed: a plan lives longer than an empty table stays empty.
+/// Fewer rows than that are not believed before figures were gathered: a plan lives longer than an empty
+/// table stays empty. With figures, plans are made anew when those change.
 const ROWS_MIN: f64 = 1000.0;
 
 impl Statistics for Sampled<'_> {
@@ -36,8 +38,13 @@ impl Statistics for Sampled<'_> {
         if let Some((_, rows)) = self.rows.borrow().iter().find(|(t, _)| *t == table) {
             return *rows;
         }
-        let rows = self.tables.table(table).estimated_rows().unwrap_or(UNKNOWN_ROWS);
-        let rows = (rows as f64).max(ROWS_MIN);
+        let rows = match self.tables.statistics(table).figures {
+            Some(figures) => figures.rows.max(1.0),
+            None => {
+                let rows = self.tables.table(table).estimated_rows().unwrap_or(UNKNOWN_ROWS);
+                (rows as f64).max(ROWS_MIN)
+            }
+        };
         self.rows.borrow_mut().push((table, rows));
         rows
     }
@@ -45,6 +52,11 @@ impl Statistics for Sampled<'_> {
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64 {
         let rows = self.rows(table);
         let index = &self.tables.def(table).indexes[index];
+        let figures = self.tables.statistics(table).figures;
+        let known = figures.as_ref().and_then(|f| f.index(index.id));
+        if let Some(distinct) = known.and_then(|i| i.distinct.get(parts.checked_sub(1)?)) {
+            return distinct.clamp(1.0, rows.max(1.0));
+        }
         distinct_guess(rows, index.unique, parts, index.parts.len())
     }
 }

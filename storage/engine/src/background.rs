@@ -1,5 +1,6 @@
 //! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead,
-//! the log's timer, and the log's governor, which makes redo files ahead of need.
+//! the log's timer, the log's governor, which makes redo files ahead of need, and one for what the owner
+//! of the dictionary does now and then.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
 //! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
@@ -30,6 +31,15 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_millis(2);
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 const TIMER_EVERY: Duration = Duration::from_secs(1);
 const GOVERNOR_TURN: Duration = Duration::from_millis(100);
+
+/// A piece of work in the background; it is handed whether to stop.
+pub type Tick = dyn Fn(&dyn Fn() -> bool) + Send + Sync;
+
+/// What the owner of the dictionary does in the background every so often.
+pub(crate) struct Periodic {
+    every: Duration,
+    tick: Arc<Tick>,
+}
 
 /// Tells the threads to stop.
 pub(crate) struct Stop {
@@ -81,12 +91,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Lets `tick` run in a thread of its own every so often once the background has started; the
+    /// first call wins. `tick` keeps the engine alive only while it runs.
+    pub fn set_periodic(&self, every: Duration, tick: Arc<Tick>) {
+        let _ = self.periodic.set(Periodic { every, tick });
+    }
+
     fn rounds(&self) -> Vec<(String, Rounds)> {
         let mut rounds: Vec<(String, Rounds)> = vec![
             ("checkpointer".into(), Box::new(checkpointer)),
             ("log_timer".into(), Box::new(log_timer)),
             ("log_governor".into(), Box::new(log_governor)),
         ];
+        if let Some(Periodic { every, tick }) = self.periodic.get() {
+            let (every, tick) = (*every, Arc::clone(tick));
+            rounds.push(("statistics".into(), Box::new(move |_, s| periodic(every, &*tick, &s))));
+        }
         for i in 0..self.pool().instances() {
             rounds.push((format!("cleaner_{i}"), Box::new(move |e, s| cleaner(i, &e, &s))));
         }
@@ -186,6 +206,16 @@ fn log_timer(engine: Weak<Engine>, stop: Arc<Stop>) {
         }
         let Some(engine) = engine.upgrade() else { return };
         let _ = engine.log().flush_timer_tick();
+    }
+}
+
+fn periodic(every: Duration, tick: &Tick, stop: &Stop) {
+    loop {
+        let _ = stop.event.wait_until(Deadline::after(every), || stop.is_set());
+        if stop.is_set() {
+            return;
+        }
+        tick(&|| stop.is_set());
     }
 }
 

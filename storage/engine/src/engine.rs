@@ -5,7 +5,7 @@
 //!    until it is done, so nobody sees the rows.
 //! 3. The engine's own worker slot is used under its mutex.
 
-use crate::background::Background;
+use crate::background::{Background, Periodic};
 use crate::files::space_name;
 use crate::recovery::Recovery;
 use crate::rollback::{Lookup, Tables};
@@ -86,6 +86,8 @@ pub struct Engine {
     finishing: Mutex<()>,
     worker: Mutex<WorkerSlotRef>,
     pub(crate) background: Mutex<Option<Background>>,
+    /// What somebody upstairs does every now and then.
+    pub(crate) periodic: OnceLock<Periodic>,
     pub(crate) recovery: Recovery,
     pub(crate) recovering: Mutex<Option<Background>>,
     pub(crate) recovery_threads: usize,
@@ -117,6 +119,7 @@ impl Engine {
             settings: Settings::new(),
             spaces: Mutex::new(&SPACES, p.spaces),
             system: OnceLock::new(),
+            periodic: OnceLock::new(),
             unfinished: Mutex::new(&UNFINISHED, VecDeque::new()),
             finishing: Mutex::new(&FINISHING, ()),
             worker: Mutex::new(&WORKER, p.worker),

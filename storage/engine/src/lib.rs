@@ -23,11 +23,13 @@ mod recovery;
 mod rollback;
 mod row;
 mod scan;
+mod statistics;
 mod table;
 mod version;
 mod warm;
 mod writer;
 
+pub use background::Tick;
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
 pub use check::{TableCheck, TableVerdict};
 pub use client::{Client, UndoMark};
@@ -42,6 +44,7 @@ pub use pool::{
 };
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
 pub use scan::{Direction, Reader, Scan};
+pub use statistics::{IndexSample, Look, TablePages, TableSample};
 pub use sync::SessionSlot;
 pub use table::Table;
 pub use value::{ColumnType, KeyPart};

@@ -79,6 +79,11 @@ impl Ids {
         Ok(id)
     }
 
+    /// A number that none was given above yet.
+    pub fn next(&self, kind: IdKind) -> u64 {
+        self.counters[kind as usize].next.load(Ordering::Relaxed)
+    }
+
     #[cold]
     fn reserve(&self, which: IdKind, id: u64, pool: &Pool, worker: &WorkerSlot) -> Result<()> {
         let mut mtr = Mtr::new(pool, worker);

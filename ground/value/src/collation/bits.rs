@@ -24,3 +24,12 @@ pub(super) fn key_part(s: &[u8], out: &mut Vec<u8>) {
     }
     out.extend_from_slice(&bits.to_be_bytes()[..rest.len() * 9 / 8 + 1]);
 }
+
+/// Bytes of the key part at the beginning of `key`, every byte turned by `flip`: up to the first 0 bit
+/// before a byte.
+pub(super) fn key_part_length(key: &[u8], flip: u8) -> Option<usize> {
+    (0..key.len()).map(|i| 9 * i).find_map(|bit| {
+        let byte = key.get(bit / 8)? ^ flip;
+        (byte >> (7 - bit % 8) & 1 == 0).then_some(bit / 8 + 1)
+    })
+}

@@ -269,6 +269,31 @@ impl Collation {
         }
     }
 
+    /// Bytes of the [`Collation::key_part`] that `key` begins with, every byte of it turned by `flip`;
+    /// `None` if it has no end.
+    pub(crate) fn key_part_length(self, key: &[u8], flip: u8) -> Option<usize> {
+        match self.weights() {
+            Weights::Bytes => bits::key_part_length(key, flip),
+            Weights::Unicode900(levels) => {
+                // Between two levels stands the weight that is also the end.
+                let zeros = match levels {
+                    uca::Levels::One => 1,
+                    uca::Levels::Two => 2,
+                    uca::Levels::Three => 3,
+                };
+                let is_zero = |w: &[u8; 2]| *w == [flip, flip];
+                let weights = key.as_chunks::<2>().0.iter().enumerate();
+                let end = weights.filter(|(_, w)| is_zero(w)).nth(zeros - 1)?.0;
+                Some(2 * end + 2)
+            }
+            Weights::PaddedBytes | Weights::Table(_) => {
+                pad::key_length(key, false, pad::SPACE, flip)
+            }
+            Weights::General => pad::key_length(key, true, pad::SPACE, flip),
+            Weights::Unicode520 => pad::key_length(key, true, uca::SPACE_520, flip),
+        }
+    }
+
     /// Appends what `WEIGHT_STRING(s)` shows; with `chars`, what `WEIGHT_STRING(s AS CHAR(chars))` does:
     /// the weights of so many characters, filled up with spaces where the collation pads. For `binary`:
     /// so many bytes, filled up with zero bytes.

@@ -120,6 +120,24 @@ pub(super) fn sort_key(
     out.push(END);
 }
 
+/// Bytes of the key of rule 2 at the beginning of `key`, every byte turned by `flip`.
+pub(super) fn key_length(key: &[u8], wide: bool, space: u16, flip: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let weight = match wide {
+            true => u16::from_be_bytes([key.get(at)? ^ flip, key.get(at + 1)? ^ flip]),
+            false => u16::from(key.get(at)? ^ flip),
+        };
+        at += if wide { 2 } else { 1 };
+        if weight == space {
+            at += 1;
+            if key.get(at - 1)? ^ flip == END {
+                return Some(at);
+            }
+        }
+    }
+}
+
 /// The weights without the trailing spaces, for hashing.
 pub(super) fn each_stripped(
     weights: impl Iterator<Item = u16>,

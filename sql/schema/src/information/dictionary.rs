@@ -103,7 +103,6 @@ pub(super) fn tables(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         let size = definition.filter(|_| !is_view).map(|d| context.size(d)).unwrap_or_default();
         // A view has no figures at all.
         let figure = |n: u64| if is_view { Cell::Null } else { Cell::UInt(n) };
-        let options: Vec<_> = def.options.iter().map(|(n, v)| format!("{n}={v}")).collect();
         rows.push(&cells![
             "def",
             &def.schema,
@@ -124,10 +123,31 @@ pub(super) fn tables(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             Cell::Null,
             (!is_view).then(|| def.collation.name()),
             Cell::Null,
-            (!is_view).then(|| options.join(" ")),
+            (!is_view).then(|| create_options(def)),
             if is_view { "VIEW" } else { &def.comment },
         ]);
     });
+}
+
+/// Table options in the order of this column, which is not that of SHOW CREATE TABLE.
+fn create_options(def: &TableDef) -> String {
+    const ORDER: [&str; 11] = [
+        "MAX_ROWS",
+        "MIN_ROWS",
+        "AVG_ROW_LENGTH",
+        "ROW_FORMAT",
+        "STATS_SAMPLE_PAGES",
+        "STATS_AUTO_RECALC",
+        "STATS_PERSISTENT",
+        "PACK_KEYS",
+        "CHECKSUM",
+        "DELAY_KEY_WRITE",
+        "KEY_BLOCK_SIZE",
+    ];
+    let mut options: Vec<_> = def.options.iter().collect();
+    options.sort_by_key(|(name, _)| ORDER.iter().position(|n| n == name));
+    let text = options.iter().map(|(n, v)| format!("{}={v}", n.to_ascii_lowercase()));
+    text.collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn tables_extensions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {

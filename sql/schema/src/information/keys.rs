@@ -7,9 +7,12 @@ use catalog::{IndexDef, ReadContext, TableDef};
 pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each_table(context, (1, 2), &mut |def, definition| {
         let rows_now = definition.map(|d| context.size(d).rows);
+        let figures = definition.and_then(|d| d.statistics().figures);
         for index in &def.indexes {
+            let known = figures.as_ref().and_then(|f| f.index(index.id));
             for at in 0..index.parts.len() {
-                rows.push(&statistics_row(def, index, at, rows_now));
+                let distinct = known.and_then(|i| i.distinct.get(at)).map(|n| n.round() as u64);
+                rows.push(&statistics_row(def, index, at, distinct.or(rows_now)));
             }
         }
     });
