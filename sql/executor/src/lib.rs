@@ -16,6 +16,7 @@ mod create_text;
 mod damage;
 mod ddl;
 mod explain;
+mod histogram;
 mod indexes;
 mod insert;
 mod keyrange;

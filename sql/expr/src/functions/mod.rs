@@ -25,6 +25,7 @@ pub use call::{Answer, Call, append_text, incorrect, leading_integer, round, tex
 pub use cast::{CAST, CONVERT_CHARSET};
 pub use locks::release_all as release_user_locks;
 pub use numeric::Random;
+pub use string::base64;
 
 use crate::build::Derive;
 use crate::row::Row;

@@ -778,7 +778,7 @@ fn strcmp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Base 64 with a line end after every 76 digits.
-pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
+pub fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() * 4 / 3 + 4);
     let mut line = 0;
     for group in bytes.chunks(3) {

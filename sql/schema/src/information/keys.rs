@@ -50,6 +50,23 @@ fn statistics_row<'a>(
     ]
 }
 
+/// Histograms.
+pub(super) fn column_statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (0, 1), &mut |def, definition| {
+        let Some(definition) = definition else { return };
+        for (column, histogram) in definition.statistics().histograms.iter() {
+            let updated = value::TimeZone::utc().to_local(histogram.updated_us, 6);
+            let updated = updated.map_or(String::new(), |t| t.to_string());
+            let mut document = Vec::new();
+            // A text that is no JSON would be a fault of the histogram: then nothing is shown of it.
+            if value::json::parse(histogram.json(&updated).as_bytes(), &mut document).is_ok() {
+                let document = Cell::Json(document);
+                rows.push(&[(&def.schema).into(), (&def.name).into(), column.into(), document]);
+            }
+        }
+    });
+}
+
 pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each_table(context, (4, 5), &mut |def, _| {
         for index in def.indexes.iter().filter(|i| i.unique) {

@@ -29,6 +29,7 @@ const FILLS: &[(&str, Fill)] = &[
     ("COLLATION_CHARACTER_SET_APPLICABILITY", charsets::applicability),
     ("COLUMNS", fields::columns),
     ("COLUMNS_EXTENSIONS", fields::columns_extensions),
+    ("COLUMN_STATISTICS", keys::column_statistics),
     ("ENGINES", server::engines),
     ("FILES", dictionary::files),
     ("KEY_COLUMN_USAGE", keys::key_column_usage),
@@ -103,6 +104,8 @@ enum Cell<'a> {
     Int(i64),
     UInt(u64),
     Text(Cow<'a, str>),
+    /// A JSON document in binary form.
+    Json(Vec<u8>),
     /// Microseconds since 1970 in UTC.
     Time(i64),
 }
@@ -167,6 +170,7 @@ fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
         Cell::Int(n) => Datum::Int(*n),
         Cell::UInt(n) if ty.unsigned => Datum::UInt(*n),
         Cell::UInt(n) => Datum::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Cell::Json(document) => Datum::Json(document),
         Cell::Time(us) if ty.kind == Kind::Timestamp => {
             // A stored moment has no more digits than its column.
             let unit = 10_i64.pow(6 - u32::from(ty.decimals.min(6)));
