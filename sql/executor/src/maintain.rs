@@ -1,4 +1,5 @@
-//! CHECK, CHECKSUM, ANALYZE (its histograms: [`crate::histogram`]) and REPAIR TABLE: one pass over each named table, answered in rows.
+//! CHECK, CHECKSUM, ANALYZE (its histograms: [`crate::histogram`]) and REPAIR TABLE: one pass over each
+//! named table, answered in rows.
 //!
 //! 1. What is wrong with one table is a row of the answer (CHECKSUM: NULL and a warning), and the next
 //! table follows; only KILL, shutdown and a syntax that cannot run end the statement. 2. CHECK reads
@@ -6,6 +7,115 @@
 //! next table. 3. OPTIMIZE is refused: no table is rebuilt yet, and the answer would say so.
 
 use crate::checksum::Checksum;
+use crate::rows;
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
+use crate::{damage, histogram};
+use catalog::{CatalogError, TableRef};
+use mdl::Mode;
+use parser::ast::{Maintain, MaintainVerb, ObjectName};
+use value::{ColumnType, Datum, Kind};
+
+/// Between two looks at whether recovery is done.
+const RECOVERY_LOOK_S: f64 = 0.05;
+const NAME_CHARS: u32 = 128;
+const WORD_CHARS: u32 = 10;
+const MESSAGE_CHARS: u32 = 393_216;
+const CHECKSUM_NAME_CHARS: u32 = 384;
+
+/// Result columns of the statement, or 1235 for what cannot run.
+pub fn columns(maintain: &Maintain) -> Result<Vec<ResultColumn>, SqlError> {
+    if let Some(asked) = &maintain.histogram {
+        histogram::check(asked)?;
+    }
+    match maintain.verb {
+        MaintainVerb::Optimize => return Err(SqlError::unsupported("OPTIMIZE TABLE")),
+        MaintainVerb::Checksum => {
+            return Ok(vec![
+                ResultColumn::text("Table", CHECKSUM_NAME_CHARS),
+                ResultColumn::computed("Checksum", ColumnType::int(Kind::BigInt, false), 0),
+            ]);
+        }
+        MaintainVerb::Analyze | MaintainVerb::Check | MaintainVerb::Repair => {}
+    }
+    Ok(vec![
+        ResultColumn::text("Table", NAME_CHARS),
+        ResultColumn::text("Op", WORD_CHARS),
+        ResultColumn::text("Msg_type", WORD_CHARS),
+        ResultColumn::text("Msg_text", MESSAGE_CHARS),
+    ])
+}
+
+/// Runs the statement.
+///
+/// # Errors
+/// 1046 without a database, 1066 for a table named twice, 1317 when killed, network errors.
+pub fn run(
+    maintain: &Maintain,
+    header: &[ResultColumn],
+    context: &mut Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let tables = names(&maintain.tables, context)?;
+    sink.header(header)?;
+    let mut sent = 0;
+    for (schema, name) in &tables {
+        let full_name = format!("{schema}.{name}");
+        if maintain.verb == MaintainVerb::Checksum {
+            let quick = maintain.options.iter().any(|o| o == "QUICK");
+            let sum = checksum_or_null(schema, name, quick, context)?;
+            let sum = sum.map_or(Datum::Null, |sum| Datum::Int(i64::from(sum)));
+            sink.row(&[Datum::Bytes(full_name.as_bytes()), sum])?;
+            sent += 1;
+            continue;
+        }
+        let verb = match maintain.histogram {
+            Some(_) => "histogram".to_string(),
+            None => format!("{:?}", maintain.verb).to_ascii_lowercase(),
+        };
+        let report = report(maintain, schema, name, context)?;
+        sent += report.len() as u64;
+        for (kind, text) in &report {
+            let row = [full_name.as_str(), &verb, kind, text];
+            sink.row(&row.map(|text| Datum::Bytes(text.as_bytes())))?;
+        }
+    }
+    Ok(Outcome { has_rows: true, rows_sent: sent, ..Outcome::default() })
+}
+
+/// Schema and name of each table; no table may be named twice.
+fn names(tables: &[ObjectName], context: &Context<'_>) -> Result<Vec<(String, String)>, SqlError> {
+    let mut found: Vec<(String, String)> = Vec::with_capacity(tables.len());
+    for table in tables {
+        let name = (context.schema_of(table)?, table.name.clone());
+        if found.contains(&name) {
+            let text = format!("Not unique table/alias: '{}'", name.1);
+            return Err(SqlError::Other(1066, "42000", text));
+        }
+        found.push(name);
+    }
+    Ok(found)
+}
+
+/// Message kinds and texts about one table.
+pub type Report = Vec<(&'static str, String)>;
+
+fn report(
+    maintain: &Maintain,
+    schema: &str,
+    name: &str,
+    context: &mut Context<'_>,
+) -> Result<Report, SqlError> {
+    let verb = maintain.verb;
+    match context.tables.catalog().virtual_table(schema, name) {
+        Ok(None) => {}
+        Ok(Some(_)) => return Ok(vec![not_supported(verb)]),
+        Err(error) => return missing(error.into()),
+    }
+    let mark = context.tables.mark();
+    let deadline = context.env.lock_deadline();
+    let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
+    let opened = context.tables.open(context.client, schema, name, mode, deadline);
+    let result = match opened {
         // A view has nothing to check.
         Err(CatalogError::ViewChanged) => Ok(vec![("status", "OK".to_string())]),
         Err(error) if maintain.histogram.is_some() => {

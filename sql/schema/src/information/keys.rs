@@ -2,7 +2,8 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
-use catalog::{IndexDef, ReadContext, TableDef};
+use catalog::{Histogram, IndexDef, ReadContext, TableDef};
+use value::json::{JsonValue, parse_tree};
 
 pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each_table(context, (1, 2), &mut |def, definition| {
@@ -57,14 +58,33 @@ pub(super) fn column_statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '
         for (column, histogram) in definition.statistics().histograms.iter() {
             let updated = value::TimeZone::utc().to_local(histogram.updated_us, 6);
             let updated = updated.map_or(String::new(), |t| t.to_string());
-            let mut document = Vec::new();
             // A text that is no JSON would be a fault of the histogram: then nothing is shown of it.
-            if value::json::parse(histogram.json(&updated).as_bytes(), &mut document).is_ok() {
-                let document = Cell::Json(document);
-                rows.push(&[(&def.schema).into(), (&def.name).into(), column.into(), document]);
+            let Ok(mut document) = parse_tree(histogram.json(&updated).as_bytes()) else {
+                continue;
+            };
+            if histogram.data_type == "decimal" {
+                exact_ends(&mut document, histogram);
             }
+            let document = Cell::Json(document.to_bytes());
+            rows.push(&[(&def.schema).into(), (&def.name).into(), column.into(), document]);
         }
     });
+}
+
+/// Ends of buckets that are decimals: JSON's text would make doubles of them.
+fn exact_ends(document: &mut JsonValue, histogram: &Histogram) {
+    let JsonValue::Object(object) = document else { return };
+    let Some(JsonValue::Array(buckets)) = object.get_mut(b"buckets") else { return };
+    for (shown, bucket) in buckets.iter_mut().zip(&histogram.buckets) {
+        let JsonValue::Array(shown) = shown else { continue };
+        let ends = [&bucket.low, &bucket.high];
+        let ends = if histogram.singleton { &ends[..1] } else { &ends };
+        for (shown, end) in shown.iter_mut().zip(ends) {
+            if let Some(exact) = value::Decimal::parse(&end.json) {
+                *shown = JsonValue::Decimal(exact);
+            }
+        }
+    }
 }
 
 pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
