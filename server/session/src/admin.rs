@@ -4,9 +4,9 @@ use crate::errors;
 use crate::session::Core;
 use crate::sink;
 use catalog::Account;
-use executor::{OwnedDatum, SqlError};
+use executor::{Environment, OwnedDatum, SqlError};
 use instrument::{Counter, count};
-use parser::ast::{self, AlterUser, Flush, FlushTarget, Kill, Secret, SetPassword};
+use parser::ast::{self, AlterUser, Kill, Secret, SetPassword};
 use wire::auth::Plugin;
 use wire::handshake::Scramble;
 use wire::reply;
@@ -36,22 +36,6 @@ impl Core {
             return Err(SqlError::Storage(base::Error::Killed));
         }
         Ok(())
-    }
-
-    /// FLUSH: what there is to flush is always in order here.
-    pub fn flush(&mut self, flush: &Flush) -> Result<(), SqlError> {
-        for target in &flush.targets {
-            match target {
-                FlushTarget::Tables { read_lock: true, .. } => {
-                    return Err(errors::unsupported("FLUSH TABLES WITH READ LOCK"));
-                }
-                FlushTarget::Tables { for_export: true, .. } => {
-                    return Err(errors::unsupported("FLUSH TABLES FOR EXPORT"));
-                }
-                _ => {}
-            }
-        }
-        self.commit_work()
     }
 
     /// ALTER USER: passwords. Other options answer 1235.
@@ -111,8 +95,12 @@ impl Core {
     }
 
     fn store_account(&mut self, account: &Account) -> Result<(), SqlError> {
+        let deadline = self.env.lock_deadline();
+        self.tables.protect_change(self.client.slot(), deadline)?;
         let catalog = std::sync::Arc::clone(&self.env.server.catalog);
-        Ok(catalog.set_account(&mut self.client, account)?)
+        let stored = catalog.set_account(&mut self.client, account);
+        self.tables.end_statement(self.client.slot());
+        Ok(stored?)
     }
 
     /// COM_STATISTICS: one line.

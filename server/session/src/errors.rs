@@ -41,6 +41,10 @@ errors! {
     packets_out_of_order() = 1156 "08S01" "Got packets out of order";
     /// The client is gone.
     cannot_send() = 1160 "08S01" "Got an error writing communication packets";
+    /// LOCK TABLES is in force, or a transaction is open.
+    locked_or_in_transaction() =
+        1192 "HY000" "Can't execute the given command because you have active locked tables or an \
+                      active transaction";
     /// SET of a variable that is not there.
     unknown_variable(name) = 1193 "HY000" "Unknown system variable '{name}'";
     /// COM_STMT_... with arguments that make no sense, or SQL EXECUTE with too few.

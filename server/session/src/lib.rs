@@ -17,6 +17,7 @@ mod admin;
 mod charsets;
 mod engine_status;
 mod env;
+mod locks;
 mod monitor;
 mod prepared;
 mod query;

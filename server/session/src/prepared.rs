@@ -122,6 +122,7 @@ impl Core {
     fn make(&mut self, sql: &[u8]) -> Result<One, SqlError> {
         let mark = self.tables.mark();
         let made = self.make_locked(sql);
+        self.tables.end_statement(self.client.slot());
         if self.in_transaction {
             self.tables.release_since(self.client.slot(), mark);
         } else {

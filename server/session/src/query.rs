@@ -108,6 +108,7 @@ impl Core {
 
     /// What must happen before a statement that changes something: implicit commit, READ ONLY.
     pub fn before(&mut self, statement: &Statement) -> Result<(), SqlError> {
+        self.refuse_under_locks(statement)?;
         if statement::commits_implicitly(statement) {
             self.commit_work()?;
         }

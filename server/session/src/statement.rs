@@ -126,7 +126,10 @@ pub fn is_own(statement: &Statement) -> bool {
         | S::Savepoint(_)
         | S::RollbackTo(_)
         | S::ReleaseSavepoint(_)
+        | S::LockTables(_)
         | S::UnlockTables
+        | S::LockInstance
+        | S::UnlockInstance
         | S::ResetPersist(_) => true,
         S::Show(show) => is_own_show(show),
         _ => false,
@@ -292,8 +295,10 @@ impl Core {
             S::AlterUser(alter) => self.alter_user(alter)?,
             S::SetPassword(set) => self.set_password(set)?,
             S::ResetPersist(reset) => self.reset_persist(reset)?,
-            // No table can be locked yet, so there is nothing to unlock.
-            S::UnlockTables => {}
+            S::LockTables(list) => self.lock_tables(list)?,
+            S::UnlockTables => self.unlock_statement()?,
+            S::LockInstance => self.lock_instance()?,
+            S::UnlockInstance => self.tables.unlock_instance(self.client.slot()),
             S::Show(show) => return self.show(show).map(Reply::Table),
             S::Prepare(prepare) => {
                 self.prepare_named(prepare)?;

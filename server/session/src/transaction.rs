@@ -7,7 +7,8 @@
 
 use crate::errors;
 use crate::session::Core;
-use executor::{Outcome, SqlError};
+use engine::Client;
+use executor::{Environment, Outcome, SqlError};
 use instrument::{Counter, count};
 use parser::ast::{Completion, StartTransaction};
 
@@ -20,21 +21,27 @@ impl Core {
         result: Result<Outcome, SqlError>,
     ) -> Result<Outcome, SqlError> {
         if self.in_transaction {
+            self.tables.end_statement(self.client.slot());
             if matches!(result, Err(SqlError::Storage(base::Error::Deadlock))) {
                 self.rollback_work();
             }
             return result;
         }
         if !self.env.autocommit() && (self.tables.mark() > 0 || self.client.in_transaction()) {
+            self.tables.end_statement(self.client.slot());
             self.in_transaction = true;
             self.show_transaction();
             return result;
         }
         let mut result = result;
         if self.client.in_transaction() {
-            let ended = if result.is_ok() { self.client.commit() } else { self.client.rollback() };
+            let ended = if result.is_ok() {
+                self.commit_changes()
+            } else {
+                self.client.rollback().map_err(SqlError::from)
+            };
             if let Err(error) = ended {
-                result = result.and(Err(SqlError::from(error)));
+                result = result.and(Err(error));
             }
         }
         self.tables.release_all(self.client.slot());
@@ -43,6 +50,7 @@ impl Core {
 
     /// BEGIN, START TRANSACTION.
     pub fn start_transaction(&mut self, start: &StartTransaction) -> Result<(), SqlError> {
+        self.unlock_tables()?;
         self.commit_work()?;
         self.in_transaction = true;
         let default = self.env.vars.number("transaction_read_only") != 0;
@@ -57,12 +65,25 @@ impl Core {
         let committed = match self.client.in_transaction() {
             true => {
                 count(Counter::HandlerCommit, 1);
-                self.client.commit()
+                self.commit_changes()
             }
             false => Ok(()),
         };
         self.leave_transaction();
-        committed.map_err(SqlError::from)
+        committed
+    }
+
+    /// Commits, unless FLUSH TABLES WITH READ LOCK of another session forbids it for longer than this one
+    /// waits: then all is rolled back.
+    fn commit_changes(&mut self) -> Result<(), SqlError> {
+        let deadline = self.env.lock_deadline();
+        match self.tables.commit(&mut self.client, deadline, Client::commit) {
+            Ok(committed) => Ok(committed?),
+            Err(error) => {
+                self.client.rollback()?;
+                Err(error.into())
+            }
+        }
     }
 
     /// Rolls back what is open and gives back its locks.
@@ -81,6 +102,7 @@ impl Core {
     /// The session ends or starts anew.
     pub fn end_transaction_for_ever(&mut self) {
         self.rollback_work();
+        self.unlock_everything();
     }
 
     /// SAVEPOINT; outside a transaction it is over as soon as it is set.

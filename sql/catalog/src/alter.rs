@@ -48,6 +48,7 @@ impl Catalog {
         let handle = match cache.temporary(schema, name) {
             Some(handle) => handle,
             None => {
+                cache.admit_change(schema, name)?;
                 self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
                 self.lock_table(client, cache, schema, name, deadline)?
             }
@@ -79,6 +80,7 @@ impl Catalog {
         if renamed {
             self.claim(client, cache, &new, deadline)?;
         }
+        let to = (new.schema.clone(), new.name.clone());
         let copies = matches!(how, Alter::Copy(_));
         let id = if copies { base::TableId(0) } else { old.def.id };
         let def = self.with_ids(TableDef { id, ..new })?;
@@ -87,6 +89,10 @@ impl Catalog {
             Alter::Copy(fill) => self.copy_table(client, old, def, autoinc_start, fill)?,
         };
         self.republish(cache, old, Arc::new(made));
+        if renamed && !old.def.temporary {
+            let from = (old.def.schema.clone(), old.def.name.clone());
+            cache.locked_renamed(client.slot(), &[(from, to)]);
+        }
         if copies {
             self.drop_storage(cache, client, old)?;
         }
@@ -213,6 +219,10 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         let mut now: BTreeMap<FullName, Option<Arc<Definition>>> = BTreeMap::new();
+        let made: Vec<_> = pairs.iter().map(|(_, to)| to).collect();
+        for (from, _) in pairs.iter().filter(|(from, _)| !made.contains(&from)) {
+            cache.admit_change(&from.0, &from.1)?;
+        }
         let mut names: Vec<&FullName> = pairs.iter().flat_map(|(from, to)| [from, to]).collect();
         names.sort();
         for name in names {
@@ -256,6 +266,7 @@ impl Catalog {
         })?;
         let entries = after.into_iter().map(|((s, n), d)| (self.names().entry(s, n), d)).collect();
         self.names().publish_all(entries);
+        cache.locked_renamed(client.slot(), pairs);
         Ok(())
     }
 }

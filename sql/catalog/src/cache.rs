@@ -6,6 +6,7 @@
 //! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
 
 use crate::names::{Definition, NameEntry};
+use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
 use instrument::Counter;
@@ -29,14 +30,20 @@ struct Handle {
 
 /// Open tables and metadata locks of one session.
 pub struct TableCache {
-    catalog: Arc<Catalog>,
+    pub(crate) catalog: Arc<Catalog>,
     handles: Vec<Handle>,
     by_name: HashMap<(String, String), usize>,
     /// Handles of the session's own tables, by name.
     pub(crate) temporary: HashMap<(String, String), usize>,
     /// Storage of dropped temporary tables that an open transaction may still have to undo.
     pub(crate) retired: Vec<Arc<Definition>>,
-    held: Held,
+    /// Until the statement ends or, in a transaction, that does.
+    pub(crate) held: Held,
+    /// Until the statement ends.
+    pub(crate) statement: Held,
+    /// The transaction, or the statement, writes tables that other sessions know.
+    pub(crate) writes: bool,
+    pub(crate) standing: Standing,
 }
 
 impl TableCache {
@@ -49,6 +56,9 @@ impl TableCache {
             temporary: HashMap::new(),
             retired: Vec::new(),
             held: Held::new(),
+            statement: Held::new(),
+            writes: false,
+            standing: Standing::default(),
         }
     }
 
@@ -66,6 +76,19 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<TableRef, CatalogError> {
+        self.open_as(client, (schema, name), Alias::Named(name), mode, deadline)
+    }
+
+    /// As [`TableCache::open`], of a table with an alias: 1100 and 1099 when LOCK TABLES does not cover it.
+    pub fn open_as(
+        &mut self,
+        client: &Client,
+        (schema, name): (&str, &str),
+        alias: Alias<'_>,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<TableRef, CatalogError> {
+        self.admit(client.slot(), (schema, name), alias, mode, deadline)?;
         let handle = self.lock_name(client.slot(), schema, name, mode, deadline)?;
         self.refresh(handle);
         let h = &self.handles[handle];
@@ -93,8 +116,15 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<bool, CatalogError> {
+        if (mode == Mode::SW || self.tables_are_locked()) && !self.is_own(table) {
+            let entry = &self.handles[table.handle].entry;
+            self.standing.admit_again(&entry.schema, &entry.name, mode)?;
+            if mode == Mode::SW {
+                self.protect(slot, deadline)?;
+            }
+        }
+        self.lock_handle(slot, table.handle, mode, deadline)?;
         let h = &self.handles[table.handle];
-        self.catalog.mdl().take(slot, &mut self.held, &h.entry.object, mode, deadline)?;
         let current = h.version == table.version && h.entry.version() == table.version;
         instrument::count(
             if current { Counter::TableOpenCacheHits } else { Counter::TableOpenCacheMisses },
@@ -113,8 +143,7 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<usize, CatalogError> {
         let handle = self.handle(schema, name);
-        let object = &self.handles[handle].entry.object;
-        self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?;
+        self.lock_handle(slot, handle, mode, deadline)?;
         Ok(handle)
     }
 
@@ -128,9 +157,29 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<usize, CatalogError> {
         let handle = self.base_handle((schema.to_string(), name.to_string()));
-        let object = &self.handles[handle].entry.object;
-        self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?;
+        self.lock_handle(slot, handle, mode, deadline)?;
         Ok(handle)
+    }
+
+    /// Locks a handle's name, unless LOCK TABLES has done so.
+    #[inline]
+    fn lock_handle(
+        &mut self,
+        slot: &SessionSlot,
+        handle: usize,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let object = &self.handles[handle].entry.object;
+        if self.standing.held.covers(object, mode) {
+            return Ok(());
+        }
+        Ok(self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?)
+    }
+
+    /// A temporary table.
+    fn is_own(&self, table: TableRef) -> bool {
+        self.definition(table.handle).is_some_and(|d| d.def.temporary)
     }
 
     /// Locks a schema (or another object that is no table) until the statement or transaction ends.
@@ -141,8 +190,10 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        self.catalog.mdl().take(slot, &mut self.held, &object, mode, deadline)?;
-        Ok(())
+        if self.standing.held.covers(&object, mode) {
+            return Ok(());
+        }
+        Ok(self.catalog.mdl().take(slot, &mut self.held, &object, mode, deadline)?)
     }
 
     fn handle(&mut self, schema: &str, name: &str) -> usize {
@@ -153,7 +204,7 @@ impl TableCache {
         }
     }
 
-    fn base_handle(&mut self, key: (String, String)) -> usize {
+    pub(crate) fn base_handle(&mut self, key: (String, String)) -> usize {
         if let Some(&handle) = self.by_name.get(&key) {
             return handle;
         }
@@ -226,7 +277,17 @@ impl TableCache {
 
     /// Gives back every metadata lock: at the end of an autocommitted statement or a transaction.
     pub fn release_all(&mut self, slot: &SessionSlot) {
+        self.end_statement(slot);
+        self.writes = false;
         self.catalog.mdl().release_all(slot, &mut self.held);
+    }
+
+    /// Gives back what is held for a statement only.
+    #[inline]
+    pub fn end_statement(&mut self, slot: &SessionSlot) {
+        if !self.statement.is_empty() {
+            self.catalog.mdl().release_all(slot, &mut self.statement);
+        }
     }
 
     /// A mark for [`TableCache::release_since`].

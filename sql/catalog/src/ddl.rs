@@ -96,6 +96,7 @@ impl Catalog {
         if new.temporary {
             return self.create_temporary(client, cache, new, (autoinc_start, fill));
         }
+        cache.refuse_creation(&new.schema, &new.name)?;
         let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
         let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
         let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
@@ -144,6 +145,7 @@ impl Catalog {
                 continue;
             }
             let is_there = !temporary_only && {
+                cache.admit_change(schema, name)?;
                 self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
                 let handle = self.lock_table(client, cache, schema, name, deadline)?;
                 cache.definition(handle).is_some_and(|d| d.def.view.is_none())
@@ -162,6 +164,7 @@ impl Catalog {
             })?;
         }
         present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
+        cache.locked_dropped(client.slot(), &present);
         own.iter().try_for_each(|(schema, name)| cache.drop_temporary(client, schema, name))?;
         Ok(missing)
     }
@@ -283,6 +286,7 @@ impl Catalog {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
+        cache.protect_change(client.slot(), deadline)?;
         let object = self.mdl().intern(Namespace::Schema, schema, "");
         cache.lock_object(client.slot(), object, mode, deadline)
     }

@@ -51,6 +51,12 @@ pub enum CatalogError {
         /// The other one.
         to: String,
     },
+    /// LOCK TABLES does not name the table, or not by this alias (1100).
+    TableNotLocked(String),
+    /// LOCK TABLES locked the table READ, and it is to be changed (1099).
+    TableReadLocked(String),
+    /// The session itself forbade writing, by FLUSH TABLES WITH READ LOCK (1223).
+    ReadLocked,
     /// The metadata lock was not granted.
     Lock(MdlError),
     /// The engine refused.

@@ -4,7 +4,8 @@
 //! tables that hold them, changed in the same transaction as everything else a DDL statement does),
 //! [`names`] (one entry per name: lock object, version, current definition), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
-//! [`temporary`]. What is known about the rows: [`statistics`], [`histogram`].
+//! [`temporary`], [`standing`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
+//! [`histogram`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
 //! 2. A session may use a definition only while it holds a metadata lock on the name and the version
@@ -19,6 +20,7 @@ mod dictionary;
 mod error;
 mod histogram;
 mod names;
+mod standing;
 mod statistics;
 mod stored;
 mod temporary;
@@ -35,6 +37,7 @@ pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
 pub use histogram::{Bucket, BucketEnd, Histogram};
 pub use names::{Definition, NameEntry};
+pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures};
 pub use virtuals::{
     INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, ServerList,

@@ -20,6 +20,7 @@ mod histogram;
 mod indexes;
 mod insert;
 mod keyrange;
+mod lock_tables;
 mod maintain;
 mod memory;
 mod ops;
@@ -32,7 +33,9 @@ mod store;
 mod views;
 
 pub use damage::named;
+pub use expr::functions::release_user_locks;
 pub use expr::{Environment, OwnedDatum, SqlError, WarningLevel};
+pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
 pub use planner::plan::{KeyFlags, ResultColumn};
 
 use catalog::{TableCache, TableRef};
@@ -81,6 +84,7 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     fn planning(&mut self) -> PlanContext<'_> {
+        self.tables.begin_planning();
         let mode = self.env.system_variable(false, "sql_mode");
         let only_full_group_by = matches!(&mode, Ok(OwnedDatum::Bytes(mode))
             if String::from_utf8_lossy(mode).contains("ONLY_FULL_GROUP_BY"));

@@ -156,7 +156,7 @@ fn refuse_change(name: &ObjectName, verb: &str, context: &Context<'_>) -> Result
     }
 }
 
-fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
+pub(crate) fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
     let text = format!("Access denied for user {} to database '{schema}'", context.env.account());
     SqlError::Other(1044, "42000", text)
 }

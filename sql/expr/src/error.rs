@@ -187,6 +187,18 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ViewToSchema { from, to } => {
             (1450, "HY000", format!("Changing schema from '{from}' to '{to}' is not allowed."))
         }
+        E::TableNotLocked(name) => {
+            (1100, "HY000", format!("Table '{name}' was not locked with LOCK TABLES"))
+        }
+        E::TableReadLocked(name) => (
+            1099,
+            "HY000",
+            format!("Table '{name}' was locked with a READ lock and can't be updated"),
+        ),
+        E::ReadLocked => {
+            let text = "Can't execute the query because you have a conflicting read lock";
+            (1223, "HY000", text.into())
+        }
         E::Lock(MdlError::TimedOut) => lock_wait_timeout(),
         E::Lock(MdlError::Deadlock) => deadlock(),
         E::Lock(MdlError::Killed) => interrupted(),

@@ -50,6 +50,18 @@ impl Held {
         }
     }
 
+    /// Takes a grant out of the list, which the caller keeps or gives back by itself; whether it was there.
+    pub fn forget(&mut self, object: &Object, mode: Mode) -> bool {
+        let word = object.id().grant(mode);
+        let at = self.words.iter().rposition(|w| *w == word);
+        at.map(|at| self.words.remove(at)).is_some()
+    }
+
+    /// Adds a grant that the session has.
+    pub fn note(&mut self, object: &Object, mode: Mode) {
+        self.push(object.id().grant(mode));
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, word: u64) {
         self.words.push(word);

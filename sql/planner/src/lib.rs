@@ -77,4 +77,16 @@ impl PlanContext<'_> {
         let schema = self.schema_of(name)?;
         Ok(self.tables.open(self.client, &schema, &name.name, mode, self.deadline)?)
     }
+
+    /// As [`PlanContext::open`], of a table that the statement calls otherwise.
+    pub fn open_as(
+        &mut self,
+        name: &parser::ast::ObjectName,
+        alias: catalog::Alias<'_>,
+        mode: mdl::Mode,
+    ) -> Result<TableRef, SqlError> {
+        let schema = self.schema_of(name)?;
+        let name = (&schema[..], &name.name[..]);
+        Ok(self.tables.open_as(self.client, name, alias, mode, self.deadline)?)
+    }
 }

@@ -126,7 +126,7 @@ fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             return Ok(0i64.into());
         }
         if !c.env.sleep(if forever { LOOK_S } else { left.min(LOOK_S) }) {
-            return Ok(NULL);
+            return Err(SqlError::Storage(base::Error::Killed));
         }
         left -= LOOK_S;
     }

@@ -116,7 +116,11 @@ impl Resolver<'_, '_> {
         let lock = self.lock_of(alias);
         let writes = lock.is_some_and(|l| l.exclusive) || self.writing.includes(alias);
         let mode = if writes { Mode::SW } else { Mode::SR };
-        let table = self.context.open(name, mode)?;
+        let named = match self.view_schemas.is_empty() {
+            true => catalog::Alias::Named(alias),
+            false => catalog::Alias::InView,
+        };
+        let table = self.context.open_as(name, named, mode)?;
         self.note_table(table, mode);
         let def = self.context.tables.def(table);
         if let Some(view) = &def.view {

@@ -1,0 +1,105 @@
+//! LOCK TABLES, UNLOCK TABLES, FLUSH, LOCK INSTANCE: what they do to the transaction and to each other.
+//!
+//! 1. Whatever locks tables anew gives back what was locked and commits first; nothing stays of it when it
+//!    fails. 2. FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP stand beside LOCK TABLES: each is
+//!    given back by its own statement, UNLOCK TABLES serving two of them. 3. A session that ends has none.
+
+use crate::errors;
+use crate::session::Core;
+use executor::{Context, Environment, SqlError};
+use parser::ast::{Flush, FlushTarget, LockTable, ObjectName, Statement};
+
+impl Core {
+    /// LOCK TABLES.
+    pub fn lock_tables(&mut self, list: &[LockTable]) -> Result<(), SqlError> {
+        self.unlock_tables()?;
+        self.commit_work()?;
+        // A plan does not know what its text calls the tables.
+        self.plans.clear();
+        executor::lock_tables(list, &mut self.context())
+    }
+
+    /// What LOCK TABLES locked; it ends the transaction if there was something.
+    pub fn unlock_tables(&mut self) -> Result<(), SqlError> {
+        if !self.tables.tables_are_locked() {
+            return Ok(());
+        }
+        let committed = self.commit_work();
+        self.tables.unlock_tables(self.client.slot());
+        committed
+    }
+
+    /// UNLOCK TABLES: also what FLUSH TABLES WITH READ LOCK locked.
+    pub fn unlock_statement(&mut self) -> Result<(), SqlError> {
+        let unlocked = self.unlock_tables();
+        self.tables.unlock_all_reads(self.client.slot());
+        unlocked
+    }
+
+    /// LOCK INSTANCE FOR BACKUP.
+    pub fn lock_instance(&mut self) -> Result<(), SqlError> {
+        let deadline = self.env.lock_deadline();
+        Ok(self.tables.lock_instance(self.client.slot(), deadline)?)
+    }
+
+    /// FLUSH: what there is to flush is always in order here; what there is to lock is locked.
+    pub fn flush(&mut self, flush: &Flush) -> Result<(), SqlError> {
+        for target in &flush.targets {
+            let FlushTarget::Tables { tables, read_lock, for_export } = target else {
+                self.commit_work()?;
+                continue;
+            };
+            match (read_lock, for_export) {
+                (_, true) => return Err(errors::unsupported("FLUSH TABLES FOR EXPORT")),
+                (true, false) => self.flush_with_read_lock(tables)?,
+                (false, false) => {
+                    self.commit_work()?;
+                    if self.tables.tables_are_locked() {
+                        executor::admit_flush(tables, &mut self.context())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_with_read_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
+        if self.tables.tables_are_locked() {
+            return Err(errors::locked_or_in_transaction());
+        }
+        self.commit_work()?;
+        if !tables.is_empty() {
+            return executor::flush_and_lock(tables, &mut self.context());
+        }
+        let deadline = self.env.lock_deadline();
+        Ok(self.tables.lock_all_reads(self.client.slot(), deadline)?)
+    }
+
+    /// 1192 for DDL that LOCK TABLES excludes whatever is locked.
+    pub fn refuse_under_locks(&self, statement: &Statement) -> Result<(), SqlError> {
+        use Statement as S;
+        let refused = matches!(
+            statement,
+            S::CreateDatabase(_)
+                | S::AlterDatabase(_)
+                | S::DropDatabase(_)
+                | S::CreateView(_)
+                | S::AlterView(_)
+                | S::DropView(_)
+        );
+        match refused && self.tables.tables_are_locked() {
+            true => Err(errors::locked_or_in_transaction()),
+            false => Ok(()),
+        }
+    }
+
+    /// Everything that outlasts statements and transactions goes: the session ends or starts anew.
+    pub fn unlock_everything(&mut self) {
+        self.tables.unlock_everything(self.client.slot());
+        executor::release_user_locks(self.env.id);
+    }
+
+    fn context(&mut self) -> Context<'_> {
+        Context { client: &mut self.client, tables: &mut self.tables, env: &mut self.env }
+    }
+}

@@ -1,0 +1,443 @@
+//! Locks that outlast statements and transactions: LOCK TABLES, FLUSH TABLES WITH READ LOCK, LOCK INSTANCE.
+//!
+//! 1. While tables are locked, a statement uses no table but those, under the aliases they were locked by,
+//!    each alias once; what it needs is covered by the standing grants, so it never waits.
+//! 2. A plan kept from before is admitted by its tables each time it runs, whatever it calls them.
+//! 3. The list of locked names follows DDL: a dropped table leaves it, a renamed one keeps its lock.
+
+use crate::{CatalogError, FullName, TableCache};
+use engine::Client;
+use mdl::{Held, Mode, Namespace};
+use std::sync::Arc;
+use sync::{Deadline, SessionSlot};
+
+/// One table that LOCK TABLES names, or a table below a view that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableLock {
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// The only name it may be used by.
+    pub alias: String,
+    /// WRITE.
+    pub write: bool,
+}
+
+/// How a statement names a table.
+#[derive(Debug, Clone, Copy)]
+pub enum Alias<'a> {
+    /// By this name in the statement.
+    Named(&'a str),
+    /// From inside of a view.
+    InView,
+}
+
+struct Locked {
+    what: TableLock,
+    /// The statement that is being planned uses it already.
+    used: bool,
+}
+
+/// What a session holds beyond statements and transactions.
+#[derive(Default)]
+pub(crate) struct Standing {
+    /// LOCK TABLES is in force (also of temporary tables only).
+    active: bool,
+    tables: Vec<Locked>,
+    pub(crate) held: Held,
+    /// FLUSH TABLES WITH READ LOCK is in force.
+    read_lock: bool,
+    /// LOCK INSTANCE FOR BACKUP is in force.
+    backup_lock: bool,
+}
+
+impl Standing {
+    /// Refuses a table that LOCK TABLES does not cover: 1100, 1099.
+    fn admit(
+        &mut self,
+        schema: &str,
+        name: &str,
+        alias: Alias<'_>,
+        write: bool,
+    ) -> Result<(), CatalogError> {
+        let shown = match alias {
+            Alias::Named(alias) => alias,
+            Alias::InView => name,
+        };
+        let fits = |l: &&mut Locked| {
+            let same = l.what.schema == schema && l.what.name == name;
+            same && match alias {
+                Alias::Named(alias) => !l.used && l.what.alias.eq_ignore_ascii_case(alias),
+                Alias::InView => true,
+            }
+        };
+        let found = self.tables.iter_mut().filter(fits).max_by_key(|l| l.what.write);
+        let found = found.ok_or_else(|| CatalogError::TableNotLocked(shown.to_string()))?;
+        if write && !found.what.write {
+            return Err(CatalogError::TableReadLocked(shown.to_string()));
+        }
+        found.used |= matches!(alias, Alias::Named(_));
+        Ok(())
+    }
+
+    /// As [`Standing::admit`], of a table that a kept plan uses.
+    pub(crate) fn admit_again(
+        &mut self,
+        schema: &str,
+        name: &str,
+        mode: Mode,
+    ) -> Result<(), CatalogError> {
+        match self.active {
+            true => self.admit(schema, name, Alias::InView, is_write(mode)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether rows or the definition may change under the mode.
+fn is_write(mode: Mode) -> bool {
+    matches!(mode, Mode::SW | Mode::SWLP | Mode::SU | Mode::X)
+}
+
+impl TableCache {
+    /// Whether LOCK TABLES is in force.
+    pub fn tables_are_locked(&self) -> bool {
+        self.standing.active
+    }
+
+    /// A statement begins to be planned: each alias may be used again.
+    pub fn begin_planning(&mut self) {
+        self.standing.tables.iter_mut().for_each(|l| l.used = false);
+    }
+
+    /// Refuses a table by LOCK TABLES, and protects a write of one that other sessions know.
+    pub(crate) fn admit(
+        &mut self,
+        slot: &SessionSlot,
+        (schema, name): (&str, &str),
+        alias: Alias<'_>,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if self.is_temporary(schema, name) {
+            return Ok(());
+        }
+        if self.standing.active {
+            self.standing.admit(schema, name, alias, is_write(mode))?;
+        }
+        match is_write(mode) {
+            true => self.protect(slot, deadline),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses DDL of a table that is not locked by WRITE while LOCK TABLES is in force.
+    pub(crate) fn admit_change(&mut self, schema: &str, name: &str) -> Result<(), CatalogError> {
+        if !self.standing.active {
+            return Ok(());
+        }
+        self.begin_planning();
+        let tables = &self.standing.tables;
+        let known = tables.iter().find(|l| l.what.schema == schema && l.what.name == name);
+        let alias = known.map_or(name, |l| l.what.alias.as_str()).to_string();
+        self.standing.admit(schema, name, Alias::Named(&alias), true).map_err(|e| match e {
+            CatalogError::TableReadLocked(_) => CatalogError::TableReadLocked(name.to_string()),
+            other => other,
+        })
+    }
+
+    /// The answer to CREATE TABLE while LOCK TABLES is in force: the table exists, or is not locked.
+    pub(crate) fn refuse_creation(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
+        let mut tables = self.standing.tables.iter();
+        match tables.any(|l| l.what.schema == schema && l.what.name == name) {
+            _ if !self.standing.active => Ok(()),
+            true => Err(CatalogError::TableExists(name.to_string())),
+            false => Err(CatalogError::TableNotLocked(name.to_string())),
+        }
+    }
+
+    /// FLUSH TABLES of tables (none: all that are locked) while LOCK TABLES is in force.
+    ///
+    /// # Errors
+    /// 1100, 1099.
+    pub fn admit_flush(&mut self, names: &[FullName]) -> Result<(), CatalogError> {
+        let locked = self.standing.tables.iter();
+        let all = || locked.map(|l| (l.what.schema.clone(), l.what.name.clone())).collect();
+        let names: Vec<FullName> = if names.is_empty() { all() } else { names.to_vec() };
+        names.iter().try_for_each(|(schema, name)| self.admit_change(schema, name))
+    }
+
+    /// The right to write until the statement ends: FLUSH TABLES WITH READ LOCK waits for it.
+    #[inline]
+    pub(crate) fn protect(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if self.standing.read_lock {
+            return Err(CatalogError::ReadLocked);
+        }
+        self.writes = true;
+        let mdl = self.catalog.mdl();
+        if self.standing.held.covers(mdl.global(), Mode::IX) {
+            return Ok(());
+        }
+        Ok(mdl.take(slot, &mut self.statement, mdl.global(), Mode::IX, deadline)?)
+    }
+
+    /// As [`TableCache::protect`], of definitions and files: LOCK INSTANCE FOR BACKUP waits for it, too.
+    pub fn protect_change(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        self.protect(slot, deadline)?;
+        let mdl = self.catalog.mdl();
+        Ok(mdl.take(slot, &mut self.statement, mdl.backup_lock(), Mode::IX, deadline)?)
+    }
+
+    /// Commits by `commit` what the session wrote, unless FLUSH TABLES WITH READ LOCK of another session
+    /// forbids that for longer than this one waits.
+    ///
+    /// # Errors
+    /// Those of waiting; `commit` was not called then.
+    #[inline]
+    pub fn commit<T>(
+        &self,
+        client: &mut Client,
+        deadline: Deadline,
+        commit: impl FnOnce(&mut Client) -> T,
+    ) -> Result<T, CatalogError> {
+        if !self.writes {
+            return Ok(commit(client));
+        }
+        let mdl = self.catalog.mdl();
+        mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?;
+        let committed = commit(client);
+        mdl.release(client.slot(), mdl.commit(), Mode::IX);
+        Ok(committed)
+    }
+
+    /// LOCK TABLES, once each; a view is named together with what lies below it. The session holds no
+    /// other lock by now. With `flush`, everybody is waited for, and views are refused.
+    ///
+    /// # Errors
+    /// 1146, 1049, 1347, 1223, those of waiting; nothing is locked then.
+    pub fn lock_tables(
+        &mut self,
+        client: &Client,
+        list: Vec<TableLock>,
+        flush: bool,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let locked = self.lock_each(client, &list, flush, deadline);
+        if let Err(error) = locked {
+            let mdl = Arc::clone(self.catalog.mdl());
+            mdl.release_all(client.slot(), &mut self.standing.held);
+            return Err(error);
+        }
+        self.standing.active = true;
+        self.standing.tables = list.into_iter().map(|what| Locked { what, used: false }).collect();
+        Ok(())
+    }
+
+    fn lock_each(
+        &mut self,
+        client: &Client,
+        list: &[TableLock],
+        flush: bool,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let slot = client.slot();
+        let mdl = Arc::clone(self.catalog.mdl());
+        let writes = list.iter().any(|l| l.write);
+        if writes && self.standing.read_lock {
+            return Err(CatalogError::ReadLocked);
+        }
+        let held = &mut self.standing.held;
+        if writes {
+            mdl.take(slot, held, mdl.global(), Mode::IX, deadline)?;
+            mdl.take(slot, held, mdl.backup_lock(), Mode::IX, deadline)?;
+        }
+        // In order of names, so that two of these do not wait for each other.
+        let mut names: Vec<_> = list.iter().map(|l| (&l.schema, &l.name, !l.write)).collect();
+        names.sort();
+        names.dedup_by_key(|(schema, name, _)| (*schema, *name));
+        for (schema, name, read) in names {
+            if !read {
+                let object = mdl.intern(Namespace::Schema, schema, "");
+                mdl.take(slot, &mut self.standing.held, &object, Mode::IX, deadline)?;
+            }
+            let mode = match (flush, read) {
+                (true, _) => Mode::X,
+                (false, true) => Mode::SRO,
+                (false, false) => Mode::SNRW,
+            };
+            self.lock_one(client, schema, name, mode, deadline)?;
+        }
+        Ok(())
+    }
+
+    fn lock_one(
+        &mut self,
+        client: &Client,
+        schema: &str,
+        name: &str,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let slot = client.slot();
+        let mdl = Arc::clone(self.catalog.mdl());
+        let handle = self.base_handle((schema.to_string(), name.to_string()));
+        let object = Arc::clone(&self.entry(handle).object);
+        mdl.take(slot, &mut self.standing.held, &object, mode, deadline)?;
+        self.refresh(handle);
+        if self.catalog().schema(schema).is_none() {
+            return Err(CatalogError::UnknownDatabase(schema.to_string()));
+        }
+        let named = || (schema.to_string(), name.to_string());
+        let Some(definition) = self.definition(handle) else {
+            let (schema, name) = named();
+            return Err(CatalogError::NoSuchTable { schema, name });
+        };
+        if mode == Mode::X {
+            if definition.def.view.is_some() {
+                let (schema, name) = named();
+                return Err(CatalogError::NotBaseTable { schema, name });
+            }
+            mdl.downgrade(slot, &object, Mode::X, Mode::SRO);
+            self.standing.held.downgraded(&object, Mode::X, Mode::SRO);
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES of LOCK TABLES; whether there was something.
+    pub fn unlock_tables(&mut self, slot: &SessionSlot) -> bool {
+        if !self.standing.active {
+            return false;
+        }
+        self.standing.active = false;
+        self.standing.tables.clear();
+        let mdl = Arc::clone(self.catalog.mdl());
+        mdl.release_all(slot, &mut self.standing.held);
+        true
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: nobody writes, then nobody commits.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn lock_all_reads(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if self.standing.read_lock {
+            return Ok(());
+        }
+        let mdl = self.catalog.mdl();
+        mdl.acquire(slot, mdl.global(), Mode::S, deadline)?;
+        if let Err(error) = mdl.acquire(slot, mdl.commit(), Mode::S, deadline) {
+            mdl.release(slot, mdl.global(), Mode::S);
+            return Err(error.into());
+        }
+        self.standing.read_lock = true;
+        Ok(())
+    }
+
+    /// Ends [`TableCache::lock_all_reads`].
+    pub fn unlock_all_reads(&mut self, slot: &SessionSlot) {
+        if std::mem::take(&mut self.standing.read_lock) {
+            let mdl = self.catalog.mdl();
+            mdl.release(slot, mdl.commit(), Mode::S);
+            mdl.release(slot, mdl.global(), Mode::S);
+        }
+    }
+
+    /// LOCK INSTANCE FOR BACKUP: no DDL of others.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn lock_instance(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if !self.standing.backup_lock {
+            let mdl = self.catalog.mdl();
+            mdl.acquire(slot, mdl.backup_lock(), Mode::S, deadline)?;
+            self.standing.backup_lock = true;
+        }
+        Ok(())
+    }
+
+    /// UNLOCK INSTANCE.
+    pub fn unlock_instance(&mut self, slot: &SessionSlot) {
+        if std::mem::take(&mut self.standing.backup_lock) {
+            let mdl = self.catalog.mdl();
+            mdl.release(slot, mdl.backup_lock(), Mode::S);
+        }
+    }
+
+    /// The session ends, or starts anew.
+    pub fn unlock_everything(&mut self, slot: &SessionSlot) {
+        self.unlock_tables(slot);
+        self.unlock_all_reads(slot);
+        self.unlock_instance(slot);
+    }
+
+    /// Tables are gone that may be locked; with the last of them LOCK TABLES ends.
+    pub(crate) fn locked_dropped(&mut self, slot: &SessionSlot, names: &[(&String, &String)]) {
+        if !self.standing.active || names.is_empty() {
+            return;
+        }
+        for (schema, name) in names {
+            let is_it = |l: &Locked| l.what.schema == **schema && l.what.name == **name;
+            self.standing.tables.retain(|l| !is_it(l));
+            self.unlock_name(slot, schema, name);
+        }
+        if self.standing.tables.is_empty() {
+            self.unlock_tables(slot);
+        }
+    }
+
+    /// Tables have other names, in this order; their new names are locked exclusively.
+    pub(crate) fn locked_renamed(&mut self, slot: &SessionSlot, pairs: &[(FullName, FullName)]) {
+        if !self.standing.active {
+            return;
+        }
+        for (from, to) in pairs {
+            for l in &mut self.standing.tables {
+                if (&l.what.schema, &l.what.name) == (&from.0, &from.1) {
+                    if l.what.alias == l.what.name {
+                        l.what.alias.clone_from(&to.1);
+                    }
+                    (l.what.schema, l.what.name) = to.clone();
+                }
+            }
+        }
+        let mdl = Arc::clone(self.catalog.mdl());
+        for (schema, name) in pairs.iter().flat_map(|(from, to)| [from, to]) {
+            let mut tables = self.standing.tables.iter();
+            if !tables.any(|l| l.what.schema == *schema && l.what.name == *name) {
+                self.unlock_name(slot, schema, name);
+                continue;
+            }
+            let object = mdl.intern(Namespace::Table, schema, name);
+            if !self.standing.held.covers(&object, Mode::SNRW) && self.held.forget(&object, Mode::X)
+            {
+                mdl.downgrade(slot, &object, Mode::X, Mode::SNRW);
+                self.standing.held.note(&object, Mode::SNRW);
+            }
+        }
+    }
+
+    fn unlock_name(&mut self, slot: &SessionSlot, schema: &str, name: &str) {
+        let mdl = Arc::clone(self.catalog.mdl());
+        let object = mdl.intern(Namespace::Table, schema, name);
+        if self.standing.held.forget(&object, Mode::SNRW) {
+            mdl.release(slot, &object, Mode::SNRW);
+        }
+    }
+}

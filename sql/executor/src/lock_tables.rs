@@ -1,0 +1,133 @@
+//! LOCK TABLES and FLUSH TABLES t WITH READ LOCK: from written names to locked ones.
+//!
+//! 1. A view is locked with every view and table below it. It is looked into before anything is locked,
+//!    and again afterwards: if it has changed in between, the locks are given back and all begins anew.
+//! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others.
+
+use crate::{Context, SqlError};
+use catalog::{Alias, CatalogError, INFORMATION_SCHEMA, TableLock, virtual_schema};
+use mdl::Mode;
+use parser::ast::{LockKind, LockTable, ObjectName, Statement};
+
+/// Locks tables. The session has given back every lock it had.
+///
+/// # Errors
+/// 1066, 1044, 1146, 1049, 1223, 1356 and those of waiting; nothing is locked then.
+pub fn lock_tables(list: &[LockTable], context: &mut Context<'_>) -> Result<(), SqlError> {
+    let alias = |l: &LockTable| l.alias.clone().unwrap_or_else(|| l.table.name.clone());
+    for (i, one) in list.iter().enumerate() {
+        let (name, schema) = (alias(one), context.schema_of(&one.table)?);
+        let same = |l: &LockTable| {
+            alias(l).eq_ignore_ascii_case(&name)
+                && context.schema_of(&l.table).is_ok_and(|s| s == schema)
+        };
+        if list[..i].iter().any(same) {
+            return Err(SqlError::Other(
+                1066,
+                "42000",
+                format!("Not unique table/alias: '{name}'"),
+            ));
+        }
+    }
+    loop {
+        let wanted = expand(list, context)?;
+        lock(wanted.clone(), false, context)?;
+        if expand(list, context)? == wanted {
+            return Ok(());
+        }
+        context.tables.unlock_tables(context.client.slot());
+    }
+}
+
+/// FLUSH TABLES t, ... WITH READ LOCK: waits until nobody uses the tables, and locks them for reading.
+///
+/// # Errors
+/// 1146, 1347 for a view, those of waiting.
+pub fn flush_and_lock(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
+    let mut list = Vec::new();
+    for name in names {
+        let (schema, name) = (context.schema_of(name)?, name.name.clone());
+        list.push(TableLock { schema, alias: name.clone(), name, write: false });
+    }
+    lock(list, true, context)
+}
+
+/// FLUSH TABLES [t, ...] without a lock, while LOCK TABLES is in force.
+///
+/// # Errors
+/// 1100, 1099.
+pub fn admit_flush(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
+    let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
+    let names = names.iter().map(full).collect::<Result<Vec<_>, SqlError>>()?;
+    Ok(context.tables.admit_flush(&names)?)
+}
+
+fn lock(list: Vec<TableLock>, flush: bool, context: &mut Context<'_>) -> Result<(), SqlError> {
+    let deadline = context.env.lock_deadline();
+    Ok(context.tables.lock_tables(context.client, list, flush, deadline)?)
+}
+
+/// The tables to lock, with what lies below views. What is locked to find them is given back.
+fn expand(list: &[LockTable], context: &mut Context<'_>) -> Result<Vec<TableLock>, SqlError> {
+    let mut found = Vec::new();
+    let mark = context.tables.mark();
+    let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found));
+    context.tables.release_since(context.client.slot(), mark);
+    looked.map(|()| found)
+}
+
+fn expand_one(
+    one: &LockTable,
+    context: &mut Context<'_>,
+    found: &mut Vec<TableLock>,
+) -> Result<(), SqlError> {
+    let (schema, name) = (context.schema_of(&one.table)?, one.table.name.clone());
+    match virtual_schema(&schema) {
+        Some(INFORMATION_SCHEMA) => {
+            return Err(crate::views::denied_schema(INFORMATION_SCHEMA, context));
+        }
+        Some(schema) => {
+            let known = context.tables.catalog().virtual_table(schema, &name)?;
+            let missing = || CatalogError::NoSuchTable { schema: schema.into(), name };
+            return known.map(drop).ok_or_else(|| missing().into());
+        }
+        None if context.tables.is_temporary(&schema, &name) => return Ok(()),
+        None => {}
+    }
+    let write = one.kind == LockKind::Write;
+    let alias = one.alias.clone().unwrap_or_else(|| name.clone());
+    found.push(TableLock { schema: schema.clone(), name: name.clone(), alias, write });
+    let deadline = context.env.lock_deadline();
+    let how = (Alias::InView, Mode::SH);
+    let table = context.tables.open_as(context.client, (&schema, &name), how.0, how.1, deadline)?;
+    if context.tables.def(table).view.is_some() {
+        let below = below(&schema, &name, context)?;
+        found.extend(below.into_iter().map(|(schema, name)| TableLock {
+            schema,
+            alias: name.clone(),
+            name,
+            write,
+        }));
+    }
+    Ok(())
+}
+
+/// What a view reads, directly or through others.
+fn below(
+    schema: &str,
+    name: &str,
+    context: &mut Context<'_>,
+) -> Result<Vec<(String, String)>, SqlError> {
+    let quoted = |s: &str| s.replace('`', "``");
+    let text = format!("SELECT * FROM `{}`.`{}`", quoted(schema), quoted(name));
+    let parsed = parser::parse(text.as_bytes(), parser::SqlMode::DEFAULT);
+    let Ok(Statement::Query(query)) = parsed else {
+        return Err(SqlError::Other(1105, "HY000", format!("A view's name: {text}")));
+    };
+    let plan = planner::query::plan_query(&mut context.planning(), &query)?;
+    let names = plan.tables.iter().map(|(table, _)| {
+        let def = context.tables.def(*table);
+        (def.schema.clone(), def.name.clone())
+    });
+    Ok(names.filter(|(s, n)| (&s[..], &n[..]) != (schema, name)).collect())
+}

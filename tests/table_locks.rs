@@ -1,0 +1,212 @@
+//! LOCK TABLES, FLUSH TABLES WITH READ LOCK, LOCK INSTANCE and GET_LOCK between sessions.
+
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use testkit::{Conversation, Server, TempDir};
+
+fn with_tables(folder: &TempDir) -> Server {
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT); \
+         CREATE TABLE d.u (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1, 1); \
+         CREATE VIEW d.v AS SELECT t.id, t.c FROM d.t",
+    );
+    server
+}
+
+/// Waits until SHOW PROCESSLIST has a line with the text; the session's id.
+fn find_session(server: &Server, text: &str) -> String {
+    for _ in 0..200 {
+        let list = server.sql("SHOW PROCESSLIST");
+        let mut lines = list.lines();
+        if let Some(line) = lines.find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST")) {
+            return line.split('\t').next().unwrap_or_default().to_string();
+        }
+        testkit::pause(25);
+    }
+    panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
+}
+
+/// The statement of another session waits, whatever long.
+fn waits(server: &Server, statement: &str) {
+    let error = server.sql_error(&format!("SET lock_wait_timeout = 1; {statement}"));
+    assert!(error.contains("1205"), "{statement}: {error}");
+}
+
+/// The statement waits until `unlock` has been asked of the other session, and then goes on.
+fn waits_for(server: &Server, statement: &str, holder: &mut Conversation, unlock: &str) {
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| server.try_sql(statement));
+        find_session(server, statement);
+        holder.ask(unlock);
+        let answer = waiter.join().unwrap();
+        assert!(answer.ok, "{statement}: {}", answer.err);
+    });
+}
+
+#[test]
+fn a_read_lock_lets_others_read_and_a_write_lock_nobody() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    a.ask("LOCK TABLES d.t READ");
+    assert_eq!(server.sql("SELECT c FROM d.t"), "1");
+    waits(&server, "INSERT INTO d.t VALUES (2, 2)");
+    waits(&server, "DROP TABLE d.t");
+    waits(&server, "LOCK TABLES d.t WRITE");
+    server.sql("LOCK TABLES d.t READ; UNLOCK TABLES; INSERT INTO d.u VALUES (1)");
+    waits_for(&server, "INSERT INTO d.t VALUES (3, 3)", &mut a, "LOCK TABLES d.t WRITE");
+    waits(&server, "SELECT c FROM d.t");
+    waits(&server, "SELECT c FROM d.v");
+    waits(&server, "LOCK TABLES d.t READ");
+    waits(&server, "LOCK INSTANCE FOR BACKUP");
+    waits(&server, "FLUSH TABLES WITH READ LOCK");
+    waits_for(&server, "INSERT INTO d.t VALUES (4, 4)", &mut a, "START TRANSACTION");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM d.t"), "3");
+}
+
+#[test]
+fn what_is_locked_follows_ddl() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    a.ask("LOCK TABLES d.t WRITE, d.u WRITE");
+    a.ask("ALTER TABLE d.t ADD e INT");
+    waits(&server, "SELECT id FROM d.t");
+    a.ask("RENAME TABLE d.t TO d.t2");
+    waits(&server, "SELECT id FROM d.t2");
+    server.sql("CREATE TABLE d.t (id INT)");
+    a.ask("DROP TABLE d.u");
+    assert!(server.sql_error("SELECT * FROM d.u").contains("1146"));
+    waits(&server, "SELECT id FROM d.t2");
+    a.ask("DROP TABLE d.t2");
+    // With the last table LOCK TABLES ended: others can be read again.
+    assert_eq!(a.ask("SELECT COUNT(*) FROM d.t"), ["0"]);
+}
+
+#[test]
+fn a_view_is_locked_with_what_lies_below_it() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    a.ask("LOCK TABLES d.v READ");
+    assert_eq!(a.ask("SELECT c FROM d.v"), ["1"]);
+    waits(&server, "UPDATE d.t SET c = 5");
+    waits(&server, "DROP VIEW d.v");
+    drop(a);
+    server.sql("UPDATE d.t SET c = 6");
+    assert_eq!(server.sql("SELECT c FROM d.v"), "6");
+}
+
+#[test]
+fn flush_tables_with_read_lock_stops_writes_commits_and_ddl() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let (mut a, mut b) = (server.converse(), server.converse());
+    // An open transaction does not keep it away; its commit waits.
+    b.ask("BEGIN");
+    b.ask("UPDATE d.t SET c = 2");
+    a.ask("FLUSH TABLES WITH READ LOCK");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM d.t"), "1");
+    waits(&server, "INSERT INTO d.u VALUES (1)");
+    waits(&server, "CREATE TABLE d.w (a INT)");
+    waits(&server, "CREATE DATABASE e");
+    waits(&server, "LOCK TABLES d.u WRITE");
+    waits(&server, "ALTER USER root@localhost IDENTIFIED BY ''");
+    waits(&server, "BEGIN; SELECT * FROM d.u FOR UPDATE");
+    server.sql(
+        "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES; LOCK TABLES d.u READ; UNLOCK TABLES; \
+         CREATE TEMPORARY TABLE d.own (a INT); INSERT INTO d.own VALUES (1)",
+    );
+    b.send("COMMIT");
+    find_session(&server, "COMMIT");
+    assert_eq!(server.sql("SELECT c FROM d.t"), "1");
+    a.ask("UNLOCK TABLES");
+    b.receive();
+    assert_eq!(server.sql("SELECT c FROM d.t"), "2");
+    // It ends with its session; so do the statements that waited.
+    a.ask("FLUSH TABLES WITH READ LOCK");
+    drop(a);
+    server.sql("INSERT INTO d.u VALUES (7)");
+}
+
+#[test]
+fn a_commit_that_may_not_wait_any_longer_rolls_back() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let error = server.sql_error(
+                "SET lock_wait_timeout = 1; BEGIN; UPDATE d.t SET c = 9; DO SLEEP(1); COMMIT",
+            );
+            assert!(error.contains("1205"), "{error}");
+        });
+        find_session(&server, "DO SLEEP(1)");
+        a.ask("FLUSH TABLES WITH READ LOCK");
+        writer.join().unwrap();
+    });
+    a.ask("UNLOCK TABLES");
+    server.sql("UPDATE d.t SET c = c + 1");
+    assert_eq!(server.sql("SELECT c FROM d.t"), "2");
+}
+
+#[test]
+fn flushed_tables_wait_for_their_readers_and_a_backup_for_ddl_only() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let (mut a, mut b) = (server.converse(), server.converse());
+    b.ask("BEGIN");
+    b.ask("SELECT * FROM d.t");
+    waits(&server, "FLUSH TABLES d.t WITH READ LOCK");
+    b.ask("COMMIT");
+    a.ask("FLUSH TABLES d.t WITH READ LOCK");
+    assert_eq!(server.sql("SELECT c FROM d.t"), "1");
+    waits(&server, "UPDATE d.t SET c = 3");
+    server.sql("INSERT INTO d.u VALUES (1)");
+    a.ask("UNLOCK TABLES");
+    a.ask("LOCK INSTANCE FOR BACKUP");
+    server.sql("UPDATE d.t SET c = 4; LOCK INSTANCE FOR BACKUP");
+    waits(&server, "DROP TABLE d.u");
+    waits(&server, "LOCK TABLES d.u WRITE");
+    waits_for(&server, "DROP TABLE d.u", &mut a, "UNLOCK INSTANCE");
+}
+
+#[test]
+fn a_plan_kept_from_before_obeys_the_locks() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let error = server.sql_error(
+        "SELECT c FROM d.t WHERE id = 1; SELECT * FROM d.u WHERE id = 1; LOCK TABLES d.t READ; \
+         SELECT c FROM d.t WHERE id = 1; SELECT * FROM d.u WHERE id = 1",
+    );
+    assert!(error.contains("1100") && error.contains("'u'"), "{error}");
+    let error = server.sql_error(
+        "PREPARE p FROM 'DELETE FROM d.t WHERE id = 5'; EXECUTE p; LOCK TABLES d.t READ; EXECUTE p",
+    );
+    assert!(error.contains("1099"), "{error}");
+    let text = "SELECT c FROM d.t WHERE id = 1; LOCK TABLES d.u READ; UNLOCK TABLES; \
+                SELECT c FROM d.t WHERE id = 1";
+    assert_eq!(server.sql(text), "1\n1");
+}
+
+#[test]
+fn user_locks_end_with_their_session_and_kill_ends_a_wait() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    assert_eq!(a.ask("SELECT GET_LOCK('l', 0)"), ["1"]);
+    assert_eq!(server.sql("SELECT GET_LOCK('l', 0)"), "0");
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| server.sql_error("SELECT GET_LOCK('l', 60)"));
+        let id = find_session(&server, "SELECT GET_LOCK('l', 60)");
+        server.sql(&format!("KILL QUERY {id}"));
+        assert!(waiter.join().unwrap().contains("1317"));
+        let waiter = scope.spawn(|| server.sql("SELECT GET_LOCK('l', 61)"));
+        find_session(&server, "SELECT GET_LOCK('l', 61)");
+        drop(a);
+        assert_eq!(waiter.join().unwrap(), "1");
+    });
+    assert_eq!(server.sql("SELECT IS_FREE_LOCK('l')"), "1");
+}
