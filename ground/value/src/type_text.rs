@@ -26,7 +26,8 @@ impl ColumnType {
             kind if kind.is_int() && self.zerofill => format!("{name}({})", self.display_width()),
             _ => name.to_owned(),
         };
-        if self.unsigned && !matches!(self.kind, Kind::Year | Kind::Bit) {
+        let no_sign = matches!(self.kind, Kind::Year | Kind::Bit);
+        if self.unsigned && self.kind.is_number() && !no_sign {
             text.push_str(" unsigned");
         }
         if self.zerofill && self.kind != Kind::Year {

@@ -333,6 +333,10 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         Kind::BigInt => ColumnCode::LongLong,
         Kind::Char | Kind::Binary => ColumnCode::String,
         Kind::VarChar | Kind::VarBinary => by_length(c),
+        // What GROUP_CONCAT makes of its limit.
+        Kind::LongText | Kind::LongBlob if c.org_table.is_empty() && c.ty.length < u32::MAX => {
+            ColumnCode::LongBlob
+        }
         Kind::TinyText
         | Kind::Text
         | Kind::MediumText
@@ -415,12 +419,14 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
     // A table's numbers have no collation at all.
     let number = c.ty.kind.is_number() && !c.org_table.is_empty();
+    let number = number || c.ty.kind == Kind::Bit;
     flags.set(ColumnFlags::BINARY, !text && !number || text && c.ty.collation.is_bin());
     flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);
     flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum);
     flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set);
-    let blob = c.ty.kind.is_large() && !c.org_table.is_empty() || c.ty.kind == Kind::Json;
-    flags.set(ColumnFlags::BLOB, blob);
+    let document = c.ty.kind == Kind::Json && c.org_table.is_empty();
+    let blob = c.ty.kind.is_large() || c.ty.kind == Kind::Json;
+    flags.set(ColumnFlags::BLOB, blob && !c.org_table.is_empty());
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
     flags.set(ColumnFlags::PART_OF_KEY, keyed);
     Column {
@@ -429,11 +435,15 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
         org_table: c.org_table.as_bytes(),
         name: c.name.as_bytes(),
         org_name: c.org_name.as_bytes(),
-        collation: if text { charsets.shown(c.ty.collation).id() } else { COLLATION_BINARY },
+        collation: match (text, document) {
+            (true, _) => charsets.shown(c.ty.collation).id(),
+            (_, true) => charsets.shown(value::Collation::Utf8mb4Bin).id(),
+            _ => COLLATION_BINARY,
+        },
         length: display_length(c, charsets),
         code: code_of(c),
         flags,
-        decimals: c.decimals,
+        decimals: if document { value::types::NOT_FIXED } else { c.decimals },
     }
 }
 
@@ -456,6 +466,8 @@ fn display_length(c: &ResultColumn, charsets: &Charsets) -> u32 {
         | Kind::Blob
         | Kind::MediumBlob
         | Kind::LongBlob => c.ty.length,
+        // A computed document is text.
+        Kind::Json if c.org_table.is_empty() => u32::MAX - 3,
         Kind::Double if c.org_table.is_empty() && c.ty.length == 0 => 23,
         Kind::Decimal if c.ty.length == 0 => 10,
         Kind::Double | Kind::Float | Kind::Decimal | Kind::Year => c.ty.display_width(),

@@ -85,15 +85,11 @@ pub struct Context<'a> {
 impl Context<'_> {
     fn planning(&mut self) -> PlanContext<'_> {
         self.tables.begin_planning();
-        let mode = self.env.system_variable(false, "sql_mode");
-        let only_full_group_by = matches!(&mode, Ok(OwnedDatum::Bytes(mode))
-            if String::from_utf8_lossy(mode).contains("ONLY_FULL_GROUP_BY"));
         PlanContext {
-            only_full_group_by,
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
-            collation: self.env.connection_collation(),
+            settings: expr::build::Settings::of(self.env),
             tables: self.tables,
         }
     }
@@ -199,8 +195,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             Plan::Change(Box::new(planner::resolve::plan_delete(&mut planning, delete)?))
         }
         Statement::Do(list) => {
-            let mut scope =
-                planner::bind::Scope::new(None, "field list").collated(planning.collation);
+            let mut scope = planner::bind::Scope::new(None, "field list").under(planning.settings);
             let bound =
                 list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>()?;
             Plan::Do(bound)

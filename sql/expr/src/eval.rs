@@ -62,7 +62,6 @@ pub fn eval<'v>(
         Expr::Subquery(plan) => subqueries(row)?.scalar(*plan, row, env)?,
         Expr::Exists(plan) => truth(Some(subqueries(row)?.exists(*plan, row, env)?)),
         Expr::Quantified(q) => truth(subqueries(row)?.quantified(q, row, env)?),
-        Expr::Aggregate(n) => Value::Datum(row.aggregates[*n].datum()),
         Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
         Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
         Expr::AssignUserVar(name, value) => {

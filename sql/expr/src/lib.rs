@@ -1,11 +1,12 @@
 //! Compiled expressions: their trees, the function registry, and their evaluation.
 //!
 //! Reading order: [`tree`] (what an expression is), [`row`] (what it sees), [`eval`] (what it comes to),
-//! [`functions`] (the registry), [`error`] (everything a statement can end in).
+//! [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in).
 //!
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
 
+pub mod aggregate;
 pub mod build;
 pub mod environment;
 pub mod error;
@@ -22,4 +23,4 @@ pub use error::SqlError;
 pub use eval::{Value, condition, eval, text};
 pub use like::like;
 pub use row::{Frame, LeafRow, Leaves, Row, Subqueries, column, damaged};
-pub use tree::{Column, Expr, OwnedDatum, Quantified, Typed};
+pub use tree::{Column, Expr, OwnedDatum, Quantified, SortKey, Typed};

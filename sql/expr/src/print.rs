@@ -64,7 +64,6 @@ impl Printer<'_> {
                 }
                 None => self.put(&format!("`{}`", column.column)),
             },
-            Expr::Aggregate(n) => self.put(&format!("<aggregate {n}>")),
             Expr::SystemVar(global, name) => {
                 self.put(if *global { "@@global." } else { "@@" });
                 self.put(name);

@@ -8,7 +8,7 @@ impl Expr {
     /// Calls `f` for each expression directly below.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
-            Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Aggregate(_) => {}
+            Expr::Const(_) | Expr::Param(_) | Expr::Column(_) => {}
             Expr::SystemVar(..) | Expr::UserVar(_) => {}
             Expr::Subquery(_) | Expr::Exists(_) => {}
             Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => f(e),

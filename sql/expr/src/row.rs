@@ -5,7 +5,7 @@
 //! 2. The null row of an outer join has no bytes; each of its columns is NULL.
 
 use crate::eval::Value;
-use crate::tree::{Column, OwnedDatum, Quantified};
+use crate::tree::{Column, Quantified};
 use crate::{Environment, SqlError};
 use std::sync::Arc;
 use value::{Datum, RowLayout};
@@ -51,8 +51,6 @@ pub struct Row<'v> {
     pub outer: Option<&'v Row<'v>>,
     /// Parameters of the statement.
     pub params: &'v [Datum<'v>],
-    /// Results of the aggregates.
-    pub aggregates: &'v [OwnedDatum],
     /// Names of columns, for messages that quote an expression.
     pub names: Option<&'v dyn crate::print::Names>,
     /// Runs the block's subplans.

@@ -52,31 +52,6 @@ pub enum Arithmetic {
     Mod,
 }
 
-/// Aggregate functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names are SQL's.
-pub enum AggregateKind {
-    CountAll,
-    Count,
-    Sum,
-    Min,
-    Max,
-    Avg,
-}
-
-/// One aggregate of a SELECT; the expression that uses it is [`Expr::Aggregate`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct AggregateCall {
-    /// Which.
-    pub kind: AggregateKind,
-    /// DISTINCT.
-    pub distinct: bool,
-    /// What is aggregated; a constant for COUNT(*).
-    pub argument: Expr,
-    /// Collation by which MIN, MAX and DISTINCT compare.
-    pub collation: Collation,
-}
-
 /// What `IS` asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The names are SQL's.
@@ -114,8 +89,6 @@ pub enum Expr {
     Param(usize),
     /// A column of a row.
     Column(Column),
-    /// The result of an aggregate of this SELECT.
-    Aggregate(usize),
     /// `@@name`; scope `true` is global.
     SystemVar(bool, String),
     /// `@name`
@@ -210,20 +183,11 @@ impl Expr {
         Expr::Const(OwnedDatum::Int(v))
     }
 
-    /// True when the value does not depend on a row: no column and no aggregate inside.
+    /// True when the value does not depend on a row: no column inside.
     pub fn is_row_constant(&self) -> bool {
         let mut constant = true;
-        self.visit(&mut |e| {
-            constant &= !matches!(e, Expr::Column(_) | Expr::Aggregate(_) | Expr::AssignUserVar(..))
-        });
+        self.visit(&mut |e| constant &= !matches!(e, Expr::Column(_) | Expr::AssignUserVar(..)));
         constant
-    }
-
-    /// True when an aggregate is inside.
-    pub fn has_aggregate(&self) -> bool {
-        let mut found = false;
-        self.visit(&mut |e| found |= matches!(e, Expr::Aggregate(_)));
-        found
     }
 
     /// True when a plain column is inside.
@@ -237,7 +201,7 @@ impl Expr {
     pub fn visit(&self, f: &mut dyn FnMut(&Expr)) {
         f(self);
         match self {
-            Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Aggregate(_) => {}
+            Expr::Const(_) | Expr::Param(_) | Expr::Column(_) => {}
             Expr::SystemVar(..) | Expr::UserVar(_) => {}
             Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => e.visit(f),
             Expr::Arith(_, a, b) | Expr::Compare(_, a, b, _) | Expr::Like(a, b, ..) => {
@@ -290,6 +254,15 @@ pub struct Typed {
     pub ty: ColumnType,
     /// How strongly it claims its collation.
     pub coercibility: Coercibility,
+}
+
+/// A sort key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SortKey {
+    /// What is sorted by.
+    pub value: Typed,
+    /// DESC.
+    pub descending: bool,
 }
 
 impl Typed {

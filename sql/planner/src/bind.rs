@@ -3,10 +3,10 @@
 use crate::plan::{InsertValue, Output};
 use catalog::TableDef;
 use expr::SqlError;
-use expr::build::{Builder, widths};
-use expr::tree::{AggregateCall, AggregateKind, Column, Expr, Typed};
+use expr::build::{Builder, Settings};
+use expr::tree::{Column, Expr, Typed};
 use parser::ast;
-use value::{Collation, ColumnType, Kind};
+use value::{ColumnType, Kind};
 
 /// Where names are looked up while an expression is bound.
 pub struct Scope<'a> {
@@ -14,30 +14,22 @@ pub struct Scope<'a> {
     pub table: Option<(&'a TableDef, &'a str)>,
     /// Named in 1054: `field list`, `where clause`, ...
     pub clause: &'static str,
-    /// Where aggregates are collected; `None` where they are not allowed.
-    pub aggregates: Option<&'a mut Vec<AggregateCall>>,
     /// Outputs whose aliases are seen before the table's columns: HAVING and ORDER BY.
     pub aliases: &'a [Output],
-    /// Default collation of literals.
-    pub collation: Collation,
+    /// What of the session counts.
+    pub settings: Settings,
 }
 
 impl<'a> Scope<'a> {
-    /// A scope over a table or none, without aggregates.
+    /// A scope over a table or none.
     pub fn new(table: Option<(&'a TableDef, &'a str)>, clause: &'static str) -> Scope<'a> {
-        Scope {
-            table,
-            clause,
-            aggregates: None,
-            aliases: &[],
-            collation: Collation::Utf8mb4_0900AiCi,
-        }
+        Scope { table, clause, aliases: &[], settings: Settings::default() }
     }
 
-    /// The same scope with another default collation of literals.
+    /// The same scope under a session's settings.
     #[must_use]
-    pub fn collated(self, collation: Collation) -> Scope<'a> {
-        Scope { collation, ..self }
+    pub fn under(self, settings: Settings) -> Scope<'a> {
+        Scope { settings, ..self }
     }
 
     /// Binds an expression.
@@ -46,12 +38,12 @@ impl<'a> Scope<'a> {
         match expr {
             E::Param(n) => Ok(Typed::new(
                 Expr::Param(*n as usize),
-                ColumnType::varchar(16_383, self.collation),
+                ColumnType::varchar(16_383, self.settings.collation),
             )),
             E::Column(column) => self.column(column),
             E::UserVar(name) => Ok(Typed::new(
                 Expr::UserVar(name.clone()),
-                ColumnType::varchar(16_383, self.collation),
+                ColumnType::varchar(16_383, self.settings.collation),
             )),
             E::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;
@@ -60,12 +52,15 @@ impl<'a> Scope<'a> {
             }
             E::SystemVar(var) => self.system_variable(var),
             E::Call(call) => self.call(call),
-            E::Aggregate(aggregate) => self.aggregate(aggregate),
+            E::Aggregate(aggregate) => match aggregate.over {
+                Some(_) => Err(SqlError::unsupported("window function")),
+                None => Err(SqlError::Other(1111, "HY000", "Invalid use of group function".into())),
+            },
             E::Subquery(_) | E::Exists(_) | E::InQuery { .. } | E::Quantified { .. } => {
                 Err(SqlError::unsupported("subquery"))
             }
             other => {
-                let build = Builder::collated(self.collation);
+                let build = Builder::new(self.settings);
                 build
                     .compose(other, &mut |e| self.bind(e))?
                     .ok_or_else(|| SqlError::unsupported("subquery"))
@@ -104,7 +99,7 @@ impl<'a> Scope<'a> {
         }
         let global = var.scope == ast::Scope::Global;
         let expr = Expr::SystemVar(global, var.name.to_ascii_lowercase());
-        Ok(Typed::new(expr, ColumnType::varchar(1024, self.collation)))
+        Ok(Typed::new(expr, ColumnType::varchar(1024, self.settings.collation)))
     }
 
     fn call(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {
@@ -115,70 +110,7 @@ impl<'a> Scope<'a> {
             return Err(SqlError::unsupported(format!("function {}", call.name.name)));
         }
         let arguments = call.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, _>>()?;
-        Builder::collated(self.collation).call(call, arguments)
-    }
-
-    fn aggregate(&mut self, aggregate: &ast::Aggregate) -> Result<Typed, SqlError> {
-        use ast::AggregateKind as A;
-        if aggregate.over.is_some() {
-            return Err(SqlError::unsupported("window function"));
-        }
-        if self.aggregates.is_none() {
-            return Err(SqlError::Other(1111, "HY000", "Invalid use of group function".into()));
-        }
-        let kind = match aggregate.kind {
-            A::Count if aggregate.args.is_empty() => AggregateKind::CountAll,
-            A::Count => AggregateKind::Count,
-            A::Sum => AggregateKind::Sum,
-            A::Min => AggregateKind::Min,
-            A::Max => AggregateKind::Max,
-            A::Avg => AggregateKind::Avg,
-            other => return Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
-        };
-        if aggregate.args.len() > 1 {
-            return Err(SqlError::unsupported("COUNT(DISTINCT) of several expressions"));
-        }
-        let outer = self.aggregates.take();
-        let argument = aggregate.args.first().map(|a| self.bind(a)).transpose();
-        self.aggregates = outer;
-        let argument = argument?.unwrap_or_else(|| Typed::bigint(Expr::int(1)));
-        let ty = aggregate_type(kind, &argument);
-        let collation = argument.ty.collation;
-        let call = AggregateCall {
-            kind,
-            distinct: aggregate.distinct,
-            argument: argument.expr,
-            collation,
-        };
-        let calls = self.aggregates.as_mut().expect("checked above");
-        let position = calls.iter().position(|c| *c == call).unwrap_or_else(|| {
-            calls.push(call);
-            calls.len() - 1
-        });
-        Ok(Typed::new(Expr::Aggregate(position), ty))
-    }
-}
-
-/// Type of an aggregate's result.
-pub(crate) fn aggregate_type(kind: AggregateKind, argument: &Typed) -> ColumnType {
-    let ty = &argument.ty;
-    let exact = ty.kind.is_int()
-        || ty.kind == Kind::Decimal
-        || ty.kind.is_temporal()
-        || ty.kind == Kind::Bit;
-    let (precision, scale) = (widths::precision(ty), widths::scale(ty));
-    match kind {
-        AggregateKind::CountAll | AggregateKind::Count => {
-            ColumnType { length: 21, ..ColumnType::int(Kind::BigInt, false).not_null() }
-        }
-        AggregateKind::Min | AggregateKind::Max => {
-            ColumnType { nullable: true, zerofill: false, ..*ty }
-        }
-        AggregateKind::Sum | AggregateKind::Avg if !exact => {
-            ColumnType { length: widths::DOUBLE_CHARS, ..ColumnType::double() }
-        }
-        AggregateKind::Sum => widths::decimal(precision - scale.min(precision) + 22, scale, false),
-        AggregateKind::Avg => widths::decimal(precision - scale.min(precision), scale + 4, false),
+        Builder::new(self.settings).call(call, arguments)
     }
 }
 

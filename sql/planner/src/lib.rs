@@ -41,12 +41,10 @@ pub struct PlanContext<'a> {
     pub tables: &'a mut TableCache,
     /// Current database.
     pub database: Option<&'a str>,
-    /// Collation of the session's literals.
-    pub collation: value::Collation,
+    /// What of the session counts while expressions are built.
+    pub settings: expr::build::Settings,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
-    /// ONLY_FULL_GROUP_BY is on.
-    pub only_full_group_by: bool,
 }
 
 impl PlanContext<'_> {

@@ -7,8 +7,9 @@
 
 use crate::hints::IndexChoice;
 use crate::plan::{Output, ResultColumn, SortKey};
-use crate::query_plan::{AggregateCall, JoinKind, JsonColumns, RowLock, SubplanKind, WindowCall};
+use crate::query_plan::{JoinKind, JsonColumns, RowLock, SubplanKind, WindowCall};
 use catalog::{TableRef, VirtualRef};
+use expr::aggregate::AggregateCall;
 use expr::tree::{Column, Expr, Typed};
 use parser::ast;
 use value::ColumnType;

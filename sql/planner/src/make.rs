@@ -1,17 +1,15 @@
 //! Expressions made of operands that are bound already: types and collations derived.
 
 use crate::bind;
-use crate::query_plan::{AggregateCall, AggregateFunction};
 use expr::SqlError;
-use expr::tree::{AggregateKind, Expr, Typed};
+use expr::build::Settings;
+use expr::tree::Typed;
 use parser::ast;
 use value::{Collation, ColumnType};
 
 /// Makes expressions under a session's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Builder {
-    /// Collation of literals.
-    pub collation: Collation,
     /// What needs no plan.
     pub core: expr::build::Builder,
 }
@@ -25,13 +23,13 @@ impl std::ops::Deref for Builder {
 }
 
 impl Builder {
-    /// A builder whose literals have this collation.
-    pub fn collated(collation: Collation) -> Builder {
-        Builder { collation, core: expr::build::Builder::collated(collation) }
+    /// A builder for a session.
+    pub fn new(settings: Settings) -> Builder {
+        Builder { core: expr::build::Builder::new(settings) }
     }
 
     fn scope(&self) -> bind::Scope<'static> {
-        bind::Scope::new(None, "field list").collated(self.collation)
+        bind::Scope::new(None, "field list").under(self.settings)
     }
 
     /// A parameter, a system variable or the value of a user variable.
@@ -52,57 +50,10 @@ impl Builder {
             any(pair[0].ty) == any(pair[1].ty)
         });
         let text = values.iter().find(|v| v.ty.is_text()).map(|v| v.ty.collation);
-        let common = expr::build::common::common(values, text.unwrap_or(self.collation));
+        let common = expr::build::common::common(values, text.unwrap_or(self.settings.collation));
         match values.first().filter(|_| same) {
             Some(first) => ColumnType { nullable: common.nullable, ..first.ty },
             None => common,
-        }
-    }
-
-    /// An aggregate over bound arguments.
-    pub fn aggregate(
-        &self,
-        aggregate: &ast::Aggregate,
-        arguments: Vec<Typed>,
-    ) -> Result<AggregateCall, SqlError> {
-        use ast::AggregateKind as A;
-        let (function, kind) = match aggregate.kind {
-            A::Count if arguments.is_empty() => {
-                (AggregateFunction::CountAll, AggregateKind::CountAll)
-            }
-            A::Count => (AggregateFunction::Count, AggregateKind::Count),
-            A::Sum => (AggregateFunction::Sum, AggregateKind::Sum),
-            A::Min => (AggregateFunction::Min, AggregateKind::Min),
-            A::Max => (AggregateFunction::Max, AggregateKind::Max),
-            A::Avg => (AggregateFunction::Avg, AggregateKind::Avg),
-            other => return Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
-        };
-        let one = Typed::bigint(Expr::int(1));
-        let first = arguments.first().unwrap_or(&one);
-        let ty = bind::aggregate_type(kind, first);
-        Ok(AggregateCall {
-            function,
-            distinct: aggregate.distinct,
-            collation: first.ty.collation,
-            arguments,
-            order_by: Vec::new(),
-            separator: aggregate.separator.clone().unwrap_or_default(),
-            ty,
-            decimals: ty.decimals,
-        })
-    }
-
-    /// The value of any row of a group.
-    pub fn any_value(&self, value: Typed) -> AggregateCall {
-        AggregateCall {
-            function: AggregateFunction::AnyValue,
-            distinct: false,
-            order_by: Vec::new(),
-            separator: Vec::new(),
-            ty: value.ty,
-            decimals: value.ty.decimals,
-            collation: value.ty.collation,
-            arguments: vec![value],
         }
     }
 }

@@ -3,6 +3,8 @@
 use crate::query_plan::QueryStatement;
 use catalog::TableRef;
 use expr::tree::{Expr, Typed};
+
+pub use expr::tree::SortKey;
 use value::{ColumnType, Kind};
 
 /// Describes a result column to the client.
@@ -76,15 +78,6 @@ pub struct Output {
     pub value: Typed,
     /// How it is announced.
     pub column: ResultColumn,
-}
-
-/// A sort key.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SortKey {
-    /// What is sorted by.
-    pub value: Typed,
-    /// DESC.
-    pub descending: bool,
 }
 
 /// A value of an INSERT.

@@ -11,6 +11,7 @@
 
 use crate::plan::{Output, SortKey};
 use catalog::{TableRef, VirtualRef};
+use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
 use value::{Collation, ColumnType};
 
@@ -459,53 +460,6 @@ pub enum GroupStrategy {
     Sorted,
 }
 
-/// One aggregate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AggregateCall {
-    /// Which.
-    pub function: AggregateFunction,
-    /// DISTINCT; NULLs are left out as each function does.
-    pub distinct: bool,
-    /// Arguments: none for `CountAll`, several for COUNT(DISTINCT a, b), GROUP_CONCAT (joined) and
-    /// JSON_OBJECTAGG (two).
-    pub arguments: Vec<Typed>,
-    /// ORDER BY inside GROUP_CONCAT.
-    pub order_by: Vec<SortKey>,
-    /// SEPARATOR of GROUP_CONCAT.
-    pub separator: Vec<u8>,
-    /// Type of the result.
-    pub ty: ColumnType,
-    /// Digits after the point of the result; 31 is not fixed.
-    pub decimals: u8,
-    /// How MIN, MAX and DISTINCT compare text.
-    pub collation: Collation,
-}
-
-/// Aggregate functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names are SQL's.
-pub enum AggregateFunction {
-    CountAll,
-    Count,
-    Sum,
-    Min,
-    Max,
-    Avg,
-    BitAnd,
-    BitOr,
-    BitXor,
-    GroupConcat,
-    JsonArrayAgg,
-    JsonObjectAgg,
-    StddevPop,
-    StddevSamp,
-    VarPop,
-    VarSamp,
-    /// The value of any row of the group: the first one. ANY_VALUE(), and columns that are not grouped
-    /// where ONLY_FULL_GROUP_BY is off or they depend on the keys.
-    AnyValue,
-}
-
 /// Window functions that share partition and order. Several `Window` nodes stand above each other when
 /// windows differ; the lower ones are computed first.
 #[derive(Debug, Clone, PartialEq)]
@@ -533,8 +487,6 @@ pub struct WindowCall {
     pub frame: WindowFrame,
     /// Type of the result.
     pub ty: ColumnType,
-    /// Digits after the point of the result.
-    pub decimals: u8,
 }
 
 /// Window functions.
@@ -670,14 +622,6 @@ impl Window {
     pub fn sorts(&self) -> bool {
         let ordered = !self.partition_by.is_empty() || !self.order_by.is_empty();
         ordered && !self.sorted
-    }
-}
-
-impl AggregateCall {
-    /// Calls `f` for each of its expressions.
-    pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        self.arguments.iter_mut().for_each(|a| f(&mut a.expr));
-        self.order_by.iter_mut().for_each(|k| f(&mut k.value.expr));
     }
 }
 

@@ -204,5 +204,11 @@ fn storable(ty: ColumnType) -> ColumnType {
         let kind = value::Kind::large_for(u64::from(ty.length), false);
         return ColumnType { nullable: ty.nullable, ..ColumnType::large(kind, ty.collation) };
     }
+    let (long, binary) = (value::Kind::LongText, ty.kind == value::Kind::LongBlob);
+    if (ty.kind == long || binary) && ty.length < u32::MAX {
+        // What is computed says how long it may be.
+        let kind = value::Kind::large_for(u64::from(ty.length), binary);
+        return ColumnType { nullable: ty.nullable, ..ColumnType::large(kind, ty.collation) };
+    }
     ty
 }

@@ -40,6 +40,8 @@ pub struct HashGroup<'p> {
     rows: (Vec<u8>, Vec<usize>),
     states: Vec<State>,
     grown: usize,
+    /// Rows that GROUP_CONCAT has joined, by call.
+    joined: Vec<u64>,
     charge: Option<Charge>,
     cells: Cells,
     at: usize,
@@ -92,8 +94,20 @@ impl Keys {
     }
 }
 
-fn new_states(group: &Group) -> Result<Vec<State>, SqlError> {
-    group.aggregates.iter().map(start).collect()
+fn new_states(group: &Group) -> impl Iterator<Item = State> {
+    group.aggregates.iter().map(start)
+}
+
+/// Results of a group's states; `joined` counts the rows that each call has joined.
+fn results(
+    group: &Group,
+    states: &mut [State],
+    joined: &mut Vec<u64>,
+    run: &mut Run<'_>,
+) -> Result<Vec<OwnedDatum>, SqlError> {
+    joined.resize(states.len(), 0);
+    let calls = states.iter_mut().zip(&group.aggregates).zip(joined);
+    calls.map(|((state, call), joined)| state.result(call, run, joined)).collect()
 }
 
 /// Fills the group's leaf: keys, of which the first `kept` count, results, and what ROLLUP adds.
@@ -145,6 +159,7 @@ impl<'p> HashGroup<'p> {
             rows: Default::default(),
             states: Vec::new(),
             grown: 0,
+            joined: Vec::new(),
             charge: None,
             cells: Cells::default(),
             at: 0,
@@ -208,7 +223,7 @@ impl<'p> HashGroup<'p> {
         }
         self.parts.extend(parts.into_iter().map(|part| (part, level + 1)));
         if self.group.strategy == GroupStrategy::Single && self.states.is_empty() {
-            self.states = new_states(self.group)?;
+            self.states = new_states(self.group).collect();
             self.rows.1.push(0);
         }
         self.charge = Some(charge);
@@ -240,7 +255,7 @@ impl<'p> HashGroup<'p> {
             self.keys.write(self.group, &mut self.cells, run, frame, &mut self.row)?;
             self.rows.0.extend_from_slice(&self.row);
             self.rows.1.push(self.rows.0.len());
-            self.states.extend(new_states(self.group)?);
+            self.states.extend(new_states(self.group));
         }
         let calls = &self.group.aggregates;
         let first = n * calls.len();
@@ -254,6 +269,7 @@ impl<'p> HashGroup<'p> {
 impl Operator for HashGroup<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         self.parts.clear();
+        self.joined.clear();
         self.input.open(run, frame)?;
         self.group_all(Source::Input, 0, run, frame)
     }
@@ -273,16 +289,25 @@ impl Operator for HashGroup<'_> {
         run.tick()?;
         let n = self.at;
         self.at += 1;
-        let calls = &self.group.aggregates;
-        let states = &mut self.states[n * calls.len()..(n + 1) * calls.len()];
-        let results = states.iter_mut().zip(calls).map(|(state, call)| state.result(call, run));
-        let results = results.collect::<Result<Vec<_>, _>>()?;
+        let calls = self.group.aggregates.len();
+        let states = &mut self.states[n * calls..(n + 1) * calls];
+        let results = results(self.group, states, &mut self.joined, run)?;
         let start = if n == 0 { 0 } else { self.rows.1[n - 1] };
         let key_row = (&self.keys.layout, &self.rows.0[start..self.rows.1[n]]);
         let kept = self.group.keys.len();
         fill(self.group, key_row, kept, &results, &self.layout, &mut self.cells, frame)?;
         Ok(true)
     }
+}
+
+/// A group that rows are added to, with those like it that came before.
+#[derive(Default)]
+struct Level {
+    states: Vec<State>,
+    /// Bytes that the states keep.
+    grown: usize,
+    /// Rows that GROUP_CONCAT has joined, by call.
+    joined: Vec<u64>,
 }
 
 /// GROUP BY over rows whose keys come side by side, with or without ROLLUP.
@@ -295,8 +320,9 @@ pub struct SortedGroup<'p> {
     /// The present group's key and where its parts end, and its key row.
     key: (Vec<u8>, Vec<usize>),
     row: Vec<u8>,
-    /// States of the group, and with ROLLUP of the groups around it: by number of keys kept.
-    levels: Vec<Vec<State>>,
+    /// The group, and with ROLLUP the groups around it: by number of keys kept.
+    levels: Vec<Level>,
+    charge: Option<Charge>,
     /// Finished groups, to be given out: keys kept, key row, results.
     finished: std::collections::VecDeque<(usize, Vec<u8>, Vec<OwnedDatum>)>,
     /// A row was read, and is in the group.
@@ -317,6 +343,7 @@ impl<'p> SortedGroup<'p> {
             key: Default::default(),
             row: Vec::new(),
             levels: Vec::new(),
+            charge: None,
             finished: Default::default(),
             begun: false,
             ended: false,
@@ -335,10 +362,11 @@ impl<'p> SortedGroup<'p> {
     }
 
     fn end_group(&mut self, kept: usize, run: &mut Run<'_>) -> Result<(), SqlError> {
-        let calls = &self.group.aggregates;
-        let states = std::mem::replace(&mut self.levels[kept], new_states(self.group)?);
-        let results = states.into_iter().zip(calls).map(|(mut s, call)| s.result(call, run));
-        let results = results.collect::<Result<Vec<_>, _>>()?;
+        let Level { states, grown, joined } = &mut self.levels[kept];
+        let results = results(self.group, states, joined, run)?;
+        states.clear();
+        states.extend(new_states(self.group));
+        *grown = 0;
         self.finished.push_back((kept, self.row.clone(), results));
         Ok(())
     }
@@ -370,12 +398,16 @@ impl<'p> SortedGroup<'p> {
             self.begun = true;
         }
         let least = if self.group.rollup { 0 } else { self.group.keys.len() };
-        for states in &mut self.levels[least..] {
-            for (state, call) in states.iter_mut().zip(&self.group.aggregates) {
-                state.add(call, run, frame)?;
+        let mut grown = 0;
+        for level in &mut self.levels[least..] {
+            for (state, call) in level.states.iter_mut().zip(&self.group.aggregates) {
+                level.grown += state.add(call, run, frame)?;
             }
+            grown += level.grown;
         }
-        Ok(())
+        let charge = self.charge.get_or_insert_with(|| run.st.budget.charge());
+        charge.set(grown);
+        charge.check()
     }
 }
 
@@ -383,8 +415,9 @@ impl Operator for SortedGroup<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         self.finished.clear();
         (self.begun, self.ended) = (false, false);
-        let levels = 0..=self.group.keys.len();
-        self.levels = levels.map(|_| new_states(self.group)).collect::<Result<_, _>>()?;
+        let level = |_| Level { states: new_states(self.group).collect(), ..Level::default() };
+        self.levels = (0..=self.group.keys.len()).map(level).collect();
+        self.charge = None;
         self.input.open(run, frame)
     }
 

@@ -11,6 +11,8 @@ use crate::{Environment, SqlError, WarningLevel};
 use catalog::{Catalog, ProcessRow, ServerList, TableCache, Viewer};
 use engine::{Client, Engine, EngineConfig};
 use expr::OwnedDatum;
+use expr::aggregate::{Aggregate, AggregateCall};
+use expr::build::Settings;
 use expr::tree::{Arithmetic, Column, Comparison, Expr, Quantified, Typed};
 use host::SimDisk;
 use parser::ast::SetOperator;
@@ -304,23 +306,23 @@ fn joins_by_hash_and_by_loops_agree_in_every_kind() {
     }
 }
 
-fn aggregate(function: AggregateFunction, argument: Typed, distinct: bool) -> AggregateCall {
+fn aggregate(function: &'static Aggregate, argument: Typed) -> AggregateCall {
     AggregateCall {
         function,
-        distinct,
+        distinct: false,
         arguments: vec![argument],
         order_by: Vec::new(),
-        separator: b",".to_vec(),
+        separator: Vec::new(),
         ty: int(),
-        decimals: 0,
         collation: Collation::Binary,
+        settings: Settings::default(),
     }
 }
 
 fn group(input: Node, leaf: u16, keys: Vec<Typed>, strategy: GroupStrategy, rollup: bool) -> Node {
     let aggregates = vec![
-        aggregate(AggregateFunction::Count, number(0, 1), false),
-        aggregate(AggregateFunction::Max, number(0, 0), false),
+        aggregate(&expr::aggregate::COUNT, number(0, 1)),
+        aggregate(&expr::aggregate::MAX, number(0, 0)),
     ];
     Node::Group(Box::new(Group { input, leaf, keys, aggregates, strategy, rollup }))
 }

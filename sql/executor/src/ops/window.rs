@@ -1,8 +1,8 @@
 //! Window functions: one partition at a time is kept, and every row of it is looked at with its frame.
 //!
 //! 1. All rows are sorted by partition, then order. 2. Peers are rows with equal order keys; without ORDER
-//!    BY all rows of a partition are. 3. An aggregate goes on from the row before as long as frames only
-//!    grow at their end; otherwise it begins anew.
+//!    BY all rows of a partition are. 3. An aggregate goes on from the row before as long as frames grow
+//!    at their end, and rows that leave at their start can be taken out of it; otherwise it begins anew.
 
 use super::aggregate::{State, start};
 use super::cells::Cells;
@@ -13,6 +13,7 @@ use super::store::RowStore;
 use super::{Operator, Run};
 use crate::SqlError;
 use crate::memory::Charge;
+use expr::aggregate::AggregateCall;
 use expr::{Expr, Frame, OwnedDatum, Typed, Value};
 use planner::query_plan::{
     FrameBound, FrameOffset, Window, WindowCall, WindowFrame, WindowFunction as W,
@@ -87,6 +88,10 @@ struct Running {
     state: Option<State>,
     frame: Range<usize>,
     result: OwnedDatum,
+    joined: u64,
+    /// Bytes that the state keeps.
+    grown: usize,
+    charge: Option<Charge>,
 }
 
 /// Window functions over one partitioning and order.
@@ -323,32 +328,57 @@ impl<'p> Windows<'p> {
             return Ok(OwnedDatum::Null);
         };
         let mut running = std::mem::take(&mut self.running[n]);
-        let grows = rows.start == running.frame.start && rows.end >= running.frame.end;
-        let mut state = match running.state.take().filter(|_| grows) {
-            Some(state) => state,
-            None => {
-                running.frame = rows.start..rows.start;
-                start(call)?
-            }
-        };
-        let new = running.frame.end..rows.end.max(running.frame.end);
-        let moved = !new.is_empty();
+        let before = running.frame.clone();
+        let mut state = running.state.take();
+        if !self.leave(&before, &rows, state.as_mut().map(|state| (state, call)), run, frame)? {
+            state = None;
+        }
+        let anew = state.is_none();
+        let mut state = state.unwrap_or_else(|| start(call));
+        let new = if anew { rows.clone() } else { before.end..rows.end };
+        running.grown = if anew { 0 } else { running.grown };
         for there in new {
             run.tick()?;
             self.go_to(there, frame)?;
-            state.add(call, run, frame)?;
+            running.grown += state.add(call, run, frame)?;
         }
-        if moved {
+        if anew || rows != before {
             self.go_to(self.at, frame)?;
+            running.result = state.result(call, run, &mut running.joined)?;
         }
-        if moved || !grows || rows.is_empty() || running.result == OwnedDatum::Null {
-            running.result = state.result(call, run)?;
-        }
+        let charge = running.charge.get_or_insert_with(|| run.st.budget.charge());
+        charge.set(running.grown);
+        charge.check()?;
         running.frame = rows;
         running.state = Some(state);
         let result = running.result.clone();
         self.running[n] = running;
         Ok(result)
+    }
+
+    /// Takes the rows that are not in the frame any more out of a state; `false`: it has to begin anew.
+    fn leave(
+        &mut self,
+        before: &Range<usize>,
+        rows: &Range<usize>,
+        state: Option<(&mut State, &AggregateCall)>,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        let Some((state, call)) = state else { return Ok(false) };
+        let apart = rows.start < before.start || rows.end < before.end || rows.start > before.end;
+        // Leaving is worth it for less than what stays.
+        if apart || rows.start - before.start > rows.len() {
+            return Ok(false);
+        }
+        for there in before.start..rows.start {
+            run.tick()?;
+            self.go_to(there, frame)?;
+            if !state.remove(call, run, frame)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The rows of the present row's frame.

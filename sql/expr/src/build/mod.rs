@@ -7,6 +7,7 @@
 //! 1. Names, subqueries and where aggregates may stand are the planner's; nothing here looks at a table.
 //! 2. `Expr::Row` and `Expr::Interval` go in and never come out.
 
+mod aggregates;
 mod calls;
 mod casts;
 pub mod common;
@@ -33,23 +34,43 @@ pub struct Settings {
     pub div_increment: u8,
     /// Bits of `sql_mode`.
     pub sql_mode: u64,
+    /// `group_concat_max_len`, in bytes.
+    pub group_concat_max_len: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { collation: Collation::default(), div_increment: 4, sql_mode: 0 }
+        Settings {
+            collation: Collation::default(),
+            div_increment: 4,
+            sql_mode: 0,
+            group_concat_max_len: 1024,
+        }
     }
 }
 
 impl Settings {
+    /// Defaults but for the collation of literals.
+    pub fn collated(collation: Collation) -> Settings {
+        Settings { collation, ..Settings::default() }
+    }
+
+    /// Whether a bit of `sql_mode` is set.
+    pub fn has_mode(&self, bit: u64) -> bool {
+        self.sql_mode & bit != 0
+    }
+
     /// Those of a session.
     pub fn of(env: &dyn Environment) -> Settings {
-        let increment = env.system_variable(false, "div_precision_increment");
-        let increment = increment.ok().and_then(|v| v.datum().as_u64()).unwrap_or(4);
+        let number = |name| env.system_variable(false, name).ok().and_then(|v| v.datum().as_u64());
+        let usual = Settings::default();
+        let increment = number("div_precision_increment");
         Settings {
             collation: env.connection_collation(),
-            div_increment: increment.min(30) as u8,
+            div_increment: increment.map_or(usual.div_increment, |n| n.min(30) as u8),
             sql_mode: env.sql_mode(),
+            group_concat_max_len: number("group_concat_max_len")
+                .unwrap_or(usual.group_concat_max_len),
         }
     }
 }
@@ -65,11 +86,6 @@ impl Builder {
     /// A builder for a session.
     pub fn new(settings: Settings) -> Builder {
         Builder { settings }
-    }
-
-    /// A builder whose literals have this collation, other settings being the defaults.
-    pub fn collated(collation: Collation) -> Builder {
-        Builder { settings: Settings { collation, ..Settings::default() } }
     }
 
     /// A call of a registry entry.

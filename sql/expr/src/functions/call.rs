@@ -64,19 +64,8 @@ impl<'v> Call<'_, 'v> {
     /// Argument `n` as an integer: exact for integers, rounded for other numbers, the leading integer of
     /// text (then perhaps warning 1292).
     pub fn integer(&mut self, n: usize) -> i128 {
-        let (value, bad) = match self.args.get(n).map_or(Datum::Null, Value::get) {
-            Datum::Int(v) => (i128::from(v), None),
-            Datum::UInt(v) => (i128::from(v), None),
-            Datum::Bytes(text) => {
-                let (value, clean) = leading_integer(text);
-                (value, (!clean).then(|| text.to_vec()))
-            }
-            other => (round(&other), None),
-        };
-        if let Some(text) = bad {
-            incorrect(self.env, "INTEGER", &text);
-        }
-        value
+        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        integer_of(&value, self.env)
     }
 
     /// As [`Call::integer`], within BIGINT.
@@ -87,25 +76,14 @@ impl<'v> Call<'_, 'v> {
 
     /// As [`Call::integer`], the 64 bits that BIGINT and BIGINT UNSIGNED share.
     pub fn bits(&mut self, n: usize) -> u64 {
-        match self.integer(n) {
-            v if v > i128::from(u64::MAX) => u64::MAX,
-            v if v < i128::from(i64::MIN) => i64::MIN as u64,
-            v => v as u64,
-        }
+        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        bits_of(&value, self.env)
     }
 
     /// Argument `n` as a double; text that is no number warns (1292).
     pub fn double(&mut self, n: usize) -> f64 {
-        let datum = self.args.get(n).map_or(Datum::Null, Value::get);
-        if let Datum::Bytes(text) = datum {
-            let (v, rest) = number::double_of_text(text);
-            if rest != Rest::Clean {
-                let text = text.to_vec();
-                incorrect(self.env, "DOUBLE", &text);
-            }
-            return v;
-        }
-        value::compare::to_double(&datum)
+        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        double_of(&value, self.env)
     }
 
     /// Argument `n` as a decimal; text that is no number warns (1292).
@@ -187,6 +165,45 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
 fn float_text(v: f32) -> String {
     let rounded = format!("{:.5e}", v).parse::<f64>().unwrap_or(0.0);
     value::format::to_text(&Datum::Double(rounded))
+}
+
+/// See [`Call::integer`].
+pub fn integer_of(value: &Datum<'_>, env: &mut dyn Environment) -> i128 {
+    match *value {
+        Datum::Int(v) => i128::from(v),
+        Datum::UInt(v) => i128::from(v),
+        Datum::Bytes(text) => {
+            let (value, clean) = leading_integer(text);
+            if !clean {
+                incorrect(env, "INTEGER", text);
+            }
+            value
+        }
+        ref other => round(other),
+    }
+}
+
+/// See [`Call::bits`].
+pub fn bits_of(value: &Datum<'_>, env: &mut dyn Environment) -> u64 {
+    if let Datum::Double(v) = *value {
+        // Saturates at the ends of BIGINT.
+        return v.round_ties_even() as i64 as u64;
+    }
+    match integer_of(value, env) {
+        v if v > i128::from(u64::MAX) => u64::MAX,
+        v if v < i128::from(i64::MIN) => i64::MIN as u64,
+        v => v as u64,
+    }
+}
+
+/// See [`Call::double`].
+pub fn double_of(value: &Datum<'_>, env: &mut dyn Environment) -> f64 {
+    let Datum::Bytes(text) = *value else { return value::compare::to_double(value) };
+    let (v, rest) = number::double_of_text(text);
+    if rest != Rest::Clean {
+        incorrect(env, "DOUBLE", text);
+    }
+    v
 }
 
 /// The integer at the start of text, and whether that is all of it.

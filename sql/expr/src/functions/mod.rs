@@ -21,7 +21,9 @@ mod string_parts;
 mod temporal;
 mod temporal_text;
 
-pub use call::{Answer, Call, append_text, incorrect, leading_integer, round, text_of};
+pub use call::{
+    Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, round, text_of,
+};
 pub use cast::{CAST, CONVERT_CHARSET};
 pub use locks::release_all as release_user_locks;
 pub use numeric::Random;

@@ -26,6 +26,8 @@ impl Wanted {
 
 /// Bits of `sql_mode`.
 pub mod mode {
+    /// ONLY_FULL_GROUP_BY.
+    pub const ONLY_FULL_GROUP_BY: u64 = 1 << 5;
     /// NO_ZERO_IN_DATE.
     pub const NO_ZERO_IN_DATE: u64 = 1 << 23;
     /// NO_ZERO_DATE.

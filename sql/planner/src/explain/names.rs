@@ -1,10 +1,8 @@
 //! Expressions as EXPLAIN prints them, with the names that places in rows have.
 
-use crate::query_plan::{
-    AggregateCall, AggregateFunction, LeafLayout, Node, QueryPlan, QueryStatement, WindowCall,
-    WindowFunction,
-};
+use crate::query_plan::{LeafLayout, Node, QueryPlan, QueryStatement, WindowCall, WindowFunction};
 use catalog::TableCache;
+use expr::aggregate::{ANY_VALUE, AggregateCall};
 use expr::functions::Shape;
 use expr::tree::{Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed};
 
@@ -182,31 +180,29 @@ impl<'p> Names<'p> {
 
     /// An aggregate.
     pub(crate) fn aggregate(&self, call: &AggregateCall) -> String {
-        use AggregateFunction as F;
-        if call.function == F::AnyValue {
+        if *call.function == ANY_VALUE {
             return self.list(&call.arguments);
         }
-        let name = match call.function {
-            F::CountAll => return "count(0)".to_string(),
-            F::Count => "count",
-            F::Sum => "sum",
-            F::Min => "min",
-            F::Max => "max",
-            F::Avg => "avg",
-            F::BitAnd => "bit_and",
-            F::BitOr => "bit_or",
-            F::BitXor => "bit_xor",
-            F::GroupConcat => "group_concat",
-            F::JsonArrayAgg => "json_arrayagg",
-            F::JsonObjectAgg => "json_objectagg",
-            F::StddevPop => "std",
-            F::StddevSamp => "stddev_samp",
-            F::VarPop => "variance",
-            F::VarSamp => "var_samp",
-            F::AnyValue => "any_value",
-        };
+        if call.arguments.is_empty() {
+            return format!("{}(0)", call.function.name);
+        }
         let distinct = if call.distinct { "distinct " } else { "" };
-        format!("{name}({distinct}{})", self.list(&call.arguments))
+        let arguments = call.arguments.iter().map(|a| self.expr(&a.expr)).collect::<Vec<_>>();
+        let mut text = format!("{}({distinct}{}", call.function.name, arguments.join(","));
+        if call.function.name == "group_concat" {
+            let key = |k: &crate::plan::SortKey| {
+                let way = if k.descending { "DESC" } else { "ASC" };
+                format!("{} {way}", self.expr(&k.value.expr))
+            };
+            let keys = call.order_by.iter().map(key).collect::<Vec<_>>().join(",");
+            if !keys.is_empty() {
+                text.push_str(&format!(" order by {keys}"));
+            }
+            let separator = String::from_utf8_lossy(&call.separator);
+            text.push_str(&format!(" separator '{separator}'"));
+        }
+        text.push(')');
+        text
     }
 
     /// A window function without its window.
@@ -236,7 +232,6 @@ impl<'p> Names<'p> {
             Expr::Const(value) => constant(value),
             Expr::Param(_) => "?".to_string(),
             Expr::Column(c) => self.column(*c),
-            Expr::Aggregate(_) => "?".to_string(),
             Expr::SystemVar(global, name) => {
                 format!("@@{}{name}", if *global { "global." } else { "" })
             }

@@ -223,10 +223,8 @@ impl Printer<'_> {
         match node {
             Node::Group(group) => {
                 let input = self.node(&group.input, names);
-                let calls = group
-                    .aggregates
-                    .iter()
-                    .filter(|a| a.function != crate::query_plan::AggregateFunction::AnyValue);
+                let calls =
+                    group.aggregates.iter().filter(|a| *a.function != expr::aggregate::ANY_VALUE);
                 let calls = calls.map(|a| names.aggregate(a)).collect::<Vec<_>>().join(", ");
                 match group.strategy {
                     GroupStrategy::Single => Item::new(format!("Aggregate: {calls}"), vec![input]),

@@ -18,14 +18,15 @@ use crate::logical::{
 };
 use crate::plan::SortKey;
 use crate::query_plan::{
-    AggregateCall, Group, GroupStrategy, LeafDef, LeafLayout, Node, QueryPlan, SharedQuery,
-    Subplan, SubplanKind, Window,
+    Group, GroupStrategy, LeafDef, LeafLayout, Node, QueryPlan, SharedQuery, Subplan, SubplanKind,
+    Window,
 };
 use crate::resolve::SharedBlock;
 use crate::stats::Statistics;
 use crate::transform::{LEAVES_MAX, transform};
 use catalog::TableCache;
 use expr::SqlError;
+use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
 use std::collections::BTreeSet;
 use value::{ColumnType, Kind};
@@ -99,7 +100,7 @@ impl<'a> Planner<'a> {
             node = Node::Filter { input: Box::new(node), filter };
         }
         for (leaf, uses) in windows {
-            let types = uses.iter().map(|w| stored(w.call.ty, w.call.decimals)).collect();
+            let types = uses.iter().map(|w| stored(w.call.ty, w.call.ty.decimals)).collect();
             defs.push(made_leaf("<window>", types));
             node = window_node(node, leaf, uses);
         }
@@ -130,7 +131,8 @@ impl<'a> Planner<'a> {
         defs.collect()
     }
 
-    /// GROUP BY: in the order of the rows where they have one that fits, else by hash; ROLLUP sorts.
+    /// GROUP BY: in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
+    /// aggregates that MySQL cannot gather in a table.
     fn grouped(
         &self,
         node: Node,
@@ -151,6 +153,8 @@ impl<'a> Planner<'a> {
             (node, GroupStrategy::Sorted)
         } else if order::grouped(self.tables, &node, leaves, fixed, &keys) {
             (node, GroupStrategy::Sorted)
+        } else if group.aggregates.iter().any(AggregateCall::wants_sorted) {
+            (Node::Sort { input: Box::new(node), keys, limit: None }, GroupStrategy::Sorted)
         } else {
             (node, GroupStrategy::Hash)
         };
@@ -292,7 +296,7 @@ pub(crate) fn stored(ty: ColumnType, decimals: u8) -> ColumnType {
 
 fn group_types(keys: &[Typed], aggregates: &[AggregateCall], rollup: bool) -> Vec<ColumnType> {
     let mut types: Vec<ColumnType> = keys.iter().map(|k| stored(k.ty, k.ty.decimals)).collect();
-    types.extend(aggregates.iter().map(|a| stored(a.ty, a.decimals)));
+    types.extend(aggregates.iter().map(|a| stored(a.ty, a.ty.decimals)));
     types.extend(rollup.then(|| ColumnType::int(Kind::BigInt, true)));
     types
 }

@@ -5,6 +5,7 @@ use super::{Resolver, invalid_group_function, one_column};
 use crate::logical::{GROUP_LEAF, Subquery, column_of};
 use crate::query_plan::SubplanKind;
 use expr::SqlError;
+use expr::aggregate::AggregateCall;
 use expr::tree::{Column, Comparison, Expr, Quantified, Typed};
 use parser::ast::{self, BinaryOp};
 use value::ColumnType;
@@ -101,7 +102,7 @@ impl Resolver<'_, '_> {
             return Ok(value);
         }
         // An aggregate of its own would make the query grouped; marked, it becomes one if the query is.
-        let call = build.any_value(value);
+        let call = build.any_value(value)?;
         Ok(scope.add_aggregate(call, 0))
     }
 
@@ -109,14 +110,14 @@ impl Resolver<'_, '_> {
         let arguments =
             call.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>()?;
         let scope = self.scope();
-        if !scope.rollup || !scope.aggregates_allowed {
+        if !scope.aggregates_allowed {
             return Err(invalid_group_function());
         }
         scope.groupings.push(arguments);
         let number = FIRST_GROUPING + (scope.groupings.len() - 1) as u16;
         Ok(Typed::new(
             Expr::Column(Column { depth: 0, leaf: GROUP_LEAF, column: number }),
-            ColumnType::int(value::Kind::BigInt, false).not_null(),
+            ColumnType { length: 21, ..ColumnType::int(value::Kind::BigInt, false) },
         ))
     }
 
@@ -161,24 +162,38 @@ impl Resolver<'_, '_> {
     pub(crate) fn aggregate_call(
         &mut self,
         aggregate: &ast::Aggregate,
-    ) -> Result<crate::query_plan::AggregateCall, SqlError> {
+    ) -> Result<AggregateCall, SqlError> {
         let window = aggregate.over.is_some();
         if !window {
             self.scope().in_aggregate += 1;
         }
         let arguments =
             aggregate.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>();
-        let order_by = aggregate.order_by.iter().map(|item| {
-            let value = self.bind(&item.expr)?;
-            Ok(crate::plan::SortKey { value, descending: item.descending })
+        let order_by = arguments.as_ref().map_or(Ok(Vec::new()), |arguments| {
+            aggregate.order_by.iter().map(|item| self.order_in_call(item, arguments)).collect()
         });
-        let order_by = order_by.collect::<Result<Vec<_>, SqlError>>();
         if !window {
             self.scope().in_aggregate -= 1;
         }
-        let mut call = self.build.aggregate(aggregate, arguments?)?;
-        call.order_by = order_by?;
-        Ok(call)
+        self.build.aggregate(aggregate, arguments?, order_by?)
+    }
+
+    /// A key of GROUP_CONCAT's ORDER BY: an expression, or the position of an argument.
+    fn order_in_call(
+        &mut self,
+        item: &ast::OrderItem,
+        arguments: &[Typed],
+    ) -> Result<crate::plan::SortKey, SqlError> {
+        let value = match &item.expr {
+            ast::Expr::Literal(ast::Literal::Int(n)) => {
+                let found = usize::try_from(*n).ok().and_then(|n| arguments.get(n.checked_sub(1)?));
+                let name = n.to_string();
+                let unknown = || SqlError::UnknownColumn { name, clause: "order clause" };
+                found.cloned().ok_or_else(unknown)?
+            }
+            other => self.bind(other)?,
+        };
+        Ok(crate::plan::SortKey { value, descending: item.descending })
     }
 
     /// Resolves a subquery of the innermost block; its number and its outputs.
@@ -238,11 +253,7 @@ impl Resolver<'_, '_> {
 
 impl Scope {
     /// Adds an aggregate unless it is there; its value as seen from so many levels further in.
-    pub(crate) fn add_aggregate(
-        &mut self,
-        call: crate::query_plan::AggregateCall,
-        depth: u8,
-    ) -> Typed {
+    pub(crate) fn add_aggregate(&mut self, call: AggregateCall, depth: u8) -> Typed {
         let ty = call.ty;
         let position = self.aggregates.iter().position(|c| *c == call).unwrap_or_else(|| {
             self.aggregates.push(call);

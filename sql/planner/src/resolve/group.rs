@@ -1,12 +1,12 @@
 //! What grouping makes of a block: what is evaluated behind it looks at the group's leaf only.
 
-use super::error;
 use super::expressions::{FIRST_AGGREGATE, FIRST_GROUPING};
 use super::full_group::Dependence;
+use super::{error, invalid_group_function};
 use crate::logical::{Block, GROUP_LEAF, Grouping, WINDOW_LEAF, column_of, deeper};
 use crate::make::Builder;
-use crate::query_plan::{AggregateCall, AggregateFunction};
 use expr::SqlError;
+use expr::aggregate::{ANY_VALUE, AggregateCall};
 use expr::tree::{Arithmetic, Comparison, Expr, Typed};
 use value::{Collation, ColumnType};
 
@@ -23,7 +23,10 @@ pub(crate) struct GroupInput {
 impl GroupInput {
     /// Makes the block a grouped one if it is.
     pub(crate) fn finish(mut self, block: &mut Block, build: Builder) -> Result<(), SqlError> {
-        let real = |a: &AggregateCall| a.function != AggregateFunction::AnyValue;
+        if self.keys.is_empty() && !self.groupings.is_empty() {
+            return Err(invalid_group_function());
+        }
+        let real = |a: &AggregateCall| *a.function != ANY_VALUE;
         if self.keys.is_empty() && !self.aggregates.iter().any(real) {
             self.undo_any_value(block);
             return Ok(());
@@ -55,7 +58,7 @@ impl GroupInput {
                     let ty = ColumnType { nullable: column.ty.nullable || *null_row, ..column.ty };
                     let expr = column_of(c.leaf, usize::from(c.column));
                     let value = Typed::new(expr, ty);
-                    let call = build.any_value(value);
+                    let call = build.first_value(value);
                     let place = aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
                         aggregates.push(call);
                         aggregates.len() - 1
@@ -129,14 +132,17 @@ impl GroupInput {
         let mut values = Vec::new();
         for arguments in &self.groupings {
             let mut value: Option<Expr> = None;
-            for argument in arguments {
+            for (number, argument) in arguments.iter().enumerate() {
                 let own = |key: &Typed| key.expr == argument.expr;
                 let Some(key) = self.keys.iter().position(own) else {
-                    let number = values.len();
+                    let number = number + 1;
                     let text =
                         format!("Argument #{number} of GROUPING function is not in GROUP BY");
-                    return Err(error(3148, "HY000", text));
+                    return Err(error(3602, "HY000", text));
                 };
+                if !self.rollup {
+                    continue;
+                }
                 let bit = Expr::Compare(
                     Comparison::Ge,
                     Box::new(rolled.clone()),

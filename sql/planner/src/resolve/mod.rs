@@ -102,7 +102,7 @@ pub(crate) struct Resolver<'a, 'c> {
 
 impl<'a, 'c> Resolver<'a, 'c> {
     pub(crate) fn new(context: &'a mut PlanContext<'c>) -> Self {
-        let build = Builder::collated(context.collation);
+        let build = Builder::new(context.settings);
         Resolver {
             context,
             scopes: Vec::new(),

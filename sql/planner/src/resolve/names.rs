@@ -7,8 +7,8 @@
 use super::{Resolver, error};
 use crate::logical::{Leaf, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
-use crate::query_plan::AggregateCall;
 use expr::SqlError;
+use expr::aggregate::AggregateCall;
 use expr::tree::Typed;
 use parser::ast;
 use value::name::same_name;
@@ -55,7 +55,6 @@ pub(crate) struct Scope {
     pub(crate) aggregates: Vec<AggregateCall>,
     /// Arguments of GROUPING() calls.
     pub(crate) groupings: Vec<Vec<Typed>>,
-    pub(crate) rollup: bool,
     pub(crate) windows_allowed: bool,
     pub(crate) windows: Vec<WindowUse>,
     pub(crate) named_windows: Vec<(String, ast::Window)>,

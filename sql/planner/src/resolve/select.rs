@@ -19,11 +19,8 @@ impl Resolver<'_, '_> {
     ) -> Result<Block, SqlError> {
         self.blocks += 1;
         let number = self.blocks;
-        self.scopes.push(Scope {
-            named_windows: select.windows.clone(),
-            rollup: select.rollup,
-            ..Scope::new("field list")
-        });
+        self.scopes
+            .push(Scope { named_windows: select.windows.clone(), ..Scope::new("field list") });
         let block = self.select_in_scope(select, order_by, limit, number);
         self.scopes.pop();
         block
@@ -60,6 +57,7 @@ impl Resolver<'_, '_> {
         }
         let order_by = self.order_by(order_by, select.options.distinct)?;
         let limit = limit.map(bind_limit).transpose()?;
+        let full_group_by = self.only_full_group_by();
         let scope = self.scopes.last_mut().expect("pushed by the caller");
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
@@ -83,7 +81,7 @@ impl Resolver<'_, '_> {
             aggregates: std::mem::take(&mut scope.aggregates),
             groupings: std::mem::take(&mut scope.groupings),
             rollup: select.rollup,
-            full_group_by: self.context.only_full_group_by,
+            full_group_by,
         };
         input.finish(&mut block, self.build)?;
         Ok(block)
@@ -185,12 +183,16 @@ impl Resolver<'_, '_> {
                     }
                 }
             };
-            if distinct && self.context.only_full_group_by {
+            if distinct && self.only_full_group_by() {
                 self.require_selected(&value, number)?;
             }
             keys.push(SortKey { value, descending: item.descending });
         }
         Ok(keys)
+    }
+
+    fn only_full_group_by(&self) -> bool {
+        self.build.settings.has_mode(expr::functions::moments::mode::ONLY_FULL_GROUP_BY)
     }
 
     fn bind_key(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {

@@ -22,8 +22,14 @@ impl Resolver<'_, '_> {
             return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
         let call = self.aggregate_call(aggregate)?;
-        let (ty, decimals) = (call.ty, call.decimals);
-        self.window(over, WindowFunction::Aggregate(call), ty, decimals)
+        if !call.function.over_windows {
+            return Err(SqlError::unsupported(format!(
+                "{} as window function",
+                call.function.name
+            )));
+        }
+        let ty = call.ty;
+        self.window(over, WindowFunction::Aggregate(call), ty)
     }
 
     /// A function that is nothing without OVER.
@@ -47,14 +53,14 @@ impl Resolver<'_, '_> {
         let number = ColumnType::int(Kind::BigInt, true).not_null();
         let share = ColumnType::int(Kind::Double, false).not_null();
         let mut next = || arguments.next().ok_or_else(wrong);
-        let nullable = |v: &Typed| (ColumnType { nullable: true, ..v.ty }, v.ty.decimals);
-        let (function, (ty, decimals)) = match name.as_str() {
-            "row_number" => (WindowFunction::RowNumber, (number, 0)),
-            "rank" => (WindowFunction::Rank, (number, 0)),
-            "dense_rank" => (WindowFunction::DenseRank, (number, 0)),
-            "percent_rank" => (WindowFunction::PercentRank, (share, 31)),
-            "cume_dist" => (WindowFunction::CumeDist, (share, 31)),
-            "ntile" => (WindowFunction::Ntile(next()?.expr), (number, 0)),
+        let nullable = |v: &Typed| ColumnType { nullable: true, ..v.ty };
+        let (function, ty) = match name.as_str() {
+            "row_number" => (WindowFunction::RowNumber, number),
+            "rank" => (WindowFunction::Rank, number),
+            "dense_rank" => (WindowFunction::DenseRank, number),
+            "percent_rank" => (WindowFunction::PercentRank, share),
+            "cume_dist" => (WindowFunction::CumeDist, share),
+            "ntile" => (WindowFunction::Ntile(next()?.expr), number),
             "first_value" | "last_value" => {
                 let value = next()?;
                 let ty = nullable(&value);
@@ -74,10 +80,7 @@ impl Resolver<'_, '_> {
                 let default = next().ok();
                 let ty = match &default {
                     None => nullable(&value),
-                    Some(default) => {
-                        let ty = self.build.common(&[&value, default]);
-                        (ty, ty.decimals)
-                    }
+                    Some(default) => self.build.common(&[&value, default]),
                 };
                 let lead = name == "lead";
                 (WindowFunction::Lag { value, offset, default, lead }, ty)
@@ -87,7 +90,7 @@ impl Resolver<'_, '_> {
         if arguments.next().is_some() {
             return Err(wrong());
         }
-        self.window(over, function, ty, decimals)
+        self.window(over, function, ty)
     }
 
     fn require_windows(&mut self, name: &str) -> Result<(), SqlError> {
@@ -105,7 +108,6 @@ impl Resolver<'_, '_> {
         over: &ast::Window,
         function: WindowFunction,
         ty: ColumnType,
-        decimals: u8,
     ) -> Result<Typed, SqlError> {
         let window = self.whole_window(over, 0)?;
         let scope = self.scope();
@@ -123,7 +125,7 @@ impl Resolver<'_, '_> {
         let frame = self.frame(window.frame.as_ref(), !window.order_by.is_empty());
         let scope = self.scope();
         (scope.clause, scope.windows_allowed) = before;
-        let call = WindowCall { function, frame: frame?, ty, decimals };
+        let call = WindowCall { function, frame: frame?, ty };
         let window = WindowUse { partition_by: partition_by?, order_by: order_by?, call };
         let position = scope.windows.iter().position(|w| *w == window).unwrap_or_else(|| {
             scope.windows.push(window);

@@ -105,9 +105,11 @@ impl Fixture {
             client: &self.client,
             tables: &mut self.tables,
             database: Some("d"),
-            collation: Collation::Utf8mb4_0900AiCi,
+            settings: expr::build::Settings {
+                sql_mode: expr::functions::moments::mode::ONLY_FULL_GROUP_BY,
+                ..expr::build::Settings::collated(Collation::Utf8mb4_0900AiCi)
+            },
             deadline: deadline(),
-            only_full_group_by: true,
         };
         let planned = query::plan_query_with(&mut context, &statement, Some(&Alike));
         let text = match planned {

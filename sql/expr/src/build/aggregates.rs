@@ -1,0 +1,79 @@
+//! Calls of aggregates over arguments that are bound already.
+
+use super::{Builder, Derive, one_column};
+use crate::SqlError;
+use crate::aggregate::{ANY_VALUE, Aggregate, AggregateCall, of_kind};
+use crate::tree::{Expr, Extra, SortKey, Typed};
+use parser::ast;
+use value::Charset;
+
+impl Builder {
+    /// An aggregate as it is written.
+    ///
+    /// # Errors
+    /// 1241, 1267 and its kin, what the function itself refuses.
+    pub fn aggregate(
+        &self,
+        written: &ast::Aggregate,
+        arguments: Vec<Typed>,
+        order_by: Vec<SortKey>,
+    ) -> Result<AggregateCall, SqlError> {
+        let mut call = self.aggregate_of(of_kind(written.kind)?, arguments)?;
+        call.distinct = written.distinct;
+        call.order_by = order_by;
+        let separator = written.separator.as_deref().unwrap_or(b",");
+        let (from, to) = (self.settings.collation.charset(), call.collation.charset());
+        if from == to || from == Charset::Binary || to == Charset::Binary {
+            call.separator = separator.to_vec();
+        } else {
+            value::charset::convert(separator, from, to, &mut call.separator);
+        }
+        Ok(call)
+    }
+
+    /// ANY_VALUE as it is written.
+    ///
+    /// # Errors
+    /// 1241.
+    pub fn any_value(&self, value: Typed) -> Result<AggregateCall, SqlError> {
+        self.aggregate_of(&ANY_VALUE, vec![value])
+    }
+
+    /// A column that is not grouped.
+    pub fn first_value(&self, value: Typed) -> AggregateCall {
+        AggregateCall {
+            function: &ANY_VALUE,
+            distinct: false,
+            order_by: Vec::new(),
+            separator: Vec::new(),
+            ty: value.ty,
+            collation: value.ty.collation,
+            settings: self.settings,
+            arguments: vec![value],
+        }
+    }
+
+    fn aggregate_of(
+        &self,
+        function: &'static Aggregate,
+        arguments: Vec<Typed>,
+    ) -> Result<AggregateCall, SqlError> {
+        let mut args = arguments;
+        if args.iter().any(|a| matches!(a.expr, Expr::Row(_))) {
+            return Err(one_column());
+        }
+        let mut derive = Derive::new(function.name, &mut args, Extra::None, &self.settings);
+        let ty = (function.derive)(&mut derive)?;
+        let collation = derive.collation;
+        Ok(AggregateCall {
+            function,
+            distinct: false,
+            arguments: args,
+            order_by: Vec::new(),
+            separator: Vec::new(),
+            ty,
+            collation,
+            settings: self.settings,
+        })
+    }
+}
