@@ -84,7 +84,7 @@ impl Core {
         self.store_account(&account)
     }
 
-    fn account_of(&self, written: &ast::Account) -> Result<Account, SqlError> {
+    pub fn account_of(&self, written: &ast::Account) -> Result<Account, SqlError> {
         let (user, host) = match written {
             ast::Account::Named { user, host } => (user.as_str(), host.as_str()),
             ast::Account::Current => (self.env.user.as_str(), self.env.account_host.as_str()),

@@ -6,7 +6,10 @@ use crate::monitor;
 use crate::session::Core;
 use crate::statement::Table;
 use executor::{OwnedDatum, SqlError};
-use parser::ast::{Expr, Limit, Show};
+use parser::ast::{self, Expr, Limit, Show};
+
+/// Name, context and comment of what can be granted.
+const PRIVILEGES: &str = include_str!("privileges.tsv");
 
 impl Core {
     /// A SHOW for which [`crate::statement::is_own`] holds.
@@ -21,14 +24,14 @@ impl Core {
                 Ok(count("@@session.error_count", self.env.diagnostics.error_count()))
             }
             Show::Engine(engine, what) => self.engine(engine, what),
-            Show::Grants(None) => {
-                let account = self.env.account();
-                let mut table = Table::new(&[&format!(
-                    "Grants for {}@{}",
-                    self.env.user, self.env.account_host
-                )]);
-                let all = format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION");
-                table.rows.push(vec![Some(all)]);
+            Show::Grants(account) => {
+                let account = account.as_ref().unwrap_or(&ast::Account::Current);
+                self.grants(account)
+            }
+            Show::Privileges => {
+                let mut table = Table::new(&["Privilege", "Context", "Comment"]);
+                let rows = PRIVILEGES.lines().map(|l| l.split('\t').map(|f| Some(f.into())));
+                table.rows.extend(rows.map(Iterator::collect));
                 Ok(table)
             }
             Show::OpenTables { .. } => {
@@ -36,6 +39,23 @@ impl Core {
             }
             other => Err(errors::unsupported(&construct(other))),
         }
+    }
+
+    /// Every account may do everything, so far.
+    fn grants(&self, account: &ast::Account) -> Result<Table, SqlError> {
+        let Ok(account) = self.account_of(account) else {
+            let ast::Account::Named { user, host } = account else {
+                return Err(errors::internal("a session without an account"));
+            };
+            let text = format!("There is no such grant defined for user '{user}' on host '{host}'");
+            return Err(SqlError::Other(1141, "42000", text));
+        };
+        let (user, host) = (&account.user, &account.host);
+        let mut table = Table::new(&[&format!("Grants for {user}@{host}")]);
+        let all = schema::ACCOUNT_PRIVILEGES.join(", ");
+        let text = format!("GRANT {all} ON *.* TO `{user}`@`{host}` WITH GRANT OPTION");
+        table.rows.push(vec![Some(text)]);
+        Ok(table)
     }
 
     fn engine(&self, engine: &str, what: &str) -> Result<Table, SqlError> {

@@ -145,6 +145,7 @@ fn is_own_show(show: &Show) -> bool {
             | Show::CountErrors
             | Show::Engine(..)
             | Show::Grants(_)
+            | Show::Privileges
             | Show::OpenTables { .. }
     )
 }

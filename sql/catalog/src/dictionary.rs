@@ -6,9 +6,7 @@
 //!    the commit.
 
 use crate::names::{Definition, Names};
-use crate::virtuals::{
-    INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema, virtual_schema_def,
-};
+use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
 use base::{IndexId, SpaceId, TableId};
 use engine::{Client, Engine, Table, TableSpec};
@@ -139,9 +137,7 @@ impl Catalog {
     /// Every schema, ordered by name.
     pub fn schemas(&self) -> Vec<Arc<SchemaDef>> {
         let mut all: Vec<_> = self.schemas.lock().values().cloned().collect();
-        all.extend(
-            [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA].into_iter().filter_map(virtual_schema_def),
-        );
+        all.extend(VIRTUAL_SCHEMAS.into_iter().filter_map(virtual_schema_def));
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }

@@ -40,6 +40,6 @@ pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures};
 pub use virtuals::{
-    INFORMATION_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, ServerList,
-    TableSize, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext,
+    ServerList, TableSize, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

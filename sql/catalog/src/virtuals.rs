@@ -1,8 +1,8 @@
-//! Tables whose rows are made when they are read: `information_schema` and `performance_schema`.
+//! Tables whose rows are made when they are read: `information_schema`, `performance_schema`, `mysql`.
 //!
 //! 1. They are registered once, at start, and never change: no metadata lock protects them.
 //! 2. A statement reads rows that were all made at one moment; nothing stays locked while they are sent.
-//! 3. Names in `information_schema`, its own included, ignore case; those of `performance_schema` do not.
+//! 3. Names in `information_schema`, its own included, ignore case; those of the others do not.
 
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use base::PAGE_BYTES;
@@ -14,6 +14,11 @@ use value::{Collation, Datum, RowError, RowLayout};
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 /// The schema of what the server measures.
 pub const PERFORMANCE_SCHEMA: &str = "performance_schema";
+/// The schema of accounts, grants and other things of the server's own.
+pub const MYSQL_SCHEMA: &str = "mysql";
+/// Every virtual schema.
+pub(crate) const VIRTUAL_SCHEMAS: [&str; 3] =
+    [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, MYSQL_SCHEMA];
 
 /// Lists of names and values that the session knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,7 +215,7 @@ pub fn virtual_schema(name: &str) -> Option<&'static str> {
     if name.eq_ignore_ascii_case(INFORMATION_SCHEMA) {
         Some(INFORMATION_SCHEMA)
     } else {
-        (name == PERFORMANCE_SCHEMA).then_some(PERFORMANCE_SCHEMA)
+        VIRTUAL_SCHEMAS.into_iter().find(|own| *own == name)
     }
 }
 

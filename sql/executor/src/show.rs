@@ -2,7 +2,7 @@
 //! planned as a query of it; SHOW of the session's own state is the session's.
 
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, create_text};
-use catalog::{ColumnDef, IndexDef, TableDef};
+use catalog::{ColumnDef, INFORMATION_SCHEMA, IndexDef, SchemaDef, TableDef};
 use expr::like;
 use mdl::Mode;
 use parser::ast::{ObjectName, Show, ShowFilter};
@@ -117,7 +117,14 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
             let schema = context.tables.catalog().schema(name);
             let schema =
                 schema.ok_or_else(|| catalog::CatalogError::UnknownDatabase(name.clone()))?;
-            let text = create_text::create_database(&schema, *if_not_exists);
+            // The oldest of MySQL's own schemas has utf8mb3.
+            let collation = match schema.name.as_str() {
+                INFORMATION_SCHEMA => Collation::from_name("utf8mb3_general_ci"),
+                _ => None,
+            };
+            let collation = collation.unwrap_or(schema.collation);
+            let shown = SchemaDef { name: schema.name.clone(), collation };
+            let text = create_text::create_database(&shown, *if_not_exists);
             Ok(vec![vec![Some(name.clone()), Some(text)]])
         }
         other => Err(SqlError::unsupported(construct(other))),

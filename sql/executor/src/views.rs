@@ -1,7 +1,7 @@
 //! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
 
 use crate::{Context, SqlError};
-use catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema};
+use catalog::{INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema};
 use expr::tree::Comparison;
 use expr::{Environment, Expr, Row, eval};
 use parser::ast::{ObjectName, Statement, TableRef};
@@ -56,7 +56,7 @@ fn is_constant(expr: &Expr) -> bool {
 /// Refuses a statement that would change a virtual table or schema, as MySQL does: by privilege.
 ///
 /// # Errors
-/// 1044 for `information_schema` and for definitions, 1142 for rows of `performance_schema`, 1109, 1146
+/// 1044 for `information_schema` and for definitions, 1142 for rows of the others, 3552 for the schema `mysql`, 1109, 1146
 /// and 1051 for tables that do not exist.
 pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlError> {
     let change = |name: &ObjectName, verb| refuse_change(name, verb, context);
@@ -65,6 +65,10 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         None => Ok(()),
     };
     let define_schema = |name: &str| match virtual_schema(name) {
+        Some(MYSQL_SCHEMA) => {
+            let text = format!("Access to system schema '{MYSQL_SCHEMA}' is rejected.");
+            Err(SqlError::Other(3552, "HY000", text))
+        }
         Some(schema) => Err(denied_schema(schema, context)),
         None => Ok(()),
     };
@@ -89,6 +93,12 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         Statement::DropIndex(drop) => define(&drop.table),
         Statement::RenameTable(pairs) => {
             pairs.iter().try_for_each(|(from, to)| define(from).and_then(|()| define(to)))
+        }
+        // It exists; the statement says so.
+        Statement::CreateDatabase(create)
+            if create.if_not_exists && create.name == MYSQL_SCHEMA =>
+        {
+            Ok(())
         }
         Statement::CreateDatabase(create) => define_schema(&create.name),
         Statement::DropDatabase(drop) => define_schema(&drop.name),

@@ -134,6 +134,14 @@ static TABLE: [u16; SLOTS] = {
     table
 };
 
+/// Every keyword with whether it is reserved, ordered; functions that are keywords before `(` only are not.
+pub fn all() -> Vec<(&'static str, bool)> {
+    let words = ENTRIES.iter().filter(|(.., class)| *class != Class::Function);
+    let mut words: Vec<_> = words.map(|(word, _, c)| (*word, *c == Class::Reserved)).collect();
+    words.sort_unstable();
+    words
+}
+
 /// The keyword that `word` spells in any case, and its class.
 pub fn lookup(word: &[u8]) -> Option<(Kw, Class)> {
     if word.len() < 2 || word.len() > WORD_BYTES_MAX {

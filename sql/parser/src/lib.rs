@@ -43,6 +43,7 @@ mod view;
 
 pub use error::{ErrorKind, ParseError};
 pub use keywords::Kw;
+pub use keywords::all as keywords;
 pub use literal::{literal_value, unescape};
 pub use mode::SqlMode;
 pub use statement::{Parsed, parse, parse_digested, parse_next};

@@ -210,6 +210,21 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
             );
             (Shown::new(&columns, "information_schema.`PROCESSLIST`", "Id"), None)
         }
+        // What a server without a binary log, of which nobody is a replica, answers.
+        Show::BinaryLogStatus => {
+            let columns = "'' AS `File`, 0 AS `Position`, '' AS `Binlog_Do_DB`, '' AS \
+                           `Binlog_Ignore_DB`, '' AS `Executed_Gtid_Set`";
+            (Shown::new(columns, "DUAL", "File").only("FALSE".into()), None)
+        }
+        Show::BinaryLogs => {
+            let text = "You are not using binary logging";
+            return Err(SqlError::Other(1381, "HY000", text.into()));
+        }
+        Show::Replicas => {
+            let columns = "0 AS `Server_Id`, '' AS `Host`, 0 AS `Port`, 0 AS `Source_Id`, '' AS \
+                           `Replica_UUID`";
+            (Shown::new(columns, "DUAL", "Host").only("FALSE".into()), None)
+        }
         _ => return Ok(None),
     }))
 }

@@ -1,4 +1,4 @@
-//! The tables of `information_schema` and `performance_schema`, made from the server's state when read.
+//! The tables of `information_schema`, `performance_schema` and `mysql`, made from the server's state when read.
 //!
 //! Reading order: [`table`] (how such a table is described), then one module per subject.
 //!
@@ -11,7 +11,10 @@ mod information;
 mod lists;
 mod recovery;
 mod redo;
+mod system;
 mod table;
+
+pub use information::server::PRIVILEGES as ACCOUNT_PRIVILEGES;
 
 use catalog::VirtualTable;
 use engine::Engine;
@@ -21,6 +24,7 @@ use std::sync::Arc;
 pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
     all.extend(information::tables(&["INNODB_BUFFER_POOL_STATS"]));
+    all.extend(system::tables());
     all.push(Arc::new(holds::LatchHolds::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
     all.push(Arc::new(redo::RedoFiles::new(engine)));

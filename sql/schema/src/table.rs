@@ -47,9 +47,9 @@ pub(crate) fn performance(name: &str, columns: &[(&str, Type)], keyed: bool) -> 
     table(PERFORMANCE_SCHEMA, name, columns, keyed)
 }
 
-/// A table of `information_schema` of these columns.
-pub(crate) fn information_of(name: &str, columns: Vec<ColumnDef>) -> TableDef {
-    TableDef::new(INFORMATION_SCHEMA, name, columns, Collation::Utf8mb4_0900AiCi)
+/// A table of these columns.
+pub(crate) fn of_schema(schema: &str, name: &str, columns: Vec<ColumnDef>) -> TableDef {
+    TableDef::new(schema, name, columns, Collation::Utf8mb4_0900AiCi)
 }
 
 /// A table of `information_schema`.

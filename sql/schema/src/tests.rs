@@ -37,7 +37,8 @@ fn catalog() -> Arc<Catalog> {
 #[test]
 fn rows_fit_their_columns_and_names_are_found_as_mysql_finds_them() {
     let catalog = catalog();
-    for schema in [catalog::INFORMATION_SCHEMA, catalog::PERFORMANCE_SCHEMA] {
+    for schema in [catalog::INFORMATION_SCHEMA, catalog::PERFORMANCE_SCHEMA, catalog::MYSQL_SCHEMA]
+    {
         let names = catalog.table_names(schema);
         assert!(!names.is_empty() && names.is_sorted());
         for name in names {

@@ -1,27 +1,33 @@
-//! Column lists of `information_schema`, read from `columns.tsv`.
+//! Column lists of MySQL's own tables, read from text: those of `information_schema` from `columns.tsv`.
 
 use crate::table;
-use catalog::{ColumnDef, DefaultValue, TableDef};
+use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, TableDef};
 use value::{Collation, ColumnType, Kind, Members};
 
 const COLUMNS: &str = include_str!("columns.tsv");
 
-/// Every table that the file describes, in its order.
+/// Every table of `information_schema`.
+pub(crate) fn tables() -> Vec<TableDef> {
+    parse(COLUMNS, INFORMATION_SCHEMA)
+}
+
+/// Every table that the text describes, in its order.
 ///
 /// # Panics
 /// At start, when the file describes a column that cannot be: a fault of the build, which a test finds.
-pub(crate) fn tables() -> Vec<TableDef> {
+pub(crate) fn parse(text: &'static str, schema: &str) -> Vec<TableDef> {
     let mut tables: Vec<(&str, Vec<ColumnDef>)> = Vec::new();
-    for line in COLUMNS.lines().filter(|l| !l.starts_with('#')) {
+    for line in text.lines().filter(|l| !l.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [table, column, ty, nullable, collation, default] = fields[..] else {
-            panic!("information_schema: not six fields: {line}")
+            panic!("{schema}: not six fields: {line}")
         };
         let ty = column_type(ty, collation).unwrap_or_else(|| panic!("no type: {line}"));
         let nullable = nullable == "YES";
         let default = match default {
             "-" if nullable => DefaultValue::Null,
             "-" => DefaultValue::None,
+            text if text.starts_with("CURRENT_TIMESTAMP") => DefaultValue::Now(ty.decimals),
             text => DefaultValue::Bytes(text.as_bytes().to_vec()),
         };
         let ty = ColumnType { nullable, ..ty };
@@ -31,7 +37,7 @@ pub(crate) fn tables() -> Vec<TableDef> {
             _ => tables.push((table, vec![column])),
         }
     }
-    tables.into_iter().map(|(name, columns)| table::information_of(name, columns)).collect()
+    tables.into_iter().map(|(name, columns)| table::of_schema(schema, name, columns)).collect()
 }
 
 /// The type of a text such as `varchar(64)` or `enum('a','b')`.
@@ -56,6 +62,7 @@ fn column_type(text: &str, collation: &str) -> Option<ColumnType> {
         "char" => ColumnType::char(number()?, collation),
         "varbinary" => ColumnType::varbinary(number()?),
         "tinyint" => ColumnType::int(Kind::TinyInt, unsigned),
+        "smallint" => ColumnType::int(Kind::SmallInt, unsigned),
         "int" => ColumnType::int(Kind::Int, unsigned),
         "bigint" => ColumnType::int(Kind::BigInt, unsigned),
         "double" | "float" => ColumnType::double(),
@@ -65,7 +72,9 @@ fn column_type(text: &str, collation: &str) -> Option<ColumnType> {
         "mediumtext" => ColumnType::large(Kind::MediumText, collation),
         "longtext" => ColumnType::large(Kind::LongText, collation),
         "blob" => ColumnType::large(Kind::Blob, collation),
+        "mediumblob" => ColumnType::large(Kind::MediumBlob, collation),
         "json" => ColumnType::json(),
+        "time" => ColumnType::temporal(Kind::Time, number().unwrap_or(0) as u8),
         "datetime" => ColumnType::temporal(Kind::DateTime, number().unwrap_or(0) as u8),
         "timestamp" => ColumnType::temporal(Kind::Timestamp, number().unwrap_or(0) as u8),
         "enum" | "set" => {

@@ -2,7 +2,8 @@
 
 use super::{Cell, Rows, cells};
 use catalog::{
-    Definition, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, ReadContext, TableDef, virtual_schema,
+    Definition, INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, ReadContext, TableDef,
+    virtual_schema,
 };
 use std::sync::Arc;
 use value::Collation;
@@ -73,6 +74,7 @@ impl Species {
     fn of(def: &TableDef) -> Species {
         match virtual_schema(&def.schema) {
             Some(PERFORMANCE_SCHEMA) => Species::Performance,
+            Some(MYSQL_SCHEMA) => Species::Stored,
             Some(_) => Species::System,
             None if def.view.is_some() => Species::View,
             None => Species::Stored,

@@ -6,11 +6,11 @@
 //! 3. A table and a schema that the reader's filter names are looked up, not searched for.
 
 mod charsets;
-mod definition;
+pub(crate) mod definition;
 mod dictionary;
 mod fields;
 mod keys;
-mod server;
+pub(crate) mod server;
 
 use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use value::{ColumnType, Datum, Kind};
 
 /// Makes the rows of one table.
-type Fill = fn(&ReadContext<'_>, &mut Rows<'_, '_>);
+pub(crate) type Fill = fn(&ReadContext<'_>, &mut Rows<'_, '_>);
 
 /// Tables that have rows.
 const FILLS: &[(&str, Fill)] = &[
@@ -33,6 +33,7 @@ const FILLS: &[(&str, Fill)] = &[
     ("ENGINES", server::engines),
     ("FILES", dictionary::files),
     ("KEY_COLUMN_USAGE", keys::key_column_usage),
+    ("KEYWORDS", server::keywords),
     ("PARTITIONS", dictionary::partitions),
     ("PLUGINS", server::plugins),
     ("PROCESSLIST", server::processlist),
@@ -63,15 +64,21 @@ const ABSENT: &[&str] = &[
     "INNODB_TABLESPACES_BRIEF",
     "INNODB_TABLESTATS",
     "INNODB_TRX",
-    "KEYWORDS",
     "RESOURCE_GROUPS",
     "ST_SPATIAL_REFERENCE_SYSTEMS",
     "ST_UNITS_OF_MEASURE",
 ];
 
-struct Information {
+pub(crate) struct Information {
     def: TableDef,
     fill: Fill,
+}
+
+impl Information {
+    /// A table whose rows `fill` makes.
+    pub(crate) fn new(def: TableDef, fill: Fill) -> Self {
+        Self { def, fill }
+    }
 }
 
 /// The tables of `information_schema` but those that the engine's modules bring.
@@ -84,7 +91,9 @@ pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
         let fill = FILLS.iter().find(|(name, _)| *name == def.name).map(|(_, fill)| *fill);
         Arc::new(Information { def, fill: fill.unwrap_or(|_, _| ()) })
     };
-    own.map(table).collect()
+    let mut tables: Vec<_> = own.map(table).collect();
+    tables.extend(server::performance_processlist().map(|t| Arc::new(t) as Arc<dyn VirtualTable>));
+    tables
 }
 
 impl VirtualTable for Information {
@@ -99,7 +108,7 @@ impl VirtualTable for Information {
 
 /// A value before it takes its column's form.
 #[derive(Debug, Clone, PartialEq)]
-enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     Null,
     Int(i64),
     UInt(u64),
@@ -147,14 +156,19 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
 }
 
 /// The rows of a table in the making.
-struct Rows<'r, 'l> {
+pub(crate) struct Rows<'r, 'l> {
     def: &'r TableDef,
     out: &'r mut MadeRows<'l>,
 }
 
 impl Rows<'_, '_> {
+    /// Names of the columns, in order.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.def.columns.iter().map(|c| c.name.as_str())
+    }
+
     /// Adds a row: a value per column, in the table's order.
-    fn push(&mut self, cells: &[Cell<'_>]) {
+    pub(crate) fn push(&mut self, cells: &[Cell<'_>]) {
         debug_assert_eq!(cells.len(), self.def.columns.len(), "{}", self.def.name);
         let values: Vec<_> =
             self.def.columns.iter().zip(cells).map(|(c, cell)| in_form(&c.ty, cell)).collect();

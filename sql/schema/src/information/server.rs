@@ -1,10 +1,11 @@
 //! What the server is and who is in it.
 
-use super::{Cell, Rows, cells};
-use catalog::ReadContext;
+use super::{Cell, Fill, Information, Rows, cells, definition};
+use catalog::{IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext};
+use value::KeyPart;
 
 /// What root may do: everything. Accounts of other kinds do not exist yet.
-const PRIVILEGES: &[&str] = &[
+pub const PRIVILEGES: &[&str] = &[
     "SELECT",
     "INSERT",
     "UPDATE",
@@ -71,19 +72,54 @@ pub(super) fn plugins(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     }
 }
 
-pub(super) fn processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for p in context.viewer.processes() {
-        rows.push(&cells![
-            p.id,
-            p.user,
-            p.host,
-            p.db,
-            p.command,
-            i64::try_from(p.time_s).unwrap_or(i64::MAX),
-            p.state,
-            p.info,
-        ]);
+pub(super) fn keywords(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for (word, reserved) in parser::keywords() {
+        rows.push(&cells![word, i64::from(reserved)]);
     }
+}
+
+pub(super) fn processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    context.viewer.processes().into_iter().for_each(|p| rows.push(&process(p)));
+}
+
+fn process(p: ProcessRow) -> [Cell<'static>; 8] {
+    cells![
+        p.id,
+        p.user,
+        p.host,
+        p.db,
+        p.command,
+        i64::try_from(p.time_s).unwrap_or(i64::MAX),
+        p.state,
+        p.info,
+    ]
+}
+
+/// `performance_schema.processlist`.
+const PROCESSLIST: &str = "\
+processlist\tID\tbigint unsigned\tNO\t-\t-
+processlist\tUSER\tvarchar(32)\tYES\tutf8mb4_0900_ai_ci\t-
+processlist\tHOST\tvarchar(261)\tYES\tascii_general_ci\t-
+processlist\tDB\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
+processlist\tCOMMAND\tvarchar(16)\tYES\tutf8mb4_0900_ai_ci\t-
+processlist\tTIME\tbigint\tYES\t-\t-
+processlist\tSTATE\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
+processlist\tINFO\tlongtext\tYES\tutf8mb4_0900_ai_ci\t-
+processlist\tEXECUTION_ENGINE\tenum('PRIMARY','SECONDARY')\tYES\tutf8mb4_0900_ai_ci\t-";
+
+/// The process list as `performance_schema` has it.
+pub(super) fn performance_processlist() -> impl Iterator<Item = Information> {
+    let fill: Fill = |context, rows| {
+        for p in context.viewer.processes() {
+            let cells: Vec<_> = process(p).into_iter().chain(cells!["PRIMARY"]).collect();
+            rows.push(&cells);
+        }
+    };
+    let tables = definition::parse(PROCESSLIST, PERFORMANCE_SCHEMA).into_iter();
+    tables.map(move |mut def| {
+        def.indexes.push(IndexDef::new("PRIMARY", true, true, vec![KeyPart::whole(0)]));
+        Information::new(def, fill)
+    })
 }
 
 pub(super) fn user_privileges(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {

@@ -1,0 +1,80 @@
+//! The `mysql` schema: the tables of it that clients look at, to be read only.
+//!
+//! 1. `user` shows the accounts that there are. The other tables are of things that this server does not
+//!    have (grants below the server, roles, help texts, loaded time zones, plugins, log tables): no rows.
+//! 2. Tables whose rows would say something that this server does not say yet are not there.
+
+use crate::information::{Cell, Fill, Information, Rows, definition};
+use catalog::{IndexDef, MYSQL_SCHEMA, ReadContext, TableDef, VirtualTable};
+use std::sync::Arc;
+use value::{Collation, KeyPart};
+
+const COLUMNS: &str = include_str!("system.tsv");
+
+/// Table, how many of its first columns are the primary key, collation, comment; as MySQL has them.
+const TABLES: &[(&str, usize, &str, &str)] = &[
+    ("columns_priv", 5, "utf8mb3_bin", "Column privileges"),
+    ("component", 1, "utf8mb3_general_ci", "Components"),
+    ("db", 3, "utf8mb3_bin", "Database privileges"),
+    ("default_roles", 4, "utf8mb3_bin", "Default roles"),
+    ("func", 1, "utf8mb3_bin", "User defined functions"),
+    ("general_log", 0, "utf8mb3_general_ci", "General log"),
+    ("help_category", 1, "utf8mb3_general_ci", "help categories"),
+    ("help_keyword", 1, "utf8mb3_general_ci", "help keywords"),
+    ("help_relation", 2, "utf8mb3_general_ci", "keyword-topic relation"),
+    ("help_topic", 1, "utf8mb3_general_ci", "help topics"),
+    ("password_history", 3, "utf8mb3_bin", "Password history for user accounts"),
+    ("plugin", 1, "utf8mb3_general_ci", "MySQL plugins"),
+    ("procs_priv", 5, "utf8mb3_bin", "Procedure privileges"),
+    ("proxies_priv", 4, "utf8mb3_bin", "User proxy privileges"),
+    ("role_edges", 4, "utf8mb3_bin", "Role hierarchy and role grants"),
+    ("servers", 1, "utf8mb3_general_ci", "MySQL Foreign Servers table"),
+    ("slow_log", 0, "utf8mb3_general_ci", "Slow log"),
+    ("tables_priv", 4, "utf8mb3_bin", "Table privileges"),
+    ("time_zone", 1, "utf8mb3_general_ci", "Time zones"),
+    ("time_zone_leap_second", 1, "utf8mb3_general_ci", "Leap seconds information for time zones"),
+    ("time_zone_name", 1, "utf8mb3_general_ci", "Time zone names"),
+    ("time_zone_transition", 2, "utf8mb3_general_ci", "Time zone transitions"),
+    ("time_zone_transition_type", 2, "utf8mb3_general_ci", "Time zone transition types"),
+    ("user", 2, "utf8mb3_bin", "Users and global privileges"),
+];
+
+/// The tables of the `mysql` schema.
+pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
+    let table = |mut def: TableDef| -> Arc<dyn VirtualTable> {
+        if let Some((_, keys, collation, comment)) = TABLES.iter().find(|(n, ..)| *n == def.name) {
+            def.collation = Collation::from_name(collation).unwrap_or(def.collation);
+            def.comment = (*comment).to_string();
+            if *keys > 0 {
+                let parts = (0..*keys).map(KeyPart::whole).collect();
+                def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
+            }
+        }
+        let fill: Fill = if def.name == "user" { users } else { |_, _| () };
+        Arc::new(Information::new(def, fill))
+    };
+    definition::parse(COLUMNS, MYSQL_SCHEMA).into_iter().map(table).collect()
+}
+
+fn users(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for account in context.catalog.accounts().iter() {
+        let value = |column: &str| -> Cell<'_> {
+            match column {
+                "Host" => Cell::from(&account.host),
+                "User" => Cell::from(&account.user),
+                "plugin" => Cell::from(&account.plugin),
+                "authentication_string" => {
+                    String::from_utf8_lossy(&account.auth_string).into_owned().into()
+                }
+                "ssl_type" | "ssl_cipher" | "x509_issuer" | "x509_subject" => Cell::from(""),
+                "password_expired" | "account_locked" => Cell::from("N"),
+                _ if column.starts_with("max_") => Cell::UInt(0),
+                _ if column.ends_with("_priv") => Cell::from("Y"),
+                // When the password was set is not kept; the rest are options that accounts do not have.
+                _ => Cell::Null,
+            }
+        };
+        let cells: Vec<_> = rows.columns().map(value).collect();
+        rows.push(&cells);
+    }
+}
