@@ -58,7 +58,7 @@ fn is_named(d: &Datum<'_>) -> bool {
 fn compare_json(a: &Datum<'_>, b: &Datum<'_>) -> Ordering {
     let bytes = |d: &Datum<'_>| match *d {
         Datum::Json(bytes) => bytes.to_vec(),
-        ref other => JsonValue::of_datum(other, false).to_bytes(),
+        ref other => JsonValue::of_datum(other, None).to_bytes(),
     };
     let (x, y) = (bytes(a), bytes(b));
     json::compare(JsonRef::new(&x), JsonRef::new(&y))

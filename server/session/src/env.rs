@@ -425,4 +425,12 @@ impl Environment for Env {
         };
         self.diagnostics.add(level, number, text);
     }
+
+    fn warn_once(&mut self, number: u16, text: String) {
+        let known =
+            self.diagnostics.conditions().iter().any(|c| c.code == number && c.text == text);
+        if !known {
+            self.diagnostics.add(Level::Warning, number, text);
+        }
+    }
 }

@@ -59,6 +59,10 @@ pub trait Environment: catalog::Viewer {
     fn sleep(&mut self, seconds: f64) -> bool;
     /// Adds to the diagnostics area.
     fn warn(&mut self, level: WarningLevel, number: u16, text: String);
+    /// As [`Environment::warn`] with a warning, once in a statement.
+    fn warn_once(&mut self, number: u16, text: String) {
+        self.warn(WarningLevel::Warning, number, text);
+    }
 }
 
 /// Level of a warning.

@@ -37,7 +37,8 @@ impl Value<'_> {
     }
 }
 
-pub(crate) const NULL: Value<'static> = Value::Datum(Datum::Null);
+/// SQL NULL.
+pub const NULL: Value<'static> = Value::Datum(Datum::Null);
 
 fn truth(value: Option<bool>) -> Value<'static> {
     Value::Datum(value.map_or(Datum::Null, |b| Datum::Int(i64::from(b))))
@@ -75,7 +76,7 @@ pub fn eval<'v>(
         }
         Expr::Neg(a) => {
             let value = eval(a, row, env)?;
-            let (number, _) = as_number(value.get(), env);
+            let number = as_number(value.get(), a, row, env);
             Value::Datum(value::neg(number).map_err(|e| out_of_range(e, expr, row))?)
         }
         Expr::Compare(op, a, b, collation) => {
@@ -157,14 +158,9 @@ pub fn condition(
         }
         other => {
             let value = eval(other, row, env)?;
-            Ok(is_true(&value.get(), env))
+            Ok(value::compare::truth(&as_number(value.get(), other, row, env)))
         }
     }
-}
-
-/// A value as a condition: zero is false, NULL unknown, text is read as a number.
-fn is_true(value: &Datum<'_>, env: &mut dyn Environment) -> Option<bool> {
-    value::compare::truth(&as_number(*value, env).0)
 }
 
 fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {
@@ -188,14 +184,26 @@ pub fn compare(op: Comparison, a: &Datum<'_>, b: &Datum<'_>, collation: Collatio
     })
 }
 
-/// Text as the double it starts with; warning 1292 when there is more, or nothing.
-fn as_number<'d>(datum: Datum<'d>, env: &mut dyn Environment) -> (Datum<'d>, bool) {
-    let Datum::Bytes(text) = datum else { return (datum, false) };
-    let (v, rest) = value::number::double_of_text(text);
-    if rest != value::number::Rest::Clean {
-        functions::incorrect(env, "DOUBLE", text);
+/// A value as a number: text as the double it starts with (warning 1292 when there is more, or nothing),
+/// JSON as a double. `source` is what it came from.
+#[inline]
+fn as_number<'d>(
+    datum: Datum<'d>,
+    source: &Expr,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Datum<'d> {
+    match datum {
+        Datum::Bytes(text) => {
+            let (v, rest) = value::number::double_of_text(text);
+            if rest != value::number::Rest::Clean {
+                functions::incorrect(env, "DOUBLE", text);
+            }
+            Datum::Double(v)
+        }
+        Datum::Json(bytes) => Datum::Double(functions::json::number_of(bytes, source, row, env)),
+        other => other,
     }
-    (Datum::Double(v), true)
 }
 
 #[cold]
@@ -217,7 +225,10 @@ fn arithmetic(
     if a.is_null() || b.is_null() {
         return Ok(Datum::Null);
     }
-    let ((a, _), (b, _)) = (as_number(a, env), as_number(b, env));
+    let (a, b) = match expr {
+        Expr::Arith(_, x, y) => (as_number(a, x, row, env), as_number(b, y, row, env)),
+        _ => (a, b),
+    };
     let result = match op {
         Arithmetic::Add => value::add(a, b),
         Arithmetic::Sub => value::sub(a, b),

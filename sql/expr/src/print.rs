@@ -173,6 +173,12 @@ impl Printer<'_> {
                 self.put(name);
                 self.expr(a);
             }
+            (Shape::MemberOf, [a, b]) => {
+                self.expr(a);
+                self.put(" member of (");
+                self.expr(b);
+                self.put(")");
+            }
             (Shape::Cast, [a]) if name == "convert" => {
                 self.put("convert(");
                 self.expr(a);

@@ -175,6 +175,19 @@ pub enum Extra {
     Ends(bool, bool),
     /// GET_FORMAT's kind; the collation of CHAR(.. USING ..) is the site's.
     Word(&'static str),
+    /// JSON_VALUE's ON EMPTY and ON ERROR.
+    Otherwise(Otherwise, Otherwise),
+}
+
+/// What JSON_VALUE and JSON_TABLE give where they have no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    /// NULL.
+    Null,
+    /// An error.
+    Error,
+    /// What stands behind DEFAULT.
+    Default,
 }
 
 impl Expr {

@@ -87,7 +87,10 @@ impl Parser<'_> {
         self.expect(TokenKind::Comma)?;
         let path = self.text_literal()?;
         let returning = if self.eat_kw(Kw::RETURNING) { Some(self.cast_type()?) } else { None };
-        let (on_empty, on_error) = self.json_on(Self::signed_literal)?;
+        let (on_empty, on_error) = self.json_on(|p| match p.kw() {
+            Kw::NULL => p.fail(),
+            _ => p.signed_literal(),
+        })?;
         self.expect(TokenKind::Close)?;
         let value = JsonValue { document, path, returning, on_empty, on_error };
         Ok(Expr::JsonValue(Box::new(value)))

@@ -1,11 +1,11 @@
 //! Order and containment of JSON values.
 
-use super::{JsonRef, View};
+use super::{Items, JsonRef, View, key_order};
 use crate::{Collation, Datum};
 use std::cmp::Ordering;
 
 /// MySQL's order of the types: what has a larger number is larger, whatever its value.
-fn rank(v: &View<'_>) -> u8 {
+pub(super) fn rank(v: &View<'_>) -> u8 {
     match v {
         View::Null => 0,
         View::Int(_) | View::UInt(_) | View::Double(_) | View::Decimal(_) => 1,
@@ -15,7 +15,7 @@ fn rank(v: &View<'_>) -> u8 {
         View::Bool(_) => 5,
         View::Date(_) => 6,
         View::Time(_) => 7,
-        View::DateTime(_) => 8,
+        View::DateTime(_) | View::Timestamp(_) => 8,
         View::Opaque(16, _) => 10,
         View::Opaque(249..=252 | 15 | 253 | 254, _) => 11,
         View::Opaque(..) => 9,
@@ -45,7 +45,9 @@ pub fn compare(a: JsonRef<'_>, b: JsonRef<'_>) -> Ordering {
         (View::String(x), View::String(y)) | (View::Opaque(_, x), View::Opaque(_, y)) => x.cmp(y),
         (View::Date(x), View::Date(y)) => x.cmp(&y),
         (View::Time(x), View::Time(y)) => x.micros().cmp(&y.micros()),
-        (View::DateTime(x), View::DateTime(y)) => x.packed().cmp(&y.packed()),
+        (View::DateTime(x) | View::Timestamp(x), View::DateTime(y) | View::Timestamp(y)) => {
+            x.packed().cmp(&y.packed())
+        }
         (View::Array(x), View::Array(y)) => {
             let pairs = x.iter().zip(y.iter());
             let differing = pairs.map(|(x, y)| compare(x, y)).find(|o| o.is_ne());
@@ -55,7 +57,7 @@ pub fn compare(a: JsonRef<'_>, b: JsonRef<'_>) -> Ordering {
             let by_length = x.len().cmp(&y.len());
             let pairs = x.iter().zip(y.iter());
             let differing = pairs
-                .map(|((k, v), (l, w))| k.cmp(l).then_with(|| compare(v, w)))
+                .map(|((k, v), (l, w))| key_order(k, l).then_with(|| compare(v, w)))
                 .find(|o| o.is_ne());
             by_length.then(differing.unwrap_or(Ordering::Equal))
         }
@@ -73,18 +75,19 @@ pub fn contains(whole: JsonRef<'_>, part: JsonRef<'_>) -> bool {
         (View::Object(x), View::Object(y)) => {
             y.iter().all(|(key, v)| x.get(key).is_some_and(|w| contains(w, v)))
         }
-        (View::Array(_), View::Array(y)) => y.iter().all(|v| contains_element(whole, v)),
-        (View::Array(_), _) => contains_element(whole, part),
+        (View::Array(x), View::Array(y)) => y.iter().all(|v| contains_element(x, v)),
+        (View::Array(x), _) => contains_element(x, part),
+        (View::Object(_), _) | (_, View::Object(_) | View::Array(_)) => false,
         _ => compare(whole, part).is_eq(),
     }
 }
 
-fn contains_element(array: JsonRef<'_>, value: JsonRef<'_>) -> bool {
-    let View::Array(items) = array.view() else { return false };
+/// Whether an element of an array is the value or contains it. An array is looked for in arrays only.
+fn contains_element(items: Items<'_>, value: JsonRef<'_>) -> bool {
     let nested = matches!(value.view(), View::Array(_));
-    items.iter().any(|item| {
-        let array = matches!(item.view(), View::Array(_));
-        array == nested && contains(item, value)
+    items.iter().any(|item| match nested {
+        true => matches!(item.view(), View::Array(_)) && contains(item, value),
+        false => contains(item, value),
     })
 }
 

@@ -8,6 +8,7 @@
 //! date 07 u32 | time 08 i64 | datetime 09 u64 | string 0A u32 bytes | opaque 0B type u8, u32, bytes
 //! array 0C u32 all bytes, u32 count, u32 end of each element | elements
 //! object 0D u32 all bytes, u32 count, (u32 end of key, u32 end of value) each | key value key value..
+//! timestamp 0E u64
 //! ```
 //! Invariants
 //! 1. Numbers are little-endian; ends count from the first byte behind the table. Keys are in MySQL's
@@ -16,18 +17,22 @@
 //!    panics. [`check`] looks at a whole document.
 
 mod compare;
+mod key;
 pub mod modify;
 mod parse;
 pub mod path;
 mod print;
+mod size;
 #[cfg(test)]
 mod tests;
 pub mod tree;
 
 pub use compare::{compare, contains, overlaps};
+pub use key::append_key;
 pub use parse::{JsonError, parse_tree};
 pub use path::{Leg, Path, PathError};
 pub use print::{append_pretty, append_quoted, append_text, to_text};
+pub use size::storage_size;
 pub use tree::JsonValue;
 
 use crate::{Date, DateTime, Decimal, Time};
@@ -49,6 +54,7 @@ pub(crate) const STRING: u8 = 10;
 pub(crate) const OPAQUE: u8 = 11;
 pub(crate) const ARRAY: u8 = 12;
 pub(crate) const OBJECT: u8 = 13;
+pub(crate) const TIMESTAMP: u8 = 14;
 
 /// Tag, size of all, count: bytes before an array's or object's table.
 const HEAD: usize = 9;
@@ -76,8 +82,10 @@ pub enum View<'a> {
     Date(Date),
     /// A TIME out of SQL, six digits of the second.
     Time(Time),
-    /// A DATETIME or TIMESTAMP out of SQL, six digits of the second.
+    /// A DATETIME out of SQL, six digits of the second.
     DateTime(DateTime),
+    /// A TIMESTAMP out of SQL, in its session's time zone, six digits of the second.
+    Timestamp(DateTime),
     /// A string: utf8mb4.
     String(&'a [u8]),
     /// Bytes out of SQL and the wire's number of their type (252 BLOB, 16 BIT, ..).
@@ -124,6 +132,7 @@ impl<'a> JsonRef<'a> {
             DATE => View::Date(Date::from_packed(u32_at(rest, 0)? as u32)?),
             TIME => View::Time(Time::from_micros(i64::from_le_bytes(eight()?), 6)?),
             DATETIME => View::DateTime(DateTime::from_packed(u64::from_le_bytes(eight()?), 6)?),
+            TIMESTAMP => View::Timestamp(DateTime::from_packed(u64::from_le_bytes(eight()?), 6)?),
             STRING => View::String(rest.get(4..4 + u32_at(rest, 0)?)?),
             OPAQUE => View::Opaque(*rest.first()?, rest.get(5..5 + u32_at(rest, 1)?)?),
             ARRAY => View::Array(Items(Table::of(self.0, 1)?)),
@@ -154,6 +163,7 @@ impl<'a> JsonRef<'a> {
             View::Date(_) => "DATE",
             View::Time(_) => "TIME",
             View::DateTime(_) => "DATETIME",
+            View::Timestamp(_) => "TIMESTAMP",
             View::String(_) => "STRING",
             View::Opaque(16, _) => "BIT",
             View::Opaque(249..=252 | 15 | 253 | 254, _) => "BLOB",

@@ -74,19 +74,27 @@ pub fn put(root: &mut JsonValue, path: &Path, value: JsonValue, how: Put) {
     }
 }
 
-/// JSON_REMOVE of a path that is not `$`.
+/// JSON_REMOVE of a path that is not `$`. A scalar that `[0]` or `[last]` stands for goes out of what
+/// it is in; the root stays.
 pub fn remove(root: &mut JsonValue, path: &Path) {
-    let Some((last, parents)) = path.legs.split_last() else { return };
-    match (last, locate(root, parents)) {
-        (Leg::Key(key), Some(JsonValue::Object(object))) => {
-            object.remove(key);
-        }
-        (Leg::Index(index), Some(JsonValue::Array(items))) => {
-            if let Some(at) = place(*index, items.len()).filter(|at| *at < items.len()) {
-                items.remove(at);
+    let mut legs = path.legs.as_slice();
+    while let Some((last, parents)) = legs.split_last() {
+        match (last, locate(root, parents)) {
+            (Leg::Key(key), Some(JsonValue::Object(object))) => {
+                object.remove(key);
             }
+            (Leg::Index(index), Some(JsonValue::Array(items))) => {
+                if let Some(at) = place(*index, items.len()).filter(|at| *at < items.len()) {
+                    items.remove(at);
+                }
+            }
+            (Leg::Index(index), Some(_)) if place(*index, 1) == Some(0) => {
+                legs = parents;
+                continue;
+            }
+            _ => {}
         }
-        _ => {}
+        return;
     }
 }
 

@@ -74,7 +74,10 @@ impl Path {
                 Some(b'[') => legs.push(parser.cell()?),
                 Some(b'*') => {
                     parser.at += 1;
-                    if !parser.eat(b'*') || parser.peek() == Some(b'*') {
+                    if !parser.eat(b'*') {
+                        return Err(parser.error_behind());
+                    }
+                    if parser.peek() == Some(b'*') {
                         return Err(parser.error());
                     }
                     legs.push(Leg::Ellipsis);
@@ -183,28 +186,30 @@ fn step<'a>(value: JsonRef<'a>, leg: &Leg, found: &mut Vec<JsonRef<'a>>) {
     }
 }
 
-/// Calls `f` with every value of a document and the path to it, in the document's order.
-pub fn walk(
-    value: &JsonValue,
+/// Calls `f` with every value of a document and the path to it, in the document's order, until it
+/// returns false; whether it never did.
+pub fn walk<'a>(
+    value: JsonRef<'a>,
     path: &mut Path,
-    f: &mut dyn FnMut(&Path, &JsonValue) -> bool,
+    f: &mut dyn FnMut(&Path, JsonRef<'a>) -> bool,
 ) -> bool {
     if !f(path, value) {
         return false;
     }
-    match value {
-        JsonValue::Array(items) => items.iter().enumerate().all(|(n, item)| {
-            path.legs.push(Leg::Index(Index { from_end: false, n }));
-            let more = walk(item, path, f);
-            path.legs.pop();
-            more
-        }),
-        JsonValue::Object(object) => object.iter().all(|(key, member)| {
-            path.legs.push(Leg::Key(key.to_vec()));
-            let more = walk(member, path, f);
-            path.legs.pop();
-            more
-        }),
+    let mut below = |leg: Leg, value: JsonRef<'a>| {
+        path.legs.push(leg);
+        let more = walk(value, path, f);
+        path.legs.pop();
+        more
+    };
+    match value.view() {
+        View::Array(items) => items
+            .iter()
+            .enumerate()
+            .all(|(n, item)| below(Leg::Index(Index { from_end: false, n }), item)),
+        View::Object(members) => {
+            members.iter().all(|(key, member)| below(Leg::Key(key.to_vec()), member))
+        }
         _ => true,
     }
 }
@@ -242,6 +247,12 @@ impl Parser<'_> {
         PathError { at: self.at }
     }
 
+    /// The error of a character that another should stand for: behind it.
+    fn error_behind(&mut self) -> PathError {
+        self.at = (self.at + 1).min(self.text.len());
+        self.error()
+    }
+
     fn member(&mut self) -> Result<Leg, PathError> {
         self.at += 1;
         self.spaces();
@@ -268,10 +279,10 @@ impl Parser<'_> {
         let end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'.' | b'[' | b'*');
         let length = self.text[start..].iter().take_while(|b| !end(b)).count();
         let key = &self.text[start..start + length];
+        self.at += length;
         if !is_identifier(key) {
             return Err(self.error());
         }
-        self.at += length;
         Ok(Leg::Key(key.to_vec()))
     }
 
@@ -284,11 +295,12 @@ impl Parser<'_> {
             let first = self.index()?;
             let before = self.at;
             self.spaces();
-            if self.at > before && self.text[self.at..].starts_with(b"to") {
+            let range = match &self.text[self.at..] {
+                [b't', b'o', space, ..] => self.at > before && space.is_ascii_whitespace(),
+                _ => false,
+            };
+            if range {
                 self.at += 2;
-                if !self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
-                    return Err(self.error());
-                }
                 self.spaces();
                 let last = self.index()?;
                 let backwards = match (first.from_end, last.from_end) {
@@ -305,7 +317,7 @@ impl Parser<'_> {
             }
         };
         self.spaces();
-        if self.eat(b']') { Ok(leg) } else { Err(self.error()) }
+        if self.eat(b']') { Ok(leg) } else { Err(self.error_behind()) }
     }
 
     fn index(&mut self) -> Result<Index, PathError> {
@@ -328,7 +340,7 @@ impl Parser<'_> {
         let digits = std::str::from_utf8(&self.text[start..self.at]).unwrap_or("");
         match digits.parse::<u32>() {
             Ok(n) => Ok(Index { from_end, n: n as usize }),
-            Err(_) => Err(self.error()),
+            Err(_) => Err(PathError { at: start }),
         }
     }
 }

@@ -98,7 +98,7 @@ fn append_scalar(value: JsonRef<'_>, out: &mut Vec<u8>) {
         View::Decimal(v) => v.append_text(out),
         View::Date(v) => quoted(&v, out),
         View::Time(v) => quoted(&v, out),
-        View::DateTime(v) => quoted(&v, out),
+        View::DateTime(v) | View::Timestamp(v) => quoted(&v, out),
         View::String(v) => append_quoted(v, out),
         View::Opaque(kind, v) => {
             out.extend_from_slice(format!("\"base64:type{kind}:").as_bytes());

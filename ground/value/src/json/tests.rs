@@ -101,6 +101,54 @@ fn values_are_put_and_removed() {
 }
 
 #[test]
+fn numbers_of_all_forms_have_one_key() {
+    let key = |v: JsonValue| {
+        let mut out = Vec::new();
+        append_key(JsonRef::new(&v.to_bytes()), &mut out);
+        out
+    };
+    let decimal = |text: &str| JsonValue::Decimal(crate::Decimal::from_text(text.as_bytes()).value);
+    for same in [
+        [JsonValue::Int(1), JsonValue::Double(1.0), decimal("1.00")],
+        [JsonValue::Int(-120), JsonValue::Double(-120.0), decimal("-120.0")],
+        [JsonValue::Int(0), JsonValue::Double(-0.0), decimal("0.000")],
+        [JsonValue::UInt(15), JsonValue::Double(1.5e1), decimal("15")],
+        [decimal("0.05"), JsonValue::Double(0.05), decimal("0.050")],
+    ] {
+        let keys = same.map(key);
+        assert!(keys[0] == keys[1] && keys[1] == keys[2], "{keys:?}");
+    }
+    let rising = ["-1000", "-12", "-1.5", "-0.05", "0", "0.05", "0.5", "1.5", "12", "120", "1e30"];
+    assert!(rising.windows(2).all(|w| key(doc_tree(w[0])) < key(doc_tree(w[1]))));
+}
+
+fn doc_tree(text: &str) -> JsonValue {
+    parse_tree(text.as_bytes()).unwrap()
+}
+
+#[test]
+fn sizes_are_those_of_mysqls_form() {
+    for (text, want) in [
+        ("1", 3),
+        ("true", 2),
+        ("70000", 5),
+        ("40000", 5),
+        ("4000000000", 9),
+        ("\"abc\"", 5),
+        ("[1,70000,1e3]", 26),
+        ("[]", 5),
+        ("{\"a\":1}", 13),
+        ("[1,\"abc\",{\"d\":4.5}]", 38),
+    ] {
+        assert_eq!(storage_size(JsonRef::new(&doc(text))), want, "{text}");
+    }
+    let array = |n: usize| JsonValue::Array(vec![JsonValue::String(vec![b'a'; n])]);
+    for (n, want) in [(65_520, 65_531), (65_525, 65_536), (65_527, 65_544), (70_000, 70_017)] {
+        assert_eq!(storage_size(JsonRef::new(&array(n).to_bytes())), want, "{n}");
+    }
+}
+
+#[test]
 fn types_order_before_values() {
     let rising = ["null", "-1", "0.5", "1", "\"a\"", "{\"a\":1}", "[0]", "[1]", "false", "true"];
     for (n, a) in rising.iter().enumerate() {
@@ -111,7 +159,8 @@ fn types_order_before_values() {
     }
     let within = |a: &str, b: &str| contains(JsonRef::new(&doc(a)), JsonRef::new(&doc(b)));
     assert!(within("[1,[2,3]]", "[1]") && within("[1,{\"a\":2,\"b\":3}]", "{\"a\":2}"));
-    assert!(!within("[1,[2,3]]", "2") && !within("{\"a\":1}", "1"));
+    assert!(within("[1,[2,3]]", "2") && within("[[[1]]]", "[1]") && within("[1]", "[1,1]"));
+    assert!(!within("[1,2]", "[[1]]") && !within("{\"a\":1}", "1") && !within("[{\"a\":1}]", "1"));
 }
 
 fn any_value() -> impl Strategy<Value = JsonValue> {
@@ -143,6 +192,17 @@ proptest! {
         let text = to_text(JsonRef::new(&bytes));
         let again = parse_tree(&text).unwrap().to_bytes();
         prop_assert_eq!(compare(JsonRef::new(&again), JsonRef::new(&bytes)), std::cmp::Ordering::Equal);
+    }
+
+    #[test]
+    fn keys_order_as_values_do(a in any_value(), b in any_value()) {
+        let (x, y) = (a.to_bytes(), b.to_bytes());
+        let key = |v: &[u8]| {
+            let mut out = Vec::new();
+            append_key(JsonRef::new(v), &mut out);
+            out
+        };
+        prop_assert_eq!(compare(JsonRef::new(&x), JsonRef::new(&y)), key(&x).cmp(&key(&y)));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::{
     ARRAY, DATE, DATETIME, DECIMAL, DOUBLE, FALSE, INT, JsonRef, NULL, OBJECT, OPAQUE, STRING,
-    TIME, TRUE, UINT, View, key_order,
+    TIME, TIMESTAMP, TRUE, UINT, View, key_order,
 };
-use crate::{Date, DateTime, Datum, Decimal, Time};
+use crate::types::NOT_FIXED;
+use crate::{Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, charset};
 
 /// A JSON value that owns everything it is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +21,7 @@ pub enum JsonValue {
     Date(Date),
     Time(Time),
     DateTime(DateTime),
+    Timestamp(DateTime),
     String(Vec<u8>),
     Opaque(u8, Vec<u8>),
     Array(Vec<JsonValue>),
@@ -115,6 +117,7 @@ impl JsonValue {
             View::Date(v) => JsonValue::Date(v),
             View::Time(v) => JsonValue::Time(v),
             View::DateTime(v) => JsonValue::DateTime(v),
+            View::Timestamp(v) => JsonValue::Timestamp(v),
             View::String(v) => JsonValue::String(v.to_vec()),
             View::Opaque(kind, v) => JsonValue::Opaque(kind, v.to_vec()),
             View::Array(items) => JsonValue::Array(items.iter().map(JsonValue::of).collect()),
@@ -125,14 +128,16 @@ impl JsonValue {
         }
     }
 
-    /// The JSON value of an SQL value. A string is taken as a JSON string (utf8mb4), bytes without a
-    /// character set are [`JsonValue::Opaque`]: the caller knows which they are.
+    /// The JSON value of an SQL value of a type; without one text is utf8mb4. Text is a JSON string,
+    /// bytes without a character set are [`JsonValue::Opaque`]. An integer said to be of type JSON is a
+    /// truth value.
     #[must_use]
-    pub fn of_datum(value: &Datum<'_>, binary: bool) -> JsonValue {
-        const BLOB: u8 = 252;
+    pub fn of_datum(value: &Datum<'_>, ty: Option<&ColumnType>) -> JsonValue {
         const BIT: u8 = 16;
+        let kind = ty.map(|ty| ty.kind);
         match *value {
             Datum::Null => JsonValue::Null,
+            Datum::Int(v) if kind == Some(Kind::Json) => JsonValue::Bool(v != 0),
             Datum::Int(v) => JsonValue::Int(v),
             Datum::UInt(v) => JsonValue::UInt(v),
             Datum::Year(v) => JsonValue::UInt(u64::from(v)),
@@ -141,11 +146,24 @@ impl JsonValue {
             Datum::Date(v) => JsonValue::Date(v),
             Datum::Time(v) => JsonValue::Time(Time::saturated(v.micros(), 6).0),
             Datum::DateTime(v) => {
-                JsonValue::DateTime(DateTime::from_packed(v.packed(), 6).unwrap_or(v))
+                let v = DateTime::from_packed(v.packed(), 6).unwrap_or(v);
+                match kind {
+                    Some(Kind::Timestamp) => JsonValue::Timestamp(v),
+                    _ => JsonValue::DateTime(v),
+                }
             }
             Datum::Json(bytes) => JsonValue::of(JsonRef::new(bytes)),
-            Datum::Bytes(bytes) if binary => JsonValue::Opaque(BLOB, bytes.to_vec()),
-            Datum::Bytes(bytes) => JsonValue::String(bytes.to_vec()),
+            Datum::Bytes(bytes) => match ty {
+                Some(ty) if ty.kind.is_binary_string() => {
+                    JsonValue::Opaque(bytes_number(ty), bytes.to_vec())
+                }
+                Some(ty) => {
+                    let from = ty.collation.charset();
+                    let text = charset::converted(bytes, from, Charset::Utf8mb4).0;
+                    JsonValue::String(text.into_owned())
+                }
+                None => JsonValue::String(bytes.to_vec()),
+            },
             Datum::Bits(..) => {
                 let mut bytes = Vec::new();
                 crate::format::append_text(value, &mut bytes);
@@ -179,6 +197,7 @@ impl JsonValue {
             JsonValue::Date(v) => put(DATE, &v.packed().to_le_bytes(), out),
             JsonValue::Time(v) => put(TIME, &v.micros().to_le_bytes(), out),
             JsonValue::DateTime(v) => put(DATETIME, &v.packed().to_le_bytes(), out),
+            JsonValue::Timestamp(v) => put(TIMESTAMP, &v.packed().to_le_bytes(), out),
             JsonValue::String(v) => {
                 put(STRING, &(v.len() as u32).to_le_bytes(), out);
                 out.extend_from_slice(v);
@@ -217,6 +236,18 @@ impl JsonValue {
             JsonValue::Object(o) => 1 + o.iter().map(|(_, v)| v.depth()).max().unwrap_or(0),
             _ => 1,
         }
+    }
+}
+
+/// The wire's number of a type of bytes. What is computed is VARBINARY, whatever its length.
+fn bytes_number(ty: &ColumnType) -> u8 {
+    match ty.kind {
+        Kind::Binary if ty.decimals != NOT_FIXED => 254,
+        Kind::TinyBlob => 249,
+        Kind::MediumBlob => 250,
+        Kind::LongBlob => 251,
+        Kind::Blob => 252,
+        _ => 15,
     }
 }
 

@@ -3,6 +3,7 @@
 //! 1. A part begins with 0 for NULL and 1 for a value, and delimits itself. 2. How a part is written
 //!    depends on the kinds of the values, not on each value: [`Rule::of`].
 
+use value::json::{self, JsonRef, JsonValue};
 use value::{Collation, ColumnType, Datum, Kind};
 
 /// How one part of a key is written.
@@ -18,6 +19,8 @@ pub enum Rule {
     Moment,
     /// Spans of time.
     Time,
+    /// JSON documents, and values compared with one.
+    Json,
     /// Text under a collation.
     Text(Collation),
 }
@@ -32,15 +35,18 @@ impl Rule {
             Kind::Double | Kind::Float => Rule::Double,
             Kind::Date | Kind::DateTime | Kind::Timestamp => Rule::Moment,
             Kind::Time => Rule::Time,
+            Kind::Json => Rule::Json,
             _ => Rule::Text(ty.collation),
         }
     }
 
     /// For values of two types that are compared with each other.
     pub fn both(a: &ColumnType, b: &ColumnType, collation: Collation) -> Rule {
-        let named = |ty: &ColumnType| {
-            ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set | Kind::Json)
-        };
+        let named =
+            |ty: &ColumnType| ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set);
+        if a.kind == Kind::Json || b.kind == Kind::Json {
+            return Rule::Json;
+        }
         if named(a) && named(b) {
             return Rule::Text(collation);
         }
@@ -75,6 +81,11 @@ impl Rule {
                 put_int(true, v, out);
             }
             (Rule::Int, Datum::Year(v) | Datum::Enum(_, v)) => put_int(true, u64::from(v), out),
+            (Rule::Json, Datum::Json(bytes)) => json::append_key(JsonRef::new(bytes), out),
+            (Rule::Json, other) => {
+                let bytes = JsonValue::of_datum(&other, None).to_bytes();
+                json::append_key(JsonRef::new(&bytes), out);
+            }
             (Rule::Text(collation), Datum::Bytes(bytes)) => collation.key_part(bytes, out),
             (Rule::Text(collation), other) => {
                 let mut text = Vec::new();

@@ -26,6 +26,10 @@ impl Builder {
                 return Ok(self.arithmetic(crate::tree::Arithmetic::Mod, args.remove(0), b));
             }
             "position" if args.len() == 2 => return self.named("locate", args),
+            "json_length" if args.len() == 2 => {
+                let part = self.named("json_extract", args)?;
+                return self.named("json_length", vec![part]);
+            }
             "date_add" | "adddate" | "date_sub" | "subdate" if args.len() == 2 => {
                 let negative = name.contains("sub");
                 let n = args.remove(1);
@@ -41,7 +45,11 @@ impl Builder {
             return Err(SqlError::Other(1210, "HY000", format!("Incorrect arguments to {name}")));
         }
         let function = functions::find(&name).ok_or_else(|| self.unknown(&call.name.name))?;
-        self.invoke(function, args, Extra::None)
+        self.invoke(function, args, Extra::None).map_err(|error| match error {
+            // Quoted as it was written.
+            SqlError::Other(1582, ..) => super::wrong_count(&call.name.name),
+            other => other,
+        })
     }
 
     fn unknown(&self, name: &str) -> SqlError {

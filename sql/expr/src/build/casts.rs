@@ -6,6 +6,7 @@ use super::widths;
 use super::{Builder, one_column};
 use crate::SqlError;
 use crate::functions::CAST;
+use crate::functions::json::{CAST_OF_JSON, is_truth};
 use crate::tree::{Expr, Typed};
 use parser::ast::CastType;
 use value::collation::aggregate::Coercibility;
@@ -24,6 +25,14 @@ impl Builder {
             return Err(one_column());
         }
         let ty = self.cast_type(&value, to)?;
+        if ty.kind == Kind::Json && is_truth(&value) {
+            let named = Typed { ty: ColumnType { nullable: value.ty.nullable, ..ty }, ..value };
+            return Ok(claimed(Typed::new(call(&CAST, &named, ty), ty)));
+        }
+        if value.ty.kind == Kind::Json && !ty.kind.is_string() && ty.kind != Kind::Json {
+            let ty = ColumnType { nullable: true, ..ty };
+            return Ok(claimed(Typed::new(call(&CAST_OF_JSON, &value, ty), ty)));
+        }
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {
             let (from, target) = (value.ty.collation.charset(), ty.collation.charset());
             if from != target && from != Charset::Binary {
@@ -34,7 +43,7 @@ impl Builder {
         Ok(claimed(Typed::new(call(&CAST, &value, ty), ty)))
     }
 
-    fn cast_type(&self, value: &Typed, to: &CastType) -> Result<ColumnType, SqlError> {
+    pub(crate) fn cast_type(&self, value: &Typed, to: &CastType) -> Result<ColumnType, SqlError> {
         let of = &value.ty;
         let digits = widths::int_width(of).max(1);
         let int = |unsigned| {
@@ -61,7 +70,6 @@ impl Builder {
             CastType::NChar(length) => self.cast_string(of, *length, Collation::Utf8mb3GeneralCi),
             CastType::Char(length, name) => {
                 let collation = match name.as_deref() {
-                    None if value.ty.kind == Kind::Json => Collation::Utf8mb4Bin,
                     None => self.settings.collation,
                     Some(name) => charset(name)?.default_collation(),
                 };

@@ -5,9 +5,10 @@ use super::derive::{call, is_stringy, meet, unify};
 use super::operators::{not, truth};
 use crate::SqlError;
 use crate::functions::CAST;
+use crate::functions::json::is_truth;
 use crate::tree::{Comparison, Expr, OwnedDatum, Typed};
 use value::collation::aggregate::Purpose;
-use value::{Collation, ColumnType, Kind};
+use value::{Charset, Collation, ColumnType, Kind};
 
 impl Builder {
     /// `a op b`, of values or rows.
@@ -57,9 +58,7 @@ impl Builder {
         let wanted = match other.kind {
             Kind::Date | Kind::DateTime | Kind::Timestamp => Kind::DateTime,
             Kind::Time => Kind::Time,
-            Kind::Json if is_stringy(&value.ty) && !value.is_null() => {
-                return self.json_of_text(value);
-            }
+            Kind::Json => return Ok(beside_json(value)),
             _ => return Ok(value),
         };
         if value.is_null() {
@@ -238,6 +237,11 @@ impl Builder {
         let mut thens = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
             whens.push(match &operand {
+                // A text is compared with the text of a JSON value.
+                Some(value) if value.ty.kind == Kind::Json && is_stringy(&when.ty) => {
+                    let value = self.to_text(value.clone());
+                    self.compare(Comparison::Eq, value, when)?.expr
+                }
                 Some(value) => self.compare(Comparison::Eq, value.clone(), when)?.expr,
                 None => when.expr,
             });
@@ -269,6 +273,23 @@ impl Builder {
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         Typed { expr: call(&CAST, &value, ty), ty, coercibility: value.coercibility }
     }
+}
+
+/// A value that is compared with JSON: truth values and bytes as JSON has them, text in its character set.
+fn beside_json(value: Typed) -> Typed {
+    let text = value.ty.is_text() && !value.is_null();
+    if text && value.ty.collation.charset() != Charset::Utf8mb4 && !value.ty.kind.has_members() {
+        return super::derive::convert(value, Collation::Utf8mb4Bin);
+    }
+    let json = ColumnType { nullable: value.ty.nullable, ..ColumnType::json() };
+    if is_truth(&value) {
+        let named = Typed { ty: json, ..value };
+        return Typed::new(call(&CAST, &named, json), json);
+    }
+    if value.ty.kind.is_binary_string() && !value.is_null() || value.ty.kind == Kind::Bit {
+        return Typed::new(call(&CAST, &value, json), json);
+    }
+    value
 }
 
 fn columns(count: usize) -> SqlError {

@@ -71,7 +71,10 @@ impl Builder {
             }
             E::Odbc(_, operand) => bind(operand)?,
             E::Match { .. } => return Err(SqlError::unsupported("MATCH ... AGAINST")),
-            E::JsonValue(_) => return Err(SqlError::unsupported("JSON_VALUE")),
+            E::JsonValue(call) => {
+                let document = bind(&call.document)?;
+                self.json_value(document, call, bind)?
+            }
             E::Default | E::DefaultOf(_) => {
                 return Err(SqlError::unsupported("DEFAULT in an expression"));
             }

@@ -151,6 +151,11 @@ impl<'a> Derive<'a> {
         Ok(ty)
     }
 
+    /// 1582: a number of arguments that the function does not take.
+    pub fn wrong_count(&self) -> SqlError {
+        super::wrong_count(self.name)
+    }
+
     /// A refusal: 1210.
     pub fn incorrect(&self) -> SqlError {
         SqlError::Other(1210, "HY000", format!("Incorrect arguments to {}", self.name))

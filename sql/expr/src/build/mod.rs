@@ -102,9 +102,7 @@ impl Builder {
         let mut args = arguments;
         let (least, most) = function.arity;
         if args.len() < least || args.len() > most {
-            let name = function.name;
-            let text = format!("Incorrect parameter count in the call to native function '{name}'");
-            return Err(SqlError::Other(1582, "42000", text));
+            return Err(wrong_count(function.name));
         }
         if args.iter().any(|a| matches!(a.expr, Expr::Row(_))) {
             return Err(one_column());
@@ -129,6 +127,12 @@ impl Builder {
     pub fn named(&self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
         self.invoke(crate::functions::known(name)?, arguments, Extra::None)
     }
+}
+
+/// Error 1582 for a call of a native function by this name.
+pub(crate) fn wrong_count(name: &str) -> SqlError {
+    let text = format!("Incorrect parameter count in the call to native function '{name}'");
+    SqlError::Other(1582, "42000", text)
 }
 
 /// Error 1241 for a row where one value is wanted.

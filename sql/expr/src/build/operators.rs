@@ -19,6 +19,7 @@ impl Builder {
         match op {
             UnaryOp::Plus => Ok(value),
             UnaryOp::Not | UnaryOp::Bang => {
+                let value = self.truth_of(value);
                 let nullable = value.ty.nullable;
                 Ok(truth(Expr::Not(Box::new(value.expr)), nullable))
             }
@@ -46,7 +47,9 @@ impl Builder {
         }
         let increment = self.settings.div_increment;
         match op {
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => Ok(logic(op, a, b)),
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                Ok(logic(op, self.truth_of(a), self.truth_of(b)))
+            }
             BinaryOp::Add => Ok(self.arithmetic(Arithmetic::Add, a, b)),
             BinaryOp::Sub => Ok(self.arithmetic(Arithmetic::Sub, a, b)),
             BinaryOp::Mul => Ok(self.arithmetic(Arithmetic::Mul, a, b)),
@@ -81,7 +84,19 @@ impl Builder {
             IsWhat::False => Truth::False,
             IsWhat::Unknown => Truth::Unknown,
         };
+        let value = if what == Truth::Null { value } else { self.truth_of(value) };
         Ok(truth(Expr::Is(Box::new(value.expr), what, negated), false))
+    }
+
+    /// A value as a condition: a JSON value is true if it is not the number 0.
+    pub fn truth_of(&self, value: Typed) -> Typed {
+        if value.ty.kind != Kind::Json {
+            return value;
+        }
+        let nullable = value.ty.nullable;
+        let zero = Box::new(Expr::int(0));
+        let ne = Comparison::Ne;
+        truth(Expr::Compare(ne, Box::new(value.expr), zero, value::Collation::Binary), nullable)
     }
 
     /// Arithmetic over two numbers.

@@ -74,10 +74,6 @@ impl Builder {
             Err(_) => Err(incorrect(if kind == Kind::Date { "DATE" } else { "DATETIME" }, text)),
         }
     }
-
-    pub(super) fn json_of_text(&self, value: Typed) -> Result<Typed, SqlError> {
-        Ok(value)
-    }
 }
 
 fn incorrect(kind: &str, text: &[u8]) -> SqlError {

@@ -49,7 +49,7 @@ fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Kind::Time => Ok(moments::time_argument(c, 0, to.decimals)
             .map_or(NULL, |v| Value::Datum(Datum::Time(v)))),
         Kind::Year => to_year(c),
-        Kind::Json => super::to_json(c),
+        Kind::Json => super::json::to_json(c),
         _ => to_string(c, &to),
     }
 }

@@ -10,6 +10,7 @@ mod cast;
 mod control;
 mod hashing;
 mod information;
+pub mod json;
 mod locks;
 mod misc;
 pub mod moments;
@@ -77,6 +78,8 @@ pub enum Shape {
     Prefix,
     /// `cast(a as type)`
     Cast,
+    /// `a member of (b)`
+    MemberOf,
 }
 
 /// Derives the result type of a call.
@@ -183,7 +186,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
 
 /// Every entry.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    THEMES.iter().flat_map(|theme| theme.iter())
+    THEMES.iter().chain(&json::THEMES).flat_map(|theme| theme.iter())
 }
 
 /// The entry of a name, in any case.
@@ -199,7 +202,6 @@ pub fn find(name: &str) -> Option<&'static Function> {
 /// Whether MySQL has a function of that name that is not there yet.
 pub fn is_known_to_mysql(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
-        "json_",
         "st_",
         "mbr",
         "gtid_",
@@ -291,11 +293,6 @@ pub fn is_known_to_mysql(name: &str) -> bool {
     ];
     let lower = name.to_ascii_lowercase();
     PREFIXES.iter().any(|p| lower.starts_with(p)) || NAMES.contains(&lower.as_str())
-}
-
-/// CAST AS JSON.
-fn to_json<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
-    Err(SqlError::unsupported("CAST AS JSON"))
 }
 
 /// The entry of a name that the registry must have: for calls that operators and syntax stand for.

@@ -606,8 +606,8 @@ pub(super) fn hex_of(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn hex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let number = !matches!(c.datum(0), Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..))
-        && !c.ty(0).kind.is_temporal();
+    let text = matches!(c.datum(0), Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..));
+    let number = !text && c.ty(0).kind != value::Kind::Json && !c.ty(0).kind.is_temporal();
     if number {
         return Ok(format!("{:X}", c.bits(0)).into());
     }

@@ -59,7 +59,8 @@ impl Resolver<'_, '_> {
 
     /// Binds a condition: an expression whose truth counts.
     pub(crate) fn condition(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
-        self.bind(e)
+        let value = self.bind(e)?;
+        Ok(self.build.truth_of(value))
     }
 
     fn binary(&mut self, op: BinaryOp, a: &ast::Expr, b: &ast::Expr) -> Result<Typed, SqlError> {
