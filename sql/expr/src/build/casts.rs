@@ -86,7 +86,8 @@ impl Builder {
         };
         let parsed = ty.kind.is_temporal() && is_stringy(of) || ty.kind == Kind::Year;
         let bytes = ty.kind == Kind::VarBinary || ty.kind == Kind::Binary;
-        Ok(ColumnType { nullable: nullable || parsed || bytes || ty.is_text(), ..ty })
+        let nullable = nullable || parsed || bytes || ty.is_text() || ty.kind == Kind::Json;
+        Ok(ColumnType { nullable, ..ty })
     }
 
     fn cast_string(

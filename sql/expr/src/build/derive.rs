@@ -182,7 +182,7 @@ pub fn claim(value: &Typed, settings: &Settings) -> Claim {
         return Claim { ascii: true, ..Claim::new(Collation::Binary, Coercibility::Ignorable) };
     }
     if value.ty.kind == Kind::Json {
-        return Claim::new(Collation::Utf8mb4Bin, Coercibility::Implicit);
+        return Claim::new(Collation::Utf8mb4Bin, value.coercibility);
     }
     if !is_stringy(&value.ty) {
         let claim = Claim::new(settings.collation, Coercibility::Numeric);

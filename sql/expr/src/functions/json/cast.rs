@@ -56,6 +56,12 @@ impl<T> Read<T> {
     }
 }
 
+/// Whether a value is a number of any kind.
+pub fn is_number(value: JsonRef<'_>) -> bool {
+    let view = value.view();
+    matches!(view, View::Int(_) | View::UInt(_) | View::Double(_) | View::Decimal(_))
+}
+
 /// As an integer of 64 bits of either sign.
 pub fn integer(value: JsonRef<'_>) -> Read<i128> {
     match value.view() {

@@ -69,7 +69,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// A document, and pairs of a path and a value.
 fn pairs_type(d: &mut Derive<'_>) -> Derived {
-    if d.args.len() % 2 == 0 {
+    if d.args.len().is_multiple_of(2) {
         return Err(d.wrong_count());
     }
     truths(d, 1);

@@ -26,8 +26,8 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn word_type(_: &mut Derive<'_>) -> Derived {
-    Ok(text_type(17))
+fn word_type(d: &mut Derive<'_>) -> Derived {
+    Ok(text_type(d, 17))
 }
 
 fn type_name<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -50,7 +50,7 @@ fn length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn storage_size<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    count(c, |v| json::storage_size(v))
+    count(c, json::storage_size)
 }
 
 /// Values are always written anew as a whole, so nothing is ever free.

@@ -1,8 +1,8 @@
 //! JSON documents out of SQL values: JSON_ARRAY, JSON_OBJECT, JSON_QUOTE, JSON_UNQUOTE, CAST AS JSON.
 
 use super::{
-    Derived, Function, MANY, NULL, document, element, function, invalid_text, of_binary, refusal,
-    result, text_type, truths, unicode,
+    Derived, Function, MANY, NULL, document, element, function, invalid_text, json_type,
+    long_text_type, of_binary, refusal, result, text_type, truths, unicode,
 };
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
@@ -10,7 +10,7 @@ use crate::tree::OwnedDatum;
 use crate::{SqlError, eval::Value};
 use ::value::json::tree::Object;
 use ::value::json::{self, JsonRef, JsonValue, View};
-use ::value::{Collation, ColumnType, Datum, Kind};
+use ::value::{Datum, Kind};
 use std::borrow::Cow;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -24,25 +24,29 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn values_type(d: &mut Derive<'_>) -> Derived {
     truths(d, 0);
-    Ok(ColumnType::json())
+    json_type(d)
 }
 
 fn object_type(d: &mut Derive<'_>) -> Derived {
-    if d.args.len() % 2 != 0 {
+    if !d.args.len().is_multiple_of(2) {
         return Err(d.wrong_count());
     }
     values_type(d)
 }
 
 fn quote_type(d: &mut Derive<'_>) -> Derived {
-    Ok(text_type(d.chars(0).saturating_mul(6).saturating_add(2)))
+    let chars = d.chars(0).saturating_mul(6).saturating_add(2);
+    Ok(text_type(d, chars))
 }
 
 fn unquote_type(d: &mut Derive<'_>) -> Derived {
-    Ok(match d.ty(0).kind {
-        Kind::Json => ColumnType::large(Kind::LongText, Collation::Utf8mb4Bin),
-        _ => text_type(d.chars(0)),
-    })
+    match d.ty(0).kind {
+        Kind::Json => long_text_type(d),
+        _ => {
+            let chars = d.chars(0);
+            Ok(text_type(d, chars))
+        }
+    }
 }
 
 fn array<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

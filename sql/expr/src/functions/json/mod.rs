@@ -25,6 +25,7 @@ use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
 use crate::tree::{Expr, OwnedDatum, Typed};
+use ::value::collation::aggregate::Coercibility;
 use ::value::json::{self, JsonError, JsonRef, JsonValue, Path};
 use ::value::{Charset, Collation, ColumnType, Datum, Kind, charset};
 use std::borrow::Cow;
@@ -41,16 +42,20 @@ pub static THEMES: [&[Function]; 6] = [
 
 type Derived = Result<ColumnType, SqlError>;
 
-fn json_type(_: &mut Derive<'_>) -> Derived {
+/// A document. Its collation, JSON's own, gives way to that of a column.
+fn json_type(d: &mut Derive<'_>) -> Derived {
+    d.coercibility = Some(Coercibility::Coercible);
     Ok(ColumnType::json())
 }
 
 /// Text of JSON's own character set and collation.
-fn text_type(chars: u32) -> ColumnType {
+fn text_type(d: &mut Derive<'_>, chars: u32) -> ColumnType {
+    d.coercibility = Some(Coercibility::Coercible);
     crate::build::string(chars, Collation::Utf8mb4Bin)
 }
 
-fn long_text_type(_: &mut Derive<'_>) -> Derived {
+fn long_text_type(d: &mut Derive<'_>) -> Derived {
+    d.coercibility = Some(Coercibility::Coercible);
     Ok(ColumnType::large(Kind::LongText, Collation::Utf8mb4Bin))
 }
 

@@ -330,14 +330,18 @@ fn is_object(value: JsonRef<'_>) -> bool {
 }
 
 fn check_type(rules: Members<'_>, value: JsonRef<'_>, at: &Place) -> Held {
-    let is = |word: JsonRef<'_>| match (word.as_str(), value.view()) {
-        (Some(b"object"), View::Object(_)) | (Some(b"array"), View::Array(_)) => true,
-        (Some(b"null"), View::Null) | (Some(b"boolean"), View::Bool(_)) => true,
-        (Some(b"integer" | b"number"), View::Int(_) | View::UInt(_)) => true,
-        (Some(b"number"), View::Double(_) | View::Decimal(_)) => true,
-        (Some(b"string"), View::String(_) | View::Opaque(..)) => true,
-        (Some(b"string"), View::Date(_) | View::Time(_)) => true,
-        (Some(b"string"), View::DateTime(_) | View::Timestamp(_)) => true,
+    let is = |word: JsonRef<'_>| match word.as_str() {
+        Some(b"object") => is_object(value),
+        Some(b"array") => matches!(value.view(), View::Array(_)),
+        Some(b"null") => value.view() == View::Null,
+        Some(b"boolean") => matches!(value.view(), View::Bool(_)),
+        Some(b"integer") => matches!(value.view(), View::Int(_) | View::UInt(_)),
+        Some(b"number") => super::cast::is_number(value),
+        // Dates and bytes are strings in JSON's own text.
+        Some(b"string") => {
+            !matches!(value.view(), View::Null | View::Bool(_) | View::Array(_) | View::Object(_))
+                && !super::cast::is_number(value)
+        }
         _ => false,
     };
     let held = match rules.get(b"type").map(|word| (word, word.view())) {

@@ -3,19 +3,25 @@
 //! 1. The call's arguments are the document, the path, and what stands behind DEFAULT for an empty and
 //!    for a failed search; [`Extra::Otherwise`] says whether those count.
 
-use super::{Function, NULL, document, function, refusal};
+use super::{Derived, Function, NULL, document, function, refusal};
 use crate::SqlError;
-use crate::build::Builder;
+use crate::build::{Builder, Derive};
 use crate::functions::call::{Answer, Call};
 use crate::tree::{Expr, Extra, Otherwise, OwnedDatum, Typed};
 use crate::{WarningLevel, eval::Value};
+use ::value::collation::aggregate::Coercibility;
 use ::value::json::{JsonRef, Path, View};
 use ::value::{Collation, ColumnType, Kind};
 use parser::ast;
 
 pub static FUNCTIONS: &[Function] =
-    &[function("json_value", (4, 4), |d| Ok(d.ty(1)), run, "a scalar of a document as a value")
+    &[function("json_value", (4, 4), value_type, run, "a scalar of a document as a value")
         .sees_null()];
+
+fn value_type(d: &mut Derive<'_>) -> Derived {
+    d.coercibility = Some(Coercibility::Coercible);
+    Ok(d.ty(1))
+}
 
 /// The type that JSON_VALUE returns by default.
 fn default_type() -> ColumnType {
