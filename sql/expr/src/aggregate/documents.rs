@@ -5,10 +5,11 @@
 
 use super::{Accumulator, Aggregate, AggregateCall, Nulls, aggregate, error};
 use crate::SqlError;
-use crate::tree::{Expr, OwnedDatum, Typed};
+use crate::functions::json::is_truth;
+use crate::tree::{OwnedDatum, Typed};
 use value::json::tree::Object;
 use value::json::{JsonRef, JsonValue};
-use value::{ColumnType, Datum, Kind};
+use value::{ColumnType, Datum};
 
 pub(super) static JSON_ARRAYAGG: Aggregate = Aggregate {
     nulls: Nulls::Own,
@@ -37,18 +38,8 @@ pub(super) static AGGREGATES: &[&Aggregate] = &[&JSON_ARRAYAGG, &JSON_OBJECTAGG]
 
 /// A value as an element of a document.
 fn element(value: &Datum<'_>, of: &Typed) -> JsonValue {
-    // Types as MySQL numbers them in an opaque value.
-    const VARCHAR: u8 = 15;
-    const STRING: u8 = 254;
-    let truth = of.ty.kind == Kind::BigInt && of.ty.length == 1;
-    match (JsonValue::of_datum(value, of.ty.kind.is_binary_string()), of.ty.kind) {
-        (JsonValue::Int(v), _) if truth && !matches!(of.expr, Expr::Column(_)) => {
-            JsonValue::Bool(v != 0)
-        }
-        (JsonValue::Opaque(_, bytes), Kind::VarBinary) => JsonValue::Opaque(VARCHAR, bytes),
-        (JsonValue::Opaque(_, bytes), Kind::Binary) => JsonValue::Opaque(STRING, bytes),
-        (value, _) => value,
-    }
+    let ty = if is_truth(of) { ColumnType::json() } else { of.ty };
+    JsonValue::of_datum(value, Some(&ty))
 }
 
 /// The elements of an array.
