@@ -272,7 +272,6 @@ impl Core {
             self.closing = written.gone;
             return false;
         }
-        self.env.found_rows = table.rows.len() as u64;
         let warnings = self.env.diagnostics.wire_count();
         reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
         true

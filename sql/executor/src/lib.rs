@@ -86,6 +86,7 @@ impl Context<'_> {
     fn planning(&mut self) -> PlanContext<'_> {
         self.tables.begin_planning();
         PlanContext {
+            warnings: Vec::new(),
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
@@ -135,6 +136,8 @@ pub struct Prepared {
     columns: Vec<ResultColumn>,
     tables: Vec<(TableRef, Mode)>,
     database: Option<String>,
+    /// Warnings about what is written, raised at every run.
+    warnings: Vec<(u16, String)>,
     stale: bool,
 }
 
@@ -172,6 +175,7 @@ pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepar
         columns: Vec::new(),
         tables: Vec::new(),
         database,
+        warnings: Vec::new(),
         stale: false,
     };
     compile(&mut made, context)?;
@@ -219,6 +223,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
         }
         other => return ddl::check(other),
     };
+    made.warnings = planning.warnings;
     made.stale = false;
     made.columns = Vec::new();
     made.tables = match &plan {
@@ -255,6 +260,9 @@ pub fn execute(
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     lock(prepared, context)?;
+    for (number, text) in &prepared.warnings {
+        context.env.warn(WarningLevel::Warning, *number, text.clone());
+    }
     match &mut prepared.program {
         Program::Point(point) => point.run(context, params, &prepared.columns, sink),
         Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),

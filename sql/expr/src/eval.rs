@@ -4,7 +4,7 @@ use crate::functions::{self, Nulls, Run};
 use crate::like::like;
 use crate::row::Subqueries;
 use crate::row::{Row, column};
-use crate::tree::{Arithmetic, CallSite, Comparison, Expr, OwnedDatum, Truth};
+use crate::tree::{Arithmetic, CallSite, Column, Comparison, Expr, OwnedDatum, Truth};
 use crate::{Environment, SqlError, WarningLevel, print};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -210,7 +210,37 @@ fn as_number<'d>(
 fn out_of_range(error: value::ArithError, expr: &Expr, row: &Row<'_>) -> SqlError {
     let kind = error.to_string();
     let kind = kind.strip_suffix(" value is out of range").unwrap_or(&kind);
-    SqlError::OutOfRange(kind.to_string(), print::expression(expr, row.names))
+    SqlError::OutOfRange(kind.to_string(), print::expression(expr, Some(&RowNames(row))))
+}
+
+/// Names of a row's columns and of those of the rows around it.
+struct RowNames<'r>(&'r Row<'r>);
+
+impl print::Names for RowNames<'_> {
+    fn column(&self, place: Column) -> String {
+        let mut row = self.0;
+        for _ in 0..place.depth {
+            match row.outer {
+                Some(outer) => row = outer,
+                None => break,
+            }
+        }
+        match row.names {
+            Some(names) => names.column(Column { depth: 0, ..place }),
+            None => format!("`{}`", place.column),
+        }
+    }
+}
+
+/// An error of a function names what its arguments are.
+#[cold]
+fn named(error: SqlError, site: &CallSite, row: &Row<'_>) -> SqlError {
+    match error {
+        SqlError::OutOfRange(kind, _) => {
+            SqlError::OutOfRange(kind, print::call(site, Some(&RowNames(row))))
+        }
+        error => error,
+    }
 }
 
 #[inline]
@@ -311,5 +341,5 @@ fn call<'v>(
         }
         *place = value;
     }
-    run(&mut functions::Call { args, site, env })
+    run(&mut functions::Call { args, site, env }).map_err(|error| named(error, site, row))
 }

@@ -142,6 +142,8 @@ impl Printer<'_> {
                 self.put(&text);
                 self.put("'");
             }
+            // The least integer is the negative of one that is no BIGINT.
+            OwnedDatum::Int(i64::MIN) => self.put("-(9223372036854775808)"),
             OwnedDatum::Date(v) => self.put(&format!("DATE'{v}'")),
             OwnedDatum::Time(v) => self.put(&format!("TIME'{v}'")),
             OwnedDatum::DateTime(v) => self.put(&format!("TIMESTAMP'{v}'")),

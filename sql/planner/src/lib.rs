@@ -43,11 +43,18 @@ pub struct PlanContext<'a> {
     pub database: Option<&'a str>,
     /// What of the session counts while expressions are built.
     pub settings: expr::build::Settings,
+    /// Warnings about what is written: number and text.
+    pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
 }
 
 impl PlanContext<'_> {
+    /// Notes warning 1287: something that is written will not be understood for ever.
+    pub(crate) fn deprecated(&mut self, text: &str) {
+        self.warnings.push((1287, text.to_string()));
+    }
+
     /// Schema of a written name: its own or the current database (1046 without one).
     pub fn schema_of(&self, name: &parser::ast::ObjectName) -> Result<String, SqlError> {
         match (&name.schema, self.database) {

@@ -76,7 +76,9 @@ impl<'p> Block<'p> {
         f: impl FnOnce(&mut Run<'_>, &mut dyn Operator, &mut Frame) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         let runner = Runner { st, states: &self.subplans };
-        let mut run = Run { st, env, outer, subqueries: Some(&runner) };
+        let names = super::names::BlockNames { st, plan: self.plan };
+        let names: Option<&dyn expr::print::Names> = Some(&names);
+        let mut run = Run { st, env, outer, subqueries: Some(&runner), names };
         f(&mut run, &mut *self.root, &mut self.frame)
     }
 

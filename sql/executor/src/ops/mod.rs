@@ -19,6 +19,7 @@ mod group;
 mod hash_join;
 mod join;
 mod keys;
+mod names;
 mod pack;
 mod read;
 mod sets;
@@ -140,6 +141,8 @@ pub struct Run<'r> {
     pub outer: Option<&'r Row<'r>>,
     /// Runs the block's subplans.
     pub subqueries: Option<&'r dyn Subqueries>,
+    /// Names of the block's columns.
+    pub names: Option<&'r dyn expr::print::Names>,
 }
 
 impl<'r> Run<'r> {
@@ -154,7 +157,7 @@ impl<'r> Run<'r> {
             outer: self.outer,
             params: self.st.params,
             subqueries: self.subqueries,
-            ..Row::default()
+            names: self.names,
         }
     }
 

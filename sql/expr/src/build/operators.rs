@@ -101,6 +101,7 @@ impl Builder {
 
     /// Arithmetic over two numbers.
     pub fn arithmetic(&self, op: Arithmetic, a: Typed, b: Typed) -> Typed {
+        let (a, b) = (bits_as_number(a), bits_as_number(b));
         let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
         let nullable = zero_divides || a.ty.nullable || b.ty.nullable;
         let ty = ColumnType { nullable, ..arithmetic_type(op, &a.ty, &b.ty) };
@@ -164,6 +165,7 @@ fn logic(op: BinaryOp, a: Typed, b: Typed) -> Typed {
 }
 
 fn negate(value: Typed) -> Typed {
+    let value = bits_as_number(value);
     let ty = value.ty;
     let signed = |ty: ColumnType| ColumnType { unsigned: false, zerofill: false, ..ty };
     // A literal is folded, so that it has the length of what was written.
@@ -191,6 +193,18 @@ fn negate(value: Typed) -> Typed {
         Expr::Neg(Box::new(value.expr))
     };
     Typed::new(expr, result)
+}
+
+/// A literal written as bits, as the number that it is in arithmetic: its last eight bytes.
+fn bits_as_number(value: Typed) -> Typed {
+    let Some(OwnedDatum::Bytes(bytes)) = value.constant() else { return value };
+    let written = value.ty.kind == Kind::VarBinary && value.ty.decimals == 0;
+    if !written || bytes.len() > 8 {
+        return value;
+    }
+    let number = bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b));
+    let ty = ColumnType::int(Kind::BigInt, true).not_null();
+    Typed::new(Expr::Const(OwnedDatum::UInt(number)), ty)
 }
 
 /// Whether a value takes part in arithmetic as a double.

@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
         substring,
         "characters from a position on, from the end when it is negative",
     ),
-    function("mid", (3, 3), substring_type, substring, "characters from a position on"),
+    function("mid", (2, 3), substring_type, substring, "characters from a position on"),
     function(
         "substring_index",
         (3, 3),

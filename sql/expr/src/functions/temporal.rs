@@ -642,9 +642,17 @@ fn has_date(c: &Call<'_, '_>, n: usize) -> bool {
     }
 }
 
+/// As [`has_date`]; text like `2024-01-02` is a date, too.
+fn has_day(c: &Call<'_, '_>, n: usize) -> bool {
+    let Datum::Bytes(text) = c.datum(n) else { return has_date(c, n) };
+    let dashes = text.iter().skip(1).filter(|b| **b == b'-').count();
+    let date = dashes == 2 && !text.contains(&b':');
+    date && value::time::parse::date_time(text, Default::default()).is_ok() || has_date(c, n)
+}
+
 fn timediff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let digits = shown(c);
-    let (a, b) = (has_date(c, 0), has_date(c, 1));
+    let (a, b) = (has_day(c, 0), has_day(c, 1));
     if a != b {
         return Ok(NULL);
     }

@@ -23,6 +23,11 @@ impl Resolver<'_, '_> {
             E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
             E::Column(column) => self.column(column),
             E::AssignUserVar(name, value) => {
+                self.context.deprecated(
+                    "Setting user variables within expressions is deprecated and will be removed \
+                     in a future release. Consider alternatives: 'SET variable=expression, ...', or \
+                     'SELECT expression(s) INTO variables(s)'.",
+                );
                 let value = self.bind(value)?;
                 let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
                 Ok(Typed { expr, ..value })
@@ -78,6 +83,12 @@ impl Resolver<'_, '_> {
             return self.window_function(call);
         }
         let builtin = call.name.schema.is_none();
+        if builtin && name == "FOUND_ROWS" {
+            self.context.deprecated(
+                "FOUND_ROWS() is deprecated and will be removed in a future release. Consider \
+                 using COUNT(*) instead.",
+            );
+        }
         if builtin && name == "GROUPING" {
             return self.grouping(call);
         }

@@ -122,7 +122,8 @@ impl Resolver<'_, '_> {
             .map(|item| Ok(SortKey { value: self.bind(&item.expr)?, descending: item.descending }));
         let order_by = order_by.collect::<Result<Vec<_>, SqlError>>();
         self.scope().clause = "window frame";
-        let frame = self.frame(window.frame.as_ref(), !window.order_by.is_empty());
+        let order = order_by.as_ref().ok().and_then(|keys| keys.first());
+        let frame = self.frame(window.frame.as_ref(), order);
         let scope = self.scope();
         (scope.clause, scope.windows_allowed) = before;
         let call = WindowCall { function, frame: frame?, ty };
@@ -186,10 +187,10 @@ impl Resolver<'_, '_> {
     fn frame(
         &mut self,
         frame: Option<&ast::Frame>,
-        ordered: bool,
+        order: Option<&SortKey>,
     ) -> Result<WindowFrame, SqlError> {
         let Some(frame) = frame else {
-            let end = if ordered { FrameBound::CurrentRow } else { FrameBound::Unbounded };
+            let end = if order.is_some() { FrameBound::CurrentRow } else { FrameBound::Unbounded };
             return Ok(WindowFrame { rows: false, start: FrameBound::Unbounded, end });
         };
         use ast::FrameBound as B;
@@ -207,16 +208,43 @@ impl Resolver<'_, '_> {
                 "Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
             ));
         }
-        let start = self.frame_bound(&frame.start)?;
+        let start = self.frame_bound(&frame.start, order)?;
         let end = match &frame.end {
             None => FrameBound::CurrentRow,
-            Some(end) => self.frame_bound(end)?,
+            Some(end) => self.frame_bound(end, order)?,
         };
         Ok(WindowFrame { rows: frame.rows, start, end })
     }
 
-    fn frame_bound(&mut self, bound: &ast::FrameBound) -> Result<FrameBound, SqlError> {
+    fn frame_bound(
+        &mut self,
+        bound: &ast::FrameBound,
+        order: Option<&SortKey>,
+    ) -> Result<FrameBound, SqlError> {
         use ast::FrameBound as B;
+        if let B::Preceding(distance) | B::Following(distance) = bound
+            && let ast::Expr::Interval(n, unit) = &**distance
+        {
+            let Some(key) = order.filter(|key| key.value.ty.kind.is_temporal()) else {
+                let text = "Window '<unnamed window>' with RANGE frame has ORDER BY expression of numeric \
+                            type, INTERVAL bound value not allowed.";
+                return Err(error(3589, "HY000", text));
+            };
+            let following = matches!(bound, B::Following(_));
+            let n = self.bind(n)?;
+            let interval = self.build.interval(n, *unit);
+            // Backwards in an ascending order is earlier, in a descending one later.
+            let op = match following != key.descending {
+                true => ast::BinaryOp::Add,
+                false => ast::BinaryOp::Sub,
+            };
+            let moved = self.build.binary(op, key.value.clone(), interval)?.expr;
+            let offset = FrameOffset::Moved(moved);
+            return Ok(match following {
+                true => FrameBound::Following(offset),
+                false => FrameBound::Preceding(offset),
+            });
+        }
         Ok(match bound {
             B::UnboundedPreceding | B::UnboundedFollowing => FrameBound::Unbounded,
             B::CurrentRow => FrameBound::CurrentRow,

@@ -105,6 +105,7 @@ impl Fixture {
             client: &self.client,
             tables: &mut self.tables,
             database: Some("d"),
+            warnings: Vec::new(),
             settings: expr::build::Settings {
                 sql_mode: expr::functions::moments::mode::ONLY_FULL_GROUP_BY,
                 ..expr::build::Settings::collated(Collation::Utf8mb4_0900AiCi)

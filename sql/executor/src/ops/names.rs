@@ -1,0 +1,107 @@
+//! Names of the places that expressions of a running block look at, for messages that quote an expression.
+//!
+//! 1. A column is named by its schema, the alias of its table and itself; a value that the block has computed
+//! by what it was computed from.
+
+use super::Statement;
+use expr::tree::Column;
+use expr::{Expr, print};
+use planner::query_plan::{LeafLayout, Node, QueryPlan, WindowFunction};
+use std::fmt::Write;
+
+/// The names of one block.
+pub struct BlockNames<'r> {
+    /// The statement.
+    pub st: &'r Statement<'r>,
+    /// The block's plan.
+    pub plan: &'r QueryPlan,
+}
+
+fn quoted(parts: [&str; 3]) -> String {
+    let mut out = String::new();
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        let dot = if out.is_empty() { "" } else { "." };
+        let _ = write!(out, "{dot}`{}`", part.replace('`', "``"));
+    }
+    out
+}
+
+impl print::Names for BlockNames<'_> {
+    fn column(&self, column: Column) -> String {
+        let Some(leaf) = self.plan.leaves.get(usize::from(column.leaf)) else {
+            return quoted(["", "", "?"]);
+        };
+        let position = usize::from(column.column);
+        let named = |def: &catalog::TableDef| {
+            let name = def.columns.get(position).map_or("", |c| &c.name);
+            quoted([&def.schema, &leaf.name, name])
+        };
+        match &leaf.layout {
+            LeafLayout::Table(table) => named(self.st.tables.def(*table)),
+            LeafLayout::Virtual(table) => named(table.def()),
+            LeafLayout::Made(_) => self
+                .made(&self.plan.root, column.leaf, position)
+                .unwrap_or_else(|| quoted(["", &leaf.name, ""])),
+        }
+    }
+}
+
+impl BlockNames<'_> {
+    fn text(&self, expr: &Expr) -> String {
+        print::expression(expr, Some(self))
+    }
+
+    /// What a column of a computed leaf was computed from.
+    fn made(&self, node: &Node, leaf: u16, column: usize) -> Option<String> {
+        match node {
+            Node::Group(group) if group.leaf == leaf => {
+                let keys = group.keys.len();
+                match group.keys.get(column) {
+                    Some(key) => Some(self.text(&key.expr)),
+                    None => group.aggregates.get(column - keys).map(|call| self.aggregate(call)),
+                }
+            }
+            Node::Group(group) => self.made(&group.input, leaf, column),
+            Node::Window(window) if window.leaf == leaf => {
+                match &window.functions.get(column)?.function {
+                    WindowFunction::Aggregate(call) => Some(self.aggregate(call)),
+                    _ => None,
+                }
+            }
+            Node::Window(window) => self.made(&window.input, leaf, column),
+            Node::Project { leaf: own, values, .. } if *own == leaf => {
+                values.get(column).map(|v| self.text(&v.expr))
+            }
+            Node::Derived { leaf: own, query, .. } if *own == leaf => {
+                let name = &self.plan.leaves.get(usize::from(leaf))?.name;
+                query.outputs.get(column).map(|o| quoted(["", name, &o.column.name]))
+            }
+            Node::Shared { leaf: own, shared, .. } if *own == leaf => {
+                let name = &self.plan.leaves.get(usize::from(leaf))?.name;
+                let query = &self.st.shared.get(*shared)?.query;
+                query.outputs.get(column).map(|o| quoted(["", name, &o.column.name]))
+            }
+            Node::Project { input, .. }
+            | Node::Filter { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Distinct { input, .. } => self.made(input, leaf, column),
+            Node::Join { outer: a, inner: b, .. } | Node::HashJoin { probe: a, build: b, .. } => {
+                self.made(a, leaf, column).or_else(|| self.made(b, leaf, column))
+            }
+            _ => None,
+        }
+    }
+
+    fn aggregate(&self, call: &expr::aggregate::AggregateCall) -> String {
+        let arguments: Vec<String> = call.arguments.iter().map(|a| self.text(&a.expr)).collect();
+        match (call.arguments.as_slice(), *call.function == expr::aggregate::ANY_VALUE) {
+            ([argument], true) => self.text(&argument.expr),
+            ([], _) => format!("{}(0)", call.function.name),
+            _ => {
+                let distinct = if call.distinct { "distinct " } else { "" };
+                format!("{}({distinct}{})", call.function.name, arguments.join(","))
+            }
+        }
+    }
+}
