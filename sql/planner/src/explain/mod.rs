@@ -1,15 +1,18 @@
 //! EXPLAIN: a plan as text, in MySQL's words and shapes.
 //!
 //! Reading order: [`names`] (expressions as text), [`tree`] (operators as lines, FORMAT=TREE), [`json`]
-//! (the same lines as FORMAT=JSON), [`rows`] (FORMAT=TRADITIONAL).
+//! (the same lines as FORMAT=JSON), [`rows`] (FORMAT=TRADITIONAL), [`change`] (the
+//! same of changes).
 //!
 //! 1. Costs and row counts are this optimiser's; operation names and columns are MySQL's.
 
+mod change;
 mod json;
 mod names;
 mod rows;
 mod tree;
 
+pub use change::{traditional_change, traditional_insert};
 pub use rows::{ExplainRow, traditional};
 pub use tree::{Item, items};
 

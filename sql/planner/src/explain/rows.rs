@@ -444,7 +444,7 @@ fn is_constant(e: &Expr) -> bool {
 }
 
 /// `key_len` of one part: the column's bytes, two for a length, one where NULL is allowed.
-fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
+pub(super) fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
     let null = u32::from(ty.nullable);
     let bytes = match prefix {
         Some(chars) => chars * ty.collation.bytes_per_char_max(),
