@@ -24,6 +24,7 @@ mod sim;
 mod sim_faults;
 mod sim_inode;
 pub mod thread;
+pub mod user_file;
 // A model has no signals.
 #[cfg(not(loom))]
 pub mod trap;

@@ -88,11 +88,28 @@ impl Wake for Socket {
 struct Out<'a> {
     socket: &'a Socket,
     timeout_s: u64,
+    read_timeout_s: u64,
 }
 
 impl Net for Out<'_> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.socket.send_all(bytes, self.timeout_s)
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match recv(&self.socket.fd, &mut *into, RecvFlags::DONTWAIT) {
+                Ok((n, _)) => return Ok(n),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let left = Duration::from_secs(self.read_timeout_s);
+                    if !self.socket.wait(PollFlags::IN, left)? {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 
@@ -157,7 +174,8 @@ fn talk(session: &mut Session, socket: &Socket) -> Lost {
             }
             Err(_) => return Lost::Read,
         }
-        let mut out = Out { socket, timeout_s: session.write_timeout_s() };
+        let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
+        let mut out = Out { socket, timeout_s, read_timeout_s };
         if session.step(&mut out) == Next::Close {
             let sent = socket.send_all(session.outgoing(), session.write_timeout_s());
             session.sent();

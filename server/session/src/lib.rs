@@ -6,6 +6,7 @@
 
 pub mod diagnostics;
 pub mod errors;
+mod local_file;
 pub mod login;
 pub mod registry;
 pub mod server;

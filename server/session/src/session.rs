@@ -195,6 +195,11 @@ impl Session {
         self.core.timeouts.write_s
     }
 
+    /// Seconds to wait for bytes in the middle of something.
+    pub fn read_timeout_s(&self) -> u64 {
+        self.core.timeouts.read_s
+    }
+
     /// Whether the client has proved who it is.
     pub fn is_logged_in(&self) -> bool {
         !matches!(self.core.phase, Phase::Login(_))

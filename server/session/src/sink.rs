@@ -6,8 +6,10 @@
 
 use crate::charsets::Charsets;
 use crate::errors;
+use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
 use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
 use std::borrow::Cow;
+use std::io::Read;
 use value::{Charset, ColumnType, Datum, Kind};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
@@ -21,6 +23,12 @@ const SEND_AT_BYTES: usize = 64 * 1024;
 pub trait Net {
     /// Sends bytes; blocks up to `net_write_timeout`. An error means that the client is gone.
     fn send(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+    /// Receives bytes in the middle of a statement; blocks up to `net_read_timeout`. None: the client has
+    /// gone. Fails where nothing can be received.
+    fn receive(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let _ = into;
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Sends the rows of one statement.
@@ -165,6 +173,18 @@ impl RowSink for Rows<'_> {
         }
         self.end_header(columns);
         Ok(())
+    }
+
+    fn local_file(&mut self, name: &[u8]) -> Result<Box<dyn Read + '_>, SqlError> {
+        if !self.caps.has(Capabilities::LOCAL_FILES) {
+            return Err(executor::local_disabled());
+        }
+        let body = self.out.begin();
+        body.push(LOCAL_FILE_REQUEST);
+        body.extend_from_slice(name);
+        self.out.end();
+        self.flush()?;
+        Ok(Box::new(LocalFile::new(&mut *self.net, self.out, &mut self.gone)))
     }
 
     #[inline]

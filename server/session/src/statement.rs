@@ -100,6 +100,7 @@ pub fn is_preparable(statement: &Statement) -> bool {
             | S::Use(_)
             | S::Shutdown
             | S::AlterDatabase(_)
+            | S::Load(_)
     );
     let checks = matches!(statement, S::Maintain(m) if m.verb == MaintainVerb::Check);
     !refused && !checks && !is_about_diagnostics(statement)
@@ -186,7 +187,8 @@ pub fn commits_implicitly(statement: &Statement) -> bool {
 
 /// Changes rows.
 pub fn writes(statement: &Statement) -> bool {
-    matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+    use Statement as S;
+    matches!(statement, S::Insert(_) | S::Update(_) | S::Delete(_) | S::Load(_))
 }
 
 /// The `Com_` counter of a statement.

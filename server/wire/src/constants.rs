@@ -76,7 +76,7 @@ flags! {
         COMPRESS = 1 << 5,
         /// An ODBC client.
         ODBC = 1 << 6,
-        /// LOAD DATA LOCAL (not offered).
+        /// LOAD DATA LOCAL.
         LOCAL_FILES = 1 << 7,
         /// Spaces before `(` are ignored.
         IGNORE_SPACE = 1 << 8,
@@ -122,6 +122,7 @@ pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
         | Capabilities::LONG_FLAG.0
         | Capabilities::CONNECT_WITH_DB.0
         | Capabilities::ODBC.0
+        | Capabilities::LOCAL_FILES.0
         | Capabilities::IGNORE_SPACE.0
         | Capabilities::PROTOCOL_41.0
         | Capabilities::INTERACTIVE.0

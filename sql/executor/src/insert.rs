@@ -6,7 +6,9 @@
 //! duplicate or a value that still does not fit leaves its row out with a warning.
 
 mod conflict;
+pub mod load;
 mod numbers;
+mod records;
 
 use crate::computed::Computed;
 use crate::store::{

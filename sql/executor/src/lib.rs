@@ -17,6 +17,7 @@ mod damage;
 mod ddl;
 mod explain;
 mod histogram;
+mod files;
 mod indexes;
 mod insert;
 mod keyrange;
@@ -36,6 +37,7 @@ pub use damage::named;
 pub use expr::functions::release_user_locks;
 pub use expr::{Environment, OwnedDatum, SqlError, WarningLevel};
 pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
+pub use insert::load::local_disabled;
 pub use planner::plan::{KeyFlags, ResultColumn};
 
 use catalog::{TableCache, TableRef};
@@ -58,6 +60,14 @@ pub trait RowSink {
     ) -> Result<(), SqlError> {
         let _ = memo;
         self.header(columns)
+    }
+    /// Asks the client for one of its files, for LOAD DATA LOCAL.
+    ///
+    /// # Errors
+    /// 3948 where there is no client, or it sends none.
+    fn local_file(&mut self, name: &[u8]) -> Result<Box<dyn std::io::Read + '_>, SqlError> {
+        let _ = name;
+        Err(local_disabled())
     }
     /// Sends a row.
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError>;
@@ -198,6 +208,9 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
         Statement::Delete(delete) => {
             Plan::Change(Box::new(planner::resolve::plan_delete(&mut planning, delete)?))
         }
+        Statement::Load(load) => {
+            Plan::Load(Box::new(planner::resolve::plan_load(&mut planning, load)?))
+        }
         Statement::Do(list) => {
             let mut scope = planner::bind::Scope::new(None, "field list").under(planning.settings);
             let bound =
@@ -234,6 +247,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
         }
         Plan::Insert(insert) => insert.tables.clone(),
         Plan::Change(change) => change.query.tables.clone(),
+        Plan::Load(load) => load.insert.tables.clone(),
         Plan::Do(_) => Vec::new(),
     };
     if let Plan::Query(query) = &plan
@@ -311,6 +325,7 @@ fn run_plan(
         }
         Plan::Insert(insert) => atomically(context, |c| insert::run(insert, c, params)),
         Plan::Change(change) => atomically(context, |c| change::run(change, c, params)),
+        Plan::Load(load) => atomically(context, |c| insert::load::run(load, c, params, sink)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs the plan of a query and sends its rows.
 
+use crate::files::{Format, OutFile};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::cells::{Cells, made_layout};
@@ -34,11 +35,10 @@ pub fn run(
         }
         _ => (Block::new(&query.query, &st, false)?, None),
     };
-    match &query.into {
-        None => sink.header(header)?,
-        Some(IntoTarget::Variables(_)) => {}
-        Some(_) => return Err(SqlError::unsupported("SELECT ... INTO OUTFILE")),
+    if query.into.is_none() {
+        sink.header(header)?;
     }
+    let mut file = out_file(query, context.env)?;
     let mut sent = 0;
     let (mut values, mut datums) = (Vec::new(), Vec::new());
     if let Some(((skip, count), first, end)) = &mut limit {
@@ -57,17 +57,22 @@ pub fn run(
         sent += 1;
         let outputs = &block.plan.outputs;
         (values, datums) = block.look(&st, context.env, None, |run, frame| {
+            if sent > 1 && takes_one_row(query) {
+                let text = "Result consisted of more than one row";
+                return Err(SqlError::Other(1172, "42000", text.into()));
+            }
             let mut row = recycled(std::mem::take(&mut values));
             for output in outputs {
                 row.push(run.eval(&output.value.expr, frame)?);
             }
             if let Some(IntoTarget::Variables(names)) = &query.into {
-                if sent > 1 {
-                    let text = "Result consisted of more than one row";
-                    return Err(SqlError::Other(1172, "42000", text.into()));
-                }
                 set_variables(names, row, run.env);
                 return Ok((Vec::new(), Vec::new()));
+            }
+            if let Some(file) = &mut file {
+                let types = outputs.iter().map(|o| &o.value.ty);
+                file.row(row.iter().map(Value::get).zip(types))?;
+                return Ok((recycled(row), Vec::new()));
             }
             let mut cells = recycled_datums(std::mem::take(&mut datums));
             cells.extend(row.iter().map(Value::get));
@@ -76,8 +81,11 @@ pub fn run(
             Ok((recycled(row), cells))
         })?;
     }
+    if let Some(file) = file {
+        file.finish()?;
+    }
     if query.into.is_some() {
-        if sent == 0 {
+        if sent == 0 && takes_one_row(query) {
             let text = "No data - zero rows fetched, selected, or processed";
             context.env.warn(WarningLevel::Warning, 1329, text.into());
         }
@@ -85,6 +93,21 @@ pub fn run(
     }
     let found_rows = limit.map(|_| found);
     Ok(Outcome { has_rows: true, rows_sent: sent, found_rows, ..Outcome::default() })
+}
+
+/// The file that the query's rows go to.
+fn out_file(query: &QueryStatement, env: &dyn Environment) -> Result<Option<OutFile>, SqlError> {
+    match &query.into {
+        Some(IntoTarget::Outfile { file, format }) => {
+            OutFile::create(file, Some(Format::of(format)?), env).map(Some)
+        }
+        Some(IntoTarget::Dumpfile(file)) => OutFile::create(file, None, env).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn takes_one_row(query: &QueryStatement) -> bool {
+    matches!(query.into, Some(IntoTarget::Variables(_) | IntoTarget::Dumpfile(_)))
 }
 
 /// A query's rows, kept.

@@ -123,6 +123,36 @@ pub struct InsertPlan {
     pub on_duplicate: Vec<(usize, InsertValue)>,
 }
 
+/// LOAD DATA.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadPlan {
+    /// What is done with the rows; it has none itself.
+    pub insert: InsertPlan,
+    /// What each field of a line is.
+    pub fields: Vec<LoadField>,
+    /// SET, in order, over the row that the fields make (leaf 0).
+    pub assignments: Vec<(usize, InsertValue)>,
+    /// The client sends the file.
+    pub local: bool,
+    /// Its name.
+    pub file: Vec<u8>,
+    /// CHARACTER SET.
+    pub charset: Option<String>,
+    /// FIELDS and LINES.
+    pub format: parser::ast::FileFormat,
+    /// Lines that are passed over.
+    pub skip: u64,
+}
+
+/// A field of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadField {
+    /// A column's value.
+    Column(usize),
+    /// A user variable's.
+    Variable(String),
+}
+
 /// UPDATE and DELETE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangePlan {
@@ -193,6 +223,8 @@ pub enum Plan {
     Insert(Box<InsertPlan>),
     /// UPDATE or DELETE.
     Change(Box<ChangePlan>),
+    /// LOAD DATA.
+    Load(Box<LoadPlan>),
     /// DO.
     Do(Vec<Expr>),
 }

@@ -61,7 +61,12 @@ fn plan_resolved(
 
 fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {
     match into {
-        ast::Into::Outfile { file, .. } => Ok(IntoTarget::Outfile(file.clone())),
+        ast::Into::Outfile { file, charset, format } => match charset.as_deref() {
+            None | Some("binary" | "utf8mb4") => {
+                Ok(IntoTarget::Outfile { file: file.clone(), format: format.clone() })
+            }
+            Some(name) => Err(SqlError::unsupported(format!("INTO OUTFILE CHARACTER SET {name}"))),
+        },
         ast::Into::Dumpfile(name) => Ok(IntoTarget::Dumpfile(name.clone())),
         ast::Into::Variables(list) => {
             let name = |e: &ast::Expr| match e {

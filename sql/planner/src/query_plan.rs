@@ -48,7 +48,12 @@ pub enum IntoTarget {
     /// User variables; 1172 with more than one row, warning 1329 without one.
     Variables(Vec<String>),
     /// A file of rows.
-    Outfile(Vec<u8>),
+    Outfile {
+        /// Its name.
+        file: Vec<u8>,
+        /// FIELDS and LINES.
+        format: parser::ast::FileFormat,
+    },
     /// A file of one row's bytes.
     Dumpfile(Vec<u8>),
 }

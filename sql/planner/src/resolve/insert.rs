@@ -89,17 +89,20 @@ fn refuse_generated_columns(
 }
 
 /// What an INSERT names.
-struct Target {
-    table: TableRef,
+pub(super) struct Target {
+    pub(super) table: TableRef,
     /// The table's columns under the names that the statement knows them by; the others have none.
-    leaf: Leaf,
+    pub(super) leaf: Leaf,
     /// The columns that can be named: name, position, whether it is meant without a list.
     shown: Vec<(String, usize, bool)>,
-    view: Option<InsertView>,
-    tables: Vec<(TableRef, Mode)>,
+    pub(super) view: Option<InsertView>,
+    pub(super) tables: Vec<(TableRef, Mode)>,
 }
 
-fn target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Target, SqlError> {
+pub(super) fn target(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+) -> Result<Target, SqlError> {
     let table = context.open(&insert.table, Mode::SW)?;
     let def = context.tables.def(table);
     if def.view.is_some() {
@@ -193,7 +196,7 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
     Ok(Target { table, leaf: made, shown, view, tables })
 }
 
-fn target_columns(
+pub(super) fn target_columns(
     target: &Target,
     written: Option<&[ast::ColumnRef]>,
 ) -> Result<Vec<usize>, SqlError> {
@@ -310,7 +313,7 @@ fn wrong_count(row: usize) -> SqlError {
     error(1136, "21S01", format!("Column count doesn't match value count at row {row}"))
 }
 
-fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {
+pub(super) fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {
     let named = leaf.columns.iter().enumerate().filter(|(_, c)| !c.result.name.is_empty());
     named.map(|(column, c)| Visible { name: c.result.name.clone(), leaf: number, column }).collect()
 }

@@ -15,6 +15,7 @@ mod from;
 mod full_group;
 mod group;
 mod insert;
+mod load;
 mod names;
 mod queries;
 mod select;
@@ -23,6 +24,7 @@ mod windows;
 
 pub use change::{plan_delete, plan_update};
 pub use insert::plan_insert;
+pub use load::plan_load;
 use names::Scope;
 pub use updatable::is_updatable;
 

@@ -1,0 +1,223 @@
+//! LOAD DATA: rows out of a text file.
+//!
+//! 1. A line's fields go into columns and user variables in the order of the list; SET is evaluated over the row
+//!    that they make. 2. A file of the client is read while rows are inserted; what is left of it is read and
+//!    forgotten when the statement ends early.
+
+use super::records::Records;
+use super::{Inserter, complete, stored};
+use crate::computed::Computed;
+use crate::files::{self, Format};
+use crate::store::{convert, default_of, encode, implicit_default};
+use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
+use catalog::TableDef;
+use expr::{OwnedDatum, Row, eval};
+use planner::plan::{InsertValue, LoadField, LoadPlan};
+use std::io::Read;
+use value::{Charset, Collation, ColumnType, Datum, Kind};
+
+/// Runs the plan; the caller rolls back on error.
+///
+/// # Errors
+/// 1083, 1290, 3948, those of the file and of an INSERT.
+pub fn run(
+    plan: &LoadPlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let format = Format::of(&plan.format)?;
+    let text = text_type(plan, context.env)?;
+    let source: Box<dyn Read + '_> = match plan.local {
+        true => {
+            if context.env.system_variable(true, "local_infile")? != OwnedDatum::Int(1) {
+                return Err(local_disabled());
+            }
+            sink.local_file(&plan.file)?
+        }
+        false => Box::new(files::open(&plan.file, context.env)?),
+    };
+    let mut records = Records::new(source, format);
+    if plan.insert.ignore {
+        context.env.set_lenient(true);
+    }
+    let done = Loader { plan, text }.rows(&mut records, context, params);
+    if plan.insert.ignore {
+        context.env.set_lenient(false);
+    }
+    done
+}
+
+/// 3948.
+pub fn local_disabled() -> SqlError {
+    let text =
+        "Loading local data is disabled; this must be enabled on both the client and server sides";
+    SqlError::Other(3948, "42000", text.into())
+}
+
+/// The type that the file's fields have.
+fn text_type(plan: &LoadPlan, env: &dyn Environment) -> Result<ColumnType, SqlError> {
+    let name = match &plan.charset {
+        Some(name) => name.clone(),
+        None => match env.system_variable(false, "character_set_database") {
+            Ok(OwnedDatum::Bytes(name)) => String::from_utf8_lossy(&name).into_owned(),
+            _ => "utf8mb4".to_string(),
+        },
+    };
+    let collation = match Charset::from_name(&name) {
+        Some(charset) => charset.default_collation(),
+        None if name.eq_ignore_ascii_case("binary") => Collation::Binary,
+        None => {
+            return Err(SqlError::Other(1115, "42000", format!("Unknown character set: '{name}'")));
+        }
+    };
+    Ok(ColumnType::large(Kind::LongText, collation))
+}
+
+struct Loader<'p> {
+    plan: &'p LoadPlan,
+    text: ColumnType,
+}
+
+impl Loader<'_> {
+    fn rows(
+        &self,
+        records: &mut Records<'_>,
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<Outcome, SqlError> {
+        let insert = &self.plan.insert;
+        let computed = Computed::of(context.tables.def(insert.table))?;
+        let mut inserter = Inserter::new(insert, computed, params);
+        records.skip(self.plan.skip)?;
+        let mut values = Vec::new();
+        while let Some(fields) = records.line()? {
+            crate::rows::check_killed()?;
+            inserter.records += 1;
+            let number = inserter.records;
+            let done = self
+                .row(&mut inserter, fields, context, &mut values)
+                .map_err(|error| super::of_view(error, insert))
+                .and_then(|()| inserter.put(context, &mut values));
+            let refused = matches!(&done, Err(error) if matches!(error.parts().0, 1369 | 3819));
+            inserter.forgive(done, context)?;
+            if refused {
+                // MySQL does not count such a row, nor looks at the rest of its line.
+                inserter.records -= 1;
+                continue;
+            }
+            if fields.len() > self.plan.fields.len() {
+                let text = format!(
+                    "Row {number} was truncated; it contained more data than there were input columns"
+                );
+                complain(1262, text, context.env)?;
+            }
+        }
+        let Inserter { records, inserted, deleted, .. } = inserter;
+        let warnings = context.env.warning_count();
+        let skipped = records - inserted;
+        let info = format!(
+            "Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"
+        );
+        let last_insert_id = inserter.numbers.first_generated;
+        Ok(Outcome {
+            affected_rows: inserted + deleted,
+            last_insert_id,
+            info,
+            ..Outcome::default()
+        })
+    }
+
+    /// Values of a line in column order.
+    fn row(
+        &self,
+        inserter: &mut Inserter<'_>,
+        fields: &[Option<Vec<u8>>],
+        context: &mut Context<'_>,
+        values: &mut Vec<OwnedDatum>,
+    ) -> Result<(), SqlError> {
+        let (plan, number) = (self.plan, inserter.records);
+        let def = context.tables.def(plan.insert.table);
+        inserter.start(def, context.env, values)?;
+        for (n, field) in plan.fields.iter().enumerate() {
+            match field {
+                LoadField::Variable(name) => {
+                    let text = fields.get(n).cloned().flatten();
+                    let value = text.map_or(OwnedDatum::Null, OwnedDatum::Bytes);
+                    context.env.set_user_variable(name, value);
+                }
+                LoadField::Column(column) => {
+                    let field = fields.get(n).map(Option::as_deref);
+                    values[*column] = self.value(field, def, *column, number, context.env)?;
+                }
+            }
+        }
+        let layout = context.tables.table(plan.insert.table).layout();
+        for (column, value) in &plan.assignments {
+            let named = &def.columns[*column];
+            inserter.open.retain(|open| open != column);
+            values[*column] = match value {
+                InsertValue::Default => default_of(named, context.env)?,
+                InsertValue::Expr(typed) => {
+                    encode(layout, &complete(def, values), &mut inserter.encoded)?;
+                    let row = Row::one(layout, &inserter.encoded, inserter.params);
+                    let value = eval(&typed.expr, &row, context.env)?.into_owned();
+                    let value = (&value.datum(), Some(&typed.ty));
+                    stored(value, def, named, (number, false), context.env)?
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// A field as its column stores it; `None`: the line has no such field.
+    fn value(
+        &self,
+        field: Option<Option<&[u8]>>,
+        def: &TableDef,
+        column: usize,
+        number: u64,
+        env: &mut dyn Environment,
+    ) -> Result<OwnedDatum, SqlError> {
+        let named = &def.columns[column];
+        match field {
+            None => {
+                let text = format!("Row {number} doesn't contain data for all columns");
+                complain(1261, text, env)?;
+                match named.ty.nullable {
+                    true if !named.ty.kind.is_string() && !named.ty.kind.is_int() => {
+                        Ok(OwnedDatum::Null)
+                    }
+                    _ => Ok(implicit_default(&named.ty)),
+                }
+            }
+            // It is computed, whatever the file says.
+            Some(_) if named.generated.is_some() => Ok(OwnedDatum::Null),
+            Some(None) if named.ty.nullable || named.auto_increment => Ok(OwnedDatum::Null),
+            Some(None) => {
+                let name = &named.name;
+                let text = format!(
+                    "Column set to default value; NULL supplied to NOT NULL column '{name}' at row {number}"
+                );
+                if env.strict() {
+                    return Err(SqlError::Other(1263, "22004", text));
+                }
+                env.warn(WarningLevel::Warning, 1263, text);
+                Ok(implicit_default(&named.ty))
+            }
+            Some(Some(text)) => {
+                let value = (&Datum::Bytes(text), Some(&self.text));
+                convert(value, &def.name, named, number, env)
+            }
+        }
+    }
+}
+
+/// An error in strict mode, a warning otherwise.
+fn complain(number: u16, text: String, env: &mut dyn Environment) -> Result<(), SqlError> {
+    if env.strict() {
+        return Err(SqlError::Other(number, "01000", text));
+    }
+    env.warn(WarningLevel::Warning, number, text);
+    Ok(())
+}

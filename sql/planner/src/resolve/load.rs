@@ -1,0 +1,104 @@
+//! LOAD DATA: an INSERT whose values come from a file.
+
+use super::insert::{target, target_columns};
+use super::names::Scope;
+use super::{Resolver, error};
+use crate::PlanContext;
+use crate::plan::{InsertPlan, InsertSource, LoadField, LoadPlan};
+use expr::SqlError;
+use parser::ast;
+
+/// Plans LOAD DATA.
+///
+/// # Errors
+/// Those of an INSERT into the same columns; 1235 for LOAD XML, bulk loading and partitions.
+pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<LoadPlan, SqlError> {
+    let refused = [
+        (load.xml, "LOAD XML"),
+        (!load.bulk.is_empty(), "bulk loading"),
+        (!load.partitions.is_empty(), "PARTITION"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
+        return Err(SqlError::unsupported(*what));
+    }
+    let column = |e: &ast::Expr| match e {
+        ast::Expr::Column(column) => Some(column.clone()),
+        _ => None,
+    };
+    let written: Vec<ast::ColumnRef> = load.columns.iter().filter_map(column).collect();
+    let insert = ast::Insert {
+        replace: load.on_duplicate == Some(true),
+        priority: ast::Priority::Normal,
+        // What comes from the client cannot be stopped: it is as with IGNORE.
+        ignore: load.on_duplicate == Some(false) || load.local && load.on_duplicate.is_none(),
+        table: load.table.clone(),
+        partitions: Vec::new(),
+        columns: (!load.columns.is_empty()).then_some(written),
+        source: ast::InsertSource::Values(Vec::new()),
+        row_alias: None,
+        on_duplicate: Vec::new(),
+    };
+    let target = target(context, &insert)?;
+    let columns = target_columns(&target, insert.columns.as_deref())?;
+    let mut places = columns.iter();
+    let fields = match load.columns.is_empty() {
+        true => columns.iter().map(|c| LoadField::Column(*c)).collect(),
+        false => load
+            .columns
+            .iter()
+            .map(|e| match e {
+                ast::Expr::UserVar(name) => Ok(LoadField::Variable(name.clone())),
+                _ => places
+                    .next()
+                    .map(|c| LoadField::Column(*c))
+                    .ok_or_else(|| error(1054, "42S22", "Unknown column in 'field list'")),
+            })
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+    let def = context.tables.def(target.table);
+    let made = columns.iter().find(|c| def.columns[**c].generated.is_some());
+    if let Some(made) = made.filter(|_| !insert.ignore) {
+        let value = crate::plan::InsertValue::Expr(expr::Typed::bigint(expr::Expr::int(0)));
+        super::change::refuse_generated(def, *made, &value)?;
+    }
+    let assigned: Vec<ast::ColumnRef> = load.assignments.iter().map(|a| a.column.clone()).collect();
+    let assigned = match assigned.is_empty() {
+        true => Vec::new(),
+        false => target_columns(&target, Some(&assigned))?,
+    };
+    let (table, tables, view) = (target.table, target.tables, target.view);
+    let mut resolver = Resolver::new(context);
+    let mut scope = Scope::new("field list");
+    scope.visible = super::insert::visible(&target.leaf, 0);
+    scope.leaves.push(target.leaf);
+    resolver.scopes.push(scope);
+    let mut assignments = Vec::with_capacity(assigned.len());
+    for (column, assignment) in assigned.into_iter().zip(&load.assignments) {
+        assignments.push((column, resolver.insert_value(&assignment.value)?));
+    }
+    if !resolver.scope().subqueries.is_empty() {
+        return Err(SqlError::unsupported("subquery in LOAD DATA"));
+    }
+    let insert = InsertPlan {
+        table,
+        tables,
+        columns,
+        source: InsertSource::Values(Vec::new()),
+        replace: insert.replace,
+        ignore: insert.ignore,
+        is_select: false,
+        values_calls: 0,
+        view,
+        on_duplicate: Vec::new(),
+    };
+    Ok(LoadPlan {
+        insert,
+        fields,
+        assignments,
+        local: load.local,
+        file: load.file.clone(),
+        charset: load.charset.clone(),
+        format: load.format.clone(),
+        skip: load.skip,
+    })
+}
