@@ -63,7 +63,8 @@ pub fn columns(explain: &Explain, context: &Context<'_>) -> Result<Vec<ResultCol
         return Ok(vec![ResultColumn::text("EXPLAIN", TEXT_CHARS)]);
     }
     let number = |name| ResultColumn::computed(name, ColumnType::int(Kind::BigInt, true), 0);
-    let share = ResultColumn::computed("filtered", ColumnType::double(), 2);
+    let share = ColumnType { decimals: 2, ..ColumnType::double() };
+    let share = ResultColumn::computed("filtered", share, 2);
     let names = |name| ResultColumn::text(name, NAMES_CHARS);
     Ok(vec![
         number("id"),

@@ -28,7 +28,8 @@ pub fn traditional_change(plan: &ChangePlan, tables: &TableCache) -> Vec<Explain
 
 /// MySQL changes the rows of one table without its optimizer's join: every key is a range there.
 fn alone(plan: &ChangePlan, row: &mut ExplainRow, tables: &TableCache) {
-    let mut notes: Vec<String> = row.extra.take().into_iter().collect();
+    let mut notes: Vec<String> =
+        row.extra.take().into_iter().filter(|e| e != "Using index").collect();
     let filtered = !matches!(plan.found, Found::Alone(None));
     match row.access.as_deref() {
         Some("const" | "eq_ref" | "ref") => {
