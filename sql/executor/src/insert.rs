@@ -15,7 +15,7 @@ use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
-use catalog::{ColumnDef, TableDef};
+use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
@@ -198,7 +198,12 @@ impl<'p> Inserter<'p> {
                 true => OwnedDatum::Null,
                 false => {
                     self.open.push(position);
-                    open_value(column, env)?
+                    // That a field has no default is said once.
+                    let said = self.records > 1 && column.default == DefaultValue::None;
+                    match said && !column.auto_increment && column.generated.is_none() {
+                        true => implicit_default(&column.ty),
+                        false => open_value(column, env)?,
+                    }
                 }
             });
         }
