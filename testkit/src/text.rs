@@ -26,12 +26,27 @@ pub struct Rows {
     pub names: Vec<String>,
     /// Type byte of each column, as in the protocol.
     pub types: Vec<u8>,
+    /// What else the protocol says of each column.
+    pub columns: Vec<ColumnFacts>,
     /// The rows; `None` is NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// Rows changed by a statement without a result set.
     pub affected: u64,
     /// Warnings counted.
     pub warnings: u16,
+}
+
+/// What the protocol says of a result column beside its name and type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnFacts {
+    /// Collation number: 63 is binary.
+    pub collation: u16,
+    /// Longest value in bytes, as announced.
+    pub length: u32,
+    /// NOT NULL, key and kind flags.
+    pub flags: u16,
+    /// Digits behind the point; 31 when not fixed.
+    pub decimals: u8,
 }
 
 /// A logged-in session.
@@ -59,39 +74,51 @@ impl TextClient {
     /// # Panics
     /// When the connection breaks, as a dead server's does.
     pub fn query(&mut self, sql: &str) -> Result<Rows, Failure> {
-        assert!(self.raw.command(QUERY, sql.as_bytes()), "connection lost before: {sql}");
-        let first = self.packet(sql);
+        self.attempt(sql).unwrap_or_else(|| panic!("connection lost in: {sql}"))
+    }
+
+    /// As [`TextClient::query`]; `None` when the connection breaks.
+    pub fn attempt(&mut self, sql: &str) -> Option<Result<Rows, Failure>> {
+        if !self.raw.command(QUERY, sql.as_bytes()) {
+            return None;
+        }
+        let first = self.packet()?;
         match first[0] {
-            0 => Ok(done(&first)),
-            0xff => Err(failure(&first)),
-            _ => self.result_set(sql, &first),
+            0 => Some(Ok(done(&first))),
+            0xff => Some(Err(failure(&first))),
+            _ => self.result_set(&first),
         }
     }
 
-    fn packet(&mut self, sql: &str) -> Vec<u8> {
-        let packet = self.raw.packet().unwrap_or_else(|| panic!("connection lost in: {sql}"));
-        assert!(!packet.is_empty(), "empty packet in: {sql}");
-        packet
+    fn packet(&mut self) -> Option<Vec<u8>> {
+        self.raw.packet().filter(|p| !p.is_empty())
     }
 
-    fn result_set(&mut self, sql: &str, first: &[u8]) -> Result<Rows, Failure> {
+    fn result_set(&mut self, first: &[u8]) -> Option<Result<Rows, Failure>> {
         let mut answer = Rows::default();
         for _ in 0..Reader(first).number() {
-            let packet = self.packet(sql);
+            let packet = self.packet()?;
             let mut reader = Reader(&packet);
             let texts: Vec<_> = (0..6).map(|_| reader.bytes().unwrap_or_default()).collect();
             answer.names.push(String::from_utf8_lossy(texts[4]).into_owned());
-            // A length byte, character set, length; then the type.
-            answer.types.push(reader.0[7]);
+            // A length byte, character set, length; then the type, flags, decimals.
+            let fixed = reader.0;
+            answer.types.push(fixed[7]);
+            answer.columns.push(ColumnFacts {
+                collation: u16::from_le_bytes([fixed[1], fixed[2]]),
+                length: u32::from_le_bytes([fixed[3], fixed[4], fixed[5], fixed[6]]),
+                flags: u16::from_le_bytes([fixed[8], fixed[9]]),
+                decimals: fixed[10],
+            });
         }
-        self.packet(sql);
+        self.packet()?;
         loop {
-            let packet = self.packet(sql);
+            let packet = self.packet()?;
             match packet[0] {
-                0xff => return Err(failure(&packet)),
+                0xff => return Some(Err(failure(&packet))),
                 0xfe if packet.len() < 9 => {
                     answer.warnings = u16::from_le_bytes([packet[1], packet[2]]);
-                    return Ok(answer);
+                    return Some(Ok(answer));
                 }
                 _ => {
                     let mut reader = Reader(&packet);

@@ -258,6 +258,12 @@ impl Exact {
     }
 }
 
+/// What is an exact number, or one among numbers (20240131235959.25), as a decimal; `None` for the rest.
+#[must_use]
+pub fn to_decimal(d: &Datum<'_>) -> Option<Decimal> {
+    exact(d).map(Exact::decimal)
+}
+
 /// Exact numbers, and what is one among numbers: dates and times (20240131235959), members' numbers,
 /// bits.
 #[inline]

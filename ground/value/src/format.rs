@@ -141,12 +141,29 @@ pub fn append_typed(d: &Datum<'_>, ty: Option<&ColumnType>, out: &mut Vec<u8>) {
             append_fixed(v, ty.decimals, out);
         }
         (Datum::Double(v), Kind::Float) => append_float(v as f32, out),
+        (Datum::Time(_) | Datum::DateTime(_), Kind::Time | Kind::DateTime | Kind::Timestamp) => {
+            append_text(d, out);
+            pad_fraction(ty.decimals, start, out);
+        }
         _ => append_text(d, out),
     }
     if ty.zerofill && !d.is_null() && ty.kind != Kind::Year {
         let width = ty.display_width() as usize;
         let short = width.saturating_sub(out.len() - start);
         out.splice(start..start, std::iter::repeat_n(b'0', short));
+    }
+}
+
+/// Zeros behind a time's fraction until it has the digits of its type.
+fn pad_fraction(decimals: u8, start: usize, out: &mut Vec<u8>) {
+    let point = out[start..].iter().position(|b| *b == b'.');
+    let digits = point.map_or(0, |point| out.len() - start - point - 1);
+    let decimals = usize::from(decimals);
+    if decimals < usize::from(NOT_FIXED) && digits < decimals {
+        if point.is_none() {
+            out.push(b'.');
+        }
+        out.extend(std::iter::repeat_n(b'0', decimals - digits));
     }
 }
 

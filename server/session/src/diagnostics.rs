@@ -73,6 +73,20 @@ impl Diagnostics {
         }
     }
 
+    /// The first condition that ends a change of rows in strict mode: number, SQLSTATE, text.
+    pub fn first_strict(&self) -> Option<(u16, &'static str, String)> {
+        self.kept.iter().filter(|c| c.level == Level::Warning).find_map(|c| {
+            let state = match c.code {
+                1292 => "22007",
+                1365 => "22012",
+                1411 => "HY000",
+                1441 => "22008",
+                _ => return None,
+            };
+            Some((c.code, state, c.text.clone()))
+        })
+    }
+
     /// Conditions that were kept.
     pub fn conditions(&self) -> &[Condition] {
         &self.kept

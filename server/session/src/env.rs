@@ -433,4 +433,13 @@ impl Environment for Env {
             self.diagnostics.add(Level::Warning, number, text);
         }
     }
+
+    fn strict_failure(&mut self) -> Option<SqlError> {
+        if self.diagnostics.warning_count() == 0 || !self.strict() {
+            return None;
+        }
+        let (number, state, text) = self.diagnostics.first_strict()?;
+        self.diagnostics.clear();
+        Some(SqlError::Other(number, state, text))
+    }
 }

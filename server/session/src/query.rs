@@ -12,10 +12,10 @@ use crate::sink::{Net, Rows};
 use crate::statement::{self, Reply, Table};
 use executor::{Context, Outcome, Prepared, RowSink, SqlError};
 use instrument::{Counter, count};
-use parser::SqlMode;
 use parser::ast::Statement;
 use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
 use parser::template::Template;
+use parser::{ErrorKind, SqlMode};
 use std::collections::HashMap;
 use value::Datum;
 use wire::constants::StatusFlags;
@@ -52,6 +52,10 @@ impl Core {
                 Err(error) => {
                     self.env.diagnostics.clear();
                     self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                    // A comment alone is a statement that does nothing: what dump tools write for other versions.
+                    if error.kind == ErrorKind::Empty && has_comment(&sql[from..]) {
+                        return self.send_ok();
+                    }
                     return self.send_error(&errors::parse(&error, sql));
                 }
             };
@@ -425,4 +429,9 @@ impl Core {
         self.plans.add(sql, scanned, plan);
         Some(self.plans.plans.len() - 1)
     }
+}
+
+/// Whether a text without a statement has more than spaces and semicolons.
+fn has_comment(text: &[u8]) -> bool {
+    text.iter().any(|b| !b.is_ascii_whitespace() && *b != b';' && *b != 0)
 }

@@ -74,7 +74,9 @@ impl Rows<'_> {
     fn prepare_text(&mut self, columns: &[ResultColumn]) {
         let converts = |c: &ResultColumn| {
             let text = c.ty.is_text() || c.ty.kind.has_members();
-            text && self.charsets.converts(c.ty.collation) || is_formatted(&c.ty)
+            // A column's own values have all digits of their fractions.
+            let padded = c.org_table.is_empty() && is_padded(&c.ty);
+            text && self.charsets.converts(c.ty.collation) || is_formatted(&c.ty) || padded
         };
         self.converts = columns.iter().any(converts);
         if self.converts {
@@ -122,7 +124,7 @@ impl Rows<'_> {
                 Some(Cow::Owned(self.charsets.result(&text, charset).into_owned()))
             }
             Datum::Null => None,
-            _ if !self.binary && is_formatted(ty) => {
+            _ if !self.binary && (is_formatted(ty) || is_padded(ty)) => {
                 let mut text = Vec::new();
                 value::format::append_typed(value, Some(ty), &mut text);
                 Some(Cow::Owned(text))
@@ -222,6 +224,12 @@ fn is_formatted(ty: &ColumnType) -> bool {
     ty.zerofill && ty.kind != Kind::Year
         || ty.kind == Kind::Float
         || ty.kind == Kind::Double && ty.decimals < value::types::NOT_FIXED
+}
+
+/// Whether a value may have fewer digits behind its seconds than its type: one of several arguments of a
+/// function.
+fn is_padded(ty: &ColumnType) -> bool {
+    matches!(ty.kind, Kind::Time | Kind::DateTime | Kind::Timestamp) && ty.decimals > 0
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use crate::store;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
 use parser::ast::{self, Literal, TypeKind};
-use value::{Collation, ColumnType, Kind};
+use value::{Charset, Collation, ColumnType, Kind};
 
 /// Defines a column.
 ///
@@ -22,10 +22,17 @@ pub fn define_column(
     env: &mut dyn Environment,
 ) -> Result<ColumnDef, SqlError> {
     check_name(&column.name, 1166, "Incorrect column name")?;
+    let national = matches!(column.ty.kind, TypeKind::NChar | TypeKind::NVarChar);
+    if national {
+        let text = "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be \
+                    replaced by UTF8MB4 in a future release. Please consider using CHAR(x) \
+                    CHARACTER SET UTF8MB4 in order to be unambiguous.";
+        env.warn(WarningLevel::Warning, 3720, text.into());
+    }
     let collation = collation_of(
         column.ty.charset.as_deref(),
         column.collation.as_deref(),
-        table_collation,
+        if national { Charset::Utf8mb3.default_collation() } else { table_collation },
         env,
     )?;
     let collation = binary_attribute(column, collation, env);
@@ -52,7 +59,7 @@ pub fn define_column(
     let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
     let comment = String::from_utf8_lossy(comment).into_owned();
-    let own_collation = column.ty.charset.is_some() || column.collation.is_some();
+    let own_collation = national || column.ty.charset.is_some() || column.collation.is_some();
     let plain = ColumnDef::new(column.name.clone(), ty);
     let plain = ColumnDef { invisible: column.invisible, own_collation, ..plain };
     Ok(ColumnDef { default, auto_increment, comment, on_update, ..plain })
@@ -89,10 +96,12 @@ fn column_type(
     let length = ty.length.unwrap_or(1);
     match ty.kind {
         TypeKind::Char if binary => fixed(ColumnType::binary(length), column),
-        TypeKind::Char => fixed(ColumnType::char(length, collation), column),
+        TypeKind::Char | TypeKind::NChar => fixed(ColumnType::char(length, collation), column),
         TypeKind::Binary => fixed(ColumnType::binary(length), column),
         TypeKind::VarChar if binary => variable(ColumnType::varbinary(length), column, env),
-        TypeKind::VarChar => variable(ColumnType::varchar(length, collation), column, env),
+        TypeKind::VarChar | TypeKind::NVarChar => {
+            variable(ColumnType::varchar(length, collation), column, env)
+        }
         TypeKind::VarBinary => variable(ColumnType::varbinary(length), column, env),
         TypeKind::TinyText => large(Kind::TinyText, Kind::TinyBlob),
         TypeKind::MediumText => large(Kind::MediumText, Kind::MediumBlob),

@@ -323,20 +323,31 @@ fn run_plan(
             list.iter().try_for_each(|e| expr::eval(e, &row, context.env).map(drop))?;
             Ok(Outcome::default())
         }
-        Plan::Insert(insert) => atomically(context, |c| insert::run(insert, c, params)),
-        Plan::Change(change) => atomically(context, |c| change::run(change, c, params)),
-        Plan::Load(load) => atomically(context, |c| insert::load::run(load, c, params, sink)),
+        Plan::Insert(insert) => {
+            atomically(context, insert.ignore, |c| insert::run(insert, c, params))
+        }
+        Plan::Change(change) => {
+            atomically(context, change.ignore, |c| change::run(change, c, params))
+        }
+        // Its conversions raise their errors themselves.
+        Plan::Load(load) => atomically(context, true, |c| insert::load::run(load, c, params, sink)),
     }
 }
 
-/// Runs a change; an error rolls back what this statement did and nothing more.
+/// Runs a change; an error rolls back what this statement did and nothing more. Unless with IGNORE, a strict mode
+/// takes a warning of an expression for an error.
 fn atomically(
     context: &mut Context<'_>,
+    ignore: bool,
     run: impl FnOnce(&mut Context<'_>) -> Result<Outcome, SqlError>,
 ) -> Result<Outcome, SqlError> {
     context.client.begin();
     let mark = context.client.mark();
-    run(context).or_else(|error| {
+    let done = run(context).and_then(|done| {
+        let failure = if ignore { None } else { context.env.strict_failure() };
+        failure.map_or(Ok(done), Err)
+    });
+    done.or_else(|error| {
         context.client.rollback_to(mark)?;
         Err(error)
     })

@@ -63,6 +63,11 @@ pub trait Environment: catalog::Viewer {
     fn warn_once(&mut self, number: u16, text: String) {
         self.warn(WarningLevel::Warning, number, text);
     }
+    /// The first of the statement's warnings that a strict mode makes an error of when rows are changed; the
+    /// warnings are forgotten then. `None` when the mode is not strict.
+    fn strict_failure(&mut self) -> Option<crate::SqlError> {
+        None
+    }
 }
 
 /// Level of a warning.

@@ -249,7 +249,10 @@ pub fn decimal_of(datum: &Datum<'_>) -> (Decimal, bool) {
             (read.value, read.rest != Rest::Clean)
         }
         Datum::Double(v) => (Decimal::from_f64(*v).0, false),
-        other => (Decimal::from_text(value::format::to_text(other).as_bytes()).value, false),
+        other => match value::compare::to_decimal(other) {
+            Some(v) => (v, false),
+            None => (Decimal::from_text(value::format::to_text(other).as_bytes()).value, false),
+        },
     }
 }
 

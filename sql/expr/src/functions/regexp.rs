@@ -8,10 +8,11 @@ use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
+use crate::tree::Typed;
 use fancy_regex::{Regex, RegexBuilder};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
-use value::{ColumnType, Datum};
+use value::{ColumnType, Datum, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("regexp_like", (2, 3), like_type, like, "whether the pattern matches somewhere"),
@@ -34,14 +35,17 @@ pub static FUNCTIONS: &[Function] = &[
 
 type Derived = Result<ColumnType, SqlError>;
 
-/// Text and pattern in one character set; binary strings are refused.
+/// Text and pattern in one character set. VARBINARY beside text is refused, as MySQL does; other bytes are not.
 fn texts(d: &mut Derive<'_>, count: usize) -> Result<(), SqlError> {
-    let binary = d.args[..count].iter().any(|a| a.ty.kind.is_binary_string() && !a.is_null());
-    let text = d.args[..count].iter().find(|a| a.ty.is_text());
-    if binary && let Some(text) = text {
-        let name = text.ty.collation.name();
+    let given = d.args[..count].iter().filter(|a| !a.is_null());
+    let is_bytes = |a: &&Typed| a.ty.kind == Kind::VarBinary;
+    let bytes = given.clone().position(|a| is_bytes(&a));
+    let text = given.clone().position(|a| a.ty.is_text());
+    if let (Some(bytes), Some(text)) = (bytes, text) {
+        let name = given.clone().nth(text).map_or("", |a| a.ty.collation.name());
+        let (first, second) = if bytes < text { ("binary", name) } else { (name, "binary") };
         let text = format!(
-            "Character set 'binary' cannot be used in conjunction with '{name}' in call to {}.",
+            "Character set '{first}' cannot be used in conjunction with '{second}' in call to {}.",
             d.name
         );
         return Err(SqlError::Other(3995, "HY000", text));

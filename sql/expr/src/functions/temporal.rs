@@ -481,31 +481,23 @@ fn microsecond<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let Extra::Unit(unit) = c.site.extra else { return Ok(NULL) };
-    let dated = matches!(
+    // Of a time these are today's, as far as it lies from today.
+    let of_date = matches!(
         unit,
-        Unit::Year
-            | Unit::YearMonth
-            | Unit::Quarter
-            | Unit::Month
-            | Unit::Week
-            | Unit::Day
-            | Unit::DayHour
-            | Unit::DayMinute
-            | Unit::DaySecond
-            | Unit::DayMicrosecond
+        Unit::Year | Unit::YearMonth | Unit::Quarter | Unit::Month | Unit::Week | Unit::Day
     );
-    let of_time = c.ty(0).kind == Kind::Time || !dated;
-    let (date, time) = if of_time {
-        let Some(time) = time_argument(c, 0, 6) else { return Ok(NULL) };
-        (Date::ZERO, time)
-    } else {
+    let with_day =
+        matches!(unit, Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond);
+    let is_time = c.ty(0).kind == Kind::Time;
+    let (date, time) = if of_date || with_day && !is_time {
         let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
         (moment.date(), moment.time())
+    } else {
+        let Some(time) = time_argument(c, 0, 6) else { return Ok(NULL) };
+        (Date::ZERO, time)
     };
     let (y, mo, d) = (i64::from(date.year()), i64::from(date.month()), i64::from(date.day()));
-    let hours = i64::from(time.hours());
-    let (d, h) = if of_time { (hours / 24, hours) } else { (d, hours) };
-    let of_day = if dated && of_time { hours % 24 } else { h };
+    let h = i64::from(time.hours());
     let (m, s) = (i64::from(time.minute()), i64::from(time.second()));
     let micros = i64::from(time.fraction());
     let v = match unit {
@@ -515,10 +507,10 @@ fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Unit::Month => mo,
         Unit::Week => week_of(date, Weeks::of(0)).0,
         Unit::Day => d,
-        Unit::DayHour => d * 100 + of_day,
-        Unit::DayMinute => d * 10_000 + of_day * 100 + m,
-        Unit::DaySecond => ((d * 100 + of_day) * 100 + m) * 100 + s,
-        Unit::DayMicrosecond => (((d * 100 + of_day) * 100 + m) * 100 + s) * 1_000_000 + micros,
+        Unit::DayHour => d * 100 + h,
+        Unit::DayMinute => d * 10_000 + h * 100 + m,
+        Unit::DaySecond => ((d * 100 + h) * 100 + m) * 100 + s,
+        Unit::DayMicrosecond => (((d * 100 + h) * 100 + m) * 100 + s) * 1_000_000 + micros,
         Unit::Hour => h,
         Unit::HourMinute => h * 100 + m,
         Unit::HourSecond => (h * 100 + m) * 100 + s,

@@ -149,7 +149,7 @@ impl Resolver<'_, '_> {
                 return Err(error(1250, "42000", text));
             }
             let position = match &item.expr {
-                ast::Expr::Literal(ast::Literal::Int(n)) => Some(*n),
+                ast::Expr::Literal(ast::Literal::Int(n)) if *n >= 0 => Some(*n),
                 _ => None,
             };
             let value = match position {

@@ -205,6 +205,10 @@ impl Resolver<'_, '_> {
     /// The output that a bare number in GROUP BY or ORDER BY means.
     fn position(&mut self, e: &ast::Expr) -> Result<Option<usize>, SqlError> {
         let ast::Expr::Literal(ast::Literal::Int(position)) = e else { return Ok(None) };
+        // -1 is a sign and a number: a constant, no position.
+        if *position < 0 {
+            return Ok(None);
+        }
         let scope = self.scope();
         let found = usize::try_from(*position).ok().and_then(|p| p.checked_sub(1));
         match found.filter(|p| *p < scope.outputs.len()) {
