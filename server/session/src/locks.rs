@@ -25,6 +25,8 @@ impl Core {
             return Ok(());
         }
         let committed = self.commit_work();
+        // Texts that were refused are noted there as no point reads.
+        self.plans.clear();
         self.tables.unlock_tables(self.client.slot());
         committed
     }

@@ -229,7 +229,14 @@ impl Core {
                 self.env.row_count = 0;
                 self.send_ok_with(&reply::Ok { info: info.as_bytes(), ..reply::Ok::default() });
             }
-            Ok(Reply::Table(table)) => return self.send_table(&table, binary, net),
+            Ok(Reply::Table(table)) => {
+                // SHOW WARNINGS is about those of the statement before; it has none itself.
+                let warnings = match statement::is_about_diagnostics(statement) {
+                    true => 0,
+                    false => self.env.diagnostics.wire_count(),
+                };
+                return self.send_table(&table, warnings, binary, net);
+            }
             Err(error) => {
                 self.send_error(&error);
                 return false;
@@ -238,7 +245,13 @@ impl Core {
         true
     }
 
-    fn send_table(&mut self, table: &Table, binary: bool, net: &mut dyn Net) -> bool {
+    fn send_table(
+        &mut self,
+        table: &Table,
+        warnings: u16,
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
         let Self { env, out, codes, .. } = self;
         let mut written = Written {
             start: out.len(),
@@ -276,7 +289,7 @@ impl Core {
             self.closing = written.gone;
             return false;
         }
-        let warnings = self.env.diagnostics.wire_count();
+        self.env.row_count = -1;
         reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
         true
     }

@@ -223,7 +223,7 @@ impl DateTime {
         }
         let day = i128::from(MICROS_PER_DAY);
         let all = i128::from(day_number(date)) * day;
-        let all = all + i128::from(self.micros_of_day()) + interval.micros;
+        let all = (all + i128::from(self.micros_of_day())).checked_add(interval.micros)?;
         let days = i64::try_from(all.div_euclid(day)).ok()?;
         DateTime::of_day(from_day_number(days)?, all.rem_euclid(day) as i64, fsp)
     }
@@ -254,7 +254,8 @@ impl Time {
         if interval.months != 0 {
             return None;
         }
-        let all = i64::try_from(i128::from(self.micros()) + interval.micros).ok()?;
+        let all = i128::from(self.micros()).checked_add(interval.micros)?;
+        let all = i64::try_from(all).ok()?;
         Time::from_micros(all, fsp)
     }
 
