@@ -5,7 +5,8 @@
 //! Reading order: [`server`] (start, stop, kill a server in a folder of its own), [`client`] (the
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
 //! misbehave), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
-//! [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed).
+//! [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed),
+//! [`tpch`] (the benchmark's data and queries).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -16,6 +17,7 @@ pub mod raw;
 pub mod server;
 pub mod sqllogic;
 pub mod text;
+pub mod tpch;
 
 pub use client::{Answer, Conversation, run};
 pub use server::{Server, ServerBuilder, TempDir};

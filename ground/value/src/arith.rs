@@ -51,9 +51,13 @@ enum Operands {
     Doubles(f64, f64),
 }
 
+#[inline]
 fn operands(a: &Datum<'_>, b: &Datum<'_>) -> Operands {
-    if a.is_null() || b.is_null() {
-        return Operands::Null;
+    match (a, b) {
+        (Datum::Null, _) | (_, Datum::Null) => return Operands::Null,
+        (Datum::Decimal(x), Datum::Decimal(y)) => return Operands::Decimals(*x, *y),
+        (Datum::Int(x), Datum::Decimal(y)) => return Operands::Decimals((*x).into(), *y),
+        _ => {}
     }
     match (exact(a), exact(b)) {
         (Some(Exact::Int(x)), Some(Exact::Int(y))) => {

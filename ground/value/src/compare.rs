@@ -22,6 +22,8 @@ pub fn compare(a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -> Option<Ord
         (Datum::Int(x), Datum::Int(y)) => x.cmp(&y),
         (Datum::UInt(x), Datum::UInt(y)) => x.cmp(&y),
         (Datum::Bytes(x), Datum::Bytes(y)) => collation.compare(x, y),
+        (Datum::Decimal(x), Datum::Decimal(y)) => x.compare(&y),
+        (Datum::Date(x), Datum::Date(y)) => x.cmp(&y),
         (x, y) => compare_mixed(x, y, collation),
     })
 }

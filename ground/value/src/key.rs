@@ -91,6 +91,22 @@ impl From<RowError> for KeyError {
     }
 }
 
+impl KeyPart {
+    /// Appends the key of a value of this part's column, which is of type `ty`.
+    ///
+    /// # Errors
+    /// See [`KeyError`]; what is behind the former end of `out` is undefined then.
+    #[inline]
+    pub fn append(
+        &self,
+        ty: &ColumnType,
+        value: &Datum<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), KeyError> {
+        encode_part(0, ty, self, value, out)
+    }
+}
+
 /// The parts of an index key, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeySpec {

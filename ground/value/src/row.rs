@@ -16,8 +16,10 @@
 
 pub(crate) mod fixed;
 mod forms;
+mod project;
 
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
+pub use project::Projection;
 
 use crate::{ColumnType, Datum, Kind};
 

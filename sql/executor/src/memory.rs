@@ -42,7 +42,9 @@ impl Budget {
         let known = parts.iter().chain(&[tables]).flatten().fold(0u64, |a, b| a.saturating_add(*b));
         let soft = if tables.is_some() { known } else { SOFT_BYTES };
         let hard = number("temptable_max_ram").unwrap_or(HARD_BYTES);
-        Budget::new(soft.clamp(LEAST_BYTES, hard.max(LEAST_BYTES)), hard.max(LEAST_BYTES))
+        // Who can move rows to a file begins with it before the others end.
+        let hard = hard.max(2 * LEAST_BYTES);
+        Budget::new(soft.clamp(LEAST_BYTES, hard / 2), hard)
     }
 
     /// Begins to count something.

@@ -21,6 +21,7 @@ pub enum Value<'v> {
 
 impl Value<'_> {
     /// The value.
+    #[inline]
     pub fn get(&self) -> Datum<'_> {
         match self {
             Value::Datum(datum) => *datum,
@@ -48,21 +49,68 @@ fn truth(value: Option<bool>) -> Value<'static> {
 ///
 /// # Errors
 /// Numbers out of range (1690), a damaged row, an unknown variable.
+#[inline]
 pub fn eval<'v>(
     expr: &'v Expr,
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
-    Ok(match expr {
-        Expr::Const(value) => Value::Datum(value.datum()),
-        Expr::Param(n) => Value::Datum(row.params.get(*n).copied().unwrap_or_default()),
+    match plain(expr, row, env)? {
+        Some(value) => Ok(Value::Datum(value)),
+        None => eval_other(expr, row, env),
+    }
+}
+
+/// The value of what most expressions are made of: it is borrowed or copied, never owned. `None`: the
+/// expression is something else.
+#[inline]
+fn plain<'v>(
+    expr: &'v Expr,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Option<Datum<'v>>, SqlError> {
+    Ok(Some(match expr {
+        Expr::Const(value) => value.datum(),
+        Expr::Param(n) => row.params.get(*n).copied().unwrap_or_default(),
         Expr::Column(n) => match column(row, *n)? {
-            Datum::Timestamp(micros, fsp) => Value::Datum(local(micros, fsp, env)),
-            value => Value::Datum(value),
+            Datum::Timestamp(micros, fsp) => local(micros, fsp, env),
+            value => value,
         },
+        Expr::Arith(op, a, b) => computed(*op, (a, b), expr, row, env)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// The value of an arithmetic expression.
+fn computed(
+    op: Arithmetic,
+    (a, b): (&Expr, &Expr),
+    expr: &Expr,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Datum<'static>, SqlError> {
+    let Some(x) = plain(a, row, env)? else {
+        let (a, b) = (eval_other(a, row, env)?, eval(b, row, env)?);
+        return arithmetic(op, a.get(), b.get(), expr, row, env);
+    };
+    if let Some(y) = plain(b, row, env)? {
+        return arithmetic(op, x, y, expr, row, env);
+    }
+    let b = eval_other(b, row, env)?;
+    arithmetic(op, x, b.get(), expr, row, env)
+}
+
+/// Evaluates what is not [`plain`].
+fn eval_other<'v>(
+    expr: &'v Expr,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Value<'v>, SqlError> {
+    Ok(match expr {
+        Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Arith(..) => {
+            return eval(expr, row, env);
+        }
         Expr::Subquery(plan) => subqueries(row)?.scalar(*plan, row, env)?,
-        Expr::Exists(plan) => truth(Some(subqueries(row)?.exists(*plan, row, env)?)),
-        Expr::Quantified(q) => truth(subqueries(row)?.quantified(q, row, env)?),
         Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
         Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
         Expr::AssignUserVar(name, value) => {
@@ -70,27 +118,21 @@ pub fn eval<'v>(
             env.set_user_variable(name, value.clone());
             Value::Owned(value)
         }
-        Expr::Arith(op, a, b) => {
-            let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
-            Value::Datum(arithmetic(*op, a.get(), b.get(), expr, row, env)?)
-        }
         Expr::Neg(a) => {
             let value = eval(a, row, env)?;
             let number = as_number(value.get(), a, row, env);
             Value::Datum(value::neg(number).map_err(|e| out_of_range(e, expr, row))?)
         }
-        Expr::Compare(op, a, b, collation) => {
-            let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
-            truth(compare(*op, &a.get(), &b.get(), *collation))
-        }
-        Expr::And(..) | Expr::Or(..) | Expr::Xor(..) | Expr::Not(_) | Expr::Is(..) => {
-            truth(condition(expr, row, env)?)
-        }
-        Expr::In(value, list, collation) => truth(is_in(value, list, *collation, row, env)?),
-        Expr::Like(value, pattern, escape, collation) => {
-            let (value, pattern) = (eval(value, row, env)?, eval(pattern, row, env)?);
-            truth(like(&value.get(), &pattern.get(), *escape, *collation))
-        }
+        Expr::Compare(..)
+        | Expr::In(..)
+        | Expr::Like(..)
+        | Expr::Exists(_)
+        | Expr::Quantified(_)
+        | Expr::And(..)
+        | Expr::Or(..)
+        | Expr::Xor(..)
+        | Expr::Not(_)
+        | Expr::Is(..) => truth(condition(expr, row, env)?),
         Expr::Case(branches, otherwise) => {
             for (when, then) in branches {
                 if condition(when, row, env)? == Some(true) {
@@ -156,11 +198,37 @@ pub fn condition(
             };
             Ok(Some(holds != *negated))
         }
+        Expr::Compare(op, a, b, collation) => compared(*op, (a, b), *collation, row, env),
+        Expr::Like(value, pattern, escape, collation) => {
+            let (value, pattern) = (eval(value, row, env)?, eval(pattern, row, env)?);
+            Ok(like(&value.get(), &pattern.get(), *escape, *collation))
+        }
+        Expr::In(value, list, collation) => is_in(value, list, *collation, row, env),
+        Expr::Exists(plan) => Ok(Some(subqueries(row)?.exists(*plan, row, env)?)),
+        Expr::Quantified(q) => subqueries(row)?.quantified(q, row, env),
         other => {
             let value = eval(other, row, env)?;
             Ok(value::compare::truth(&as_number(value.get(), other, row, env)))
         }
     }
+}
+
+fn compared(
+    op: Comparison,
+    (a, b): (&Expr, &Expr),
+    collation: Collation,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Option<bool>, SqlError> {
+    if let Some(x) = plain(a, row, env)? {
+        if let Some(y) = plain(b, row, env)? {
+            return Ok(compare(op, &x, &y, collation));
+        }
+        let b = eval_other(b, row, env)?;
+        return Ok(compare(op, &x, &b.get(), collation));
+    }
+    let (a, b) = (eval_other(a, row, env)?, eval(b, row, env)?);
+    Ok(compare(op, &a.get(), &b.get(), collation))
 }
 
 fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {
@@ -169,6 +237,7 @@ fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {
 }
 
 /// Compares two values; `None` is unknown.
+#[inline]
 pub fn compare(op: Comparison, a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -> Option<bool> {
     if op == Comparison::NullSafeEq && (a.is_null() || b.is_null()) {
         return Some(a.is_null() && b.is_null());
@@ -194,16 +263,19 @@ fn as_number<'d>(
     env: &mut dyn Environment,
 ) -> Datum<'d> {
     match datum {
-        Datum::Bytes(text) => {
-            let (v, rest) = value::number::double_of_text(text);
-            if rest != value::number::Rest::Clean {
-                functions::incorrect(env, "DOUBLE", text);
-            }
-            Datum::Double(v)
-        }
+        Datum::Bytes(text) => text_as_number(text, env),
         Datum::Json(bytes) => Datum::Double(functions::json::number_of(bytes, source, row, env)),
         other => other,
     }
+}
+
+#[cold]
+fn text_as_number(text: &[u8], env: &mut dyn Environment) -> Datum<'static> {
+    let (v, rest) = value::number::double_of_text(text);
+    if rest != value::number::Rest::Clean {
+        functions::incorrect(env, "DOUBLE", text);
+    }
+    Datum::Double(v)
 }
 
 #[cold]

@@ -6,6 +6,10 @@
 use crate::eval::text_cow as text;
 use value::{Collation, Datum};
 
+/// Characters of ASCII that every collation tells apart, but perhaps for their case.
+const PRINTED_FIRST: u8 = b' ';
+const PRINTED_LAST: u8 = b'~';
+
 /// Whether the value is like the pattern; unknown with NULL on either side.
 pub fn like(
     value: &Datum<'_>,
@@ -21,7 +25,8 @@ pub fn like(
         1 => |_: &[u8]| 1,
         _ => char_bytes,
     };
-    let matcher = Matcher { value: &value, pattern: &pattern, escape, unit, collation };
+    let folds = collation.folds_ascii();
+    let matcher = Matcher { value: &value, pattern: &pattern, escape, unit, collation, folds };
     Some(matcher.matches())
 }
 
@@ -42,6 +47,8 @@ struct Matcher<'t> {
     escape: u8,
     unit: fn(&[u8]) -> usize,
     collation: Collation,
+    /// Case of ASCII letters does not count.
+    folds: bool,
 }
 
 /// What the pattern wants next, and the bytes it takes there.
@@ -61,7 +68,7 @@ impl<'t> Matcher<'t> {
             Some(&first) => {
                 let escaped = usize::from(first == self.escape && at + 1 < self.pattern.len());
                 let rest = &self.pattern[at + escaped..];
-                let bytes = (self.unit)(rest);
+                let bytes = self.unit(rest);
                 Wanted::Char(&rest[..bytes], escaped + bytes)
             }
         }
@@ -73,7 +80,7 @@ impl<'t> Matcher<'t> {
         let mut retry: Option<(usize, usize)> = None;
         while v < self.value.len() {
             let rest = &self.value[v..];
-            let here = (self.unit)(rest);
+            let here = self.unit(rest);
             match self.wanted(p) {
                 Wanted::Any(bytes) => {
                     p += bytes;
@@ -91,14 +98,47 @@ impl<'t> Matcher<'t> {
                 Wanted::Char(..) | Wanted::End => {}
             }
             let Some((after, start)) = retry else { return false };
-            (p, v) = (after, start + (self.unit)(&self.value[start..]));
+            (p, v) = (after, start + self.unit(&self.value[start..]));
+            if let Wanted::Char(wanted, _) = self.wanted(after) {
+                v = self.skip(wanted, v);
+            }
             retry = Some((after, v));
         }
         self.pattern[p..].iter().all(|c| *c == b'%')
     }
 
+    #[inline]
+    fn unit(&self, text: &[u8]) -> usize {
+        match text.first() {
+            Some(0..0x80) => 1,
+            _ => (self.unit)(text),
+        }
+    }
+
+    /// The next place, from `v` on, where the value may have a character like `wanted`.
+    fn skip(&self, wanted: &[u8], mut v: usize) -> usize {
+        let &[wanted @ PRINTED_FIRST..=PRINTED_LAST] = wanted else { return v };
+        while let Some(&c @ PRINTED_FIRST..=PRINTED_LAST) = self.value.get(v)
+            && !self.same_printed(wanted, c)
+        {
+            v += 1;
+        }
+        v
+    }
+
+    #[inline]
     fn same(&self, a: &[u8], b: &[u8]) -> bool {
-        a == b || (self.collation != Collation::Binary && self.collation.equals(a, b))
+        match (a, b) {
+            (&[x @ PRINTED_FIRST..=PRINTED_LAST], &[y @ PRINTED_FIRST..=PRINTED_LAST]) => {
+                self.same_printed(x, y)
+            }
+            _ => a == b || (self.collation != Collation::Binary && self.collation.equals(a, b)),
+        }
+    }
+
+    #[inline]
+    fn same_printed(&self, x: u8, y: u8) -> bool {
+        x == y || self.folds && x.eq_ignore_ascii_case(&y)
     }
 }
 
@@ -108,6 +148,19 @@ mod tests {
 
     fn holds(value: &[u8], pattern: &[u8], collation: Collation) -> bool {
         like(&Datum::Bytes(value), &Datum::Bytes(pattern), b'\\', collation) == Some(true)
+    }
+
+    #[test]
+    fn printed_ascii_differs_but_for_case() {
+        for collation in Collation::ALL {
+            for (a, b) in
+                (PRINTED_FIRST..=PRINTED_LAST).flat_map(|a| (a..=PRINTED_LAST).map(move |b| (a, b)))
+            {
+                let same = a == b || collation.folds_ascii() && a.eq_ignore_ascii_case(&b);
+                // A space alone is nothing to a collation that pads.
+                assert_eq!(collation.equals(&[a], &[b]), same, "{collation:?} {a} {b}");
+            }
+        }
     }
 
     #[test]

@@ -396,6 +396,18 @@ pub fn conjuncts(expr: Expr, into: &mut Vec<Expr>) {
     }
 }
 
+/// The alternatives of a condition.
+pub fn disjuncts(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Or(a, b) => {
+            let mut all = disjuncts(a);
+            all.extend(disjuncts(b));
+            all
+        }
+        other => vec![other],
+    }
+}
+
 /// The conjunction of conditions; `None` of none.
 pub fn conjunction(list: impl IntoIterator<Item = Expr>) -> Option<Expr> {
     list.into_iter().reduce(|a, b| Expr::And(Box::new(a), Box::new(b)))

@@ -10,6 +10,16 @@ pub trait Statistics {
     /// How many different values the first `parts` parts of an index have, at least 1. `index` is the
     /// position in the definition's list.
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64;
+    /// About how many entries an engine index has from key `low` to below `high`; `None`: it is not known.
+    fn between(
+        &self,
+        _table: TableRef,
+        _index: usize,
+        _low: &[u8],
+        _high: Option<&[u8]>,
+    ) -> Option<f64> {
+        None
+    }
 }
 
 /// Estimates from gathered figures; without them from the trees: rows by sampling, different values by the
@@ -58,6 +68,17 @@ impl Statistics for Sampled<'_> {
             return distinct.clamp(1.0, rows.max(1.0));
         }
         distinct_guess(rows, index.unique, parts, index.parts.len())
+    }
+
+    fn between(
+        &self,
+        table: TableRef,
+        index: usize,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Option<f64> {
+        let entries = self.tables.table(table).entries_between(index, low, high);
+        entries.ok().flatten().map(|entries| entries as f64)
     }
 }
 

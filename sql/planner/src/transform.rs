@@ -4,9 +4,12 @@
 //! 1. Nested blocks are transformed before the block that holds them. 2. A block that is merged loses
 //!    its level: what it saw at depth 1 and more moves one level nearer.
 
-use crate::logical::{Block, From, Source, deeper, leaf_bit, leaves_of};
+use crate::logical::{
+    Block, From, Source, conjunction, conjuncts, deeper, disjuncts, leaf_bit, leaves_of,
+};
 use crate::query_plan::JoinKind;
 use crate::resolve::SharedBlock;
+use expr::functions::Purity;
 use expr::tree::{Comparison, Expr, Quantified, Truth};
 
 /// MySQL joins no more tables than that in one block.
@@ -34,6 +37,64 @@ pub fn transform(block: &mut Block, shared: &[SharedBlock]) {
     }
     simplify_outer_joins(block);
     subqueries_to_joins(block);
+    factor(&mut block.filter);
+    block.from.iter_mut().for_each(factor_joins);
+}
+
+fn factor_joins(from: &mut From) {
+    if let From::Join { left, right, on, .. } = from {
+        factor(on);
+        factor_joins(left);
+        factor_joins(right);
+    }
+}
+
+/// What all alternatives of an OR demand stands beside it: an index or a hash join can use it there.
+fn factor(list: &mut Vec<Expr>) {
+    for e in std::mem::take(list) {
+        let (common, rest) = factored(e);
+        list.extend(common);
+        list.extend(rest);
+    }
+}
+
+fn factored(e: Expr) -> (Vec<Expr>, Option<Expr>) {
+    if !matches!(e, Expr::Or(..)) || !may_move(&e) {
+        return (Vec::new(), Some(e));
+    }
+    let mut alternatives: Vec<Vec<Expr>> = disjuncts(&e)
+        .into_iter()
+        .map(|a| {
+            let mut parts = Vec::new();
+            conjuncts(a.clone(), &mut parts);
+            parts
+        })
+        .collect();
+    let common: Vec<Expr> = alternatives[0]
+        .iter()
+        .filter(|part| alternatives[1..].iter().all(|others| others.contains(part)))
+        .cloned()
+        .collect();
+    if common.is_empty() {
+        return (common, Some(e));
+    }
+    alternatives.iter_mut().for_each(|parts| parts.retain(|part| !common.contains(part)));
+    let rest: Option<Vec<Expr>> = alternatives.into_iter().map(conjunction).collect();
+    let or = |a, b| Expr::Or(Box::new(a), Box::new(b));
+    (common, rest.and_then(|rest| rest.into_iter().reduce(or)))
+}
+
+/// Nothing happens when the expression is evaluated, and no subquery runs.
+pub(crate) fn may_move(e: &Expr) -> bool {
+    let mut may = true;
+    e.visit(&mut |e| {
+        may &= match e {
+            Expr::AssignUserVar(..) | Expr::UserVar(_) => false,
+            Expr::Call(site) => site.function.purity != Purity::Volatile,
+            e => crate::logical::subquery_of(e).is_none(),
+        };
+    });
+    may
 }
 
 /// A common table expression that is simple or used once becomes a derived table.

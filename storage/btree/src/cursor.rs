@@ -6,11 +6,12 @@
 //! 3. The next leaf is found by descending with the fence of the last one; no leaf knows its neighbours.
 //! 4. A range that goes on and on has the next leaves read ahead (`ahead.rs`).
 //! 5. Buffers live as long as the cursor: a warm one allocates nothing.
+//! 6. A range that begins in the leaf that is copied already copies it again only if its version has changed.
 
 use crate::Tree;
 use crate::ahead::Ahead;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PAGE_BYTES, PageBuf, Result};
+use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
 use page::Node;
 use std::ops::Bound;
 
@@ -68,6 +69,8 @@ impl Edge {
 /// Reusable state of a range read. It belongs to no tree until [`Cursor::open`].
 pub struct Cursor {
     leaf: Box<PageBuf>,
+    /// Which page the leaf was copied from without a latch, and that one's version.
+    copied: Option<(PageNo, u32)>,
     /// The leaf copy holds something, and the cursor stands before its entry `at`.
     placed: bool,
     at: u16,
@@ -89,6 +92,7 @@ impl Cursor {
     pub fn new() -> Cursor {
         Cursor {
             leaf: Box::new([0; PAGE_BYTES]),
+            copied: None,
             placed: false,
             at: 0,
             low: Edge::default(),
@@ -124,7 +128,8 @@ impl Cursor {
             self.fence.extend_from_slice(high);
             self.ahead.go_on(false);
             let way = Way::To(&self.fence);
-            load(tree, way, self.high.limit(), &mut self.ahead, &mut self.leaf)?;
+            self.copied = None;
+            self.copied = load(tree, way, self.high.limit(), &mut self.ahead, &mut self.leaf)?;
             let node = Node::new(&self.leaf)?;
             if !node.covers(&self.fence) {
                 // Neither would the next one be ahead of this one.
@@ -156,7 +161,8 @@ impl Cursor {
             self.fence.extend_from_slice(low);
             self.ahead.go_on(true);
             let way = Way::Below(&self.fence);
-            load(tree, way, self.low.limit(), &mut self.ahead, &mut self.leaf)?;
+            self.copied = None;
+            self.copied = load(tree, way, self.low.limit(), &mut self.ahead, &mut self.leaf)?;
             let node = Node::new(&self.leaf)?;
             if node.low_fence() >= &self.fence[..] {
                 return Err(self.astray());
@@ -179,7 +185,11 @@ impl Cursor {
 
     fn place_low(&mut self, tree: &Tree) -> Result<()> {
         self.ahead.place();
-        load(tree, Way::To(&self.low.key), None, &mut self.ahead, &mut self.leaf)?;
+        if !self.is_there(tree)? {
+            let way = Way::To(&self.low.key);
+            self.copied = None;
+            self.copied = load(tree, way, None, &mut self.ahead, &mut self.leaf)?;
+        }
         let found = Node::new(&self.leaf)?.search(&self.low.key)?;
         let over = found.exact && self.low.kind == EdgeKind::Excluded;
         self.at = found.slot + u16::from(over);
@@ -187,8 +197,18 @@ impl Cursor {
         Ok(())
     }
 
+    /// Whether the leaf that covers the low end is copied, and has not changed since.
+    fn is_there(&self, tree: &Tree) -> Result<bool> {
+        let Some((page, version)) = self.copied else { return Ok(false) };
+        let node = Node::new(&self.leaf)?;
+        Ok(node.index_id() == tree.index
+            && node.covers(&self.low.key)
+            && tree.ts.optimistic(page)?.version() == version)
+    }
+
     fn place_high(&mut self, tree: &Tree) -> Result<()> {
         self.ahead.place();
+        self.copied = None;
         if self.high.kind == EdgeKind::Open {
             load(tree, Way::Last, None, &mut self.ahead, &mut self.leaf)?;
             self.at = Node::new(&self.leaf)?.count();
@@ -203,24 +223,25 @@ impl Cursor {
     }
 }
 
-/// Copies the leaf that `way` leads to; the range goes no further than `limit`.
+/// Copies the leaf that `way` leads to; the range goes no further than `limit`. Answers its page and version
+/// unless it had to be latched.
 fn load(
     tree: &Tree,
     way: Way<'_>,
     limit: Option<&[u8]>,
     ahead: &mut Ahead,
     leaf: &mut PageBuf,
-) -> Result<()> {
+) -> Result<Option<(PageNo, u32)>> {
     for _ in 0..RESTARTS_MAX {
         if let Some(page) = tree.try_descend_in_passing(way, limit, ahead)? {
             page.node().copy_page(leaf);
             if page.validate() {
-                return Ok(());
+                return Ok(Some((page.page_no(), page.version())));
             }
         }
     }
     leaf.copy_from_slice(&tree.descend_shared(way)?[..]);
-    Ok(())
+    Ok(None)
 }
 
 /// A cursor that knows its tree.

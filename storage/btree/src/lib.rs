@@ -10,6 +10,7 @@
 //!    A leaf may be empty; an inner node never is.
 
 mod ahead;
+mod between;
 mod check;
 mod cursor;
 mod descend;

@@ -140,14 +140,31 @@ impl Reader {
     /// # Errors
     /// Damage, failed reads.
     pub fn next(&mut self, client: &Client, table: &Table, out: &mut Vec<u8>) -> Result<bool> {
-        self.step(client.viewer(), table, out)
+        self.step(client.viewer(), table, out, &mut |_| true)
     }
 
+    /// As [`Reader::next`], for rows that `wanted` says yes to: it is shown each of them where it lies.
+    ///
+    /// # Errors
+    /// Damage, failed reads.
+    #[inline]
+    pub fn next_where(
+        &mut self,
+        client: &Client,
+        table: &Table,
+        out: &mut Vec<u8>,
+        wanted: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool> {
+        self.step(client.viewer(), table, out, wanted)
+    }
+
+    #[inline]
     pub(crate) fn step(
         &mut self,
         viewer: Viewer<'_>,
         table: &Table,
         out: &mut Vec<u8>,
+        wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool> {
         if out.capacity() > KEPT_BYTES_MAX {
             *out = Vec::new();
@@ -155,22 +172,27 @@ impl Reader {
         loop {
             let clustered = self.index == 0;
             let seen = match clustered {
-                true => self.step_clustered(viewer, table, out)?,
+                true => self.step_clustered(viewer, table, out, wanted)?,
                 false => self.step_secondary(viewer, table)?,
             };
-            let found = match seen {
-                None => true,
+            match seen {
+                None => return Ok(true),
                 Some(seen) if !seen.is_there() => return Ok(false),
-                Some(seen) if seen.is_plain() => {
-                    out.clear();
-                    out.extend_from_slice(row_bytes(&self.payload));
-                    true
+                Some(seen) => {
+                    let found = seen.is_plain() || self.complete(viewer, table, out)?;
+                    if !found {
+                        continue;
+                    }
+                    instrument::count(Counter::InnodbRowsRead, 1);
+                    let row = if seen.is_plain() { row_bytes(&self.payload) } else { &out[..] };
+                    if wanted(row) {
+                        if seen.is_plain() {
+                            out.clear();
+                            out.extend_from_slice(row_bytes(&self.payload));
+                        }
+                        return Ok(true);
+                    }
                 }
-                Some(_) => self.complete(viewer, table, out)?,
-            };
-            if found {
-                instrument::count(Counter::InnodbRowsRead, 1);
-                return Ok(true);
             }
         }
     }
@@ -232,12 +254,15 @@ impl Reader {
         }
     }
 
-    /// `None`: the row is in `out`; else it is in the payload.
+    /// `None`: the row is wanted and in `out`; else it is in the payload, and it is not known whether it is
+    /// wanted.
+    #[inline]
     fn step_clustered(
         &mut self,
         viewer: Viewer<'_>,
         table: &Table,
         out: &mut Vec<u8>,
+        wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<Option<Seen>> {
         let Viewer { engine, me } = viewer;
         loop {
@@ -246,14 +271,21 @@ impl Reader {
                 Direction::Backward => self.cursor.prev(&table.clustered)?,
             };
             let Some((key, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
-            self.key.clear();
-            self.key.extend_from_slice(key);
             let h = RowHeader::read(payload)?;
             if h.seen().is_plain() && (h.trx == me || engine.trx().ended_by(h.trx, self.horizon)) {
+                instrument::count(Counter::InnodbRowsRead, 1);
+                let row = &payload[HEADER_BYTES..];
+                if !wanted(row) {
+                    continue;
+                }
+                self.key.clear();
+                self.key.extend_from_slice(key);
                 out.clear();
-                out.extend_from_slice(&payload[HEADER_BYTES..]);
+                out.extend_from_slice(row);
                 return Ok(None);
             }
+            self.key.clear();
+            self.key.extend_from_slice(key);
             self.payload.clear();
             self.payload.extend_from_slice(payload);
             let (payload, undo) = (&mut self.payload, &mut self.undo);
@@ -324,7 +356,7 @@ impl<'a> Scan<'a> {
     /// The next row (in [`value::RowLayout`] form), or `None` at the end.
     #[expect(clippy::should_implement_trait, reason = "the row borrows the scan")]
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
-        let found = self.reader.step(self.viewer, self.table, self.row)?;
+        let found = self.reader.step(self.viewer, self.table, self.row, &mut |_| true)?;
         Ok(found.then_some(&self.row[..]))
     }
 

@@ -189,6 +189,21 @@ impl Table {
         self.clustered.estimate_entries()
     }
 
+    /// About how many entries an index has from key `low` to below `high` (`None`: to its end); `None`
+    /// when others changed it all the while.
+    ///
+    /// # Errors
+    /// There is no such index; failed reads.
+    pub fn entries_between(
+        &self,
+        index: usize,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Result<Option<u64>> {
+        let tree = self.tree(index).ok_or(base::Error::Internal("no such index"))?;
+        tree.estimate_between(low, high)
+    }
+
     /// The tree of index `index`.
     pub(crate) fn tree(&self, index: usize) -> Option<&Tree> {
         match index.checked_sub(1) {

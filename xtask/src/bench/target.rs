@@ -131,7 +131,7 @@ pub struct Own {
 impl Own {
     /// Starts it over an empty folder.
     pub fn start(options: &[&str]) -> Result<Own, String> {
-        let folder = shell::root().join("target/bench-data");
+        let folder = shell::target().join("bench-data");
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
@@ -163,7 +163,7 @@ fn spawn(folder: &Path, options: &[String]) -> Result<(Child, Duration), String>
     let _ = std::fs::remove_file(&socket);
     let log = std::fs::File::create(folder.join("log")).map_err(|e| e.to_string())?;
     let begin = Instant::now();
-    let child = Command::new(shell::root().join("target/release/limpid"))
+    let child = Command::new(shell::target().join("release/limpid"))
         .arg("--no-defaults")
         .arg(format!("--datadir={}", folder.join("data").display()))
         .arg(format!("--socket={}", socket.display()))

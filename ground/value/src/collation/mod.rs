@@ -186,6 +186,13 @@ impl Collation {
         )
     }
 
+    /// Whether the case of ASCII letters does not count.
+    #[inline]
+    #[must_use]
+    pub const fn folds_ascii(self) -> bool {
+        !self.is_bin() && !matches!(self, Collation::Latin1GeneralCs | Collation::Utf8mb4_0900AsCs)
+    }
+
     /// Most bytes one character takes.
     #[inline]
     #[must_use]

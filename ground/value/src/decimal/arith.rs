@@ -7,12 +7,17 @@ impl Decimal {
     /// `self + other` with the larger scale (fewer digits behind the point when 65 do not hold all);
     /// `None`: too large.
     #[must_use]
+    #[inline]
     pub fn add(&self, other: &Decimal) -> Option<Decimal> {
         if let Some((a, b, scale)) = aligned(self, other)
             && let Some(sum) = a.checked_add(b)
         {
             return Some(Decimal::narrow(sum, scale));
         }
+        self.add_wide(other)
+    }
+
+    fn add_wide(&self, other: &Decimal) -> Option<Decimal> {
         let scale = self.scale().max(other.scale());
         let up = |d: &Decimal| d.magnitude().scale_up(u32::from(scale - d.scale()));
         let (a, b) = (up(self), up(other));
@@ -37,7 +42,7 @@ impl Decimal {
         let scale = self.scale() + other.scale();
         if scale <= SCALE_MAX
             && let (Some(a), Some(b)) = (self.unscaled(), other.unscaled())
-            && let Some(product) = a.checked_mul(b)
+            && let Some(product) = product(a, b)
         {
             return Some(Decimal::narrow(product, scale));
         }
@@ -166,14 +171,27 @@ impl Decimal {
     }
 }
 
+#[inline]
+fn product(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    }
+}
+
 /// Both values at the larger scale when 128 bits hold them.
 #[inline]
-fn aligned(a: &Decimal, b: &Decimal) -> Option<(i128, i128, u8)> {
+pub(super) fn aligned(a: &Decimal, b: &Decimal) -> Option<(i128, i128, u8)> {
     let scale = a.scale().max(b.scale());
     let up = |d: &Decimal| -> Option<i128> {
         let v = d.unscaled()?;
         let by = u32::from(scale - d.scale());
-        if by == 0 { Some(v) } else { v.checked_mul(10i128.pow(by)) }
+        match (by, i64::try_from(v)) {
+            (0, _) => Some(v),
+            // 64 bits by 64 bits never overflow 128.
+            (1..=18, Ok(v)) => Some(i128::from(v) * i128::from(10i64.pow(by))),
+            _ => v.checked_mul(10i128.pow(by)),
+        }
     };
     Some((up(a)?, up(b)?, scale))
 }

@@ -47,6 +47,7 @@ impl Decimal {
     pub const ZERO: Decimal = Decimal { words: [0; WORDS] };
 
     /// `unscaled / 10^scale`; `None` when the scale is above 30 (i128 has at most 39 digits).
+    #[inline]
     #[must_use]
     pub fn new(unscaled: i128, scale: u8) -> Option<Decimal> {
         (scale <= SCALE_MAX).then(|| Decimal::narrow(unscaled, scale))
@@ -222,11 +223,15 @@ impl Decimal {
     }
 
     /// Numeric order.
+    #[inline]
     #[must_use]
     pub fn compare(&self, other: &Decimal) -> Ordering {
         if self.scale() == other.scale()
             && let (Some(a), Some(b)) = (self.unscaled(), other.unscaled())
         {
+            return a.cmp(&b);
+        }
+        if let Some((a, b, _)) = arith::aligned(self, other) {
             return a.cmp(&b);
         }
         if self.is_negative() != other.is_negative() {

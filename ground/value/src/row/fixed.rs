@@ -40,12 +40,15 @@ pub(crate) fn put(ty: &ColumnType, value: &Datum<'_>, to: &mut [u8]) -> Result<(
 }
 
 /// Reads what [`put`] wrote.
+#[inline]
 pub(crate) fn get(ty: &ColumnType, bytes: &[u8]) -> Datum<'static> {
+    if ty.kind == Kind::Decimal {
+        return Datum::Decimal(get_decimal(ty, bytes));
+    }
     let raw = number(bytes);
     match ty.kind {
         Kind::Double => Datum::Double(finite(from_order_bits(raw))),
         Kind::Float => Datum::Double(finite(f64::from(from_order_bits32(raw as u32)))),
-        Kind::Decimal => Datum::Decimal(get_decimal(ty, bytes)),
         Kind::Bit => Datum::Bits(raw, ty.length as u8),
         Kind::Enum => ty.members.map_or(Datum::Null, |m| Datum::Enum(m, raw as u16)),
         Kind::Set => ty.members.map_or(Datum::Null, |m| Datum::Set(m, raw)),
@@ -68,8 +71,12 @@ fn put_number(v: u64, to: &mut [u8]) {
     to[..n].copy_from_slice(&v.to_be_bytes()[8 - n..]);
 }
 
+#[inline]
 fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().take(8).fold(0, |v, &b| v << 8 | u64::from(b))
+    match *bytes {
+        [a, b, c] => u64::from(u32::from_be_bytes([0, a, b, c])),
+        _ => bytes.iter().take(8).fold(0, |v, &b| v << 8 | u64::from(b)),
+    }
 }
 
 fn order_bits(v: f64) -> u64 {
@@ -111,9 +118,13 @@ fn put_decimal(ty: &ColumnType, v: Decimal, to: &mut [u8]) -> Result<(), &'stati
     Ok(())
 }
 
+#[inline]
 fn get_decimal(ty: &ColumnType, bytes: &[u8]) -> Decimal {
     if ty.length == 0 {
         return bytes.first_chunk().and_then(Decimal::from_bytes).unwrap_or(Decimal::ZERO);
+    }
+    if let Some(v) = narrow(bytes) {
+        return Decimal::new(v, ty.decimals).unwrap_or(Decimal::ZERO);
     }
     let mut buf = [0u8; 28];
     let n = bytes.len().min(buf.len());
@@ -124,6 +135,32 @@ fn get_decimal(ty: &ColumnType, bytes: &[u8]) -> Decimal {
     }
     buf[28 - n] &= 0x7F;
     Decimal::from_magnitude(negative, &buf, ty.decimals).unwrap_or(Decimal::ZERO)
+}
+
+/// A decimal's digits as one integer, where its column takes so few bytes that 128 bits hold it.
+#[inline]
+fn narrow(bytes: &[u8]) -> Option<i128> {
+    let negative = bytes.first()? & 0x80 == 0;
+    let n = bytes.len();
+    let sign = if negative { u128::MAX } else { 0 };
+    // Two loads that overlap, instead of a copy of unknown length.
+    let raw = match n {
+        1..=3 => u128::from(number(bytes)),
+        4..=7 => {
+            let (high, low) = (bytes.first_chunk::<4>()?, bytes.last_chunk::<4>()?);
+            let high = u64::from(u32::from_be_bytes(*high)) << (8 * (n - 4));
+            u128::from(high | u64::from(u32::from_be_bytes(*low)))
+        }
+        8..=15 => {
+            let (high, low) = (bytes.first_chunk::<8>()?, bytes.last_chunk::<8>()?);
+            u128::from(u64::from_be_bytes(*high)) << (8 * (n - 8))
+                | u128::from(u64::from_be_bytes(*low))
+        }
+        _ => return None,
+    };
+    let mask = (1u128 << (8 * n - 1)) - 1;
+    let magnitude = ((raw ^ sign) & mask) as i128;
+    Some(if negative { -magnitude } else { magnitude })
 }
 
 /// Bytes behind the whole seconds, and what one of their units is in microseconds.

@@ -234,3 +234,56 @@ fn damaged_wide_and_stored_rows_are_errors_not_panics() {
         let _ = layout.encode_changed(&out, &[(0, Int(1))], &mut Vec::new());
     }
 }
+
+#[test]
+fn a_projection_is_what_decoding_and_encoding_would_make() {
+    let full = [
+        ColumnType::int(Kind::Int, false),
+        ColumnType::decimal(15, 2).not_null(),
+        ColumnType::varchar(40, Collation::default()),
+        ColumnType::of(Kind::Date),
+        ColumnType::varchar(40, Collation::default()).not_null(),
+        ColumnType::binary(3),
+        ColumnType::large(Kind::LongBlob, Collation::Binary),
+    ];
+    let layout = RowLayout::new(&full);
+    let mut rng = Rng::new(3);
+    for round in 0..2_000u32 {
+        let wanted: Vec<usize> = (0..7).filter(|_| rng.below(2) == 0).collect();
+        let nothing = ColumnType::int(Kind::TinyInt, false);
+        let mut types = vec![nothing; 7];
+        wanted.iter().for_each(|c| types[*c] = full[*c]);
+        let narrow = RowLayout::new(&types);
+        let text = vec![b'x'; rng.below(40) as usize];
+        let long = vec![b'y'; if round % 50 == 0 { 80_000 } else { 7 }];
+        let mut row = [
+            Int(i64::from(round) - 1000),
+            Datum::Decimal(crate::Decimal::from_i128(i128::from(round) - 700, 2)),
+            Bytes(&text),
+            Datum::Date(crate::Date::new(2000, 1, 7).unwrap()),
+            Bytes(b"not null"),
+            Bytes(b"abc"),
+            Bytes(&long),
+        ];
+        for column in [0, 2, 3, 6] {
+            if rng.below(4) == 0 {
+                row[column] = Null;
+            }
+        }
+        let (mut stored, mut projected) = (Vec::new(), b"before".to_vec());
+        layout.encode(&row, &mut stored).unwrap();
+        let done = Projection::new(&layout, &narrow, &wanted).append(&stored, &mut projected);
+        let plain = !layout.is_wide(&stored) || wanted.iter().all(|c| [0, 1, 3, 5].contains(c));
+        assert_eq!(done, plain, "{wanted:?}");
+        for (column, value) in row.iter_mut().enumerate() {
+            if !wanted.contains(&column) {
+                *value = Null;
+            }
+        }
+        let mut expected = b"before".to_vec();
+        if done {
+            narrow.encode(&row, &mut expected).unwrap();
+        }
+        assert_eq!(projected, expected);
+    }
+}

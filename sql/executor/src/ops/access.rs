@@ -106,15 +106,13 @@ impl<'t> Encoder<'t> {
 
     /// Appends the key of a value of the column's kind; `false`: it has none.
     fn put(&self, part: usize, value: Datum<'_>, uncut: bool, key: &mut Vec<u8>) -> bool {
-        let Some((spec, _)) = self.column(part) else { return false };
+        let Some((spec, ty)) = self.column(part) else { return false };
         let mut spec = *spec;
         if uncut {
             spec.prefix_chars = None;
         }
         let start = key.len();
-        let types = &self.table.spec().columns;
-        let done = KeySpec::new(vec![spec]).encode_prefix(types, &[value], key);
-        done.map_err(|_| key.truncate(start)).is_ok()
+        spec.append(ty, &value, key).map_err(|_| key.truncate(start)).is_ok()
     }
 
     /// Appends one part; what is [`Part::Open`] appends nothing. `uncut`: a part that keeps a prefix is

@@ -128,35 +128,69 @@ fn put_int(positive: bool, bits: u64, out: &mut Vec<u8>) {
 /// Appends an exact number of any scale: sign, count of digits before the point, digits, each plus one,
 /// and an end; below zero all of it inverted.
 fn append_exact(value: &Datum<'_>, out: &mut Vec<u8>) {
-    let mut text = [0u8; 96];
-    let mut digits = Vec::new();
-    value::format::append_text(value, &mut digits);
-    let negative = digits.first() == Some(&b'-');
-    let digits = digits.strip_prefix(b"-").unwrap_or(&digits);
-    let point = digits.iter().position(|b| *b == b'.').unwrap_or(digits.len());
-    let (whole, fraction) = digits.split_at(point);
-    let zeros = whole.iter().take_while(|b| **b == b'0').count();
-    let whole = &whole[zeros..];
-    let mut n = 0;
-    let all = whole.iter().chain(fraction.iter().skip(1));
-    for (to, digit) in text.iter_mut().zip(all) {
-        *to = digit.wrapping_sub(b'0').wrapping_add(1);
-        n += 1;
-    }
-    while n > 0 && text[n - 1] == 1 {
-        n -= 1;
-    }
     let start = out.len();
-    let positive = !negative || n == 0;
-    out.push(if n == 0 { 0x80 } else { 0x81 });
-    if n > 0 {
-        out.push(whole.len() as u8);
-        out.extend_from_slice(&text[..n]);
-        out.push(0);
+    let (negative, mut whole) = match *value {
+        Datum::Int(v) => (v < 0, append_digits(u128::from(v.unsigned_abs()), 0, out)),
+        Datum::UInt(v) => (false, append_digits(u128::from(v), 0, out)),
+        Datum::Decimal(v) => match v.unscaled() {
+            Some(n) => (n < 0, append_digits(n.unsigned_abs(), usize::from(v.scale()), out)),
+            None => append_text_digits(value, out),
+        },
+        _ => append_text_digits(value, out),
+    };
+    // Digits begin behind two bytes that are written at last; zeros at either end do not count.
+    let digits = start + 2;
+    let zeros = out[digits..].iter().take(whole).take_while(|b| **b == 1).count();
+    out.drain(digits..digits + zeros);
+    whole -= zeros;
+    while out.len() > digits && out.last() == Some(&1) {
+        out.pop();
     }
-    if !positive {
+    if out.len() == digits {
+        out.truncate(start);
+        out.push(0x80);
+        return;
+    }
+    (out[start], out[start + 1]) = (0x81, whole as u8);
+    out.push(0);
+    if negative {
         out[start..].iter_mut().for_each(|b| *b = !*b);
     }
+}
+
+/// Appends two bytes of room and the digits, each plus one; answers how many stand before the point.
+fn append_digits(mut v: u128, scale: usize, out: &mut Vec<u8>) -> usize {
+    let mut digits = [1u8; 40];
+    let mut at = digits.len();
+    while v > u128::from(u64::MAX) {
+        at -= 1;
+        digits[at] = (v % 10) as u8 + 1;
+        v /= 10;
+    }
+    // The divisions that 64 bits do are much cheaper.
+    let mut v = v as u64;
+    while v > 0 {
+        at -= 1;
+        digits[at] = (v % 10) as u8 + 1;
+        v /= 10;
+    }
+    let at = at.min(digits.len() - scale);
+    out.extend_from_slice(&[0; 2]);
+    out.extend_from_slice(&digits[at..]);
+    digits.len() - at - scale
+}
+
+/// As [`append_digits`], of a number's text; also whether it is below zero.
+fn append_text_digits(value: &Datum<'_>, out: &mut Vec<u8>) -> (bool, usize) {
+    let mut text = Vec::new();
+    value::format::append_text(value, &mut text);
+    let negative = text.first() == Some(&b'-');
+    let text = text.strip_prefix(b"-").unwrap_or(&text);
+    let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
+    out.extend_from_slice(&[0; 2]);
+    let digits = text.iter().filter(|b| **b != b'.');
+    out.extend(digits.map(|digit| digit.wrapping_sub(b'0').wrapping_add(1)));
+    (negative, point)
 }
 
 #[cfg(test)]

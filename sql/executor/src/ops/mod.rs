@@ -23,6 +23,7 @@ mod names;
 mod pack;
 mod read;
 mod sets;
+mod sift;
 mod sort;
 pub mod store;
 mod subquery;

@@ -6,9 +6,10 @@
 //!    keyed has its key behind its row.
 
 use crate::SqlError;
-use expr::{Frame, damaged};
+use expr::{Frame, LeafRow, damaged};
 use planner::query_plan::LeafDef;
 use std::sync::Arc;
+use value::row::Projection;
 use value::{ColumnType, Datum, Kind, RowLayout};
 
 /// The length of a leaf that is the null row of an outer join.
@@ -18,8 +19,15 @@ struct Packed {
     leaf: usize,
     full: Arc<RowLayout>,
     /// `None`: all of the row is kept.
-    narrow: Option<(Arc<RowLayout>, Vec<usize>)>,
+    narrow: Option<Narrow>,
     keyed: bool,
+}
+
+/// The layout with the needed columns only.
+struct Narrow {
+    layout: Arc<RowLayout>,
+    needed: Vec<usize>,
+    projection: Projection,
 }
 
 /// Packs the rows of some leaves.
@@ -33,7 +41,7 @@ impl Packer {
         let leaves = leaves.iter().map(|leaf| {
             let leaf = usize::from(*leaf);
             let full = Arc::clone(&frame.leaves[leaf].layout);
-            let narrow = narrow(&full, &defs[leaf].needed);
+            let narrow = Narrow::of(&full, &defs[leaf].needed);
             Packed { leaf, full, narrow, keyed: defs[leaf].keyed }
         });
         Packer { leaves: leaves.collect() }
@@ -53,13 +61,10 @@ impl Packer {
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
             match &packed.narrow {
-                Some((narrow, needed)) if Arc::ptr_eq(&row.layout, &packed.full) => {
-                    let mut values = vec![Datum::Null; narrow.columns()];
-                    for column in needed {
-                        values[*column] =
-                            row.layout.decode(&row.bytes, *column).map_err(damaged)?;
+                Some(narrow) if Arc::ptr_eq(&row.layout, &packed.full) => {
+                    if !narrow.projection.append(&row.bytes, out) {
+                        narrow.encode(row, out)?;
                     }
-                    narrow.encode(&values, out).map_err(damaged)?;
                 }
                 _ => out.extend_from_slice(&row.bytes),
             }
@@ -76,7 +81,7 @@ impl Packer {
     /// Gives the leaves the layout of packed rows.
     pub fn begin(&self, frame: &mut Frame) {
         for packed in &self.leaves {
-            let layout = packed.narrow.as_ref().map_or(&packed.full, |(narrow, _)| narrow);
+            let layout = packed.narrow.as_ref().map_or(&packed.full, |narrow| &narrow.layout);
             frame.leaves[packed.leaf].layout = Arc::clone(layout);
         }
     }
@@ -124,15 +129,29 @@ fn take_bytes(bytes: &mut &[u8], length: u32, out: &mut Vec<u8>) -> Result<(), S
 
 const BAD: &str = "a kept row is shorter than its leaves";
 
-/// The layout with the needed columns only; `None` if nothing is won.
-fn narrow(full: &RowLayout, needed: &[usize]) -> Option<(Arc<RowLayout>, Vec<usize>)> {
-    if needed.len() * 4 > full.columns() * 3 {
-        return None;
+impl Narrow {
+    /// `None` if nothing is won.
+    fn of(full: &RowLayout, needed: &[usize]) -> Option<Narrow> {
+        if needed.len() * 4 > full.columns() * 3 {
+            return None;
+        }
+        let nothing = ColumnType::int(Kind::TinyInt, false);
+        let mut types = vec![nothing; full.columns()];
+        for column in needed {
+            types[*column] = *full.column_type(*column)?;
+        }
+        let layout = RowLayout::new(&types);
+        let projection = Projection::new(full, &layout, needed);
+        Some(Narrow { layout: Arc::new(layout), needed: needed.to_vec(), projection })
     }
-    let nothing = ColumnType::int(Kind::TinyInt, false);
-    let mut types = vec![nothing; full.columns()];
-    for column in needed {
-        types[*column] = *full.column_type(*column)?;
+
+    /// Appends the narrow row of one that is very long.
+    #[cold]
+    fn encode(&self, row: &LeafRow, out: &mut Vec<u8>) -> Result<(), SqlError> {
+        let mut values = vec![Datum::Null; self.layout.columns()];
+        for column in &self.needed {
+            values[*column] = row.layout.decode(&row.bytes, *column).map_err(damaged)?;
+        }
+        self.layout.encode(&values, out).map_err(damaged)
     }
-    Some((Arc::new(RowLayout::new(&types)), needed.to_vec()))
 }

@@ -1,6 +1,7 @@
 //! Reads of tables: stored ones by every access path, and virtual ones.
 
 use super::access::{Encoded, Encoder, Prefix};
+use super::sift::Sift;
 use super::store::RowStore;
 use super::{Operator, Run};
 use crate::SqlError;
@@ -28,6 +29,7 @@ pub struct ReadTable<'p> {
     read: &'p Read,
     needed: &'p [usize],
     keyed: bool,
+    sift: Sift<'p>,
     layout: Arc<RowLayout>,
     reader: Reader,
     key: Vec<u8>,
@@ -38,11 +40,13 @@ pub struct ReadTable<'p> {
 impl<'p> ReadTable<'p> {
     /// The operator of a read; the frame has the leaf's own layout.
     pub fn new(read: &'p Read, leaf: &'p LeafDef, frame: &Frame) -> ReadTable<'p> {
+        let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
         ReadTable {
             read,
             needed: &leaf.needed,
             keyed: leaf.keyed,
-            layout: Arc::clone(&frame.leaves[usize::from(read.leaf)].layout),
+            sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
+            layout,
             reader: Reader::new(),
             key: Vec::new(),
             ranges: Vec::new(),
@@ -82,6 +86,7 @@ impl<'p> ReadTable<'p> {
         Ok(true)
     }
 
+    /// Goes to the next row that passes the tests.
     fn step(
         &mut self,
         run: &mut Run<'_>,
@@ -93,10 +98,26 @@ impl<'p> ReadTable<'p> {
                 Left::Nothing => return Ok(false),
                 Left::Point => {
                     self.left = Left::Nothing;
-                    return Ok(self.reader.get(run.st.client, table, &self.key, bytes)?);
+                    run.tick()?;
+                    let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
+                    return Ok(found && self.sift.holds(&self.layout, bytes).map_err(damaged)?);
                 }
                 Left::Ranges(next) => {
-                    if self.reader.next(run.st.client, table, bytes)? {
+                    let (sift, layout, st) = (&self.sift, &self.layout, run.st);
+                    let mut failed = None;
+                    let found = self.reader.next_where(st.client, table, bytes, &mut |row| {
+                        let wanted =
+                            st.tick().and_then(|()| sift.holds(layout, row).map_err(damaged));
+                        // The error is the statement's: the reader need not go on.
+                        wanted.unwrap_or_else(|error| {
+                            failed = Some(error);
+                            true
+                        })
+                    })?;
+                    if let Some(error) = failed {
+                        return Err(error);
+                    }
+                    if found {
                         return Ok(true);
                     }
                     self.left = match self.open_number(run, table, next)? {
@@ -114,6 +135,7 @@ impl Operator for ReadTable<'_> {
         let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
+        self.sift.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
         self.ranges.clear();
         self.left = Left::Ranges(0);
@@ -150,12 +172,8 @@ impl Operator for ReadTable<'_> {
         let table = run.st.tables.table(self.read.table);
         let leaf = usize::from(self.read.leaf);
         frame.leaves[leaf].null = false;
-        loop {
-            run.tick()?;
-            if !self.step(run, table, &mut frame.leaves[leaf].bytes)? {
-                return Ok(false);
-            }
-            if run.passes(self.read.filter.as_ref(), frame)? {
+        while self.step(run, table, &mut frame.leaves[leaf].bytes)? {
+            if self.sift.rest_holds(run, frame)? {
                 if self.keyed {
                     let key = &mut frame.leaves[leaf].key;
                     key.clear();
@@ -164,6 +182,7 @@ impl Operator for ReadTable<'_> {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::members::Cond;
 use super::{Leaves, Planner};
-use crate::logical::{conjuncts, leaf_bit};
+use crate::logical::{conjuncts, disjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
@@ -16,10 +16,10 @@ use value::Collation;
 const RANGES_MAX: usize = 200;
 /// Cost of finding the first row of a path.
 const OPEN_COST: f64 = 0.5;
-/// Cost of a row of the clustered index or of an index that has all that is needed.
-const ROW_COST: f64 = 0.11;
-/// Cost of a row found in an index and fetched from the clustered one.
-const FETCH_COST: f64 = 0.5;
+/// Cost of a row of the clustered index: most of them are thrown away where they lie.
+const ROW_COST: f64 = 0.05;
+/// Cost of a row found in an index and fetched from the clustered one by a way down.
+const FETCH_COST: f64 = 0.6;
 
 /// A way to read a table.
 #[derive(Debug, Clone)]
@@ -88,7 +88,8 @@ impl Planner<'_> {
             for (ranges, used) in target.paths(index, &own) {
                 let found = ranges.iter().map(|r| self.range_rows(table, position, index, r, rows));
                 let matched = found.sum::<f64>().min(rows);
-                let per_row = if index.clustered || covers { ROW_COST } else { FETCH_COST };
+                // Also where the index covers: whether an entry counts is known from its row alone.
+                let per_row = if index.clustered { ROW_COST } else { FETCH_COST };
                 let cost = OPEN_COST * ranges.len() as f64 + matched * per_row;
                 let number = position + usize::from(def.clustered().is_none());
                 let choice = Choice {
@@ -125,9 +126,13 @@ impl Planner<'_> {
         if index.unique && parts == index.parts.len() {
             return 1.0;
         }
+        let number = position + usize::from(self.tables.def(table).clustered().is_none());
+        if let Some(found) = self.measured(table, number, range) {
+            return found.clamp(1.0, rows.max(1.0));
+        }
         let share = match &range.last {
             LastPart::Any => 1.0,
-            LastPart::Between { low: Some(_), high: Some(_) } => 0.1,
+            LastPart::Between { low: Some(_), high: Some(_) } => 0.05,
             LastPart::Between { .. } => 0.33,
             LastPart::NotNull => 0.9,
             LastPart::Like { .. } => 0.05,
@@ -185,8 +190,7 @@ impl Target<'_> {
             if !matches!(expr, Expr::Or(..)) {
                 continue;
             }
-            let mut alternatives = Vec::new();
-            disjuncts(expr, &mut alternatives);
+            let alternatives = disjuncts(expr);
             let mut ranges = Vec::new();
             let complete = alternatives.iter().all(|alternative| {
                 let mut parts = Vec::new();
@@ -363,16 +367,6 @@ impl Target<'_> {
     fn usable(&self, column: usize, collation: Collation) -> bool {
         let ty = &self.def.columns[column].ty;
         !ty.kind.is_string() || ty.collation == collation
-    }
-}
-
-fn disjuncts<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
-    match e {
-        Expr::Or(a, b) => {
-            disjuncts(a, into);
-            disjuncts(b, into);
-        }
-        other => into.push(other),
     }
 }
 

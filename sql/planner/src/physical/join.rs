@@ -1,26 +1,29 @@
 //! In which order members are joined, and how: nested loops with index look-ups, or hash joins.
 //!
 //! 1. Plans are left-deep: rows of what is there already are the outer side. 2. A condition is applied as
-//!    soon as all its leaves are there. 3. Up to [`EXHAUSTIVE_MAX`] members every order is looked at, above
-//!    that the cheapest next member is taken.
+//!    soon as all its leaves are there; one that follows from others when it is the first that ties a column
+//!    to what is there. 3. Up to [`EXHAUSTIVE_MAX`] members every order is looked at, above
+//!    that the cheapest next member is taken. 4. A member that no condition ties to what is there comes only
+//!    where no other one is left.
 
 use super::access::Choice;
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
-use crate::logical::{Block, Source, conjunction, leaf_bit};
+use crate::logical::{Block, Source, conjunction, leaf_bit, leaves_of};
 use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read};
+use catalog::IndexDef;
 use expr::SqlError;
-use expr::tree::{Comparison, Expr, OwnedDatum, Typed};
+use expr::tree::{Column, Comparison, Expr, OwnedDatum, Typed};
 
 /// Members of which every order is looked at.
-const EXHAUSTIVE_MAX: usize = 7;
+const EXHAUSTIVE_MAX: usize = 8;
 /// Cost of keeping a row in a hash table, and of looking one up.
-const BUILD_COST: f64 = 0.2;
-const PROBE_COST: f64 = 0.12;
+const BUILD_COST: f64 = 0.12;
+const PROBE_COST: f64 = 0.08;
 /// Cost of a kept row that is read again.
 const KEPT_COST: f64 = 0.05;
 /// Cost of handling a row that a join yields.
-const YIELD_COST: f64 = 0.05;
+const YIELD_COST: f64 = 0.03;
 
 /// How a member is joined.
 #[derive(Debug, Clone)]
@@ -95,15 +98,17 @@ impl Planner<'_> {
         for (number, step) in steps {
             let member = &nest.members[number];
             let there = outside | before.inside | member.leaves;
-            let mut fresh = Vec::new();
+            let (mut fresh, mut implied) = (Vec::new(), Vec::new());
             for (cond, applied) in nest.conds.iter().zip(&mut applied) {
                 if !*applied && cond.leaves & !there == 0 {
                     *applied = true;
-                    if !cond.implied {
-                        fresh.push(cond.expr.clone());
+                    match cond.implied {
+                        false => fresh.push(cond.expr.clone()),
+                        true => implied.push(&cond.expr),
                     }
                 }
             }
+            tie(&mut fresh, implied, member.leaves, before.inside);
             node = Some(self.place(node, member, &step, fresh, nest, leaves, before)?);
             cost += step.cost;
             before.inside |= member.leaves;
@@ -272,9 +277,11 @@ impl Planner<'_> {
         for set in 0..1usize << count {
             let Some((cost, rows, order)) = best[set].clone() else { continue };
             let inside = members_of(nest, set);
+            let left = |number: usize| set >> number & 1 == 0;
+            let tied = tied_members(nest, inside, outside, left);
             for (number, member) in nest.members.iter().enumerate() {
                 let with = set | 1 << number;
-                if with == set || member.needs & !(outside | inside) != 0 {
+                if !tied[number] {
                     continue;
                 }
                 let before = Before { outside, inside, rows };
@@ -301,9 +308,10 @@ impl Planner<'_> {
         let mut before = Before { outside, inside: 0, rows: 1.0 };
         while order.len() < nest.members.len() {
             let mut best: Option<(f64, usize, Step)> = None;
+            let left = |number: usize| !order.iter().any(|(n, _)| *n == number);
+            let tied = tied_members(nest, before.inside, outside, left);
             for (number, member) in nest.members.iter().enumerate() {
-                let there = order.iter().any(|(n, _)| *n == number);
-                if there || member.needs & !(outside | before.inside) != 0 {
+                if !tied[number] {
                     continue;
                 }
                 let Some(step) = self.step(nest, member, leaves, before)? else { continue };
@@ -367,13 +375,7 @@ impl Planner<'_> {
             };
         };
         let choice = self.choose(leaf, *table, leaves, &nest.conds, bound);
-        let residual: f64 = nest
-            .conds
-            .iter()
-            .enumerate()
-            .filter(|(n, c)| fresh(c) && !c.implied && !choice.used.contains(n))
-            .map(|(_, c)| self.join_share(&c.expr, own, leaves))
-            .product();
+        let residual = self.residual_share(nest, &choice, own, fresh, leaves);
         let rows = (before.rows * choice.rows * residual).max(0.1);
         let cost = before.rows * choice.cost + rows * YIELD_COST;
         if hashable {
@@ -429,20 +431,69 @@ impl Planner<'_> {
         Ok(Step { method: Method::Loop(None), rows, cost })
     }
 
-    /// The share of pairs that a condition lets pass: of an equality with a unique column, one row's.
-    fn join_share(&self, e: &Expr, own: u64, leaves: &Leaves) -> f64 {
+    /// The share of the rows found that the conditions let pass which the path has not taken into account.
+    /// Of several equalities with one column the first counts: mostly they say the same.
+    fn residual_share(
+        &self,
+        nest: &Nest,
+        choice: &Choice,
+        own: u64,
+        fresh: impl Fn(&Cond) -> bool,
+        leaves: &Leaves,
+    ) -> f64 {
+        let mut equal: Vec<Column> =
+            choice.used.iter().filter_map(|n| equal_column(&nest.conds[*n].expr, own)).collect();
+        let mut share = 1.0;
+        let (written, implied): (Vec<_>, Vec<_>) =
+            nest.conds.iter().enumerate().partition(|(_, c)| !c.implied);
+        for (number, cond) in written.into_iter().chain(implied) {
+            if !fresh(cond) || choice.used.contains(&number) {
+                continue;
+            }
+            match equal_column(&cond.expr, own) {
+                Some(column) if equal.contains(&column) => continue,
+                Some(_) if cond.implied && cond.leaves == own => continue,
+                Some(column) => equal.push(column),
+                // Conditions that follow from others are checked only where they tie tables.
+                None if cond.implied => continue,
+                None => {}
+            }
+            share *= self.join_share(&cond.expr, leaves);
+        }
+        share
+    }
+
+    /// The share of pairs that a condition lets pass: of an equality of columns, one of as many as the one
+    /// with more values has.
+    fn join_share(&self, e: &Expr, leaves: &Leaves) -> f64 {
         let Expr::Compare(Comparison::Eq, a, b, _) = e else { return share(e) };
         let (Expr::Column(a), Expr::Column(b)) = (&**a, &**b) else { return share(e) };
-        let other = if leaf_bit(a.leaf) == own { b } else { a };
-        let Some(leaf) = leaves.list.get(usize::from(other.leaf)) else { return share(e) };
-        let unique = leaf.keys.iter().any(|k| *k == [usize::from(other.column)]);
-        match &leaf.source {
-            Source::Table(table) if unique && other.depth == 0 => {
-                1.0 / self.statistics.rows(*table).max(1.0)
-            }
-            _ => 0.05,
+        match (self.values_of(*a, leaves), self.values_of(*b, leaves)) {
+            (None, None) => 0.05,
+            (a, b) => 1.0 / a.unwrap_or(1.0).max(b.unwrap_or(1.0)),
         }
     }
+
+    /// How many different values a column has, where an index begins with it.
+    fn values_of(&self, column: Column, leaves: &Leaves) -> Option<f64> {
+        let leaf = leaves.list.get(usize::from(column.leaf)).filter(|_| column.depth == 0)?;
+        let Source::Table(table) = &leaf.source else { return None };
+        let first = |index: &IndexDef| {
+            let part = index.parts.first();
+            part.is_some_and(|p| p.column == usize::from(column.column) && p.prefix_chars.is_none())
+        };
+        let position = self.tables.def(*table).indexes.iter().position(first)?;
+        Some(self.statistics.distinct(*table, position, 1).max(1.0))
+    }
+}
+
+/// The own column of an equality.
+fn equal_column(e: &Expr, own: u64) -> Option<Column> {
+    let Expr::Compare(Comparison::Eq, a, b, _) = e else { return None };
+    [a, b].into_iter().find_map(|side| match **side {
+        Expr::Column(c) if c.depth == 0 && leaf_bit(c.leaf) == own => Some(c),
+        _ => None,
+    })
 }
 
 /// The truth of a condition of constants; NULL is not true.
@@ -494,6 +545,32 @@ const ROW_WEIGHT: f64 = 0.3;
 fn members_of(nest: &Nest, set: usize) -> u64 {
     let inside = |(n, _): &(usize, &Member)| set >> n & 1 == 1;
     nest.members.iter().enumerate().filter(inside).fold(0, |all, (_, m)| all | m.leaves)
+}
+
+/// Which members may come next: those that are left and have what they need; of these the ones that a
+/// condition ties to what is there, if there are such.
+fn tied_members(nest: &Nest, inside: u64, outside: u64, left: impl Fn(usize) -> bool) -> Vec<bool> {
+    let members = || nest.members.iter().enumerate();
+    let can = |n: usize, m: &Member| left(n) && m.needs & !(outside | inside) == 0;
+    let tied = |m: &Member| match m.what {
+        What::Leaf(_) => {
+            nest.conds.iter().any(|c| c.leaves & m.leaves != 0 && c.leaves & inside != 0)
+        }
+        What::Nest { .. } => true,
+    };
+    let some = inside != 0 && members().any(|(n, m)| can(n, m) && tied(m));
+    members().map(|(n, m)| can(n, m) && (!some || tied(m))).collect()
+}
+
+/// Adds those implied equalities with columns that are there whose own column no other condition ties.
+fn tie(fresh: &mut Vec<Expr>, implied: Vec<&Expr>, own: u64, inside: u64) {
+    for e in implied {
+        let Some(column) = equal_column(e, own) else { continue };
+        let ties = |e: &Expr| equal_column(e, own) == Some(column) && leaves_of(e) & inside != 0;
+        if ties(e) && !fresh.iter().any(ties) {
+            fresh.push(e.clone());
+        }
+    }
 }
 
 fn looped(kind: JoinKind, outer: Node, inner: Node) -> Node {

@@ -5,8 +5,9 @@
 //!    marked: it may choose an access path, it is never needed as a filter.
 
 use super::Leaves;
-use crate::logical::{From, Leaf, Source, leaf_bit, leaves_of};
+use crate::logical::{From, Leaf, Source, conjunction, conjuncts, disjuncts, leaf_bit, leaves_of};
 use crate::query_plan::JoinKind;
+use crate::transform::may_move;
 use expr::tree::{Column, Comparison, Expr};
 use value::{Collation, ColumnType};
 
@@ -144,7 +145,37 @@ impl Nest {
                 self.conds.push(Cond { leaves: leaves_of(&expr), expr, implied: true });
             }
         }
+        self.narrow();
     }
+
+    /// What an OR over several leaves says about one of them is checked as soon as that one is read.
+    fn narrow(&mut self) {
+        let mut found = Vec::new();
+        for cond in &self.conds {
+            if !matches!(cond.expr, Expr::Or(..)) || !may_move(&cond.expr) {
+                continue;
+            }
+            let members = self.members.iter().filter(|m| matches!(m.what, What::Leaf(_)));
+            for own in members.map(|m| m.leaves) {
+                if cond.leaves & own != 0 && cond.leaves != own {
+                    found.extend(about(&cond.expr, own));
+                }
+            }
+        }
+        let cond = |expr| Cond { leaves: leaves_of(&expr), expr, implied: false };
+        self.conds.extend(found.into_iter().map(cond));
+    }
+}
+
+/// What every alternative says about the leaf alone.
+fn about(or: &Expr, own: u64) -> Option<Expr> {
+    let parts = disjuncts(or).into_iter().map(|alternative| {
+        let mut parts = Vec::new();
+        conjuncts(alternative.clone(), &mut parts);
+        conjunction(parts.into_iter().filter(|part| leaves_of(part) == own))
+    });
+    let parts: Option<Vec<Expr>> = parts.collect();
+    parts?.into_iter().reduce(|a, b| Expr::Or(Box::new(a), Box::new(b)))
 }
 
 /// The same condition, whichever way an equality was written.

@@ -1,13 +1,14 @@
 //! From blocks to operators.
 //!
 //! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
-//! which conditions), [`access`] (how one table is read), [`join`] (in which order, and how), [`order`]
+//! which conditions), [`access`] (how one table is read), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
 //! (what order rows have already).
 //!
 //! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
 //!    numbered as in the block; those of grouping, windows and projection follow.
 
 mod access;
+mod guess;
 mod join;
 mod members;
 mod order;
