@@ -304,11 +304,11 @@ impl print::Names for RowNames<'_> {
     }
 }
 
-/// An error of a function names what its arguments are.
+/// An error of a function that names nothing yet names what its arguments are.
 #[cold]
 fn named(error: SqlError, site: &CallSite, row: &Row<'_>) -> SqlError {
     match error {
-        SqlError::OutOfRange(kind, _) => {
+        SqlError::OutOfRange(kind, text) if text.is_empty() => {
             SqlError::OutOfRange(kind, print::call(site, Some(&RowNames(row))))
         }
         error => error,

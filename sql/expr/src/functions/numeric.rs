@@ -174,7 +174,7 @@ fn finite<'v>(c: &Call<'_, 'v>, v: f64) -> Answer<'v> {
 impl Call<'_, '_> {
     /// Error 1690, quoting the call with its arguments' values.
     pub(super) fn out_of_range(&self, kind: &str) -> SqlError {
-        SqlError::OutOfRange(kind.to_string(), crate::print::call(self.site, None))
+        SqlError::OutOfRange(kind.to_string(), String::new())
     }
 }
 

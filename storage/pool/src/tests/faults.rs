@@ -244,9 +244,9 @@ fn files_that_are_not_ours_are_refused() {
     assert!(matches!(open(22, "mine.ibd"), Err(Error::Foreign { .. })), "another id");
     open(21, "mine.ibd").unwrap();
     world.pool.close_tablespace(&world.pool.tablespace(SpaceId(21)).unwrap()).unwrap();
-    disk.flip_bit("mine.ibd", crate::spacefile::FORMAT_AT as u64, 2);
+    disk.flip_bit("mine.ibd", crate::spacefile::FORMAT_AT as u64 + 3, 6);
     assert!(matches!(open(21, "mine.ibd"), Err(Error::Foreign { .. })), "newer format");
-    disk.flip_bit("mine.ibd", crate::spacefile::FORMAT_AT as u64, 2);
+    disk.flip_bit("mine.ibd", crate::spacefile::FORMAT_AT as u64 + 3, 6);
     disk.flip_bit("mine.ibd", 9000, 1);
     assert!(matches!(open(21, "mine.ibd"), Err(Error::Corrupt { .. })), "damaged");
 }
