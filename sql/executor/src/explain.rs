@@ -1,6 +1,7 @@
 //! EXPLAIN of a query: its plan as rows or as text.
 //!
-//! 1. Nothing of the statement runs. 2. FORMAT=JSON and ANALYZE, and FORMAT=TREE of a change answer 1235.
+//! 1. Nothing of the statement runs but with ANALYZE, which throws the rows away. 2. A change is explained as rows
+//! only; that, and FORMAT=JSON of version 2, answer 1235.
 
 use crate::{Context, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{self, Explain, Statement};
@@ -12,9 +13,13 @@ const NAMES_CHARS: u32 = 4096;
 /// Characters of a plan as text.
 const TEXT_CHARS: u32 = 393_216;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Traditional,
+    Json,
     Tree,
+    /// FORMAT=TREE with what was measured.
+    Analyze,
 }
 
 /// What is explained.
@@ -29,9 +34,8 @@ fn parts<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<(What<'e>, F
     let Explain::Statement { analyze, format, into, schema, statement } = explain else {
         return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
     };
-    let refused = [(*analyze, "EXPLAIN ANALYZE"), (into.is_some(), "EXPLAIN INTO")];
-    let schema = (schema.is_some(), "EXPLAIN FOR SCHEMA");
-    if let Some((_, what)) = refused.into_iter().chain([schema]).find(|(written, _)| *written) {
+    let refused = [(into.is_some(), "EXPLAIN INTO"), (schema.is_some(), "EXPLAIN FOR SCHEMA")];
+    if let Some((_, what)) = refused.into_iter().find(|(written, _)| *written) {
         return Err(SqlError::unsupported(what));
     }
     let what = match &**statement {
@@ -45,13 +49,36 @@ fn parts<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<(What<'e>, F
         Ok(OwnedDatum::Bytes(name)) => String::from_utf8_lossy(&name).to_ascii_uppercase(),
         _ => "TRADITIONAL".to_string(),
     };
-    let format = match format.clone().unwrap_or_else(session).as_str() {
-        "TRADITIONAL" => Format::Traditional,
-        "TREE" if matches!(what, What::Change(_)) => {
-            return Err(SqlError::unsupported("EXPLAIN FORMAT=TREE of a change"));
+    let written = format.is_some();
+    let name = format.clone().unwrap_or_else(session);
+    let format = match (name.to_ascii_uppercase().as_str(), *analyze) {
+        ("TREE" | "JSON", _) if matches!(what, What::Change(_)) => {
+            let text = format!("EXPLAIN FORMAT={} of a change", name.to_ascii_uppercase());
+            return Err(SqlError::unsupported(text));
         }
-        "TREE" => Format::Tree,
-        other => return Err(SqlError::unsupported(format!("EXPLAIN FORMAT={other}"))),
+        (_, true) if matches!(what, What::Change(_)) => {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));
+        }
+        ("TREE", true) => Format::Analyze,
+        // What the session prefers is no reason to refuse.
+        (_, true) if !written => Format::Analyze,
+        (other @ ("TRADITIONAL" | "JSON"), true) => {
+            return Err(SqlError::unsupported(format!("EXPLAIN ANALYZE with {other} format")));
+        }
+        ("TRADITIONAL", false) => Format::Traditional,
+        ("TREE", false) => Format::Tree,
+        ("JSON", false) => {
+            match context.env.system_variable(false, "explain_json_format_version") {
+                Ok(version) if version.datum().as_u64() == Some(2) => {
+                    return Err(SqlError::unsupported("EXPLAIN FORMAT=JSON, version 2"));
+                }
+                _ => Format::Json,
+            }
+        }
+        _ => {
+            let text = format!("Unknown EXPLAIN format name: '{name}'");
+            return Err(SqlError::Other(1791, "HY000", text));
+        }
     };
     Ok((what, format))
 }
@@ -59,7 +86,7 @@ fn parts<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<(What<'e>, F
 /// Result columns.
 pub fn columns(explain: &Explain, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
     let (_, format) = parts(explain, context)?;
-    if matches!(format, Format::Tree) {
+    if format != Format::Traditional {
         return Ok(vec![ResultColumn::text("EXPLAIN", TEXT_CHARS)]);
     }
     let number = |name| ResultColumn::computed(name, ColumnType::int(Kind::BigInt, true), 0);
@@ -105,9 +132,18 @@ pub fn run(
         }
     };
     let plan = planner::query::plan_query(&mut context.planning(), query)?;
+    let text = match format {
+        Format::Traditional => None,
+        Format::Json => Some(planner::explain::json(&plan, context.tables)),
+        Format::Tree => Some(planner::explain::tree(&plan, context.tables, &|_| None)),
+        Format::Analyze => {
+            let measures = crate::query::measure(&plan, context)?;
+            let actual = |node: &planner::query_plan::Node| Some(measures.text(node));
+            Some(planner::explain::tree(&plan, context.tables, &actual))
+        }
+    };
     sink.header(columns)?;
-    if matches!(format, Format::Tree) {
-        let text = planner::explain::tree(&plan, context.tables, &|_| None);
+    if let Some(text) = text {
         sink.row(&[Datum::Bytes(text.as_bytes())])?;
         outcome.rows_sent = 1;
         return Ok(outcome);

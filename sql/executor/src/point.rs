@@ -42,6 +42,7 @@ impl Parts {
         let simple = read.lock.is_none()
             && query.into.is_none()
             && !query.count_all
+            && query.execution_ms_max.is_none()
             && block.outputs.len() <= OUTPUTS_MAX
             && key.len() <= KEY_PARTS_MAX
             && key.iter().all(|k| matches!(k.value, Expr::Param(_) | Expr::Const(_)));

@@ -4,11 +4,13 @@ use crate::files::{Format, OutFile};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::cells::{Cells, made_layout};
+use crate::ops::measure::Measures;
 use crate::ops::store::RowStore;
 use crate::ops::{Statement, limit_value, recycled, recycled_datums};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use expr::{OwnedDatum, Value};
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
+use std::rc::Rc;
 use std::time::Duration;
 use value::{Datum, RowLayout};
 
@@ -26,7 +28,7 @@ pub fn run(
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);
-    st.deadline = deadline(context.env);
+    st.deadline = deadline(query.execution_ms_max, context.env);
     // All rows are counted: the outermost LIMIT is this loop's.
     let (mut block, mut limit) = match &query.query.root {
         Node::Limit { input, skip, count } if query.count_all => {
@@ -110,6 +112,32 @@ fn takes_one_row(query: &QueryStatement) -> bool {
     matches!(query.into, Some(IntoTarget::Variables(_) | IntoTarget::Dumpfile(_)))
 }
 
+/// Runs the query, throws its rows away, and returns what its operators did.
+///
+/// # Errors
+/// Everything a query can end in.
+pub fn measure(
+    query: &QueryStatement,
+    context: &mut Context<'_>,
+) -> Result<Rc<Measures>, SqlError> {
+    let measures = Rc::new(Measures::default());
+    let budget = Budget::of_session(context.env);
+    let (client, tables) = (&*context.client, &*context.tables);
+    let mut st = Statement::new(client, tables, &[], &query.shared, budget);
+    st.deadline = deadline(query.execution_ms_max, context.env);
+    st.measures = Some(Rc::clone(&measures));
+    let mut block = Block::new(&query.query, &st, false)?;
+    block.open(&st, context.env, None)?;
+    while block.next(&st, context.env, None)? {
+        // Subqueries of the outputs run too.
+        let outputs = &block.plan.outputs;
+        block.look(&st, context.env, None, |run, frame| {
+            outputs.iter().try_for_each(|o| run.eval(&o.value.expr, frame).map(drop))
+        })?;
+    }
+    Ok(measures)
+}
+
 /// A query's rows, kept.
 pub struct Kept {
     /// The rows, in the form of `layout`.
@@ -130,7 +158,7 @@ pub fn collect(
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);
-    st.deadline = deadline(context.env);
+    st.deadline = deadline(query.execution_ms_max, context.env);
     let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
     let layout = made_layout(&types);
     let mut block = Block::new(&query.query, &st, false)?;
@@ -151,12 +179,12 @@ fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environmen
     }
 }
 
-/// When `max_execution_time` ends the statement.
-pub fn deadline(env: &dyn Environment) -> Option<std::time::Instant> {
-    let millis = match env.system_variable(false, "max_execution_time") {
+/// When a hint, in milliseconds, or else `max_execution_time` ends the statement.
+pub fn deadline(hint: Option<u64>, env: &dyn Environment) -> Option<std::time::Instant> {
+    let millis = hint.unwrap_or_else(|| match env.system_variable(false, "max_execution_time") {
         Ok(OwnedDatum::UInt(ms)) => ms,
         Ok(OwnedDatum::Int(ms)) => u64::try_from(ms).unwrap_or(0),
         _ => 0,
-    };
+    });
     (millis > 0).then(|| host::clock::now() + Duration::from_millis(millis))
 }

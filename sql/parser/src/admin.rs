@@ -225,7 +225,7 @@ impl Parser<'_> {
         if self.kw() == Kw::FORMAT && self.nth(1).kind == TokenKind::Eq {
             self.bump();
             self.bump();
-            format = Some(self.ident_or_text()?.to_ascii_uppercase());
+            format = Some(self.ident_or_text()?);
         }
         if self.eat_kw(Kw::INTO) {
             into = Some(self.user_var_name()?);

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod query;
 pub mod query_plan;
 pub mod resolve;
+mod selectivity;
 pub mod show;
 pub mod stats;
 mod transform;

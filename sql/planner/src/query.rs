@@ -1,6 +1,7 @@
 //! A query's whole way: names, transformations, operators.
 
 use crate::PlanContext;
+use crate::hints::Hints;
 use crate::physical::Planner;
 use crate::query_plan::{IntoTarget, QueryStatement};
 use crate::resolve::{Resolved, resolve};
@@ -41,22 +42,25 @@ pub(crate) fn plan_query_with(
         let text = "The used SELECT statements have a different number of columns";
         return Err(SqlError::Other(1222, "21000", text.into()));
     }
+    let hint = query.as_select().and_then(|s| s.options.hints.as_deref());
+    let execution_ms_max = Hints::of(hint)?.execution_ms_max;
     let sampled = Sampled::new(context.tables);
-    plan_resolved(context, resolved, statistics.unwrap_or(&sampled), into, count_all)
+    let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled))?;
+    Ok(QueryStatement { into, count_all, execution_ms_max, ..query })
 }
 
 fn plan_resolved(
     context: &PlanContext<'_>,
     resolved: Resolved,
     statistics: &dyn Statistics,
-    into: Option<IntoTarget>,
-    count_all: bool,
 ) -> Result<QueryStatement, SqlError> {
     let Resolved { mut block, shared, tables } = resolved;
     let mut planner = Planner::new(context.tables, statistics, &shared);
     transform(&mut block, &shared);
     let query = planner.block(block)?;
-    Ok(QueryStatement { query, shared: planner.done, tables, into, count_all })
+    let shared = planner.done;
+    let (into, count_all, execution_ms_max) = (None, false, None);
+    Ok(QueryStatement { query, shared, tables, into, count_all, execution_ms_max })
 }
 
 fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {

@@ -29,6 +29,8 @@ pub struct QueryStatement {
     pub into: Option<IntoTarget>,
     /// SQL_CALC_FOUND_ROWS: rows are counted as if the outermost `Limit` were not there.
     pub count_all: bool,
+    /// MAX_EXECUTION_TIME in milliseconds, where a hint says so.
+    pub execution_ms_max: Option<u64>,
 }
 
 /// A query whose rows are kept for the whole statement.

@@ -1,7 +1,9 @@
 //! What the optimiser knows about the size of tables.
 
-use catalog::{TableCache, TableRef};
+use catalog::{Histogram, TableCache, TableRef};
 use std::cell::RefCell;
+use std::sync::Arc;
+use value::ColumnType;
 
 /// Estimates about stored tables.
 pub trait Statistics {
@@ -18,6 +20,10 @@ pub trait Statistics {
         _low: &[u8],
         _high: Option<&[u8]>,
     ) -> Option<f64> {
+        None
+    }
+    /// The histogram of a column, and the column's type.
+    fn histogram(&self, _table: TableRef, _column: usize) -> Option<(Arc<Histogram>, ColumnType)> {
         None
     }
 }
@@ -57,6 +63,12 @@ impl Statistics for Sampled<'_> {
         };
         self.rows.borrow_mut().push((table, rows));
         rows
+    }
+
+    fn histogram(&self, table: TableRef, column: usize) -> Option<(Arc<Histogram>, ColumnType)> {
+        let column = self.tables.def(table).columns.get(column)?;
+        let histogram = self.tables.statistics(table).histograms.get(&column.name).cloned()?;
+        Some((histogram, column.ty))
     }
 
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64 {

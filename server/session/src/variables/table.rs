@@ -98,6 +98,7 @@ pub const VARIABLES: &[Variable] = &[
     session("error_count", E::ErrorCount),
     v("event_scheduler", Global, Enum(&["OFF", "ON", "DISABLED"]), "OFF"),
     v("expire_logs_days", Global, Int(0, 99), "0"),
+    v("explain_json_format_version", Both, Int(1, 2), "1"),
     v("explain_format", Both, Enum(&["TRADITIONAL", "JSON", "TREE"]), "TRADITIONAL"),
     v("explicit_defaults_for_timestamp", Both, Bool, "ON"),
     v("flush", Global, Bool, "OFF"),

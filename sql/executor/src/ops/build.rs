@@ -7,6 +7,7 @@ use super::filter::{Filter, Limit, Nothing, One};
 use super::group::{HashGroup, SortedGroup};
 use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
+use super::measure::Measured;
 use super::pack::Packer;
 use super::read::{ReadTable, ReadVirtual};
 use super::sets::{Distinct, Recursive, Seen, SetLeaf, SetOp};
@@ -64,6 +65,14 @@ impl<'p> Builder<'_, 'p> {
     }
 
     fn node(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        let operator = self.operator(node, again)?;
+        Ok(match &self.st.measures {
+            Some(measures) => Box::new(Measured::new(operator, node, measures)),
+            None => operator,
+        })
+    }
+
+    fn operator(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
         let frame = self.frame;
         Ok(match node {
             Node::One => Box::new(One { left: false }),

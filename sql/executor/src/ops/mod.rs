@@ -19,6 +19,7 @@ mod group;
 mod hash_join;
 mod join;
 mod keys;
+pub mod measure;
 mod names;
 mod pack;
 mod read;
@@ -86,6 +87,8 @@ pub struct Statement<'s> {
     pub ticks: Cell<u64>,
     /// When the statement is to end.
     pub deadline: Option<Instant>,
+    /// What operators do is measured here.
+    pub measures: Option<Rc<measure::Measures>>,
 }
 
 impl<'s> Statement<'s> {
@@ -107,6 +110,7 @@ impl<'s> Statement<'s> {
             budget,
             ticks: Cell::new(0),
             deadline: None,
+            measures: None,
         }
     }
 

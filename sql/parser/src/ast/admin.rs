@@ -69,7 +69,7 @@ pub enum Explain {
     Statement {
         /// ANALYZE.
         analyze: bool,
-        /// FORMAT = name, upper case.
+        /// FORMAT = name, as written.
         format: Option<String>,
         /// INTO @variable.
         into: Option<String>,
@@ -80,7 +80,7 @@ pub enum Explain {
     },
     /// EXPLAIN FOR CONNECTION id.
     Connection {
-        /// FORMAT = name, upper case.
+        /// FORMAT = name, as written.
         format: Option<String>,
         /// INTO @variable.
         into: Option<String>,

@@ -1,6 +1,66 @@
-//! The lines of FORMAT=TREE as FORMAT=JSON.
+//! JSON as EXPLAIN writes it: indented by two spaces, names in the order of their making.
 
-use super::tree::Item;
+/// A value of the document.
+pub(super) enum Json {
+    /// JSON text.
+    Raw(String),
+    /// An array.
+    List(Vec<Json>),
+    /// An object.
+    Object(Fields),
+}
+
+/// Names and values in order.
+pub(super) type Fields = Vec<(&'static str, Json)>;
+
+pub(super) fn text(value: &str) -> Json {
+    Json::Raw(quoted(value))
+}
+
+pub(super) fn truth(value: bool) -> Json {
+    Json::Raw(value.to_string())
+}
+
+pub(super) fn number(value: u64) -> Json {
+    Json::Raw(value.to_string())
+}
+
+pub(super) fn cost(value: f64) -> Json {
+    text(&format!("{value:.2}"))
+}
+
+pub(super) fn list<'s>(values: impl Iterator<Item = &'s str>) -> Json {
+    Json::List(values.map(text).collect())
+}
+
+impl Json {
+    /// Appends the text; the value stands at a depth of indentation.
+    pub(super) fn write(&self, depth: usize, out: &mut String) {
+        let pad = "  ".repeat(depth + 1);
+        let end = "  ".repeat(depth);
+        match self {
+            Json::Raw(text) => out.push_str(text),
+            Json::List(items) => {
+                out.push_str("[\n");
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(&pad);
+                    item.write(depth + 1, out);
+                    out.push_str(if at + 1 < items.len() { ",\n" } else { "\n" });
+                }
+                out.push_str(&format!("{end}]"));
+            }
+            Json::Object(fields) => {
+                out.push_str("{\n");
+                for (at, (name, value)) in fields.iter().enumerate() {
+                    out.push_str(&format!("{pad}\"{name}\": "));
+                    value.write(depth + 1, out);
+                    out.push_str(if at + 1 < fields.len() { ",\n" } else { "\n" });
+                }
+                out.push_str(&format!("{end}}}"));
+            }
+        }
+    }
+}
 
 /// A JSON string.
 pub(crate) fn quoted(text: &str) -> String {
@@ -17,42 +77,4 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-/// The document.
-pub(crate) fn json(items: &[Item], query: &str) -> String {
-    let mut out = String::from("{\n");
-    out.push_str(&format!("  \"query\": {},\n", quoted(query)));
-    if let Some(item) = items.first() {
-        out.push_str("  \"query_plan\": ");
-        write(item, 1, &mut out);
-        out.push_str(",\n");
-    }
-    out.push_str("  \"query_type\": \"select\",\n  \"json_schema_version\": \"2.0\"\n}");
-    out
-}
-
-fn write(item: &Item, depth: usize, out: &mut String) {
-    let pad = "  ".repeat(depth + 1);
-    let mut fields: Vec<String> = Vec::new();
-    if !item.inputs.is_empty() {
-        let mut inputs = String::from("\"inputs\": [\n");
-        for (number, input) in item.inputs.iter().enumerate() {
-            inputs.push_str(&"  ".repeat(depth + 2));
-            write(input, depth + 2, &mut inputs);
-            inputs.push_str(if number + 1 < item.inputs.len() { ",\n" } else { "\n" });
-        }
-        inputs.push_str(&format!("{pad}]"));
-        fields.push(inputs);
-    }
-    fields.extend(item.facts.iter().map(|(name, value)| format!("\"{name}\": {value}")));
-    fields.push(format!("\"operation\": {}", quoted(&item.text)));
-    if let Some((cost, rows)) = item.estimate {
-        fields.push(format!("\"estimated_rows\": {rows:?}"));
-        fields.push(format!("\"estimated_total_cost\": {cost:?}"));
-    }
-    out.push_str("{\n");
-    let fields: Vec<String> = fields.into_iter().map(|f| format!("{pad}{f}")).collect();
-    out.push_str(&fields.join(",\n"));
-    out.push_str(&format!("\n{}}}", "  ".repeat(depth)));
 }

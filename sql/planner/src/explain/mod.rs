@@ -1,11 +1,12 @@
 //! EXPLAIN: a plan as text, in MySQL's words and shapes.
 //!
-//! Reading order: [`names`] (expressions as text), [`tree`] (operators as lines, FORMAT=TREE), [`json`]
-//! (the same lines as FORMAT=JSON), [`rows`] (FORMAT=TRADITIONAL), [`change`] (the
-//! same of changes).
+//! Reading order: [`names`] (expressions as text), [`tree`] (operators as lines, FORMAT=TREE), [`rows`]
+//! (FORMAT=TRADITIONAL), [`change`] (the same of changes), [`blocks`] (FORMAT=JSON),
+//! [`json`] (its values).
 //!
 //! 1. Costs and row counts are this optimiser's; operation names and columns are MySQL's.
 
+mod blocks;
 mod change;
 mod json;
 mod names;
@@ -14,7 +15,7 @@ mod tree;
 
 pub use change::{traditional_change, traditional_insert};
 pub use rows::{ExplainRow, traditional};
-pub use tree::{Item, items};
+pub use tree::{Item, items, number};
 
 use crate::query_plan::{Node, QueryStatement};
 use catalog::TableCache;
@@ -31,7 +32,7 @@ pub fn tree(statement: &QueryStatement, tables: &TableCache, actual: &Actual<'_>
     text
 }
 
-/// FORMAT=JSON, the shape of `explain_json_format_version` 2.
-pub fn json(statement: &QueryStatement, tables: &TableCache, query: &str) -> String {
-    json::json(&items(statement, tables, &|_| None), query)
+/// FORMAT=JSON, the shape of `explain_json_format_version` 1.
+pub fn json(statement: &QueryStatement, tables: &TableCache) -> String {
+    blocks::json(statement, tables)
 }

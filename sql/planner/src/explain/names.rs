@@ -101,6 +101,11 @@ impl<'p> Names<'p> {
         query.outputs.iter().map(column).collect()
     }
 
+    /// Columns of a leaf that are looked at.
+    pub(crate) fn needed(&self, leaf: u16) -> &[usize] {
+        &self.plan.leaves[usize::from(leaf)].needed
+    }
+
     /// The name of a leaf.
     pub(crate) fn leaf(&self, leaf: u16) -> String {
         self.plan.leaves[usize::from(leaf)].name.clone()

@@ -35,18 +35,15 @@ pub struct ExplainRow {
     pub filtered: Option<f64>,
     /// The rest.
     pub extra: Option<String>,
+    /// Columns of the parts of the index that are used.
+    pub key_parts: Vec<usize>,
+    /// What a row must satisfy beyond the look-up.
+    pub condition: Option<String>,
 }
 
 /// The rows of a statement.
 pub fn traditional(statement: &QueryStatement, tables: &TableCache) -> Vec<ExplainRow> {
-    let mut lister = Lister {
-        statement,
-        tables,
-        rows: Vec::new(),
-        later: Vec::new(),
-        next: 2,
-        shared: Vec::new(),
-    };
+    let mut lister = Lister::new(statement, tables);
     let alone = is_simple(&statement.query);
     lister.query(&statement.query, 1, if alone { "SIMPLE" } else { "PRIMARY" }, None);
     lister.rows
@@ -88,7 +85,7 @@ fn visit(node: &Node, f: &mut dyn FnMut(&Node)) {
     }
 }
 
-struct Lister<'p> {
+pub(super) struct Lister<'p> {
     statement: &'p QueryStatement,
     tables: &'p TableCache,
     rows: Vec<ExplainRow>,
@@ -99,6 +96,11 @@ struct Lister<'p> {
 }
 
 impl<'p> Lister<'p> {
+    pub(super) fn new(statement: &'p QueryStatement, tables: &'p TableCache) -> Lister<'p> {
+        let (rows, later, shared) = (Vec::new(), Vec::new(), Vec::new());
+        Lister { statement, tables, rows, later, next: 2, shared }
+    }
+
     fn query(
         &mut self,
         plan: &'p QueryPlan,
@@ -332,7 +334,13 @@ impl<'p> Lister<'p> {
         }
     }
 
-    fn read(&self, read: &Read, id: u64, select_type: &str, names: &Names<'_>) -> ExplainRow {
+    pub(super) fn read(
+        &self,
+        read: &Read,
+        id: u64,
+        select_type: &str,
+        names: &Names<'_>,
+    ) -> ExplainRow {
         let def = self.tables.def(read.table);
         let index = index_of(def, read.access.index());
         let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
@@ -405,6 +413,10 @@ impl<'p> Lister<'p> {
             rows: Some(read.estimate.rows.round().max(1.0) as u64),
             filtered: Some((read.estimate.filtered * 10_000.0).round() / 100.0),
             extra: (!extra.is_empty()).then(|| extra.join("; ")),
+            key_parts: index
+                .map(|i| i.parts.iter().take(parts).map(|p| p.column).collect())
+                .unwrap_or_default(),
+            condition: crate::logical::conjunction(rest).map(|rest| names.expr(&rest)),
         }
     }
 

@@ -19,8 +19,6 @@ pub struct Item {
     pub estimate: Option<(f64, f64)>,
     /// What EXPLAIN ANALYZE measured.
     pub actual: Option<String>,
-    /// Further facts for FORMAT=JSON: name and JSON text of the value.
-    pub facts: Vec<(&'static str, String)>,
     /// Where its rows come from.
     pub inputs: Vec<Item>,
 }
@@ -45,6 +43,7 @@ impl Item {
             out.push_str(&format!("  (cost={} rows={})", number(cost), number(rows)));
         }
         if let Some(actual) = &self.actual {
+            out.push_str(if self.estimate.is_none() { " " } else { "" });
             out.push_str(actual);
         }
         out.push('\n');
@@ -53,7 +52,7 @@ impl Item {
 }
 
 /// A number with three significant digits.
-fn number(v: f64) -> String {
+pub fn number(v: f64) -> String {
     if v == 0.0 {
         return "0".to_string();
     }
@@ -353,13 +352,7 @@ impl Printer<'_> {
             }
         };
         let estimate = Some((read.estimate.cost, read.estimate.rows));
-        let mut item = Item { estimate, ..Item::new(text, Vec::new()) };
-        item.facts.push(("table_name", super::json::quoted(&name)));
-        item.facts.push(("schema_name", super::json::quoted(&def.schema)));
-        if !matches!(read.access, ReadAccess::Index(0)) {
-            item.facts.push(("index_name", super::json::quoted(using)));
-            item.facts.push(("covering", read.covering.to_string()));
-        }
+        let item = Item { estimate, ..Item::new(text, Vec::new()) };
         let mut rest = Vec::new();
         if let Some(filter) = &read.filter {
             crate::logical::conjuncts(filter.clone(), &mut rest);
@@ -452,9 +445,7 @@ fn filtered(item: Item, filter: Option<&Expr>, names: &Names<'_>) -> Item {
     match filter {
         Some(filter) => {
             let text = names.expr(filter);
-            let mut over = Item::over(format!("Filter: {text}"), item);
-            over.facts.push(("condition", super::json::quoted(&text)));
-            over
+            Item::over(format!("Filter: {text}"), item)
         }
         None => item,
     }

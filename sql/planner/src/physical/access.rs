@@ -6,10 +6,12 @@
 
 use super::members::Cond;
 use super::{Leaves, Planner};
+use crate::bind::Scope;
 use crate::logical::{conjuncts, disjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
+use parser::ast;
 use value::Collation;
 
 /// Most ranges that values of several parts are multiplied to.
@@ -48,6 +50,8 @@ struct Target<'t> {
     def: &'t TableDef,
     leaves: &'t Leaves,
     bound: u64,
+    /// What the hidden columns of functional indexes are computed from.
+    computed: Vec<(usize, Expr)>,
 }
 
 impl Planner<'_> {
@@ -78,7 +82,8 @@ impl Planner<'_> {
                 c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
             })
             .collect();
-        let target = Target { leaf, def, leaves, bound };
+        let computed = computed(def, leaf);
+        let target = Target { leaf, def, leaves, bound, computed };
         let mut best: Option<Choice> = None;
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.allows(&index.name) {
@@ -158,6 +163,26 @@ pub(crate) fn covers(
         def.columns[*column].ty.kind.is_int() && (part(index) || def.clustered().is_some_and(part))
     };
     needed.iter().all(inside)
+}
+
+/// The expressions of functional indexes, over a leaf. One that cannot be bound finds nothing.
+fn computed(def: &TableDef, leaf: u16) -> Vec<(usize, Expr)> {
+    let hidden = def.columns.iter().enumerate().filter(|(_, c)| c.hidden);
+    let bound = hidden.filter_map(|(column, c)| {
+        let sql = format!("DO {}", c.generated.as_ref()?.text);
+        let parsed = parser::parse(sql.as_bytes(), parser::SqlMode::default()).ok()?;
+        let ast::Statement::Do(list) = parsed else { return None };
+        let mut scope = Scope::new(Some((def, &def.name)), "definition");
+        let mut expr = scope.bind(list.first()?).ok()?.expr;
+        expr.rewrite(&mut |e| {
+            if let Expr::Column(place) = e {
+                place.leaf = leaf;
+            }
+            false
+        });
+        Some((column, expr))
+    });
+    bound.collect()
 }
 
 fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAccess {
@@ -355,6 +380,7 @@ impl Target<'_> {
 
     fn is_column(&self, e: &Expr, column: usize) -> bool {
         *e == Expr::Column(Column { depth: 0, leaf: self.leaf, column: column as u16 })
+            || self.computed.iter().any(|(c, own)| *c == column && own == e)
     }
 
     /// A value that is known before the table is read.

@@ -11,6 +11,7 @@ use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
 use crate::logical::{Block, Source, conjunction, leaf_bit, leaves_of};
 use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read};
+use crate::selectivity::known_share;
 use catalog::IndexDef;
 use expr::SqlError;
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Typed};
@@ -390,7 +391,7 @@ impl Planner<'_> {
                         && !c.implied
                         && !once.used.contains(n)
                 })
-                .map(|(_, c)| share(&c.expr))
+                .map(|(_, c)| self.join_share(&c.expr, leaves))
                 .product();
             let hashed = once.cost
                 + once.rows * alone * BUILD_COST
@@ -466,6 +467,9 @@ impl Planner<'_> {
     /// The share of pairs that a condition lets pass: of an equality of columns, one of as many as the one
     /// with more values has.
     fn join_share(&self, e: &Expr, leaves: &Leaves) -> f64 {
+        if let Some(known) = known_share(self.statistics, leaves, e) {
+            return known;
+        }
         let Expr::Compare(Comparison::Eq, a, b, _) = e else { return share(e) };
         let (Expr::Column(a), Expr::Column(b)) = (&**a, &**b) else { return share(e) };
         match (self.values_of(*a, leaves), self.values_of(*b, leaves)) {

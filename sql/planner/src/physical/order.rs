@@ -62,13 +62,13 @@ fn driver_mut(node: &mut Node) -> Option<&mut Read> {
     }
 }
 
-/// Columns by which an index orders its rows.
-fn parts(def: &TableDef, index: &IndexDef) -> Vec<usize> {
+/// Columns by which an index orders its rows, and whether descending.
+fn parts(def: &TableDef, index: &IndexDef) -> Vec<(usize, bool)> {
     let whole = |i: &IndexDef| {
         i.parts
             .iter()
-            .take_while(|p| p.prefix_chars.is_none() && !p.descending)
-            .map(|p| p.column)
+            .take_while(|p| p.prefix_chars.is_none())
+            .map(|p| (p.column, p.descending))
             .collect::<Vec<_>>()
     };
     let mut columns = whole(index);
@@ -104,7 +104,7 @@ fn equal_parts(access: &ReadAccess) -> usize {
 
 /// Whether an index in order gives the keys' order: forward or backward.
 fn fits(
-    columns: &[usize],
+    parts: &[(usize, bool)],
     equal: usize,
     leaf: u16,
     leaves: &Leaves,
@@ -113,6 +113,7 @@ fn fits(
 ) -> Option<bool> {
     let mut direction = None;
     let mut at = 0;
+    let columns: Vec<usize> = parts.iter().map(|(column, _)| *column).collect();
     let is_fixed = |column: usize| {
         let place = Column { depth: 0, leaf, column: column as u16 };
         fixed.columns.contains(&place) || columns[..equal.min(columns.len())].contains(&column)
@@ -139,8 +140,9 @@ fn fits(
         if columns.get(at) != Some(&column) {
             return None;
         }
+        let backward = key.descending != parts[at].1;
         at += 1;
-        if *direction.get_or_insert(key.descending) != key.descending {
+        if *direction.get_or_insert(backward) != backward {
             return None;
         }
     }

@@ -249,8 +249,14 @@ impl Resolver<'_, '_> {
         let mut planner = Planner::new(self.context.tables, &sampled, &self.shared);
         let query = planner.block(block)?;
         let shared = planner.done;
-        let query =
-            QueryStatement { query, shared, tables: self.tables, into: None, count_all: false };
+        let query = QueryStatement {
+            query,
+            shared,
+            tables: self.tables,
+            into: None,
+            count_all: false,
+            execution_ms_max: None,
+        };
         let mut plan = ChangePlan {
             query,
             targets,

@@ -3,7 +3,8 @@
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
-use crate::logical::{Block, conjuncts};
+use crate::hints::Hints;
+use crate::logical::{Block, Source, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use expr::SqlError;
 use expr::tree::{Expr, OwnedDatum, Typed};
@@ -58,7 +59,13 @@ impl Resolver<'_, '_> {
         let order_by = self.order_by(order_by, select.options.distinct)?;
         let limit = limit.map(bind_limit).transpose()?;
         let full_group_by = self.only_full_group_by();
+        let hints = Hints::of(select.options.hints.as_deref())?;
         let scope = self.scopes.last_mut().expect("pushed by the caller");
+        for leaf in &mut scope.leaves {
+            if let Source::Table(table) = &leaf.source {
+                hints.narrow(self.context.tables.def(*table), &leaf.name, &mut leaf.hints);
+            }
+        }
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
             from,
@@ -71,7 +78,7 @@ impl Resolver<'_, '_> {
             order_by,
             limit,
             subqueries: std::mem::take(&mut scope.subqueries),
-            straight: select.options.straight_join,
+            straight: select.options.straight_join || hints.fixed_order,
             number,
             view: None,
             targets: Vec::new(),
