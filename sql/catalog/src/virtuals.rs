@@ -125,6 +125,11 @@ pub trait VirtualTable: Send + Sync {
     fn def(&self) -> &TableDef;
     /// Makes the rows.
     fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>);
+    /// Whether MySQL has a view there: its columns are called as they are defined, however a query
+    /// writes them.
+    fn is_view(&self) -> bool {
+        false
+    }
     /// Whether TRUNCATE is allowed.
     fn truncatable(&self) -> bool {
         false
@@ -174,6 +179,11 @@ impl VirtualRef {
     /// Name, columns and keys.
     pub fn def(&self) -> &TableDef {
         self.table.def()
+    }
+
+    /// As [`VirtualTable::is_view`].
+    pub fn is_view(&self) -> bool {
+        self.table.is_view()
     }
 
     /// How its rows lie in bytes.

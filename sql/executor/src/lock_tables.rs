@@ -113,7 +113,10 @@ fn expand_one(
 }
 
 /// What a view reads, directly or through others.
-fn below(
+///
+/// # Errors
+/// 1356: it cannot be read.
+pub fn below(
     schema: &str,
     name: &str,
     context: &mut Context<'_>,

@@ -116,8 +116,7 @@ fn report(
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
     let opened = context.tables.open(context.client, schema, name, mode, deadline);
     let result = match opened {
-        // A view has nothing to check.
-        Err(CatalogError::ViewChanged) => Ok(vec![("status", "OK".to_string())]),
+        Err(CatalogError::ViewChanged) => check_view(schema, name, context),
         Err(error) if maintain.histogram.is_some() => {
             missing(error.into()).map(|report| report.into_iter().take(1).collect())
         }
@@ -132,6 +131,16 @@ fn report(
     };
     context.tables.release_since(context.client.slot(), mark);
     result
+}
+
+/// CHECK of a view: whether what it reads is there.
+fn check_view(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Report, SqlError> {
+    let corrupt = ("error", "Corrupt".to_string());
+    match crate::lock_tables::below(schema, name, context) {
+        Ok(_) => Ok(vec![("status", "OK".to_string())]),
+        Err(error) if ends_statement(&error) => Err(error),
+        Err(error) => Ok(vec![("Error", error.parts().2), corrupt]),
+    }
 }
 
 /// What is said of a table that the verb cannot be applied to.

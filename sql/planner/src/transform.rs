@@ -124,6 +124,14 @@ pub(crate) fn is_flat(block: &Block) -> bool {
 fn can_merge(outer: &Block, leaf: u16) -> bool {
     let derived = &outer.leaves[usize::from(leaf)];
     let Source::Derived { block, .. } = &derived.source else { return false };
+    let plain = |e: &Expr| matches!(e, Expr::Column(c) if c.depth == 0);
+    is_mergeable(block)
+        && outer.leaves.len() + block.leaves.len() <= LEAVES_MAX
+        && block.outputs.iter().all(|o| !derived.null_row || plain(&o.value.expr))
+}
+
+/// Whether the rows of a nested query need not be made before those around it are.
+pub(crate) fn is_mergeable(block: &Block) -> bool {
     let settled = |e: &Expr| {
         let mut settled = true;
         e.visit(&mut |e| {
@@ -132,14 +140,7 @@ fn can_merge(outer: &Block, leaf: u16) -> bool {
         });
         settled
     };
-    let plain = |e: &Expr| matches!(e, Expr::Column(c) if c.depth == 0);
-    is_flat(block)
-        && !block.distinct
-        && outer.leaves.len() + block.leaves.len() <= LEAVES_MAX
-        && block
-            .outputs
-            .iter()
-            .all(|o| settled(&o.value.expr) && (!derived.null_row || plain(&o.value.expr)))
+    is_flat(block) && !block.distinct && block.outputs.iter().all(|o| settled(&o.value.expr))
 }
 
 /// Puts the leaves of a derived table in its place; false if that would not be the same.

@@ -4,8 +4,9 @@ use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
 use crate::hints::Hints;
-use crate::logical::{Block, Source, conjuncts};
+use crate::logical::{Block, Leaf, Source, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
+use crate::transform::is_mergeable;
 use expr::SqlError;
 use expr::tree::{Expr, OwnedDatum, Typed};
 use parser::ast::{self, SelectItem};
@@ -104,25 +105,50 @@ impl Resolver<'_, '_> {
                         return Err(one_column());
                     }
                     let value = self.bind(expr)?;
-                    // A column is called as it was written, a wildcard's as it was defined.
                     let own = match expr {
                         ast::Expr::Column(column) => &column.column,
                         _ => text,
                     };
-                    outputs.push(self.output(value, alias.as_deref().unwrap_or(own)));
+                    let defined = self.defined_name(&value.expr);
+                    let name = alias.as_deref().or(defined.as_deref()).unwrap_or(own);
+                    outputs.push(self.output(value, name));
                 }
             }
         }
         Ok(outputs)
     }
 
+    /// The name of a column of a view or nested query that is merged. Every other column is called as it
+    /// was written, and a wildcard's always as it was defined.
+    fn defined_name(&self, expr: &Expr) -> Option<String> {
+        let leaf = self.leaf_of(expr)?;
+        let Expr::Column(place) = expr else { return None };
+        let merged = match &leaf.source {
+            Source::Virtual(table) => table.is_view(),
+            Source::Derived { block, .. } => is_mergeable(block),
+            Source::Shared(number) => is_mergeable(&self.shared[*number].block),
+            _ => false,
+        };
+        merged.then(|| leaf.columns[usize::from(place.column)].result.name.clone())
+    }
+
+    /// The leaf of a plain column, wherever that is.
+    fn leaf_of(&self, expr: &Expr) -> Option<&Leaf> {
+        match expr {
+            Expr::Column(place) if place.leaf < crate::logical::WINDOW_LEAF => {
+                let scope = &self.scopes[self.scopes.len() - 1 - usize::from(place.depth)];
+                Some(&scope.leaves[usize::from(place.leaf)])
+            }
+            _ => None,
+        }
+    }
+
     /// An output; a plain column is announced with its table, wherever that is.
     pub(crate) fn output(&self, value: Typed, name: &str) -> Output {
         let named = match &value.expr {
-            Expr::Column(place) if place.leaf < crate::logical::WINDOW_LEAF => {
-                let scope = &self.scopes[self.scopes.len() - 1 - usize::from(place.depth)];
-                let leaf = &scope.leaves[usize::from(place.leaf)];
-                Some(leaf.columns[usize::from(place.column)].result.clone())
+            Expr::Column(place) => {
+                let leaf = self.leaf_of(&value.expr);
+                leaf.map(|leaf| leaf.columns[usize::from(place.column)].result.clone())
             }
             _ => None,
         };

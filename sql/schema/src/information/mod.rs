@@ -69,6 +69,27 @@ const ABSENT: &[&str] = &[
     "ST_UNITS_OF_MEASURE",
 ];
 
+/// Tables that are no views in MySQL; those of InnoDB beside [`INNODB_VIEWS`] neither.
+const NO_VIEWS: &[&str] = &[
+    "COLUMN_PRIVILEGES",
+    "ENGINES",
+    "OPTIMIZER_TRACE",
+    "PLUGINS",
+    "PROCESSLIST",
+    "PROFILING",
+    "SCHEMA_PRIVILEGES",
+    "TABLE_PRIVILEGES",
+    "USER_PRIVILEGES",
+];
+
+const INNODB_VIEWS: &[&str] = &[
+    "INNODB_DATAFILES",
+    "INNODB_FIELDS",
+    "INNODB_FOREIGN",
+    "INNODB_FOREIGN_COLS",
+    "INNODB_TABLESPACES_BRIEF",
+];
+
 pub(crate) struct Information {
     def: TableDef,
     fill: Fill,
@@ -99,6 +120,14 @@ pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
 impl VirtualTable for Information {
     fn def(&self) -> &TableDef {
         &self.def
+    }
+
+    fn is_view(&self) -> bool {
+        let name = self.def.name.as_str();
+        match name.starts_with("INNODB_") {
+            true => INNODB_VIEWS.contains(&name),
+            false => self.def.schema == "information_schema" && !NO_VIEWS.contains(&name),
+        }
     }
 
     fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>) {
