@@ -79,8 +79,10 @@ impl Diagnostics {
             let state = match c.code {
                 1292 => "22007",
                 1365 => "22012",
-                1411 => "HY000",
+                1264 => "22003",
+                1260 | 1301 | 1411 => "HY000",
                 1441 => "22008",
+                3020 => "2201E",
                 _ => return None,
             };
             Some((c.code, state, c.text.clone()))

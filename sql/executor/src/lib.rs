@@ -195,48 +195,49 @@ pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepar
 fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
     views::refuse(&made.statement, context)?;
     let mut planning = context.planning();
-    let plan = match &made.statement {
-        Statement::Query(query) => {
-            Plan::Query(Box::new(planner::query::plan_query(&mut planning, query)?))
-        }
-        Statement::Insert(insert) => {
-            Plan::Insert(Box::new(planner::resolve::plan_insert(&mut planning, insert)?))
-        }
-        Statement::Update(update) => {
-            Plan::Change(Box::new(planner::resolve::plan_update(&mut planning, update)?))
-        }
-        Statement::Delete(delete) => {
-            Plan::Change(Box::new(planner::resolve::plan_delete(&mut planning, delete)?))
-        }
-        Statement::Load(load) => {
-            Plan::Load(Box::new(planner::resolve::plan_load(&mut planning, load)?))
-        }
-        Statement::Do(list) => {
-            let mut scope = planner::bind::Scope::new(None, "field list").under(planning.settings);
-            let bound =
-                list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>()?;
-            Plan::Do(bound)
-        }
-        Statement::Show(show) => match planner::show::query_of(show, &planning)? {
-            Some(query) => {
-                Plan::Query(Box::new(planner::query::plan_query(&mut planning, &query)?))
+    let planned =
+        match &made.statement {
+            Statement::Query(query) => {
+                planner::query::plan_query(&mut planning, query).map(|p| Plan::Query(Box::new(p)))
             }
-            None => {
-                made.columns = show::columns(show, context)?;
+            Statement::Insert(insert) => planner::resolve::plan_insert(&mut planning, insert)
+                .map(|p| Plan::Insert(Box::new(p))),
+            Statement::Update(update) => planner::resolve::plan_update(&mut planning, update)
+                .map(|p| Plan::Change(Box::new(p))),
+            Statement::Delete(delete) => planner::resolve::plan_delete(&mut planning, delete)
+                .map(|p| Plan::Change(Box::new(p))),
+            Statement::Load(load) => {
+                planner::resolve::plan_load(&mut planning, load).map(|p| Plan::Load(Box::new(p)))
+            }
+            Statement::Do(list) => {
+                let mut scope =
+                    planner::bind::Scope::new(None, "field list").under(planning.settings);
+                let bound =
+                    list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>();
+                bound.map(Plan::Do)
+            }
+            Statement::Show(show) => match planner::show::query_of(show, &planning)? {
+                Some(query) => planner::query::plan_query(&mut planning, &query)
+                    .map(|p| Plan::Query(Box::new(p))),
+                None => {
+                    made.columns = show::columns(show, context)?;
+                    return Ok(());
+                }
+            },
+            Statement::Explain(explain) => {
+                made.columns = explain::columns(explain, context)?;
                 return Ok(());
             }
-        },
-        Statement::Explain(explain) => {
-            made.columns = explain::columns(explain, context)?;
-            return Ok(());
-        }
-        Statement::Maintain(maintain) => {
-            made.columns = maintain::columns(maintain)?;
-            return Ok(());
-        }
-        other => return ddl::check(other),
-    };
-    made.warnings = planning.warnings;
+            Statement::Maintain(maintain) => {
+                made.columns = maintain::columns(maintain)?;
+                return Ok(());
+            }
+            other => return ddl::check(other),
+        };
+    let warnings = planning.warnings;
+    let plan =
+        planned.or_else(|error| Err(preceded(error, &warnings, &made.statement, context)))?;
+    made.warnings = warnings;
     made.stale = false;
     made.columns = Vec::new();
     made.tables = match &plan {
@@ -260,6 +261,29 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
         Err(plan) => Program::Rows(Box::new(plan)),
     };
     Ok(())
+}
+
+/// The error that ends planning, behind the warnings that came before it; a strict change of rows ends with the
+/// first of these that it cannot take.
+fn preceded(
+    error: SqlError,
+    warnings: &[(u16, String)],
+    statement: &Statement,
+    context: &mut Context<'_>,
+) -> SqlError {
+    let changes = match statement {
+        Statement::Insert(insert) => !insert.ignore,
+        Statement::Update(update) => !update.ignore,
+        Statement::Delete(delete) => !delete.ignore,
+        _ => false,
+    };
+    for (number, text) in warnings {
+        if changes && *number == 1292 && context.env.strict() {
+            return SqlError::Other(1292, "22007", text.clone());
+        }
+        context.env.warn(WarningLevel::Warning, *number, text.clone());
+    }
+    error
 }
 
 /// Runs a compiled statement. The session calls this between its own begin and commit and gives the

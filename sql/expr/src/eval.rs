@@ -271,11 +271,7 @@ fn as_number<'d>(
 
 #[cold]
 fn text_as_number(text: &[u8], env: &mut dyn Environment) -> Datum<'static> {
-    let (v, rest) = value::number::double_of_text(text);
-    if rest != value::number::Rest::Clean {
-        functions::incorrect(env, "DOUBLE", text);
-    }
-    Datum::Double(v)
+    Datum::Double(functions::double_of(&Datum::Bytes(text), env))
 }
 
 #[cold]

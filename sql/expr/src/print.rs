@@ -171,6 +171,14 @@ impl Printer<'_> {
         let name = site.function.name;
         match (site.function.shape, site.arguments.as_slice()) {
             (Shape::Infix, [a, b]) => self.infix(a, name, b),
+            (Shape::Bare, [a]) => self.expr(a),
+            (Shape::NullIf, [a, Expr::Compare(_, _, b, _)]) => {
+                self.put("nullif(");
+                self.expr(a);
+                self.put(",");
+                self.expr(b);
+                self.put(")");
+            }
             (Shape::Prefix, [a]) => {
                 self.put(name);
                 self.expr(a);

@@ -1,6 +1,6 @@
 //! Compiled expressions: columns are places in a row of the query block, functions are entries of the registry.
 
-use crate::functions::Function;
+use crate::functions::{self, Function};
 use value::collation::aggregate::Coercibility;
 use value::time::Unit;
 use value::{Collation, ColumnType, Kind};
@@ -208,6 +208,14 @@ impl Expr {
         let mut found = false;
         self.visit(&mut |e| found |= matches!(e, Expr::Column(_)));
         found
+    }
+
+    /// The expression without the conversion that a comparison made of it.
+    pub fn unconverted(&self) -> &Expr {
+        match self {
+            Expr::Call(site) if functions::is_conversion(site.function) => &site.arguments[0],
+            other => other,
+        }
     }
 
     /// Calls `f` for this expression and everything below it.

@@ -4,7 +4,7 @@ use super::Builder;
 use super::literal::charset;
 use crate::SqlError;
 use crate::functions;
-use crate::tree::{Expr, Extra, Typed};
+use crate::tree::{Comparison, Expr, Extra, Typed};
 use parser::ast;
 
 impl Builder {
@@ -24,6 +24,10 @@ impl Builder {
             "mod" if args.len() == 2 => {
                 let b = args.remove(1);
                 return Ok(self.arithmetic(crate::tree::Arithmetic::Mod, args.remove(0), b));
+            }
+            "nullif" if args.len() == 2 && !args.iter().any(|a| matches!(a.expr, Expr::Row(_))) => {
+                let same = self.compare(Comparison::Eq, args[0].clone(), args[1].clone())?;
+                args[1] = same;
             }
             "position" if args.len() == 2 => return self.named("locate", args),
             "json_length" if args.len() == 2 => {

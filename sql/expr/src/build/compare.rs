@@ -1,14 +1,14 @@
 //! Comparisons: of values and rows, BETWEEN, IN, LIKE, CASE.
 
 use super::Builder;
+use super::beside::Strictness;
 use super::derive::{call, is_stringy, meet, unify};
 use super::operators::{not, truth};
 use crate::SqlError;
 use crate::functions::CAST;
-use crate::functions::json::is_truth;
 use crate::tree::{Comparison, Expr, OwnedDatum, Typed};
 use value::collation::aggregate::Purpose;
-use value::{Charset, Collation, ColumnType, Kind};
+use value::{Collation, ColumnType, Kind};
 
 impl Builder {
     /// `a op b`, of values or rows.
@@ -30,15 +30,33 @@ impl Builder {
         }
     }
 
-    /// Two values made ready to be compared: one character set, text beside a date or time read as one.
+    /// Two values made ready for an operator: one character set, text beside a number, date or time read as one.
     ///
     /// # Errors
-    /// 1267 for collations that do not meet.
+    /// 1267 for collations that do not meet, 1525 for a constant that is no date.
     pub fn comparable(
         &self,
         a: Typed,
         b: Typed,
         operation: &str,
+    ) -> Result<(Typed, Typed, Collation), SqlError> {
+        let (a, b) = match (a.ty.kind, b.ty.kind) {
+            (Kind::Time, _) if is_stringy(&b.ty) && !b.is_null() => self.time_and_text(a, b),
+            (_, Kind::Time) if is_stringy(&a.ty) && !a.is_null() => {
+                let (b, a) = self.time_and_text(b, a);
+                (a, b)
+            }
+            _ => (a, b),
+        };
+        self.made_alike(a, b, operation, Strictness::Refuse)
+    }
+
+    fn made_alike(
+        &self,
+        a: Typed,
+        b: Typed,
+        operation: &str,
+        strictness: Strictness,
     ) -> Result<(Typed, Typed, Collation), SqlError> {
         let mut pair = [a, b];
         if pair.iter().all(|v| is_stringy(&v.ty)) {
@@ -48,32 +66,18 @@ impl Builder {
         }
         let [a, b] = pair;
         let collation = if is_stringy(&a.ty) { a.ty.collation } else { b.ty.collation };
-        let (x, y) = (a.ty, b.ty);
-        let (a, b) = (self.beside(a, &y)?, self.beside(b, &x)?);
-        Ok((a, b, collation))
+        let (x, y) = (self.beside(a.clone(), &b, strictness)?, self.beside(b, &a, strictness)?);
+        Ok((x, y, collation))
     }
 
-    /// A value that is compared with one of that type: text beside a date or time is read as one.
-    fn beside(&self, value: Typed, other: &ColumnType) -> Result<Typed, SqlError> {
-        let wanted = match other.kind {
-            Kind::Date | Kind::DateTime | Kind::Timestamp => Kind::DateTime,
-            Kind::Time => Kind::Time,
-            Kind::Json => return Ok(beside_json(value)),
-            _ => return Ok(value),
-        };
-        if value.is_null() {
-            return Ok(value);
+    /// As [`Builder::compare`], of values that stand in a list, BETWEEN or CASE.
+    fn compare_leniently(&self, op: Comparison, a: Typed, b: Typed) -> Result<Typed, SqlError> {
+        if let (Expr::Row(_), _) | (_, Expr::Row(_)) = (&a.expr, &b.expr) {
+            return self.compare(op, a, b);
         }
-        let text = is_stringy(&value.ty);
-        if text && value.constant().is_some() {
-            return self.temporal_constant(value, other.kind);
-        }
-        let mixed = wanted == Kind::DateTime && value.ty.kind == Kind::Time;
-        if !text && !mixed {
-            return Ok(value);
-        }
-        let to = ColumnType { nullable: true, ..ColumnType::temporal(wanted, 6) };
-        Ok(Typed::new(call(&CAST, &value, to), to))
+        let nullable = a.ty.nullable || b.ty.nullable;
+        let (a, b, collation) = self.made_alike(a, b, symbol(op), Strictness::Warn)?;
+        Ok(truth(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation), nullable))
     }
 
     fn compare_rows(
@@ -126,11 +130,42 @@ impl Builder {
         high: Typed,
         negated: bool,
     ) -> Result<Typed, SqlError> {
-        let above = self.compare(Comparison::Ge, value.clone(), low)?;
-        let below = self.compare(Comparison::Le, value, high)?;
+        let [value, low, high] = self.limits(value, low, high)?;
+        let above = self.compare_leniently(Comparison::Ge, value.clone(), low)?;
+        let below = self.compare_leniently(Comparison::Le, value, high)?;
         let nullable = above.ty.nullable || below.ty.nullable;
         let both = truth(Expr::And(Box::new(above.expr), Box::new(below.expr)), nullable);
         Ok(if negated { not(both) } else { both })
+    }
+
+    /// The three values of BETWEEN, as far as one decides how all are compared: a date makes dates of texts, a
+    /// time is text among texts unless it is a column and the texts are constant times.
+    fn limits(&self, value: Typed, low: Typed, high: Typed) -> Result<[Typed; 3], SqlError> {
+        let mut all = [value, low, high];
+        let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
+        let plain = |v: &Typed| is_stringy(&v.ty) || v.ty.kind.has_date();
+        if let Some(date) = dated.filter(|_| all.iter().all(plain)) {
+            for v in &mut all {
+                *v = self.beside(v.clone(), &date, Strictness::Warn)?;
+            }
+            return Ok(all);
+        }
+        let among_texts = |time: &Typed, others: [&Typed; 2]| {
+            time.ty.kind == Kind::Time && others.iter().all(|v| is_stringy(&v.ty))
+        };
+        let [value, low, high] = all;
+        if among_texts(&value, [&low, &high]) {
+            let (a, x) = self.time_and_text(value.clone(), low.clone());
+            let (b, y) = self.time_and_text(value.clone(), high.clone());
+            if a.ty.kind == b.ty.kind {
+                return Ok([a, x, y]);
+            }
+            return Ok([self.to_text(value), low, high]);
+        }
+        let text = is_stringy(&value.ty);
+        let as_text = |v: Typed| if text && v.ty.kind == Kind::Time { self.to_text(v) } else { v };
+        let (low, high) = (as_text(low), as_text(high));
+        Ok([value, low, high])
     }
 
     /// `value [NOT] IN (list)`, of values or rows.
@@ -151,9 +186,16 @@ impl Builder {
     }
 
     fn row_in(&self, value: Typed, list: Vec<Typed>) -> Result<Typed, SqlError> {
+        if list.len() == 1 {
+            return list
+                .into_iter()
+                .map(|item| self.compare(Comparison::Eq, value.clone(), item))
+                .next()
+                .unwrap_or_else(|| Err(columns(1)));
+        }
         let mut all: Option<Typed> = None;
         for item in list.into_iter().rev() {
-            let same = self.compare(Comparison::Eq, value.clone(), item)?;
+            let same = self.same_row(&value, item)?;
             all = Some(match all {
                 None => same,
                 Some(rest) => {
@@ -165,21 +207,54 @@ impl Builder {
         all.ok_or_else(|| columns(1))
     }
 
-    fn value_in(&self, value: Typed, list: Vec<Typed>) -> Result<Typed, SqlError> {
+    /// A row of a list of several.
+    fn same_row(&self, value: &Typed, item: Typed) -> Result<Typed, SqlError> {
+        let (Expr::Row(a), Expr::Row(b)) = (&value.expr, &item.expr) else {
+            return self.compare(Comparison::Eq, value.clone(), item);
+        };
+        if a.len() != b.len() || a.iter().chain(b).any(|v| matches!(v.expr, Expr::Row(_))) {
+            return self.compare(Comparison::Eq, value.clone(), item);
+        }
+        let pairs = a.iter().zip(b);
+        let mut same =
+            pairs.map(|(a, b)| self.compare_leniently(Comparison::Eq, a.clone(), b.clone()));
+        let first = same.next().ok_or_else(|| columns(1))??;
+        same.try_fold(first, |a, b| {
+            let b = b?;
+            let nullable = a.ty.nullable || b.ty.nullable;
+            Ok(truth(Expr::And(Box::new(a.expr), Box::new(b.expr)), nullable))
+        })
+    }
+
+    fn value_in(&self, value: Typed, mut list: Vec<Typed>) -> Result<Typed, SqlError> {
         let nullable = value.ty.nullable || list.iter().any(|i| i.ty.nullable);
         if list.iter().any(|i| matches!(i.expr, Expr::Row(_))) {
             return Err(columns(1));
         }
+        if list.len() == 1
+            && let Some(item) = list.pop()
+        {
+            return self.compare(Comparison::Eq, value, item);
+        }
         let mut all = vec![value];
         all.extend(list);
-        let stringy = all.iter().all(|v| is_stringy(&v.ty));
         let mut collation = all[0].ty.collation;
-        if stringy {
+        if all.iter().all(|v| is_stringy(&v.ty)) {
             collation = meet(&mut all, " IN ", Purpose::Compare, &self.settings)?.collation;
+        } else if self.differ_in_kind(&all) {
+            return self.one_by_one(all);
         } else {
-            let first = all[0].ty;
-            for item in &mut all[1..] {
-                *item = self.beside(item.clone(), &first)?;
+            // A date makes dates of all texts; else each item stands beside the value.
+            let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
+            let timed = all.iter().find(|v| v.ty.kind == Kind::Time).cloned();
+            let number = all[1..].iter().find(|v| !is_stringy(&v.ty) && !v.is_null()).cloned();
+            let first = all[0].clone();
+            let leading = match is_stringy(&first.ty) {
+                true => dated.or(timed).or(number).unwrap_or(first),
+                false => first,
+            };
+            for item in &mut all {
+                *item = self.beside(item.clone(), &leading, Strictness::Warn)?;
             }
             if let Some(text) = all.iter().find(|v| is_stringy(&v.ty)) {
                 collation = text.ty.collation;
@@ -188,6 +263,25 @@ impl Builder {
         let mut exprs = all.into_iter().map(|v| v.expr);
         let value = exprs.next().ok_or_else(|| columns(1))?;
         Ok(truth(Expr::In(Box::new(value), exprs.collect(), collation), nullable))
+    }
+
+    /// Whether a text is looked for among texts and numbers: it is compared with each in another way.
+    fn differ_in_kind(&self, all: &[Typed]) -> bool {
+        let number = |v: &Typed| v.ty.kind.is_number() && !v.is_null();
+        let text = |v: &Typed| is_stringy(&v.ty) && !v.is_null();
+        text(&all[0]) && all[1..].iter().any(number) && all[1..].iter().any(|v| !number(v))
+    }
+
+    fn one_by_one(&self, all: Vec<Typed>) -> Result<Typed, SqlError> {
+        let (value, items) = all.split_first().ok_or_else(|| columns(1))?;
+        let mut same =
+            items.iter().map(|i| self.compare_leniently(Comparison::Eq, value.clone(), i.clone()));
+        let first = same.next().ok_or_else(|| columns(1))??;
+        same.try_fold(first, |a, b| {
+            let b = b?;
+            let nullable = a.ty.nullable || b.ty.nullable;
+            Ok(truth(Expr::Or(Box::new(a.expr), Box::new(b.expr)), nullable))
+        })
     }
 
     /// `value [NOT] LIKE pattern [ESCAPE escape]`.
@@ -242,7 +336,12 @@ impl Builder {
                     let value = self.to_text(value.clone());
                     self.compare(Comparison::Eq, value, when)?.expr
                 }
-                Some(value) => self.compare(Comparison::Eq, value.clone(), when)?.expr,
+                // A date or time beside a text is text.
+                Some(value) if is_stringy(&value.ty) && is_moment(&when.ty) => {
+                    let when = self.to_text(when);
+                    self.compare(Comparison::Eq, value.clone(), when)?.expr
+                }
+                Some(value) => self.compare_leniently(Comparison::Eq, value.clone(), when)?.expr,
                 None => when.expr,
             });
             thens.push(then);
@@ -275,21 +374,8 @@ impl Builder {
     }
 }
 
-/// A value that is compared with JSON: truth values and bytes as JSON has them, text in its character set.
-fn beside_json(value: Typed) -> Typed {
-    let text = value.ty.is_text() && !value.is_null();
-    if text && value.ty.collation.charset() != Charset::Utf8mb4 && !value.ty.kind.has_members() {
-        return super::derive::convert(value, Collation::Utf8mb4Bin);
-    }
-    let json = ColumnType { nullable: value.ty.nullable, ..ColumnType::json() };
-    if is_truth(&value) {
-        let named = Typed { ty: json, ..value };
-        return Typed::new(call(&CAST, &named, json), json);
-    }
-    if value.ty.kind.is_binary_string() && !value.is_null() || value.ty.kind == Kind::Bit {
-        return Typed::new(call(&CAST, &value, json), json);
-    }
-    value
+fn is_moment(ty: &ColumnType) -> bool {
+    ty.kind.has_date() || ty.kind == Kind::Time
 }
 
 fn columns(count: usize) -> SqlError {

@@ -8,6 +8,7 @@
 //! 2. `Expr::Row` and `Expr::Interval` go in and never come out.
 
 mod aggregates;
+mod beside;
 mod calls;
 mod casts;
 pub mod common;

@@ -3,6 +3,7 @@
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
 use crate::SqlError;
+use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
 use value::{ColumnType, Kind};
@@ -196,13 +197,9 @@ fn negate(value: Typed) -> Typed {
 }
 
 /// A literal written as bits, as the number that it is in arithmetic: its last eight bytes.
-fn bits_as_number(value: Typed) -> Typed {
+pub(super) fn bits_as_number(value: Typed) -> Typed {
     let Some(OwnedDatum::Bytes(bytes)) = value.constant() else { return value };
-    let written = value.ty.kind == Kind::VarBinary && value.ty.decimals == 0;
-    if !written || bytes.len() > 8 {
-        return value;
-    }
-    let number = bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b));
+    let Some(number) = number_of_bits(&value.ty, bytes) else { return value };
     let ty = ColumnType::int(Kind::BigInt, true).not_null();
     Typed::new(Expr::Const(OwnedDatum::UInt(number)), ty)
 }

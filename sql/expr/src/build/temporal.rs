@@ -1,6 +1,7 @@
 //! Dates and times while expressions are built: literals, intervals, text compared with them.
 
 use super::Builder;
+use super::beside::Strictness;
 use crate::SqlError;
 use crate::functions;
 use crate::tree::{Expr, Extra, OwnedDatum, Typed};
@@ -31,16 +32,20 @@ impl Builder {
         Ok(constant(value))
     }
 
-    /// A text that is wholly a date, or a date with a time.
-    fn moment(&self, text: &[u8], date_only: bool) -> Option<value::DateTime> {
+    /// Which dates the session takes.
+    fn rules(&self) -> DateRules {
         use functions::moments::mode;
         let set = |bit| self.settings.sql_mode & bit != 0;
-        let rules = DateRules {
+        DateRules {
             no_zero_date: set(mode::NO_ZERO_DATE),
             no_zero_in_date: set(mode::NO_ZERO_IN_DATE),
             allow_invalid: set(mode::ALLOW_INVALID_DATES),
-        };
-        let read = parse::date_time(text, rules).ok()?;
+        }
+    }
+
+    /// A text that is wholly a date, or a date with a time.
+    fn moment(&self, text: &[u8], date_only: bool) -> Option<value::DateTime> {
+        let read = parse::date_time(text, self.rules()).ok()?;
         (!read.cut && !read.utc && (!date_only || read.date_only)).then_some(read.value)
     }
 
@@ -59,19 +64,27 @@ impl Builder {
         self.invoke(functions::known(name)?, vec![date, n], Extra::Unit(unit))
     }
 
-    /// A constant text beside a date or time, as one.
-    pub(super) fn temporal_constant(&self, value: Typed, kind: Kind) -> Result<Typed, SqlError> {
-        let Some(OwnedDatum::Bytes(text)) = value.constant() else { return Ok(value) };
-        if kind == Kind::Time {
-            let read = parse::time(text).ok();
-            return read
-                .map(|r| constant(OwnedDatum::Time(r.value)))
-                .ok_or_else(|| incorrect("TIME", text));
-        }
-        match parse::date_time(text, DateRules::default()) {
-            Ok(read) if !read.utc => Ok(constant(OwnedDatum::DateTime(read.value))),
-            Ok(_) => Ok(value),
-            Err(_) => Err(incorrect(if kind == Kind::Date { "DATE" } else { "DATETIME" }, text)),
+    /// A constant text beside a date, as a moment; `None` when that can only be said, or warned of, at run time.
+    pub(super) fn temporal_constant(
+        &self,
+        value: &Typed,
+        kind: Kind,
+        strictness: Strictness,
+    ) -> Result<Option<Typed>, SqlError> {
+        let Some(OwnedDatum::Bytes(text)) = value.constant() else { return Ok(None) };
+        match parse::date_time(text, self.rules()) {
+            Ok(read) if !read.utc && !read.cut && read.delimiter.is_none() => {
+                Ok(Some(constant(OwnedDatum::DateTime(read.value))))
+            }
+            Err(_) if strictness == Strictness::Refuse => {
+                let name = match kind {
+                    Kind::Date => "DATE",
+                    Kind::Timestamp => "TIMESTAMP",
+                    _ => "DATETIME",
+                };
+                Err(incorrect(name, text))
+            }
+            _ => Ok(None),
         }
     }
 }
@@ -81,7 +94,7 @@ fn incorrect(kind: &str, text: &[u8]) -> SqlError {
     SqlError::Other(1525, "HY000", format!("Incorrect {kind} value: '{text}'"))
 }
 
-fn constant(value: OwnedDatum) -> Typed {
+pub(super) fn constant(value: OwnedDatum) -> Typed {
     let ty = match &value {
         OwnedDatum::Date(_) => ColumnType::of(Kind::Date),
         OwnedDatum::Time(v) => ColumnType::temporal(Kind::Time, v.fsp()),

@@ -4,7 +4,7 @@
 //! 2. Conversions warn as MySQL's do (1292), at most once per argument and row.
 
 use crate::eval::Value;
-use crate::tree::{CallSite, OwnedDatum};
+use crate::tree::{CallSite, Expr, OwnedDatum};
 use crate::{Environment, SqlError, WarningLevel};
 use std::borrow::Cow;
 use value::number::{self, Rest};
@@ -61,10 +61,15 @@ impl<'v> Call<'_, 'v> {
         text_of(self.take(n), &ty)
     }
 
+    /// Argument `n`; a literal written as bits as the number that it is.
+    pub fn number(&self, n: usize) -> Datum<'_> {
+        number_of(self.args, self.site, n)
+    }
+
     /// Argument `n` as an integer: exact for integers, rounded for other numbers, the leading integer of
     /// text (then perhaps warning 1292).
     pub fn integer(&mut self, n: usize) -> i128 {
-        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        let value = number_of(self.args, self.site, n);
         integer_of(&value, self.env)
     }
 
@@ -76,19 +81,19 @@ impl<'v> Call<'_, 'v> {
 
     /// As [`Call::integer`], the 64 bits that BIGINT and BIGINT UNSIGNED share.
     pub fn bits(&mut self, n: usize) -> u64 {
-        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        let value = number_of(self.args, self.site, n);
         bits_of(&value, self.env)
     }
 
     /// Argument `n` as a double; text that is no number warns (1292).
     pub fn double(&mut self, n: usize) -> f64 {
-        let value = self.args.get(n).map_or(Datum::Null, Value::get);
+        let value = number_of(self.args, self.site, n);
         double_of(&value, self.env)
     }
 
     /// Argument `n` as a decimal; text that is no number warns (1292).
     pub fn decimal(&mut self, n: usize) -> Decimal {
-        let datum = self.args.get(n).map_or(Datum::Null, Value::get);
+        let datum = number_of(self.args, self.site, n);
         let (value, bad) = decimal_of(&datum);
         if bad {
             let text = datum.as_bytes().unwrap_or_default().to_vec();
@@ -122,6 +127,23 @@ impl<'v> Call<'_, 'v> {
         let text = format!("Incorrect {what} value: '{value}' for function {function}");
         self.env.warn(WarningLevel::Warning, 1411, text);
     }
+}
+
+/// See [`Call::number`].
+fn number_of<'d>(args: &'d [Value<'_>], site: &CallSite, n: usize) -> Datum<'d> {
+    let datum = args.get(n).map_or(Datum::Null, Value::get);
+    let (Datum::Bytes(bytes), Some(Expr::Const(_)), Some(ty)) =
+        (datum, site.arguments.get(n), site.types.get(n))
+    else {
+        return datum;
+    };
+    number_of_bits(ty, bytes).map_or(datum, Datum::UInt)
+}
+
+/// The number that a constant of bytes is among numbers, if it was written as bits: `x'41'`, `b'1'`.
+pub fn number_of_bits(ty: &ColumnType, bytes: &[u8]) -> Option<u64> {
+    let written = ty.kind == Kind::VarBinary && ty.decimals == 0;
+    (written && bytes.len() <= 8).then(|| bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b)))
 }
 
 pub(crate) const NULL: Value<'static> = Value::Datum(Datum::Null);
@@ -200,7 +222,8 @@ pub fn bits_of(value: &Datum<'_>, env: &mut dyn Environment) -> u64 {
 pub fn double_of(value: &Datum<'_>, env: &mut dyn Environment) -> f64 {
     let Datum::Bytes(text) = *value else { return value::compare::to_double(value) };
     let (v, rest) = number::double_of_text(text);
-    if rest != Rest::Clean {
+    // Nothing, and nothing but spaces, is zero.
+    if rest != Rest::Clean && !text.trim_ascii().is_empty() {
         incorrect(env, "DOUBLE", text);
     }
     v

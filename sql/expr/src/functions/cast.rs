@@ -55,8 +55,8 @@ fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn to_int<'v>(c: &mut Call<'_, 'v>, unsigned: bool) -> Answer<'v> {
-    let Datum::Bytes(text) = c.datum(0) else {
-        let bits = match c.datum(0) {
+    let Datum::Bytes(text) = c.number(0) else {
+        let bits = match c.number(0) {
             Datum::Decimal(v) => {
                 let whole = v.round_to_i128().unwrap_or(if v.is_negative() {
                     i128::MIN
@@ -105,7 +105,7 @@ fn to_int<'v>(c: &mut Call<'_, 'v>, unsigned: bool) -> Answer<'v> {
 }
 
 fn to_decimal<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
-    let (v, bad) = decimal_of(&c.datum(0));
+    let (v, bad) = decimal_of(&c.number(0));
     if bad {
         let text = c.datum(0).as_bytes().unwrap_or_default().to_vec();
         incorrect(c.env, "DECIMAL", &text);

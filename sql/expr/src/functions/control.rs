@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, NULL};
 use super::{Function, MANY, Nulls, Purity, Run, Shape, function};
-use crate::build::{Derive, is_stringy};
+use crate::build::Derive;
 use crate::eval::{Value, condition, eval};
 use crate::row::Row;
 use crate::tree::CallSite;
@@ -19,14 +19,8 @@ pub static FUNCTIONS: &[Function] = &[
         "the first argument unless it is NULL, else the second",
     ),
     lazy("coalesce", (1, MANY), coalesce_type, coalesce, "the first argument that is not NULL"),
-    function(
-        "nullif",
-        (2, 2),
-        nullif_type,
-        nullif,
-        "NULL if the arguments are equal, else the first",
-    )
-    .sees_null(),
+    lazy("nullif", (2, 2), nullif_type, nullif, "NULL if the arguments are equal, else the first")
+        .written(Shape::NullIf),
     function("isnull", (1, 1), isnull_type, isnull, "whether the argument is NULL").sees_null(),
     function("any_value", (1, 1), same_type, same, "the argument").sees_null(),
 ];
@@ -62,12 +56,9 @@ fn coalesce_type(d: &mut Derive<'_>) -> Derived {
     Ok(ColumnType { nullable: d.args.iter().all(|a| a.ty.nullable), ..ty })
 }
 
+/// Its second argument is the comparison of both.
 fn nullif_type(d: &mut Derive<'_>) -> Derived {
-    if is_stringy(&d.ty(0)) && is_stringy(&d.ty(1)) {
-        d.compared(0..2)?;
-    }
-    let ty = d.ty(0);
-    Ok(ColumnType { nullable: true, ..ty })
+    Ok(ColumnType { nullable: true, ..d.ty(0) })
 }
 
 fn isnull_type(d: &mut Derive<'_>) -> Derived {
@@ -94,9 +85,11 @@ fn coalesce<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) ->
     Ok(NULL)
 }
 
-fn nullif<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let same = value::equals(&c.datum(0), &c.datum(1), c.collation()) == Some(true);
-    Ok(if same { NULL } else { c.take(0) })
+fn nullif<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
+    match condition(&site.arguments[1], row, env)? {
+        Some(true) => Ok(NULL),
+        _ => eval(&site.arguments[0], row, env),
+    }
 }
 
 fn isnull<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

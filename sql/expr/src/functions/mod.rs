@@ -7,6 +7,7 @@
 
 mod call;
 mod cast;
+mod compared;
 mod control;
 mod hashing;
 mod information;
@@ -23,9 +24,11 @@ mod temporal;
 mod temporal_text;
 
 pub use call::{
-    Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, round, text_of,
+    Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, number_of_bits,
+    round, text_of,
 };
 pub use cast::{CAST, CONVERT_CHARSET};
+pub use compared::{AS_MOMENT, AS_NUMBER, AS_SPAN, NO_TIME, is_conversion};
 pub use locks::release_all as release_user_locks;
 pub use numeric::Random;
 pub use string::base64;
@@ -78,8 +81,12 @@ pub enum Shape {
     Prefix,
     /// `cast(a as type)`
     Cast,
+    /// `a`: a conversion that nobody wrote.
+    Bare,
     /// `a member of (b)`
     MemberOf,
+    /// `name(a, b)` over `a` and the comparison `a = b`
+    NullIf,
 }
 
 /// Derives the result type of a call.

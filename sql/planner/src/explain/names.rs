@@ -285,6 +285,10 @@ impl<'p> Names<'p> {
                 (Shape::Infix, [a, b]) => {
                     format!("({} {} {})", self.expr(a), site.function.name, self.expr(b))
                 }
+                (Shape::Bare, [a]) => self.expr(a),
+                (Shape::NullIf, [a, Expr::Compare(_, _, b, _)]) => {
+                    format!("nullif({},{})", self.expr(a), self.expr(b))
+                }
                 (Shape::Prefix, [a]) => format!("{}{}", site.function.name, self.expr(a)),
                 (Shape::Cast, [a]) => {
                     format!("cast({} as {})", self.expr(a), expr::print::cast_type(&site.ty))

@@ -74,7 +74,36 @@ impl Resolver<'_, '_> {
             return Err(SqlError::unsupported("row subquery"));
         }
         let (a, b) = (self.bind(a)?, self.bind(b)?);
-        self.build.binary(op, a, b)
+        let column = self.column_name(&a).or_else(|| self.column_name(&b));
+        self.build.binary(op, a, b).inspect_err(|error| {
+            self.warn_of_date(error, column.as_deref());
+        })
+    }
+
+    /// The name of a column of a table.
+    fn column_name(&self, value: &Typed) -> Option<String> {
+        let Expr::Column(place) = value.expr else { return None };
+        let scope = self.scopes.iter().rev().nth(usize::from(place.depth))?;
+        let leaf = scope.leaves.get(usize::from(place.leaf))?;
+        leaf.columns.get(usize::from(place.column)).map(|c| c.result.name.clone())
+    }
+
+    /// Error 1525 stands behind the warning of the conversion that failed.
+    fn warn_of_date(&mut self, error: &SqlError, column: Option<&str>) {
+        let SqlError::Other(1525, _, text) = error else { return };
+        let Some((kind, value)) =
+            text.strip_prefix("Incorrect ").and_then(|t| t.split_once(" value: "))
+        else {
+            return;
+        };
+        let kind = if kind == "DATE" { "date" } else { "datetime" };
+        let text = match column {
+            Some(column) => {
+                format!("Incorrect {kind} value: {value} for column '{column}' at row 1")
+            }
+            None => format!("Truncated incorrect {kind} value: {value}"),
+        };
+        self.context.warnings.push((1292, text));
     }
 
     fn call(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {

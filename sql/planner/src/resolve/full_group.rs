@@ -106,7 +106,7 @@ struct Implied {
 }
 
 fn own_column(expr: &Expr) -> Option<Place> {
-    match expr {
+    match expr.unconverted() {
         Expr::Column(c) if c.depth == 0 && c.leaf < WINDOW_LEAF => Some((c.leaf, c.column)),
         _ => None,
     }
@@ -116,7 +116,7 @@ fn own_column(expr: &Expr) -> Option<Place> {
 fn columns(expr: &Expr) -> Option<BTreeSet<Place>> {
     let mut found = BTreeSet::new();
     let mut settled = true;
-    expr.visit(&mut |e| {
+    expr.unconverted().visit(&mut |e| {
         found.extend(own_column(e));
         settled &= !matches!(e, Expr::Call(..) | Expr::AssignUserVar(..) | Expr::UserVar(_))
             && crate::logical::subquery_of(e).is_none();

@@ -1,0 +1,158 @@
+//! What a value becomes beside another one that it is compared with.
+//!
+//! 1. Text beside a date or time is read as one, beside a number as a number; text that is none counts as zero,
+//!    warned of (1292). 2. Only operators refuse a constant that is no date (1525); lists, BETWEEN and CASE
+//!    warn. 3. A time beside text is text, unless it is a column and the text a constant that is a time, or
+//!    both stand in a list.
+
+use super::Builder;
+use super::derive::{call, is_stringy};
+use super::operators::bits_as_number;
+use crate::SqlError;
+use crate::functions::json::is_truth;
+use crate::functions::{AS_MOMENT, AS_NUMBER, AS_SPAN, CAST, NO_TIME};
+use crate::tree::{Expr, OwnedDatum, Typed};
+use value::number::{Rest, double_of_text};
+use value::time::parse;
+use value::{Charset, Collation, ColumnType, Kind};
+
+/// Whether constants that are no dates are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// An operator: 1525.
+    Refuse,
+    /// A list, BETWEEN, CASE: a warning at every use.
+    Warn,
+}
+
+impl Builder {
+    /// A value that is compared with one of that type, made ready for it; not for text beside text.
+    pub(super) fn beside(
+        &self,
+        value: Typed,
+        other: &Typed,
+        strictness: Strictness,
+    ) -> Result<Typed, SqlError> {
+        if value.is_null() {
+            return Ok(value);
+        }
+        match other.ty.kind {
+            kind if kind.has_date() => self.beside_date(value, kind, strictness),
+            Kind::Json => Ok(beside_json(value)),
+            Kind::Time if is_stringy(&value.ty) => Ok(span(value, 6)),
+            kind if kind.is_number() || matches!(kind, Kind::Year | Kind::Bit) => {
+                Ok(beside_number(value, other))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    fn beside_date(
+        &self,
+        value: Typed,
+        kind: Kind,
+        strictness: Strictness,
+    ) -> Result<Typed, SqlError> {
+        if value.ty.kind == Kind::Time {
+            let to = ColumnType { nullable: true, ..ColumnType::temporal(Kind::DateTime, 6) };
+            return Ok(Typed::new(call(&CAST, &value, to), to));
+        }
+        if !is_stringy(&value.ty) {
+            return Ok(value);
+        }
+        if value.constant().is_some()
+            && let Some(moment) = self.temporal_constant(&value, kind, strictness)?
+        {
+            return Ok(moment);
+        }
+        let ty =
+            ColumnType { nullable: value.ty.nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
+        Ok(Typed::new(call(&AS_MOMENT, &value, ty), ty))
+    }
+
+    /// A time and a text, as an operator compares them.
+    pub(super) fn time_and_text(&self, time: Typed, text: Typed) -> (Typed, Typed) {
+        // A parameter is of the type that it is compared with.
+        if matches!(text.expr, Expr::Param(_)) {
+            return (time, span(text, 6));
+        }
+        let fsp = time.ty.decimals;
+        match (is_column(&time), text.constant()) {
+            (true, Some(OwnedDatum::Bytes(bytes))) if parse::time(bytes).is_ok() => {
+                (time, span(text, fsp))
+            }
+            (true, Some(OwnedDatum::Bytes(_))) => {
+                let warned = Typed { expr: call(&NO_TIME, &text, text.ty), ..text };
+                (self.to_text(time), warned)
+            }
+            _ => (self.to_text(time), text),
+        }
+    }
+}
+
+/// A column of a table or of a derived one; an aggregate is none.
+fn is_column(value: &Typed) -> bool {
+    /// Grouping and window functions have the leaves from here on.
+    const COMPUTED_LEAVES: u16 = u16::MAX - 1;
+    matches!(value.expr, Expr::Column(column) if column.leaf < COMPUTED_LEAVES)
+}
+
+/// Text as a time with so many digits behind the point.
+fn span(value: Typed, fsp: u8) -> Typed {
+    if let Some(OwnedDatum::Bytes(text)) = value.constant()
+        && let Ok(read) = parse::time(text)
+        && !read.cut
+        && !read.beyond
+    {
+        return super::temporal::constant(OwnedDatum::Time(read.rounded(fsp, false)));
+    }
+    let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::temporal(Kind::Time, 6) };
+    Typed::new(call(&AS_SPAN, &value, ty), ty)
+}
+
+/// A value that is compared with a number: text as a double, bits that are written as such as an integer.
+fn beside_number(value: Typed, other: &Typed) -> Typed {
+    let value = bits_as_number(value);
+    let text = value.ty.kind.is_string() && !matches!(value.expr, Expr::Param(_));
+    if !text {
+        return value;
+    }
+    if let Some(OwnedDatum::Bytes(bytes)) = value.constant() {
+        if other.ty.kind.is_int()
+            && is_column(other)
+            && let Some(exact) = integer(bytes)
+        {
+            let ty = ColumnType::int(Kind::BigInt, matches!(exact, OwnedDatum::UInt(_)));
+            return Typed::new(Expr::Const(exact), ty.not_null());
+        }
+        if double_of_text(bytes).1 == Rest::Clean {
+            return value;
+        }
+    }
+    let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+    Typed::new(call(&AS_NUMBER, &value, ty), ty)
+}
+
+/// A text that is wholly a BIGINT of either sign.
+fn integer(text: &[u8]) -> Option<OwnedDatum> {
+    let text = std::str::from_utf8(text).ok()?.trim_matches(' ');
+    let signed = text.parse().map(OwnedDatum::Int);
+    signed.or_else(|_| text.parse().map(OwnedDatum::UInt)).ok()
+}
+
+/// A value that is compared with JSON: truth values and bytes as JSON has them, text in its character set.
+fn beside_json(value: Typed) -> Typed {
+    let text = value.ty.is_text();
+    if text && value.ty.collation.charset() != Charset::Utf8mb4 && !value.ty.kind.has_members() {
+        return super::derive::convert(value, Collation::Utf8mb4Bin);
+    }
+    let json = ColumnType { nullable: value.ty.nullable, ..ColumnType::json() };
+    if is_truth(&value) {
+        let named = Typed { ty: json, ..value };
+        return Typed::new(call(&CAST, &named, json), json);
+    }
+    if value.ty.kind.is_binary_string() || value.ty.kind == Kind::Bit {
+        return Typed::new(call(&CAST, &value, json), json);
+    }
+    value
+}

@@ -1,0 +1,62 @@
+//! What a comparison makes of text beside a number, a date or a time.
+//!
+//! 1. Text that is none counts as zero, warned of (1292); NULL stays NULL. 2. They are built, not found by name.
+
+use super::call::{Answer, Call, incorrect};
+use super::moments::{self, Wanted};
+use super::{Function, Shape, function};
+use crate::SqlError;
+use crate::build::Derive;
+use crate::eval::Value;
+use value::{ColumnType, DateTime, Datum, Time};
+
+/// Text beside a date, as a moment.
+pub static AS_MOMENT: Function =
+    function("cast", (1, 1), same_type, moment, "text that is compared with a date, as one")
+        .written(Shape::Cast);
+
+/// Text beside a time, as one.
+pub static AS_SPAN: Function =
+    function("cast", (1, 1), same_type, span, "text that is compared with a time, as one")
+        .written(Shape::Cast);
+
+/// Text beside a number, as a double.
+pub static AS_NUMBER: Function =
+    function("cast", (1, 1), same_type, number, "text that is compared with a number, as one")
+        .written(Shape::Bare);
+
+/// A constant text beside a column of times that cannot be read as one: both compare as texts.
+pub static NO_TIME: Function =
+    function("cast", (1, 1), same_type, no_time, "the argument, warned of as no time")
+        .written(Shape::Bare);
+
+/// Whether a function is one of these.
+pub fn is_conversion(function: &Function) -> bool {
+    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &NO_TIME].contains(&function)
+}
+
+fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
+    Ok(d.ty(0))
+}
+
+fn moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let moment = moments::argument(c, 0, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+    Ok(Value::Datum(Datum::DateTime(moment)))
+}
+
+fn span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(Value::Datum(Datum::Time(moments::time_argument(c, 0, 6).unwrap_or(Time::ZERO))))
+}
+
+fn number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    match c.datum(0) {
+        Datum::Bytes(_) => Ok(Value::Datum(Datum::Double(c.double(0)))),
+        _ => Ok(c.take(0)),
+    }
+}
+
+fn no_time<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.datum(0).as_bytes().unwrap_or_default().to_vec();
+    incorrect(c.env, "time", &text);
+    Ok(c.take(0))
+}
