@@ -19,7 +19,7 @@ use crate::row::strip_spaces;
 use crate::time::DateRules;
 use crate::{Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, TimeZone, charset};
 
-/// Why a value cannot be stored. The session gives each its MySQL number.
+/// Why a value cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConvertError {
     /// 1264: the number is outside the column's range.
@@ -58,6 +58,45 @@ pub enum ConvertError {
     JsonOfBinary,
     /// 1048: NULL for a NOT NULL column.
     NullInNotNull,
+}
+
+impl ConvertError {
+    /// MySQL's number, SQLSTATE and text, where `row` (from 1) of a statement does not fit `column` of `table`.
+    #[must_use]
+    pub fn parts(&self, table: &str, column: &str, row: u64) -> (u16, &'static str, String) {
+        let at = format!("for column '{column}' at row {row}");
+        match self {
+            ConvertError::OutOfRange => (1264, "22003", format!("Out of range value {at}")),
+            ConvertError::TooLong => (1406, "22001", format!("Data too long {at}")),
+            ConvertError::Incorrect { wanted, value } => {
+                (1366, "HY000", format!("Incorrect {wanted} value: '{value}' {at}"))
+            }
+            ConvertError::IncorrectTime { wanted, value } => {
+                (1292, "22007", format!("Incorrect {wanted} value: '{value}' {at}"))
+            }
+            ConvertError::BadUtf8 { value } => {
+                (1366, "HY000", format!("Incorrect string value: '{value}' {at}"))
+            }
+            ConvertError::Truncated => (1265, "01000", format!("Data truncated {at}")),
+            ConvertError::InvalidJson { what, .. } if what.is_empty() => {
+                (3157, "22032", "The JSON document exceeds the maximum depth.".into())
+            }
+            ConvertError::InvalidJson { what, at } => {
+                let text = format!(
+                    "Invalid JSON text: \"{what}\" at position {at} in value for column \
+                     '{table}.{column}'."
+                );
+                (3140, "22032", text)
+            }
+            ConvertError::JsonOfBinary => {
+                let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+                (3144, "22032", text.into())
+            }
+            ConvertError::NullInNotNull => {
+                (1048, "23000", format!("Column '{column}' cannot be null"))
+            }
+        }
+    }
 }
 
 /// What happened to a value that was stored all the same.

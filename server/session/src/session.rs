@@ -319,6 +319,9 @@ impl Core {
         let (code, state, text) = named.as_ref().unwrap_or(error).parts();
         let state: [u8; 5] = state.as_bytes().try_into().unwrap_or(*b"HY000");
         self.env.note_error(code, &text);
+        if let SqlError::Followed(_, code, text) = error {
+            self.env.note_error(*code, text);
+        }
         self.env.row_count = -1;
         let text = self.env.charsets.message(&text);
         reply::error(&mut self.out, code, Some(&state), &text);

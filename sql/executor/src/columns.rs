@@ -1,15 +1,13 @@
-//! Column definitions: which type a written type is, and its default.
+//! Column definitions: a column's type, its attributes and its default.
 //!
-//! 1. What MySQL changes silently is changed here the same way: TEXT(n) becomes the smallest kind that
-//! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
-//! MySQL changes with a note when the mode is not strict is an error in strict mode.
+//! 1. What MySQL changes with a note when the mode is not strict is an error in strict mode.
 
-use crate::column_types;
 use crate::ddl::{check_name, collation_of};
 use crate::store;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
 use parser::ast::{self, Literal, TypeKind};
+use planner::column_types::{self, Notes};
 use value::{Charset, Collation, ColumnType, Kind};
 
 /// Defines a column.
@@ -87,76 +85,12 @@ fn column_type(
     collation: Collation,
     env: &mut dyn Environment,
 ) -> Result<ColumnType, SqlError> {
-    if let Some(plain) = column_types::column_type(ty, column, collation, env)? {
-        return Ok(plain);
+    let mut notes = Notes { strict: env.strict(), ..Notes::default() };
+    let made = column_types::column_type(ty, column, collation, &mut notes);
+    for (level, number, text) in notes.list {
+        env.warn(level, number, text);
     }
-    // CHARACTER SET binary makes a binary type of a text type.
-    let binary = collation == Collation::Binary;
-    let large = |text, blob| Ok(ColumnType::large(if binary { blob } else { text }, collation));
-    let length = ty.length.unwrap_or(1);
-    match ty.kind {
-        TypeKind::Char if binary => fixed(ColumnType::binary(length), column),
-        TypeKind::Char | TypeKind::NChar => fixed(ColumnType::char(length, collation), column),
-        TypeKind::Binary => fixed(ColumnType::binary(length), column),
-        TypeKind::VarChar if binary => variable(ColumnType::varbinary(length), column, env),
-        TypeKind::VarChar | TypeKind::NVarChar => {
-            variable(ColumnType::varchar(length, collation), column, env)
-        }
-        TypeKind::VarBinary => variable(ColumnType::varbinary(length), column, env),
-        TypeKind::TinyText => large(Kind::TinyText, Kind::TinyBlob),
-        TypeKind::MediumText => large(Kind::MediumText, Kind::MediumBlob),
-        TypeKind::LongText => large(Kind::LongText, Kind::LongBlob),
-        TypeKind::Text => Ok(sized(ty.length, collation, Kind::Text, Kind::Blob)),
-        TypeKind::TinyBlob => Ok(ColumnType::large(Kind::TinyBlob, Collation::Binary)),
-        TypeKind::MediumBlob => Ok(ColumnType::large(Kind::MediumBlob, Collation::Binary)),
-        TypeKind::LongBlob => Ok(ColumnType::large(Kind::LongBlob, Collation::Binary)),
-        TypeKind::Blob => Ok(sized(ty.length, Collation::Binary, Kind::Text, Kind::Blob)),
-        other => Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
-    }
-}
-
-/// TEXT or BLOB; with a length, the smallest kind that holds so many characters.
-fn sized(length: Option<u32>, collation: Collation, text: Kind, blob: Kind) -> ColumnType {
-    let binary = collation == Collation::Binary;
-    let kind = match length {
-        None if binary => blob,
-        None => text,
-        Some(n) => {
-            Kind::large_for(u64::from(n) * u64::from(collation.bytes_per_char_max()), binary)
-        }
-    };
-    ColumnType::large(kind, collation)
-}
-
-fn too_long(column: &str, max: u32) -> SqlError {
-    let text = format!(
-        "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead"
-    );
-    SqlError::Other(1074, "42000", text)
-}
-
-fn fixed(ty: ColumnType, column: &str) -> Result<ColumnType, SqlError> {
-    let max = value::types::CHAR_LENGTH_MAX;
-    if ty.length > max { Err(too_long(column, max)) } else { Ok(ty) }
-}
-
-/// VARCHAR and VARBINARY; what is too long becomes TEXT or BLOB unless the mode is strict.
-fn variable(
-    ty: ColumnType,
-    column: &str,
-    env: &mut dyn Environment,
-) -> Result<ColumnType, SqlError> {
-    let max = value::types::VAR_BYTES_MAX / ty.collation.bytes_per_char_max();
-    if ty.length <= max {
-        return Ok(ty);
-    }
-    if env.strict() {
-        return Err(too_long(column, max));
-    }
-    let (from, to) = if ty.is_text() { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
-    let text = format!("Converting column '{column}' from {from} to {to}");
-    env.warn(WarningLevel::Note, 1246, text);
-    Ok(sized(Some(ty.length), ty.collation, Kind::Text, Kind::Blob))
+    made
 }
 
 /// DEFAULT with a literal or CURRENT_TIMESTAMP.

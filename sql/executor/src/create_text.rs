@@ -102,11 +102,13 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
     if column.ty.is_text() || column.ty.kind.has_members() {
         let collation = column.ty.collation;
-        if column.own_collation || collation != def.collation {
-            let _ =
-                write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
-        } else if !collation.is_default() {
-            out.push_str(&collate(collation));
+        let other = collation != def.collation;
+        if column.own_collation || other {
+            let _ = write!(out, " CHARACTER SET {}", collation.charset());
+        }
+        let server = other && collation == Collation::Utf8mb4_0900AiCi;
+        if column.own_collation || !collation.is_default() || server {
+            let _ = write!(out, " COLLATE {}", collation.name());
         }
     }
     if let Some(generated) = &column.generated {

@@ -9,7 +9,6 @@
 
 mod change;
 mod checksum;
-mod column_types;
 mod columns;
 mod computed;
 mod create_text;

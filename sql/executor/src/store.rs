@@ -98,7 +98,7 @@ pub fn convert(
             Ok(OwnedDatum::of(&coerced.value))
         }
         Err(error) => {
-            let (number, state, text) = problem(&error, table, &column.name, row);
+            let (number, state, text) = error.parts(table, &column.name, row);
             Err(SqlError::Other(number, state, text))
         }
     }
@@ -126,48 +126,9 @@ pub fn convert_strictly(
         // MySQL says no more about members and strings.
         Err(ConvertError::Truncated) if ty.kind.has_members() => Err(None),
         Err(error) => {
-            let (number, _, text) = problem(&error, "", column, 1);
+            let (number, _, text) = error.parts("", column, 1);
             Err(Some((number, text)))
         }
-    }
-}
-
-/// Number, SQLSTATE and text of a value that does not fit.
-fn problem(
-    error: &ConvertError,
-    table: &str,
-    column: &str,
-    row: u64,
-) -> (u16, &'static str, String) {
-    let at = format!("for column '{column}' at row {row}");
-    match error {
-        ConvertError::OutOfRange => (1264, "22003", format!("Out of range value {at}")),
-        ConvertError::TooLong => (1406, "22001", format!("Data too long {at}")),
-        ConvertError::Incorrect { wanted, value } => {
-            (1366, "HY000", format!("Incorrect {wanted} value: '{value}' {at}"))
-        }
-        ConvertError::IncorrectTime { wanted, value } => {
-            (1292, "22007", format!("Incorrect {wanted} value: '{value}' {at}"))
-        }
-        ConvertError::BadUtf8 { value } => {
-            (1366, "HY000", format!("Incorrect string value: '{value}' {at}"))
-        }
-        ConvertError::Truncated => (1265, "01000", format!("Data truncated {at}")),
-        ConvertError::InvalidJson { what, .. } if what.is_empty() => {
-            (3157, "22032", "The JSON document exceeds the maximum depth.".into())
-        }
-        ConvertError::InvalidJson { what, at } => {
-            let text = format!(
-                "Invalid JSON text: \"{what}\" at position {at} in value for column \
-                 '{table}.{column}'."
-            );
-            (3140, "22032", text)
-        }
-        ConvertError::JsonOfBinary => {
-            let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
-            (3144, "22032", text.into())
-        }
-        ConvertError::NullInNotNull => (1048, "23000", format!("Column '{column}' cannot be null")),
     }
 }
 
@@ -189,7 +150,7 @@ fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {
         }
         Warning::NullInNotNull => (WarningLevel::Warning, ConvertError::NullInNotNull),
     };
-    let (number, _, text) = problem(&error, "", column, row);
+    let (number, _, text) = error.parts("", column, row);
     env.warn(level, number, text);
 }
 

@@ -40,6 +40,8 @@ pub enum SqlError {
     OutOfRange(String, String),
     /// Anything else: number, SQLSTATE and final text.
     Other(u16, &'static str, String),
+    /// An error that SHOW WARNINGS lists with another behind it: its number and text.
+    Followed(Box<SqlError>, u16, String),
 }
 
 impl From<CatalogError> for SqlError {
@@ -128,6 +130,13 @@ impl SqlError {
         SqlError::Unsupported(construct.into())
     }
 
+    /// This error, and behind it in SHOW WARNINGS another one.
+    #[must_use]
+    pub fn followed_by(self, other: &SqlError) -> SqlError {
+        let (number, _, text) = other.parts();
+        SqlError::Followed(Box::new(self), number, text)
+    }
+
     /// Number, SQLSTATE and text as MySQL sends them.
     pub fn parts(&self) -> (u16, &'static str, String) {
         match self {
@@ -148,6 +157,7 @@ impl SqlError {
                 (1690, "22003", format!("{kind} value is out of range in '{text}'"))
             }
             SqlError::Other(number, state, text) => (*number, state, text.clone()),
+            SqlError::Followed(first, ..) => first.parts(),
             SqlError::Catalog(error) => catalog_parts(error),
             SqlError::Storage(error) => storage_parts(error),
         }

@@ -42,27 +42,26 @@ impl Parser<'_> {
         let exists = self.eat_kw(Kw::EXISTS);
         self.expect_kw(Kw::PATH)?;
         let path = self.text_literal()?;
-        let (on_empty, on_error) = self.json_on(Self::json_default)?;
+        let (on_empty, on_error) = self.json_on()?;
         Ok(JsonColumn::Path { name, ty, collation, exists, path, on_empty, on_error })
     }
 
-    /// DEFAULT of JSON_TABLE: a string.
+    /// What stands behind DEFAULT.
     fn json_default(&mut self) -> Result<Expr> {
-        let literal = StringLiteral { bytes: self.string()?, charset: None };
-        Ok(Expr::Literal(Literal::String(literal)))
+        match self.kw() {
+            Kw::NULL => self.fail(),
+            _ => self.signed_literal(),
+        }
     }
 
     /// `[x ON EMPTY] [x ON ERROR]`; the reversed order is accepted too, as MySQL does.
-    fn json_on(
-        &mut self,
-        default: fn(&mut Self) -> Result<Expr>,
-    ) -> Result<(Option<JsonOn>, Option<JsonOn>)> {
+    fn json_on(&mut self) -> Result<(Option<JsonOn>, Option<JsonOn>)> {
         let (mut on_empty, mut on_error) = (None, None);
         while on_error.is_none() || on_empty.is_none() {
             let on = match self.eat_any(&[Kw::NULL, Kw::ERROR, Kw::DEFAULT]) {
                 Some(Kw::NULL) => JsonOn::Null,
                 Some(Kw::ERROR) => JsonOn::Error,
-                Some(_) => JsonOn::Default(default(self)?),
+                Some(_) => JsonOn::Default(self.json_default()?),
                 None => break,
             };
             self.expect_kw(Kw::ON)?;
@@ -87,10 +86,7 @@ impl Parser<'_> {
         self.expect(TokenKind::Comma)?;
         let path = self.text_literal()?;
         let returning = if self.eat_kw(Kw::RETURNING) { Some(self.cast_type()?) } else { None };
-        let (on_empty, on_error) = self.json_on(|p| match p.kw() {
-            Kw::NULL => p.fail(),
-            _ => p.signed_literal(),
-        })?;
+        let (on_empty, on_error) = self.json_on()?;
         self.expect(TokenKind::Close)?;
         let value = JsonValue { document, path, returning, on_empty, on_error };
         Ok(Expr::JsonValue(Box::new(value)))

@@ -9,6 +9,7 @@
 //! construct, never a different result.
 
 pub mod bind;
+pub mod column_types;
 pub mod explain;
 pub mod hints;
 pub mod logical;

@@ -339,7 +339,7 @@ pub enum Node {
         /// The leaf it fills.
         leaf: u16,
         /// The document.
-        document: Expr,
+        document: Typed,
         /// What is taken out of it.
         columns: Box<JsonColumns>,
     },
@@ -558,32 +558,48 @@ pub enum FrameOffset {
 /// Columns of JSON_TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonColumns {
-    /// Row path.
-    pub path: String,
+    /// Path to what makes a row.
+    pub path: value::json::Path,
     /// Columns in order.
     pub columns: Vec<JsonColumn>,
 }
 
 /// One column of JSON_TABLE.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // a handful in a plan
 pub enum JsonColumn {
     /// FOR ORDINALITY: position in the leaf.
     Ordinality(u16),
-    /// Value at a path: position in the leaf, path, EXISTS was written.
+    /// A value at a path.
     Path {
         /// Position in the leaf.
         column: u16,
-        /// Path.
-        path: String,
+        /// Its name, for messages.
+        name: String,
+        /// Its type.
+        ty: value::ColumnType,
+        /// Path from the row's value.
+        path: value::json::Path,
         /// 1 or 0 instead of the value.
         exists: bool,
-        /// DEFAULT text ON EMPTY; `None` is NULL, `Some(None)` is ERROR.
-        on_empty: Option<Option<Vec<u8>>>,
-        /// DEFAULT text ON ERROR.
-        on_error: Option<Option<Vec<u8>>>,
+        /// Nothing is there.
+        on_empty: JsonOtherwise,
+        /// It is none of the type.
+        on_error: JsonOtherwise,
     },
     /// NESTED PATH.
     Nested(JsonColumns),
+}
+
+/// What a column of JSON_TABLE is where it has no value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonOtherwise {
+    /// NULL.
+    Null,
+    /// An error.
+    Error,
+    /// A value of the column's type.
+    Default(expr::OwnedDatum),
 }
 
 impl Node {

@@ -5,7 +5,7 @@ use super::names::check_name;
 use super::{note, options};
 use crate::computed::Computed;
 use crate::store::{convert, default_of, encode};
-use crate::{Context, Outcome, ResultColumn, RowSink, SqlError};
+use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, TableDef};
 use engine::{Client, Table};
 use expr::OwnedDatum;
@@ -136,7 +136,11 @@ fn create_as(
     schema: String,
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
-    let plan = planner::query::plan_query(&mut context.planning(), query)?;
+    let mut planning = context.planning();
+    let plan = planner::query::plan_query(&mut planning, query)?;
+    for (number, text) in planning.warnings {
+        context.env.warn(WarningLevel::Warning, number, text);
+    }
     let mut selected = super::view::result_columns(&[], &plan, context)?;
     for column in &mut selected {
         column.ty = storable(column.ty);
@@ -191,7 +195,8 @@ fn create_as(
         }
         other => {
             other?;
-            let info = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
+            let warnings = context.env.warning_count();
+            let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
             Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
         }
     }

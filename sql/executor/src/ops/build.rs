@@ -7,6 +7,7 @@ use super::filter::{Filter, Limit, Nothing, One};
 use super::group::{HashGroup, SortedGroup};
 use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
+use super::json_table::JsonTable;
 use super::measure::Measured;
 use super::pack::Packer;
 use super::read::{ReadTable, ReadVirtual};
@@ -114,7 +115,14 @@ impl<'p> Builder<'_, 'p> {
                 at: 0,
                 cells: Cells::default(),
             }),
-            Node::JsonTable { .. } => return Err(SqlError::unsupported("JSON_TABLE")),
+            Node::JsonTable { leaf, document, columns } => Box::new(JsonTable {
+                leaf: Leaf::new(*leaf, None, frame),
+                document,
+                columns,
+                rows: None,
+                at: 0,
+                cells: Cells::default(),
+            }),
             Node::Join { .. } | Node::HashJoin { .. } => self.join(node, again)?,
             Node::Filter { input, filter } => {
                 Box::new(Filter { input: self.node(input, again)?, filter })

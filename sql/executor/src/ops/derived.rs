@@ -25,7 +25,17 @@ impl<'p> Leaf<'p> {
         Leaf { number, layout: Arc::clone(&frame.leaves[number].layout), filter }
     }
 
-    fn open(&self, frame: &mut Frame) {
+    /// How its rows lie.
+    pub(super) fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// How many columns it has.
+    pub(super) fn width(&self) -> usize {
+        (0..).take_while(|n| self.layout.column_type(*n).is_some()).count()
+    }
+
+    pub(super) fn open(&self, frame: &mut Frame) {
         frame.leaves[self.number].layout = Arc::clone(&self.layout);
     }
 
@@ -37,7 +47,7 @@ impl<'p> Leaf<'p> {
     }
 
     /// The next row of a store that the filter lets pass.
-    fn next_of(
+    pub(super) fn next_of(
         &self,
         rows: &mut RowStore,
         at: &mut usize,

@@ -18,6 +18,7 @@ mod filter;
 mod group;
 mod hash_join;
 mod join;
+mod json_table;
 mod keys;
 pub mod measure;
 mod names;

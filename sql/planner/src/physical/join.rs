@@ -239,7 +239,7 @@ impl Planner<'_> {
                 with_filter(Node::Recursive { leaf, recursion, seeds, steps, distinct }, filter)
             }
             Source::JsonTable { document, columns } => {
-                let (document, columns) = (document.expr.clone(), columns.clone());
+                let (document, columns) = (document.clone(), columns.clone());
                 with_filter(Node::JsonTable { leaf, document, columns }, filter)
             }
         })

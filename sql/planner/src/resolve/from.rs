@@ -48,7 +48,10 @@ impl Resolver<'_, '_> {
                 let leaf = self.derived(query, alias, columns, *lateral)?;
                 self.add_leaf(leaf)
             }
-            ast::TableRef::JsonTable(_) => Err(SqlError::unsupported("JSON_TABLE")),
+            ast::TableRef::JsonTable(table) => {
+                let leaf = self.json_table(table)?;
+                self.add_leaf(leaf)
+            }
             ast::TableRef::Join(join) => self.join(join),
             ast::TableRef::List(list) => {
                 let mut all: Option<Joined> = None;
@@ -237,8 +240,14 @@ impl Resolver<'_, '_> {
 
     fn join(&mut self, join: &ast::Join) -> Result<Joined, SqlError> {
         let (left, left_names) = self.table_ref(&join.left)?;
-        let (right, right_names) = self.table_ref(&join.right)?;
         let right_join = join.kind == ast::JoinKind::Right;
+        let seen = self.scope().unseen.len();
+        if right_join {
+            self.scope().unseen.extend(left.leaves());
+        }
+        let right = self.table_ref(&join.right);
+        self.scope().unseen.truncate(seen);
+        let (right, right_names) = right?;
         let outer = right_join || join.kind == ast::JoinKind::Left;
         let mut on = Vec::new();
         let names = if join.natural || !join.using.is_empty() {

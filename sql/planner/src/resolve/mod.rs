@@ -15,6 +15,7 @@ mod from;
 mod full_group;
 mod group;
 mod insert;
+mod json_table;
 mod load;
 mod names;
 mod queries;

@@ -41,6 +41,8 @@ pub(crate) struct Scope {
     pub(crate) visible: Vec<Visible>,
     /// While an ON clause is bound: the leaves it may look at.
     pub(crate) only_leaves: Option<Vec<u16>>,
+    /// Leaves that nothing may look at: those left of a RIGHT JOIN, while what is right of it is resolved.
+    pub(crate) unseen: Vec<u16>,
     /// Inner blocks do not see it: a derived table is being resolved.
     pub(crate) hidden: bool,
     /// As 1054 names it.
@@ -87,12 +89,14 @@ impl Scope {
 
     fn sees(&self, leaf: u16) -> bool {
         self.only_leaves.as_ref().is_none_or(|only| only.contains(&leaf))
+            && !self.unseen.contains(&leaf)
     }
 
     pub(crate) fn leaf_named(&self, schema: Option<&str>, table: &str) -> Option<u16> {
         let matches =
             |leaf: &Leaf| leaf.name == table && schema.is_none_or(|schema| schema == leaf.schema);
-        self.leaves.iter().position(matches).map(|leaf| leaf as u16)
+        let found = self.leaves.iter().position(matches).map(|leaf| leaf as u16);
+        found.filter(|leaf| !self.unseen.contains(leaf))
     }
 
     /// A column of FROM by name.
@@ -222,7 +226,8 @@ impl Resolver<'_, '_> {
         }
         let scope = &self.scopes[innermost];
         let clause = scope.clause;
-        if let (Some(table), true) = (&column.table, scope.leaves.is_empty()) {
+        let none = (0..scope.leaves.len()).all(|leaf| scope.unseen.contains(&(leaf as u16)));
+        if let (Some(table), true) = (&column.table, none) {
             let reachable = self.scopes.iter().rev().skip(1).any(|s| !s.hidden);
             if !reachable {
                 return Err(SqlError::UnknownTable { name: table.clone(), clause });

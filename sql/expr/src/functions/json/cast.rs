@@ -159,7 +159,7 @@ pub fn span(value: JsonRef<'_>, fsp: u8, cut: bool) -> Option<Time> {
 }
 
 /// What MySQL calls the wanted type in 3155 and 3156.
-fn wanted(kind: Kind) -> &'static str {
+pub fn wanted(kind: Kind) -> &'static str {
     match kind {
         Kind::Double | Kind::Float => "DOUBLE",
         Kind::Decimal => "DECIMAL",

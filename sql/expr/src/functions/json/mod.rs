@@ -8,16 +8,18 @@
 //!    decides stays unseen. 2. An argument whose type says JSON and whose value is an integer is a truth
 //!    value ([`truths`]). 3. A document that lies in a row is read there; text is parsed for each row.
 
-pub mod cast;
+mod cast;
 mod change;
 mod facts;
 mod make;
 mod schema;
 mod search;
+mod table;
 mod value;
 
 pub use cast::{CAST_OF_JSON, number_of};
 pub(super) use make::to_json;
+pub use table::{Misfit, column_value, exists_value};
 
 use super::call::{Call, NULL};
 use super::{Function, MANY, function};
@@ -170,12 +172,37 @@ fn document<'v>(c: &mut Call<'_, 'v>, n: usize) -> Result<Option<Cow<'v, [u8]>>,
         return Err(invalid_type(n, c.site.function.name));
     }
     if ty.kind.is_binary_string() {
-        return Err(of_binary());
+        return Err(of_binary().followed_by(&invalid_type(n, c.site.function.name)));
     }
     let mut out = Vec::new();
     json::parse(&unicode(text, &ty), &mut out)
         .map_err(|e| invalid_text(&e, n, c.site.function.name))?;
     Ok(Some(Cow::Owned(out)))
+}
+
+/// A value of type `ty` as a document in binary form, for what is no call; `None` for NULL.
+///
+/// # Errors
+/// 3141, 3144, 3146, 3157.
+pub fn document_of(
+    value: &Datum<'_>,
+    ty: &ColumnType,
+    function: &str,
+) -> Result<Option<Vec<u8>>, SqlError> {
+    match *value {
+        Datum::Null => Ok(None),
+        Datum::Json(bytes) => Ok(Some(bytes.to_vec())),
+        Datum::Bytes(_) if ty.kind.is_binary_string() => {
+            Err(of_binary().followed_by(&invalid_type(0, function)))
+        }
+        Datum::Bytes(text) => {
+            let mut out = Vec::new();
+            json::parse(&unicode(Cow::Borrowed(text), ty), &mut out)
+                .map_err(|e| invalid_text(&e, 0, function))?;
+            Ok(Some(out))
+        }
+        _ => Err(invalid_type(0, function)),
+    }
 }
 
 /// Argument `n` as a document to change; `None` for NULL.

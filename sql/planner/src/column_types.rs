@@ -1,6 +1,10 @@
 //! Which type a written type is: MySQL's defaults, limits, errors and deprecation warnings.
+//!
+//! 1. What MySQL changes silently is changed here the same way: TEXT(n) becomes the smallest kind that
+//! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
+//! MySQL changes with a note when the mode is not strict is an error in strict mode.
 
-use crate::{Environment, SqlError, WarningLevel};
+use expr::{SqlError, WarningLevel};
 use parser::ast::{DataType, TypeKind};
 use value::types::{BIT_LENGTH_MAX, NOT_FIXED};
 use value::{Charset, Collation, ColumnType, Kind, Members, charset};
@@ -14,17 +18,32 @@ const PRECISION_DEFAULT: u32 = 10;
 const FLOAT_BITS: u32 = 24;
 const DOUBLE_BITS: u32 = 53;
 
-/// The type of a column that is written as `ty`; `None` for text and binary types.
+/// What there is to say of a type besides an error.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// The session's mode is strict.
+    pub strict: bool,
+    /// Warnings and notes, in order.
+    pub list: Vec<(WarningLevel, u16, String)>,
+}
+
+impl Notes {
+    fn warn(&mut self, level: WarningLevel, number: u16, text: String) {
+        self.list.push((level, number, text));
+    }
+}
+
+/// The type of a column that is written as `ty`, its text of `collation`.
 ///
 /// # Errors
-/// MySQL's for what is beyond its limits.
+/// MySQL's for what is beyond its limits, 1235 for what is not there yet.
 pub fn column_type(
     ty: &DataType,
     column: &str,
     collation: Collation,
-    env: &mut dyn Environment,
-) -> Result<Option<ColumnType>, SqlError> {
-    Ok(Some(match ty.kind {
+    env: &mut Notes,
+) -> Result<ColumnType, SqlError> {
+    Ok(match ty.kind {
         TypeKind::TinyInt => integer(Kind::TinyInt, ty, column, env)?,
         TypeKind::SmallInt => integer(Kind::SmallInt, ty, column, env)?,
         TypeKind::MediumInt => integer(Kind::MediumInt, ty, column, env)?,
@@ -43,15 +62,86 @@ pub fn column_type(
         TypeKind::Json => ColumnType::json(),
         TypeKind::Enum => with_members(Kind::Enum, ty, column, collation, env)?,
         TypeKind::Set => with_members(Kind::Set, ty, column, collation, env)?,
-        _ => return Ok(None),
-    }))
+        _ => string(ty, column, collation, env)?,
+    })
 }
 
-fn deprecated(env: &mut dyn Environment, text: &str) {
+fn string(
+    ty: &DataType,
+    column: &str,
+    collation: Collation,
+    env: &mut Notes,
+) -> Result<ColumnType, SqlError> {
+    // CHARACTER SET binary makes a binary type of a text type.
+    let binary = collation == Collation::Binary;
+    let large = |text, blob| Ok(ColumnType::large(if binary { blob } else { text }, collation));
+    let length = ty.length.unwrap_or(1);
+    match ty.kind {
+        TypeKind::Char if binary => fixed(ColumnType::binary(length), column),
+        TypeKind::Char | TypeKind::NChar => fixed(ColumnType::char(length, collation), column),
+        TypeKind::Binary => fixed(ColumnType::binary(length), column),
+        TypeKind::VarChar if binary => variable(ColumnType::varbinary(length), column, env),
+        TypeKind::VarChar | TypeKind::NVarChar => {
+            variable(ColumnType::varchar(length, collation), column, env)
+        }
+        TypeKind::VarBinary => variable(ColumnType::varbinary(length), column, env),
+        TypeKind::TinyText => large(Kind::TinyText, Kind::TinyBlob),
+        TypeKind::MediumText => large(Kind::MediumText, Kind::MediumBlob),
+        TypeKind::LongText => large(Kind::LongText, Kind::LongBlob),
+        TypeKind::Text => Ok(sized(ty.length, collation, Kind::Text, Kind::Blob)),
+        TypeKind::TinyBlob => Ok(ColumnType::large(Kind::TinyBlob, Collation::Binary)),
+        TypeKind::MediumBlob => Ok(ColumnType::large(Kind::MediumBlob, Collation::Binary)),
+        TypeKind::LongBlob => Ok(ColumnType::large(Kind::LongBlob, Collation::Binary)),
+        TypeKind::Blob => Ok(sized(ty.length, Collation::Binary, Kind::Text, Kind::Blob)),
+        other => Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
+    }
+}
+
+/// TEXT or BLOB; with a length, the smallest kind that holds so many characters.
+fn sized(length: Option<u32>, collation: Collation, text: Kind, blob: Kind) -> ColumnType {
+    let binary = collation == Collation::Binary;
+    let kind = match length {
+        None if binary => blob,
+        None => text,
+        Some(n) => {
+            Kind::large_for(u64::from(n) * u64::from(collation.bytes_per_char_max()), binary)
+        }
+    };
+    ColumnType::large(kind, collation)
+}
+
+fn too_long(column: &str, max: u32) -> SqlError {
+    let text = format!(
+        "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead"
+    );
+    SqlError::Other(1074, "42000", text)
+}
+
+fn fixed(ty: ColumnType, column: &str) -> Result<ColumnType, SqlError> {
+    let max = value::types::CHAR_LENGTH_MAX;
+    if ty.length > max { Err(too_long(column, max)) } else { Ok(ty) }
+}
+
+/// VARCHAR and VARBINARY; what is too long becomes TEXT or BLOB unless the mode is strict.
+fn variable(ty: ColumnType, column: &str, env: &mut Notes) -> Result<ColumnType, SqlError> {
+    let max = value::types::VAR_BYTES_MAX / ty.collation.bytes_per_char_max();
+    if ty.length <= max {
+        return Ok(ty);
+    }
+    if env.strict {
+        return Err(too_long(column, max));
+    }
+    let (from, to) = if ty.is_text() { ("VARCHAR", "TEXT") } else { ("VARBINARY", "BLOB") };
+    let text = format!("Converting column '{column}' from {from} to {to}");
+    env.warn(WarningLevel::Note, 1246, text);
+    Ok(sized(Some(ty.length), ty.collation, Kind::Text, Kind::Blob))
+}
+
+fn deprecated(env: &mut Notes, text: &str) {
     env.warn(WarningLevel::Warning, 1681, text.into());
 }
 
-fn zerofill(ty: &DataType, env: &mut dyn Environment) {
+fn zerofill(ty: &DataType, env: &mut Notes) {
     if ty.zerofill {
         let text = "The ZEROFILL attribute is deprecated and will be removed in a future release. \
                     Use the LPAD function to zero-pad numbers, or store the formatted numbers in \
@@ -61,7 +151,7 @@ fn zerofill(ty: &DataType, env: &mut dyn Environment) {
 }
 
 /// ZEROFILL or UNSIGNED of a number with a fraction.
-fn unsigned_fraction(ty: &DataType, env: &mut dyn Environment) {
+fn unsigned_fraction(ty: &DataType, env: &mut Notes) {
     zerofill(ty, env);
     if ty.unsigned && !ty.zerofill {
         let text = "UNSIGNED for decimal and floating point data types is deprecated and support \
@@ -96,7 +186,7 @@ fn integer(
     kind: Kind,
     ty: &DataType,
     column: &str,
-    env: &mut dyn Environment,
+    env: &mut Notes,
 ) -> Result<ColumnType, SqlError> {
     zerofill(ty, env);
     if ty.length.is_some() {
@@ -116,7 +206,7 @@ fn integer(
     Ok(made)
 }
 
-fn decimal(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
+fn decimal(ty: &DataType, column: &str, env: &mut Notes) -> Result<ColumnType, SqlError> {
     unsigned_fraction(ty, env);
     let scale = ty.scale.unwrap_or(0);
     if scale > SCALE_MAX {
@@ -137,7 +227,7 @@ fn decimal(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<Col
     Ok(ColumnType { unsigned: ty.unsigned || ty.zerofill, zerofill: ty.zerofill, ..made })
 }
 
-fn float(ty: &DataType, column: &str, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
+fn float(ty: &DataType, column: &str, env: &mut Notes) -> Result<ColumnType, SqlError> {
     if ty.scale.is_some() {
         let text = "Specifying number of digits for floating point data types is deprecated and \
                     will be removed in a future release.";
@@ -183,7 +273,7 @@ fn temporal(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlEr
     }
 }
 
-fn year(ty: &DataType, env: &mut dyn Environment) -> Result<ColumnType, SqlError> {
+fn year(ty: &DataType, env: &mut Notes) -> Result<ColumnType, SqlError> {
     match ty.length {
         None => {}
         Some(4) => {
@@ -204,7 +294,7 @@ fn with_members(
     ty: &DataType,
     column: &str,
     collation: Collation,
-    env: &mut dyn Environment,
+    env: &mut Notes,
 ) -> Result<ColumnType, SqlError> {
     const MEMBER_CHARS_MAX: usize = 255;
     let (word, max) = match kind {
@@ -231,7 +321,7 @@ fn with_members(
             let (first, _) = charset::converted(first, collation.charset(), Charset::Utf8mb4);
             let first = String::from_utf8_lossy(&first);
             let text = format!("Column '{column}' has duplicated value '{first}' in {word}");
-            if env.strict() {
+            if env.strict {
                 return Err(SqlError::Other(1291, "HY000", text));
             }
             env.warn(WarningLevel::Note, 1291, text);
