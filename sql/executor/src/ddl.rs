@@ -9,6 +9,7 @@ mod options;
 mod shape;
 mod view;
 
+pub(crate) use alter::rebuild;
 pub(crate) use names::check_name;
 
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, views};

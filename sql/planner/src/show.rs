@@ -216,6 +216,15 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
                            `Binlog_Ignore_DB`, '' AS `Executed_Gtid_Set`";
             (Shown::new(columns, "DUAL", "File").only("FALSE".into()), None)
         }
+        Show::ReplicaStatus(_) => {
+            let numbers = ["_Port", "_Pos", "_Errno", "_Counter", "_Space", "_Delay", "_Position"];
+            let column = |name: &str| match numbers.iter().any(|end| name.ends_with(end)) {
+                true => format!("0 AS `{name}`"),
+                false => format!("'' AS `{name}`"),
+            };
+            let columns: Vec<_> = REPLICA_STATUS.split_whitespace().map(column).collect();
+            (Shown::new(&columns.join(", "), "DUAL", "Source_Host").only("FALSE".into()), None)
+        }
         Show::BinaryLogs => {
             let text = "You are not using binary logging";
             return Err(SqlError::Other(1381, "HY000", text.into()));
@@ -228,6 +237,23 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
         _ => return Ok(None),
     }))
 }
+
+/// Columns of SHOW REPLICA STATUS.
+const REPLICA_STATUS: &str = "\
+    Replica_IO_State Source_Host Source_User Source_Port Connect_Retry Source_Log_File \
+    Read_Source_Log_Pos Relay_Log_File Relay_Log_Pos Relay_Source_Log_File \
+    Replica_IO_Running Replica_SQL_Running Replicate_Do_DB Replicate_Ignore_DB \
+    Replicate_Do_Table Replicate_Ignore_Table Replicate_Wild_Do_Table \
+    Replicate_Wild_Ignore_Table Last_Errno Last_Error Skip_Counter Exec_Source_Log_Pos \
+    Relay_Log_Space Until_Condition Until_Log_File Until_Log_Pos Source_SSL_Allowed \
+    Source_SSL_CA_File Source_SSL_CA_Path Source_SSL_Cert Source_SSL_Cipher Source_SSL_Key \
+    Seconds_Behind_Source Source_SSL_Verify_Server_Cert Last_IO_Errno Last_IO_Error \
+    Last_SQL_Errno Last_SQL_Error Replicate_Ignore_Server_Ids Source_Server_Id Source_UUID \
+    Source_Info_File SQL_Delay SQL_Remaining_Delay Replica_SQL_Running_State \
+    Source_Retry_Count Source_Bind Last_IO_Error_Timestamp Last_SQL_Error_Timestamp \
+    Source_SSL_Crl Source_SSL_Crlpath Retrieved_Gtid_Set Executed_Gtid_Set Auto_Position \
+    Replicate_Rewrite_DB Channel_Name Source_TLS_Version Source_public_key_path \
+    Get_Source_public_key Network_Namespace";
 
 /// SHOW INDEX has a WHERE but no LIKE.
 fn index_query(

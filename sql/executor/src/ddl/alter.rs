@@ -59,6 +59,14 @@ pub fn drop_index(drop: &ast::DropIndex, context: &mut Context<'_>) -> Result<Ou
     run(&drop.table, &[AlterAction::DropIndex(drop.name.clone())], &drop.how, context)
 }
 
+/// OPTIMIZE TABLE: as ALTER TABLE ... FORCE.
+///
+/// # Errors
+/// As ALTER TABLE.
+pub fn rebuild(table: &ast::ObjectName, context: &mut Context<'_>) -> Result<(), SqlError> {
+    run(table, &[AlterAction::Force], &AlterHow::default(), context).map(|_| ())
+}
+
 /// What the actions ask for besides another shape.
 #[derive(Default)]
 struct Wish {
@@ -96,9 +104,6 @@ fn run(
     if let Some((schema, name)) = &wish.rename {
         new.rename(schema, name);
     }
-    check_dependencies(&old.def, &new, &shape)?;
-    let way = way_of(&old.def, &new, &shape, &wish);
-    check_how(how, way)?;
     if !wish.order_by.is_empty() && new.clustered().is_some() {
         let text = format!(
             "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
@@ -106,9 +111,13 @@ fn run(
         );
         context.env.warn(WarningLevel::Warning, 1105, text);
     }
+    check_dependencies(&old.def, &new, &shape)?;
+    let way = way_of(&old.def, &new, &shape, &wish);
+    check_how(how, way)?;
     let outcome = carry_out(&old, new, &shape, &wish, context)?;
     let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
-    let info = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
+    let warnings = context.env.warning_count();
+    let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
     let only_renamed = actions.iter().all(|a| matches!(a, AlterAction::Rename(_)));
     let info = if only_renamed && !old.def.temporary { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
@@ -253,6 +262,7 @@ fn apply(
         }
         AlterAction::OrderBy(items) => {
             wish.order_by.clone_from(items);
+            wish.force = true;
             Ok(())
         }
         AlterAction::Option(option) => {

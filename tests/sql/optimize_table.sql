@@ -1,0 +1,27 @@
+-- OPTIMIZE TABLE makes a table anew and keeps what is in it.
+create table o (a int primary key auto_increment, b varchar(300), key (b));
+insert into o (b) values (repeat('a', 200)), ('b'), ('c');
+insert into o (b) select concat(b, a) from o;
+delete from o where b like 'a%';
+create view ov as select 1;
+create temporary table ot (a int);
+insert into ot values (1), (2);
+optimize table o, ov, nope, ot, nodb.x;
+optimize local table o;
+optimize no_write_to_binlog table o;
+select * from o order by a;
+select count(*) from ot;
+insert into o (b) values ('new');
+select b from o where a = last_insert_id();
+check table o;
+lock tables o read;
+optimize table o;
+unlock tables;
+lock tables o write;
+optimize table o;
+select count(*) from o;
+unlock tables;
+optimize table o, o;
+alter table o order by b;
+drop view ov;
+show replica status;
