@@ -25,9 +25,12 @@ use value::{Datum, Decimal, RowLayout};
 /// The rows of one partition.
 struct Partition {
     rows: RowStore,
-    /// Order keys behind each other, and where each ends.
+    /// Order keys behind each other, and where each ends: only if frames are searched for by key.
     keys: Vec<u8>,
     ends: Vec<usize>,
+    searched: bool,
+    /// The last row's order key.
+    last: Vec<u8>,
     /// Number of the first row of each row's peers, and of all peer groups in order.
     groups: Vec<usize>,
     charge: Charge,
@@ -39,18 +42,34 @@ impl Partition {
         &self.keys[start..self.ends[n]]
     }
 
+    fn new(run: &Run<'_>, searched: bool) -> Partition {
+        Partition {
+            rows: RowStore::new(run.st),
+            keys: Vec::new(),
+            ends: Vec::new(),
+            searched,
+            last: Vec::new(),
+            groups: Vec::new(),
+            charge: run.st.budget.charge(),
+        }
+    }
+
     fn len(&self) -> usize {
-        self.ends.len()
+        self.rows.len()
     }
 
     fn add(&mut self, run: &Run<'_>, key: &[u8], row: &[u8]) -> Result<(), SqlError> {
         let n = self.len();
-        self.keys.extend_from_slice(key);
-        self.ends.push(self.keys.len());
-        if n == 0 || self.key(n) != self.key(n - 1) {
+        if n == 0 || self.last != key {
             self.groups.push(n);
+            self.last.clear();
+            self.last.extend_from_slice(key);
         }
-        self.charge.set(self.keys.len() + 16 * self.ends.len());
+        if self.searched {
+            self.keys.extend_from_slice(key);
+            self.ends.push(self.keys.len());
+        }
+        self.charge.set(self.keys.len() + 8 * (self.ends.len() + self.groups.len()));
         self.charge.check()?;
         self.rows.push(run.st, row)
     }
@@ -101,6 +120,8 @@ pub struct Windows<'p> {
     packer: Packer,
     layout: Arc<RowLayout>,
     rules: Vec<Rule>,
+    /// Some frame ends at a distance from the present row's key.
+    searched: bool,
     sorter: Option<Sorter>,
     partition: Option<Partition>,
     at: usize,
@@ -127,10 +148,14 @@ impl<'p> Windows<'p> {
                     | FrameBound::Following(FrameOffset::Number(_))
             )
         };
-        let measured = window
-            .functions
-            .iter()
-            .any(|f| !f.frame.rows && (by_number(&f.frame.start) || by_number(&f.frame.end)));
+        let distant = |bound: &FrameBound| {
+            matches!(bound, FrameBound::Preceding(_) | FrameBound::Following(_))
+        };
+        let any = |of: fn(&FrameBound) -> bool| {
+            let ranges = window.functions.iter().filter(|f| !f.frame.rows);
+            ranges.into_iter().any(|f| of(&f.frame.start) || of(&f.frame.end))
+        };
+        let (measured, searched) = (any(by_number), any(distant));
         let rules = window.order_by.iter().map(|key| match Rule::of(&key.value.ty) {
             Rule::Int if measured => Rule::Exact,
             rule => rule,
@@ -141,6 +166,7 @@ impl<'p> Windows<'p> {
             packer,
             layout: Arc::clone(&frame.leaves[usize::from(window.leaf)].layout),
             rules: rules.collect(),
+            searched,
             sorter: None,
             partition: None,
             at: 0,
@@ -193,13 +219,7 @@ impl<'p> Windows<'p> {
                 (key, row)
             }
         };
-        let mut partition = Partition {
-            rows: RowStore::new(run.st),
-            keys: Vec::new(),
-            ends: Vec::new(),
-            groups: Vec::new(),
-            charge: run.st.budget.charge(),
-        };
+        let mut partition = Partition::new(run, self.searched);
         let of_partition = key[..partition_bytes(&row)].to_vec();
         loop {
             run.tick()?;
