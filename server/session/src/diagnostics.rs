@@ -64,6 +64,11 @@ impl Diagnostics {
         self.kept_max = n;
     }
 
+    /// How many conditions are kept.
+    pub fn kept_max(&self) -> usize {
+        self.kept_max
+    }
+
     /// Adds a condition.
     pub fn add(&mut self, level: Level, code: u16, text: String) {
         self.warnings += 1;

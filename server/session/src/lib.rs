@@ -18,6 +18,7 @@ mod admin;
 mod charsets;
 mod engine_status;
 mod env;
+mod hints;
 mod locks;
 mod monitor;
 mod prepared;

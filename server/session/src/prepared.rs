@@ -5,6 +5,7 @@
 //!    against the packet first.
 
 use crate::errors;
+use crate::hints::Hinted;
 use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{self, Net};
@@ -148,7 +149,14 @@ impl Core {
                 return Err(errors::not_preparable());
             }
             own if statement::is_own(&own) => Program::Own(Box::new(own)),
-            other => Program::Compiled(Box::new(self.compile(other)?)),
+            other => {
+                let hinted = self.set_hinted(&other, true);
+                let made = self.compile(other);
+                self.unset_hinted(hinted);
+                let mut made = made?;
+                made.announce(&mut self.env);
+                Program::Compiled(Box::new(made))
+            }
         };
         Ok(One {
             program,
@@ -313,6 +321,7 @@ impl Core {
             }
         };
         self.before(prepared.statement())?;
+        let hinted = self.hinted(prepared);
         if params.len() <= FEW {
             let mut data = [Datum::Null; FEW];
             data.iter_mut().take(params.len()).enumerate().for_each(|(i, d)| *d = datum(i));
@@ -320,6 +329,9 @@ impl Core {
         } else {
             let data: Vec<Datum<'_>> = (0..params.len()).map(datum).collect();
             self.run_compiled(prepared, &data, true, net);
+        }
+        if let Some(hinted) = hinted {
+            self.unset_hinted(hinted);
         }
         Ok(())
     }
@@ -392,7 +404,18 @@ impl Core {
             return false;
         }
         let data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
-        self.run_compiled(prepared, &data, false, net)
+        let hinted = self.hinted(prepared);
+        let went_well = self.run_compiled(prepared, &data, false, net);
+        if let Some(hinted) = hinted {
+            self.unset_hinted(hinted);
+        }
+        went_well
+    }
+
+    /// Sets what hints of a prepared statement say; what is wrong with them was said by PREPARE.
+    #[inline]
+    fn hinted(&mut self, prepared: &Prepared) -> Option<Hinted> {
+        prepared.sets_variables().then(|| self.set_hinted(prepared.statement(), false))
     }
 
     fn run_own_with(

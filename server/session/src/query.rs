@@ -93,7 +93,8 @@ impl Core {
             self.send_error(&error);
             return false;
         }
-        match self.compile(statement) {
+        let hinted = self.set_hinted(&statement, true);
+        let went_well = match self.compile(statement) {
             Ok(mut prepared) => self.run_compiled(&mut prepared, &[], false, net),
             Err(error) => {
                 let error = self.end_statement(Err(error)).err();
@@ -101,7 +102,9 @@ impl Core {
                 self.send_error(&error);
                 false
             }
-        }
+        };
+        self.unset_hinted(hinted);
+        went_well
     }
 
     /// Compiles a statement for the executor. Takes metadata locks.

@@ -127,6 +127,15 @@ impl Core {
         Ok(Action { id, value: checked, scope })
     }
 
+    /// Sets a variable of the session.
+    ///
+    /// # Errors
+    /// The value is none of the variable's.
+    pub fn set_for_session(&mut self, id: VarId, value: &OwnedDatum) -> Result<(), SqlError> {
+        let value = self.checked(id, value)?;
+        self.apply_session(id, value)
+    }
+
     fn checked(&mut self, id: VarId, value: &OwnedDatum) -> Result<Value, SqlError> {
         let v = id.get();
         let text;

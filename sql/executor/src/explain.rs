@@ -1,11 +1,13 @@
-//! EXPLAIN of a query: its plan as rows or as text.
+//! EXPLAIN: a statement's plan as rows or as text.
 //!
-//! 1. Nothing of the statement runs but with ANALYZE, which throws the rows away. 2. A change is explained as rows
-//! only; that, and FORMAT=JSON of version 2, answer 1235.
+//! 1. Nothing of the statement runs but a query with ANALYZE, which throws the rows away. 2. EXPLAIN FOR
+//! CONNECTION, ANALYZE of a change and FORMAT=JSON of version 2 answer 1235.
 
-use crate::{Context, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError};
-use parser::ast::{self, Explain, Statement};
-use planner::explain::ExplainRow;
+use crate::{Context, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError, WarningLevel};
+use parser::ast::{Explain, Statement};
+use planner::explain::{self, ExplainRow};
+use planner::query_plan::{Node, QueryStatement};
+use planner::{ChangePlan, InsertPlan, PlanContext};
 use value::{ColumnType, Datum, Kind};
 
 /// Characters of the columns that hold lists of names.
@@ -22,71 +24,79 @@ enum Format {
     Analyze,
 }
 
-/// What is explained.
-#[derive(Clone, Copy)]
-enum What<'e> {
-    Query(&'e ast::Query),
-    Change(&'e Statement),
+/// An EXPLAIN of a statement, looked at.
+struct Asked<'e> {
+    statement: &'e Statement,
+    format: Format,
+    /// INTO @variable.
+    into: Option<&'e str>,
+    /// FOR SCHEMA.
+    schema: Option<&'e str>,
 }
 
-/// What is explained, and how.
-fn parts<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<(What<'e>, Format), SqlError> {
+fn refused(number: u16, text: String) -> SqlError {
+    SqlError::Other(number, "0A000", text)
+}
+
+fn asked<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<Asked<'e>, SqlError> {
     let Explain::Statement { analyze, format, into, schema, statement } = explain else {
         return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
     };
-    let refused = [(into.is_some(), "EXPLAIN INTO"), (schema.is_some(), "EXPLAIN FOR SCHEMA")];
-    if let Some((_, what)) = refused.into_iter().find(|(written, _)| *written) {
-        return Err(SqlError::unsupported(what));
+    let is_change =
+        matches!(**statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_));
+    if !is_change && !matches!(**statement, Statement::Query(_)) {
+        return Err(SqlError::unsupported("EXPLAIN of this statement"));
     }
-    let what = match &**statement {
-        Statement::Query(query) => What::Query(query),
-        change @ (Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) => {
-            What::Change(change)
-        }
-        _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
+    if into.is_some() && format.is_none() {
+        return Err(refused(6006, "EXPLAIN INTO does not support implicit FORMAT.".into()));
+    }
+    let variable = |name| match context.env.system_variable(false, name) {
+        Ok(OwnedDatum::Bytes(word)) => String::from_utf8_lossy(&word).into_owned(),
+        Ok(number) => number.datum().as_u64().map(|n| n.to_string()).unwrap_or_default(),
+        _ => String::new(),
     };
-    let session = || match context.env.system_variable(false, "explain_format") {
-        Ok(OwnedDatum::Bytes(name)) => String::from_utf8_lossy(&name).to_ascii_uppercase(),
-        _ => "TRADITIONAL".to_string(),
-    };
-    let written = format.is_some();
-    let name = format.clone().unwrap_or_else(session);
-    let format = match (name.to_ascii_uppercase().as_str(), *analyze) {
-        ("TREE" | "JSON", _) if matches!(what, What::Change(_)) => {
-            let text = format!("EXPLAIN FORMAT={} of a change", name.to_ascii_uppercase());
-            return Err(SqlError::unsupported(text));
-        }
-        (_, true) if matches!(what, What::Change(_)) => {
-            return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));
-        }
+    let written = format.clone().unwrap_or_else(|| variable("explain_format"));
+    let second = variable("explain_json_format_version") == "2";
+    let format = match (written.to_ascii_uppercase().as_str(), *analyze) {
         ("TREE", true) => Format::Analyze,
         // What the session prefers is no reason to refuse.
-        (_, true) if !written => Format::Analyze,
-        (other @ ("TRADITIONAL" | "JSON"), true) => {
-            return Err(SqlError::unsupported(format!("EXPLAIN ANALYZE with {other} format")));
+        (_, true) if format.is_none() => Format::Analyze,
+        ("JSON", true) if !second => {
+            let text = "EXPLAIN ANALYZE does not support FORMAT=JSON with \
+                        explain_json_format_version=1.";
+            return Err(refused(6412, text.into()));
+        }
+        ("TRADITIONAL", true) => {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE with TRADITIONAL format"));
         }
         ("TRADITIONAL", false) => Format::Traditional,
         ("TREE", false) => Format::Tree,
-        ("JSON", false) => {
-            match context.env.system_variable(false, "explain_json_format_version") {
-                Ok(version) if version.datum().as_u64() == Some(2) => {
-                    return Err(SqlError::unsupported("EXPLAIN FORMAT=JSON, version 2"));
-                }
-                _ => Format::Json,
-            }
+        ("JSON", _) if second => {
+            return Err(SqlError::unsupported("EXPLAIN FORMAT=JSON, version 2"));
         }
+        ("JSON", _) => Format::Json,
         _ => {
-            let text = format!("Unknown EXPLAIN format name: '{name}'");
+            let text = format!("Unknown EXPLAIN format name: '{written}'");
             return Err(SqlError::Other(1791, "HY000", text));
         }
     };
-    Ok((what, format))
+    if into.is_some() && format != Format::Json {
+        let name = written.to_ascii_uppercase();
+        return Err(refused(6007, format!("EXPLAIN INTO does not support FORMAT={name}.")));
+    }
+    if is_change && format == Format::Analyze {
+        return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));
+    }
+    Ok(Asked { statement, format, into: into.as_deref(), schema: schema.as_deref() })
 }
 
 /// Result columns.
 pub fn columns(explain: &Explain, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
-    let (_, format) = parts(explain, context)?;
-    if format != Format::Traditional {
+    let asked = asked(explain, context)?;
+    if asked.into.is_some() {
+        return Ok(Vec::new());
+    }
+    if asked.format != Format::Traditional {
         return Ok(vec![ResultColumn::text("EXPLAIN", TEXT_CHARS)]);
     }
     let number = |name| ResultColumn::computed(name, ColumnType::int(Kind::BigInt, true), 0);
@@ -119,55 +129,105 @@ pub fn run(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let (what, format) = parts(explain, context)?;
-    let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
-    let query = match what {
-        What::Query(query) => query,
-        What::Change(change) => {
-            let rows = change_rows(change, context)?;
+    let asked = asked(explain, context)?;
+    let mut planning = context.planning();
+    if let Some(schema) = asked.schema {
+        planner::show::schema_of(Some(schema), &planning)?;
+        planning.database = Some(schema);
+    }
+    let plan = planned(asked.statement, &mut planning)?;
+    let warnings = std::mem::take(&mut planning.warnings);
+    let shown = plan.shown(asked.format, context)?;
+    for (number, text) in warnings {
+        context.env.warn(WarningLevel::Warning, number, text);
+    }
+    let mut outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
+    match (shown, asked.into) {
+        (Shown::Text(text), Some(variable)) => {
+            context.env.set_user_variable(variable, OwnedDatum::Bytes(text.into_bytes()));
+        }
+        (Shown::Text(text), None) => {
+            sink.header(columns)?;
+            sink.row(&[Datum::Bytes(text.as_bytes())])?;
+            outcome.rows_sent = 1;
+        }
+        (Shown::Rows(rows), _) => {
             sink.header(columns)?;
             outcome.rows_sent = rows.len() as u64;
             rows.iter().try_for_each(|row| send(row, sink))?;
-            return Ok(outcome);
         }
-    };
-    let plan = planner::query::plan_query(&mut context.planning(), query)?;
-    let text = match format {
-        Format::Traditional => None,
-        Format::Json => Some(planner::explain::json(&plan, context.tables)),
-        Format::Tree => Some(planner::explain::tree(&plan, context.tables, &|_| None)),
-        Format::Analyze => {
-            let measures = crate::query::measure(&plan, context)?;
-            let actual = |node: &planner::query_plan::Node| Some(measures.text(node));
-            Some(planner::explain::tree(&plan, context.tables, &actual))
-        }
-    };
-    sink.header(columns)?;
-    if let Some(text) = text {
-        sink.row(&[Datum::Bytes(text.as_bytes())])?;
-        outcome.rows_sent = 1;
-        return Ok(outcome);
-    }
-    for row in planner::explain::traditional(&plan, context.tables) {
-        send(&row, sink)?;
-        outcome.rows_sent += 1;
     }
     Ok(outcome)
 }
 
-fn change_rows(change: &Statement, context: &mut Context<'_>) -> Result<Vec<ExplainRow>, SqlError> {
-    let mut planning = context.planning();
-    let plan = match change {
+/// A planned statement.
+enum Planned<'e> {
+    Query(QueryStatement),
+    Change(ChangePlan),
+    /// With the name of its table.
+    Insert(InsertPlan, &'e str),
+}
+
+/// A plan as it is shown.
+enum Shown {
+    Rows(Vec<ExplainRow>),
+    Text(String),
+}
+
+fn planned<'e>(
+    statement: &'e Statement,
+    planning: &mut PlanContext<'_>,
+) -> Result<Planned<'e>, SqlError> {
+    Ok(match statement {
+        Statement::Query(query) => Planned::Query(planner::query::plan_query(planning, query)?),
         Statement::Insert(insert) => {
-            let plan = planner::resolve::plan_insert(&mut planning, insert)?;
-            let name = &insert.table.name;
-            return Ok(planner::explain::traditional_insert(&plan, name, context.tables));
+            let plan = planner::resolve::plan_insert(planning, insert)?;
+            Planned::Insert(plan, &insert.table.name)
         }
-        Statement::Update(update) => planner::resolve::plan_update(&mut planning, update)?,
-        Statement::Delete(delete) => planner::resolve::plan_delete(&mut planning, delete)?,
+        Statement::Update(update) => {
+            Planned::Change(planner::resolve::plan_update(planning, update)?)
+        }
+        Statement::Delete(delete) => {
+            Planned::Change(planner::resolve::plan_delete(planning, delete)?)
+        }
         _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
-    };
-    Ok(planner::explain::traditional_change(&plan, context.tables))
+    })
+}
+
+impl Planned<'_> {
+    fn shown(&self, format: Format, context: &mut Context<'_>) -> Result<Shown, SqlError> {
+        let tables = &*context.tables;
+        Ok(match (self, format) {
+            (Planned::Query(plan), Format::Traditional) => {
+                Shown::Rows(explain::traditional(plan, tables))
+            }
+            (Planned::Query(plan), Format::Json) => Shown::Text(explain::json(plan, tables)),
+            (Planned::Query(plan), Format::Tree) => {
+                Shown::Text(explain::tree(plan, tables, &|_| None))
+            }
+            (Planned::Query(plan), Format::Analyze) => {
+                let measures = crate::query::measure(plan, context)?;
+                let actual = |node: &Node| Some(measures.text(node));
+                Shown::Text(explain::tree(plan, context.tables, &actual))
+            }
+            (Planned::Change(plan), Format::Traditional) => {
+                Shown::Rows(explain::traditional_change(plan, tables))
+            }
+            (Planned::Change(plan), Format::Json) => {
+                Shown::Text(explain::json_change(plan, tables))
+            }
+            (Planned::Change(plan), _) => Shown::Text(explain::tree_change(plan, tables)),
+            (Planned::Insert(plan, name), Format::Traditional) => {
+                Shown::Rows(explain::traditional_insert(plan, name, tables))
+            }
+            (Planned::Insert(plan, name), Format::Json) => {
+                Shown::Text(explain::json_insert(plan, name, tables))
+            }
+            (Planned::Insert(plan, name), _) => {
+                Shown::Text(explain::tree_insert(plan, name, tables))
+            }
+        })
+    }
 }
 
 fn send(row: &ExplainRow, sink: &mut dyn RowSink) -> Result<(), SqlError> {

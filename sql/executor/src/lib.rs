@@ -145,8 +145,9 @@ pub struct Prepared {
     columns: Vec<ResultColumn>,
     tables: Vec<(TableRef, Mode)>,
     database: Option<String>,
-    /// Warnings about what is written, raised at every run.
+    /// Warnings about what is written, raised at every run unless they were announced.
     warnings: Vec<(u16, String)>,
+    sets_variables: bool,
     stale: bool,
 }
 
@@ -166,6 +167,18 @@ impl Prepared {
         matches!(self.program, Program::Point(_))
     }
 
+    /// Raises the warnings about what is written now, and no more at its runs: PREPARE does so.
+    pub fn announce(&mut self, env: &mut dyn Environment) {
+        for (number, text) in std::mem::take(&mut self.warnings) {
+            env.warn(WarningLevel::Warning, number, text);
+        }
+    }
+
+    /// Hints of the statement set variables for the time of its run.
+    pub fn sets_variables(&self) -> bool {
+        self.sets_variables
+    }
+
     /// True when the current database is the one the statement was compiled in.
     pub fn database_is(&self, database: Option<&str>) -> bool {
         self.database.as_deref() == database
@@ -178,8 +191,11 @@ impl Prepared {
 /// Unknown names, 1235 for what cannot run yet, lock and storage errors.
 pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepared, SqlError> {
     let database = context.env.database().map(str::to_string);
+    let is_variable = |h: &ast::Hint| matches!(h.inside, ast::HintInside::Variable(..));
+    let sets_variables = statement.hints().iter().any(|h| h.list.iter().any(is_variable));
     let mut made = Prepared {
         statement,
+        sets_variables,
         program: Program::Tree,
         columns: Vec::new(),
         tables: Vec::new(),

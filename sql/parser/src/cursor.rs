@@ -184,9 +184,13 @@ impl<'a> Parser<'a> {
 
     pub fn fail_with<T>(&self, kind: ErrorKind) -> Result<T> {
         let offset = self.peek().start as usize;
+        Err(ParseError { kind, offset, line: self.line_of(offset) })
+    }
+
+    /// The line of a place, counted from 1 at the statement's first byte.
+    pub fn line_of(&self, offset: usize) -> u32 {
         let before = &self.sql[self.start.min(offset)..offset];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u32;
-        Err(ParseError { kind, offset, line })
+        1 + before.iter().filter(|&&byte| byte == b'\n').count() as u32
     }
 
     pub fn eat(&mut self, kind: TokenKind) -> bool {

@@ -8,7 +8,7 @@ use crate::token::TokenKind;
 impl Parser<'_> {
     pub(crate) fn insert(&mut self) -> Result<Statement> {
         let replace = self.bump().kw == Kw::REPLACE;
-        self.hint();
+        let hints = self.hints();
         let words = [Kw::LOW_PRIORITY, Kw::DELAYED, Kw::HIGH_PRIORITY];
         let priority = match self.eat_any(&words[..if replace { 2 } else { 3 }]) {
             Some(Kw::LOW_PRIORITY) => Priority::Low,
@@ -22,6 +22,7 @@ impl Parser<'_> {
         let partitions =
             if self.eat_kw(Kw::PARTITION) { self.parenthesised(Self::ident)? } else { Vec::new() };
         let mut insert = Insert {
+            hints,
             replace,
             priority,
             ignore,
@@ -107,27 +108,32 @@ impl Parser<'_> {
         Ok(Assignment { column, value: self.value_or_default()? })
     }
 
-    fn hint(&mut self) {
-        self.eat(TokenKind::Hint);
-    }
-
     pub(crate) fn update(&mut self, with: Option<With>) -> Result<Statement> {
         self.expect_kw(Kw::UPDATE)?;
-        self.hint();
+        let hints = self.hints();
         let low_priority = self.eat_kw(Kw::LOW_PRIORITY);
         let ignore = self.eat_kw(Kw::IGNORE);
         let tables = self.comma_list(Self::table_ref)?;
         self.expect_kw(Kw::SET)?;
         let assignments = self.comma_list(Self::assignment)?;
         let (filter, order_by, limit) = self.change_tail()?;
-        let update =
-            Update { with, low_priority, ignore, tables, assignments, filter, order_by, limit };
+        let update = Update {
+            hints,
+            with,
+            low_priority,
+            ignore,
+            tables,
+            assignments,
+            filter,
+            order_by,
+            limit,
+        };
         Ok(Statement::Update(Box::new(update)))
     }
 
     pub(crate) fn delete(&mut self, with: Option<With>) -> Result<Statement> {
         self.expect_kw(Kw::DELETE)?;
-        self.hint();
+        let hints = self.hints();
         let (mut low_priority, mut quick, mut ignore) = (false, false, false);
         loop {
             match self.kw() {
@@ -139,6 +145,7 @@ impl Parser<'_> {
             self.bump();
         }
         let mut delete = Delete {
+            hints,
             with,
             low_priority,
             quick,

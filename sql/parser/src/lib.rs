@@ -18,6 +18,7 @@ mod dml;
 mod error;
 mod expr;
 mod functions;
+mod hints;
 mod json;
 mod keywords;
 pub mod lex;

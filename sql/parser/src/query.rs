@@ -177,12 +177,8 @@ impl Parser<'_> {
     }
 
     fn select_options(&mut self) -> Result<SelectOptions> {
-        let mut options = SelectOptions::default();
+        let mut options = SelectOptions { hints: self.hints(), ..SelectOptions::default() };
         let mut all = false;
-        if self.kind() == TokenKind::Hint {
-            let token = self.bump();
-            options.hints = Some(String::from_utf8_lossy(token.text(self.sql)).into_owned());
-        }
         loop {
             let flag = match self.kw() {
                 Kw::ALL if !options.distinct => {

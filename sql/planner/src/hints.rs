@@ -1,27 +1,49 @@
 //! Hints: which indexes USE, FORCE and IGNORE INDEX leave to choose from, and what `/*+ ... */` asks for.
 //!
 //! 1. A hint never changes what a statement answers, but by ending it (MAX_EXECUTION_TIME): one that this
-//! optimiser has no use for has no effect. 2. SET_VAR of a variable that counts for answers is refused.
+//! optimiser has no use for is checked and has no effect. 2. A hint is about the query block in which it stands
+//! unless it names another. Hints of a view's query do not count. 3. SET_VAR is the session's; here only its
+//! repetition is noticed.
 
-use catalog::TableDef;
+use crate::logical::{Block, Leaf, Source};
+use catalog::{TableCache, TableDef};
 use expr::SqlError;
-use parser::ast::{self, TableFactor};
+use parser::ast::{self, Hint, HintInside, HintTable, IndexHintScope, TableFactor};
+use value::name::same_name;
 
-/// Indexes that hints leave to choose from.
+/// Names that hints leave to choose from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexChoice {
-    /// FORCE or USE INDEX: only these names.
+pub struct Allowed {
+    /// Only these.
     pub only: Option<Vec<String>>,
-    /// IGNORE INDEX: never these.
+    /// Never these.
     pub never: Vec<String>,
 }
 
-impl IndexChoice {
-    /// Whether hints leave the index.
+impl Allowed {
+    /// Whether a name is left.
     pub(crate) fn allows(&self, name: &str) -> bool {
-        let named = |list: &[String]| list.iter().any(|n| value::name::same_name(n, name));
-        self.only.as_ref().is_none_or(|only| named(only)) && !named(&self.never)
+        self.only.as_ref().is_none_or(|only| named(only, name)) && !named(&self.never, name)
     }
+}
+
+fn named(list: &[String], name: &str) -> bool {
+    list.iter().any(|n| same_name(n, name))
+}
+
+/// What hints say about one source of rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexChoice {
+    /// Indexes to find rows by.
+    pub join: Allowed,
+    /// Indexes to read in their order, for ORDER BY and GROUP BY.
+    pub order: Allowed,
+    /// Indexes of which no ranges are read: NO_RANGE_OPTIMIZATION.
+    pub no_range: Vec<String>,
+    /// Rows are not kept in a hash table: NO_BNL.
+    pub no_hash: bool,
+    /// A derived table or view is not merged into the query around it: NO_MERGE.
+    pub no_merge: bool,
 }
 
 /// What index hints leave; a hint for a missing index is error 1176.
@@ -29,156 +51,343 @@ pub fn index_choice(def: &TableDef, factor: &TableFactor) -> Result<IndexChoice,
     let mut choice = IndexChoice::default();
     for hint in &factor.index_hints {
         for name in &hint.indexes {
-            let is_usable = |i: &catalog::IndexDef| {
-                !i.attributes.invisible && value::name::same_name(&i.name, name)
-            };
+            let is_usable =
+                |i: &catalog::IndexDef| !i.attributes.invisible && same_name(&i.name, name);
             if !def.indexes.iter().any(is_usable) {
                 let text = format!("Key '{name}' doesn't exist in table '{}'", def.name);
                 return Err(SqlError::Other(1176, "42000", text));
             }
         }
-        match hint.kind {
-            ast::IndexHintKind::Ignore => choice.never.extend(hint.indexes.iter().cloned()),
-            _ => choice.only.get_or_insert_default().extend(hint.indexes.iter().cloned()),
+        let IndexChoice { join, order, .. } = &mut choice;
+        let scopes: &mut [&mut Allowed] = match hint.scope {
+            IndexHintScope::All => &mut [join, order],
+            IndexHintScope::Join => &mut [join],
+            IndexHintScope::OrderBy | IndexHintScope::GroupBy => &mut [order],
+        };
+        for allowed in scopes {
+            match hint.kind {
+                ast::IndexHintKind::Ignore => allowed.never.extend(hint.indexes.iter().cloned()),
+                _ => allowed.only.get_or_insert_default().extend(hint.indexes.iter().cloned()),
+            }
         }
     }
     Ok(choice)
 }
 
-/// What `/*+ ... */` behind SELECT asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hints {
-    /// JOIN_FIXED_ORDER: tables are joined as they were written.
-    pub fixed_order: bool,
-    /// MAX_EXECUTION_TIME in milliseconds.
-    pub execution_ms_max: Option<u64>,
-    /// Table or alias, whether the indexes are forbidden, and which; none are all.
-    indexes: Vec<(String, bool, Vec<String>)>,
+/// The order in which a hint wants tables to be joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderHint {
+    /// JOIN_PREFIX: they come first.
+    pub first: bool,
+    /// JOIN_SUFFIX: they come last.
+    pub last: bool,
+    /// Names, in order.
+    pub tables: Vec<String>,
 }
 
-/// Variables of SET_VAR that count for speed alone.
-const SPEED_ONLY: [&str; 14] = [
-    "bulk_insert_buffer_size",
-    "eq_range_index_dive_limit",
-    "internal_tmp_mem_storage_engine",
-    "join_buffer_size",
-    "max_heap_table_size",
-    "max_seeks_for_key",
-    "optimizer_prune_level",
-    "optimizer_search_depth",
-    "optimizer_switch",
-    "range_alloc_block_size",
-    "range_optimizer_max_mem_size",
-    "read_rnd_buffer_size",
-    "sort_buffer_size",
-    "tmp_table_size",
-];
+/// Optimizer hints of a statement whose names are being resolved.
+#[derive(Debug, Default)]
+pub(crate) struct StatementHints {
+    /// Query blocks that have a name.
+    names: Vec<(u32, String)>,
+    wishes: Vec<Wish>,
+    variables: Vec<String>,
+    /// MAX_EXECUTION_TIME in milliseconds.
+    pub(crate) execution_ms_max: Option<u32>,
+    /// Number and text, in the order in which they are raised.
+    pub(crate) warnings: Vec<(u16, String)>,
+}
 
-impl Hints {
-    /// Reads a hint comment. What is no hint is passed over.
-    ///
-    /// # Errors
-    /// 1235 for SET_VAR of a variable that counts for answers.
-    pub(crate) fn of(comment: Option<&str>) -> Result<Hints, SqlError> {
-        let mut hints = Hints::default();
-        let inner = comment.and_then(|c| c.strip_prefix("/*+")?.strip_suffix("*/"));
-        let words = words(inner.unwrap_or_default());
-        let mut rest = &words[..];
-        while let [name, after @ ..] = rest {
-            rest = after;
-            let ["(", inside @ ..] = &after.iter().map(String::as_str).collect::<Vec<_>>()[..]
-            else {
-                continue;
-            };
-            let end = inside.iter().position(|w| *w == ")").unwrap_or(inside.len());
-            hints.take(&name.to_ascii_uppercase(), &inside[..end])?;
-            rest = after.get(end + 2..).unwrap_or_default();
+/// A hint, and the block that it is about.
+#[derive(Debug, Clone)]
+struct Wish {
+    name: &'static str,
+    /// The block in which it stands.
+    number: u32,
+    /// The block that it names.
+    block: Option<String>,
+    inside: HintInside,
+    met: bool,
+}
+
+/// Text of warning 3125.
+pub(crate) const TOP_LEVEL_ONLY: &str =
+    "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only";
+
+/// INDEX and NO_INDEX are two answers to one question.
+fn question(name: &str) -> &str {
+    name.strip_prefix("NO_").unwrap_or(name)
+}
+
+/// Hints of which a table has one, whatever the indexes.
+fn is_of_table(name: &str) -> bool {
+    matches!(question(name), "INDEX" | "JOIN_INDEX" | "ORDER_INDEX" | "GROUP_INDEX")
+}
+
+fn is_order(name: &str) -> bool {
+    matches!(name, "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX")
+}
+
+fn quoted(list: &[String]) -> String {
+    list.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(",")
+}
+
+impl StatementHints {
+    /// Takes the hints of a block. `alone`: it is all of the statement.
+    pub(crate) fn enter(&mut self, number: u32, hints: Option<&ast::Hints>, alone: bool) {
+        let Some(hints) = hints else { return };
+        if let Some(error) = &hints.error {
+            self.warnings.push((1064, error.clone()));
         }
-        Ok(hints)
+        for hint in &hints.list {
+            if let Err(text) = self.take(number, hint, alone) {
+                let text = format!("Hint {text} is ignored as conflicting/duplicated");
+                self.warnings.push((3126, text));
+            }
+        }
     }
 
-    fn take(&mut self, name: &str, inside: &[&str]) -> Result<(), SqlError> {
-        match name {
-            "JOIN_FIXED_ORDER" => self.fixed_order = true,
-            "MAX_EXECUTION_TIME" => {
-                self.execution_ms_max = inside.first().and_then(|n| n.parse().ok());
+    /// # Errors
+    /// The hint's text: it asks what another one has asked.
+    fn take(&mut self, number: u32, hint: &Hint, alone: bool) -> Result<(), String> {
+        let name = hint.name;
+        match &hint.inside {
+            HintInside::Name(block) if name == "QB_NAME" => {
+                if self.names.iter().any(|(n, known)| *n == number || known == block) {
+                    return Err(format!("QB_NAME(`{block}`)"));
+                }
+                self.names.push((number, block.clone()));
             }
-            "SET_VAR" => {
-                let variable = inside.first().map_or(String::new(), |v| v.to_ascii_lowercase());
-                if !SPEED_ONLY.contains(&&*variable) {
-                    return Err(SqlError::unsupported(format!("SET_VAR({variable})")));
+            HintInside::Name(group) => {
+                let text = format!("Resource Group '{group}' does not exist.");
+                self.warnings.push((3651, text));
+            }
+            HintInside::Number(_) if !alone => {
+                self.warnings.push((3125, TOP_LEVEL_ONLY.to_string()));
+            }
+            HintInside::Number(ms) if self.execution_ms_max.is_some() => {
+                return Err(format!("MAX_EXECUTION_TIME({ms})"));
+            }
+            HintInside::Number(ms) => self.execution_ms_max = Some(*ms),
+            HintInside::Variable(variable, value) => {
+                if named(&self.variables, variable) {
+                    return Err(format!("SET_VAR({variable}={value}) "));
+                }
+                self.variables.push(variable.clone());
+            }
+            HintInside::Tables(tables) if is_order(name) => {
+                let mut there = self
+                    .wishes
+                    .iter()
+                    .filter(|w| w.number == number && w.block == hint.block && is_order(w.name));
+                let fixed = |n: &str| n == "JOIN_FIXED_ORDER";
+                let same = |n: &str| n == name && name != "JOIN_ORDER";
+                if there.any(|w| fixed(w.name) || fixed(name) || same(w.name)) {
+                    let names: Vec<String> = tables.iter().map(|t| t.name.clone()).collect();
+                    return Err(format!("{name}( {})", quoted(&names)));
+                }
+                self.wish(number, hint, hint.inside.clone());
+            }
+            HintInside::Tables(tables) if tables.is_empty() => {
+                self.only(number, hint, |w| matches!(w, HintInside::Tables(t) if t.is_empty()))?;
+                self.wish(number, hint, hint.inside.clone());
+            }
+            HintInside::Tables(tables) => {
+                for table in tables {
+                    let one = HintInside::Tables(vec![table.clone()]);
+                    let hint = Hint { inside: one.clone(), ..hint.clone() };
+                    self.only(number, &hint, |w| *w == one)?;
+                    self.wish(number, &hint, one);
                 }
             }
-            "INDEX" | "JOIN_INDEX" | "NO_INDEX" | "NO_JOIN_INDEX" => {
-                // A query block may stand before the table or behind it.
-                let mut names = inside.iter().filter(|w| **w != ",").peekable();
-                if names.peek().is_some_and(|w| w.starts_with('@')) {
-                    names.next();
-                }
-                let Some(table) = names.next() else { return Ok(()) };
-                let table = table.split('@').next().unwrap_or(table).to_string();
-                let indexes: Vec<String> = names.map(|n| (*n).to_string()).collect();
-                self.indexes.push((table, name.starts_with("NO_"), indexes));
+            HintInside::Indexes(table, indexes) => {
+                let of_table = is_of_table(name);
+                let clash = |w: &HintInside| {
+                    matches!(w, HintInside::Indexes(t, own) if t == table
+                        && (of_table || own.is_empty() || indexes.iter().any(|i| named(own, i))))
+                };
+                self.only(number, hint, clash)?;
+                self.wish(number, hint, hint.inside.clone());
             }
-            _ => {}
+            HintInside::Strategies(_) => {
+                self.only(number, hint, |w| matches!(w, HintInside::Strategies(_)))?;
+                self.wish(number, hint, hint.inside.clone());
+            }
         }
         Ok(())
     }
 
-    /// Narrows the indexes of a table.
-    pub(crate) fn narrow(&self, def: &TableDef, alias: &str, choice: &mut IndexChoice) {
-        for (_, forbidden, indexes) in self.indexes.iter().filter(|(t, ..)| t == alias) {
-            let is_there =
-                |n: &&String| def.indexes.iter().any(|i| value::name::same_name(&i.name, n));
-            let known: Vec<String> = indexes.iter().filter(is_there).cloned().collect();
-            match (forbidden, indexes.is_empty()) {
-                (true, true) => choice.only = Some(Vec::new()),
-                (true, false) => choice.never.extend(known),
-                (false, true) => {}
-                (false, false) if known.is_empty() => {}
-                (false, false) => choice.only = Some(known),
+    /// # Errors
+    /// The hint's text, where one before answers the same question.
+    fn only(
+        &self,
+        number: u32,
+        hint: &Hint,
+        clash: impl Fn(&HintInside) -> bool,
+    ) -> Result<(), String> {
+        let asked = |w: &&Wish| {
+            w.number == number && w.block == hint.block && question(w.name) == question(hint.name)
+        };
+        if !self.wishes.iter().filter(asked).any(|w| clash(&w.inside)) {
+            return Ok(());
+        }
+        let inside = match &hint.inside {
+            HintInside::Indexes(table, indexes) if is_of_table(hint.name) => {
+                format!("`{}`  {}", table.name, quoted(indexes)).trim_end().to_string()
+                    + if indexes.is_empty() { " " } else { "" }
             }
+            HintInside::Indexes(table, indexes) => {
+                let space = if indexes.is_empty() { "" } else { " " };
+                format!("`{}` {}{space}", table.name, quoted(indexes))
+            }
+            HintInside::Tables(tables) => {
+                let names: Vec<String> = tables.iter().map(|t| t.name.clone()).collect();
+                format!("{} ", quoted(&names))
+            }
+            _ => " ".to_string(),
+        };
+        Err(format!("{}({inside})", hint.name))
+    }
+
+    fn wish(&mut self, number: u32, hint: &Hint, inside: HintInside) {
+        let own = match &inside {
+            HintInside::Tables(tables) if !is_order(hint.name) => tables.first(),
+            HintInside::Indexes(table, _) => Some(table),
+            _ => None,
+        };
+        let block = hint.block.clone().or_else(|| own.and_then(|t| t.block.clone()));
+        self.wishes.push(Wish { name: hint.name, number, block, inside, met: false });
+    }
+
+    /// Does to a block what the hints about it say.
+    pub(crate) fn leave(&mut self, number: u32, block: &mut Block, tables: &TableCache) {
+        if self.wishes.is_empty() {
+            return;
+        }
+        let default = format!("select#{number}");
+        let name = self.names.iter().find(|(n, _)| *n == number).map(|(_, name)| name.clone());
+        let called = name.clone().unwrap_or_else(|| default.clone());
+        for wish in &mut self.wishes {
+            let is_own = match &wish.block {
+                None => wish.number == number,
+                Some(block) => Some(block) == name.as_ref() || *block == default,
+            };
+            if !is_own {
+                continue;
+            }
+            wish.met = true;
+            wish.apply(block, tables, &called, &mut self.warnings);
+        }
+    }
+
+    /// Warns of hints about blocks that are not there.
+    pub(crate) fn finish(&mut self) {
+        for wish in self.wishes.iter().filter(|w| !w.met) {
+            let block = wish.block.as_deref().unwrap_or_default();
+            let text = format!("Query block name `{block}` is not found for {} hint", wish.name);
+            self.warnings.push((3127, text));
         }
     }
 }
 
-/// Names and signs; a quoted name without its quotes.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '`' | '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
-            '(' | ')' | ',' | '=' => 1,
-            _ => rest
-                .find(|c: char| c.is_whitespace() || "(),=`'\"".contains(c))
-                .unwrap_or(rest.len()),
+impl Wish {
+    fn apply(
+        &self,
+        block: &mut Block,
+        tables: &TableCache,
+        called: &str,
+        warnings: &mut Vec<(u16, String)>,
+    ) {
+        let mut unresolved = |what: String| {
+            warnings.push((3128, format!("Unresolved name {what} for {} hint", self.name)));
         };
-        let (word, after) = rest.split_at(length);
-        words.push(word.trim_matches(['`', '\'', '"']).to_string());
-        rest = after.trim_start();
+        let find = |name: &str| block.leaves.iter().position(|l| l.name == name);
+        match &self.inside {
+            HintInside::Tables(_) if self.name == "JOIN_FIXED_ORDER" => block.straight = true,
+            HintInside::Tables(list) if is_order(self.name) => {
+                for table in list.iter().filter(|t| t.block.is_some() || find(&t.name).is_none()) {
+                    unresolved(written(table));
+                }
+                let tables = list.iter().filter(|t| t.block.is_none()).map(|t| t.name.clone());
+                let hint = OrderHint {
+                    first: self.name == "JOIN_PREFIX",
+                    last: self.name == "JOIN_SUFFIX",
+                    tables: tables.collect(),
+                };
+                block.order_hints.push(hint);
+            }
+            HintInside::Tables(list) => match list.first().map(|t| (t, find(&t.name))) {
+                None => block.leaves.iter_mut().for_each(|l| self.mark(&mut l.hints)),
+                Some((_, Some(leaf))) => self.mark(&mut block.leaves[leaf].hints),
+                Some((table, None)) => unresolved(format!("`{}`@`{called}`", table.name)),
+            },
+            HintInside::Indexes(table, indexes) => {
+                let place = format!("`{}`@`{called}`", table.name);
+                let leaf = find(&table.name);
+                if leaf.is_none() {
+                    unresolved(place.clone());
+                }
+                let def = leaf.and_then(|leaf| def_of(&block.leaves[leaf], tables));
+                let is_there = |n: &String| {
+                    def.is_some_and(|def| def.indexes.iter().any(|i| same_name(&i.name, n)))
+                };
+                for index in indexes.iter().filter(|n| !is_there(n)) {
+                    unresolved(format!("{place} `{index}`"));
+                }
+                if let (Some(leaf), Some(def)) = (leaf, def) {
+                    let known: Vec<String> =
+                        indexes.iter().filter(|n| is_there(n)).cloned().collect();
+                    let all = indexes.is_empty();
+                    if all || !known.is_empty() {
+                        self.narrow(&mut block.leaves[leaf].hints, def, &known, all);
+                    }
+                }
+            }
+            HintInside::Strategies(_) => block.no_semijoin |= self.name == "NO_SEMIJOIN",
+            _ => {}
+        }
     }
-    words
+
+    fn mark(&self, hints: &mut IndexChoice) {
+        hints.no_hash |= self.name == "NO_BNL";
+        hints.no_merge |= self.name == "NO_MERGE";
+    }
+
+    /// Narrows the indexes of a table; what USE, FORCE and IGNORE INDEX say no longer counts.
+    fn narrow(&self, choice: &mut IndexChoice, def: &TableDef, known: &[String], all: bool) {
+        let IndexChoice { join, order, no_range, .. } = choice;
+        let scopes: &mut [&mut Allowed] = match question(self.name) {
+            "INDEX" => &mut [join, order],
+            "JOIN_INDEX" => &mut [join],
+            "ORDER_INDEX" | "GROUP_INDEX" => &mut [order],
+            "RANGE_OPTIMIZATION" => {
+                let every = def.indexes.iter().map(|i| i.name.clone());
+                no_range.extend(if all { every.collect() } else { known.to_vec() });
+                return;
+            }
+            _ => return,
+        };
+        for allowed in scopes {
+            **allowed = match (self.name.starts_with("NO_"), all) {
+                (true, true) => Allowed { only: Some(Vec::new()), never: Vec::new() },
+                (true, false) => Allowed { only: None, never: known.to_vec() },
+                (false, true) => Allowed::default(),
+                (false, false) => Allowed { only: Some(known.to_vec()), never: Vec::new() },
+            };
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn written(table: &HintTable) -> String {
+    match &table.block {
+        Some(block) => format!("`{}`@`{block}`", table.name),
+        None => format!("`{}`", table.name),
+    }
+}
 
-    #[test]
-    fn hints_are_read_and_what_is_none_is_passed_over() {
-        let text = "/*+ JOIN_FIXED_ORDER() nonsense MAX_EXECUTION_TIME(50) NO_INDEX(`t` a, b) INDEX(@q u c) \
-                    BKA(t1) SET_VAR(sort_buffer_size = 16M) */";
-        let hints = Hints::of(Some(text)).unwrap();
-        assert!(hints.fixed_order);
-        assert_eq!(hints.execution_ms_max, Some(50));
-        let indexes = [
-            ("t".to_string(), true, vec!["a".to_string(), "b".to_string()]),
-            ("u".to_string(), false, vec!["c".to_string()]),
-        ];
-        assert_eq!(hints.indexes, indexes);
-        assert!(Hints::of(Some("/*+ SET_VAR(sql_mode='ANSI') */")).is_err());
-        assert_eq!(Hints::of(Some("/*+ ((( */")).unwrap(), Hints::default());
-        assert_eq!(Hints::of(None).unwrap(), Hints::default());
+fn def_of<'t>(leaf: &Leaf, tables: &'t TableCache) -> Option<&'t TableDef> {
+    match &leaf.source {
+        Source::Table(table) => Some(tables.def(*table)),
+        _ => None,
     }
 }

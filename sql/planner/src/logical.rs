@@ -5,7 +5,7 @@
 //!    window functions of a block are columns of two leaves that have no number yet: [`GROUP_LEAF`] and
 //!    [`WINDOW_LEAF`].
 
-use crate::hints::IndexChoice;
+use crate::hints::{IndexChoice, OrderHint};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::query_plan::{JoinKind, JsonColumns, RowLock, SubplanKind, WindowCall};
 use catalog::{TableRef, VirtualRef};
@@ -46,6 +46,10 @@ pub struct Block {
     pub subqueries: Vec<Subquery>,
     /// STRAIGHT_JOIN after SELECT: tables are joined as written.
     pub straight: bool,
+    /// Orders of joins that hints ask for.
+    pub order_hints: Vec<OrderHint>,
+    /// As a subquery it does not become a join: NO_SEMIJOIN.
+    pub no_semijoin: bool,
     /// Its number in EXPLAIN, from 1.
     pub number: u32,
     /// The view whose query it is.

@@ -1,7 +1,6 @@
 //! A query's whole way: names, transformations, operators.
 
 use crate::PlanContext;
-use crate::hints::Hints;
 use crate::physical::Planner;
 use crate::query_plan::{IntoTarget, QueryStatement};
 use crate::resolve::{Resolved, resolve};
@@ -42,11 +41,9 @@ pub(crate) fn plan_query_with(
         let text = "The used SELECT statements have a different number of columns";
         return Err(SqlError::Other(1222, "21000", text.into()));
     }
-    let hint = query.as_select().and_then(|s| s.options.hints.as_deref());
-    let execution_ms_max = Hints::of(hint)?.execution_ms_max;
     let sampled = Sampled::new(context.tables);
     let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled))?;
-    Ok(QueryStatement { into, count_all, execution_ms_max, ..query })
+    Ok(QueryStatement { into, count_all, ..query })
 }
 
 fn plan_resolved(
@@ -54,13 +51,13 @@ fn plan_resolved(
     resolved: Resolved,
     statistics: &dyn Statistics,
 ) -> Result<QueryStatement, SqlError> {
-    let Resolved { mut block, shared, tables } = resolved;
+    let Resolved { mut block, shared, tables, execution_ms_max } = resolved;
     let mut planner = Planner::new(context.tables, statistics, &shared);
     transform(&mut block, &shared);
     let query = planner.block(block)?;
     let shared = planner.done;
-    let (into, count_all, execution_ms_max) = (None, false, None);
-    Ok(QueryStatement { query, shared, tables, into, count_all, execution_ms_max })
+    let execution_ms_max = execution_ms_max.map(u64::from);
+    Ok(QueryStatement { query, shared, tables, into: None, count_all: false, execution_ms_max })
 }
 
 fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {

@@ -289,7 +289,11 @@ fn titled(name: &str, filter: Option<&ShowFilter>) -> String {
     }
 }
 
-fn schema_of(written: Option<&str>, context: &PlanContext<'_>) -> Result<String, SqlError> {
+/// The name of a written schema, or else of the current database.
+///
+/// # Errors
+/// 1046 and 1049.
+pub fn schema_of(written: Option<&str>, context: &PlanContext<'_>) -> Result<String, SqlError> {
     let schema = written.or(context.database).ok_or(SqlError::NoDatabase)?;
     match context.tables.catalog().schema(schema) {
         Some(found) => Ok(found.name.clone()),

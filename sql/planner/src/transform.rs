@@ -126,6 +126,7 @@ fn can_merge(outer: &Block, leaf: u16) -> bool {
     let Source::Derived { block, .. } = &derived.source else { return false };
     let plain = |e: &Expr| matches!(e, Expr::Column(c) if c.depth == 0);
     is_mergeable(block)
+        && !derived.hints.no_merge
         && outer.leaves.len() + block.leaves.len() <= LEAVES_MAX
         && block.outputs.iter().all(|o| !derived.null_row || plain(&o.value.expr))
 }
@@ -392,7 +393,8 @@ fn subqueries_to_joins(block: &mut Block) {
 
 fn can_join(block: &Block, asked: &Asked) -> bool {
     let inner = &block.subqueries[asked.subquery].block;
-    if !is_flat(inner) || block.leaves.len() + inner.leaves.len() > LEAVES_MAX {
+    if inner.no_semijoin || !is_flat(inner) || block.leaves.len() + inner.leaves.len() > LEAVES_MAX
+    {
         return false;
     }
     match (&asked.compared, asked.kind) {

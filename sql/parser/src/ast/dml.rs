@@ -5,6 +5,8 @@ use super::{ColumnRef, Expr, Limit, ObjectName, OrderItem, Query, TableRef, With
 /// INSERT or REPLACE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
+    /// Optimizer hints, when written.
+    pub hints: Option<Box<super::Hints>>,
     /// REPLACE rather than INSERT.
     pub replace: bool,
     /// LOW_PRIORITY, DELAYED or HIGH_PRIORITY.
@@ -60,6 +62,8 @@ pub enum Priority {
 /// UPDATE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// Optimizer hints, when written.
+    pub hints: Option<Box<super::Hints>>,
     /// WITH.
     pub with: Option<With>,
     /// LOW_PRIORITY.
@@ -81,6 +85,8 @@ pub struct Update {
 /// DELETE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// Optimizer hints, when written.
+    pub hints: Option<Box<super::Hints>>,
     /// WITH.
     pub with: Option<With>,
     /// LOW_PRIORITY.

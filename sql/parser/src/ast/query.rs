@@ -124,8 +124,8 @@ pub struct SelectOptions {
     pub no_cache: bool,
     /// SQL_CALC_FOUND_ROWS.
     pub calc_found_rows: bool,
-    /// Text between `/*+` and `*/` after SELECT, when written.
-    pub hints: Option<String>,
+    /// Optimizer hints, when written.
+    pub hints: Option<Box<super::Hints>>,
 }
 
 /// One element of the select list.

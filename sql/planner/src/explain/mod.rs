@@ -1,7 +1,7 @@
 //! EXPLAIN: a plan as text, in MySQL's words and shapes.
 //!
 //! Reading order: [`names`] (expressions as text), [`tree`] (operators as lines, FORMAT=TREE), [`rows`]
-//! (FORMAT=TRADITIONAL), [`change`] (the same of changes), [`blocks`] (FORMAT=JSON),
+//! (FORMAT=TRADITIONAL), [`change`] (changes, in every format), [`blocks`] (FORMAT=JSON),
 //! [`json`] (its values).
 //!
 //! 1. Costs and row counts are this optimiser's; operation names and columns are MySQL's.
@@ -13,7 +13,9 @@ mod names;
 mod rows;
 mod tree;
 
-pub use change::{traditional_change, traditional_insert};
+pub use change::{
+    json_change, json_insert, traditional_change, traditional_insert, tree_change, tree_insert,
+};
 pub use rows::{ExplainRow, traditional};
 pub use tree::{Item, items, number};
 
@@ -34,5 +36,5 @@ pub fn tree(statement: &QueryStatement, tables: &TableCache, actual: &Actual<'_>
 
 /// FORMAT=JSON, the shape of `explain_json_format_version` 1.
 pub fn json(statement: &QueryStatement, tables: &TableCache) -> String {
-    blocks::json(statement, tables)
+    blocks::document(blocks::fields(statement, tables, &[]))
 }

@@ -15,6 +15,8 @@ pub(crate) struct Names<'p> {
     /// Texts of computed leaves' columns.
     made: Vec<Vec<String>>,
     outer: Option<&'p Names<'p>>,
+    /// Columns are written quoted and with their schema.
+    full: bool,
     /// SELECT number of the block's first subquery.
     pub(crate) first_subquery: u32,
 }
@@ -26,10 +28,41 @@ impl<'p> Names<'p> {
         tables: &'p TableCache,
         outer: Option<&'p Names<'p>>,
     ) -> Names<'p> {
+        Names::made(plan, statement, tables, outer, false)
+    }
+
+    /// As [`Names::of`], with columns as `` `schema`.`table`.`column` ``.
+    pub(crate) fn full(
+        plan: &'p QueryPlan,
+        statement: &'p QueryStatement,
+        tables: &'p TableCache,
+        outer: Option<&'p Names<'p>>,
+    ) -> Names<'p> {
+        Names::made(plan, statement, tables, outer, true)
+    }
+
+    fn made(
+        plan: &'p QueryPlan,
+        statement: &'p QueryStatement,
+        tables: &'p TableCache,
+        outer: Option<&'p Names<'p>>,
+        full: bool,
+    ) -> Names<'p> {
         let made = vec![Vec::new(); plan.leaves.len()];
-        let mut names = Names { tables, plan, statement, made, outer, first_subquery: 2 };
+        let mut names = Names { tables, plan, statement, made, outer, full, first_subquery: 2 };
         names.learn(&plan.root);
         names
+    }
+
+    /// A column of a leaf.
+    fn joined(&self, schema: &str, leaf: &str, column: &str) -> String {
+        let parts = [schema, leaf, column];
+        let parts = parts.iter().skip(usize::from(!self.full)).filter(|p| !p.is_empty());
+        let quote = |part: &&str| match self.full {
+            true => format!("`{}`", part.replace('`', "``")),
+            false => (*part).to_string(),
+        };
+        parts.map(quote).collect::<Vec<_>>().join(".")
     }
 
     /// Notes what computed leaves hold, from the bottom up.
@@ -65,7 +98,7 @@ impl<'p> Names<'p> {
             }
             Node::Working { leaf, columns, .. } => {
                 let name = self.leaf(*leaf);
-                let texts = columns.iter().map(|column| format!("{name}.{column}"));
+                let texts = columns.iter().map(|column| self.joined("", &name, column));
                 self.made[usize::from(*leaf)] = texts.collect();
             }
             Node::SetOp { leaf, inputs, .. } => {
@@ -94,10 +127,7 @@ impl<'p> Names<'p> {
 
     fn outputs_of(&self, leaf: u16, query: &QueryPlan) -> Vec<String> {
         let name = &self.plan.leaves[usize::from(leaf)].name;
-        let column = |o: &crate::plan::Output| match name.is_empty() {
-            true => o.column.name.clone(),
-            false => format!("{name}.{}", o.column.name),
-        };
+        let column = |o: &crate::plan::Output| self.joined("", name, &o.column.name);
         query.outputs.iter().map(column).collect()
     }
 
@@ -112,7 +142,7 @@ impl<'p> Names<'p> {
     }
 
     /// A column of this block with its schema.
-    pub(crate) fn qualified(&self, e: &Expr, c: Column) -> String {
+    pub(crate) fn qualified(&self, c: Column) -> String {
         let mut names = self;
         for _ in 0..c.depth {
             names = names.outer.unwrap_or(names);
@@ -122,10 +152,39 @@ impl<'p> Names<'p> {
             .leaves
             .get(usize::from(c.leaf))
             .and_then(|def| super::rows::schema_of(&def.layout, self.tables));
+        let plain = Names { full: false, ..names.clone() };
+        let column = plain.column(Column { depth: 0, ..c });
         match schema {
-            Some(schema) => format!("{schema}.{}", self.expr(e)),
-            None => self.expr(e),
+            Some(schema) => format!("{schema}.{column}"),
+            None => column,
         }
+    }
+
+    /// A column of a leaf without its table, another expression whole.
+    pub(crate) fn item(&self, e: &Expr) -> String {
+        match e {
+            Expr::Column(c) if c.depth == 0 => {
+                let def = self.plan.leaves.get(usize::from(c.leaf)).map(|leaf| &leaf.layout);
+                let table = match def {
+                    Some(LeafLayout::Table(table)) => self.tables.def(*table),
+                    Some(LeafLayout::Virtual(table)) => table.def(),
+                    _ => return self.expr(e),
+                };
+                let column = table.columns.get(usize::from(c.column));
+                self.joined("", "", column.map_or("?", |c| &c.name))
+            }
+            other => self.expr(other),
+        }
+    }
+
+    /// Names of the columns of a leaf that are looked at, where they are known.
+    pub(crate) fn columns(&self, leaf: u16) -> Vec<String> {
+        let texts = &self.made[usize::from(leaf)];
+        let last = |text: &String| {
+            let name = text.rsplit('.').next().unwrap_or_default();
+            name.trim_matches('`').to_string()
+        };
+        self.needed(leaf).iter().filter_map(|c| texts.get(*c)).map(last).collect()
     }
 
     fn column(&self, c: Column) -> String {
@@ -139,7 +198,7 @@ impl<'p> Names<'p> {
         let Some(def) = names.plan.leaves.get(usize::from(c.leaf)) else { return "?".into() };
         let of = |table: &catalog::TableDef| {
             let column = table.columns.get(usize::from(c.column));
-            format!("{}.{}", def.name, column.map_or("?", |c| &c.name))
+            names.joined(&table.schema, &def.name, column.map_or("?", |c| &c.name))
         };
         match &def.layout {
             LeafLayout::Table(table) => of(names.tables.def(*table)),

@@ -379,7 +379,7 @@ impl<'p> Lister<'p> {
             let one = |k: &KeyValue| match is_constant(&k.value) {
                 true => "const".to_string(),
                 false => match &k.value {
-                    Expr::Column(c) => names.qualified(&k.value, *c),
+                    Expr::Column(c) => names.qualified(*c),
                     _ => "func".to_string(),
                 },
             };

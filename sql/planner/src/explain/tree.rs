@@ -40,7 +40,9 @@ impl Item {
         out.push_str("-> ");
         out.push_str(&self.text);
         if let Some((cost, rows)) = self.estimate {
-            out.push_str(&format!("  (cost={} rows={})", number(cost), number(rows)));
+            // What costs nothing costs nothing to begin with.
+            let before = if cost == 0.0 { "0.." } else { "" };
+            out.push_str(&format!("  (cost={before}{} rows={})", number(cost), number(rows)));
         }
         if let Some(actual) = &self.actual {
             out.push_str(if self.estimate.is_none() { " " } else { "" });

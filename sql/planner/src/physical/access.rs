@@ -86,11 +86,14 @@ impl Planner<'_> {
         let target = Target { leaf, def, leaves, bound, computed };
         let mut best: Option<Choice> = None;
         for (position, index) in def.indexes.iter().enumerate() {
-            if index.attributes.invisible || !source.hints.allows(&index.name) {
+            if index.attributes.invisible || !source.hints.join.allows(&index.name) {
                 continue;
             }
             let covers = covers(def, index, needed);
             for (ranges, used) in target.paths(index, &own) {
+                if is_range(&ranges) && source.hints.no_range.contains(&index.name) {
+                    continue;
+                }
                 let found = ranges.iter().map(|r| self.range_rows(table, position, index, r, rows));
                 let matched = found.sum::<f64>().min(rows);
                 // Also where the index covers: whether an entry counts is known from its row alone.
@@ -110,7 +113,7 @@ impl Planner<'_> {
             }
         }
         match best {
-            Some(best) if best.cost <= whole.cost || source.hints.only.is_some() => best,
+            Some(best) if best.cost <= whole.cost || source.hints.join.only.is_some() => best,
             _ => whole,
         }
     }
@@ -185,9 +188,13 @@ fn computed(def: &TableDef, leaf: u16) -> Vec<(usize, Expr)> {
     bound.collect()
 }
 
+/// More than one look-up.
+fn is_range(ranges: &[KeyRange]) -> bool {
+    ranges.len() != 1 || ranges[0].last != LastPart::Any
+}
+
 fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAccess {
-    let single = ranges.len() == 1 && matches!(ranges[0].last, LastPart::Any);
-    if !single {
+    if is_range(&ranges) {
         return ReadAccess::Ranges { index: number, ranges };
     }
     let key = ranges.swap_remove(0).equal;

@@ -86,7 +86,10 @@ impl Planner<'_> {
             });
         }
         let from = std::mem::take(&mut block.from);
-        let nest = Nest::of(from, &filter, block.straight, leaves);
+        let mut nest = Nest::of(from, &filter, block.straight, leaves);
+        for hint in &block.order_hints {
+            nest.prescribe(hint, leaves);
+        }
         Ok(self.nest(&nest, leaves, 0)?.node)
     }
 
@@ -354,6 +357,7 @@ impl Planner<'_> {
         let source = &leaves.list[usize::from(leaf)];
         let fresh = |c: &Cond| c.leaves & own != 0 && c.leaves & !(bound | own) == 0;
         let hashable = before.inside != 0
+            && !source.hints.no_hash
             && nest.conds.iter().any(|c| hash_key(&c.expr, own, before.inside, leaves).is_some())
             && !matches!(
                 &source.source,
@@ -422,7 +426,9 @@ impl Planner<'_> {
         let part = if kind == JoinKind::Left { 1.0 } else { 1.0 / looped.rows.max(1.0) };
         let cost = before.rows * (looped.cost * part + YIELD_COST);
         let (inner, split) = split_nest(nest, own, before, leaves);
-        if !split.keys.is_empty() {
+        let hashable =
+            |l: u16| own & leaf_bit(l) == 0 || !leaves.list[usize::from(l)].hints.no_hash;
+        if !split.keys.is_empty() && (0..leaves.list.len() as u16).all(hashable) {
             let once = self.nest(&inner, leaves, before.outside)?;
             let hashed = once.cost + once.rows * BUILD_COST + before.rows * PROBE_COST;
             if hashed < cost {
@@ -586,11 +592,11 @@ fn share(e: &Expr) -> f64 {
     match e {
         Expr::Compare(Comparison::Eq | Comparison::NullSafeEq, ..) => 0.1,
         Expr::Compare(Comparison::Ne, ..) => 0.9,
-        Expr::Compare(..) => 0.33,
+        Expr::Compare(..) => 0.3333,
         Expr::And(a, b) => share(a) * share(b),
         Expr::Or(a, b) => (share(a) + share(b)).min(1.0),
         Expr::In(_, list, _) => (0.1 * list.len() as f64).min(0.5),
-        Expr::Like(..) => 0.11,
+        Expr::Like(..) => 0.1111,
         Expr::Not(e) => 1.0 - share(e),
         Expr::Is(_, _, negated) => {
             if *negated {

@@ -5,6 +5,7 @@
 //!    marked: it may choose an access path, it is never needed as a filter.
 
 use super::Leaves;
+use crate::hints::OrderHint;
 use crate::logical::{From, Leaf, Source, conjunction, conjuncts, disjuncts, leaf_bit, leaves_of};
 use crate::query_plan::JoinKind;
 use crate::transform::may_move;
@@ -102,6 +103,52 @@ impl Nest {
 
     pub(crate) fn leaves(&self) -> u64 {
         self.members.iter().fold(0, |all, m| all | m.leaves)
+    }
+
+    /// Makes members wait for those that a hint wants before them, unless some would wait for ever.
+    pub(crate) fn prescribe(&mut self, hint: &OrderHint, leaves: &Leaves) {
+        let place = |name: &String| {
+            self.members.iter().position(|m| {
+                let own = |(n, l): (usize, &Leaf)| m.leaves >> n & 1 == 1 && l.name == *name;
+                leaves.list.iter().enumerate().any(own)
+            })
+        };
+        let mut named: Vec<usize> = Vec::new();
+        for place in hint.tables.iter().filter_map(place) {
+            if !named.contains(&place) {
+                named.push(place);
+            }
+        }
+        let leaves_of = |n: usize| self.members[n].leaves;
+        let all = named.iter().fold(0, |all, n| all | leaves_of(*n));
+        let mut needs: Vec<u64> = self.members.iter().map(|m| m.needs).collect();
+        let mut before = if hint.last { self.leaves() & !all } else { 0 };
+        for n in &named {
+            needs[*n] |= before;
+            before |= leaves_of(*n);
+        }
+        if hint.first {
+            let rest = (0..needs.len()).filter(|n| !named.contains(n));
+            rest.for_each(|n| needs[n] |= all);
+        }
+        if self.can_end(&needs) {
+            self.members.iter_mut().zip(needs).for_each(|(m, needs)| m.needs = needs);
+        }
+    }
+
+    /// Whether every member can be joined at some time.
+    fn can_end(&self, needs: &[u64]) -> bool {
+        let own = self.leaves();
+        let mut done = 0;
+        loop {
+            let ready = |(n, m): &(usize, &Member)| needs[*n] & own & !done & !m.leaves == 0;
+            let next = self.members.iter().enumerate().filter(ready);
+            let next = next.fold(done, |all, (_, m)| all | m.leaves);
+            if next == done {
+                return done == own;
+            }
+            done = next;
+        }
     }
 
     /// Adds what follows from equalities of columns: `a = b AND b = 5` makes `a = 5`, `a = b AND b = c`

@@ -207,7 +207,10 @@ pub(crate) fn settle(
     let needed = &leaves.needed[usize::from(read.leaf)];
     for (number, index) in def.indexes.iter().enumerate() {
         let covers = super::access::covers(def, index, needed);
-        if index.attributes.invisible || !source.hints.allows(&index.name) || !(limited || covers) {
+        if index.attributes.invisible
+            || !source.hints.order.allows(&index.name)
+            || !(limited || covers)
+        {
             continue;
         }
         let columns = parts(def, index);

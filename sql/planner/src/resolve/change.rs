@@ -22,6 +22,7 @@ use parser::ast;
 /// What the statements have in common.
 struct Written<'a> {
     verb: &'static str,
+    hints: Option<&'a ast::Hints>,
     with: Option<&'a ast::With>,
     tables: &'a [ast::TableRef],
     /// Which tables of FROM are opened for writing.
@@ -81,6 +82,7 @@ pub fn plan_update(
     }
     let written = Written {
         verb: "UPDATE",
+        hints: update.hints.as_deref(),
         with: update.with.as_ref(),
         tables: &update.tables,
         writing: Writing::All,
@@ -110,6 +112,7 @@ pub fn plan_delete(
     }
     let written = Written {
         verb: "DELETE",
+        hints: delete.hints.as_deref(),
         with: delete.with.as_ref(),
         tables: &delete.tables,
         writing: match targets.is_empty() {
@@ -156,6 +159,7 @@ impl Resolver<'_, '_> {
         }
         self.blocks += 1;
         let number = self.blocks;
+        self.enter_hints(number, written.hints);
         self.scopes.push(Scope::new("field list"));
         self.writing = written.writing.clone();
         let from = self.sources(written.tables)?;
@@ -171,7 +175,7 @@ impl Resolver<'_, '_> {
         let order_by = self.order_by(written.order_by, false)?;
         let limit = written.limit.map(super::select::bind_limit).transpose()?;
         let scope = self.scope();
-        let block = Block {
+        let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
             from,
             filter,
@@ -183,6 +187,8 @@ impl Resolver<'_, '_> {
             ..Block::default()
         };
         self.scopes.pop();
+        self.hints.leave(number, &mut block, self.context.tables);
+        self.finish_hints();
         Ok((block, made))
     }
 

@@ -11,6 +11,7 @@ use super::updatable::{
 };
 use super::{Resolver, error};
 use crate::PlanContext;
+use crate::hints::StatementHints;
 use crate::logical::{Block, Leaf, LeafColumn, Source};
 use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
 use crate::query::plan_query;
@@ -32,6 +33,9 @@ pub fn plan_insert(
     if !insert.partitions.is_empty() {
         return Err(SqlError::unsupported("PARTITION"));
     }
+    let mut hints = StatementHints::default();
+    hints.enter(1, insert.hints.as_deref(), false);
+    context.warnings.append(&mut hints.warnings);
     let target = target(context, insert)?;
     let columns = target_columns(&target, insert.columns.as_deref())?;
     let Target { table, leaf, view, mut tables, .. } = target;
@@ -302,7 +306,10 @@ fn query_source(
     query: &ast::Query,
     width: usize,
 ) -> Result<InsertSource, SqlError> {
-    let plan = plan_query(context, query)?;
+    let mut plan = plan_query(context, query)?;
+    if plan.execution_ms_max.take().is_some() {
+        context.warnings.push((3125, crate::hints::TOP_LEVEL_ONLY.to_string()));
+    }
     match plan.query.outputs.len() == width {
         true => Ok(InsertSource::Query(Box::new(plan))),
         false => Err(wrong_count(1)),

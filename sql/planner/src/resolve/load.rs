@@ -27,6 +27,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
     };
     let written: Vec<ast::ColumnRef> = load.columns.iter().filter_map(column).collect();
     let insert = ast::Insert {
+        hints: None,
         replace: load.on_duplicate == Some(true),
         priority: ast::Priority::Normal,
         // What comes from the client cannot be stopped: it is as with IGNORE.

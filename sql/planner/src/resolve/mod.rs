@@ -30,6 +30,7 @@ use names::Scope;
 pub use updatable::is_updatable;
 
 use crate::PlanContext;
+use crate::hints::StatementHints;
 use crate::logical::Block;
 use crate::make::Builder;
 use catalog::TableRef;
@@ -47,6 +48,8 @@ pub struct Resolved {
     pub shared: Vec<SharedBlock>,
     /// Tables that were opened.
     pub tables: Vec<(TableRef, Mode)>,
+    /// MAX_EXECUTION_TIME in milliseconds, where a hint says so.
+    pub execution_ms_max: Option<u32>,
 }
 
 /// A common table expression that was resolved by itself.
@@ -92,6 +95,9 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) tables: Vec<(TableRef, Mode)>,
     recursions: usize,
     blocks: u32,
+    hints: StatementHints,
+    /// The statement is a query.
+    alone: bool,
     pub(crate) build: Builder,
     /// FOR UPDATE and FOR SHARE of the query whose SELECT is being resolved.
     locking: Vec<ast::Locking>,
@@ -114,6 +120,8 @@ impl<'a, 'c> Resolver<'a, 'c> {
             tables: Vec::new(),
             recursions: 0,
             blocks: 0,
+            hints: StatementHints::default(),
+            alone: false,
             build,
             locking: Vec::new(),
             view_schemas: Vec::new(),
@@ -133,6 +141,19 @@ impl<'a, 'c> Resolver<'a, 'c> {
         }
     }
 
+    /// Takes the hints of a block, but of a view's.
+    fn enter_hints(&mut self, number: u32, hints: Option<&ast::Hints>) {
+        if self.view_schemas.is_empty() {
+            self.hints.enter(number, hints, self.alone && number == 1);
+        }
+    }
+
+    /// Raises what the hints of the statement deserve.
+    fn finish_hints(&mut self) {
+        self.hints.finish();
+        self.context.warnings.append(&mut self.hints.warnings);
+    }
+
     pub(crate) fn scope(&mut self) -> &mut Scope {
         self.scopes.last_mut().expect("a scope is pushed while expressions are bound")
     }
@@ -144,8 +165,11 @@ impl<'a, 'c> Resolver<'a, 'c> {
 /// Unknown and ambiguous names, grouping errors, locks; 1235 for what is not there yet.
 pub fn resolve(context: &mut PlanContext<'_>, query: &ast::Query) -> Result<Resolved, SqlError> {
     let mut resolver = Resolver::new(context);
+    resolver.alone = true;
     let block = resolver.query(query)?;
-    Ok(Resolved { block, shared: resolver.shared, tables: resolver.tables })
+    resolver.finish_hints();
+    let Resolver { shared, tables, hints, .. } = resolver;
+    Ok(Resolved { block, shared, tables, execution_ms_max: hints.execution_ms_max })
 }
 
 pub(crate) fn error(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {

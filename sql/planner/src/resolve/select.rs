@@ -3,7 +3,6 @@
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
-use crate::hints::Hints;
 use crate::logical::{Block, Leaf, Source, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::transform::is_mergeable;
@@ -21,6 +20,7 @@ impl Resolver<'_, '_> {
     ) -> Result<Block, SqlError> {
         self.blocks += 1;
         let number = self.blocks;
+        self.enter_hints(number, select.options.hints.as_deref());
         self.scopes
             .push(Scope { named_windows: select.windows.clone(), ..Scope::new("field list") });
         let block = self.select_in_scope(select, order_by, limit, number);
@@ -60,13 +60,7 @@ impl Resolver<'_, '_> {
         let order_by = self.order_by(order_by, select.options.distinct)?;
         let limit = limit.map(bind_limit).transpose()?;
         let full_group_by = self.only_full_group_by();
-        let hints = Hints::of(select.options.hints.as_deref())?;
         let scope = self.scopes.last_mut().expect("pushed by the caller");
-        for leaf in &mut scope.leaves {
-            if let Source::Table(table) = &leaf.source {
-                hints.narrow(self.context.tables.def(*table), &leaf.name, &mut leaf.hints);
-            }
-        }
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
             from,
@@ -79,11 +73,12 @@ impl Resolver<'_, '_> {
             order_by,
             limit,
             subqueries: std::mem::take(&mut scope.subqueries),
-            straight: select.options.straight_join || hints.fixed_order,
+            straight: select.options.straight_join,
             number,
-            view: None,
-            targets: Vec::new(),
+            ..Block::default()
         };
+        self.hints.leave(number, &mut block, self.context.tables);
+        let scope = self.scopes.last_mut().expect("pushed by the caller");
         let input = GroupInput {
             keys,
             aggregates: std::mem::take(&mut scope.aggregates),
