@@ -202,14 +202,11 @@ fn digests_read_as_on_mysql() {
         let Ok(rows) = client.query(&query) else { continue };
         let Some(theirs) = &rows.rows[0][0] else { continue };
         let theirs = String::from_utf8_lossy(theirs).into_owned();
-        let Ok(parsed) = parser::parse_digested(sql.as_bytes(), 0, SqlMode::DEFAULT, true, 65_536)
+        // The oracle's max_digest_length.
+        let Ok(parsed) = parser::parse_digested(sql.as_bytes(), 0, SqlMode::DEFAULT, true, 1024)
         else {
             continue;
         };
-        if theirs.ends_with(" ...") {
-            // Cut at the oracle's max_digest_length.
-            continue;
-        }
         compared += 1;
         let ours = parsed.digest.unwrap().text;
         if ours != theirs {

@@ -12,13 +12,19 @@ const NEEDED: [(&str, &str); 5] = [
     ("mydumper", "mydumper"),
 ];
 
+/// Makes virtual environments, for programs from PyPI; no program on the path tells of it.
+const VENV: &str = "python3-venv";
+
 /// Installs what is missing with apt-get, as root or through sudo.
 pub fn install() -> Result<(), String> {
-    let missing: Vec<&str> = NEEDED
+    let mut missing: Vec<&str> = NEEDED
         .iter()
         .filter(|(program, _)| !on_path(program))
         .map(|(_, package)| *package)
         .collect();
+    if !has_venv() {
+        missing.push(VENV);
+    }
     if missing.is_empty() {
         return Ok(());
     }
@@ -34,6 +40,11 @@ fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
+fn has_venv() -> bool {
+    let made = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    made.is_ok_and(|output| output.status.success())
+}
+
 fn apt_get(arguments: &[&str]) -> Result<(), String> {
     let mut command = if on_path("sudo") {
         let mut command = Command::new("sudo");
@@ -45,7 +56,8 @@ fn apt_get(arguments: &[&str]) -> Result<(), String> {
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     shell::run(&mut command).map_err(|e| {
         format!(
-            "{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace mydumper"
+            "{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace mydumper \
+             {VENV}"
         )
     })
 }

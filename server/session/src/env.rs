@@ -18,12 +18,6 @@ use wire::constants::{Capabilities, StatusFlags};
 
 /// Bits of `sql_mode` that the session itself looks at.
 pub mod mode {
-    /// PIPES_AS_CONCAT.
-    pub const PIPES_AS_CONCAT: u64 = 1 << 1;
-    /// ANSI_QUOTES.
-    pub const ANSI_QUOTES: u64 = 1 << 2;
-    /// IGNORE_SPACE.
-    pub const IGNORE_SPACE: u64 = 1 << 3;
     /// NO_AUTO_VALUE_ON_ZERO.
     pub const NO_AUTO_VALUE_ON_ZERO: u64 = 1 << 19;
     /// NO_BACKSLASH_ESCAPES.
@@ -38,8 +32,6 @@ pub mod mode {
     pub const ALLOW_INVALID_DATES: u64 = 1 << 25;
     /// TIME_TRUNCATE_FRACTIONAL.
     pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
-    /// HIGH_NOT_PRECEDENCE.
-    pub const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
 }
 
 /// A session's state, apart from its engine client and open tables.
@@ -170,19 +162,11 @@ impl Env {
 
     fn read_parser_mode(&self) -> parser::SqlMode {
         use parser::SqlMode as P;
-        let bits = [
-            (mode::ANSI_QUOTES, P::ANSI_QUOTES),
-            (mode::NO_BACKSLASH_ESCAPES, P::NO_BACKSLASH_ESCAPES),
-            (mode::PIPES_AS_CONCAT, P::PIPES_AS_CONCAT),
-            (mode::HIGH_NOT_PRECEDENCE, P::HIGH_NOT_PRECEDENCE),
-            (mode::IGNORE_SPACE, P::IGNORE_SPACE),
-        ];
-        let set = bits.into_iter().filter(|(bit, _)| self.sql_mode & bit != 0);
-        let from_latin1 = match self.charsets.client {
-            value::Charset::Latin1 => P::FROM_LATIN1,
-            _ => P::DEFAULT,
-        };
-        set.fold(from_latin1, |m, (_, p)| m.with(p))
+        let mode = P::of_bits(self.sql_mode);
+        match self.charsets.client {
+            value::Charset::Latin1 => mode.with(P::FROM_LATIN1),
+            _ => mode,
+        }
     }
 
     /// The account as messages write it.

@@ -6,7 +6,7 @@
 
 use crate::variables::VarError;
 use executor::SqlError;
-use parser::{ErrorKind, ParseError};
+pub use expr::parse_error as parse;
 
 macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident($($arg:ident),*) = $number:literal $state:literal $text:literal;)*) => {
@@ -30,8 +30,6 @@ errors! {
     unknown_database(name) = 1049 "42000" "Unknown database '{name}'";
     /// The server is stopping.
     shutting_down() = 1053 "08S01" "Server shutdown in progress";
-    /// Nothing but spaces and comments.
-    empty_query() = 1065 "42000" "Query was empty";
     /// KILL of a connection that is not there.
     no_such_thread(id) = 1094 "HY000" "Unknown thread id: {id}";
     /// A packet larger than max_allowed_packet.
@@ -105,44 +103,6 @@ errors! {
 /// 1235 for a construct.
 pub fn unsupported(what: &str) -> SqlError {
     SqlError::unsupported(what)
-}
-
-/// The error of a text that is no statement.
-pub fn parse(error: &ParseError, sql: &[u8]) -> SqlError {
-    match &error.kind {
-        ErrorKind::Empty => empty_query(),
-        ErrorKind::BadIdentifier => {
-            SqlError::Other(1300, "HY000", "Invalid utf8mb4 character string in identifier".into())
-        }
-        ErrorKind::IdentifierTooLong(name) => {
-            SqlError::Other(1059, "42000", format!("Identifier name '{name}' is too long"))
-        }
-        ErrorKind::Other(number, state, text) => SqlError::Other(*number, state, text.clone()),
-        ErrorKind::TooManyParams => SqlError::Other(
-            1390,
-            "HY000",
-            "Prepared statement contains too many placeholders".into(),
-        ),
-        ErrorKind::TooDeep => SqlError::Other(
-            1436,
-            "HY000",
-            "Thread stack overrun: expressions or queries are nested too deep".into(),
-        ),
-        ErrorKind::SyntaxBecause(why) => {
-            let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
-            SqlError::Other(1064, "42000", text)
-        }
-        ErrorKind::Syntax => SqlError::Other(
-            1064,
-            "42000",
-            format!(
-                "You have an error in your SQL syntax; check the manual that corresponds to your \
-                 MySQL server version for the right syntax to use near '{}' at line {}",
-                error.near(sql),
-                error.line
-            ),
-        ),
-    }
 }
 
 /// The error of a variable that cannot be set.

@@ -3,6 +3,7 @@
 use base::Error as StorageError;
 use catalog::CatalogError;
 use mdl::MdlError;
+use parser::{ErrorKind, ParseError};
 
 /// Why a statement failed.
 #[derive(Debug)]
@@ -260,4 +261,42 @@ fn deadlock() -> (u16, &'static str, String) {
 
 fn interrupted() -> (u16, &'static str, String) {
     (1317, "70100", "Query execution was interrupted".into())
+}
+
+/// The error of a text that is no statement.
+pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
+    match &error.kind {
+        ErrorKind::Empty => SqlError::Other(1065, "42000", "Query was empty".into()),
+        ErrorKind::BadIdentifier => {
+            SqlError::Other(1300, "HY000", "Invalid utf8mb4 character string in identifier".into())
+        }
+        ErrorKind::IdentifierTooLong(name) => {
+            SqlError::Other(1059, "42000", format!("Identifier name '{name}' is too long"))
+        }
+        ErrorKind::Other(number, state, text) => SqlError::Other(*number, state, text.clone()),
+        ErrorKind::TooManyParams => SqlError::Other(
+            1390,
+            "HY000",
+            "Prepared statement contains too many placeholders".into(),
+        ),
+        ErrorKind::TooDeep => SqlError::Other(
+            1436,
+            "HY000",
+            "Thread stack overrun: expressions or queries are nested too deep".into(),
+        ),
+        ErrorKind::SyntaxBecause(why) => {
+            let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
+            SqlError::Other(1064, "42000", text)
+        }
+        ErrorKind::Syntax => SqlError::Other(
+            1064,
+            "42000",
+            format!(
+                "You have an error in your SQL syntax; check the manual that corresponds to your \
+                 MySQL server version for the right syntax to use near '{}' at line {}",
+                error.near(sql),
+                error.line
+            ),
+        ),
+    }
 }

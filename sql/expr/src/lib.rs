@@ -19,7 +19,7 @@ pub mod row;
 pub mod tree;
 
 pub use environment::{Environment, WarningLevel};
-pub use error::SqlError;
+pub use error::{SqlError, parse_error};
 pub use eval::{Value, condition, eval, text};
 pub use like::like;
 pub use row::{Frame, LeafRow, Leaves, Row, Subqueries, column, damaged};

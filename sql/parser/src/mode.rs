@@ -20,6 +20,26 @@ impl SqlMode {
     /// The text was converted from latin1 to UTF-8: the bytes behind an introducer were others.
     pub const FROM_LATIN1: SqlMode = SqlMode(32);
 
+    /// Of the bits that `sql_mode` is made of.
+    pub const fn of_bits(sql_mode: u64) -> SqlMode {
+        const BITS: [(u64, SqlMode); 5] = [
+            (1 << 1, SqlMode::PIPES_AS_CONCAT),
+            (1 << 2, SqlMode::ANSI_QUOTES),
+            (1 << 3, SqlMode::IGNORE_SPACE),
+            (1 << 20, SqlMode::NO_BACKSLASH_ESCAPES),
+            (1 << 29, SqlMode::HIGH_NOT_PRECEDENCE),
+        ];
+        let mut mode = SqlMode::DEFAULT;
+        let mut at = 0;
+        while at < BITS.len() {
+            if sql_mode & BITS[at].0 != 0 {
+                mode = mode.with(BITS[at].1);
+            }
+            at += 1;
+        }
+        mode
+    }
+
     /// Both sets together.
     pub const fn with(self, other: SqlMode) -> SqlMode {
         SqlMode(self.0 | other.0)

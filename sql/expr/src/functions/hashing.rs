@@ -3,12 +3,13 @@
 use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::build::Derive;
+use crate::tree::OwnedDatum;
 use crate::{SqlError, WarningLevel};
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use sha2::Digest;
 use std::io::{Read, Write};
-use value::ColumnType;
+use value::{Collation, ColumnType, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("md5", (1, 1), md5_type, md5, "MD5 in hexadecimal digits"),
@@ -123,7 +124,8 @@ fn digest_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn text_type(d: &mut Derive<'_>) -> Derived {
-    Ok(d.own_string(16_777_216 / 4))
+    let longest = ColumnType::large(Kind::LongText, Collation::Utf8mb4_0900AiCi);
+    Ok(ColumnType { nullable: d.nullable(), ..longest })
 }
 
 fn hex(bytes: &[u8]) -> Vec<u8> {
@@ -356,30 +358,43 @@ fn uncompressed_length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn statement_digest<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let text = c.text(0);
-    let digest = statement(&text)?;
-    Ok(hex(&digest.0).into())
+    let digest = statement(c)?;
+    Ok(hex(&digest.hash()).into())
 }
 
 fn statement_digest_text<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let text = c.text(0);
-    Ok(statement(&text)?.1.into())
+    Ok(statement(c)?.text.into_bytes().into())
 }
 
-/// Digest and normalised text of a statement.
-fn statement(text: &[u8]) -> Result<(Vec<u8>, Vec<u8>), SqlError> {
-    let mode = parser::SqlMode::DEFAULT;
-    let failed = |e: String| {
-        SqlError::Other(
-            3676,
-            "HY000",
-            format!("Could not parse argument to digest function: \"{e}\"."),
-        )
+/// The digest of the statement that the argument is, read as the session's mode says.
+fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
+    let text = c.text(0);
+    let mode = parser::SqlMode::of_bits(c.env.sql_mode());
+    let bytes_max = match c.env.system_variable(true, "max_digest_length")? {
+        OwnedDatum::Int(v) => usize::try_from(v).unwrap_or(0),
+        OwnedDatum::UInt(v) => usize::try_from(v).unwrap_or(0),
+        _ => 0,
     };
-    parser::parse(text, mode).map_err(|e| failed(e.to_string()))?;
-    const DIGEST_BYTES_MAX: usize = 1024;
-    let digest = parser::digest::of(text, mode, DIGEST_BYTES_MAX);
-    Ok((digest.hash.to_be_bytes().to_vec(), digest.text.into()))
+    let failed = |error: parser::ParseError| {
+        let text = crate::parse_error(&error, &text).parts().2;
+        let text = format!("Could not parse argument to digest function: \"{text}\".");
+        SqlError::Other(3676, "HY000", text)
+    };
+    match parser::parse_digested(&text, 0, mode, false, bytes_max) {
+        Ok(parsed) => {
+            let follows = parser::lex::Lexer::new(&text, parsed.next, mode).next_token();
+            if follows.kind != parser::token::TokenKind::End {
+                let (kind, offset) = (parser::ErrorKind::Syntax, follows.start as usize);
+                return Err(failed(parser::ParseError { kind, offset, line: 1 }));
+            }
+            Ok(parsed.digest.unwrap_or_default())
+        }
+        // Comments alone have an empty digest.
+        Err(error) if error.kind == parser::ErrorKind::Empty && !text.trim_ascii().is_empty() => {
+            Ok(parser::digest::Digest::default())
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn password_strength<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
