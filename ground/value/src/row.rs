@@ -16,6 +16,7 @@
 
 pub(crate) mod fixed;
 mod forms;
+pub mod gather;
 mod project;
 
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};

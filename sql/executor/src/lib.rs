@@ -250,8 +250,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             other => return ddl::check(other),
         };
     let warnings = planning.warnings;
-    let plan =
-        planned.or_else(|error| Err(preceded(error, &warnings, &made.statement, context)))?;
+    let plan = planned.map_err(|error| preceded(error, &warnings, &made.statement, context))?;
     made.warnings = warnings;
     made.stale = false;
     made.columns = Vec::new();

@@ -1,7 +1,7 @@
 //! Compiled expressions: their trees, the function registry, and their evaluation.
 //!
 //! Reading order: [`tree`] (what an expression is), [`row`] (what it sees), [`eval`] (what it comes to),
-//! [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in).
+//! [`vector`] (what many rows at once come to), [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in).
 //!
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
@@ -17,6 +17,7 @@ pub mod print;
 mod rewrite;
 pub mod row;
 pub mod tree;
+pub mod vector;
 
 pub use environment::{Environment, WarningLevel};
 pub use error::{SqlError, parse_error};

@@ -25,6 +25,12 @@ pub fn start(call: &AggregateCall) -> State {
     State { accumulator: call.start(), seen: call.counts_distinct().then(Box::default) }
 }
 
+impl AsMut<Accumulator> for State {
+    fn as_mut(&mut self) -> &mut Accumulator {
+        &mut self.accumulator
+    }
+}
+
 impl State {
     /// Adds the frame's row; answers by how many bytes the state has grown.
     ///

@@ -1,10 +1,12 @@
 //! From plan nodes to operators.
 
+use super::batch::Batches;
 use super::block::Block;
 use super::cells::Cells;
 use super::derived::{Derived, Leaf, Project, Shared, Values, Working};
 use super::filter::{Filter, Limit, Nothing, One};
-use super::group::{HashGroup, SortedGroup};
+use super::group::SortedGroup;
+use super::hash_group::{HashGroup, Input};
 use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
 use super::json_table::JsonTable;
@@ -18,7 +20,7 @@ use super::window::Windows;
 use super::{Operator, Statement};
 use crate::SqlError;
 use expr::Frame;
-use planner::query_plan::{GroupStrategy, LeafLayout, Node, QueryPlan};
+use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan};
 use value::ColumnType;
 
 /// What operators of a block are made with.
@@ -160,11 +162,15 @@ impl<'p> Builder<'_, 'p> {
                 row: Vec::new(),
             }),
             Node::Group(group) => {
-                let input = self.node(&group.input, again)?;
                 if group.strategy == GroupStrategy::Sorted {
+                    let input = self.node(&group.input, again)?;
                     return Ok(Box::new(SortedGroup::new(group, input, frame)));
                 }
                 let packer = self.packer(&group.input.leaves());
+                let input = match self.batches(group) {
+                    Some(batches) => Input::Batches(Box::new(batches)),
+                    None => Input::Rows(self.node(&group.input, again)?),
+                };
                 Box::new(HashGroup::new(group, input, packer, frame))
             }
             Node::Window(window) => {
@@ -174,6 +180,18 @@ impl<'p> Builder<'_, 'p> {
             }
             Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, again)?,
         })
+    }
+
+    /// The batches of a group over a table. Where operators are measured each stands for itself.
+    fn batches(&self, group: &'p Group) -> Option<Batches<'p>> {
+        match &group.input {
+            Node::Read(read) if read.lock.is_none() && self.st.measures.is_none() => {
+                let leaf = &self.plan.leaves[usize::from(read.leaf)];
+                let read = ReadTable::new(read, leaf, self.frame);
+                (!leaf.keyed).then(|| Batches::new(group, read, self.st.params)).flatten()
+            }
+            _ => None,
+        }
     }
 
     fn join(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {

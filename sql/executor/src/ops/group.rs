@@ -1,69 +1,36 @@
-//! GROUP BY: one group, groups in a hash table, groups side by side, ROLLUP.
+//! GROUP BY: what all ways of grouping share, and groups whose rows come side by side, with ROLLUP.
 //!
-//! 1. A group keeps its keys as a row, and a state per aggregate. 2. Beyond the limit the groups that are
-//!    there go on; rows of others go to temporary files by their hash, and each file is grouped afterwards.
+//! 1. A group keeps its keys as a row, and a state per aggregate.
 
 use super::aggregate::{State, start};
 use super::cells::{Cells, made_layout};
 use super::keys::Rule;
-use super::pack::Packer;
-use super::table::{KeyTable, hash};
-use super::{Operator, Run, Statement};
+use super::{Operator, Run};
 use crate::SqlError;
 use crate::memory::Charge;
-use crate::spill::{SpillFile, SpillReader};
 use expr::{Frame, OwnedDatum, Value, damaged};
-use planner::query_plan::{Group, GroupStrategy};
+use planner::query_plan::Group;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
-/// Files that rows of further groups go to.
-const PARTS: usize = 16;
-/// So many groups stay in memory whatever the limit says.
-const LEAST_GROUPS: usize = 256;
-
-/// Where rows come from.
-enum Source {
-    Input,
-    Part(SpillReader),
-}
-
-/// GROUP BY with a hash table, or one group.
-pub struct HashGroup<'p> {
-    group: &'p Group,
-    input: Box<dyn Operator + 'p>,
-    packer: Packer,
-    layout: Arc<RowLayout>,
-    keys: Keys,
-    table: KeyTable,
-    /// Key rows behind each other, and where each ends.
-    rows: (Vec<u8>, Vec<usize>),
-    states: Vec<State>,
-    grown: usize,
-    /// Rows that GROUP_CONCAT has joined, by call.
-    joined: Vec<u64>,
-    charge: Option<Charge>,
-    cells: Cells,
-    at: usize,
-    parts: Vec<(SpillFile, u32)>,
-    key: Vec<u8>,
-    row: Vec<u8>,
-}
-
 /// How the keys of a group are kept as a row.
-struct Keys {
-    layout: RowLayout,
+pub struct Keys {
+    pub(super) layout: RowLayout,
     rules: Vec<Rule>,
 }
 
 impl Keys {
-    fn of(group: &Group) -> Keys {
+    /// Of a group's rows.
+    pub fn of(group: &Group) -> Keys {
         let types: Vec<_> = group.keys.iter().map(|key| key.ty).collect();
         Keys { layout: made_layout(&types), rules: types.iter().map(Rule::of).collect() }
     }
 
     /// The keys of the frame's row; `ends`: where each part ends.
-    fn append(
+    ///
+    /// # Errors
+    /// Those of evaluating them.
+    pub fn append(
         &self,
         group: &Group,
         run: &mut Run<'_>,
@@ -81,7 +48,11 @@ impl Keys {
         Ok(())
     }
 
-    fn write(
+    /// Puts the keys of the frame's row into `out` as a row.
+    ///
+    /// # Errors
+    /// Those of evaluating them.
+    pub fn write(
         &self,
         group: &Group,
         cells: &mut Cells,
@@ -94,12 +65,16 @@ impl Keys {
     }
 }
 
-fn new_states(group: &Group) -> impl Iterator<Item = State> {
+/// States of a group without rows.
+pub fn new_states(group: &Group) -> impl Iterator<Item = State> {
     group.aggregates.iter().map(start)
 }
 
 /// Results of a group's states; `joined` counts the rows that each call has joined.
-fn results(
+///
+/// # Errors
+/// 1690.
+pub fn results(
     group: &Group,
     states: &mut [State],
     joined: &mut Vec<u64>,
@@ -111,8 +86,11 @@ fn results(
 }
 
 /// Fills the group's leaf: keys, of which the first `kept` count, results, and what ROLLUP adds.
+///
+/// # Errors
+/// A value that its column cannot hold.
 #[allow(clippy::too_many_arguments)]
-fn fill(
+pub fn fill(
     group: &Group,
     (key_layout, key_row): (&RowLayout, &[u8]),
     kept: usize,
@@ -139,165 +117,6 @@ fn fill(
         }))
     };
     cells.write(layout, count, value, &mut leaf.bytes)
-}
-
-impl<'p> HashGroup<'p> {
-    /// The operator of a group without ROLLUP.
-    pub fn new(
-        group: &'p Group,
-        input: Box<dyn Operator + 'p>,
-        packer: Packer,
-        frame: &Frame,
-    ) -> HashGroup<'p> {
-        HashGroup {
-            group,
-            input,
-            packer,
-            layout: Arc::clone(&frame.leaves[usize::from(group.leaf)].layout),
-            keys: Keys::of(group),
-            table: KeyTable::default(),
-            rows: Default::default(),
-            states: Vec::new(),
-            grown: 0,
-            joined: Vec::new(),
-            charge: None,
-            cells: Cells::default(),
-            at: 0,
-            parts: Vec::new(),
-            key: Vec::new(),
-            row: Vec::new(),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.table.clear();
-        self.rows.0.clear();
-        self.rows.1.clear();
-        self.states.clear();
-        self.grown = 0;
-        self.at = 0;
-    }
-
-    fn kept_bytes(&self) -> usize {
-        let rows = self.rows.0.len() + 8 * self.rows.1.len();
-        self.table.bytes() + rows + self.states.len() * size_of::<State>() + self.grown
-    }
-
-    /// Groups the rows of a source; those of groups that have no place go to files of this level.
-    fn group_all(
-        &mut self,
-        mut source: Source,
-        level: u32,
-        run: &mut Run<'_>,
-        frame: &mut Frame,
-    ) -> Result<(), SqlError> {
-        self.clear();
-        let mut charge = run.st.budget.charge();
-        let mut parts: Vec<SpillFile> = Vec::new();
-        loop {
-            let more = match &mut source {
-                Source::Input => self.input.next(run, frame)?,
-                Source::Part(reader) => {
-                    let more = reader.next(&mut self.row)?;
-                    if more {
-                        self.packer.unpack(&self.row, frame)?;
-                    }
-                    more
-                }
-            };
-            if !more {
-                break;
-            }
-            run.tick()?;
-            self.key.clear();
-            self.keys.append(self.group, run, frame, &mut self.key, None)?;
-            let hashed = hash(&self.key);
-            let full = !parts.is_empty() || charge.is_over() && self.table.len() >= LEAST_GROUPS;
-            if full && self.table.find(&self.key, hashed).is_none() {
-                self.put_aside(hashed, level, run.st, frame, &mut parts)?;
-                continue;
-            }
-            self.add(hashed, run, frame)?;
-            charge.set(self.kept_bytes());
-            charge.check()?;
-        }
-        self.parts.extend(parts.into_iter().map(|part| (part, level + 1)));
-        if self.group.strategy == GroupStrategy::Single && self.states.is_empty() {
-            self.states = new_states(self.group).collect();
-            self.rows.1.push(0);
-        }
-        self.charge = Some(charge);
-        Ok(())
-    }
-
-    fn put_aside(
-        &mut self,
-        hashed: u64,
-        level: u32,
-        st: &Statement<'_>,
-        frame: &Frame,
-        parts: &mut Vec<SpillFile>,
-    ) -> Result<(), SqlError> {
-        while parts.len() < PARTS {
-            parts.push(SpillFile::new(st.client)?);
-        }
-        self.row.clear();
-        self.packer.pack(frame, &mut self.row)?;
-        // Each level looks at other bits.
-        let part = (hashed.rotate_left(11 * (level + 1)) >> 7) as usize % PARTS;
-        parts[part].append_record(&[&self.row])
-    }
-
-    fn add(&mut self, hashed: u64, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
-        let (n, new) = self.table.insert(&self.key, hashed);
-        if new {
-            self.row.clear();
-            self.keys.write(self.group, &mut self.cells, run, frame, &mut self.row)?;
-            self.rows.0.extend_from_slice(&self.row);
-            self.rows.1.push(self.rows.0.len());
-            self.states.extend(new_states(self.group));
-        }
-        let calls = &self.group.aggregates;
-        let first = n * calls.len();
-        for (call, state) in calls.iter().zip(&mut self.states[first..]) {
-            self.grown += state.add(call, run, frame)?;
-        }
-        Ok(())
-    }
-}
-
-impl Operator for HashGroup<'_> {
-    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.parts.clear();
-        self.joined.clear();
-        self.input.open(run, frame)?;
-        self.group_all(Source::Input, 0, run, frame)
-    }
-
-    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        while self.at >= self.rows.1.len() {
-            let Some((mut part, level)) = self.parts.pop() else {
-                self.clear();
-                self.charge = None;
-                return Ok(false);
-            };
-            if part.records() > 0 {
-                self.packer.begin(frame);
-                self.group_all(Source::Part(part.reader(0)?), level, run, frame)?;
-            }
-        }
-        run.tick()?;
-        let n = self.at;
-        self.at += 1;
-        let calls = self.group.aggregates.len();
-        let states = &mut self.states[n * calls..(n + 1) * calls];
-        let results = results(self.group, states, &mut self.joined, run)?;
-        let start = if n == 0 { 0 } else { self.rows.1[n - 1] };
-        let key_row = (&self.keys.layout, &self.rows.0[start..self.rows.1[n]]);
-        let kept = self.group.keys.len();
-        fill(self.group, key_row, kept, &results, &self.layout, &mut self.cells, frame)?;
-        Ok(true)
-    }
 }
 
 /// A group that rows are added to, with those like it that came before.

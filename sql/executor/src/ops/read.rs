@@ -1,6 +1,7 @@
 //! Reads of tables: stored ones by every access path, and virtual ones.
 
 use super::access::{Encoded, Encoder, Prefix};
+use super::batch::Batch;
 use super::sift::Sift;
 use super::store::RowStore;
 use super::{Operator, Run};
@@ -86,12 +87,13 @@ impl<'p> ReadTable<'p> {
         Ok(true)
     }
 
-    /// Goes to the next row that passes the tests.
+    /// Goes to the next row that passes the tests and is taken.
     fn step(
         &mut self,
         run: &mut Run<'_>,
         table: &Table,
         bytes: &mut Vec<u8>,
+        take: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool, SqlError> {
         loop {
             match self.left {
@@ -100,19 +102,21 @@ impl<'p> ReadTable<'p> {
                     self.left = Left::Nothing;
                     run.tick()?;
                     let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
-                    return Ok(found && self.sift.holds(&self.layout, bytes).map_err(damaged)?);
+                    return Ok(found && self.sift.holds(bytes).map_err(damaged)? && take(bytes));
                 }
                 Left::Ranges(next) => {
-                    let (sift, layout, st) = (&self.sift, &self.layout, run.st);
+                    let (sift, st) = (&self.sift, run.st);
                     let mut failed = None;
                     let found = self.reader.next_where(st.client, table, bytes, &mut |row| {
-                        let wanted =
-                            st.tick().and_then(|()| sift.holds(layout, row).map_err(damaged));
+                        let wanted = st.tick().and_then(|()| sift.holds(row).map_err(damaged));
                         // The error is the statement's: the reader need not go on.
-                        wanted.unwrap_or_else(|error| {
-                            failed = Some(error);
-                            true
-                        })
+                        match wanted {
+                            Ok(wanted) => wanted && take(row),
+                            Err(error) => {
+                                failed = Some(error);
+                                true
+                            }
+                        }
                     })?;
                     if let Some(error) = failed {
                         return Err(error);
@@ -127,6 +131,36 @@ impl<'p> ReadTable<'p> {
                 }
             }
         }
+    }
+}
+
+impl<'p> ReadTable<'p> {
+    /// Fills a batch with the next rows that pass the tests; it is empty when there are none.
+    ///
+    /// # Errors
+    /// Whatever reading may end in.
+    pub fn fill(&mut self, run: &mut Run<'_>, batch: &mut Batch) -> Result<(), SqlError> {
+        let table = run.st.tables.table(self.read.table);
+        batch.clear();
+        let mut spare = std::mem::take(&mut batch.spare);
+        let filled = self.step(run, table, &mut spare, &mut |row| batch.push(row));
+        batch.spare = spare;
+        filled.map(|_| ())
+    }
+
+    /// The conditions on its rows.
+    pub fn sift(&self) -> &Sift<'p> {
+        &self.sift
+    }
+
+    /// The leaf it fills.
+    pub fn leaf(&self) -> u16 {
+        self.read.leaf
+    }
+
+    /// How its rows lie.
+    pub fn layout(&self) -> &Arc<RowLayout> {
+        &self.layout
     }
 }
 
@@ -172,7 +206,7 @@ impl Operator for ReadTable<'_> {
         let table = run.st.tables.table(self.read.table);
         let leaf = usize::from(self.read.leaf);
         frame.leaves[leaf].null = false;
-        while self.step(run, table, &mut frame.leaves[leaf].bytes)? {
+        while self.step(run, table, &mut frame.leaves[leaf].bytes, &mut |_| true)? {
             if self.sift.rest_holds(run, frame)? {
                 if self.keyed {
                     let key = &mut frame.leaves[leaf].key;

@@ -1,33 +1,54 @@
 //! Conditions on one stored row that need no more than its bytes: they are checked where the row lies,
 //! before it is copied.
 //!
-//! 1. A test holds exactly where its condition is true; what cannot be tested this way is left to the
-//!    filter. 2. The other side of a comparison is constant: it is evaluated once per execution. 3. A test
-//!    decodes the columns that it looks at, and nothing else.
+//! 1. A test holds exactly where its condition is true; what cannot be tested this way is left to the filter,
+//!    and so is what stands behind a condition that is left and may complain. 2. The other side of a comparison
+//!    is constant: it is evaluated once per execution. 3. A test decodes the columns that it looks at, and
+//!    nothing else; where the order of a column's values is that of numbers of 64 bits, comparisons with
+//!    constants are spans of those.
 
 use super::Run;
 use crate::SqlError;
 use expr::eval::compare;
 use expr::functions::Purity;
-use expr::tree::{Column, Comparison};
+use expr::tree::{Column, Comparison, Truth};
 use expr::{Expr, Frame, OwnedDatum};
 use std::cmp::Ordering;
-use value::{Collation, Kind, RowError, RowLayout};
+use std::sync::Arc;
+use value::row::gather::Ranked;
+use value::{Collation, ColumnType, Datum, Kind, RowError, RowLayout};
 
 /// A condition that can be tested, as it is planned.
 enum Shape<'p> {
     Compare(Comparison, usize, &'p Expr, Collation),
     Columns(Comparison, usize, usize, Collation),
-    In(usize, &'p [Expr], Collation, bool),
-    Like(usize, &'p Expr, u8, Collation, bool),
+    In(usize, &'p [Expr], Collation),
+    Like(usize, &'p Expr, u8, Collation),
+    IsNull(usize),
+    Not(Box<Shape<'p>>),
+    And(Box<(Shape<'p>, Shape<'p>)>),
+    Or(Box<(Shape<'p>, Shape<'p>)>),
 }
 
 /// A condition with its constants.
 enum Test {
+    Span(Span),
     Compare(Comparison, usize, OwnedDatum, Collation),
     Columns(Comparison, usize, usize, Collation),
-    In(usize, Vec<OwnedDatum>, Collation, bool),
-    Like(usize, OwnedDatum, u8, Collation, bool),
+    In(usize, Vec<OwnedDatum>, Collation),
+    Like(usize, OwnedDatum, u8, Collation),
+    IsNull(usize),
+    Not(Box<Test>),
+    And(Box<(Test, Test)>),
+    Or(Box<(Test, Test)>),
+}
+
+/// Values of a column between two others, by their ranks.
+struct Span {
+    column: usize,
+    ranked: Ranked,
+    low: u64,
+    high: u64,
 }
 
 /// The filter of a read, in two parts.
@@ -36,25 +57,29 @@ pub struct Sift<'p> {
     /// Made from `shapes` when the read is opened for the first time.
     tests: Option<Vec<Test>>,
     rest: Vec<&'p Expr>,
+    layout: Arc<RowLayout>,
 }
 
 impl<'p> Sift<'p> {
     /// Of a filter over the leaf's rows.
-    pub fn new(filter: Option<&'p Expr>, leaf: u16, layout: &RowLayout) -> Sift<'p> {
-        let mut sift = Sift { shapes: Vec::new(), tests: None, rest: Vec::new() };
+    pub fn new(filter: Option<&'p Expr>, leaf: u16, layout: &Arc<RowLayout>) -> Sift<'p> {
+        let (shapes, rest, layout) = (Vec::new(), Vec::new(), Arc::clone(layout));
+        let mut sift = Sift { shapes, tests: None, rest, layout };
         if let Some(filter) = filter {
-            sift.split(filter, leaf, layout);
+            sift.split(filter, leaf);
         }
         sift
     }
 
-    fn split(&mut self, filter: &'p Expr, leaf: u16, layout: &RowLayout) {
+    fn split(&mut self, filter: &'p Expr, leaf: u16) {
         if let Expr::And(a, b) = filter {
-            self.split(a, leaf, layout);
-            self.split(b, leaf, layout);
+            self.split(a, leaf);
+            self.split(b, leaf);
             return;
         }
-        match shape(filter, false, leaf, layout) {
+        // A condition that may end in an error or a warning is met by every row that passes those before it.
+        let first = self.rest.iter().all(|e| is_harmless(e));
+        match Leaf(leaf, &self.layout).shape(filter, is_constant).filter(|_| first) {
             Some(shape) => self.shapes.push(shape),
             None => self.rest.push(filter),
         }
@@ -71,19 +96,10 @@ impl<'p> Sift<'p> {
         let mut tests = Vec::with_capacity(self.shapes.len());
         for shape in &self.shapes {
             let mut constant = |e: &Expr| Ok::<_, SqlError>(run.eval(e, frame)?.into_owned());
-            tests.push(match *shape {
-                Shape::Compare(op, column, e, collation) => {
-                    Test::Compare(op, column, constant(e)?, collation)
-                }
-                Shape::Columns(op, a, b, collation) => Test::Columns(op, a, b, collation),
-                Shape::In(column, list, collation, negated) => {
-                    let list = list.iter().map(constant).collect::<Result<_, _>>()?;
-                    Test::In(column, list, collation, negated)
-                }
-                Shape::Like(column, e, escape, collation, negated) => {
-                    Test::Like(column, constant(e)?, escape, collation, negated)
-                }
-            });
+            match shape.test(&self.layout, &mut constant)? {
+                Test::Span(span) => add_span(span, &mut tests),
+                test => tests.push(test),
+            }
         }
         self.tests = Some(tests);
         Ok(())
@@ -94,13 +110,22 @@ impl<'p> Sift<'p> {
     /// # Errors
     /// The row is damaged.
     #[inline]
-    pub fn holds(&self, layout: &RowLayout, row: &[u8]) -> Result<bool, RowError> {
+    pub fn holds(&self, row: &[u8]) -> Result<bool, RowError> {
         for test in self.tests.iter().flatten() {
-            if !test.holds(layout, row)? {
+            let holds = match test {
+                Test::Span(span) => span.holds(&self.layout, row)?,
+                test => test.holds(&self.layout, row)?,
+            };
+            if holds != Some(true) {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether conditions are left that are no tests.
+    pub fn has_rest(&self) -> bool {
+        !self.rest.is_empty()
     }
 
     /// Whether the conditions that are no tests are true for the frame's row.
@@ -119,63 +144,233 @@ impl<'p> Sift<'p> {
 }
 
 impl Test {
-    #[inline]
-    fn holds(&self, layout: &RowLayout, row: &[u8]) -> Result<bool, RowError> {
+    /// As [`expr::condition`]: true, false or unknown.
+    fn holds(&self, layout: &RowLayout, row: &[u8]) -> Result<Option<bool>, RowError> {
         Ok(match self {
+            Test::Span(span) => span.holds(layout, row)?,
             Test::Compare(op, column, constant, collation) => {
                 let value = layout.decode(row, *column)?;
-                compare(*op, &value, &constant.datum(), *collation) == Some(true)
+                compare(*op, &value, &constant.datum(), *collation)
             }
             Test::Columns(op, a, b, collation) => {
                 let (a, b) = (layout.decode(row, *a)?, layout.decode(row, *b)?);
-                compare(*op, &a, &b, *collation) == Some(true)
+                compare(*op, &a, &b, *collation)
             }
-            Test::In(column, list, collation, negated) => {
+            Test::In(column, list, collation) => {
                 let value = layout.decode(row, *column)?;
                 let order = |c: &OwnedDatum| value::compare(&value, &c.datum(), *collation);
-                match list.iter().any(|c| order(c) == Some(Ordering::Equal)) {
-                    true => !negated,
-                    // Beside a NULL nothing is known to be different.
-                    false => *negated && !value.is_null() && !list.contains(&OwnedDatum::Null),
+                let found = list.iter().any(|c| order(c) == Some(Ordering::Equal));
+                // Beside a NULL nothing is known to be different.
+                let known = found || !value.is_null() && !list.contains(&OwnedDatum::Null);
+                known.then_some(found)
+            }
+            Test::Like(column, pattern, escape, collation) => {
+                let value = layout.decode(row, *column)?;
+                expr::like(&value, &pattern.datum(), *escape, *collation)
+            }
+            Test::IsNull(column) => Some(layout.decode(row, *column)?.is_null()),
+            Test::Not(test) => test.holds(layout, row)?.map(|holds| !holds),
+            Test::And(both) => match both.0.holds(layout, row)? {
+                Some(false) => Some(false),
+                Some(true) => both.1.holds(layout, row)?,
+                None => both.1.holds(layout, row)?.filter(|b| !b),
+            },
+            Test::Or(both) => match both.0.holds(layout, row)? {
+                Some(true) => Some(true),
+                Some(false) => both.1.holds(layout, row)?,
+                None => both.1.holds(layout, row)?.filter(|b| *b),
+            },
+        })
+    }
+}
+
+impl Span {
+    /// The values that compare with a constant as wanted; `None`: the column cannot hold the constant, or its
+    /// values have no ranks.
+    fn new(
+        op: Comparison,
+        column: usize,
+        constant: &OwnedDatum,
+        layout: &RowLayout,
+    ) -> Option<Span> {
+        let ranked = layout.ranked(column)?;
+        let rank = ranked.rank_of(&exactly(&constant.datum(), ranked.column_type())?)?;
+        let (low, high) = match op {
+            Comparison::Eq => (rank, rank),
+            Comparison::Le => (0, rank),
+            Comparison::Ge => (rank, u64::MAX),
+            Comparison::Lt => (0, rank.checked_sub(1)?),
+            Comparison::Gt => (rank.checked_add(1)?, u64::MAX),
+            Comparison::Ne | Comparison::NullSafeEq => return None,
+        };
+        Some(Span { column, ranked, low, high })
+    }
+
+    #[inline]
+    fn holds(&self, layout: &RowLayout, row: &[u8]) -> Result<Option<bool>, RowError> {
+        match self.ranked.rank(row) {
+            Some(rank) => Ok(rank.map(|rank| self.low <= rank && rank <= self.high)),
+            None => {
+                layout.decode(row, self.column)?;
+                let (column, what) = (self.column, "a column without a rank");
+                Err(RowError { column, offset: 0, what })
+            }
+        }
+    }
+}
+
+/// A value as one of the type that compares as equal to it, with everything in the same order; `None`: there
+/// is none.
+fn exactly(value: &Datum<'_>, ty: &ColumnType) -> Option<Datum<'static>> {
+    Some(match (ty.kind, *value) {
+        (kind, Datum::Int(v)) if kind.is_int() => Datum::Int(v),
+        (kind, Datum::UInt(v)) if kind.is_int() => Datum::UInt(v),
+        (Kind::Decimal, _) => {
+            let exact = match *value {
+                Datum::Int(v) => v.into(),
+                Datum::UInt(v) => v.into(),
+                Datum::Decimal(v) => v,
+                _ => return None,
+            };
+            let rounded = exact.round(i32::from(ty.decimals))?;
+            rounded.compare(&exact).is_eq().then_some(Datum::Decimal(rounded))?
+        }
+        (Kind::Date, Datum::Date(v)) => Datum::Date(v),
+        (Kind::Date, Datum::DateTime(v)) => {
+            let date = v.date();
+            (date.midnight().packed() == v.packed()).then_some(Datum::Date(date))?
+        }
+        (Kind::DateTime, Datum::Date(v)) => Datum::DateTime(v.midnight()),
+        (Kind::DateTime, Datum::DateTime(v)) => Datum::DateTime(v),
+        _ => return None,
+    })
+}
+
+/// Adds a test of a span; two of one column become one.
+fn add_span(span: Span, tests: &mut Vec<Test>) {
+    let known = tests.iter_mut().find_map(|test| match test {
+        Test::Span(known) if known.column == span.column => Some(known),
+        _ => None,
+    });
+    match known {
+        Some(known) => {
+            known.low = known.low.max(span.low);
+            known.high = known.high.min(span.high);
+        }
+        None => tests.push(Test::Span(span)),
+    }
+}
+
+impl Shape<'_> {
+    /// The condition with its constants.
+    fn test(
+        &self,
+        layout: &RowLayout,
+        constant: &mut impl FnMut(&Expr) -> Result<OwnedDatum, SqlError>,
+    ) -> Result<Test, SqlError> {
+        Ok(match *self {
+            Shape::Compare(op, column, e, collation) => {
+                let value = constant(e)?;
+                match Span::new(op, column, &value, layout) {
+                    Some(span) => Test::Span(span),
+                    None => Test::Compare(op, column, value, collation),
                 }
             }
-            Test::Like(column, pattern, escape, collation, negated) => {
-                let value = layout.decode(row, *column)?;
-                let like = expr::like(&value, &pattern.datum(), *escape, *collation);
-                like == Some(!negated)
+            Shape::Columns(op, a, b, collation) => Test::Columns(op, a, b, collation),
+            Shape::In(column, list, collation) => {
+                Test::In(column, list.iter().map(constant).collect::<Result<_, _>>()?, collation)
+            }
+            Shape::Like(column, e, escape, collation) => {
+                Test::Like(column, constant(e)?, escape, collation)
+            }
+            Shape::IsNull(column) => Test::IsNull(column),
+            Shape::Not(ref shape) => Test::Not(Box::new(shape.test(layout, constant)?)),
+            Shape::And(ref both) => Test::And(Box::new((
+                both.0.test(layout, constant)?,
+                both.1.test(layout, constant)?,
+            ))),
+            Shape::Or(ref both) => {
+                Test::Or(Box::new((both.0.test(layout, constant)?, both.1.test(layout, constant)?)))
             }
         })
     }
 }
 
-fn shape<'p>(e: &'p Expr, negated: bool, leaf: u16, layout: &RowLayout) -> Option<Shape<'p>> {
-    let column = |e: &Expr| match e {
-        Expr::Column(Column { depth: 0, leaf: l, column }) if *l == leaf => {
-            let column = usize::from(*column);
-            // Expressions see a TIMESTAMP in local time.
-            let ty = layout.column_type(column)?;
-            (ty.kind != Kind::Timestamp).then_some(column)
+/// A leaf whose rows are tested.
+struct Leaf<'l>(u16, &'l RowLayout);
+
+impl Leaf<'_> {
+    fn column(&self, e: &Expr) -> Option<usize> {
+        match e {
+            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == self.0 => {
+                let column = usize::from(*column);
+                // Expressions see a TIMESTAMP in local time.
+                let ty = self.1.column_type(column)?;
+                (ty.kind != Kind::Timestamp).then_some(column)
+            }
+            _ => None,
         }
-        _ => None,
-    };
-    Some(match e {
-        Expr::Not(e) if !negated && matches!(**e, Expr::In(..) | Expr::Like(..)) => {
-            return shape(e, true, leaf, layout);
-        }
-        Expr::Compare(op, a, b, collation) if !negated => match (column(a), column(b)) {
-            (Some(a), Some(b)) => Shape::Columns(*op, a, b, *collation),
-            (Some(a), None) if is_constant(b) => Shape::Compare(*op, a, b, *collation),
-            (None, Some(b)) if is_constant(a) => Shape::Compare(op.flipped(), b, a, *collation),
+    }
+
+    /// A condition as a test; `constant` says what is constant.
+    fn shape<'p>(&self, e: &'p Expr, constant: fn(&Expr) -> bool) -> Option<Shape<'p>> {
+        let both = |a, b| Some(Box::new((self.shape(a, is_plain)?, self.shape(b, is_plain)?)));
+        Some(match e {
+            Expr::Not(a) if matches!(**a, Expr::In(..) | Expr::Like(..)) => {
+                Shape::Not(Box::new(self.shape(a, constant)?))
+            }
+            // What stands behind an OR need not be evaluated at all: only what has its value is.
+            Expr::Not(a) if is_condition(a) => Shape::Not(Box::new(self.shape(a, is_plain)?)),
+            Expr::And(a, b) => Shape::And(both(a, b)?),
+            Expr::Or(a, b) => Shape::Or(both(a, b)?),
+            Expr::Is(a, Truth::Null, negated) => {
+                let test = Shape::IsNull(self.column(a)?);
+                if *negated { Shape::Not(Box::new(test)) } else { test }
+            }
+            Expr::Compare(op, a, b, collation) => match (self.column(a), self.column(b)) {
+                (Some(a), Some(b)) => Shape::Columns(*op, a, b, *collation),
+                (Some(a), None) if constant(b) => Shape::Compare(*op, a, b, *collation),
+                (None, Some(b)) if constant(a) => Shape::Compare(op.flipped(), b, a, *collation),
+                _ => return None,
+            },
+            Expr::In(value, list, collation) if list.iter().all(constant) => {
+                Shape::In(self.column(value)?, list, *collation)
+            }
+            Expr::Like(value, pattern, escape, collation) if constant(pattern) => {
+                Shape::Like(self.column(value)?, pattern, *escape, *collation)
+            }
             _ => return None,
-        },
-        Expr::In(value, list, collation) if list.iter().all(is_constant) => {
-            Shape::In(column(value)?, list, *collation, negated)
-        }
-        Expr::Like(value, pattern, escape, collation) if is_constant(pattern) => {
-            Shape::Like(column(value)?, pattern, *escape, *collation, negated)
-        }
-        _ => return None,
-    })
+        })
+    }
+}
+
+/// Whether a condition may as well be left out for rows that others do not hold for. What subqueries end in
+/// is not looked at: they are worth being left out.
+fn is_harmless(e: &Expr) -> bool {
+    let mut harmless = true;
+    e.visit(&mut |e| {
+        use Expr::{Arith, AssignUserVar, Call, Neg};
+        harmless &= !matches!(e, Arith(..) | Neg(_) | Call(_) | AssignUserVar(..));
+    });
+    harmless
+}
+
+fn is_condition(e: &Expr) -> bool {
+    matches!(
+        e,
+        Expr::Not(_)
+            | Expr::And(..)
+            | Expr::Or(..)
+            | Expr::Is(..)
+            | Expr::Compare(..)
+            | Expr::In(..)
+            | Expr::Like(..)
+    )
+}
+
+/// A constant that has its value already.
+fn is_plain(e: &Expr) -> bool {
+    matches!(e, Expr::Const(_) | Expr::Param(_))
 }
 
 /// A value that is the same for every row of one execution, and that may be computed also where there is

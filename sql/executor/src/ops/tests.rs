@@ -24,7 +24,7 @@ use std::sync::Arc;
 use sync::Deadline;
 use value::{Collation, ColumnType, ConvertMode, Kind, TimeZone};
 
-struct Nobody(TimeZone);
+pub struct Nobody(pub TimeZone);
 
 impl Viewer for Nobody {
     fn list(&self, _: ServerList) -> Vec<(String, String)> {
@@ -117,7 +117,7 @@ impl Environment for Nobody {
     fn warn(&mut self, _: WarningLevel, _: u16, _: String) {}
 }
 
-fn open() -> (Client, TableCache) {
+pub fn open() -> (Client, TableCache) {
     let config = EngineConfig {
         pool_bytes: 8 << 20,
         system_tables: catalog::system_tables(),
@@ -129,7 +129,7 @@ fn open() -> (Client, TableCache) {
     (engine.client().unwrap(), TableCache::new(catalog))
 }
 
-fn roomy() -> Rc<Budget> {
+pub fn roomy() -> Rc<Budget> {
     Budget::new(1 << 30, 1 << 30)
 }
 

@@ -2,7 +2,7 @@
 //! accumulator and one line of text.
 //!
 //! Reading order: this file (what an entry is, what a call is), [`accumulate`] (what is kept of a group),
-//! `numbers`, `bits`, `extremes`, `texts`, `documents` (the functions by theme).
+//! `numbers`, `bits`, `extremes`, `texts`, `documents` (the functions by theme), [`vectors`] (many rows at once).
 //!
 //! 1. An accumulator sees values only: whoever runs a call evaluates its arguments, leaves out what
 //! DISTINCT and the null rule leave out, and makes the keys of ORDER BY. 2. COUNT, SUM, AVG, MIN and MAX of
@@ -14,6 +14,7 @@ mod documents;
 mod extremes;
 mod numbers;
 mod texts;
+pub mod vectors;
 
 pub use accumulate::Accumulator;
 pub use extremes::{ANY_VALUE, MAX, MIN};

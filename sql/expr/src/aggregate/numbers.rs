@@ -141,9 +141,15 @@ impl Integers {
     #[inline]
     pub(super) fn add(&mut self, value: &Datum<'_>) -> bool {
         let Some(value) = whole(value) else { return false };
+        self.add_whole(value);
+        true
+    }
+
+    /// As `add`, of an integer's value.
+    #[inline]
+    pub(super) fn add_whole(&mut self, value: i128) {
         self.sum += value;
         self.count += 1;
-        true
     }
 
     pub(super) fn remove(&mut self, value: &Datum<'_>) -> bool {
@@ -200,13 +206,30 @@ impl Decimals {
     #[inline]
     pub(super) fn add(&mut self, value: &Datum<'_>) -> Result<bool, SqlError> {
         let Some(value) = decimal(value) else { return Ok(false) };
-        let near = value.unscaled().filter(|_| value.scale() == self.scale);
-        match near.and_then(|near| self.near.checked_add(near)) {
-            Some(near) => self.near = near,
-            None => self.far = self.far.add(&value).ok_or(ArithError::DecimalOutOfRange)?,
+        match value.unscaled() {
+            Some(unscaled) => self.add_unscaled(unscaled, value.scale())?,
+            None => self.add_far(&value)?,
         }
-        self.count += 1;
         Ok(true)
+    }
+
+    /// As `add`, of a decimal's digits.
+    #[inline]
+    pub(super) fn add_unscaled(&mut self, value: i128, scale: u8) -> Result<(), SqlError> {
+        match self.near.checked_add(value) {
+            Some(near) if scale == self.scale => {
+                self.near = near;
+                self.count += 1;
+                Ok(())
+            }
+            _ => self.add_far(&Decimal::from_i128(value, scale)),
+        }
+    }
+
+    fn add_far(&mut self, value: &Decimal) -> Result<(), SqlError> {
+        self.far = self.far.add(value).ok_or(ArithError::DecimalOutOfRange)?;
+        self.count += 1;
+        Ok(())
     }
 
     pub(super) fn remove(&mut self, value: &Datum<'_>) -> bool {

@@ -1,0 +1,322 @@
+//! Rows of a table in batches, grouped and summed up.
+//!
+//! 1. A batch holds rows as they are stored: what is computed over all of them at once is one column of them at
+//!    a time ([`expr::vector`]); everything else sees them one by one, in their order. 2. Vectors are computed
+//!    before anything else is, and cannot end in an error or a warning: where they could, the whole batch is
+//!    gone through row by row. What a statement ends in is therefore what it ends in row by row. 3. Equal stored
+//!    bytes are equal keys: a row's group is that of the last row with the same bytes, if that is remembered.
+
+use super::aggregate::State;
+use super::hash_group::{Groups, Pass};
+use super::read::ReadTable;
+use super::table::{KeyTable, hash};
+use super::{Operator, Run};
+use crate::SqlError;
+use expr::aggregate::vectors::{Accumulators, LEFT_OUT};
+use expr::aggregate::{AVG, AggregateCall, COUNT, MAX, MIN, SUM};
+use expr::tree::Column;
+use expr::vector::Program;
+use expr::{Expr, Frame};
+use planner::query_plan::Group;
+use std::sync::Arc;
+use value::{Datum, RowLayout};
+
+/// Most rows of a batch.
+const ROWS_MAX: usize = 1024;
+/// A batch of so many bytes takes no more rows.
+const BYTES_MAX: usize = 256 << 10;
+/// Most keys whose groups are remembered by their bytes.
+const REMEMBERED_MAX: usize = 1024;
+
+/// Rows behind each other, as they are stored.
+#[derive(Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// Where each row ends.
+    ends: Vec<usize>,
+    /// Memory for who fills it.
+    pub(super) spare: Vec<u8>,
+}
+
+impl Batch {
+    /// Forgets the rows.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a row; `true`: it is the last one that has room.
+    #[inline]
+    pub fn push(&mut self, row: &[u8]) -> bool {
+        self.bytes.extend_from_slice(row);
+        self.ends.push(self.bytes.len());
+        self.ends.len() >= ROWS_MAX || self.bytes.len() >= BYTES_MAX
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
+    }
+
+    /// Memory it takes, in bytes.
+    pub fn kept_bytes(&self) -> usize {
+        self.bytes.capacity() + 8 * self.ends.capacity() + self.spare.capacity()
+    }
+}
+
+/// How an aggregate takes the rows of a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// One by one.
+    Rows,
+    /// It counts them.
+    Count,
+    /// The values of a vector.
+    Vector(usize),
+}
+
+impl Part {
+    fn of(
+        call: &AggregateCall,
+        layout: &RowLayout,
+        program: &mut Program,
+        params: &[Datum<'_>],
+    ) -> Part {
+        let known = [&COUNT, &SUM, &AVG, &MIN, &MAX].contains(&call.function);
+        if !known || call.counts_distinct() || !call.order_by.is_empty() {
+            return Part::Rows;
+        }
+        match call.arguments.as_slice() {
+            [] => Part::Count,
+            [argument] => {
+                program.add(&argument.expr, layout, params).map_or(Part::Rows, Part::Vector)
+            }
+            _ => Part::Rows,
+        }
+    }
+}
+
+/// The rows of a table for a group above it, in batches.
+pub struct Batches<'p> {
+    group: &'p Group,
+    read: ReadTable<'p>,
+    layout: Arc<RowLayout>,
+    batch: Batch,
+    program: Program,
+    /// By aggregate.
+    parts: Vec<Part>,
+    /// Columns that are the keys; `None`: there are other keys.
+    keys: Option<Vec<usize>>,
+    remembered: Remembered,
+    /// The group of each row of the batch.
+    groups: Vec<u32>,
+}
+
+impl<'p> Batches<'p> {
+    /// For a group over the table's rows; `None`: nothing is computed over many rows at once.
+    pub fn new(group: &'p Group, read: ReadTable<'p>, params: &[Datum<'_>]) -> Option<Batches<'p>> {
+        let layout = Arc::clone(read.layout());
+        let mut program = Program::new(read.leaf());
+        let part = |call| Part::of(call, &layout, &mut program, params);
+        let parts: Vec<Part> = group.aggregates.iter().map(part).collect();
+        if parts.iter().all(|part| *part == Part::Rows) {
+            return None;
+        }
+        let column = |e: &Expr| match e {
+            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == read.leaf() => {
+                Some(usize::from(*column))
+            }
+            _ => None,
+        };
+        let keys = group.keys.iter().map(|key| column(&key.expr)).collect();
+        let (batch, remembered, groups) = Default::default();
+        Some(Batches { group, read, layout, batch, program, parts, keys, remembered, groups })
+    }
+
+    /// Begins anew.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.read.open(run, frame)
+    }
+
+    /// Groups all rows.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub(super) fn group(
+        &mut self,
+        groups: &mut Groups<'_>,
+        pass: &mut Pass,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<(), SqlError> {
+        self.remembered.clear();
+        frame.leaves[usize::from(self.read.leaf())].null = false;
+        loop {
+            self.read.fill(run, &mut self.batch)?;
+            if self.batch.len() == 0 {
+                return Ok(());
+            }
+            let vectors = self.program.run(&self.layout, self.batch.rows(), self.batch.len());
+            self.go_through(groups, pass, run, frame, vectors)?;
+            if vectors {
+                self.add_vectors(groups, run)?;
+            }
+            self.charge(groups, pass)?;
+        }
+    }
+
+    fn charge(&self, groups: &Groups<'_>, pass: &mut Pass) -> Result<(), SqlError> {
+        let own = self.batch.kept_bytes() + self.program.bytes() + self.remembered.bytes();
+        pass.charge.set(groups.kept_bytes() + own);
+        pass.charge.check()
+    }
+
+    /// Looks at the rows one by one: which pass the conditions that are no tests, which group each belongs
+    /// to, and what is not added as a vector.
+    fn go_through(
+        &mut self,
+        groups: &mut Groups<'_>,
+        pass: &mut Pass,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        vectors: bool,
+    ) -> Result<(), SqlError> {
+        let leaf = usize::from(self.read.leaf());
+        let (rest, calls) = (self.read.sift().has_rest(), self.parts.len());
+        let by_row = |part: &Part| !vectors || *part == Part::Rows;
+        let evaluates = rest || self.parts.iter().any(by_row);
+        self.groups.clear();
+        for row in self.batch.rows() {
+            let put = |frame: &mut Frame| {
+                let bytes = &mut frame.leaves[leaf].bytes;
+                bytes.clear();
+                bytes.extend_from_slice(row);
+            };
+            if evaluates {
+                put(frame);
+            }
+            if rest && !self.read.sift().rest_holds(run, frame)? {
+                self.groups.push(LEFT_OUT);
+                continue;
+            }
+            let keys = self.keys.as_deref();
+            let known = keys.and_then(|keys| self.remembered.find(&self.layout, row, keys));
+            let number = match known {
+                Some(number) => Some(number as usize),
+                None => {
+                    put(frame);
+                    let number = groups.number(pass, run, frame)?;
+                    if let Some(number) = number {
+                        self.remembered.add(number as u32);
+                        pass.charge.set(groups.kept_bytes());
+                    }
+                    number
+                }
+            };
+            self.groups.push(number.map_or(LEFT_OUT, |number| number as u32));
+            let Some(number) = number.filter(|_| evaluates) else { continue };
+            for (n, (call, part)) in self.group.aggregates.iter().zip(&self.parts).enumerate() {
+                if by_row(part) {
+                    groups.grown += groups.states[number * calls + n].add(call, run, frame)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_vectors(&self, groups: &mut Groups<'_>, run: &mut Run<'_>) -> Result<(), SqlError> {
+        let stride = self.parts.len();
+        for (first, (call, part)) in self.group.aggregates.iter().zip(&self.parts).enumerate() {
+            let states: &mut [State] = &mut groups.states;
+            let mut accumulators = Accumulators { states, first, stride };
+            match *part {
+                Part::Rows => {}
+                Part::Count => accumulators.count(call, &self.groups, run.env)?,
+                Part::Vector(n) => {
+                    let vector = (&self.program, n);
+                    groups.grown += accumulators.add(call, vector, &self.groups, run.env)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The groups of keys by their stored bytes.
+#[derive(Default)]
+struct Remembered {
+    table: KeyTable,
+    groups: Vec<u32>,
+    /// The key that was looked for last, and its group.
+    last: (Vec<u8>, Option<u32>),
+    key: Vec<u8>,
+    /// The key may be remembered.
+    whole: bool,
+}
+
+impl Remembered {
+    fn clear(&mut self) {
+        self.table.clear();
+        self.groups.clear();
+        self.last.1 = None;
+    }
+
+    fn bytes(&self) -> usize {
+        self.table.bytes() + 4 * self.groups.len()
+    }
+
+    /// The group of a row's key.
+    #[inline]
+    fn find(&mut self, layout: &RowLayout, row: &[u8], columns: &[usize]) -> Option<u32> {
+        self.key.clear();
+        self.whole = false;
+        for column in columns {
+            match layout.stored(row, *column)? {
+                Some(bytes) => {
+                    self.key.extend_from_slice(&(bytes.len() as u32 + 1).to_le_bytes());
+                    self.key.extend_from_slice(bytes);
+                }
+                None => self.key.extend_from_slice(&[0; 4]),
+            }
+        }
+        self.whole = true;
+        if self.last.1.is_some() && self.last.0 == self.key {
+            return self.last.1;
+        }
+        let found = match self.table.len() {
+            // With so many of them they are hardly met again.
+            REMEMBERED_MAX.. => None,
+            _ => self.table.find(&self.key, hash(&self.key)).map(|n| self.groups[n]),
+        };
+        self.last.1 = found;
+        if found.is_some() {
+            self.last.0.clone_from(&self.key);
+        }
+        found
+    }
+
+    /// Remembers the group of the key that was just looked for.
+    fn add(&mut self, group: u32) {
+        if !self.whole {
+            return;
+        }
+        self.last.0.clone_from(&self.key);
+        self.last.1 = Some(group);
+        if self.table.len() < REMEMBERED_MAX {
+            self.table.insert(&self.key, hash(&self.key));
+            self.groups.push(group);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

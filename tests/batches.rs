@@ -1,0 +1,177 @@
+//! Groups over a table are computed in batches; the same rows behind a LIMIT come one by one. Both must agree:
+//! random tables, conditions, keys and aggregates, with NULLs, overflows and errors.
+
+// Tests panic to fail.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use testkit::{Server, TempDir};
+
+/// Numbers that look like chance.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// Name, type, values.
+const COLUMNS: [(&str, &str, &[&str]); 14] = [
+    ("t", "TINYINT", &["-128", "-1", "0", "1", "7", "127"]),
+    ("s", "SMALLINT UNSIGNED", &["0", "1", "7", "255", "65535"]),
+    ("m", "MEDIUMINT", &["-8388608", "-7", "0", "8388607"]),
+    ("i", "INT NOT NULL", &["-2147483648", "-1", "0", "1", "7", "2147483647"]),
+    ("u", "INT UNSIGNED", &["0", "1", "7", "4294967295"]),
+    ("b", "BIGINT", &["-9223372036854775808", "-1", "0", "7", "9223372036854775807"]),
+    ("v", "BIGINT UNSIGNED NOT NULL", &["0", "1", "18446744073709551615"]),
+    ("d", "DECIMAL(9,2)", &["-9999999.99", "-0.01", "0", "0.05", "0.06", "7", "24"]),
+    ("e", "DECIMAL(15,4) NOT NULL", &["-1.0001", "0", "0.0500", "99999999999.9999"]),
+    ("w", "DECIMAL(38,10)", &["-1", "0.0000000001", "9999999999999999999999999999"]),
+    ("f", "DOUBLE", &["-1.5e308", "-1", "0", "0.1", "1.5e308"]),
+    ("c", "VARCHAR(10)", &["'a'", "'A'", "'b'", "''", "'ab'", "'ß'"]),
+    ("day", "DATE", &["'1994-01-01'", "'1994-12-31'", "'1995-01-01'", "'2000-02-29'"]),
+    ("at", "DATETIME(3)", &["'1994-01-01'", "'1994-12-31 23:59:59.999'", "'1995-01-01 00:00:01'"]),
+];
+
+const NUMBERS: [&str; 11] = ["t", "s", "m", "i", "u", "b", "v", "d", "e", "w", "f"];
+
+fn number(chance: &mut Chance, depth: usize) -> String {
+    match chance.below(if depth == 0 { 6 } else { 9 }) {
+        0..5 => chance.one(&NUMBERS).to_string(),
+        5 => chance.one(&["1", "0", "7", "0.05", "2.50", "1e0", "100000", "NULL"]).to_string(),
+        _ => {
+            let op = chance.one(&["+", "-", "*"]);
+            format!("({} {op} {})", number(chance, depth - 1), number(chance, depth - 1))
+        }
+    }
+}
+
+fn constant(chance: &mut Chance, column: usize) -> String {
+    match chance.below(6) {
+        0 => chance.one(&["0", "7", "0.05", "0.055", "-1", "'7'", "NULL", "1e0"]).to_string(),
+        1 => chance.one(&["DATE'1994-01-01'", "'1995-01-01'", "18446744073709551615"]).to_string(),
+        _ => chance.one(COLUMNS[column].2).to_string(),
+    }
+}
+
+fn condition(chance: &mut Chance, depth: usize) -> String {
+    let column = chance.below(COLUMNS.len());
+    let name = COLUMNS[column].0;
+    match chance.below(if depth == 0 { 7 } else { 11 }) {
+        0..3 => {
+            let op = chance.one(&["=", "<", "<=", ">", ">=", "<>", "<=>"]);
+            format!("{name} {op} {}", constant(chance, column))
+        }
+        3 => {
+            format!("{name} BETWEEN {} AND {}", constant(chance, column), constant(chance, column))
+        }
+        4 => format!("{name} IN ({}, {})", constant(chance, column), constant(chance, column)),
+        5 => format!("{name} IS {}NULL", chance.one(&["", "NOT "])),
+        6 => format!("{} > {}", number(chance, 1), number(chance, 0)),
+        7 => format!("NOT ({})", condition(chance, depth - 1)),
+        8 => format!("({} OR {})", condition(chance, depth - 1), condition(chance, depth - 1)),
+        _ => format!("({} AND {})", condition(chance, depth - 1), condition(chance, depth - 1)),
+    }
+}
+
+fn aggregate(chance: &mut Chance) -> String {
+    match chance.below(10) {
+        0 => "COUNT(*)".into(),
+        1 => format!("COUNT({})", COLUMNS[chance.below(COLUMNS.len())].0),
+        2 => {
+            let function = chance.one(&["MIN", "MAX"]);
+            format!("{function}({})", COLUMNS[chance.below(COLUMNS.len())].0)
+        }
+        3 => format!("GROUP_CONCAT({} ORDER BY 1)", chance.one(&NUMBERS)),
+        4 => format!("SUM(DISTINCT {})", chance.one(&NUMBERS)),
+        _ => {
+            let function = chance.one(&["SUM", "AVG", "MIN", "MAX", "COUNT"]);
+            format!("{function}({})", number(chance, 2))
+        }
+    }
+}
+
+fn query(chance: &mut Chance, table: &str) -> String {
+    let keys: Vec<&str> =
+        (0..chance.below(3)).map(|_| COLUMNS[chance.below(COLUMNS.len())].0).collect();
+    let mut values: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    values.extend((0..1 + chance.below(4)).map(|_| aggregate(chance)));
+    let mut sql = format!("SELECT {} FROM {table}", values.join(", "));
+    if chance.below(3) > 0 {
+        let _ = write!(sql, " WHERE {}", condition(chance, 2));
+    }
+    if !keys.is_empty() {
+        let _ = write!(sql, " GROUP BY {}", keys.join(", "));
+    }
+    sql
+}
+
+fn fill(chance: &mut Chance, rows: usize) -> String {
+    let value = |(name, ty, values): &(&str, &str, &[&str]), chance: &mut Chance| {
+        let nullable = !ty.contains("NOT NULL");
+        // Extremes are rare, or every sum would overflow.
+        match chance.below(40) {
+            0..6 if nullable => "NULL".to_string(),
+            6 => chance.one(values).to_string(),
+            n if NUMBERS.contains(name) => (n % 9).to_string(),
+            _ => values[chance.below(values.len())].to_string(),
+        }
+    };
+    let row = |_| {
+        let values: Vec<String> = COLUMNS.iter().map(|c| value(c, chance)).collect();
+        format!("({})", values.join(","))
+    };
+    format!("INSERT INTO x VALUES {}", (0..rows).map(row).collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn batches_and_rows_agree() {
+    let seeds = std::env::var("LIMPID_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql("CREATE DATABASE batches");
+    let columns: Vec<String> =
+        COLUMNS.iter().map(|(name, ty, _)| format!("`{name}` {ty}")).collect();
+    let columns = columns.join(", ");
+    let (mut answered, mut failed) = (0, 0);
+    for seed in 0..seeds {
+        let chance = &mut Chance(seed * 7_919 + 11);
+        // A hidden key tells the rows apart.
+        let setup = format!("DROP TABLE IF EXISTS x; CREATE TABLE x ({columns})");
+        let rows = [0, 3, 1500][seed as usize % 3] + chance.below(30);
+        server.sql(&format!("USE batches; {setup}"));
+        if rows > 0 {
+            server.sql(&format!("USE batches; {}", fill(chance, rows)));
+        }
+        for _ in 0..150 {
+            let state = chance.0;
+            let batches = query(chance, "x");
+            chance.0 = state;
+            let one_by_one = query(chance, "(SELECT * FROM x LIMIT 1000000000) x");
+            let ask = |sql: &str| {
+                let answer = server.try_sql(&format!("USE batches; {sql}; SHOW WARNINGS"));
+                let warns = |line: &&str| line.starts_with("Warning\t");
+                // What is constant is evaluated once, or for every row.
+                let warnings: BTreeSet<String> =
+                    answer.out.lines().filter(warns).map(str::to_string).collect();
+                let rows: Vec<String> =
+                    answer.out.lines().filter(|line| !warns(line)).map(str::to_string).collect();
+                // What an error quotes is called as the query calls it; the rest is the query.
+                let error = answer.err.lines().find(|line| line.starts_with("ERROR"));
+                (rows, warnings, error.unwrap_or_default().replace("batches`.`x", "x"))
+            };
+            let (found, wanted) = (ask(&batches), ask(&one_by_one));
+            assert_eq!(found, wanted, "seed {seed}: {batches}");
+            if found.2.is_empty() { answered += 1 } else { failed += 1 }
+        }
+    }
+    assert!(answered > failed && failed > 0, "{answered} {failed}");
+}
