@@ -78,6 +78,53 @@ fn histograms_count_in_estimates() {
     assert_eq!(rows(&server, query), ["t ALL NULL 2000 33.33 Using where"]);
 }
 
+/// Whether the engine has figures of a table, and how many rows they count, once they are as `wanted`, or after
+/// ten seconds, in which the background looks twice.
+fn figures(server: &Server, table: &str, wanted: &str) -> String {
+    let name = format!("name = 'd/{table}'");
+    let sql = format!(
+        "SELECT stats_initialized, num_rows FROM information_schema.innodb_tablestats WHERE {name}"
+    );
+    for _ in 0..100 {
+        if ask(server, &sql) == wanted {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    ask(server, &sql)
+}
+
+#[test]
+fn figures_are_kept_and_renewed_as_the_variables_say() {
+    let folder = TempDir::new();
+    let server = start(&folder);
+    ask(&server, "SET GLOBAL innodb_stats_auto_recalc = OFF, GLOBAL innodb_stats_persistent = ON");
+    let tables = "CREATE TABLE old (a INT PRIMARY KEY);
+        CREATE TABLE fresh (a INT PRIMARY KEY) STATS_AUTO_RECALC=1;
+        CREATE TABLE light (a INT PRIMARY KEY) STATS_PERSISTENT=0;
+        INSERT INTO old VALUES (1), (2); INSERT INTO fresh SELECT a FROM old; INSERT INTO light SELECT a FROM old";
+    tables.split(';').for_each(|sql| drop(ask(&server, sql.trim())));
+    // Those that say so themselves, and those that are not kept, are looked after in any case.
+    assert_eq!(figures(&server, "fresh", "Initialized\t2"), "Initialized\t2");
+    assert_eq!(figures(&server, "light", "Initialized\t2"), "Initialized\t2");
+    assert!(ask(&server, "SELECT stats_initialized FROM information_schema.innodb_tablestats WHERE name = 'd/old'").starts_with("Un"));
+    ask(&server, "ANALYZE TABLE old");
+    assert_eq!(figures(&server, "old", "Initialized\t2"), "Initialized\t2");
+    ask(&server, "SET GLOBAL innodb_stats_auto_recalc = ON");
+    ask(&server, "INSERT INTO old VALUES (3), (4)");
+    assert_eq!(figures(&server, "old", "Initialized\t4"), "Initialized\t4");
+    // What is not kept is gone after a restart.
+    ask(&server, "SET GLOBAL innodb_stats_auto_recalc = OFF");
+    let mut server = server;
+    assert!(server.stop().success());
+    let server = Server::with().option("--innodb-stats-auto-recalc=OFF").start(folder.path());
+    let state = "SELECT name, stats_initialized FROM information_schema.innodb_tablestats \
+                 WHERE name IN ('d/old', 'd/light') ORDER BY name";
+    assert_eq!(ask(&server, state), "d/light\tUninitialized\nd/old\tInitialized");
+    let kept = "SELECT table_name, n_rows FROM mysql.innodb_table_stats WHERE table_name IN ('old', 'light')";
+    assert_eq!(ask(&server, kept), "old\t4");
+}
+
 #[test]
 fn functional_and_descending_indexes_are_used() {
     let folder = TempDir::new();

@@ -141,3 +141,8 @@ SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 1 AND 1 ORDER BY c;
 SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 1 AND 1;
 SELECT count(k) FROM sbtest1 WHERE k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1 OR k BETWEEN 1 AND 1;
 set optimizer_switch='derived_merge=on';
+SELECT name, subsystem, type, comment, count FROM information_schema.innodb_metrics WHERE `status` = 'enabled';
+SELECT page_size, compress_ops, compress_ops_ok, compress_time, uncompress_ops, uncompress_time FROM information_schema.innodb_cmp;
+SELECT page_size, buffer_pool_instance, pages_used, pages_free, relocation_ops, relocation_time FROM information_schema.innodb_cmpmem;
+SELECT trx_id, trx_started, trx_query, trx_rows_locked FROM information_schema.innodb_trx WHERE trx_state = 'RUNNING';
+SELECT database_name, table_name, n_rows FROM mysql.innodb_table_stats;

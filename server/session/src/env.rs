@@ -239,8 +239,8 @@ impl Viewer for Env {
                 _ if p.id == self.id => Some("executing".to_string()),
                 _ => Some(String::new()),
             };
-            let Process { id, user, host, db, command, time_s, info, .. } = p;
-            ProcessRow { id, user, host, db, command, time_s, state, info }
+            let Process { id, user, host, db, command, time_s, info, transaction, .. } = p;
+            ProcessRow { id, user, host, db, command, time_s, state, info, transaction }
         };
         self.server.registry.processes().into_iter().map(row).collect()
     }

@@ -7,6 +7,7 @@
 //! 3. Who it is changes rarely and lies under the entry's mutex; KILL acts under that mutex, and a session
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
 
+use catalog::TransactionRow;
 use instrument::MutexClass;
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, LocalAtomic, Ordering};
@@ -68,8 +69,23 @@ pub struct Entry {
     query_id: LocalAtomic<u64>,
     since_ns: LocalAtomic<u64>,
     text: [LocalAtomic<u64>; TEXT_WORDS],
+    /// Since when the session is in a transaction, in microseconds since 1970; 0: it is in none.
+    trx_since_us: LocalAtomic<u64>,
+    trx_id: LocalAtomic<u64>,
+    /// [`READ_ONLY`] and its kin.
+    trx_bits: LocalAtomic<u32>,
     identity: CacheLine<Mutex<Option<Identity>>>,
 }
+
+/// Bits of a transaction, beside the number of its isolation level.
+pub(crate) const READ_ONLY: u32 = 4;
+/// `unique_checks` is on.
+pub(crate) const UNIQUE_CHECKS: u32 = 8;
+/// `foreign_key_checks` is on.
+pub(crate) const FOREIGN_KEY_CHECKS: u32 = 16;
+
+const ISOLATIONS: [&str; 4] =
+    ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
 impl Entry {
     fn new() -> Self {
@@ -80,6 +96,9 @@ impl Entry {
             query_id: LocalAtomic::new(0),
             since_ns: LocalAtomic::new(0),
             text: std::array::from_fn(|_| LocalAtomic::new(0)),
+            trx_since_us: LocalAtomic::new(0),
+            trx_id: LocalAtomic::new(0),
+            trx_bits: LocalAtomic::new(0),
             identity: CacheLine(Mutex::new(&IDENTITY, None)),
         }
     }
@@ -103,6 +122,38 @@ impl Entry {
             word.store(u64::from_le_bytes(eight), Ordering::Relaxed);
         }
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Publishes the id of the transaction that the session is in; true when it was not in one before. Only the
+    /// session's own thread calls this and the next.
+    pub fn publish_transaction(&self, id: u64) -> bool {
+        self.trx_id.store(id, Ordering::Relaxed);
+        self.trx_since_us.load(Ordering::Relaxed) == 0
+    }
+
+    /// Publishes when a transaction began, and what else there is to say about it.
+    pub fn begin_transaction(&self, now_us: u64, bits: u32) {
+        self.trx_bits.store(bits, Ordering::Relaxed);
+        self.trx_since_us.store(now_us, Ordering::Release);
+    }
+
+    /// The session is in no transaction any more.
+    pub fn end_transaction(&self) {
+        self.trx_since_us.store(0, Ordering::Release);
+    }
+
+    fn transaction(&self) -> Option<TransactionRow> {
+        let since_us = self.trx_since_us.load(Ordering::Acquire);
+        let bits = self.trx_bits.load(Ordering::Relaxed);
+        let set = |bit: u32| bits & bit != 0;
+        (since_us != 0).then(|| TransactionRow {
+            id: self.trx_id.load(Ordering::Relaxed),
+            since_us: since_us as i64,
+            read_only: set(READ_ONLY),
+            unique_checks: set(UNIQUE_CHECKS),
+            foreign_key_checks: set(FOREIGN_KEY_CHECKS),
+            isolation: ISOLATIONS[(bits & 3) as usize],
+        })
     }
 
     fn read(&self) -> (u32, u64, Vec<u8>) {
@@ -150,6 +201,8 @@ pub struct Process {
     pub info: Option<String>,
     /// Number of the statement; see [`Registry::begin`].
     pub query_id: u64,
+    /// The transaction that it is in.
+    pub transaction: Option<TransactionRow>,
 }
 
 /// Every session of the server.
@@ -190,6 +243,7 @@ impl Registry {
 
     /// A session ends.
     pub fn end(&self, slot: usize) {
+        self.entry(slot).end_transaction();
         *self.entry(slot).identity.lock() = None;
     }
 
@@ -260,6 +314,7 @@ impl Registry {
                 time_s: now.saturating_sub(since) / 1_000_000_000,
                 state: waiting.map_or(String::new(), |c| c.name().to_string()),
                 query_id: entry.query_id.load(Ordering::Relaxed),
+                transaction: entry.transaction(),
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
             });
         }

@@ -6,6 +6,7 @@
 //!    done that by then).
 
 use crate::errors;
+use crate::registry;
 use crate::session::Core;
 use engine::Client;
 use executor::{Environment, Outcome, SqlError};
@@ -24,6 +25,8 @@ impl Core {
             self.tables.end_statement(self.client.slot());
             if matches!(result, Err(SqlError::Storage(base::Error::Deadlock))) {
                 self.rollback_work();
+            } else {
+                self.publish_transaction();
             }
             return result;
         }
@@ -31,6 +34,7 @@ impl Core {
             self.tables.end_statement(self.client.slot());
             self.in_transaction = true;
             self.show_transaction();
+            self.publish_transaction();
             return result;
         }
         let mut result = result;
@@ -46,6 +50,22 @@ impl Core {
         }
         self.tables.release_all(self.client.slot());
         result
+    }
+
+    /// Shows others the transaction that goes on.
+    fn publish_transaction(&self) {
+        let id = self.client.trx_id().map_or(0, |id| id.0);
+        let entry = self.env.server.registry.entry(self.slot);
+        if !entry.publish_transaction(id) {
+            return;
+        }
+        let vars = &self.env.vars;
+        let on = |name, bit| if vars.number(name) != 0 { bit } else { 0 };
+        let bits = vars.number("transaction_isolation") as u32 & 3
+            | if self.read_only { registry::READ_ONLY } else { 0 }
+            | on("unique_checks", registry::UNIQUE_CHECKS)
+            | on("foreign_key_checks", registry::FOREIGN_KEY_CHECKS);
+        entry.begin_transaction(host::clock::unix_micros(), bits);
     }
 
     /// BEGIN, START TRANSACTION.
@@ -138,6 +158,7 @@ impl Core {
     }
 
     fn leave_transaction(&mut self) {
+        self.env.server.registry.entry(self.slot).end_transaction();
         self.savepoints.clear();
         self.tables.release_all(self.client.slot());
         self.in_transaction = false;

@@ -26,7 +26,7 @@ pub fn start(server: &Arc<Server>) {
         globals.set(variables::id(IO_CAPACITY_MAX), Value::UInt(now.saturating_mul(2)));
     }
     for id in variables::sorted().filter(|id| id.get().effect == Effect::Setting) {
-        set(server.engine.pool().settings(), id.get().name, &globals.value(id));
+        set(server, id.get().name, &globals.value(id));
     }
 }
 
@@ -59,7 +59,7 @@ pub fn apply(
                 return Err(errors::variable(error));
             }
         }
-        _ => set(server.engine.pool().settings(), name, &value),
+        _ => set(server, name, &value),
     }
     Ok(value)
 }
@@ -96,7 +96,7 @@ fn corrected(server: &Server, name: &'static str, value: Value, warn: &mut Warn<
             // The missing letter is MySQL's.
             let text = format!("Lowering innodb_max_dirty_page_pct_lwm to {n:.6}");
             warn(WRONG_ARGUMENTS, text);
-            set(server.engine.pool().settings(), DIRTY_LWM, &value);
+            set(server, DIRTY_LWM, &value);
             server.globals.set(variables::id(DIRTY_LWM), value.clone());
             value
         }
@@ -119,7 +119,9 @@ fn double(value: &Value) -> f64 {
 }
 
 /// Changes one setting that acts by being read.
-fn set(settings: &PoolSettings, name: &str, value: &Value) {
+fn set(server: &Server, name: &str, value: &Value) {
+    let settings: &PoolSettings = server.engine.pool().settings();
+    let upkeep = server.catalog.upkeep();
     let n = value.as_u64();
     let small = u32::try_from(n).unwrap_or(u32::MAX);
     let millipct = (double(value) * 1000.0).round() as u32;
@@ -139,6 +141,9 @@ fn set(settings: &PoolSettings, name: &str, value: &Value) {
         "innodb_read_ahead_threshold" => settings.set_read_ahead_threshold(small),
         "innodb_random_read_ahead" => settings.set_random_read_ahead(n != 0),
         "innodb_buffer_pool_dump_pct" => settings.set_dump_pct(small),
+        "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
+        "innodb_stats_persistent" => upkeep.set_persistent(n != 0),
+        "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),
         "limpid_instrument_level" => {
             instrument::set_level(Level::from_u8(n as u8), sync::now_ns());
         }

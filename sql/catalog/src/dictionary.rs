@@ -6,6 +6,7 @@
 //!    the commit.
 
 use crate::names::{Definition, Names};
+use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
 use base::{IndexId, SpaceId, TableId};
@@ -83,6 +84,7 @@ pub struct Catalog {
     schemas: Mutex<BTreeMap<String, Arc<SchemaDef>>>,
     accounts: Mutex<Arc<Vec<Account>>>,
     pub(crate) virtuals: OnceLock<Vec<VirtualRef>>,
+    pub(crate) upkeep: Upkeep,
 }
 
 impl Catalog {
@@ -94,6 +96,7 @@ impl Catalog {
             schemas: Mutex::new(&SCHEMAS, BTreeMap::new()),
             accounts: Mutex::new(&ACCOUNTS, Arc::new(Vec::new())),
             virtuals: OnceLock::new(),
+            upkeep: Upkeep::default(),
             engine,
             mdl,
         };

@@ -38,8 +38,8 @@ pub use error::CatalogError;
 pub use histogram::{Bucket, BucketEnd, Histogram};
 pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};
-pub use statistics::{IndexFigures, Statistics, TableFigures};
+pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
     INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext,
-    ServerList, TableSize, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    ServerList, TableSize, TransactionRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

@@ -149,25 +149,79 @@ impl TableFigures {
     }
 }
 
+/// How figures are kept of tables that do not say so themselves.
+pub struct Upkeep {
+    auto_recalc: LocalAtomic<u32>,
+    persistent: LocalAtomic<u32>,
+    sample_pages: LocalAtomic<u32>,
+}
+
+impl Default for Upkeep {
+    fn default() -> Upkeep {
+        Upkeep {
+            auto_recalc: LocalAtomic::new(1),
+            persistent: LocalAtomic::new(1),
+            sample_pages: LocalAtomic::new(SAMPLE_PAGES),
+        }
+    }
+}
+
+impl Upkeep {
+    /// `innodb_stats_auto_recalc`: the background gathers the figures of tables that changed.
+    pub fn set_auto_recalc(&self, on: bool) {
+        self.auto_recalc.store(u32::from(on), Ordering::Relaxed);
+    }
+
+    /// `innodb_stats_persistent`: figures outlive the server.
+    pub fn set_persistent(&self, on: bool) {
+        self.persistent.store(u32::from(on), Ordering::Relaxed);
+    }
+
+    /// `innodb_stats_persistent_sample_pages`: leaves that are read of a larger index.
+    pub fn set_sample_pages(&self, pages: u32) {
+        self.sample_pages.store(pages, Ordering::Relaxed);
+    }
+
+    fn says(&self, def: &TableDef, name: &str, default: &LocalAtomic<u32>) -> bool {
+        match option(def, name) {
+            Some(value) if value != "DEFAULT" => value != "0",
+            _ => default.load(Ordering::Relaxed) != 0,
+        }
+    }
+
+    /// Whether a table's figures outlive the server.
+    pub fn is_persistent(&self, def: &TableDef) -> bool {
+        !def.temporary && self.says(def, "STATS_PERSISTENT", &self.persistent)
+    }
+
+    /// Whether the background looks after a table. Figures that do not outlive the server are always renewed.
+    fn looks_after(&self, def: &TableDef) -> bool {
+        def.view.is_none()
+            && (!self.is_persistent(def) || self.says(def, "STATS_AUTO_RECALC", &self.auto_recalc))
+    }
+}
+
 impl Catalog {
-    /// Gathers the figures of an open table and keeps them; `pages` leaves of each larger index are read
-    /// where the table does not say how many.
+    /// How figures are kept.
+    pub fn upkeep(&self) -> &Upkeep {
+        &self.upkeep
+    }
+
+    /// Gathers the figures of an open table and keeps them.
     ///
     /// # Errors
     /// Failed reads, damage, those of writing the dictionary.
-    pub fn analyze(
-        &self,
-        cache: &TableCache,
-        table: TableRef,
-        pages: Option<u32>,
-    ) -> Result<(), CatalogError> {
+    pub fn analyze(&self, cache: &TableCache, table: TableRef) -> Result<(), CatalogError> {
         let definition = cache.definition_of(table);
         let asked = option(&definition.def, "STATS_SAMPLE_PAGES").and_then(|n| n.parse().ok());
-        let pages = asked.or(pages).unwrap_or(SAMPLE_PAGES);
+        let usual = || self.upkeep.sample_pages.load(Ordering::Relaxed);
+        let pages = asked.unwrap_or_else(usual);
         let sample = self.engine().analyze_table(definition.open(self.engine())?, pages)?;
         let figures = TableFigures::of(&sample);
-        if !definition.def.temporary {
+        if self.upkeep.is_persistent(&definition.def) {
             self.keep(definition.def.id, "", Some(&figures.encode()))?;
+        } else if !definition.def.temporary {
+            self.keep(definition.def.id, "", None)?;
         }
         let known = definition.statistics();
         definition.set_statistics(Statistics { figures: Some(Arc::new(figures)), ..known });
@@ -299,7 +353,8 @@ impl Catalog {
     fn statistics_round(self: &Arc<Self>, stopped: &dyn Fn() -> bool) {
         let Ok(client) = self.engine().client() else { return };
         let mut cache = TableCache::new(Arc::clone(self));
-        for definition in self.names().all(|d| d.table().is_some() && wants_figures(&d.def)) {
+        let wanted = |d: &Definition| d.table().is_some() && self.upkeep.looks_after(&d.def);
+        for definition in self.names().all(wanted) {
             if stopped() {
                 break;
             }
@@ -326,18 +381,13 @@ impl Catalog {
                 return Ok(());
             }
         }
-        self.analyze(cache, table, None)
+        self.analyze(cache, table)
     }
 }
 
 /// The value of a table option, `STATS_AUTO_RECALC` for one.
 fn option<'d>(def: &'d TableDef, name: &str) -> Option<&'d str> {
     def.options.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
-}
-
-fn wants_figures(def: &TableDef) -> bool {
-    let off = |name| option(def, name) == Some("0");
-    def.view.is_none() && !off("STATS_AUTO_RECALC") && !off("STATS_PERSISTENT")
 }
 
 #[cfg(test)]

@@ -62,6 +62,25 @@ pub struct ProcessRow {
     pub state: Option<String>,
     /// Text of its statement.
     pub info: Option<String>,
+    /// The transaction that it is in.
+    pub transaction: Option<TransactionRow>,
+}
+
+/// A session's transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionRow {
+    /// Its id; 0 while it has written nothing.
+    pub id: u64,
+    /// Since when, in microseconds since 1970.
+    pub since_us: i64,
+    /// READ ONLY.
+    pub read_only: bool,
+    /// `unique_checks`.
+    pub unique_checks: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// Its isolation level as InnoDB writes it: `REPEATABLE READ`.
+    pub isolation: &'static str,
 }
 
 /// A reading of a virtual table: who reads, and which rows are asked for.

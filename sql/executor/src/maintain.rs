@@ -194,10 +194,8 @@ fn optimize(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Repor
 
 /// ANALYZE of an open table.
 fn analyze(table: TableRef, context: &mut Context<'_>) -> Result<Report, SqlError> {
-    let pages = context.env.system_variable(true, "innodb_stats_persistent_sample_pages")?;
-    let pages = pages.datum().as_u64().and_then(|n| u32::try_from(n).ok());
     let catalog = std::sync::Arc::clone(context.tables.catalog());
-    match catalog.analyze(context.tables, table, pages) {
+    match catalog.analyze(context.tables, table) {
         Ok(()) => {}
         Err(error) => return missing(error.into()),
     }

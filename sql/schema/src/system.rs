@@ -1,10 +1,10 @@
 //! The `mysql` schema: the tables of it that clients look at, to be read only.
 //!
-//! 1. `user` shows the accounts that there are. The other tables are of things that this server does not
+//! 1. `user` shows the accounts that there are, `innodb_table_stats` and `innodb_index_stats` the figures. The other tables are of things that this server does not
 //!    have (grants below the server, roles, help texts, loaded time zones, plugins, log tables): no rows.
 //! 2. Tables whose rows would say something that this server does not say yet are not there.
 
-use crate::information::{Cell, Fill, Information, Rows, definition};
+use crate::information::{Cell, Fill, Information, Rows, definition, innodb};
 use catalog::{IndexDef, MYSQL_SCHEMA, ReadContext, TableDef, VirtualTable};
 use std::sync::Arc;
 use value::{Collation, KeyPart};
@@ -23,6 +23,8 @@ const TABLES: &[(&str, usize, &str, &str)] = &[
     ("help_keyword", 1, "utf8mb3_general_ci", "help keywords"),
     ("help_relation", 2, "utf8mb3_general_ci", "keyword-topic relation"),
     ("help_topic", 1, "utf8mb3_general_ci", "help topics"),
+    ("innodb_index_stats", 4, "utf8mb3_bin", ""),
+    ("innodb_table_stats", 2, "utf8mb3_bin", ""),
     ("password_history", 3, "utf8mb3_bin", "Password history for user accounts"),
     ("plugin", 1, "utf8mb3_general_ci", "MySQL plugins"),
     ("procs_priv", 5, "utf8mb3_bin", "Procedure privileges"),
@@ -50,7 +52,12 @@ pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
                 def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
             }
         }
-        let fill: Fill = if def.name == "user" { users } else { |_, _| () };
+        let fill: Fill = match def.name.as_str() {
+            "user" => users,
+            "innodb_table_stats" => innodb::table_stats,
+            "innodb_index_stats" => innodb::index_stats,
+            _ => |_, _| (),
+        };
         Arc::new(Information::new(def, fill))
     };
     definition::parse(COLUMNS, MYSQL_SCHEMA).into_iter().map(table).collect()

@@ -9,7 +9,9 @@ mod charsets;
 pub(crate) mod definition;
 mod dictionary;
 mod fields;
+pub(crate) mod innodb;
 mod keys;
+mod metrics;
 pub(crate) mod server;
 
 use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
@@ -32,6 +34,17 @@ const FILLS: &[(&str, Fill)] = &[
     ("COLUMN_STATISTICS", keys::column_statistics),
     ("ENGINES", server::engines),
     ("FILES", dictionary::files),
+    ("INNODB_COLUMNS", innodb::columns),
+    ("INNODB_DATAFILES", innodb::datafiles),
+    ("INNODB_FIELDS", innodb::fields),
+    ("INNODB_INDEXES", innodb::indexes),
+    ("INNODB_METRICS", metrics::metrics),
+    ("INNODB_TABLES", innodb::tables),
+    ("INNODB_TABLESPACES", innodb::tablespaces),
+    ("INNODB_TABLESPACES_BRIEF", innodb::tablespaces_brief),
+    ("INNODB_TABLESTATS", innodb::tablestats),
+    ("INNODB_TRX", innodb::transactions),
+    ("INNODB_VIRTUAL", innodb::virtuals),
     ("KEY_COLUMN_USAGE", keys::key_column_usage),
     ("KEYWORDS", server::keywords),
     ("PARTITIONS", dictionary::partitions),
@@ -54,16 +67,6 @@ const FILLS: &[(&str, Fill)] = &[
 const ABSENT: &[&str] = &[
     "INNODB_BUFFER_PAGE",
     "INNODB_BUFFER_PAGE_LRU",
-    "INNODB_COLUMNS",
-    "INNODB_DATAFILES",
-    "INNODB_FIELDS",
-    "INNODB_INDEXES",
-    "INNODB_METRICS",
-    "INNODB_TABLES",
-    "INNODB_TABLESPACES",
-    "INNODB_TABLESPACES_BRIEF",
-    "INNODB_TABLESTATS",
-    "INNODB_TRX",
     "RESOURCE_GROUPS",
     "ST_SPATIAL_REFERENCE_SYSTEMS",
     "ST_UNITS_OF_MEASURE",
@@ -113,7 +116,8 @@ pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
         Arc::new(Information { def, fill: fill.unwrap_or(|_, _| ()) })
     };
     let mut tables: Vec<_> = own.map(table).collect();
-    tables.extend(server::performance_processlist().map(|t| Arc::new(t) as Arc<dyn VirtualTable>));
+    let others = server::performance_processlist().chain(server::performance_group());
+    tables.extend(others.map(|t| Arc::new(t) as Arc<dyn VirtualTable>));
     tables
 }
 
@@ -141,6 +145,7 @@ pub(crate) enum Cell<'a> {
     Null,
     Int(i64),
     UInt(u64),
+    Double(f64),
     Text(Cow<'a, str>),
     /// A JSON document in binary form.
     Json(Vec<u8>),
@@ -175,6 +180,12 @@ impl From<i64> for Cell<'_> {
 impl From<u64> for Cell<'_> {
     fn from(n: u64) -> Self {
         Cell::UInt(n)
+    }
+}
+
+impl From<f64> for Cell<'_> {
+    fn from(n: f64) -> Self {
+        Cell::Double(n)
     }
 }
 
@@ -213,6 +224,7 @@ fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
         Cell::Int(n) => Datum::Int(*n),
         Cell::UInt(n) if ty.unsigned => Datum::UInt(*n),
         Cell::UInt(n) => Datum::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Cell::Double(n) => Datum::Double(*n),
         Cell::Json(document) => Datum::Json(document),
         Cell::Time(us) if ty.kind == Kind::Timestamp => {
             // A stored moment has no more digits than its column.

@@ -107,6 +107,36 @@ processlist\tSTATE\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
 processlist\tINFO\tlongtext\tYES\tutf8mb4_0900_ai_ci\t-
 processlist\tEXECUTION_ENGINE\tenum('PRIMARY','SECONDARY')\tYES\tutf8mb4_0900_ai_ci\t-";
 
+/// Tables of group replication: there is none, and nobody is in it.
+const GROUP: &str = "\
+replication_group_member_stats\tCHANNEL_NAME\tchar(64)\tNO\tutf8mb4_0900_ai_ci\t-
+replication_group_member_stats\tVIEW_ID\tchar(60)\tNO\tutf8mb4_bin\t-
+replication_group_member_stats\tMEMBER_ID\tchar(36)\tNO\tutf8mb4_bin\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_IN_QUEUE\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_CHECKED\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_CONFLICTS_DETECTED\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_ROWS_VALIDATING\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tTRANSACTIONS_COMMITTED_ALL_MEMBERS\tlongtext\tNO\tutf8mb4_0900_ai_ci\t-
+replication_group_member_stats\tLAST_CONFLICT_FREE_TRANSACTION\ttext\tNO\tutf8mb4_0900_ai_ci\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_REMOTE_APPLIED\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_LOCAL_PROPOSED\tbigint unsigned\tNO\t-\t-
+replication_group_member_stats\tCOUNT_TRANSACTIONS_LOCAL_ROLLBACK\tbigint unsigned\tNO\t-\t-
+replication_group_members\tCHANNEL_NAME\tchar(64)\tNO\tutf8mb4_0900_ai_ci\t-
+replication_group_members\tMEMBER_ID\tchar(36)\tNO\tutf8mb4_bin\t-
+replication_group_members\tMEMBER_HOST\tchar(255)\tNO\tascii_general_ci\t-
+replication_group_members\tMEMBER_PORT\tint\tYES\t-\t-
+replication_group_members\tMEMBER_STATE\tchar(64)\tNO\tutf8mb4_bin\t-
+replication_group_members\tMEMBER_ROLE\tchar(64)\tNO\tutf8mb4_bin\t-
+replication_group_members\tMEMBER_VERSION\tchar(64)\tNO\tutf8mb4_bin\t-
+replication_group_members\tMEMBER_COMMUNICATION_STACK\tchar(64)\tNO\tutf8mb4_bin\t-";
+
+/// Tables of `performance_schema` about what this server does not do: they have no rows.
+pub(super) fn performance_group() -> impl Iterator<Item = Information> {
+    let tables = definition::parse(GROUP, PERFORMANCE_SCHEMA).into_iter();
+    tables.map(|def| Information::new(def, |_, _| ()))
+}
+
 /// The process list as `performance_schema` has it.
 pub(super) fn performance_processlist() -> impl Iterator<Item = Information> {
     let fill: Fill = |context, rows| {
