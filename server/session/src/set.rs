@@ -1,7 +1,7 @@
 //! SET: system and user variables, names, transaction characteristics.
 //!
-//! 1. Every value of a SET is evaluated and checked before the first is stored, so a SET that fails changes
-//!    no system variable.
+//! 1. Every value of a SET is evaluated and checked before the first is stored: a SET that fails changes
+//!    nothing, and no value of it sees another.
 
 use crate::charsets;
 use crate::diagnostics::Level;
@@ -11,8 +11,8 @@ use crate::tuning;
 use crate::variables::{self, Assign, Effect, Value, VarId};
 use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{
-    Expr, Isolation, Literal, Query, QueryBody, ResetPersist, Scope, Select, SelectItem,
-    SelectOptions, SetItem, SetTransaction, Statement, SystemVar,
+    Expr, Isolation, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement,
+    SystemVar,
 };
 use value::{Charset, Collation, Datum};
 
@@ -43,13 +43,12 @@ impl RowSink for First {
 impl Core {
     /// SET.
     pub fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
-        let mut actions = Vec::new();
+        let (mut actions, mut user) = (Vec::new(), Vec::new());
         let mut named = None;
         for item in items {
             match item {
                 SetItem::User(name, expr) => {
-                    let value = self.evaluate(expr)?;
-                    self.env.set_user_variable(name, value);
+                    user.push((name, self.evaluate(expr)?));
                 }
                 SetItem::System(variable, expr) => actions.push(self.check(variable, expr)?),
                 SetItem::Names(names) => named = Some(self.names(names.as_ref(), &mut actions)?),
@@ -57,6 +56,9 @@ impl Core {
             }
         }
         actions.into_iter().try_for_each(|action| self.apply(action))?;
+        for (name, value) in user {
+            self.env.set_user_variable(name, value);
+        }
         if named.is_some() {
             self.env.charsets.results = named;
         }
@@ -65,25 +67,7 @@ impl Core {
 
     /// The value of an expression without a table.
     pub fn evaluate(&mut self, expr: &Expr) -> Result<OwnedDatum, SqlError> {
-        let item = SelectItem::Expr { expr: expr.clone(), alias: None, text: String::new() };
-        let select = Select {
-            options: SelectOptions::default(),
-            items: vec![item],
-            from: Vec::new(),
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            windows: Vec::new(),
-        };
-        let query = Query {
-            with: None,
-            body: QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: None,
-        };
+        let query = Query::of_values([expr.clone()]);
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
         let Self { env, client, tables, parameters, .. } = self;
         let mut first = First::default();

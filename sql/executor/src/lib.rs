@@ -225,11 +225,8 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
                 planner::resolve::plan_load(&mut planning, load).map(|p| Plan::Load(Box::new(p)))
             }
             Statement::Do(list) => {
-                let mut scope =
-                    planner::bind::Scope::new(None, "field list").under(planning.settings);
-                let bound =
-                    list.iter().map(|e| Ok(scope.bind(e)?.expr)).collect::<Result<_, SqlError>>();
-                bound.map(Plan::Do)
+                let query = parser::ast::Query::of_values(list.iter().cloned());
+                planner::query::plan_query(&mut planning, &query).map(|p| Plan::Do(Box::new(p)))
             }
             Statement::Show(show) => match planner::show::query_of(show, &planning)? {
                 Some(query) => planner::query::plan_query(&mut planning, &query)
@@ -263,7 +260,7 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
         Plan::Insert(insert) => insert.tables.clone(),
         Plan::Change(change) => change.query.tables.clone(),
         Plan::Load(load) => load.insert.tables.clone(),
-        Plan::Do(_) => Vec::new(),
+        Plan::Do(query) => query.tables.clone(),
     };
     if let Plan::Query(query) = &plan
         && query.into.is_some()
@@ -347,6 +344,19 @@ fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErr
     compile(prepared, context)
 }
 
+/// Rows that nobody sees.
+struct Nowhere;
+
+impl RowSink for Nowhere {
+    fn header(&mut self, _columns: &[ResultColumn]) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn row(&mut self, _values: &[Datum<'_>]) -> Result<(), SqlError> {
+        Ok(())
+    }
+}
+
 fn run_plan(
     plan: &Plan,
     columns: &[ResultColumn],
@@ -356,9 +366,8 @@ fn run_plan(
 ) -> Result<Outcome, SqlError> {
     match plan {
         Plan::Query(query) => query::run(query, columns, context, params, sink),
-        Plan::Do(list) => {
-            let row = expr::Row { params, ..expr::Row::default() };
-            list.iter().try_for_each(|e| expr::eval(e, &row, context.env).map(drop))?;
+        Plan::Do(query) => {
+            query::run(query, &[], context, params, &mut Nowhere)?;
             Ok(Outcome::default())
         }
         Plan::Insert(insert) => {

@@ -48,7 +48,7 @@ pub fn collect_equal(
 fn is_constant(expr: &Expr) -> bool {
     let mut constant = expr.is_row_constant();
     expr.visit(&mut |e| {
-        constant &= !matches!(e, Expr::Subquery(_) | Expr::Exists(_) | Expr::Quantified(_));
+        constant &= !matches!(e, Expr::Subquery(..) | Expr::Exists(_) | Expr::Quantified(_));
     });
     constant
 }

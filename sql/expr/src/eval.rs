@@ -110,7 +110,7 @@ fn eval_other<'v>(
         Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Arith(..) => {
             return eval(expr, row, env);
         }
-        Expr::Subquery(plan) => subqueries(row)?.scalar(*plan, row, env)?,
+        Expr::Subquery(plan, output) => subqueries(row)?.scalar(*plan, *output, row, env)?,
         Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
         Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
         Expr::AssignUserVar(name, value) => {

@@ -124,7 +124,7 @@ impl Printer<'_> {
                 self.put(")");
             }
             Expr::Interval(n, _) => self.expr(&n.expr),
-            Expr::Subquery(n) | Expr::Exists(n) => self.put(&format!("(select #{})", n + 2)),
+            Expr::Subquery(n, _) | Expr::Exists(n) => self.put(&format!("(select #{})", n + 2)),
             Expr::Quantified(q) => {
                 self.put("<in_optimizer>(");
                 self.list(&q.left);

@@ -10,7 +10,7 @@ impl Expr {
         match self {
             Expr::Const(_) | Expr::Param(_) | Expr::Column(_) => {}
             Expr::SystemVar(..) | Expr::UserVar(_) => {}
-            Expr::Subquery(_) | Expr::Exists(_) => {}
+            Expr::Subquery(..) | Expr::Exists(_) => {}
             Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => f(e),
             Expr::Arith(_, a, b) | Expr::Compare(_, a, b, _) | Expr::Like(a, b, ..) => {
                 f(a);

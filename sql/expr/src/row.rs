@@ -66,13 +66,14 @@ impl<'v> Row<'v> {
 
 /// Runs subplans for expressions; `row` is the row of the block that the expression stands in.
 pub trait Subqueries {
-    /// The one value of the subplan's one row; NULL without a row.
+    /// A value of the subplan's one row; NULL without a row.
     ///
     /// # Errors
     /// 1242 with several rows; whatever the subplan ends in.
     fn scalar(
         &self,
         subplan: usize,
+        output: u16,
         row: &Row<'_>,
         env: &mut dyn Environment,
     ) -> Result<Value<'static>, SqlError>;

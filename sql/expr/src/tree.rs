@@ -123,8 +123,8 @@ pub enum Expr {
     Row(Vec<Typed>),
     /// `INTERVAL n unit`; only while expressions are built.
     Interval(Box<Typed>, Unit),
-    /// The one value of a subplan's one row; NULL without a row, error 1242 with several.
-    Subquery(usize),
+    /// One value of a subplan's one row, by its place in it; NULL without a row, error 1242 with several.
+    Subquery(usize, u16),
     /// Whether a subplan has a row.
     Exists(usize),
     /// A row of values against the rows of a subplan.
@@ -247,7 +247,7 @@ impl Expr {
             Expr::Call(site) => site.arguments.iter().for_each(|x| x.visit(f)),
             Expr::Row(parts) => parts.iter().for_each(|x| x.expr.visit(f)),
             Expr::Interval(n, _) => n.expr.visit(f),
-            Expr::Subquery(_) | Expr::Exists(_) => {}
+            Expr::Subquery(..) | Expr::Exists(_) => {}
             Expr::Quantified(q) => q.left.iter().for_each(|x| x.visit(f)),
         }
     }

@@ -32,8 +32,15 @@ impl<'a> Scope<'a> {
         Scope { settings, ..self }
     }
 
-    /// Binds an expression.
+    /// Binds an expression of one value.
     pub fn bind(&mut self, expr: &ast::Expr) -> Result<Typed, SqlError> {
+        match self.value_or_row(expr)? {
+            Typed { expr: Expr::Row(_), .. } => Err(crate::resolve::one_column()),
+            value => Ok(value),
+        }
+    }
+
+    fn value_or_row(&mut self, expr: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match expr {
             E::Param(n) => Ok(Typed::new(
@@ -62,7 +69,7 @@ impl<'a> Scope<'a> {
             other => {
                 let build = Builder::new(self.settings);
                 build
-                    .compose(other, &mut |e| self.bind(e))?
+                    .compose(other, &mut |e| self.value_or_row(e))?
                     .ok_or_else(|| SqlError::unsupported("subquery"))
             }
         }

@@ -348,7 +348,7 @@ impl Block {
 /// The subquery that an expression itself uses.
 pub fn subquery_of(e: &Expr) -> Option<usize> {
     match e {
-        Expr::Subquery(n) | Expr::Exists(n) => Some(*n),
+        Expr::Subquery(n, _) | Expr::Exists(n) => Some(*n),
         Expr::Quantified(q) => Some(q.subplan),
         _ => None,
     }

@@ -226,5 +226,5 @@ pub enum Plan {
     /// LOAD DATA.
     Load(Box<LoadPlan>),
     /// DO.
-    Do(Vec<Expr>),
+    Do(Box<crate::query_plan::QueryStatement>),
 }

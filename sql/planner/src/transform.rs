@@ -206,7 +206,7 @@ fn adopt(outer: &Block, inner: &mut Block, leaf_of: impl Fn(u16) -> u16) {
         match e {
             Expr::Column(c) if c.depth == depth => c.leaf = leaf_of(c.leaf),
             Expr::Column(c) if c.depth > depth => c.depth -= 1,
-            Expr::Subquery(n) | Expr::Exists(n) if depth == 0 => *n += subqueries,
+            Expr::Subquery(n, _) | Expr::Exists(n) if depth == 0 => *n += subqueries,
             Expr::Quantified(q) if depth == 0 => q.subplan += subqueries,
             _ => {}
         }

@@ -28,7 +28,8 @@ pub struct SubplanState<'p> {
 }
 
 enum Answer {
-    Scalar(OwnedDatum),
+    /// The outputs of its one row; none without a row.
+    Row(Vec<OwnedDatum>),
     Exists(bool),
     Rows(Box<Rows>),
 }
@@ -68,29 +69,36 @@ impl<'p> SubplanState<'p> {
 
     fn scalar(
         &mut self,
+        output: u16,
         st: &Statement<'_>,
         env: &mut dyn Environment,
         row: &Row<'_>,
     ) -> Result<OwnedDatum, SqlError> {
-        if let Some(Answer::Scalar(value)) = &self.answer {
-            return Ok(value.clone());
+        let value =
+            |row: &[OwnedDatum]| row.get(usize::from(output)).cloned().unwrap_or(OwnedDatum::Null);
+        if let Some(Answer::Row(values)) = &self.answer {
+            return Ok(value(values));
         }
         let block = self.open(st, env, row)?;
-        let mut value = OwnedDatum::Null;
+        let mut values = Vec::new();
         if block.next(st, env, Some(row))? {
-            let output = &block.plan.outputs[0].value.expr;
-            value = block
-                .look(st, env, Some(row), |run, frame| Ok(run.eval(output, frame)?.into_owned()))?;
+            let outputs = &block.plan.outputs;
+            values = block.look(st, env, Some(row), |run, frame| {
+                let own =
+                    |o: &planner::plan::Output| Ok(run.eval(&o.value.expr, frame)?.into_owned());
+                outputs.iter().map(own).collect::<Result<Vec<_>, SqlError>>()
+            })?;
             if block.next(st, env, Some(row))? {
                 let text = "Subquery returns more than 1 row";
                 return Err(SqlError::Other(1242, "21000", text.into()));
             }
         }
+        let found = value(&values);
         if !self.plan.correlated {
-            self.answer = Some(Answer::Scalar(value.clone()));
+            self.answer = Some(Answer::Row(values));
             self.block = None;
         }
-        Ok(value)
+        Ok(found)
     }
 
     fn exists(
@@ -328,10 +336,11 @@ impl Subqueries for Runner<'_, '_> {
     fn scalar(
         &self,
         subplan: usize,
+        output: u16,
         row: &Row<'_>,
         env: &mut dyn Environment,
     ) -> Result<Value<'static>, SqlError> {
-        Ok(Value::Owned(self.state(subplan)?.scalar(self.st, env, row)?))
+        Ok(Value::Owned(self.state(subplan)?.scalar(output, self.st, env, row)?))
     }
 
     fn exists(

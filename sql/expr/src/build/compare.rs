@@ -130,6 +130,9 @@ impl Builder {
         high: Typed,
         negated: bool,
     ) -> Result<Typed, SqlError> {
+        if [&value, &low, &high].into_iter().any(is_row) {
+            return Err(super::one_column());
+        }
         let [value, low, high] = self.limits(value, low, high)?;
         let above = self.compare_leniently(Comparison::Ge, value.clone(), low)?;
         let below = self.compare_leniently(Comparison::Le, value, high)?;
@@ -228,7 +231,7 @@ impl Builder {
 
     fn value_in(&self, value: Typed, mut list: Vec<Typed>) -> Result<Typed, SqlError> {
         let nullable = value.ty.nullable || list.iter().any(|i| i.ty.nullable);
-        if list.iter().any(|i| matches!(i.expr, Expr::Row(_))) {
+        if list.iter().any(is_row) {
             return Err(columns(1));
         }
         if list.len() == 1
@@ -308,6 +311,9 @@ impl Builder {
             Some(OwnedDatum::Int(digit @ 0..=9)) => b'0' + *digit as u8,
             Some(_) => return Err(wrong()),
         };
+        if [&value, &pattern].into_iter().any(is_row) {
+            return Err(super::one_column());
+        }
         let nullable = value.ty.nullable || pattern.ty.nullable;
         let mut pair = [self.to_text(value), self.to_text(pattern)];
         let collation = meet(&mut pair, "like", Purpose::Compare, &self.settings)?.collation;
@@ -327,6 +333,10 @@ impl Builder {
         branches: Vec<(Typed, Typed)>,
         otherwise: Option<Typed>,
     ) -> Result<Typed, SqlError> {
+        let any_row = branches.iter().any(|(when, then)| is_row(when) || is_row(then));
+        if operand.is_none() && (any_row || otherwise.as_ref().is_some_and(is_row)) {
+            return Err(super::one_column());
+        }
         let mut whens = Vec::with_capacity(branches.len());
         let mut thens = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
@@ -372,6 +382,10 @@ impl Builder {
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         Typed { expr: call(&CAST, &value, ty), ty, coercibility: value.coercibility }
     }
+}
+
+pub(super) fn is_row(value: &Typed) -> bool {
+    matches!(value.expr, Expr::Row(_))
 }
 
 fn is_moment(ty: &ColumnType) -> bool {

@@ -20,6 +20,29 @@ pub struct Query {
 }
 
 impl Query {
+    /// SELECT of these expressions, without a table.
+    pub fn of_values(values: impl IntoIterator<Item = Expr>) -> Query {
+        let item = |expr| SelectItem::Expr { expr, alias: None, text: String::new() };
+        let select = Select {
+            options: SelectOptions::default(),
+            items: values.into_iter().map(item).collect(),
+            from: Vec::new(),
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+        };
+        Query {
+            with: None,
+            body: QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+        }
+    }
+
     /// The SELECT, when the body is one plain SELECT (no union, no parentheses).
     pub fn as_select(&self) -> Option<&Select> {
         match &self.body {

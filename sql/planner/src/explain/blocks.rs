@@ -455,7 +455,9 @@ fn record_bytes(def: &TableDef) -> u32 {
         }
         _ => c.ty.bytes_max(),
     });
-    (bytes.sum::<u32>() + nullable.div_ceil(8).max(1)).next_multiple_of(8)
+    // Large values of virtual tables count as if they lay in the row.
+    let flags = nullable.div_ceil(8).max(1);
+    bytes.fold(flags, u32::saturating_add).checked_next_multiple_of(8).unwrap_or(u32::MAX)
 }
 
 /// Bytes in the largest unit that leaves a whole.

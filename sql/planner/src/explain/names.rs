@@ -359,7 +359,7 @@ impl<'p> Names<'p> {
                 format!("({})", parts.join(","))
             }
             Expr::Interval(n, _) => self.expr(&n.expr),
-            Expr::Subquery(n) => format!("(select #{})", self.select_number(*n)),
+            Expr::Subquery(n, _) => format!("(select #{})", self.select_number(*n)),
             Expr::Exists(n) => format!("exists(select #{})", self.select_number(*n)),
             Expr::Quantified(q) => {
                 let left = match &q.left[..] {

@@ -18,6 +18,12 @@ pub(crate) const FIRST_GROUPING: u16 = 0x4000;
 impl Resolver<'_, '_> {
     /// Binds an expression of one value.
     pub(crate) fn bind(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let value = self.value_or_row(e)?;
+        if matches!(value.expr, Expr::Row(_)) { Err(one_column()) } else { Ok(value) }
+    }
+
+    /// Binds an operand, which may be a row where the operator takes one.
+    fn value_or_row(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
             E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
@@ -56,7 +62,7 @@ impl Resolver<'_, '_> {
             other => {
                 let build = self.build;
                 build
-                    .compose(other, &mut |e| self.bind(e))?
+                    .compose(other, &mut |e| self.value_or_row(e))?
                     .ok_or_else(|| SqlError::unsupported("subquery"))
             }
         }
@@ -69,15 +75,24 @@ impl Resolver<'_, '_> {
     }
 
     fn binary(&mut self, op: BinaryOp, a: &ast::Expr, b: &ast::Expr) -> Result<Typed, SqlError> {
-        // A row beside a subquery is compared as a whole.
-        if let (ast::Expr::Row(_), ast::Expr::Subquery(_)) = (a, b) {
-            return Err(SqlError::unsupported("row subquery"));
-        }
-        let (a, b) = (self.bind(a)?, self.bind(b)?);
+        let (a, b) = match comparison(op) {
+            Some(_) => (self.compared(a)?, self.compared(b)?),
+            None => (self.value_or_row(a)?, self.value_or_row(b)?),
+        };
         let column = self.column_name(&a).or_else(|| self.column_name(&b));
         self.build.binary(op, a, b).inspect_err(|error| {
             self.warn_of_date(error, column.as_deref());
         })
+    }
+
+    /// Binds a side of a comparison: a subquery may yield a row.
+    fn compared(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let ast::Expr::Subquery(query) = e else { return self.value_or_row(e) };
+        let mut parts = self.row_of(query)?;
+        match parts.len() {
+            1 => Ok(parts.remove(0)),
+            _ => Ok(self.build.row(parts)),
+        }
     }
 
     /// The name of a column of a table.
@@ -254,10 +269,19 @@ impl Resolver<'_, '_> {
     }
 
     fn scalar(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
+        let mut parts = self.row_of(query)?;
+        if parts.len() == 1 { Ok(parts.remove(0)) } else { Err(one_column()) }
+    }
+
+    /// The values of a subquery's one row.
+    fn row_of(&mut self, query: &ast::Query) -> Result<Vec<Typed>, SqlError> {
         let (number, outputs) = self.subquery(query, SubplanKind::Scalar)?;
-        let [output] = &outputs[..] else { return Err(one_column()) };
-        let ty = ColumnType { nullable: true, ..output.ty };
-        Ok(Typed { expr: Expr::Subquery(number), ty, coercibility: output.coercibility })
+        let value = |(place, output): (usize, Typed)| Typed {
+            expr: Expr::Subquery(number, place as u16),
+            ty: ColumnType { nullable: true, ..output.ty },
+            coercibility: output.coercibility,
+        };
+        Ok(outputs.into_iter().enumerate().map(value).collect())
     }
 
     fn quantified(
@@ -270,12 +294,15 @@ impl Resolver<'_, '_> {
         if query.limit.is_some() {
             return Err(SqlError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery"));
         }
-        let left = match left {
-            ast::Expr::Row(parts) => {
-                parts.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?
-            }
-            other => vec![self.bind(other)?],
+        let left = match self.compared(left)? {
+            Typed { expr: Expr::Row(parts), .. } => parts,
+            one => vec![one],
         };
+        // A row has no place in an order of ANY and ALL.
+        if left.len() > 1 && !matches!((op, all), (Comparison::Eq, false) | (Comparison::Ne, true))
+        {
+            return Err(one_column());
+        }
         let (subplan, outputs) = self.subquery(query, SubplanKind::Quantified)?;
         if outputs.len() != left.len() {
             let text = format!("Operand should contain {} column(s)", left.len());

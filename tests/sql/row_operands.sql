@@ -1,0 +1,20 @@
+-- Rows as operands: beside rows, beside subqueries that yield one, and where they have no place.
+create table t(a int, b int); insert into t values (1,2),(3,4);
+select (1,2) = (select a,b from t limit 1); select * from t where (a,b) = (select max(a), max(b) from t); select * from t where (a,b) > (select 1,2); select (select 1,2) = (1,2), (select 1,2) <=> (select 1,2), (1,null) = (select 1,2), (1,2) <> (select 1,3), (1,2) = (select 1,2 from t where false); select (1,2) = (select a,b from t); select (1,2) = (select 1); select 1 = (select 1,2); select (1,2,3) = (select 1,2); select * from t x where (a, b) = (select max(a), max(b) from t y where y.a <= x.a); update t set b = 9 where (a,b) = (select 1,2); select * from t; select (1,2) <= (select 1,3); select (select a,b from t where a=3) >= (3,3); select row(1,2) in (select a,b from t), row(1,2) not in (select a,b from t); select (select 1,2) in (select 1,2); select (1,2) = any (select a,b from t); select (1,2) > any (select 1,1);
+select ((1,2),3) = ((1,2),3); select (1,(2,3)) = (1,(2,4)); select 1 in ((1,2)); select (1,2) in (1,2); select (1,2) in ((1,2),(3,4)); select nullif((1,2),1); select ifnull((1,2),1);
+select 1 from (select 1 a) t where (1,2);
+select 1 having (1,2);
+select 1 from dual where not (1,2);
+select if((1,2),1,2);
+select case when (1,2) then 1 end;
+select 1 order by (1,2);
+select 1 group by (1,2);
+select a from (select 1 a) t join (select 2 b) u on (1,2);
+select (1,2) and 1;
+select 1 where (1,2) or 0;
+select sum((1,2));
+select row_number() over (order by (1,2));
+select row_number() over (partition by (1,2));
+select (1,2) is null;
+select (1,2)+1; select -(1,2); select concat((1,2)); select (1,2) like 'a'; select 1 in ((1,2)); select (1,2) between 1 and 2; select cast((1,2) as char); select (select (1,2)); select (1,2) union select 1; select interval 1 day; values row((1,2)); select @a := (1,2); set @a = (1,2); do (1,2); select count(distinct (1,2)); select min((1,2)); select group_concat((1,2)); select (1,2) collate utf8mb4_bin; select json_array((1,2)); select coalesce((1,2),1); select 1 limit (1,2);
+set sql_mode = default; set @a = 1, @b = @a, @c = @d; select @a, @b, @c;
