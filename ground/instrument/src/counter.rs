@@ -198,4 +198,6 @@ counters! {
     LimpidPurgedRows = "Limpid_purged_rows",
     LimpidPlanCacheHits = "Limpid_plan_cache_hits",
     LimpidPlanCacheMisses = "Limpid_plan_cache_misses",
+    LimpidPlanCacheSharedHits = "Limpid_plan_cache_shared_hits",
+    LimpidPlanCacheEvictions = "Limpid_plan_cache_evictions",
 }

@@ -24,10 +24,12 @@ mod monitor;
 mod prepared;
 mod query;
 mod set;
+mod shared_plans;
 mod show;
 mod sink;
 mod statement;
 mod status;
+mod text_plans;
 mod transaction;
 
 pub use login::Peer;

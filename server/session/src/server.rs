@@ -2,6 +2,7 @@
 
 use crate::monitor::Monitor;
 use crate::registry::Registry;
+use crate::shared_plans::SharedPlans;
 use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
@@ -57,6 +58,7 @@ pub struct Server {
     /// When the server started, in nanoseconds of [`sync::now_ns`].
     pub started_ns: u64,
     pub(crate) monitor: Monitor,
+    pub(crate) plans: SharedPlans,
     digests: Mutex<Digests>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
@@ -81,6 +83,7 @@ impl Server {
             host,
             started_ns: sync::now_ns(),
             monitor: Monitor::new(),
+            plans: SharedPlans::new(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),

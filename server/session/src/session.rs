@@ -15,10 +15,12 @@ use crate::query::PlanCache;
 use crate::registry::{Activity, Wake};
 use crate::server::{Server, VERSION};
 use crate::sink::Net;
+use crate::text_plans::TextPlans;
 use crate::variables;
 use catalog::TableCache;
 use engine::Client;
 use executor::{OwnedDatum, SqlError};
+use expr::build::Settings;
 use instrument::{Counter, count};
 use std::sync::Arc;
 use stdx::Ordering;
@@ -66,6 +68,7 @@ pub(crate) struct Core {
     pub out: Outbox,
     pub statements: Statements,
     pub plans: PlanCache,
+    pub texts: TextPlans,
     /// Parameters of the statement of the session's own that runs (`SET @a = ?`).
     pub parameters: Vec<OwnedDatum>,
     /// Column types of the result being sent; reused.
@@ -144,6 +147,7 @@ impl Session {
             out,
             statements: Statements::default(),
             plans: PlanCache::default(),
+            texts: TextPlans::default(),
             codes: Vec::new(),
             in_transaction: false,
             savepoints: Vec::new(),
@@ -456,6 +460,7 @@ impl Core {
         self.env.server.count_statements(-(self.statements.len() as i64));
         self.statements = Statements::default();
         self.plans = PlanCache::default();
+        self.texts = TextPlans::default();
         self.env.reset();
         self.next_read_only = None;
         self.refresh();
@@ -464,6 +469,7 @@ impl Core {
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
         self.plans.keep_for(self.env.charsets.connection);
+        self.texts.set(Settings::of(&self.env));
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);

@@ -66,6 +66,7 @@ pub fn apply(
 
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
+const PLAN_CACHE: &str = "limpid_plan_cache_size";
 const DIRTY: &str = "innodb_max_dirty_pages_pct";
 const DIRTY_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
 
@@ -126,6 +127,7 @@ fn set(server: &Server, name: &str, value: &Value) {
     let small = u32::try_from(n).unwrap_or(u32::MAX);
     let millipct = (double(value) * 1000.0).round() as u32;
     match name {
+        PLAN_CACHE => server.plans.set_bytes_max(n),
         IO_CAPACITY => settings.set_io_capacity(n),
         IO_CAPACITY_MAX => settings.set_io_capacity_max(n),
         DIRTY => settings.set_max_dirty_pages_millipct(millipct),

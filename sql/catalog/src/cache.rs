@@ -133,6 +133,32 @@ impl TableCache {
         Ok(current)
     }
 
+    /// Opens a table that the plan of another session names, if it is still of that version; it is locked in
+    /// any case.
+    pub fn adopt(
+        &mut self,
+        client: &Client,
+        name: &NameEntry,
+        planned: TableRef,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<Option<TableRef>, CatalogError> {
+        match self.open(client, &name.schema, &name.name, mode, deadline) {
+            Ok(table) => Ok((table.version == planned.version).then_some(table)),
+            Err(
+                CatalogError::NoSuchTable { .. }
+                | CatalogError::UnknownDatabase(_)
+                | CatalogError::ViewChanged,
+            ) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What other sessions know an open table by.
+    pub fn name_of(&self, table: TableRef) -> &Arc<NameEntry> {
+        self.entry(table.handle)
+    }
+
     /// Locks a name whether or not a table of that name exists; the handle's index.
     pub(crate) fn lock_name(
         &mut self,

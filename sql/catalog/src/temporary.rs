@@ -62,6 +62,11 @@ impl TableCache {
         self.temporary(schema, name).is_some()
     }
 
+    /// Whether the session has tables of its own.
+    pub fn has_temporary(&self) -> bool {
+        !self.temporary.is_empty()
+    }
+
     /// The session's own tables.
     pub fn temporary_tables(&self) -> Vec<Arc<Definition>> {
         let handles = self.temporary.values();

@@ -1,6 +1,6 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
-//! Reading order: this file (what a session calls), [`point`] (the hot path), [`query`] and [`ops`] (how rows are found), [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`kept`] (plans of texts), [`query`] and [`ops`] (how rows are found), [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
@@ -19,6 +19,7 @@ mod files;
 mod histogram;
 mod indexes;
 mod insert;
+pub mod kept;
 mod keyrange;
 mod lock_tables;
 mod maintain;
@@ -43,7 +44,9 @@ use catalog::{TableCache, TableRef};
 use engine::Client;
 use mdl::Mode;
 use parser::ast::{self, Statement};
+use planner::literals::Literals;
 use planner::{Plan, PlanContext};
+use std::sync::Arc;
 use value::Datum;
 
 /// Where result rows go.
@@ -96,6 +99,7 @@ impl Context<'_> {
         self.tables.begin_planning();
         PlanContext {
             warnings: Vec::new(),
+            literals: Literals::default(),
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
@@ -140,7 +144,7 @@ enum Program {
 
 /// A compiled statement of one session. It makes itself anew when a table changed since.
 pub struct Prepared {
-    statement: Statement,
+    statement: Arc<Statement>,
     program: Program,
     columns: Vec<ResultColumn>,
     tables: Vec<(TableRef, Mode)>,
@@ -149,9 +153,27 @@ pub struct Prepared {
     warnings: Vec<(u16, String)>,
     sets_variables: bool,
     stale: bool,
+    /// It is the plan of a text, and kept for others.
+    kept: Option<kept::Terms>,
 }
 
 impl Prepared {
+    fn new(statement: Statement, context: &Context<'_>) -> Prepared {
+        let is_variable = |h: &ast::Hint| matches!(h.inside, ast::HintInside::Variable(..));
+        let sets_variables = statement.hints().iter().any(|h| h.list.iter().any(is_variable));
+        Prepared {
+            statement: Arc::new(statement),
+            sets_variables,
+            program: Program::Tree,
+            columns: Vec::new(),
+            tables: Vec::new(),
+            database: context.env.database().map(str::to_string),
+            warnings: Vec::new(),
+            stale: false,
+            kept: None,
+        }
+    }
+
     /// Result columns; empty for a statement without a result set.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
@@ -190,28 +212,20 @@ impl Prepared {
 /// # Errors
 /// Unknown names, 1235 for what cannot run yet, lock and storage errors.
 pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepared, SqlError> {
-    let database = context.env.database().map(str::to_string);
-    let is_variable = |h: &ast::Hint| matches!(h.inside, ast::HintInside::Variable(..));
-    let sets_variables = statement.hints().iter().any(|h| h.list.iter().any(is_variable));
-    let mut made = Prepared {
-        statement,
-        sets_variables,
-        program: Program::Tree,
-        columns: Vec::new(),
-        tables: Vec::new(),
-        database,
-        warnings: Vec::new(),
-        stale: false,
-    };
-    compile(&mut made, context)?;
+    let mut made = Prepared::new(statement, context);
+    compile(&mut made, context, Literals::default())?;
     Ok(made)
 }
 
-fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
+fn compile(
+    made: &mut Prepared,
+    context: &mut Context<'_>,
+    literals: Literals,
+) -> Result<(), SqlError> {
     views::refuse(&made.statement, context)?;
-    let mut planning = context.planning();
+    let mut planning = PlanContext { literals, ..context.planning() };
     let planned =
-        match &made.statement {
+        match &*made.statement {
             Statement::Query(query) => {
                 planner::query::plan_query(&mut planning, query).map(|p| Plan::Query(Box::new(p)))
             }
@@ -246,8 +260,11 @@ fn compile(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErro
             }
             other => return ddl::check(other),
         };
-    let warnings = planning.warnings;
+    let (warnings, literals) = (planning.warnings, planning.literals);
     let plan = planned.map_err(|error| preceded(error, &warnings, &made.statement, context))?;
+    if let Some(terms) = &mut made.kept {
+        *terms = kept::Terms::of(literals);
+    }
     made.warnings = warnings;
     made.stale = false;
     made.columns = Vec::new();
@@ -308,14 +325,16 @@ pub fn execute(
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    lock(prepared, context)?;
+    if prepared.kept.is_none() {
+        lock(prepared, context)?;
+    }
     for (number, text) in &prepared.warnings {
         context.env.warn(WarningLevel::Warning, *number, text.clone());
     }
     match &mut prepared.program {
         Program::Point(point) => point.run(context, params, &prepared.columns, sink),
         Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),
-        Program::Tree => match &prepared.statement {
+        Program::Tree => match &*prepared.statement {
             Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
             Statement::Explain(what) => explain::run(what, &prepared.columns, context, sink),
             Statement::Maintain(what) => maintain::run(what, &prepared.columns, context, sink),
@@ -341,7 +360,7 @@ fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErr
     // The lock is held (by relock, or by the open inside compile), so the definition cannot change
     // between this compilation and the run.
     prepared.stale = true;
-    compile(prepared, context)
+    compile(prepared, context, Literals::default())
 }
 
 /// Rows that nobody sees.

@@ -43,6 +43,8 @@ pub(crate) struct Parser<'a> {
     pub allow_params: bool,
     pub params: u32,
     pub lift: Option<Lift<'a>>,
+    /// Literals that were cut out; see `cut`.
+    pub cut: &'a [crate::cut::CutLiteral],
     /// Stands where the text after this statement starts, behind its `;`.
     lexer: Lexer<'a>,
     /// Longest digest wanted; 0 for none.
@@ -73,6 +75,7 @@ impl<'a> Parser<'a> {
             allow_params: false,
             params: 0,
             lift: None,
+            cut: &[],
             pending_into: None,
             into_allowed: false,
             program: None,
@@ -146,6 +149,11 @@ impl<'a> Parser<'a> {
 
     pub fn peek(&self) -> Token {
         self.tokens[self.at]
+    }
+
+    /// A token by its place.
+    pub fn token_at(&self, place: usize) -> Token {
+        self.tokens[place.min(self.tokens.len() - 1)]
     }
 
     pub fn nth(&self, ahead: usize) -> Token {

@@ -97,7 +97,7 @@ impl Parser<'_> {
             self.bump();
             return Ok(Expr::Default);
         }
-        self.expr()
+        self.lifted_expr()
     }
 
     pub(crate) fn assignment(&mut self) -> Result<Assignment> {

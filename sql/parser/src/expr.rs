@@ -19,6 +19,13 @@ impl Parser<'_> {
         self.nested(Self::or_expr)
     }
 
+    /// As [`Self::expr`], lifted if it is a literal.
+    pub(crate) fn lifted_expr(&mut self) -> Result<Expr> {
+        let place = self.place();
+        let expr = self.expr()?;
+        Ok(self.lift(place, expr))
+    }
+
     pub fn boxed_expr(&mut self) -> Result<Box<Expr>> {
         Ok(Box::new(self.expr()?))
     }
@@ -98,7 +105,9 @@ impl Parser<'_> {
         let quantified = self.kw() == Kw::ALL
             || (matches!(self.kw(), Kw::ANY | Kw::SOME) && self.nth(1).kind == TokenKind::Open);
         if !quantified {
+            let place = self.place();
             let right = self.predicate()?;
+            let right = self.lift(place, right);
             return Ok(Expr::Binary(op, Box::new(left), Box::new(right)));
         }
         let place = self.place() - 1;
@@ -151,15 +160,19 @@ impl Parser<'_> {
         if self.kind() == TokenKind::Open && self.query_in_parentheses() {
             return Ok(Expr::InQuery { expr, query: self.subquery()?, negated });
         }
-        let list = self.parenthesised(Self::expr)?;
+        let list = self.parenthesised(Self::lifted_expr)?;
         Ok(Expr::In { expr, list, negated })
     }
 
     fn between_tail(&mut self, left: Expr, negated: bool) -> Result<Expr> {
         self.bump();
-        let low = Box::new(self.bit_expr(1)?);
+        let place = self.place();
+        let low = self.bit_expr(1)?;
+        let low = Box::new(self.lift(place, low));
         self.expect_kw(Kw::AND)?;
-        let high = Box::new(self.nested(Self::predicate)?);
+        let place = self.place();
+        let high = self.nested(Self::predicate)?;
+        let high = Box::new(self.lift(place, high));
         Ok(Expr::Between { expr: Box::new(left), low, high, negated })
     }
 

@@ -1,4 +1,4 @@
-//! Text to syntax tree, digest and shape; no catalog, no session.
+//! Text to syntax tree, digest, shape and key; no catalog, no session.
 //!
 //! Reading order: [`token`], [`lex`], [`ast`], then the grammar by statement family, [`digest`], [`shape`].
 //!
@@ -12,6 +12,7 @@ pub mod ast;
 mod body;
 mod column;
 mod cursor;
+pub mod cut;
 mod ddl;
 pub mod digest;
 mod dml;

@@ -146,7 +146,8 @@ impl ShapeBuf {
     }
 }
 
-fn integer(digits: &[u8]) -> Option<ShapeValue> {
+/// The value of digits, if BIGINT can hold it.
+pub(crate) fn integer(digits: &[u8]) -> Option<ShapeValue> {
     let mut value: u64 = 0;
     for digit in digits {
         value = value.checked_mul(10)?.checked_add(u64::from(digit.checked_sub(b'0')?))?;

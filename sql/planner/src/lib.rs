@@ -8,10 +8,12 @@
 //! too narrow. 3. What is grammatical but not planned yet is [`SqlError::Unsupported`] naming the
 //! construct, never a different result.
 
+mod adopt;
 pub mod bind;
 pub mod column_types;
 pub mod explain;
 pub mod hints;
+pub mod literals;
 pub mod logical;
 mod make;
 mod physical;
@@ -45,6 +47,8 @@ pub struct PlanContext<'a> {
     pub database: Option<&'a str>,
     /// What of the session counts while expressions are built.
     pub settings: expr::build::Settings,
+    /// Literals of the text that may become parameters.
+    pub literals: literals::Literals,
     /// Warnings about what is written: number and text.
     pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.

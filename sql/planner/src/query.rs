@@ -52,7 +52,7 @@ fn plan_resolved(
     statistics: &dyn Statistics,
 ) -> Result<QueryStatement, SqlError> {
     let Resolved { mut block, shared, tables, execution_ms_max } = resolved;
-    let mut planner = Planner::new(context.tables, statistics, &shared);
+    let mut planner = Planner::new(context, statistics, &shared);
     transform(&mut block, &shared);
     let query = planner.block(block)?;
     let shared = planner.done;

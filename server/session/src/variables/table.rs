@@ -246,6 +246,8 @@ pub const VARIABLES: &[Variable] = &[
         "default",
         E::Setting,
     ),
+    // Memory for plans that sessions share; 0: plans of texts are not kept.
+    e("limpid_plan_cache_size", Global, Int(0, ALL), "16777216", E::Setting),
     v("local_infile", Global, Bool, "OFF"),
     v("lock_wait_timeout", Both, Int(1, YEAR), "31536000"),
     F("locked_in_memory", Bool, "OFF"),

@@ -18,7 +18,7 @@ impl Builder {
     pub fn compose(&self, e: &ast::Expr, bind: Bind<'_>) -> Result<Option<Typed>, SqlError> {
         use ast::Expr as E;
         Ok(Some(match e {
-            E::Literal(literal) => self.literal(literal)?,
+            E::Literal(literal) | E::Lifted(_, literal) => self.literal(literal)?,
             E::Unary(op, operand) => self.unary(*op, bind(operand)?)?,
             E::Binary(_, a, b) if is_query(a) || is_query(b) => return Ok(None),
             E::Binary(op, a, b) => {

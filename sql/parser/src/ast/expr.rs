@@ -9,6 +9,8 @@ pub enum Expr {
     Literal(Literal),
     /// A parameter marker `?`, or a lifted literal; counted from 0 in text order.
     Param(u32),
+    /// A literal that was cut out of its text, by its number: another text with the same key may have another value here.
+    Lifted(u32, Literal),
     /// A column.
     Column(ColumnRef),
     /// `@name`.

@@ -1,11 +1,11 @@
 //! How many rows a range has whose bounds are known while the statement is planned: they are looked up.
 //!
-//! 1. Known are constants, and dates moved by constant intervals. 2. The answer is a guess: a value that its
+//! 1. Known are constants, literals that become parameters, and dates moved by constant intervals. 2. The answer is a guess: a value that its
 //!    column cannot hold is measured as the nearest one that it can.
 
 use super::Planner;
 use crate::query_plan::{KeyRange, LastPart};
-use catalog::TableRef;
+use catalog::{TableCache, TableRef};
 use expr::functions::Function;
 use expr::tree::{Expr, Extra, OwnedDatum};
 use value::time::Interval;
@@ -14,37 +14,55 @@ use value::{ColumnType, ConvertMode, Datum, KeyPart, TimeZone};
 impl Planner<'_> {
     /// Rows in a range of an engine index; `None`: its bounds are not known.
     pub(super) fn measured(&self, table: TableRef, index: usize, range: &KeyRange) -> Option<f64> {
-        let stored = self.tables.table(table);
-        let (spec, types) = (stored.key(index)?, &stored.spec().columns);
-        let mut parts = spec.parts.iter().map(|part| (part, types.get(part.column)));
-        let mut prefix = Vec::new();
-        for known in &range.equal {
+        let bounds = bounds(self.tables, table, index, range, self.literals.values());
+        let found = bounds
+            .and_then(|(low, high)| self.statistics.between(table, index, &low, high.as_deref()));
+        self.literals.measured(table, index, range, found);
+        found
+    }
+}
+
+/// A key, and where keys end.
+type Bounds = (Vec<u8>, Option<Vec<u8>>);
+
+/// The keys that a range goes from and to; `literals` are the parameters whose values are known.
+pub(crate) fn bounds(
+    tables: &TableCache,
+    table: TableRef,
+    index: usize,
+    range: &KeyRange,
+    literals: &[OwnedDatum],
+) -> Option<Bounds> {
+    let stored = tables.table(table);
+    let (spec, types) = (stored.key(index)?, &stored.spec().columns);
+    let mut parts = spec.parts.iter().map(|part| (part, types.get(part.column)));
+    let mut prefix = Vec::new();
+    for known in &range.equal {
+        let (part, ty) = parts.next()?;
+        append(part, ty?, &constant(&known.value, literals)?, &mut prefix)?;
+    }
+    let after = |mut key: Vec<u8>| value::key::successor(&mut key).then_some(key);
+    let (mut low, mut high) = (prefix.clone(), after(prefix.clone()));
+    match &range.last {
+        LastPart::Any if prefix.is_empty() => return None,
+        LastPart::Any => {}
+        LastPart::NotNull | LastPart::Like { .. } => return None,
+        LastPart::Between { low: least, high: most } => {
             let (part, ty) = parts.next()?;
-            append(part, ty?, &constant(&known.value)?, &mut prefix)?;
-        }
-        let after = |mut key: Vec<u8>| value::key::successor(&mut key).then_some(key);
-        let (mut low, mut high) = (prefix.clone(), after(prefix.clone()));
-        match &range.last {
-            LastPart::Any if prefix.is_empty() => return None,
-            LastPart::Any => {}
-            LastPart::NotNull | LastPart::Like { .. } => return None,
-            LastPart::Between { low: least, high: most } => {
-                let (part, ty) = parts.next()?;
-                if let Some((bound, inclusive)) = least {
-                    append(part, ty?, &constant(bound)?, &mut low)?;
-                    if !inclusive {
-                        low = after(low)?;
-                    }
-                }
-                if let Some((bound, inclusive)) = most {
-                    let mut key = prefix;
-                    append(part, ty?, &constant(bound)?, &mut key)?;
-                    high = if *inclusive { after(key) } else { Some(key) };
+            if let Some((bound, inclusive)) = least {
+                append(part, ty?, &constant(bound, literals)?, &mut low)?;
+                if !inclusive {
+                    low = after(low)?;
                 }
             }
+            if let Some((bound, inclusive)) = most {
+                let mut key = prefix;
+                append(part, ty?, &constant(bound, literals)?, &mut key)?;
+                high = if *inclusive { after(key) } else { Some(key) };
+            }
         }
-        self.statistics.between(table, index, &low, high.as_deref())
     }
+    Some((low, high))
 }
 
 /// Appends the key of a value as near as the column can hold it.
@@ -58,9 +76,10 @@ fn append(part: &KeyPart, ty: &ColumnType, value: &OwnedDatum, key: &mut Vec<u8>
     part.append(ty, &stored.value, key).ok()
 }
 
-fn constant(e: &Expr) -> Option<OwnedDatum> {
+fn constant(e: &Expr, literals: &[OwnedDatum]) -> Option<OwnedDatum> {
     match e {
         Expr::Const(value) => Some(value.clone()),
+        Expr::Param(number) => literals.get(*number).cloned(),
         Expr::Call(site) => {
             let Extra::Unit(unit) = site.extra else { return None };
             let named =
@@ -71,14 +90,14 @@ fn constant(e: &Expr) -> Option<OwnedDatum> {
                 return None;
             }
             let [date, count] = &site.arguments[..] else { return None };
-            let count = match constant(count)? {
+            let count = match constant(count, literals)? {
                 OwnedDatum::Int(count) => count,
                 OwnedDatum::Bytes(text) => std::str::from_utf8(&text).ok()?.trim().parse().ok()?,
                 _ => return None,
             };
             let span = Interval::whole(unit, count);
             let span = if negative { span.neg() } else { span };
-            let moment = match constant(date)?.datum() {
+            let moment = match constant(date, literals)?.datum() {
                 Datum::Date(date) => date.midnight(),
                 Datum::DateTime(moment) => moment,
                 _ => return None,

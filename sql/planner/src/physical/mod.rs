@@ -13,6 +13,8 @@ mod join;
 mod members;
 mod order;
 
+use crate::PlanContext;
+use crate::literals::Literals;
 use crate::logical::{
     Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, WindowUse, column_of, conjunction, leaf_bit,
     leaves_of, subquery_of,
@@ -29,12 +31,14 @@ use catalog::TableCache;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
+pub(crate) use guess::bounds;
 use std::collections::BTreeSet;
 use value::{ColumnType, Kind};
 
 /// Plans the blocks of one statement.
 pub(crate) struct Planner<'a> {
     pub(crate) tables: &'a TableCache,
+    pub(crate) literals: &'a Literals,
     pub(crate) statistics: &'a dyn Statistics,
     pub(crate) shared: &'a [SharedBlock],
     /// Where each shared block went in `done`.
@@ -65,12 +69,13 @@ impl Leaves {
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(
-        tables: &'a TableCache,
+        context: &'a PlanContext<'_>,
         statistics: &'a dyn Statistics,
         shared: &'a [SharedBlock],
     ) -> Self {
+        let (tables, literals) = (&*context.tables, &context.literals);
         let shared_at = vec![None; shared.len()];
-        Planner { tables, statistics, shared, shared_at, done: Vec::new() }
+        Planner { tables, literals, statistics, shared, shared_at, done: Vec::new() }
     }
 
     /// Plans a block that was transformed.
@@ -87,7 +92,7 @@ impl<'a> Planner<'a> {
         let subqueries = block.subqueries.iter_mut().map(|s| outer_leaves(&mut s.block)).collect();
         let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed, subqueries };
         let mut node = self.joined(&mut block, &mut leaves)?;
-        let mut fixed = order::Fixed::of(&leaves, &block.filter);
+        let mut fixed = order::Fixed::of(&leaves, &block.filter, self.literals);
         if let Some(group) = block.group.take() {
             let leaf = defs.len() as u16;
             defs.push(made_leaf(

@@ -4,6 +4,7 @@
 //!    whole parts order by a column; text does so under the index's own collation, which is the column's.
 
 use super::Leaves;
+use crate::literals::Literals;
 use crate::logical::leaves_of;
 use crate::plan::SortKey;
 use crate::query_plan::{LastPart, Node, Read, ReadAccess};
@@ -18,11 +19,16 @@ pub(crate) struct Fixed {
 
 impl Fixed {
     /// Columns that the filter sets equal to a constant.
-    pub(crate) fn of(leaves: &Leaves, filter: &[Expr]) -> Fixed {
+    pub(crate) fn of(leaves: &Leaves, filter: &[Expr], literals: &Literals) -> Fixed {
         // Many texts equal one number.
         let single = |c: &Column, value: &Expr| {
             let ty = &leaves.list[usize::from(c.leaf)].columns[usize::from(c.column)].ty;
-            let text = matches!(value, Expr::Const(expr::OwnedDatum::Bytes(_)));
+            let value = match value {
+                Expr::Const(value) => Some(value),
+                Expr::Param(number) => literals.values().get(*number),
+                _ => None,
+            };
+            let text = matches!(value, Some(expr::OwnedDatum::Bytes(_)));
             !ty.kind.is_string() || text
         };
         let mut columns = Vec::new();

@@ -167,7 +167,7 @@ impl Resolver<'_, '_> {
         let mut filter = Vec::new();
         if let Some(condition) = written.filter {
             self.scope().clause = "where clause";
-            conjuncts(self.condition(condition)?.expr, &mut filter);
+            conjuncts(self.row_condition(condition)?.expr, &mut filter);
         }
         self.scope().clause = "field list";
         let made = outputs(self)?;
@@ -252,7 +252,7 @@ impl Resolver<'_, '_> {
         let filter = conjunction(block.filter.iter().cloned());
         let alone = block.leaves.len() == 1 && block.subqueries.is_empty();
         let sampled = Sampled::new(self.context.tables);
-        let mut planner = Planner::new(self.context.tables, &sampled, &self.shared);
+        let mut planner = Planner::new(self.context, &sampled, &self.shared);
         let query = planner.block(block)?;
         let shared = planner.done;
         let query = QueryStatement {

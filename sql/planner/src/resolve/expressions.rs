@@ -23,10 +23,14 @@ impl Resolver<'_, '_> {
     }
 
     /// Binds an operand, which may be a row where the operator takes one.
-    fn value_or_row(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+    pub(super) fn value_or_row(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
             E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
+            E::Lifted(number, literal) => {
+                self.context.literals.constant(*number);
+                self.build.literal(literal)
+            }
             E::Column(column) => self.column(column),
             E::AssignUserVar(name, value) => {
                 self.context.deprecated(
@@ -79,6 +83,11 @@ impl Resolver<'_, '_> {
             Some(_) => (self.compared(a)?, self.compared(b)?),
             None => (self.value_or_row(a)?, self.value_or_row(b)?),
         };
+        self.operator(op, a, b)
+    }
+
+    /// `a op b`, of values that are bound.
+    pub(super) fn operator(&mut self, op: BinaryOp, a: Typed, b: Typed) -> Result<Typed, SqlError> {
         let column = self.column_name(&a).or_else(|| self.column_name(&b));
         self.build.binary(op, a, b).inspect_err(|error| {
             self.warn_of_date(error, column.as_deref());

@@ -267,7 +267,7 @@ impl Resolver<'_, '_> {
             let before = (scope.only_leaves.replace(leaves), scope.clause);
             let visible = std::mem::replace(&mut scope.visible, names.clone());
             scope.clause = "on clause";
-            let bound = self.condition(condition);
+            let bound = self.row_condition(condition);
             let scope = self.scope();
             (scope.only_leaves, scope.clause) = before;
             scope.visible = visible;

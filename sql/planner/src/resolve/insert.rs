@@ -380,6 +380,9 @@ impl Resolver<'_, '_> {
         match value {
             ast::Expr::Default => Ok(InsertValue::Default),
             ast::Expr::Row(_) => Err(super::one_column()),
+            ast::Expr::Lifted(number, literal) => {
+                Ok(InsertValue::Expr(self.stored_literal(*number, literal)?))
+            }
             other => Ok(InsertValue::Expr(self.bind(other)?)),
         }
     }

@@ -1,7 +1,7 @@
 //! Names become places: from the syntax tree to [`crate::logical`] blocks.
 //!
 //! Reading order: this file (what is carried along), [`names`] (how a name is looked up), [`from`],
-//! [`expressions`], [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
+//! [`expressions`], [`lift`] (literals that become parameters), [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
 //! operations, common table expressions), [`insert`], [`change`], [`updatable`]
 //! (what a change of a view changes).
 //!
@@ -16,6 +16,7 @@ mod full_group;
 mod group;
 mod insert;
 mod json_table;
+mod lift;
 mod load;
 mod names;
 mod queries;
@@ -99,6 +100,8 @@ pub(crate) struct Resolver<'a, 'c> {
     /// The statement is a query.
     alone: bool,
     pub(crate) build: Builder,
+    /// Literals may become parameters: what is being resolved gives no column its name.
+    lifts: bool,
     /// FOR UPDATE and FOR SHARE of the query whose SELECT is being resolved.
     locking: Vec<ast::Locking>,
     /// Schemas of the views around what is being resolved, the innermost last.
@@ -123,6 +126,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             hints: StatementHints::default(),
             alone: false,
             build,
+            lifts: true,
             locking: Vec::new(),
             view_schemas: Vec::new(),
             writing: change::Writing::Nothing,

@@ -36,6 +36,7 @@ impl Resolver<'_, '_> {
         number: u32,
     ) -> Result<Block, SqlError> {
         let from = self.sources(&select.from)?;
+        let lifts = std::mem::replace(&mut self.lifts, false);
         self.locking.clear();
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
@@ -45,7 +46,9 @@ impl Resolver<'_, '_> {
         scope.clause = "where clause";
         let mut filter = Vec::new();
         if let Some(condition) = &select.filter {
-            conjuncts(self.condition(condition)?.expr, &mut filter);
+            self.lifts = lifts;
+            conjuncts(self.row_condition(condition)?.expr, &mut filter);
+            self.lifts = false;
         }
         self.scope().outputs = outputs;
         let keys = self.group_by(&select.group_by)?;
@@ -58,6 +61,7 @@ impl Resolver<'_, '_> {
             conjuncts(self.condition(condition)?.expr, &mut having);
         }
         let order_by = self.order_by(order_by, select.options.distinct)?;
+        self.lifts = lifts;
         let limit = limit.map(bind_limit).transpose()?;
         let full_group_by = self.only_full_group_by();
         let scope = self.scopes.last_mut().expect("pushed by the caller");

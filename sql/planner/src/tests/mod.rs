@@ -106,6 +106,7 @@ impl Fixture {
             tables: &mut self.tables,
             database: Some("d"),
             warnings: Vec::new(),
+            literals: crate::literals::Literals::default(),
             settings: expr::build::Settings {
                 sql_mode: expr::functions::moments::mode::ONLY_FULL_GROUP_BY,
                 ..expr::build::Settings::collated(Collation::Utf8mb4_0900AiCi)
