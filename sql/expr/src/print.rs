@@ -142,8 +142,12 @@ impl Printer<'_> {
                 self.put(&text);
                 self.put("'");
             }
-            // The least integer is the negative of one that is no BIGINT.
-            OwnedDatum::Int(i64::MIN) => self.put("-(9223372036854775808)"),
+            // What is below zero was written with a sign before it.
+            OwnedDatum::Int(v) if *v < 0 => self.put(&format!("-({})", v.unsigned_abs())),
+            OwnedDatum::Decimal(v) if v.is_negative() => {
+                let digits = v.to_string();
+                self.put(&format!("-({})", digits.trim_start_matches('-')));
+            }
             OwnedDatum::Date(v) => self.put(&format!("DATE'{v}'")),
             OwnedDatum::Time(v) => self.put(&format!("TIME'{v}'")),
             OwnedDatum::DateTime(v) => self.put(&format!("TIMESTAMP'{v}'")),
@@ -168,7 +172,10 @@ impl Printer<'_> {
     }
 
     fn call(&mut self, site: &CallSite) {
-        let name = site.function.name;
+        let name = match site.function.name {
+            "power" => "pow",
+            name => name,
+        };
         match (site.function.shape, site.arguments.as_slice()) {
             (Shape::Infix, [a, b]) => self.infix(a, name, b),
             (Shape::Bare, [a]) => self.expr(a),

@@ -31,7 +31,7 @@ fn arity(kw: Kw) -> Option<(usize, usize)> {
         Kw::LEFT | Kw::RIGHT | Kw::MOD | Kw::REPEAT | Kw::TRUNCATE | Kw::CONTAINS | Kw::POINT => {
             (2, 2)
         }
-        Kw::TIMESTAMP | Kw::WEEK => (1, 2),
+        Kw::TIMESTAMP | Kw::WEEK | Kw::LOG => (1, 2),
         Kw::IF | Kw::REPLACE => (3, 3),
         Kw::INSERT => (4, 4),
         Kw::FORMAT => (2, 3),

@@ -14,8 +14,8 @@ impl Builder {
     /// 1305 for an unknown function, 1582, 1267, 1235 for what is not there yet.
     pub fn call(&self, call: &ast::Call, mut args: Vec<Typed>) -> Result<Typed, SqlError> {
         let name = call.name.name.to_ascii_lowercase();
-        if call.name.schema.is_some() {
-            return Err(SqlError::unsupported(format!("function {}", call.name.name)));
+        if let Some(schema) = &call.name.schema {
+            return Err(no_function(schema, &call.name.name));
         }
         if let Some(keyword) = &call.keyword {
             return self.with_keyword(&name, keyword, args);
@@ -59,6 +59,10 @@ impl Builder {
     fn unknown(&self, name: &str) -> SqlError {
         match functions::is_known_to_mysql(name) {
             true => SqlError::unsupported(format!("function {}", name.to_ascii_uppercase())),
+            false if is_internal(name) => {
+                let text = format!("Access to native function '{name}' is rejected.");
+                SqlError::Other(3566, "HY000", text)
+            }
             false => SqlError::Other(1305, "42000", format!("FUNCTION {name} does not exist")),
         }
     }
@@ -83,6 +87,8 @@ impl Builder {
                 typed.coercibility = value::collation::aggregate::Coercibility::Implicit;
                 return Ok(typed);
             }
+            ("weight_string", "BINARY") => Extra::Word("BINARY"),
+            ("weight_string", _) => Extra::Word("CHAR"),
             ("get_format", "DATE") => Extra::Word("DATE"),
             ("get_format", "TIME") => Extra::Word("TIME"),
             ("get_format", _) => Extra::Word("DATETIME"),
@@ -98,4 +104,15 @@ impl Builder {
         let function = functions::find(name).ok_or_else(|| self.unknown(name))?;
         self.invoke(function, args, extra)
     }
+}
+
+/// 1305: a function of a schema that is not there; there are no stored functions.
+pub fn no_function(schema: &str, name: &str) -> SqlError {
+    SqlError::Other(1305, "42000", format!("FUNCTION {schema}.{name} does not exist"))
+}
+
+/// Functions of MySQL's own information_schema, which nobody else may call.
+fn is_internal(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["can_access_", "get_dd_", "internal_"].iter().any(|prefix| lower.starts_with(prefix))
 }

@@ -20,6 +20,7 @@ mod operators;
 mod temporal;
 pub mod widths;
 
+pub use calls::no_function;
 pub use derive::{Derive, claim, is_stringy, string};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};

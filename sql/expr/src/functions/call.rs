@@ -121,6 +121,16 @@ impl<'v> Call<'_, 'v> {
         false
     }
 
+    /// Argument `n` as MySQL prints its items, if it names no column: then its value.
+    pub fn written(&self, n: usize, value: String) -> String {
+        match self.site.arguments.get(n) {
+            Some(argument) if argument.is_row_constant() => {
+                crate::print::expression(argument, None)
+            }
+            _ => value,
+        }
+    }
+
     /// Warning 1411: a value the function cannot take.
     pub fn incorrect_value(&mut self, what: &str, value: &[u8], function: &str) {
         let value = String::from_utf8_lossy(value);

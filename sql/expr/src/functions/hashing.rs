@@ -15,7 +15,8 @@ pub static FUNCTIONS: &[Function] = &[
     function("md5", (1, 1), md5_type, md5, "MD5 in hexadecimal digits"),
     function("sha", (1, 1), sha1_type, sha1, "SHA-1 in hexadecimal digits"),
     function("sha1", (1, 1), sha1_type, sha1, "SHA-1 in hexadecimal digits"),
-    function("sha2", (2, 2), sha2_type, sha2, "SHA-224, 256, 384 or 512 in hexadecimal digits"),
+    function("sha2", (2, 2), sha2_type, sha2, "SHA-224, 256, 384 or 512 in hexadecimal digits")
+        .sees_null(),
     function("aes_encrypt", (2, 6), encrypt_type, aes_encrypt, "the text encrypted by AES")
         .sees_null(),
     function("aes_decrypt", (2, 6), decrypt_type, aes_decrypt, "the text that AES encrypted")
@@ -143,7 +144,10 @@ fn sha1<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn sha2<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let bits = c.int(1);
+    let bits = if c.is_null(1) { -1 } else { c.int(1) };
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
     let text = c.text(0);
     let digest = match bits {
         224 => sha2::Sha224::digest(&text).to_vec(),
@@ -151,8 +155,8 @@ fn sha2<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         384 => sha2::Sha384::digest(&text).to_vec(),
         512 => sha2::Sha512::digest(&text).to_vec(),
         _ => {
-            let text = "Incorrect arguments to sha2";
-            c.env.warn(WarningLevel::Warning, 1210, text.into());
+            let text = "Incorrect parameters in the call to native function 'sha2'";
+            c.env.warn(WarningLevel::Warning, 1583, text.into());
             return Ok(NULL);
         }
     };
@@ -352,6 +356,9 @@ fn uncompress<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn uncompressed_length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let text = c.text(0);
     let Some(size) = text.first_chunk::<4>().filter(|_| text.len() > 4) else {
+        if !text.is_empty() {
+            c.env.warn(WarningLevel::Warning, 1259, "ZLIB: Input data corrupted".into());
+        }
         return Ok(0i64.into());
     };
     Ok(i64::from(u32::from_le_bytes(*size) & 0x3FFF_FFFF).into())

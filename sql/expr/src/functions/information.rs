@@ -5,7 +5,7 @@ use super::{Function, function};
 use crate::SqlError;
 use crate::build::{Derive, claim, is_stringy};
 use crate::eval::Value;
-use crate::tree::{Expr, OwnedDatum};
+use crate::tree::Expr;
 use value::collation::aggregate::Coercibility;
 use value::{Collation, ColumnType, Datum};
 
@@ -179,7 +179,8 @@ fn thread_id<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn thread_of<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(c.bits(0).into())
+    let id = c.integer(0);
+    Ok(if id > 0 { (id as u64).into() } else { NULL })
 }
 
 fn last_insert_id<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -222,16 +223,16 @@ fn coercibility<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn benchmark<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    if c.is_null(0) || c.int(0) < 0 {
-        let value = match c.args[0].clone().into_owned() {
-            OwnedDatum::Null => "NULL".into(),
-            other => value::format::to_text(&other.datum()),
-        };
+    if c.is_null(0) {
+        return Ok(NULL);
+    }
+    let times = c.int(0);
+    if times < 0 {
+        let value = value::format::to_text(&c.datum(0));
         c.incorrect_value("count", value.as_bytes(), "benchmark");
         return Ok(NULL);
     }
     // The argument was evaluated; what it comes to is the same every time, or nobody sees it.
-    let times = c.int(0);
     let row = crate::Row::default();
     for n in 1..times {
         if n % 1024 == 0 && !c.env.sleep(0.0) {

@@ -85,16 +85,27 @@ pub fn release_all(connection: u64) -> u64 {
 fn name(c: &mut Call<'_, '_>) -> Result<String, SqlError> {
     let shown = c.text(0);
     let text = String::from_utf8_lossy(&shown).to_lowercase();
-    if text.is_empty() || text.chars().count() > 64 {
+    if text.is_empty() {
+        return Err(bad_name(""));
+    }
+    if text.chars().count() > 64 {
         let shown = String::from_utf8_lossy(&shown);
-        let text = format!("Incorrect user-level lock name '{shown}'.");
-        return Err(SqlError::Other(3057, "42000", text));
+        let text = format!("User-level lock name '{shown}' should not exceed 64 characters.");
+        return Err(SqlError::Other(4163, "42000", text));
     }
     Ok(text)
 }
 
 fn null_name() -> SqlError {
-    SqlError::Other(3057, "42000", "Incorrect user-level lock name 'NULL'.".into())
+    bad_name("NULL")
+}
+
+fn bad_name(shown: &str) -> SqlError {
+    let text = format!(
+        "Incorrect user-level lock name '{shown}'. The name is empty, NULL, or can not be expressed \
+         in the current character-set."
+    );
+    SqlError::Other(3057, "42000", text)
 }
 
 fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

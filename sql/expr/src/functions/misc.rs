@@ -25,10 +25,8 @@ pub static FUNCTIONS: &[Function] = &[
     function("inet_ntoa", (1, 1), ntoa_type, inet_ntoa, "the IPv4 address with that number"),
     function("inet6_aton", (1, 1), aton6_type, inet6_aton, "the bytes of an IPv4 or IPv6 address"),
     function("inet6_ntoa", (1, 1), ntoa6_type, inet6_ntoa, "the address that the bytes are"),
-    function("is_ipv4", (1, 1), sure_type, is_ipv4, "whether a text is an IPv4 address")
-        .sees_null(),
-    function("is_ipv6", (1, 1), sure_type, is_ipv6, "whether a text is an IPv6 address")
-        .sees_null(),
+    function("is_ipv4", (1, 1), truth_type, is_ipv4, "whether a text is an IPv4 address"),
+    function("is_ipv6", (1, 1), truth_type, is_ipv6, "whether a text is an IPv6 address"),
     function(
         "is_ipv4_compat",
         (1, 1),
@@ -251,7 +249,8 @@ fn is_uuid<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn incorrect<'v>(c: &mut Call<'_, 'v>, text: &[u8]) -> Answer<'v> {
     let name = c.site.function.name;
-    c.incorrect_value("string", text, name);
+    let shown = c.written(0, String::from_utf8_lossy(text).into_owned());
+    c.incorrect_value("string", shown.as_bytes(), name);
     Ok(NULL)
 }
 
@@ -275,9 +274,14 @@ fn inet_aton<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn inet_ntoa<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    match u32::try_from(c.integer(0)) {
+    let given = c.integer(0);
+    match u32::try_from(given) {
         Ok(v) => Ok(Ipv4Addr::from(v).to_string().into()),
-        Err(_) => Ok(NULL),
+        Err(_) => {
+            let shown = c.written(0, given.to_string());
+            c.incorrect_value("integer", shown.as_bytes(), "inet_ntoa");
+            Ok(NULL)
+        }
     }
 }
 
@@ -310,11 +314,11 @@ fn inet6_ntoa<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn is_ipv4<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok((!c.is_null(0) && ipv4(&c.text(0)).is_some()).into())
+    Ok(ipv4(&c.text(0)).is_some().into())
 }
 
 fn is_ipv6<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok((!c.is_null(0) && ipv6(&c.text(0)).is_some()).into())
+    Ok(ipv6(&c.text(0)).is_some().into())
 }
 
 fn is_ipv4_compat<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

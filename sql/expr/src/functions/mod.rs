@@ -215,6 +215,7 @@ pub fn is_known_to_mysql(name: &str) -> bool {
         "ps_",
         "wait_for_",
         "source_pos",
+        "master_pos",
         "multi",
         "line",
         "point",

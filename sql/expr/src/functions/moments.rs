@@ -49,6 +49,11 @@ fn rules(env: &dyn Environment, wanted: Wanted) -> DateRules {
     }
 }
 
+/// Whether the session takes a date with zeros in it.
+pub fn is_allowed(date: Date, env: &dyn Environment) -> bool {
+    date.check(DateRules { allow_invalid: true, ..rules(env, Wanted::MOMENT) })
+}
+
 /// The session's local time now, cut to `fsp` digits.
 pub fn now(env: &dyn Environment, fsp: u8) -> Option<DateTime> {
     env.time_zone().to_local(env.now_us(), fsp)

@@ -88,34 +88,143 @@ fn bad_pattern(problem: &fancy_regex::Error, pattern: &str) -> SqlError {
     {
         return error(3696, "The regular expression contains an unclosed bracket expression.");
     }
-    if has("range") && has("invalid") && pattern.contains('[') {
+    if (has("range") && has("invalid") || has("bounds")) && pattern.contains('[') {
         return error(
             3697,
             "The regular expression contains an [x-y] character range where x comes after y.",
         );
     }
     if has("Unclosed") || has("unclosed group") || has("unopened group") || has("parenthes") {
-        return error(3691, "Mismatched parenthesis in the regular expression.");
+        return error(3691, "Mismatched parenthesis in regular expression.");
     }
-    if has("epetition") || has("repeat") || has("quantifier") {
-        return match pattern.contains('{') {
-            true => error(3692, "Incorrect description of a {min,max} interval."),
-            false => error(3688, "Syntax error in regular expression on line 1, character 1."),
-        };
-    }
-    if has("backref") || has("group") {
-        return error(
-            3695,
-            "Invalid back-reference (to a non-existing capture group) in regular expression.",
-        );
+    if has("backref") || has("back reference") {
+        return error(3694, "Invalid back-reference in regular expression.");
     }
     if has("look-behind") || has("ookbehind") {
-        return error(3698, "The look-behind assertion exceeds the limit in regular expression.");
+        return error(3695, "The look-behind assertion exceeds the limit in regular expression.");
     }
     if has("escape") {
-        return error(3687, "Unrecognized escape sequence in regular expression.");
+        return error(3689, "Unrecognized escape sequence in regular expression.");
     }
     error(3688, "Syntax error in regular expression on line 1, character 1.")
+}
+
+/// What ICU refuses and this library takes, or words otherwise: found before the pattern is compiled.
+///
+/// # Errors
+/// 3685, 3689, 3693, 3697, 3887, 4007.
+fn check(pattern: &str) -> Result<(), SqlError> {
+    let mut rest = pattern;
+    // The last character of a bracket expression that may begin a range.
+    let (mut inside, mut low) = (false, None);
+    let mut groups = 0;
+    while let Some(ch) = rest.chars().next() {
+        let behind = &rest[ch.len_utf8()..];
+        let taken = match ch {
+            '\\' => match behind.chars().next() {
+                None => {
+                    return Err(error(3689, "Unrecognized escape sequence in regular expression."));
+                }
+                Some(escaped) => {
+                    low = None;
+                    1 + escaped.len_utf8() + property(escaped, behind)
+                }
+            },
+            '[' if behind.starts_with(':') && inside => {
+                let (name, _) = behind[1..].split_once(":]").unwrap_or((behind, ""));
+                if !POSIX.contains(&name.trim_start_matches('^')) {
+                    return Err(error(3685, "Illegal argument to a regular expression."));
+                }
+                1 + 1 + name.len() + 2
+            }
+            '[' if !inside => {
+                (inside, low) = (true, None);
+                // A bracket that closes may stand first.
+                1 + behind.len() - behind.strip_prefix('^').unwrap_or(behind).len()
+            }
+            ']' => {
+                inside = false;
+                1
+            }
+            '-' if inside && low.is_some() => {
+                let high = behind.chars().next().filter(|c| !matches!(c, ']' | '[' | '\\'));
+                if high.is_some_and(|high| Some(high) < low) {
+                    let text = "The regular expression contains an [x-y] character range where x \
+                                comes after y.";
+                    return Err(error(3697, text));
+                }
+                low = None;
+                1 + high.map_or(0, char::len_utf8)
+            }
+            '{' if !inside => {
+                interval(behind)?;
+                1
+            }
+            ')' if !inside && groups == 0 => {
+                return Err(error(3691, "Mismatched parenthesis in regular expression."));
+            }
+            ')' if !inside => {
+                groups -= 1;
+                1
+            }
+            '(' if !inside => {
+                groups += 1;
+                group(behind)?;
+                1
+            }
+            ch => {
+                low = inside.then_some(ch);
+                ch.len_utf8()
+            }
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// How long the braces are that belong to an escape: `\p{L}`, `\x{41}`.
+fn property(escaped: char, behind: &str) -> usize {
+    let braces = behind.get(1..).filter(|b| "pPxN".contains(escaped) && b.starts_with('{'));
+    braces.and_then(|b| b.find('}')).map_or(0, |end| end + 1)
+}
+
+/// The name of a group behind its parenthesis, if it has one.
+fn group(behind: &str) -> Result<(), SqlError> {
+    let Some(name) = behind.strip_prefix("?<") else { return Ok(()) };
+    let look = name.starts_with(['=', '!']);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    if !look && (end == 0 || !name[end..].starts_with('>')) {
+        return Err(error(3887, "A capture group has an invalid name."));
+    }
+    Ok(())
+}
+
+/// Names between `[:` and `:]`.
+const POSIX: &[&str] = &[
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
+];
+
+/// `{min}`, `{min,}` or `{min,max}` behind its bracket.
+fn interval(text: &str) -> Result<(), SqlError> {
+    const DIGITS_MAX: usize = 8;
+    let incorrect = || error(3692, "Incorrect description of a {min,max} interval.");
+    let (inner, _) = text.split_once('}').ok_or_else(incorrect)?;
+    let (min, max) = inner.split_once(',').unwrap_or((inner, ""));
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if min.is_empty() || !is_number(min) || !is_number(max) {
+        return Err(incorrect());
+    }
+    if min.len().max(max.len()) > DIGITS_MAX {
+        return Err(error(4007, "Decimal number in regular expression is too large."));
+    }
+    match (min.parse::<u32>(), max.parse::<u32>()) {
+        (Ok(min), Ok(max)) if max < min => {
+            let text = "The maximum is less than the minumum in a {min,max} interval.";
+            Err(error(3693, text))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn bad_run(problem: &fancy_regex::Error) -> SqlError {
@@ -162,12 +271,13 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, Sql
                 return Err(SqlError::Other(
                     1210,
                     "HY000",
-                    format!("Incorrect arguments to {name}."),
+                    format!("Incorrect arguments to {name}"),
                 ));
             }
         }
     }
     let text = String::from_utf8_lossy(&pattern).into_owned();
+    check(&text)?;
     let mut flags_text = String::new();
     for (set, flag) in [(insensitive, 'i'), (lines, 'm'), (dot, 's')] {
         if set {
@@ -208,6 +318,11 @@ fn like<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 /// Where matching starts: the byte of character `n` (an argument, from 1).
 fn start(c: &mut Call<'_, '_>, n: usize, text: &str) -> Result<usize, SqlError> {
     let position = if n < c.len() { c.integer(n) } else { 1 };
+    let name = c.site.function.name;
+    if position < 1 && name != "regexp_instr" {
+        let text = format!("Incorrect parameters in the call to native function '{name}'");
+        return Err(SqlError::Other(1583, "42000", text));
+    }
     let chars = text.chars().count() as i128;
     let empty_start = position == 1;
     if position < 1 || (position > chars && !empty_start) {

@@ -4,10 +4,10 @@
 
 use super::call::{Answer, Call, NULL, append_text, text_of};
 use super::{Function, MANY, function};
-use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
-use crate::tree::OwnedDatum;
+use crate::tree::{Extra, OwnedDatum};
+use crate::{SqlError, WarningLevel};
 use value::{ColumnType, Datum};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -99,7 +99,7 @@ pub static FUNCTIONS: &[Function] = &[
     .sees_null(),
     function(
         "weight_string",
-        (1, 1),
+        (1, 2),
         weight_type,
         weight_string,
         "the bytes by which the text is ordered",
@@ -565,14 +565,22 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     } else {
         format!("{:.*}", decimals, super::numeric::round_double(c.double(0), decimals as i64))
     };
-    let locale = if c.len() > 2 && !c.is_null(2) { c.text(2).into_owned() } else { Vec::new() };
-    let (point, thousands) = separators(&String::from_utf8_lossy(&locale).to_ascii_lowercase());
+    let locale = match c.len() > 2 {
+        true if c.is_null(2) => "NULL".into(),
+        true => String::from_utf8_lossy(&c.text(2)).into_owned(),
+        false => "en_US".into(),
+    };
+    let NumberFormat { point, separator, group } = number_format(&locale).unwrap_or_else(|| {
+        c.env.warn(WarningLevel::Warning, 1649, format!("Unknown locale: '{locale}'"));
+        NumberFormat { point: ".", separator: ",", group: 3 }
+    });
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut out = sign.to_string();
     for (n, digit) in whole.chars().enumerate() {
-        if n > 0 && (whole.len() - n) % 3 == 0 {
-            out.push_str(thousands);
+        let left = whole.len() - n;
+        if n > 0 && left >= 3 && (left - 3) % group == 0 {
+            out.push_str(separator);
         }
         out.push(digit);
     }
@@ -583,18 +591,54 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(out.into())
 }
 
-/// Decimal point and thousands separator of a locale.
-fn separators(locale: &str) -> (&'static str, &'static str) {
-    match locale {
-        "de_de" | "da_dk" | "es_ar" | "id_id" | "is_is" | "it_ch" | "nl_be" | "tr_tr" | "vi_vn"
-        | "fo_fo" | "no_no" | "nb_no" | "el_gr" | "ro_ro" | "pt_br" => (",", "."),
-        "fr_fr" | "es_es" | "it_it" | "pt_pt" | "nl_nl" | "de_at" | "fr_be" | "pl_pl" | "hr_hr" => {
-            (",", "")
-        }
-        "sv_se" | "fi_fi" | "cs_cz" | "sk_sk" | "ru_ru" | "uk_ua" | "bg_bg" => (",", " "),
-        "de_ch" => (".", "'"),
-        _ => (".", ","),
-    }
+/// How a locale writes numbers.
+struct NumberFormat {
+    point: &'static str,
+    separator: &'static str,
+    /// Digits of a group but the last, which has three.
+    group: usize,
+}
+
+/// The numbers of a locale; `None` when MySQL knows no such locale.
+fn number_format(locale: &str) -> Option<NumberFormat> {
+    /// MySQL's locales that write a comma for the point: separator, names.
+    const COMMA: &[(&str, &str)] = &[
+        (
+            ".",
+            "be_by da_dk de_be de_de de_lu es_ar es_bo es_cl es_co es_ec es_es es_py es_uy es_ve \
+             fo_fo hu_hu id_id is_is lt_lt mn_mn nb_no no_no ro_ro ru_ua sq_al tr_tr uk_ua vi_vn",
+        ),
+        (
+            "",
+            "ca_es de_at el_gr eu_es fr_be fr_ca fr_ch fr_fr fr_lu gl_es hr_hr it_it nl_be nl_nl \
+             pl_pl pt_br pt_pt sl_si",
+        ),
+        (" ", "cs_cz es_cr et_ee fi_fi lv_lv mk_mk ru_ru sk_sk sv_fi sv_se"),
+        ("'", "it_ch rm_ch"),
+        ("\0", "bg_bg"),
+    ];
+    /// Locales that write a point: separator, digits of a group, names.
+    const POINT: &[(&str, usize, &str)] = &[
+        (
+            ",",
+            3,
+            "ar_ae ar_bh ar_dz ar_eg ar_in ar_iq ar_jo ar_kw ar_lb ar_ly ar_ma ar_om ar_qa ar_sd \
+             ar_sy ar_tn ar_ye en_au en_ca en_gb en_nz en_ph en_us en_za en_zw es_do es_gt es_hn \
+             es_mx es_ni es_pa es_pe es_pr es_sv es_us gu_in he_il hi_in ja_jp ko_kr ms_my th_th \
+             ur_pk zh_cn zh_hk zh_tw",
+        ),
+        (",", 2, "en_in ta_in te_in"),
+        ("", 3, "ar_sa sr_rs"),
+        ("'", 3, "de_ch"),
+    ];
+    let lower = locale.to_ascii_lowercase();
+    let among = |names: &str| names.split(' ').any(|name| name == lower);
+    let comma = COMMA.iter().find(|(_, names)| among(names));
+    let comma = comma.map(|(separator, _)| NumberFormat { point: ",", separator, group: 3 });
+    comma.or_else(|| {
+        let (separator, group, _) = POINT.iter().find(|(.., names)| among(names))?;
+        Some(NumberFormat { point: ".", separator, group: *group })
+    })
 }
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -640,7 +684,8 @@ fn unhex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     match bytes_of_hex(&text) {
         Some(bytes) => Ok(bytes.into()),
         None => {
-            c.incorrect_value("string", &text, "unhex");
+            let shown = c.written(0, String::from_utf8_lossy(&text).into_owned());
+            c.incorrect_value("string", shown.as_bytes(), "unhex");
             Ok(NULL)
         }
     }
@@ -657,6 +702,10 @@ fn oct<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 impl Call<'_, '_> {
     /// What CONV, BIN and OCT read: text up to its first character that is no digit.
     fn conv_bits(&mut self, n: usize) -> u64 {
+        if let number @ Datum::Double(_) = self.datum(n) {
+            // 1e30 reads as 1.
+            return super::leading_integer(value::format::to_text(&number).as_bytes()).0 as u64;
+        }
         let Datum::Bytes(text) = self.datum(n) else {
             let whole = self.decimal(n).truncate(0).trunc_to_i128().unwrap_or(0);
             return whole.clamp(i64::MIN.into(), u64::MAX.into()) as u64;
@@ -835,12 +884,33 @@ fn load_file<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    if !crate::build::is_stringy(&c.ty(0)) {
+    let ty = c.ty(0);
+    let mut out = Vec::new();
+    if ty.kind.is_int() && c.len() == 1 {
+        // As an index stores it: the sign bit turned.
+        let sign = if ty.unsigned { 0 } else { 1 << 63 };
+        out.extend_from_slice(&((c.integer(0) as u64) ^ sign).to_be_bytes());
+        return Ok(Value::Owned(OwnedDatum::Bytes(out)));
+    }
+    if !crate::build::is_stringy(&ty) {
         return Ok(NULL);
     }
-    let ty = c.ty(0);
+    let length = (c.len() > 1).then(|| usize::try_from(c.int(1)).unwrap_or(0));
     let text = text_of(c.take(0), &ty);
-    let mut out = Vec::new();
-    c.collation().weight_string(&text, None, &mut out);
+    match (length, &c.site.extra) {
+        (Some(length), Extra::Word("BINARY")) => {
+            out.extend_from_slice(&text);
+            if !c.fits(length) {
+                return Ok(NULL);
+            }
+            out.resize(length, 0);
+        }
+        (length, _) => {
+            if !c.fits(length.unwrap_or(0)) {
+                return Ok(NULL);
+            }
+            c.collation().weight_string(&text, length, &mut out);
+        }
+    }
     Ok(Value::Owned(OwnedDatum::Bytes(out)))
 }

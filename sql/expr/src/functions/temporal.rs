@@ -165,6 +165,16 @@ pub(super) fn digits(d: &Derive<'_>, n: usize) -> u8 {
     }
 }
 
+/// Digits of the second that an argument has as a number of seconds: text may have six, x'41' is a whole number.
+fn second_digits(d: &Derive<'_>, n: usize) -> u8 {
+    let ty = d.ty(n);
+    let written = match d.args.get(n).and_then(|a| a.constant()) {
+        Some(value::OwnedDatum::Bytes(bytes)) => super::call::number_of_bits(&ty, bytes).is_some(),
+        _ => false,
+    };
+    if crate::build::is_stringy(&ty) && !written { 6 } else { digits(d, n) }
+}
+
 fn time_type(d: &mut Derive<'_>) -> Derived {
     nullable(ColumnType::temporal(Kind::Time, digits(d, 0)))
 }
@@ -195,11 +205,11 @@ fn extract_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn maketime_type(d: &mut Derive<'_>) -> Derived {
-    nullable(ColumnType::temporal(Kind::Time, digits(d, 2)))
+    nullable(ColumnType::temporal(Kind::Time, second_digits(d, 2)))
 }
 
 fn sec_type(d: &mut Derive<'_>) -> Derived {
-    nullable(ColumnType::temporal(Kind::Time, digits(d, 0)))
+    nullable(ColumnType::temporal(Kind::Time, second_digits(d, 0)))
 }
 
 fn timediff_type(d: &mut Derive<'_>) -> Derived {

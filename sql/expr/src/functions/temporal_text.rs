@@ -286,6 +286,21 @@ struct Parsed {
     micros: u32,
     pm: Option<bool>,
     day_of_year: Option<i64>,
+    /// From Monday, 0 to 6.
+    weekday: Option<i64>,
+    week: Option<Week>,
+    /// `%X` or `%x`, and whether its weeks begin on Sunday.
+    week_year: Option<(u16, bool)>,
+}
+
+/// A week's number.
+#[derive(Clone, Copy)]
+struct Week {
+    number: i64,
+    /// Weeks begin on Sunday: `%U`, `%V`.
+    sunday: bool,
+    /// It belongs to `%X` or `%x`, not to `%Y`.
+    strict: bool,
 }
 
 /// Digits at the start, at most so many.
@@ -341,9 +356,19 @@ impl Parsed {
             }
             b'M' => self.month = name(text, &MONTHS, false)? as u8 + 1,
             b'b' => self.month = name(text, &MONTHS, true)? as u8 + 1,
-            b'W' => drop(name(text, &DAYS, false)?),
-            b'a' => drop(name(text, &DAYS, true)?),
-            b'w' => drop(number(text, 1)?),
+            b'W' => self.weekday = Some(name(text, &DAYS, false)? as i64),
+            b'a' => self.weekday = Some(name(text, &DAYS, true)? as i64),
+            b'w' => self.weekday = Some((i64::from(number(text, 1).filter(|d| *d < 7)?) + 6) % 7),
+            b'U' | b'u' | b'V' | b'v' => {
+                let (sunday, strict) =
+                    (letter.is_ascii_uppercase(), letter.eq_ignore_ascii_case(&b'v'));
+                let number = i64::from(number(text, 2)?);
+                if number > 53 || strict && number == 0 {
+                    return None;
+                }
+                self.week = Some(Week { number, sunday, strict });
+            }
+            b'X' | b'x' => self.week_year = Some((number(text, 4)? as u16, letter == b'X')),
             b'H' | b'k' => self.hour = number(text, 2)?,
             b'h' | b'I' | b'l' => {
                 self.hour = number(text, 2).filter(|h| (1..=12).contains(h))?;
@@ -391,7 +416,35 @@ impl Parsed {
         }
     }
 
+    /// Whether it is a time of day, be it one of a span.
+    fn is_of_a_day(&self) -> bool {
+        self.hour < 24
+    }
+
+    /// The date of a week and a day in it, when both are written; its year must be one of such weeks.
+    fn date_of_week(&self) -> Option<Option<Date>> {
+        let (week, weekday) = (self.week?, self.weekday?);
+        let fits = match self.week_year {
+            Some((_, sunday)) => week.strict && sunday == week.sunday,
+            None => !week.strict,
+        };
+        let year = self.week_year.map_or(self.year, |(year, _)| year);
+        let first = Date::new(year, 1, 1).filter(|_| fits).map(day_number);
+        Some(first.and_then(|first| {
+            // The day number of a Sunday leaves 1 when divided by 7.
+            let shift = if week.sunday { 6 } else { 5 };
+            let begin = (first + shift) % 7;
+            let late = if week.sunday { begin != 0 } else { begin > 3 };
+            let day = if week.sunday { (weekday + 1) % 7 } else { weekday };
+            let late = if late { 7 } else { 0 };
+            from_day_number(first + late - begin + (week.number - 1) * 7 + day)
+        }))
+    }
+
     fn date(&self) -> Option<Date> {
+        if let Some(date) = self.date_of_week() {
+            return date;
+        }
         match self.day_of_year {
             Some(day) => from_day_number(day_number(Date::new(self.year, 1, 1)?) + day - 1),
             None => Date::new(self.year, self.month, self.day),
@@ -408,7 +461,7 @@ fn str_to_date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let mut text = &whole[..];
     let read = Parsed::read(&format, &mut text);
     let ty = c.site.ty;
-    let value = read.and_then(|p| match ty.kind {
+    let value = read.filter(Parsed::is_of_a_day).and_then(|p| match ty.kind {
         Kind::Time => {
             Time::new(false, p.hours(), p.minute, p.second, p.micros, ty.decimals).map(Datum::Time)
         }
@@ -416,9 +469,7 @@ fn str_to_date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             let date = p.date()?;
             let hour = u8::try_from(p.hours()).ok()?;
             let moment = DateTime::new(date, hour, p.minute, p.second, p.micros, ty.decimals)?;
-            let moment = moments::moment(&Datum::DateTime(moment), c.env, Wanted::MOMENT)?;
-            let date = moment.date();
-            let real = date.has_zero() || date.is_real();
+            let real = moments::is_allowed(date, c.env) && (date.has_zero() || date.is_real());
             real.then_some(match kind {
                 Kind::Date => Datum::Date(date),
                 _ => Datum::DateTime(moment),

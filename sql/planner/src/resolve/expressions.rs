@@ -1,7 +1,7 @@
 //! Expressions: columns, aggregates and subqueries get their places; the rest is [`crate::make`]'s.
 
 use super::names::Scope;
-use super::{Resolver, invalid_group_function, one_column};
+use super::{Resolver, error, invalid_group_function, one_column};
 use crate::logical::{GROUP_LEAF, Subquery, column_of};
 use crate::query_plan::SubplanKind;
 use expr::SqlError;
@@ -154,10 +154,19 @@ impl Resolver<'_, '_> {
             // Outside of a grouped query it is its argument; inside, a column that is not grouped.
             return self.any_value(value.clone());
         }
-        if call.modifier.is_some() || !builtin {
+        if call.modifier.is_some() {
             return Err(SqlError::unsupported(format!("function {name}")));
         }
-        self.build.call(call, arguments)
+        if builtin && name == "NAME_CONST" {
+            refuse_name_const(call)?;
+        }
+        self.build.call(call, arguments).map_err(|error| match (&error, self.context.database) {
+            (SqlError::Other(1305, ..), Some(schema)) if builtin => {
+                expr::build::no_function(schema, &call.name.name)
+            }
+            (SqlError::Other(1305, ..), None) if builtin => SqlError::NoDatabase,
+            _ => error,
+        })
     }
 
     /// ANY_VALUE in a clause that allows aggregates.
@@ -355,4 +364,23 @@ fn comparison(op: BinaryOp) -> Option<Comparison> {
         BinaryOp::Ge => Comparison::Ge,
         _ => return None,
     })
+}
+
+/// NAME_CONST takes literals alone.
+fn refuse_name_const(call: &ast::Call) -> Result<(), SqlError> {
+    use ast::{Expr as E, Literal as L, UnaryOp};
+    let literal = |e: &E| matches!(e, E::Literal(l) if !matches!(l, L::Bool(_) | L::Temporal(..)));
+    let [name, value] = &call.args[..] else { return Ok(()) };
+    let plain = match value {
+        E::Unary(UnaryOp::Neg | UnaryOp::Plus, inner) | E::Collate(inner, _) => literal(inner),
+        value => literal(value),
+    };
+    if matches!(name, E::Literal(L::Null)) {
+        let text = "The 'NAME_CONST' syntax is reserved for purposes internal to the MySQL server";
+        return Err(error(1382, "HY000", text));
+    }
+    if !literal(name) || !plain {
+        return Err(error(1210, "HY000", "Incorrect arguments to NAME_CONST"));
+    }
+    Ok(())
 }

@@ -108,7 +108,7 @@ impl Resolver<'_, '_> {
                         ast::Expr::Column(column) => &column.column,
                         _ => text,
                     };
-                    let defined = self.defined_name(&value.expr);
+                    let defined = self.defined_name(&value.expr).or_else(|| const_name(expr));
                     let name = alias.as_deref().or(defined.as_deref()).unwrap_or(own);
                     outputs.push(self.output(value, name));
                 }
@@ -315,4 +315,19 @@ pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     let count = scope.bind(&limit.count)?.expr;
     let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;
     Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
+}
+
+/// What NAME_CONST calls its value.
+fn const_name(expr: &ast::Expr) -> Option<String> {
+    let ast::Expr::Call(call) = expr else { return None };
+    if call.name.schema.is_some() || !call.name.name.eq_ignore_ascii_case("name_const") {
+        return None;
+    }
+    let text = match call.args.first()? {
+        ast::Expr::Literal(ast::Literal::String(text)) => &text.bytes,
+        ast::Expr::Literal(ast::Literal::Hex(bytes)) => bytes,
+        ast::Expr::Literal(ast::Literal::Int(v)) => return Some(v.to_string()),
+        _ => return None,
+    };
+    Some(String::from_utf8_lossy(text).into_owned())
 }
