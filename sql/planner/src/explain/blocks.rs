@@ -334,7 +334,7 @@ impl Writer<'_> {
                 ("read_cost", cost(all - eval)),
                 ("eval_cost", cost(eval)),
                 ("prefix_cost", cost(place.cost)),
-                ("data_read_per_join", text(&amount(produced * f64::from(record_bytes(def))))),
+                ("data_read_per_join", text(&amount(produced * record_bytes(def) as f64))),
             ]),
         ));
         let needed = place.names.needed(read.leaf);
@@ -445,19 +445,18 @@ fn shown(def: &TableDef, column: usize) -> &str {
 }
 
 /// Bytes of a row as MySQL keeps it in memory.
-fn record_bytes(def: &TableDef) -> u32 {
-    let nullable = def.columns.iter().filter(|c| c.ty.nullable).count() as u32;
+fn record_bytes(def: &TableDef) -> u64 {
+    let nullable = def.columns.iter().filter(|c| c.ty.nullable).count() as u64;
     let bytes = def.columns.iter().map(|c| match c.ty.kind {
-        kind if kind.is_large() => 12,
+        // A length and a pointer.
+        kind if kind.is_large() || kind == Kind::Json => 12,
         Kind::VarChar | Kind::VarBinary => {
-            let bytes = c.ty.bytes_max();
+            let bytes = u64::from(c.ty.bytes_max());
             bytes + if bytes < 256 { 1 } else { 2 }
         }
-        _ => c.ty.bytes_max(),
+        _ => u64::from(c.ty.bytes_max()),
     });
-    // Large values of virtual tables count as if they lay in the row.
-    let flags = nullable.div_ceil(8).max(1);
-    bytes.fold(flags, u32::saturating_add).checked_next_multiple_of(8).unwrap_or(u32::MAX)
+    (bytes.sum::<u64>() + nullable.div_ceil(8).max(1)).next_multiple_of(8)
 }
 
 /// Bytes in the largest unit that leaves a whole.
