@@ -362,7 +362,7 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         Kind::Char | Kind::Binary => ColumnCode::String,
         Kind::VarChar | Kind::VarBinary => by_length(c),
         // What GROUP_CONCAT makes of its limit.
-        Kind::LongText | Kind::LongBlob if c.org_table.is_empty() && c.ty.length < u32::MAX => {
+        Kind::LongText | Kind::LongBlob if !is_stored(c) && c.ty.length < u32::MAX => {
             ColumnCode::LongBlob
         }
         Kind::TinyText
@@ -388,12 +388,26 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
     }
 }
 
+/// Whether a value lies in a table, if only a temporary one.
+fn is_stored(c: &ResultColumn) -> bool {
+    c.kept || !c.org_table.is_empty()
+}
+
+/// Whether a temporary table keeps a string outside of its rows.
+fn is_long(c: &ResultColumn) -> bool {
+    const CHARS_MAX: u32 = 512;
+    let varying = matches!(c.ty.kind, Kind::VarChar | Kind::VarBinary);
+    c.kept && varying && c.ty.length > CHARS_MAX
+}
+
 /// Computed strings are announced by how long they may become.
 #[inline]
 fn by_length(c: &ResultColumn) -> ColumnCode {
     const MEDIUM_BYTES_MAX: u32 = (1 << 24) - 1;
     let bytes = display_length(c, &Charsets::default());
-    if bytes <= value::types::VAR_BYTES_MAX {
+    if is_long(c) {
+        ColumnCode::Blob
+    } else if bytes <= value::types::VAR_BYTES_MAX {
         ColumnCode::VarString
     } else if bytes <= MEDIUM_BYTES_MAX {
         ColumnCode::MediumBlob
@@ -452,9 +466,9 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);
     flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum);
     flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set);
-    let document = c.ty.kind == Kind::Json && c.org_table.is_empty();
-    let blob = c.ty.kind.is_large() || c.ty.kind == Kind::Json;
-    flags.set(ColumnFlags::BLOB, blob && !c.org_table.is_empty());
+    let document = c.ty.kind == Kind::Json && !is_stored(c);
+    let blob = c.ty.kind.is_large() || c.ty.kind == Kind::Json || is_long(c);
+    flags.set(ColumnFlags::BLOB, blob && is_stored(c));
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;
     flags.set(ColumnFlags::PART_OF_KEY, keyed);
     Column {

@@ -39,10 +39,10 @@ pub fn create_database(schema: &SchemaDef, if_not_exists: bool) -> String {
     )
 }
 
-/// SHOW CREATE VIEW; `bare`: without the schema, which is the current one.
-pub fn create_view(def: &TableDef, view: &ViewDef, bare: bool) -> String {
+/// SHOW CREATE VIEW; what lies in the current schema is named without it.
+pub fn create_view(def: &TableDef, view: &ViewDef, current: Option<&str>) -> String {
     let mut name = quoted(&def.name);
-    if !bare {
+    if current != Some(&def.schema) {
         name = format!("{}.{name}", quoted(&def.schema));
     }
     if view.listed {
@@ -55,7 +55,7 @@ pub fn create_view(def: &TableDef, view: &ViewDef, bare: bool) -> String {
         quoted(&view.definer.0),
         quoted(&view.definer.1),
         if view.invoker { "INVOKER" } else { "DEFINER" },
-        view.text,
+        if current == Some(&view.database) { &view.text } else { &view.query },
     );
     if let Some(check) = &view.check {
         let _ = write!(out, " WITH {check} CHECK OPTION");

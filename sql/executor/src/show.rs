@@ -151,12 +151,12 @@ pub fn passes(filter: Option<&ShowFilter>, name: &str) -> bool {
 
 fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
     let schema = context.schema_of(name)?;
-    let bare = context.env.database() == Some(&schema);
+    let current = context.env.database().map(str::to_string);
     let row = with_table(name, context, |def| {
         let view = def.view.as_deref()?;
         Some(vec![
             Some(def.name.clone()),
-            Some(create_text::create_view(def, view, bare)),
+            Some(create_text::create_view(def, view, current.as_deref())),
             Some(view.client_charset.clone()),
             Some(view.connection_collation.clone()),
         ])

@@ -3,15 +3,18 @@
 use crate::{Context, Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableRef};
 use expr::OwnedDatum;
+use expr::functions::moments::mode;
 use planner::plan::RowCheck;
-use value::{ColumnType, ConvertError, Datum, KeyPart, RowLayout, Warning};
+use value::{ColumnType, ConvertError, Datum, KeyPart, Kind, RowLayout, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
 pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
     Ok(match &column.default {
         DefaultValue::Null => OwnedDatum::Null,
         DefaultValue::Int(_) | DefaultValue::Bytes(_) => {
-            stored_default(column).unwrap_or(OwnedDatum::Null)
+            let value = stored_default(column).unwrap_or(OwnedDatum::Null);
+            refuse_zero_date(&value, column, env)?;
+            value
         }
         DefaultValue::Now(fsp) => now(&column.ty, *fsp, env),
         // `computed` fills it in.
@@ -26,6 +29,30 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
             implicit_default(&column.ty)
         }
     })
+}
+
+/// A default that was allowed when the table was made may be no date now (1292).
+fn refuse_zero_date(
+    value: &OwnedDatum,
+    column: &ColumnDef,
+    env: &dyn Environment,
+) -> Result<(), SqlError> {
+    let zero = match value {
+        OwnedDatum::Date(v) => *v == value::Date::ZERO,
+        OwnedDatum::DateTime(v) => *v == value::DateTime::ZERO.with_fsp(v.fsp()),
+        OwnedDatum::Timestamp(micros, _) => *micros == 0,
+        _ => false,
+    };
+    if !zero || !env.strict() || env.sql_mode() & mode::NO_ZERO_DATE == 0 {
+        return Ok(());
+    }
+    let kind = if column.ty.kind == Kind::Date { "date" } else { "datetime" };
+    let shown = match column.ty.kind {
+        Kind::Date => value::Date::ZERO.to_string(),
+        _ => value::DateTime::ZERO.with_fsp(column.ty.decimals.min(6)).to_string(),
+    };
+    let text = format!("Incorrect {kind} value: '{shown}' for column '{}' at row 1", column.name);
+    Err(SqlError::Other(1292, "22007", text))
 }
 
 /// The default of a column as far as it is a value of its own: no expression, not the time of day.

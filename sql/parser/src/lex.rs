@@ -492,3 +492,48 @@ impl<'a> Lexer<'a> {
         self.token(kind, start)
     }
 }
+
+/// A part of a statement without the marks of version comments, and without those that were skipped: what MySQL
+/// names columns by.
+pub fn without_version_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let taken = match c {
+            '\'' | '"' | '`' => quoted_len(rest, c),
+            '/' if rest.starts_with("/*!") => {
+                let digits = rest[3..].bytes().take(6).take_while(u8::is_ascii_digit).count();
+                let version = rest[3..3 + digits].parse::<u32>().unwrap_or(0);
+                let end = match digits >= 5 && version > VERSION {
+                    true => rest.find("*/").map_or(rest.len(), |at| at + 2),
+                    false => 3 + if digits >= 5 { digits } else { 0 },
+                };
+                rest = &rest[end..];
+                continue;
+            }
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            '*' if rest.starts_with("*/") => {
+                rest = &rest[2..];
+                continue;
+            }
+            c => c.len_utf8(),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    out.trim_end().to_string()
+}
+
+/// Length of the quoted text that the rest begins with.
+fn quoted_len(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quote != '`' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}

@@ -11,15 +11,28 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unprintable(pub String);
 
-/// How columns and texts are printed.
+/// How columns, texts and queries are printed.
 pub struct Printer<'a> {
     /// The printed form of a column.
-    pub column: &'a dyn Fn(&ColumnRef) -> String,
-    /// Character set of text literals: printed as their introducer.
+    pub column: &'a dyn Fn(&ColumnRef) -> Printed,
+    /// Character set of text literals.
     pub charset: &'a str,
+    /// Text literals are printed with that character set before them.
+    pub introducers: bool,
+    /// The printed form of a query inside of an expression.
+    pub query: &'a dyn Fn(&Query) -> Printed,
 }
 
-type Printed = Result<String, Unprintable>;
+/// A printed form, or what has none.
+pub type Printed = Result<String, Unprintable>;
+
+/// For expressions without queries.
+///
+/// # Errors
+/// Always.
+pub fn no_query(_: &Query) -> Printed {
+    Err(Unprintable("SUBQUERY".into()))
+}
 
 impl Printer<'_> {
     /// Prints an expression.
@@ -29,7 +42,15 @@ impl Printer<'_> {
     pub fn expr(&self, expr: &Expr) -> Printed {
         Ok(match expr {
             Expr::Literal(literal) => self.literal(literal)?,
-            Expr::Column(column) => (self.column)(column),
+            Expr::Column(column) => (self.column)(column)?,
+            Expr::Aggregate(aggregate) => self.aggregate(aggregate)?,
+            Expr::Subquery(query) => format!("({})", (self.query)(query)?),
+            Expr::Exists(query) => format!("exists({})", (self.query)(query)?),
+            Expr::InQuery { expr, query, negated } => {
+                let is_false = if *negated { " is false" } else { "" };
+                format!("{} in ({}){is_false}", self.expr(expr)?, (self.query)(query)?)
+            }
+            Expr::Quantified { op, expr, all, query } => self.quantified(*op, expr, *all, query)?,
             Expr::Unary(op, operand) => self.unary(*op, operand)?,
             Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
             Expr::Is { expr, what, negated } => self.is(expr, *what, *negated)?,
@@ -40,6 +61,10 @@ impl Printer<'_> {
                 self.expr(low)?,
                 self.expr(high)?
             ),
+            Expr::In { expr, list, negated } if matches!(&list[..], [_]) => {
+                let op = if *negated { "<>" } else { "=" };
+                format!("({} {op} {})", self.expr(expr)?, self.list(list)?)
+            }
             Expr::In { expr, list, negated } => {
                 format!("({} {}in ({}))", self.expr(expr)?, not(*negated), self.list(list)?)
             }
@@ -74,7 +99,7 @@ impl Printer<'_> {
             }
             Expr::JsonPath { column, path, unquote } => {
                 let path = self.text(path.as_bytes(), None);
-                let extract = format!("json_extract({},{path})", (self.column)(column));
+                let extract = format!("json_extract({},{path})", (self.column)(column)?);
                 if *unquote { format!("json_unquote({extract})") } else { extract }
             }
             Expr::Odbc(_, expr) => self.expr(expr)?,
@@ -87,7 +112,10 @@ impl Printer<'_> {
     }
 
     /// An operand of AND, OR and their kin: what is no condition is compared with zero.
-    fn condition(&self, expr: &Expr) -> Printed {
+    ///
+    /// # Errors
+    /// What has no printed form.
+    pub fn condition(&self, expr: &Expr) -> Printed {
         let printed = self.expr(expr)?;
         Ok(if is_condition(expr) { printed } else { format!("(0 <> {printed})") })
     }
@@ -96,14 +124,15 @@ impl Printer<'_> {
         Ok(match literal {
             Literal::Null => "NULL".into(),
             Literal::Bool(b) => b.to_string(),
+            Literal::Int(v) if *v < 0 => format!("-({})", v.unsigned_abs()),
             Literal::Int(v) => v.to_string(),
             Literal::UInt(v) => v.to_string(),
-            Literal::Decimal(text) => text.clone(),
+            Literal::Decimal(text) => decimal(text),
             Literal::Float(v) => float(*v),
             Literal::String(s) => self.text(&s.bytes, s.charset.as_deref()),
             Literal::Hex(bytes) | Literal::Bit(bytes) => {
                 bytes.iter().fold(String::from("0x"), |mut out, b| {
-                    let _ = write!(out, "{b:02X}");
+                    let _ = write!(out, "{b:02x}");
                     out
                 })
             }
@@ -119,8 +148,11 @@ impl Printer<'_> {
     }
 
     fn text(&self, bytes: &[u8], charset: Option<&str>) -> String {
-        let charset = charset.unwrap_or(self.charset).to_ascii_lowercase();
-        let mut out = format!("_{charset}'");
+        let introducer = charset.or(self.introducers.then_some(self.charset));
+        let mut out = match introducer {
+            Some(charset) => format!("_{}'", charset.to_ascii_lowercase()),
+            None => String::from("'"),
+        };
         for c in String::from_utf8_lossy(bytes).chars() {
             match c {
                 '\'' => out.push_str("\\'"),
@@ -152,6 +184,30 @@ impl Printer<'_> {
     /// NOT: MySQL turns comparisons round and asks of everything else whether it is zero.
     fn negated(&self, operand: &Expr) -> Printed {
         Ok(match operand {
+            Expr::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                let mut parts = Vec::new();
+                for side in [a, b] {
+                    self.flatten_negated(*op, side, &mut parts)?;
+                }
+                let op = if *op == BinaryOp::And { BinaryOp::Or } else { BinaryOp::And };
+                format!("({})", parts.join(&format!(" {} ", word(op))))
+            }
+            Expr::Between { expr, low, high, negated } => {
+                let (expr, low, high) = (expr.clone(), low.clone(), high.clone());
+                self.expr(&Expr::Between { expr, low, high, negated: !*negated })?
+            }
+            Expr::In { expr, list, negated } => {
+                let (expr, list) = (expr.clone(), list.clone());
+                self.expr(&Expr::In { expr, list, negated: !*negated })?
+            }
+            Expr::InQuery { expr, query, negated: false } => {
+                let (expr, query) = (expr.clone(), query.clone());
+                self.expr(&Expr::InQuery { expr, query, negated: true })?
+            }
+            Expr::Exists(_) => format!("(not {})", self.expr(operand)?),
+            Expr::Is { expr, what: what @ (IsWhat::True | IsWhat::False), negated } => {
+                self.is(expr, *what, !*negated)?
+            }
             Expr::Binary(op, a, b) if turned(*op).is_some() => {
                 let op = turned(*op).unwrap_or(*op);
                 format!("({} {} {})", self.expr(a)?, word(op), self.expr(b)?)
@@ -183,6 +239,13 @@ impl Printer<'_> {
                 (Expr::Interval(amount, unit), _) => self.interval(op, b, amount, *unit)?,
                 _ => format!("({} {} {})", self.expr(a)?, word(op), self.expr(b)?),
             },
+            BinaryOp::Eq => match (a, b) {
+                (Expr::Row(x), Expr::Row(y)) if x.len() == y.len() => {
+                    let equal = x.iter().zip(y).map(|(x, y)| self.binary(op, x, y));
+                    format!("({})", equal.collect::<Result<Vec<_>, _>>()?.join(" and "))
+                }
+                _ => format!("({} = {})", self.expr(a)?, self.expr(b)?),
+            },
             _ => format!("({} {} {})", self.expr(a)?, word(op), self.expr(b)?),
         })
     }
@@ -193,11 +256,165 @@ impl Printer<'_> {
                 self.flatten(op, a, out)?;
                 self.flatten(op, b, out)
             }
+            Expr::Unary(UnaryOp::Not | UnaryOp::Bang, inner) if matches!(&**inner, Expr::Binary(o, ..) if opposite(op) == Some(*o)) => {
+                self.flatten_negated(opposite(op).unwrap_or(op), inner, out)
+            }
+            Expr::Binary(BinaryOp::Eq, a, b) if op == BinaryOp::And => match (&**a, &**b) {
+                (Expr::Row(a), Expr::Row(b)) if a.len() == b.len() => {
+                    a.iter().zip(b).try_for_each(|(a, b)| {
+                        let (a, b) = (Box::new(a.clone()), Box::new(b.clone()));
+                        self.flatten(op, &Expr::Binary(BinaryOp::Eq, a, b), out)
+                    })
+                }
+                _ => {
+                    out.push(self.expr(e)?);
+                    Ok(())
+                }
+            },
             other => {
                 out.push(self.condition(other)?);
                 Ok(())
             }
         }
+    }
+
+    fn flatten_negated(
+        &self,
+        op: BinaryOp,
+        e: &Expr,
+        out: &mut Vec<String>,
+    ) -> Result<(), Unprintable> {
+        match e {
+            Expr::Binary(inner, a, b) if *inner == op => {
+                self.flatten_negated(op, a, out)?;
+                self.flatten_negated(op, b, out)
+            }
+            other => {
+                out.push(self.negated(other)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn quantified(&self, op: BinaryOp, left: &Expr, all: bool, query: &Query) -> Printed {
+        let (left, query) = (self.expr(left)?, (self.query)(query)?);
+        Ok(match (op, all) {
+            (BinaryOp::Eq, false) => format!("{left} in ({query})"),
+            (BinaryOp::Ne, true) => format!("{left} in ({query}) is false"),
+            (op, all) => {
+                format!("{left} {} {} ({query})", word(op), if all { "all" } else { "any" })
+            }
+        })
+    }
+
+    fn aggregate(&self, aggregate: &Aggregate) -> Printed {
+        let name = match aggregate.kind {
+            AggregateKind::Count => "count",
+            AggregateKind::Sum => "sum",
+            AggregateKind::Min => "min",
+            AggregateKind::Max => "max",
+            AggregateKind::Avg => "avg",
+            AggregateKind::BitAnd => "bit_and",
+            AggregateKind::BitOr => "bit_or",
+            AggregateKind::BitXor => "bit_xor",
+            AggregateKind::GroupConcat => "group_concat",
+            AggregateKind::JsonArrayAgg => "json_arrayagg",
+            AggregateKind::JsonObjectAgg => "json_objectagg",
+            AggregateKind::StddevPop => "std",
+            AggregateKind::StddevSamp => "stddev_samp",
+            AggregateKind::VarPop => "variance",
+            AggregateKind::VarSamp => "var_samp",
+            AggregateKind::StCollect => return Err(Unprintable("ST_COLLECT".into())),
+        };
+        let extreme = matches!(aggregate.kind, AggregateKind::Min | AggregateKind::Max);
+        let mut out = format!("{name}(");
+        if aggregate.distinct && !extreme {
+            out.push_str("distinct ");
+        }
+        match aggregate.args.is_empty() {
+            true => out.push('0'),
+            false => out.push_str(&self.list(&aggregate.args)?),
+        }
+        if aggregate.kind == AggregateKind::GroupConcat {
+            if !aggregate.order_by.is_empty() {
+                let key = |item: &OrderItem| {
+                    let direction = if item.descending { "DESC" } else { "ASC" };
+                    Ok(format!("{} {direction}", self.expr(&item.expr)?))
+                };
+                let keys = aggregate.order_by.iter().map(key).collect::<Result<Vec<_>, _>>()?;
+                let _ = write!(out, " order by {}", keys.join(","));
+            }
+            let separator = aggregate.separator.as_deref().unwrap_or(b",");
+            let separator = String::from_utf8_lossy(separator).replace('\'', "\\'");
+            let _ = write!(out, " separator '{separator}'");
+        }
+        out.push(')');
+        match &aggregate.over {
+            Some(window) => Ok(out + &self.over(window)?),
+            None => Ok(out),
+        }
+    }
+
+    /// ` OVER ...` behind a function.
+    fn over(&self, window: &Window) -> Printed {
+        let bare = window.partition_by.is_empty() && window.order_by.is_empty();
+        Ok(match &window.base {
+            Some(name) if bare && window.frame.is_none() => format!(" OVER {}", quoted(name)),
+            _ => format!(" OVER {}", self.window(window)?),
+        })
+    }
+
+    /// A window in parentheses.
+    ///
+    /// # Errors
+    /// What has no printed form.
+    pub fn window(&self, window: &Window) -> Printed {
+        let mut out = String::from("(");
+        if let Some(base) = &window.base {
+            let _ = write!(out, "{} ", quoted(base));
+        }
+        if !window.partition_by.is_empty() {
+            let _ = write!(out, "PARTITION BY {} ", self.list(&window.partition_by)?);
+        }
+        if !window.order_by.is_empty() {
+            let _ = write!(out, "ORDER BY {} ", self.order(&window.order_by)?);
+        }
+        if let Some(frame) = &window.frame {
+            let end = frame.end.as_ref().unwrap_or(&FrameBound::CurrentRow);
+            let unit = if frame.rows { "ROWS" } else { "RANGE" };
+            let (start, end) = (self.bound(&frame.start)?, self.bound(end)?);
+            let _ = write!(out, "{unit} BETWEEN {start} AND {end}");
+        }
+        out.push_str(") ");
+        Ok(out)
+    }
+
+    fn bound(&self, bound: &FrameBound) -> Printed {
+        let distance = |e: &Expr| match e {
+            Expr::Interval(n, unit) => {
+                Ok(format!("INTERVAL {} {}", self.expr(n)?, unit_word(*unit)))
+            }
+            other => self.expr(other),
+        };
+        Ok(match bound {
+            FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".into(),
+            FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".into(),
+            FrameBound::CurrentRow => "CURRENT ROW".into(),
+            FrameBound::Preceding(e) => format!("{} PRECEDING", distance(e)?),
+            FrameBound::Following(e) => format!("{} FOLLOWING", distance(e)?),
+        })
+    }
+
+    /// Keys of ORDER BY.
+    ///
+    /// # Errors
+    /// What has no printed form.
+    pub fn order(&self, keys: &[OrderItem]) -> Printed {
+        let key = |item: &OrderItem| {
+            let direction = if item.descending { " desc" } else { "" };
+            Ok(format!("{}{direction}", self.expr(&item.expr)?))
+        };
+        Ok(keys.iter().map(key).collect::<Result<Vec<_>, Unprintable>>()?.join(","))
     }
 
     fn interval(&self, op: BinaryOp, date: &Expr, amount: &Expr, unit: IntervalUnit) -> Printed {
@@ -211,6 +428,10 @@ impl Printer<'_> {
             IsWhat::True => "true",
             IsWhat::False => "false",
         };
+        if let (Expr::InQuery { negated: false, .. }, IsWhat::False, false) = (expr, what, negated)
+        {
+            return Ok(format!("{} is false", self.expr(expr)?));
+        }
         let operand = match what {
             IsWhat::True | IsWhat::False => self.condition(expr)?,
             _ => self.expr(expr)?,
@@ -229,11 +450,7 @@ impl Printer<'_> {
             let _ = write!(out, " {}", self.expr(operand)?);
         }
         for (when, then) in branches {
-            let when = match operand {
-                Some(_) => self.expr(when)?,
-                None => self.condition(when)?,
-            };
-            let _ = write!(out, " when {when} then {}", self.expr(then)?);
+            let _ = write!(out, " when {} then {}", self.expr(when)?, self.expr(then)?);
         }
         if let Some(otherwise) = otherwise {
             let _ = write!(out, " else {}", self.expr(otherwise)?);
@@ -243,7 +460,11 @@ impl Printer<'_> {
     }
 
     fn call(&self, call: &Call) -> Printed {
-        if call.over.is_some() || call.name.schema.is_some() {
+        if let Some(window) = &call.over {
+            let call = Call { over: None, ..call.clone() };
+            return Ok(self.call(&call)? + &self.over(window)?);
+        }
+        if call.name.schema.is_some() {
             return Err(Unprintable(format!("function {}", call.name.name)));
         }
         let name = call.name.name.to_ascii_lowercase();
@@ -260,13 +481,13 @@ impl Printer<'_> {
             ("date_sub" | "subdate", [date, Expr::Interval(n, unit)]) => {
                 self.interval(BinaryOp::Sub, date, n, *unit)?
             }
-            ("if", [condition, a, b]) => {
-                format!("if({},{},{})", self.condition(condition)?, self.expr(a)?, self.expr(b)?)
-            }
             ("isnull", [a]) => format!("({} is null)", self.expr(a)?),
             ("position", [a, b]) => format!("locate({},{})", self.expr(a)?, self.expr(b)?),
-            ("trim", [what, text]) => {
-                let side = keyword.map_or_else(|| "both".into(), str::to_ascii_lowercase);
+            ("trim", [text, what]) if matches!(keyword, None | Some("FROM")) => {
+                format!("trim({} from {})", self.expr(what)?, self.expr(text)?)
+            }
+            ("trim", [text, what]) => {
+                let side = keyword.unwrap_or_default().to_ascii_lowercase();
                 format!("trim({side} {} from {})", self.expr(what)?, self.expr(text)?)
             }
             ("timestampdiff" | "timestampadd", _) if keyword.is_some() => {
@@ -353,6 +574,21 @@ fn is_condition(expr: &Expr) -> bool {
     }
 }
 
+/// A name in backquotes.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A decimal with a digit on both sides of its point, or without point.
+fn decimal(text: &str) -> String {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    if fraction.is_empty() { whole.to_string() } else { format!("{whole}.{fraction}") }
+}
+
 /// The comparison that is true when this one is false.
 fn turned(op: BinaryOp) -> Option<BinaryOp> {
     Some(match op {
@@ -364,6 +600,15 @@ fn turned(op: BinaryOp) -> Option<BinaryOp> {
         BinaryOp::Le => BinaryOp::Gt,
         _ => return None,
     })
+}
+
+/// AND for OR, OR for AND.
+fn opposite(op: BinaryOp) -> Option<BinaryOp> {
+    match op {
+        BinaryOp::And => Some(BinaryOp::Or),
+        BinaryOp::Or => Some(BinaryOp::And),
+        _ => None,
+    }
 }
 
 fn word(op: BinaryOp) -> &'static str {
@@ -443,8 +688,10 @@ mod tests {
     fn printed(sql: &str) -> String {
         let statement = crate::parse(format!("DO {sql}").as_bytes(), crate::SqlMode::default());
         let Ok(Statement::Do(list)) = statement else { panic!("{sql}") };
-        let column = |c: &ColumnRef| format!("`{}`", c.column);
-        Printer { column: &column, charset: "utf8mb4" }.expr(&list[0]).unwrap()
+        let column = |c: &ColumnRef| Ok(format!("`{}`", c.column));
+        let printer =
+            Printer { column: &column, charset: "utf8mb4", introducers: true, query: &no_query };
+        printer.expr(&list[0]).unwrap()
     }
 
     #[test]

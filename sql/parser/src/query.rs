@@ -13,7 +13,35 @@ impl Parser<'_> {
         while self.nth(ahead).kind == TokenKind::Open {
             ahead += 1;
         }
-        ahead > 0 && matches!(self.nth(ahead).kw, Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE)
+        let begins = matches!(self.nth(ahead).kw, Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE);
+        ahead > 0 && begins && self.is_wholly_a_query(ahead)
+    }
+
+    /// Behind so many parentheses a query begins: whether it fills the outermost one too, or is a derived table
+    /// within a list of tables.
+    fn is_wholly_a_query(&self, opened: usize) -> bool {
+        let mut depth = opened;
+        let mut at = opened;
+        while depth > 1 {
+            match self.nth(at).kind {
+                TokenKind::Open => depth += 1,
+                TokenKind::End | TokenKind::Bad => return true,
+                TokenKind::Close => {
+                    depth -= 1;
+                    let next = self.nth(at + 1);
+                    let query = matches!(
+                        next.kw,
+                        Kw::UNION | Kw::EXCEPT | Kw::INTERSECT | Kw::ORDER | Kw::LIMIT | Kw::FOR
+                    );
+                    if depth < opened && next.kind != TokenKind::Close {
+                        return query;
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        true
     }
 
     /// The parenthesis that stands here opens a query, or it opens another one, which only a query may do.
@@ -232,7 +260,18 @@ impl Parser<'_> {
             }
             return String::from_utf8_lossy(&literal.bytes).into_owned();
         }
-        String::from_utf8_lossy(&self.sql[start..self.taken_end().max(start)]).into_owned()
+        let text = String::from_utf8_lossy(&self.sql[start..self.taken_end().max(start)]);
+        match expr {
+            Expr::Literal(Literal::Null) => "NULL".into(),
+            Expr::Literal(_) => text.trim_matches(['(', ')', '+', ' ']).to_string(),
+            Expr::Unary(UnaryOp::Plus, operand) if matches!(**operand, Expr::Literal(_)) => {
+                text.trim_matches(['(', ')', '+', ' ']).to_string()
+            }
+            _ if text.contains("*/") || text.contains("/*!") => {
+                crate::lex::without_version_comments(&text)
+            }
+            _ => text.into_owned(),
+        }
     }
 
     /// `name.*` or `schema.name.*`.

@@ -215,7 +215,7 @@ impl Parser<'_> {
             if side.is_some() || self.kw() == Kw::FROM {
                 self.expect_kw(Kw::FROM)?;
                 call.args.push(self.expr()?);
-                call.keyword.get_or_insert_with(|| "BOTH".to_string());
+                call.keyword.get_or_insert_with(|| "FROM".to_string());
             }
             call.args.push(first);
         }

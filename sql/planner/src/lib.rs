@@ -10,6 +10,7 @@
 
 mod adopt;
 pub mod bind;
+pub mod canonical;
 pub mod column_types;
 pub mod explain;
 pub mod hints;

@@ -26,6 +26,8 @@ pub struct ResultColumn {
     pub decimals: u8,
     /// The literal NULL.
     pub null_literal: bool,
+    /// The value comes out of a temporary table: a derived table, a set operation, a window.
+    pub kept: bool,
     /// Key flags of the underlying column.
     pub keys: KeyFlags,
 }
@@ -57,6 +59,7 @@ impl ResultColumn {
             ty,
             decimals,
             null_literal: false,
+            kept: false,
             keys: KeyFlags::default(),
         }
     }

@@ -12,7 +12,7 @@ use crate::{Environment, SqlError, WarningLevel};
 use catalog::{CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
 use expr::tree::columns_of;
 use parser::ast::{self, ColumnPlace, TypeKind};
-use parser::print::Printer;
+use parser::print::{self, Printer};
 use value::name::same_name;
 use value::{Collation, limits};
 
@@ -163,9 +163,10 @@ impl Builder {
         let columns = self.shape.columns();
         let column = |written: &ast::ColumnRef| {
             let found = columns.iter().find(|c| same_name(&c.name, &written.column));
-            crate::create_text::quoted(found.map_or(&written.column, |c| &c.name))
+            Ok(crate::create_text::quoted(found.map_or(&written.column, |c| &c.name)))
         };
-        let printer = Printer { column: &column, charset };
+        let printer =
+            Printer { column: &column, charset, introducers: true, query: &print::no_query };
         printer.expr(expr).map_err(|what| SqlError::unsupported(what.0))
     }
 

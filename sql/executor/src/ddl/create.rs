@@ -141,7 +141,7 @@ fn create_as(
     for (number, text) in planning.warnings {
         context.env.warn(WarningLevel::Warning, number, text);
     }
-    let mut selected = super::view::result_columns(&[], &plan, context)?;
+    let mut selected = super::view::result_columns(&[], &plan, false, context)?;
     for column in &mut selected {
         column.ty = storable(column.ty);
     }

@@ -38,7 +38,12 @@ pub fn create_view(
             return Err(SqlError::Other(1352, "HY000", text));
         }
     }
-    let columns = result_columns(&create.columns, &plan, context)?;
+    let columns = result_columns(&create.columns, &plan, true, context)?;
+    // What MySQL's printed form is not known of stays as it is written.
+    let current = context.env.database().map_or_else(|| schema.clone(), str::to_string);
+    let (query, text, database) =
+        planner::canonical::query_texts(&context.planning(), &create.query)
+            .unwrap_or_else(|_| (text.clone(), text, current));
     let block = planner::resolve::resolve(&mut context.planning(), &create.query)?.block;
     let updatable =
         create.algorithm != ViewAlgorithm::TempTable && planner::resolve::is_updatable(&block);
@@ -52,9 +57,9 @@ pub fn create_view(
     def.created_us = context.env.now_us();
     let connection = context.env.connection_collation();
     def.view = Some(Box::new(ViewDef {
-        query: text.clone(),
+        query,
         text,
-        database: context.env.database().map_or_else(|| schema.clone(), str::to_string),
+        database,
         algorithm: match create.algorithm {
             ViewAlgorithm::Undefined => "UNDEFINED",
             ViewAlgorithm::Merge => "MERGE",
@@ -123,6 +128,7 @@ fn refuse(create: &ast::CreateView, text: &str) -> Result<(), SqlError> {
 pub fn result_columns(
     names: &[String],
     plan: &QueryStatement,
+    of_view: bool,
     context: &Context<'_>,
 ) -> Result<Vec<ColumnDef>, SqlError> {
     let outputs = &plan.query.outputs;
@@ -146,25 +152,59 @@ pub fn result_columns(
             .find_map(|def| def.columns.get(def.column(&result.org_name)?));
         let mut ty = output.value.ty;
         ty.nullable = source.map_or(result.ty.nullable, |column| column.ty.nullable);
-        // An integer literal of up to nine digits is an INT.
-        if let expr::tree::Expr::Const(value::OwnedDatum::Int(v)) = &output.value.expr
-            && ty.kind == Kind::BigInt
-            && v.unsigned_abs() < 1_000_000_000
-        {
-            ty = ColumnType { nullable: ty.nullable, ..ColumnType::int(Kind::Int, ty.unsigned) };
+        if source.is_none() {
+            ty = kept_type(ty, if of_view { 9 } else { 11 });
         }
         let default = match source {
             Some(column) if column.auto_increment => DefaultValue::Int(0),
+            Some(ColumnDef {
+                ty: ColumnType { kind: Kind::Bit, nullable: false, .. },
+                default: DefaultValue::None,
+                ..
+            }) => DefaultValue::Bytes(vec![0]),
             Some(column) if column.generated.is_none() => column.default.clone(),
             Some(_) => DefaultValue::Null,
             None if ty.nullable => DefaultValue::Null,
-            None if ty.kind.is_int() => DefaultValue::Int(0),
-            None => DefaultValue::Bytes(Vec::new()),
+            None => zero(&ty, if of_view { 0 } else { context.env.sql_mode() }),
         };
         columns.push(ColumnDef { default, ..ColumnDef::new(name, ty) });
     }
     super::names::check_columns(&columns)?;
     Ok(columns)
+}
+
+/// The type of the column that an expression's values are kept in: an integer that is not known to be longer than so
+/// many characters is an INT.
+fn kept_type(ty: ColumnType, int_chars: u32) -> ColumnType {
+    if ty.kind == Kind::BigInt && ty.length <= int_chars {
+        return ColumnType { nullable: ty.nullable, ..ColumnType::int(Kind::Int, ty.unsigned) };
+    }
+    ty
+}
+
+/// The default of a column that is never NULL and comes from an expression.
+fn zero(ty: &ColumnType, sql_mode: u64) -> DefaultValue {
+    use expr::functions::moments::mode::NO_ZERO_DATE;
+    let text = |text: String| DefaultValue::Bytes(text.into_bytes());
+    match ty.kind {
+        kind if kind.is_int() => DefaultValue::Int(0),
+        Kind::Decimal => text(format!("{:.*}", usize::from(ty.decimals), 0.0)),
+        Kind::Double | Kind::Float if ty.decimals < value::types::NOT_FIXED => {
+            text(format!("{:.*}", usize::from(ty.decimals), 0.0))
+        }
+        Kind::Double | Kind::Float => text("0".into()),
+        Kind::Year => text("0000".into()),
+        Kind::Bit => DefaultValue::Bytes(vec![0]),
+        Kind::Time => text(value::Time::ZERO.round(ty.decimals).to_string()),
+        Kind::Json => DefaultValue::None,
+        kind if kind.is_large() => DefaultValue::None,
+        kind if kind.has_date() && sql_mode & NO_ZERO_DATE != 0 => DefaultValue::None,
+        Kind::Date => text(value::Date::ZERO.to_string()),
+        Kind::DateTime | Kind::Timestamp => {
+            text(value::DateTime::ZERO.with_fsp(ty.decimals).to_string())
+        }
+        _ => DefaultValue::Bytes(Vec::new()),
+    }
 }
 
 /// User and host: as written, else the session's account, which prints as `'user'@'host'`.

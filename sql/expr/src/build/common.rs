@@ -11,7 +11,20 @@ pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
     let nullable = values.iter().any(|v| v.ty.nullable);
     let ty = match counted.as_slice() {
         [] => ColumnType { decimals: NOT_FIXED, ..ColumnType::varbinary(0) },
-        types => types[1..].iter().fold(plain(types[0]), |a, b| merge(a, plain(*b), collation)),
+        types if types.iter().all(|t| t.kind == Kind::Timestamp) => {
+            let fsp = types.iter().map(|t| t.decimals).max().unwrap_or(0);
+            ColumnType { decimals: fsp, ..types[0] }
+        }
+        types => {
+            let all =
+                types[1..].iter().fold(plain(types[0]), |a, b| merge(a, plain(*b), collation));
+            let bits = |t: &ColumnType| t.kind == Kind::Bit;
+            match all.is_text() && types.iter().any(bits) {
+                true => bytes(ColumnType { length: bytes_of(&all), ..all }),
+                false if all.kind == Kind::Decimal => ColumnType { unsigned: false, ..all },
+                false => all,
+            }
+        }
     };
     let collated = ty.is_text() && !ty.kind.has_members();
     let collation = if collated { collation } else { ty.collation };
@@ -21,6 +34,10 @@ pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
         ty
     };
     ColumnType { nullable, collation, ..ty }
+}
+
+fn bytes_of(ty: &ColumnType) -> u32 {
+    ty.length.saturating_mul(ty.collation.bytes_per_char_max())
 }
 
 fn bytes(ty: ColumnType) -> ColumnType {

@@ -241,10 +241,11 @@ fn arithmetic_type(op: Arithmetic, a: &ColumnType, b: &ColumnType) -> ColumnType
         };
     }
     let (wa, wb) = (pa - sa.min(pa), pb - sb.min(pb));
+    let both = a.unsigned && b.unsigned;
     match op {
-        Arithmetic::Mul => decimal((pa + pb).saturating_sub(sa + sb), sa + sb, unsigned),
+        Arithmetic::Mul => decimal((pa + pb).saturating_sub(sa + sb), sa + sb, both),
         Arithmetic::Mod => decimal(wa.max(wb), sa.max(sb), a.unsigned),
-        _ => decimal(wa.max(wb) + 1, sa.max(sb), unsigned),
+        _ => decimal(wa.max(wb) + 1, sa.max(sb), both),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Numeric functions.
 
 use super::call::{Answer, Call, NULL};
+use super::moments::{self, Wanted};
 use super::{Function, MANY, function};
-use crate::build::{Derive, widths};
+use crate::build::{Derive, is_stringy, widths};
 use crate::eval::Value;
 use crate::{SqlError, WarningLevel};
-use value::{ColumnType, Datum, Decimal, Kind};
+use value::time::DateRules;
+use value::{ColumnType, DateTime, Datum, Decimal, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("abs", (1, 1), abs_type, abs, "absolute value"),
@@ -105,11 +107,8 @@ fn whole_type(d: &mut Derive<'_>) -> Derived {
         Kind::Decimal => {
             let whole = widths::precision(&ty) - widths::scale(&ty);
             match whole {
-                0..18 => ColumnType { unsigned: ty.unsigned, ..d.int(21) },
-                _ => ColumnType {
-                    nullable: ty.nullable,
-                    ..widths::decimal(whole + 1, 0, ty.unsigned)
-                },
+                0..18 => d.int(21),
+                _ => ColumnType { nullable: ty.nullable, ..widths::decimal(whole + 1, 0, false) },
             }
         }
         _ => d.double(),
@@ -136,11 +135,10 @@ fn rounded(d: &mut Derive<'_>, carries: bool) -> Derived {
         }
         Kind::Decimal => {
             let (precision, scale) = (widths::precision(&ty), widths::scale(&ty));
-            let kept = if unknown { scale } else { digits.clamp(0, 30) as u32 };
+            let kept = if unknown { scale } else { digits.clamp(0, i64::from(scale)) as u32 };
             let whole = precision - scale;
             let carry = u32::from(carries && kept < scale);
-            let kept = kept.min(if carries { 30 } else { scale.max(kept) });
-            ColumnType { nullable, ..widths::decimal((whole + carry).max(1), kept, ty.unsigned) }
+            ColumnType { nullable, ..widths::decimal((whole + carry).max(1), kept, false) }
         }
         _ => {
             let fixed =
@@ -151,12 +149,19 @@ fn rounded(d: &mut Derive<'_>, carries: bool) -> Derived {
 }
 
 fn extreme_type(d: &mut Derive<'_>) -> Derived {
-    let all = d.args.len();
-    let ty = d.common(0..all)?;
-    Ok(match ty.kind {
-        kind if kind.is_int() => ColumnType { kind: Kind::BigInt, ..ty },
-        _ => ty,
-    })
+    let written = d.args.clone();
+    let ty = d.common(0..written.len())?;
+    if are_dates_and_texts(written.iter().map(|a| &a.ty)) {
+        *d.args = written;
+    }
+    Ok(ty)
+}
+
+/// Dates and texts compare as dates.
+fn are_dates_and_texts<'t>(types: impl Iterator<Item = &'t ColumnType> + Clone) -> bool {
+    let dated = |ty: &ColumnType| ty.kind.has_date();
+    let all = types.clone().all(|t| dated(t) || is_stringy(t));
+    all && types.clone().any(dated) && types.into_iter().any(is_stringy)
 }
 
 fn interval_type(d: &mut Derive<'_>) -> Derived {
@@ -454,7 +459,35 @@ fn bit_count<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(i64::from(super::operators::number_bits(c, 0).count_ones()).into())
 }
 
+/// Dates and texts: all are read as dates, and the chosen one is shown as the dates among them would be.
+fn extreme_moment<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+    let mut best: Option<DateTime> = None;
+    for n in 0..c.len() {
+        let moment = moments::argument(c, n, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+        if best.is_none_or(|best| moment.packed().cmp(&best.packed()) == wanted) {
+            best = Some(moment);
+        }
+    }
+    let dates = |kind: Kind| !matches!(kind, Kind::DateTime | Kind::Timestamp);
+    let digits = |n: usize, ty: &ColumnType| match c.datum(n) {
+        _ if ty.kind.has_date() => ty.decimals.min(6),
+        Datum::Bytes(text) if c.site.arguments[n].is_row_constant() => {
+            value::time::parse::date_time(text, DateRules::default()).map_or(6, |t| t.value.fsp())
+        }
+        _ => 6,
+    };
+    let fsp = c.site.types.iter().enumerate().map(|(n, ty)| digits(n, ty)).max().unwrap_or(0);
+    let best = best.unwrap_or(DateTime::ZERO);
+    Ok(match c.site.types.iter().all(|ty| dates(ty.kind)) {
+        true => best.date().to_string().into(),
+        false => best.with_fsp(fsp).to_string().into(),
+    })
+}
+
 fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+    if are_dates_and_texts(c.site.types.iter()) {
+        return extreme_moment(c, wanted);
+    }
     let collation = c.collation();
     let mut best = 0;
     for n in 1..c.len() {

@@ -4,7 +4,7 @@ use super::call::{Answer, Call, NULL};
 use super::moments::{self, Wanted, argument, date_value, time_argument, value_of};
 use super::{Function, function};
 use crate::SqlError;
-use crate::build::Derive;
+use crate::build::{Derive, is_stringy};
 use crate::eval::Value;
 use crate::tree::Extra;
 use value::time::{Interval, MICROS_PER_SECOND, Unit, day_number, days_in_month, from_day_number};
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function("date", (1, 1), date_type, date, "the date of a date and time"),
     function("time", (1, 1), time_type, time, "the time of a date and time"),
     function("timestamp", (1, 2), timestamp_type, timestamp, "a date and time, a time added"),
-    function("year", (1, 1), int_of::<5>, year, "the year"),
+    function("year", (1, 1), year_type, year, "the year"),
     function("quarter", (1, 1), int_of::<2>, quarter, "the quarter"),
     function("month", (1, 1), int_of::<3>, month, "the month"),
     function("day", (1, 1), int_of::<3>, day, "the day of the month"),
@@ -188,6 +188,10 @@ fn int_of<const WIDTH: u32>(d: &mut Derive<'_>) -> Derived {
     nullable(d.int(WIDTH))
 }
 
+fn year_type(_: &mut Derive<'_>) -> Derived {
+    nullable(ColumnType { unsigned: true, zerofill: false, ..ColumnType::of(Kind::Year) })
+}
+
 fn extract_type(d: &mut Derive<'_>) -> Derived {
     let width = match d.extra {
         Extra::Unit(Unit::Year) => 5,
@@ -223,7 +227,15 @@ fn addtime_type(d: &mut Derive<'_>) -> Derived {
         Kind::DateTime | Kind::Timestamp | Kind::Date => {
             nullable(ColumnType::temporal(Kind::DateTime, digits))
         }
-        _ => Ok(d.own_string(29)),
+        _ => Ok(text_of_moment(d)),
+    }
+}
+
+/// What text that is taken for a date or time becomes: CHAR.
+fn text_of_moment(d: &mut Derive<'_>) -> ColumnType {
+    match d.own_string(29) {
+        text if text.is_text() => ColumnType { kind: Kind::Char, ..text },
+        bytes => bytes,
     }
 }
 
@@ -274,7 +286,7 @@ fn interval_type(d: &mut Derive<'_>) -> Derived {
             nullable(ColumnType::temporal(Kind::Time, fraction.max(ty.decimals)))
         }
         Kind::Time => nullable(ColumnType::temporal(Kind::DateTime, ty.decimals)),
-        _ => Ok(d.own_string(29)),
+        _ => Ok(text_of_moment(d)),
     }
 }
 

@@ -412,6 +412,7 @@ fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> Res
         ty: column.ty,
         decimals: column.ty.decimals,
         null_literal: false,
+        kept: false,
         keys: KeyFlags {
             primary: def
                 .primary()
@@ -481,6 +482,8 @@ pub(crate) fn block_columns(
         let result = ResultColumn {
             table: alias.to_string(),
             org_name: name.clone(),
+            kept: true,
+            null_literal: output.column.null_literal,
             ..ResultColumn::computed(name.clone(), output.value.ty, output.value.ty.decimals)
         };
         let (ty, decimals) = (output.value.ty, output.value.ty.decimals);

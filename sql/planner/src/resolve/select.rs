@@ -3,7 +3,7 @@
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
-use crate::logical::{Block, Leaf, Source, conjuncts};
+use crate::logical::{Block, Leaf, Source, WINDOW_LEAF, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::transform::is_mergeable;
 use expr::SqlError;
@@ -153,10 +153,15 @@ impl Resolver<'_, '_> {
         };
         let column = match named {
             Some(result) => ResultColumn { name: name.to_string(), ty: value.ty, ..result },
-            None => ResultColumn {
-                null_literal: value.expr == Expr::Const(OwnedDatum::Null),
-                ..ResultColumn::computed(name, value.ty, value.ty.decimals)
-            },
+            None => {
+                let kept = matches!(&value.expr, Expr::Column(c) if c.leaf == WINDOW_LEAF);
+                let ty = if kept { super::windows::kept_type(value.ty) } else { value.ty };
+                ResultColumn {
+                    null_literal: value.expr == Expr::Const(OwnedDatum::Null),
+                    kept,
+                    ..ResultColumn::computed(name, ty, ty.decimals)
+                }
+            }
         };
         Output { value, column }
     }

@@ -253,3 +253,22 @@ impl Resolver<'_, '_> {
         })
     }
 }
+
+/// The type of the column that keeps a window function's value.
+pub(super) fn kept_type(ty: ColumnType) -> ColumnType {
+    /// Integers of more characters are kept as BIGINT.
+    const INT_CHARS: u32 = 9;
+    match ty.kind {
+        kind if kind.is_int() => {
+            let kind = if ty.length > INT_CHARS { Kind::BigInt } else { Kind::Int };
+            ColumnType { kind, ..ty }
+        }
+        Kind::Year => ColumnType { kind: Kind::Int, zerofill: false, unsigned: true, ..ty },
+        kind if kind.has_members() => {
+            ColumnType::varchar(expr::build::widths::chars(&ty), ty.collation)
+        }
+        Kind::Char => ColumnType { kind: Kind::VarChar, ..ty },
+        Kind::Binary => ColumnType { kind: Kind::VarBinary, ..ty },
+        _ => ty,
+    }
+}

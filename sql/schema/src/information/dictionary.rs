@@ -185,7 +185,7 @@ pub(super) fn views(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             "def",
             &def.schema,
             &def.name,
-            &view.text,
+            &view.query,
             view.check.as_deref().unwrap_or("NONE"),
             if view.updatable { "YES" } else { "NO" },
             format!("{}@{}", view.definer.0, view.definer.1),

@@ -63,11 +63,11 @@ fn long_text_type(d: &mut Derive<'_>) -> Derived {
 
 /// A truth value that may be NULL whatever the arguments are.
 fn truth_type(d: &mut Derive<'_>) -> Derived {
-    Ok(ColumnType { nullable: true, ..d.int(1) })
+    Ok(ColumnType { nullable: true, ..d.int(21) })
 }
 
 fn count_type(d: &mut Derive<'_>) -> Derived {
-    Ok(ColumnType { nullable: true, ..d.int(10) })
+    Ok(ColumnType { nullable: true, ..d.int(21) })
 }
 
 /// Marks arguments from `first` on that are truth values: they become JSON's `true` and `false`.
@@ -96,7 +96,8 @@ pub fn is_truth(value: &Typed) -> bool {
         "member of",
         "regexp_like",
     ];
-    if !value.ty.kind.is_int() || value.ty.length != 1 {
+    let call = matches!(value.expr, Expr::Call(_));
+    if !value.ty.kind.is_int() || value.ty.length != 1 && !call {
         return false;
     }
     match &value.expr {

@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn valid_type(d: &mut Derive<'_>) -> Derived {
     let ty = truth_type(d)?;
-    Ok(ColumnType { kind: Kind::Int, ..ty })
+    Ok(ColumnType { kind: Kind::Int, length: 1, ..ty })
 }
 
 /// A requirement that a document does not keep.

@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn overlaps_type(d: &mut Derive<'_>) -> Derived {
     let ty = truth_type(d)?;
-    Ok(ColumnType { kind: ::value::Kind::Int, ..ty })
+    Ok(ColumnType { kind: ::value::Kind::Int, length: 1, ..ty })
 }
 
 fn member_type(d: &mut Derive<'_>) -> Derived {
