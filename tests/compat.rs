@@ -38,8 +38,7 @@ fn dump(server: &Server) -> String {
     command.arg("--no-defaults").arg(format!("--socket={}", server.socket().display()));
     command.args(["--user=root", "--skip-dump-date", "--no-tablespaces", "--hex-blob"]);
     command.args(["--default-character-set=utf8mb4", "--single-transaction"]);
-    // Until LOCK TABLES is there.
-    command.args(["--skip-add-locks", "dumped"]);
+    command.arg("dumped");
     // MariaDB's tool gives generated columns values, which MySQL refuses (3105).
     command.arg("--ignore-table=dumped.derived_columns");
     good(run(&mut command)).out
@@ -64,8 +63,7 @@ fn mariadb_dump_of_every_type_comes_back_byte_for_byte() {
 fn mydumper(server: &Server, to: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut command = Command::new("mydumper");
     command.arg(format!("--socket={}", server.socket().display()));
-    // Without FLUSH TABLES WITH READ LOCK, until that is there.
-    command.args(["--user=root", "--no-locks", "--database=dumped", "--threads=2", "--outputdir"]);
+    command.args(["--user=root", "--database=dumped", "--threads=2", "--outputdir"]);
     command.arg(to);
     good(run(&mut command));
     let files = std::fs::read_dir(to).unwrap().map(|e| e.unwrap().path());
