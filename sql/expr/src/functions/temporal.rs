@@ -4,7 +4,7 @@ use super::call::{Answer, Call, NULL};
 use super::moments::{self, Wanted, argument, date_value, time_argument, value_of};
 use super::{Function, function};
 use crate::SqlError;
-use crate::build::{Derive, is_stringy};
+use crate::build::Derive;
 use crate::eval::Value;
 use crate::tree::Extra;
 use value::time::{Interval, MICROS_PER_SECOND, Unit, day_number, days_in_month, from_day_number};
