@@ -1,5 +1,6 @@
-//! Groups over a table are computed in batches; the same rows behind a LIMIT come one by one. Both must agree:
-//! random tables, conditions, keys and aggregates, with NULLs, overflows and errors.
+//! Groups over a table are computed in batches; the same rows behind a LIMIT come one by one, and so do those of
+//! groups in the order of an index that have a GROUP_CONCAT. Both must agree: random tables, conditions, keys and
+//! aggregates, with NULLs, overflows and errors.
 
 // Tests panic to fail.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
@@ -99,17 +100,35 @@ fn aggregate(chance: &mut Chance) -> String {
     }
 }
 
-fn query(chance: &mut Chance, table: &str) -> String {
+/// A query to be computed in batches, and the same one row by row.
+fn queries(chance: &mut Chance) -> [String; 2] {
+    let state = chance.0;
+    let mut query = |sorted, table: &str, more: &str| {
+        chance.0 = state;
+        query(chance, sorted, table, more)
+    };
+    match state % 3 {
+        0 => [query(true, "x", ", NULL"), query(true, "x", ", GROUP_CONCAT(NULL)")],
+        _ => [query(false, "x", ""), query(false, "(SELECT * FROM x LIMIT 1000000000) x", "")],
+    }
+}
+
+/// `sorted`: groups come in the order of the primary key, and a LIMIT may end them.
+fn query(chance: &mut Chance, sorted: bool, table: &str, more: &str) -> String {
     let keys: Vec<&str> =
         (0..chance.below(3)).map(|_| COLUMNS[chance.below(COLUMNS.len())].0).collect();
+    let keys = if sorted { vec!["g"] } else { keys };
     let mut values: Vec<String> = keys.iter().map(ToString::to_string).collect();
     values.extend((0..1 + chance.below(4)).map(|_| aggregate(chance)));
-    let mut sql = format!("SELECT {} FROM {table}", values.join(", "));
+    let mut sql = format!("SELECT {}{more} FROM {table}", values.join(", "));
     if chance.below(3) > 0 {
         let _ = write!(sql, " WHERE {}", condition(chance, 2));
     }
     if !keys.is_empty() {
         let _ = write!(sql, " GROUP BY {}", keys.join(", "));
+    }
+    if sorted && chance.below(2) == 0 {
+        let _ = write!(sql, " LIMIT {}", [1, 3, 40][chance.below(3)]);
     }
     sql
 }
@@ -125,9 +144,9 @@ fn fill(chance: &mut Chance, rows: usize) -> String {
             _ => values[chance.below(values.len())].to_string(),
         }
     };
-    let row = |_| {
+    let row = |n| {
         let values: Vec<String> = COLUMNS.iter().map(|c| value(c, chance)).collect();
-        format!("({})", values.join(","))
+        format!("({},{n},{})", chance.below(rows / 3 + 1), values.join(","))
     };
     format!("INSERT INTO x VALUES {}", (0..rows).map(row).collect::<Vec<_>>().join(","))
 }
@@ -144,18 +163,16 @@ fn batches_and_rows_agree() {
     let (mut answered, mut failed) = (0, 0);
     for seed in 0..seeds {
         let chance = &mut Chance(seed * 7_919 + 11);
-        // A hidden key tells the rows apart.
-        let setup = format!("DROP TABLE IF EXISTS x; CREATE TABLE x ({columns})");
+        let setup = format!(
+            "DROP TABLE IF EXISTS x; CREATE TABLE x (g INT NOT NULL, n INT NOT NULL, PRIMARY KEY (g, n), {columns})"
+        );
         let rows = [0, 3, 1500][seed as usize % 3] + chance.below(30);
         server.sql(&format!("USE batches; {setup}"));
         if rows > 0 {
             server.sql(&format!("USE batches; {}", fill(chance, rows)));
         }
         for _ in 0..150 {
-            let state = chance.0;
-            let batches = query(chance, "x");
-            chance.0 = state;
-            let one_by_one = query(chance, "(SELECT * FROM x LIMIT 1000000000) x");
+            let [batches, one_by_one] = queries(chance);
             let ask = |sql: &str| {
                 let answer = server.try_sql(&format!("USE batches; {sql}; SHOW WARNINGS"));
                 let warns = |line: &&str| line.starts_with("Warning\t");

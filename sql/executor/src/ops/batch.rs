@@ -17,12 +17,14 @@ use expr::aggregate::{AVG, AggregateCall, COUNT, MAX, MIN, SUM};
 use expr::tree::Column;
 use expr::vector::Program;
 use expr::{Expr, Frame};
-use planner::query_plan::Group;
+use planner::query_plan::{Group, GroupStrategy};
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
 /// Most rows of a batch.
 const ROWS_MAX: usize = 1024;
+/// Rows of the first batch where a LIMIT may want few groups; each has twice as many as the one before.
+const ROWS_FIRST: usize = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
 /// Most keys whose groups are remembered by their bytes.
@@ -34,11 +36,19 @@ pub struct Batch {
     bytes: Vec<u8>,
     /// Where each row ends.
     ends: Vec<usize>,
+    /// Rows that it takes.
+    rows_max: usize,
     /// Memory for who fills it.
     pub(super) spare: Vec<u8>,
 }
 
 impl Batch {
+    /// Forgets the rows, and takes so many.
+    fn begin(&mut self, rows: usize) {
+        self.clear();
+        self.rows_max = rows;
+    }
+
     /// Forgets the rows.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -50,7 +60,7 @@ impl Batch {
     pub fn push(&mut self, row: &[u8]) -> bool {
         self.bytes.extend_from_slice(row);
         self.ends.push(self.bytes.len());
-        self.ends.len() >= ROWS_MAX || self.bytes.len() >= BYTES_MAX
+        self.ends.len() >= self.rows_max || self.bytes.len() >= BYTES_MAX
     }
 
     /// Number of rows.
@@ -116,6 +126,8 @@ pub struct Batches<'p> {
     remembered: Remembered,
     /// The group of each row of the batch.
     groups: Vec<u32>,
+    /// The next row of a batch that is gone through one by one.
+    at: usize,
 }
 
 impl<'p> Batches<'p> {
@@ -134,9 +146,16 @@ impl<'p> Batches<'p> {
             }
             _ => None,
         };
-        let keys = group.keys.iter().map(|key| column(&key.expr)).collect();
-        let (batch, remembered, groups) = Default::default();
-        Some(Batches { group, read, layout, batch, program, parts, keys, remembered, groups })
+        let keys: Option<Vec<usize>> = group.keys.iter().map(|key| column(&key.expr)).collect();
+        let sorted = group.strategy == GroupStrategy::Sorted;
+        let one_by_one = parts.contains(&Part::Rows) || read.sift().has_rest() || keys.is_none();
+        if sorted && (one_by_one || group.rollup) {
+            // What may complain must not be evaluated for rows that a LIMIT leaves out.
+            return None;
+        }
+        let remembered = Remembered { none: sorted, ..Remembered::default() };
+        let (batch, groups, at) = Default::default();
+        Some(Batches { group, read, layout, batch, program, parts, keys, remembered, groups, at })
     }
 
     /// Begins anew.
@@ -144,10 +163,14 @@ impl<'p> Batches<'p> {
     /// # Errors
     /// Whatever the statement may end in.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let sorted = self.group.strategy == GroupStrategy::Sorted;
+        self.batch.begin(if sorted { ROWS_FIRST } else { ROWS_MAX });
+        self.remembered.clear();
+        self.at = 0;
         self.read.open(run, frame)
     }
 
-    /// Groups all rows.
+    /// Groups the next rows; `false`: there are no more.
     ///
     /// # Errors
     /// Whatever the statement may end in.
@@ -157,21 +180,54 @@ impl<'p> Batches<'p> {
         pass: &mut Pass,
         run: &mut Run<'_>,
         frame: &mut Frame,
-    ) -> Result<(), SqlError> {
-        self.remembered.clear();
+    ) -> Result<bool, SqlError> {
+        let sorted = self.group.strategy == GroupStrategy::Sorted;
         frame.leaves[usize::from(self.read.leaf())].null = false;
-        loop {
-            self.read.fill(run, &mut self.batch)?;
-            if self.batch.len() == 0 {
-                return Ok(());
-            }
-            let vectors = self.program.run(&self.layout, self.batch.rows(), self.batch.len());
-            self.go_through(groups, pass, run, frame, vectors)?;
-            if vectors {
-                self.add_vectors(groups, run)?;
-            }
-            self.charge(groups, pass)?;
+        if sorted && self.at < self.batch.len() {
+            return self.one_by_one(groups, pass, run, frame);
         }
+        self.read.fill(run, &mut self.batch)?;
+        if self.batch.len() == 0 {
+            return Ok(false);
+        }
+        let vectors = self.program.run(&self.layout, self.batch.rows(), self.batch.len());
+        self.batch.rows_max = (self.batch.rows_max * 2).min(ROWS_MAX);
+        if sorted {
+            // The numbers of the groups have changed.
+            self.remembered.clear();
+            self.at = if vectors { self.batch.len() } else { 0 };
+            if !vectors {
+                return self.one_by_one(groups, pass, run, frame);
+            }
+        }
+        self.go_through(groups, pass, run, frame, vectors)?;
+        if vectors {
+            self.add_vectors(groups, run)?;
+        }
+        self.charge(groups, pass)?;
+        Ok(true)
+    }
+
+    /// Adds rows of the batch one by one until a group is done.
+    fn one_by_one(
+        &mut self,
+        groups: &mut Groups<'_>,
+        pass: &mut Pass,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        let leaf = usize::from(self.read.leaf());
+        for row in self.batch.rows().skip(self.at) {
+            let bytes = &mut frame.leaves[leaf].bytes;
+            bytes.clear();
+            bytes.extend_from_slice(row);
+            self.at += 1;
+            groups.add_row(pass, run, frame)?;
+            if groups.len() > 1 {
+                break;
+            }
+        }
+        Ok(true)
     }
 
     fn charge(&self, groups: &Groups<'_>, pass: &mut Pass) -> Result<(), SqlError> {
@@ -261,6 +317,8 @@ struct Remembered {
     key: Vec<u8>,
     /// The key may be remembered.
     whole: bool,
+    /// No key but the last is remembered: the next one is another.
+    none: bool,
 }
 
 impl Remembered {
@@ -295,6 +353,7 @@ impl Remembered {
         let found = match self.table.len() {
             // With so many of them they are hardly met again.
             REMEMBERED_MAX.. => None,
+            _ if self.none => None,
             _ => self.table.find(&self.key, hash(&self.key)).map(|n| self.groups[n]),
         };
         self.last.1 = found;
@@ -311,7 +370,7 @@ impl Remembered {
         }
         self.last.0.clone_from(&self.key);
         self.last.1 = Some(group);
-        if self.table.len() < REMEMBERED_MAX {
+        if self.table.len() < REMEMBERED_MAX && !self.none {
             self.table.insert(&self.key, hash(&self.key));
             self.groups.push(group);
         }

@@ -162,15 +162,15 @@ impl<'p> Builder<'_, 'p> {
                 row: Vec::new(),
             }),
             Node::Group(group) => {
-                if group.strategy == GroupStrategy::Sorted {
-                    let input = self.node(&group.input, again)?;
-                    return Ok(Box::new(SortedGroup::new(group, input, frame)));
-                }
-                let packer = self.packer(&group.input.leaves());
                 let input = match self.batches(group) {
                     Some(batches) => Input::Batches(Box::new(batches)),
+                    None if group.strategy == GroupStrategy::Sorted => {
+                        let input = self.node(&group.input, again)?;
+                        return Ok(Box::new(SortedGroup::new(group, input, frame)));
+                    }
                     None => Input::Rows(self.node(&group.input, again)?),
                 };
+                let packer = self.packer(&group.input.leaves());
                 Box::new(HashGroup::new(group, input, packer, frame))
             }
             Node::Window(window) => {

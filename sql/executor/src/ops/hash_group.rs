@@ -2,7 +2,9 @@
 //!
 //! 1. Rows come one by one, or in batches where they come from a table and numbers are summed up
 //!    ([`super::batch`]); the groups and their order are the same. 2. Beyond the limit the groups that are there
-//!    go on; rows of others go to temporary files by their hash, and each file is grouped afterwards.
+//!    go on; rows of others go to temporary files by their hash, and each file is grouped afterwards. 3. Of
+//!    batches whose rows come with equal keys side by side only the groups of one are kept: all but the last
+//!    are done.
 
 use super::aggregate::State;
 use super::batch::Batches;
@@ -39,8 +41,10 @@ pub struct HashGroup<'p> {
     layout: Arc<RowLayout>,
     /// Rows that GROUP_CONCAT has joined, by call.
     joined: Vec<u64>,
-    charge: Option<Charge>,
+    pass: Option<Pass>,
     at: usize,
+    /// The input has no more rows.
+    ended: bool,
     parts: Vec<(SpillFile, u32)>,
     row: Vec<u8>,
 }
@@ -50,7 +54,12 @@ pub struct Groups<'p> {
     group: &'p Group,
     packer: Packer,
     keys: Keys,
+    /// Not of groups that come side by side.
     table: KeyTable,
+    /// Groups come side by side.
+    sorted: bool,
+    /// The key of the last of them.
+    last: Vec<u8>,
     /// Key rows behind each other, and where each ends.
     rows: (Vec<u8>, Vec<usize>),
     /// Those of the first group, then those of the second, ...
@@ -80,6 +89,22 @@ impl<'p> Groups<'p> {
         self.grown = 0;
     }
 
+    /// Forgets all groups but the last, which becomes the first.
+    fn keep_last(&mut self) {
+        let Some(last) = self.len().checked_sub(1) else { return };
+        self.states.drain(..last * self.group.aggregates.len());
+        if let Some(before) = last.checked_sub(1) {
+            self.rows.0.drain(..self.rows.1[before]);
+        }
+        self.rows.1.clear();
+        self.rows.1.push(self.rows.0.len());
+    }
+
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        self.rows.1.len()
+    }
+
     /// Memory that the groups take, in bytes.
     pub(super) fn kept_bytes(&self) -> usize {
         let rows = self.rows.0.len() + 8 * self.rows.1.len();
@@ -98,6 +123,13 @@ impl<'p> Groups<'p> {
     ) -> Result<Option<usize>, SqlError> {
         self.key.clear();
         self.keys.append(self.group, run, frame, &mut self.key, None)?;
+        if self.sorted {
+            if self.rows.1.is_empty() || self.last != self.key {
+                self.last.clone_from(&self.key);
+                self.begin(run, frame)?;
+            }
+            return Ok(Some(self.len() - 1));
+        }
         let hashed = hash(&self.key);
         let full =
             !pass.parts.is_empty() || pass.charge.is_over() && self.table.len() >= LEAST_GROUPS;
@@ -107,13 +139,19 @@ impl<'p> Groups<'p> {
         }
         let (n, new) = self.table.insert(&self.key, hashed);
         if new {
-            self.row.clear();
-            self.keys.write(self.group, &mut self.cells, run, frame, &mut self.row)?;
-            self.rows.0.extend_from_slice(&self.row);
-            self.rows.1.push(self.rows.0.len());
-            self.states.extend(new_states(self.group));
+            self.begin(run, frame)?;
         }
         Ok(Some(n))
+    }
+
+    /// Begins the group of the frame's row.
+    fn begin(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
+        self.row.clear();
+        self.keys.write(self.group, &mut self.cells, run, frame, &mut self.row)?;
+        self.rows.0.extend_from_slice(&self.row);
+        self.rows.1.push(self.rows.0.len());
+        self.states.extend(new_states(self.group));
+        Ok(())
     }
 
     fn put_aside(
@@ -134,7 +172,10 @@ impl<'p> Groups<'p> {
     }
 
     /// Adds the frame's row to its group.
-    fn add_row(
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub(super) fn add_row(
         &mut self,
         pass: &mut Pass,
         run: &mut Run<'_>,
@@ -153,13 +194,15 @@ impl<'p> Groups<'p> {
 }
 
 impl<'p> HashGroup<'p> {
-    /// The operator of a group without ROLLUP.
+    /// The operator of a group without ROLLUP; where groups come side by side, of batches only.
     pub fn new(group: &'p Group, input: Input<'p>, packer: Packer, frame: &Frame) -> HashGroup<'p> {
         let groups = Groups {
             group,
             packer,
             keys: Keys::of(group),
             table: KeyTable::default(),
+            sorted: group.strategy == GroupStrategy::Sorted,
+            last: Vec::new(),
             rows: Default::default(),
             states: Vec::new(),
             grown: 0,
@@ -172,8 +215,9 @@ impl<'p> HashGroup<'p> {
             groups,
             layout: Arc::clone(&frame.leaves[usize::from(group.leaf)].layout),
             joined: Vec::new(),
-            charge: None,
+            pass: None,
             at: 0,
+            ended: false,
             parts: Vec::new(),
             row: Vec::new(),
         }
@@ -188,7 +232,7 @@ impl<'p> HashGroup<'p> {
         frame: &mut Frame,
     ) -> Result<(), SqlError> {
         self.groups.clear();
-        self.at = 0;
+        (self.at, self.ended) = (0, true);
         let level = part.as_ref().map_or(0, |(_, level)| *level);
         let mut pass = Pass { charge: run.st.budget.charge(), level, parts: Vec::new() };
         match (part, &mut self.input) {
@@ -204,17 +248,34 @@ impl<'p> HashGroup<'p> {
                     self.groups.add_row(&mut pass, run, frame)?;
                 }
             }
+            (None, Input::Batches(_)) if self.groups.sorted => self.ended = false,
             (None, Input::Batches(batches)) => {
-                batches.group(&mut self.groups, &mut pass, run, frame)?;
+                while batches.group(&mut self.groups, &mut pass, run, frame)? {}
             }
         }
-        self.parts.extend(pass.parts.into_iter().map(|part| (part, level + 1)));
+        self.parts.extend(pass.parts.drain(..).map(|part| (part, level + 1)));
         let groups = &mut self.groups;
-        if groups.group.strategy == GroupStrategy::Single && groups.rows.1.is_empty() {
+        if groups.group.strategy == GroupStrategy::Single && groups.len() == 0 {
             groups.states = new_states(groups.group).collect();
             groups.rows.1.push(0);
         }
-        self.charge = Some(pass.charge);
+        self.pass = Some(pass);
+        Ok(())
+    }
+
+    /// Whether there is a group that is done and was not given out.
+    fn is_ready(&self) -> bool {
+        self.at + usize::from(!self.ended) < self.groups.len()
+    }
+
+    /// Goes on with groups that come side by side.
+    fn go_on(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.groups.keep_last();
+        self.at = 0;
+        let (Input::Batches(batches), Some(pass)) = (&mut self.input, &mut self.pass) else {
+            return Err(super::internal("groups side by side come in batches"));
+        };
+        self.ended = !batches.group(&mut self.groups, pass, run, frame)?;
         Ok(())
     }
 }
@@ -231,11 +292,15 @@ impl Operator for HashGroup<'_> {
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        while self.at >= self.groups.rows.1.len() {
+        while !self.is_ready() {
+            if !self.ended {
+                self.go_on(run, frame)?;
+                continue;
+            }
             let Some((mut part, level)) = self.parts.pop() else {
                 self.groups.clear();
                 self.at = 0;
-                self.charge = None;
+                self.pass = None;
                 return Ok(false);
             };
             if part.records() > 0 {
