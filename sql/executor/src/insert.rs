@@ -16,9 +16,10 @@ use crate::store::{
 };
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{OwnedDatum, Row, Typed, condition, eval};
+use expr::{LeafRow, OwnedDatum, Row, Typed, condition, eval};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
+use std::sync::Arc;
 use value::{ColumnType, Datum, RowLayout};
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
@@ -72,14 +73,22 @@ fn run_rows(
             let mut kept = query::collect(source, context, params)?;
             inserter.numbers.expect(kept.rows.len() as u64);
             let (mut bytes, mut values) = (Vec::new(), Vec::new());
+            let layout = Arc::new(kept.layout);
+            let looked_at = source.query.outputs.len() > plan.columns.len();
             for number in 0..kept.rows.len() {
                 if number % 64 == 0 {
                     crate::rows::check_killed()?;
                 }
                 kept.rows.get(number, &mut bytes)?;
                 let row: Vec<Datum<'_>> = (0..plan.columns.len())
-                    .map(|c| kept.layout.decode(&bytes, c).map_err(expr::damaged))
+                    .map(|c| layout.decode(&bytes, c).map_err(expr::damaged))
                     .collect::<Result<_, _>>()?;
+                inserter.selected = looked_at.then(|| LeafRow {
+                    layout: Arc::clone(&layout),
+                    bytes: bytes.clone(),
+                    null: false,
+                    key: Vec::new(),
+                });
                 let done = inserter
                     .take((&row, &source.query.outputs), number as u64 + 1, context, &mut values)
                     .map_err(|error| of_view(error, plan))
@@ -100,6 +109,8 @@ struct Inserter<'p> {
     /// Columns that the row was given no value for.
     open: Vec<usize>,
     encoded: Vec<u8>,
+    /// The query's row, where ON DUPLICATE KEY UPDATE may look at it.
+    selected: Option<LeafRow>,
     /// Rows that were looked at.
     records: u64,
     /// Rows that a view's check left out: MySQL does not count them.
@@ -120,6 +131,7 @@ impl<'p> Inserter<'p> {
             computed,
             open: Vec::new(),
             encoded: Vec::new(),
+            selected: None,
             records: 0,
             refused: 0,
             inserted: 0,
@@ -291,8 +303,14 @@ impl<'p> Inserter<'p> {
     fn update(&mut self, context: &mut Context<'_>, met: &conflict::Met) -> Result<(), SqlError> {
         self.touched += 1;
         let number = self.records;
-        let mut new =
-            conflict::assigned(self.plan, context, met, &self.encoded, number, self.params)?;
+        let mut new = conflict::assigned(
+            (self.plan, self.params),
+            context,
+            met,
+            &self.encoded,
+            number,
+            self.selected.as_ref(),
+        )?;
         let table = context.tables.table(self.plan.table);
         let mut bytes = Vec::new();
         encode(table.layout(), &new, &mut bytes)?;

@@ -122,7 +122,8 @@ pub struct InsertPlan {
     pub values_calls: usize,
     /// The view that was named instead of the table.
     pub view: Option<InsertView>,
-    /// ON DUPLICATE KEY UPDATE, in order: leaf 0 is the row in the way, leaf 1 the new one.
+    /// ON DUPLICATE KEY UPDATE, in order: leaf 0 is the row in the way, leaf 1 the new one, leaf 2 that of the
+    /// query.
     pub on_duplicate: Vec<(usize, InsertValue)>,
 }
 

@@ -9,7 +9,7 @@ use expr::{Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
-use value::Datum;
+use value::{Datum, RowLayout};
 
 /// A row in the way, locked.
 pub struct Met {
@@ -59,27 +59,28 @@ pub fn find(
 }
 
 /// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be
-/// inserted.
+/// inserted, `selected` the one of the query that it is made of.
 ///
 /// # Errors
 /// Those of evaluation and conversion.
 pub fn assigned(
-    plan: &InsertPlan,
+    (plan, params): (&InsertPlan, &[Datum<'_>]),
     context: &mut Context<'_>,
     met: &Met,
     new: &[u8],
     number: u64,
-    params: &[Datum<'_>],
+    selected: Option<&LeafRow>,
 ) -> Result<Vec<OwnedDatum>, SqlError> {
     let def = context.tables.def(plan.table);
     let layout = Arc::new(context.tables.table(plan.table).layout().clone());
-    let leaf = |bytes: &[u8]| LeafRow {
-        layout: Arc::clone(&layout),
+    let leaf = |layout: &Arc<RowLayout>, bytes: &[u8]| LeafRow {
+        layout: Arc::clone(layout),
         bytes: bytes.to_vec(),
         null: false,
         key: Vec::new(),
     };
-    let mut frame = Frame { leaves: vec![leaf(&met.row), leaf(new)] };
+    let mut frame = Frame { leaves: vec![leaf(&layout, &met.row), leaf(&layout, new)] };
+    frame.leaves.extend(selected.map(|row| leaf(&row.layout, &row.bytes)));
     let mut values = (0..def.columns.len())
         .map(|c| layout.decode(&met.row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
         .collect::<Result<Vec<_>, _>>()?;

@@ -5,7 +5,7 @@
 //!    alias, and what VALUES() means. 3. VALUES with a subquery is planned as a query.
 
 use super::change::{Writing, refuse_generated};
-use super::names::{Scope, Visible};
+use super::names::{Scope, Selected, Visible};
 use super::updatable::{
     check_of, condition_of, is_join, is_target, not_a_column, several_tables, view_of,
 };
@@ -20,7 +20,11 @@ use catalog::{TableDef, TableRef};
 use expr::{Expr, SqlError};
 use mdl::Mode;
 use parser::ast;
+use std::borrow::Cow;
 use value::name::same_name;
+
+/// What ON DUPLICATE KEY UPDATE sets, in order.
+type Assignments = Vec<(usize, InsertValue)>;
 
 /// Plans INSERT and REPLACE.
 ///
@@ -45,11 +49,18 @@ pub fn plan_insert(
         }
         None => Leaf { name: String::new(), ..leaf.clone() },
     };
-    let source = source(context, insert, columns.len(), &leaf)?;
+    let mut selected = names_of_select(context, insert, &leaf, &new_row);
+    let named = selected.as_ref().map_or(&[][..], |s| &s.named);
+    let source = source(context, insert, columns.len(), &leaf, named)?;
+    if let (Some(selected), InsertSource::Query(query)) = (&mut selected, &source) {
+        selected.first = columns.len();
+        let more = &query.query.outputs[columns.len()..];
+        selected.types = Some(more.iter().map(|o| o.value.ty).collect());
+    }
     refuse_generated_columns(context.tables.def(table), &columns, &source)?;
     let (on_duplicate, values_calls) = match insert.on_duplicate.is_empty() {
         true => (Vec::new(), 0),
-        false => on_duplicate(context, &insert.on_duplicate, leaf, new_row)?,
+        false => on_duplicate(context, &insert.on_duplicate, leaf, new_row, selected)?.0,
     };
     if let InsertSource::Query(query) = &source {
         let new = |(t, _): &&(TableRef, Mode)| tables.iter().all(|(known, _)| known != t);
@@ -266,9 +277,13 @@ fn source(
     insert: &ast::Insert,
     width: usize,
     target: &Leaf,
+    named: &[ast::ColumnRef],
 ) -> Result<InsertSource, SqlError> {
     let rows = match &insert.source {
-        ast::InsertSource::Query(query) => return query_source(context, query, width),
+        ast::InsertSource::Query(query) => {
+            let query = with_columns(query, named);
+            return query_source(context, &query, width + named.len());
+        }
         ast::InsertSource::Values(rows) => rows,
     };
     let given = insert.columns.as_ref().is_none_or(Vec::is_empty);
@@ -325,13 +340,52 @@ pub(super) fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {
     named.map(|(column, c)| Visible { name: c.result.name.clone(), leaf: number, column }).collect()
 }
 
-/// Assignments of ON DUPLICATE KEY UPDATE, and the calls of VALUES() in them.
+/// The query with more columns selected behind its own.
+fn with_columns<'q>(query: &'q ast::Query, columns: &[ast::ColumnRef]) -> Cow<'q, ast::Query> {
+    let mut query = Cow::Borrowed(query);
+    if !columns.is_empty()
+        && let ast::QueryBody::Select(select) = &mut query.to_mut().body
+    {
+        let item = |column: &ast::ColumnRef| ast::SelectItem::Expr {
+            expr: ast::Expr::Column(column.clone()),
+            alias: None,
+            text: column.column.clone(),
+        };
+        select.items.extend(columns.iter().map(item));
+    }
+    query
+}
+
+/// The names of ON DUPLICATE KEY UPDATE that are neither the table's nor the new row's, where they may be
+/// columns of the SELECT's tables; `None` where they may not.
+fn names_of_select(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+    target: &Leaf,
+    new_row: &Leaf,
+) -> Option<Selected> {
+    let ast::InsertSource::Query(query) = &insert.source else { return None };
+    let select = query.as_select()?;
+    let simple = select.group_by.is_empty() && select.having.is_none() && !select.options.distinct;
+    if insert.on_duplicate.is_empty() || !simple || select.from.is_empty() {
+        return None;
+    }
+    let warnings = context.warnings.len();
+    let (leaves, none) = ((target.clone(), new_row.clone()), Some(Selected::default()));
+    let bound = on_duplicate(context, &insert.on_duplicate, leaves.0, leaves.1, none);
+    context.warnings.truncate(warnings);
+    // What is wrong with them is found when they are bound in earnest.
+    bound.ok().and_then(|(_, selected)| selected)
+}
+
+/// Assignments of ON DUPLICATE KEY UPDATE, and the calls of VALUES() in them; what they name of the SELECT.
 fn on_duplicate(
     context: &mut PlanContext<'_>,
     written: &[ast::Assignment],
     target: Leaf,
     new_row: Leaf,
-) -> Result<(Vec<(usize, InsertValue)>, usize), SqlError> {
+    selected: Option<Selected>,
+) -> Result<((Assignments, usize), Option<Selected>), SqlError> {
     let mut resolver = Resolver::new(context);
     let mut scope = Scope::new("field list");
     scope.visible = visible(&target, 0);
@@ -343,6 +397,7 @@ fn on_duplicate(
     }
     let names: Vec<String> = target.columns.iter().map(|c| c.result.name.clone()).collect();
     scope.new_row = Some(1);
+    scope.selected = selected;
     scope.leaves = vec![target, new_row];
     resolver.scopes.push(scope);
     let mut assignments = Vec::with_capacity(written.len());
@@ -354,8 +409,9 @@ fn on_duplicate(
         })?;
         assignments.push((position, resolver.insert_value(&assignment.value)?));
     }
-    match resolver.scope().subqueries.is_empty() {
-        true => Ok((assignments, resolver.scope().values_calls)),
+    let scope = resolver.scope();
+    match scope.subqueries.is_empty() {
+        true => Ok(((assignments, scope.values_calls), scope.selected.take())),
         false => Err(SqlError::unsupported("subquery in ON DUPLICATE KEY UPDATE")),
     }
 }

@@ -11,6 +11,7 @@ use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::Typed;
 use parser::ast;
+use value::ColumnType;
 use value::name::same_name;
 
 /// Which names beside FROM's a clause sees.
@@ -63,6 +64,8 @@ pub(crate) struct Scope {
     pub(crate) subqueries: Vec<Subquery>,
     /// In ON DUPLICATE KEY UPDATE: the leaf of the new row.
     pub(crate) new_row: Option<u16>,
+    /// Columns of the SELECT that ON DUPLICATE KEY UPDATE may name.
+    pub(crate) selected: Option<Selected>,
     /// Calls of VALUES().
     pub(crate) values_calls: usize,
 }
@@ -71,6 +74,40 @@ pub(crate) struct Scope {
 pub(crate) fn written(column: &ast::ColumnRef) -> String {
     let parts = [column.schema.as_deref(), column.table.as_deref(), Some(&column.column)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(".")
+}
+
+/// Columns of INSERT's SELECT that its ON DUPLICATE KEY UPDATE names: they are selected behind the others.
+#[derive(Debug, Default)]
+pub(crate) struct Selected {
+    /// Outputs before them.
+    pub first: usize,
+    /// Their types; `None` while the names are gathered.
+    pub types: Option<Vec<ColumnType>>,
+    /// The names.
+    pub named: Vec<ast::ColumnRef>,
+}
+
+impl Selected {
+    /// The leaf of the SELECT's row beside the row in the way and the new one.
+    const LEAF: u16 = 2;
+
+    fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        let known = self.named.iter().position(|named| named == column);
+        let position = known.unwrap_or(self.named.len());
+        let ty = match &self.types {
+            Some(types) => types.get(position).copied().ok_or_else(|| SqlError::UnknownColumn {
+                name: written(column),
+                clause: "field list",
+            })?,
+            None => {
+                if known.is_none() {
+                    self.named.push(column.clone());
+                }
+                ColumnType::varbinary(0)
+            }
+        };
+        Ok(Typed::new(column_of(Self::LEAF, self.first + position), ty))
+    }
 }
 
 impl Scope {
@@ -223,6 +260,9 @@ impl Resolver<'_, '_> {
                 ));
             }
             return Ok(Typed { expr: deeper(&typed.expr, depth as u8), ..typed });
+        }
+        if let Some(selected) = &mut self.scopes[innermost].selected {
+            return selected.column(column);
         }
         let scope = &self.scopes[innermost];
         let clause = scope.clause;
