@@ -260,7 +260,8 @@ pub(super) fn kept_type(ty: ColumnType) -> ColumnType {
     const INT_CHARS: u32 = 9;
     match ty.kind {
         kind if kind.is_int() => {
-            let kind = if ty.length > INT_CHARS { Kind::BigInt } else { Kind::Int };
+            let chars = expr::build::widths::int_width(&ty);
+            let kind = if chars > INT_CHARS { Kind::BigInt } else { Kind::Int };
             ColumnType { kind, ..ty }
         }
         Kind::Year => ColumnType { kind: Kind::Int, zerofill: false, unsigned: true, ..ty },
