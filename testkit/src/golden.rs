@@ -36,7 +36,9 @@ fn run_script(server: &Server, script: &Path, bless: bool) -> Option<String> {
         std::fs::write(&recorded, &answer).ok()?;
         return None;
     }
-    let expected = std::fs::read_to_string(&recorded).unwrap_or_default();
+    // An answer may hold bytes that are no text.
+    let expected = std::fs::read(&recorded).unwrap_or_default();
+    let expected = String::from_utf8_lossy(&expected).into_owned();
     first_difference(&expected, &answer).map(|what| format!("{}: {what}", script.display()))
 }
 
