@@ -1,5 +1,5 @@
-//! The proof that a warm point select writes only its session's own memory: every other writable page
-//! of the process is made read-only while it runs, and a store to one is a fault with its place.
+//! The proof that a warm point select, and a join whose plan is kept, write only their session's own
+//! memory: every other writable page of the process is made read-only while it runs, and a store to one is a fault with its place.
 //!
 //! One test, in a process of its own: any other thread's write would be caught too.
 //!
@@ -30,6 +30,8 @@ static SHARED: SharedAtomic<u64, { class::OTHER }> = SharedAtomic::new(0);
 
 const STATEMENTS: u64 = 100_000;
 const WARM_UP: u64 = 2_000;
+/// Joins allocate, and the private heap takes nothing back.
+const JOINS: u64 = 2_000;
 
 /// Pages written while `run` ran in the closed trap, and whether its rows were right.
 fn trapped(private: &[Range<usize>], mut run: impl FnMut() -> bool) -> (Vec<trap::Fault>, bool) {
@@ -77,6 +79,14 @@ fn session_thread(rig: &Rig) {
     };
     prove("prepared", &mut || conn.select_prepared(statement, id(), false));
     prove("text", &mut || conn.select_text(id()));
+
+    for _ in 0..8 {
+        assert!(conn.join_text(id()));
+    }
+    let (faults, right) = trapped(&private, || (0..JOINS).all(|_| conn.join_text(id())));
+    assert!(faults.is_empty(), "joins: {}", trap::report(&faults));
+    assert!(right, "joins: wrong rows");
+    println!("{JOINS} text joins of two point look-ups, their plan kept: no fault");
 
     // ... and the writes of a statement that must write.
     let (faults, _) = trapped(&private, || {

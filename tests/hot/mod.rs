@@ -272,6 +272,16 @@ impl Conn {
         right
     }
 
+    /// A join of two point look-ups as text, whose plan is kept; whether the row is right.
+    pub fn join_text(&mut self, id: u32) -> bool {
+        const JOIN: &str = "SELECT b.c FROM sbtest1 a JOIN sbtest1 b ON b.id = a.id WHERE a.id = ";
+        self.send(0, &[&[COM_QUERY], format!("{JOIN}{id}").as_bytes()]);
+        let c = c_of(id);
+        let right = self.session.outgoing().windows(C_BYTES).any(|bytes| bytes == c);
+        self.session.sent();
+        right
+    }
+
     /// One point select as text.
     #[inline]
     pub fn select_text(&mut self, id: u32) -> bool {

@@ -66,6 +66,8 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
+    /// What sorts, joins and temporary tables may take together before they use files, in bytes.
+    spill_bytes: u64,
     /// IGNORE: the statement is as lenient as without strict mode.
     pub lenient: bool,
     /// Cached `time_zone`.
@@ -108,6 +110,7 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
+            spill_bytes: 0,
             lenient: false,
             time_zone: value::TimeZone::system(),
             parser_mode: parser::SqlMode::DEFAULT,
@@ -151,6 +154,7 @@ impl Env {
         let escapes = self.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;
         self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
         self.refresh_charsets();
+        self.refresh_memory();
         self.parser_mode = self.read_parser_mode();
     }
 
@@ -186,6 +190,13 @@ impl Env {
             _ if global || v.scope == variables::Scope::Global => self.server.globals.value(id),
             _ => self.vars.value(id).clone(),
         }
+    }
+
+    fn refresh_memory(&mut self) {
+        let number = |name| self.vars.number(name);
+        let tables = number("tmp_table_size").min(number("max_heap_table_size"));
+        let buffers = number("sort_buffer_size").saturating_add(number("join_buffer_size"));
+        self.spill_bytes = buffers.saturating_add(tables);
     }
 
     /// SHOW VARIABLES: names and values, ordered by name.
@@ -315,6 +326,10 @@ impl Environment for Env {
             }
             Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
         })
+    }
+
+    fn memory_bytes(&self) -> (u64, u64) {
+        (self.spill_bytes, self.server.temptable_bytes_max())
     }
 
     fn user_variable(&self, name: &str) -> OwnedDatum {

@@ -64,6 +64,7 @@ pub struct Server {
     open: SharedAtomic<u32, { class::SESSION }>,
     open_max: SharedAtomic<u32, { class::SESSION }>,
     statements: SharedAtomic<i64, { class::SESSION }>,
+    temptable_bytes_max: SharedAtomic<u64, { class::SESSION }>,
 }
 
 /// The banner: clients act on its first part.
@@ -89,6 +90,7 @@ impl Server {
             open: SharedAtomic::new(0),
             open_max: SharedAtomic::new(0),
             statements: SharedAtomic::new(0),
+            temptable_bytes_max: SharedAtomic::new(u64::MAX),
         });
         tuning::start(&server);
         server
@@ -129,6 +131,15 @@ impl Server {
     /// Counts prepared statements in (or out, when negative); the number there is now.
     pub(crate) fn count_statements(&self, n: i64) -> i64 {
         self.statements.fetch_add(n, Ordering::Relaxed) + n
+    }
+
+    /// What a statement may keep in memory, in bytes.
+    pub(crate) fn temptable_bytes_max(&self) -> u64 {
+        self.temptable_bytes_max.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_temptable_bytes_max(&self, bytes: u64) {
+        self.temptable_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
     /// Prepared statements of all sessions.

@@ -67,6 +67,7 @@ pub fn apply(
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
 const PLAN_CACHE: &str = "limpid_plan_cache_size";
+const TEMPTABLE: &str = "temptable_max_ram";
 const DIRTY: &str = "innodb_max_dirty_pages_pct";
 const DIRTY_LWM: &str = "innodb_max_dirty_pages_pct_lwm";
 
@@ -128,6 +129,7 @@ fn set(server: &Server, name: &str, value: &Value) {
     let millipct = (double(value) * 1000.0).round() as u32;
     match name {
         PLAN_CACHE => server.plans.set_bytes_max(n),
+        TEMPTABLE => server.set_temptable_bytes_max(n),
         IO_CAPACITY => settings.set_io_capacity(n),
         IO_CAPACITY_MAX => settings.set_io_capacity_max(n),
         DIRTY => settings.set_max_dirty_pages_millipct(millipct),

@@ -5,14 +5,9 @@
 //!    limit the statement ends with error 1114: nothing is aborted.
 
 use crate::{Environment, SqlError};
-use expr::OwnedDatum;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Soft limit where the session's variables say nothing, in bytes.
-const SOFT_BYTES: u64 = 17 << 20;
-/// The hard limit where `temptable_max_ram` says nothing, in bytes.
-const HARD_BYTES: u64 = 1 << 30;
 /// No limit is below this, in bytes.
 const LEAST_BYTES: u64 = 32 << 10;
 
@@ -30,18 +25,9 @@ impl Budget {
         Rc::new(Budget { soft, hard: hard.max(soft), used: Cell::new(0) })
     }
 
-    /// The session's: what sorts, joins and temporary tables may take together.
+    /// The session's.
     pub fn of_session(env: &dyn Environment) -> Rc<Budget> {
-        let number = |name: &str| match env.system_variable(false, name) {
-            Ok(OwnedDatum::UInt(v)) => Some(v),
-            Ok(OwnedDatum::Int(v)) => u64::try_from(v).ok(),
-            _ => None,
-        };
-        let parts = [number("sort_buffer_size"), number("join_buffer_size")];
-        let tables = number("tmp_table_size").min(number("max_heap_table_size"));
-        let known = parts.iter().chain(&[tables]).flatten().fold(0u64, |a, b| a.saturating_add(*b));
-        let soft = if tables.is_some() { known } else { SOFT_BYTES };
-        let hard = number("temptable_max_ram").unwrap_or(HARD_BYTES);
+        let (soft, hard) = env.memory_bytes();
         // Who can move rows to a file begins with it before the others end.
         let hard = hard.max(2 * LEAST_BYTES);
         Budget::new(soft.clamp(LEAST_BYTES, hard / 2), hard)

@@ -37,6 +37,9 @@ pub trait Environment: catalog::Viewer {
     fn row_count(&self) -> i64;
     /// FOUND_ROWS().
     fn found_rows(&self) -> u64;
+    /// What a statement may keep in memory, in bytes: above the first it moves rows to files, above the
+    /// second it ends.
+    fn memory_bytes(&self) -> (u64, u64);
     /// Until when this statement waits for metadata locks.
     fn lock_deadline(&self) -> Deadline;
     /// Collation of literals: `collation_connection`.

@@ -385,7 +385,7 @@ pub const VARIABLES: &[Variable] = &[
     v("table_open_cache", Global, Int(1, 524_288), "4000"),
     F("table_open_cache_instances", Int(1, 64), "16"),
     v("temptable_max_mmap", Global, Int(0, ALL), "1073741824"),
-    v("temptable_max_ram", Global, Int(2 << 20, ALL), "1073741824"),
+    e("temptable_max_ram", Global, Int(2 << 20, ALL), "1073741824", E::Setting),
     v("terminology_use_previous", Both, Enum(&["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]), "NONE"),
     v("thread_cache_size", Global, Int(0, 16384), "18"),
     F("thread_handling", Enum(THREADS), "one-thread-per-connection"),

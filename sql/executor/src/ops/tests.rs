@@ -54,6 +54,9 @@ impl Environment for Nobody {
     fn strict(&self) -> bool {
         false
     }
+    fn memory_bytes(&self) -> (u64, u64) {
+        (17 << 20, 1 << 30)
+    }
     fn convert_mode(&self) -> ConvertMode<'_> {
         ConvertMode::new(false, &self.0)
     }
