@@ -30,8 +30,17 @@ fn with_other_literals(script: &str) -> String {
         let verb = line.split(' ').next().unwrap_or_default();
         let varied = matches!(verb, "SELECT" | "WITH" | "INSERT" | "REPLACE" | "UPDATE" | "DELETE");
         let varied = varied && line.ends_with(';') && line.matches(';').count() == 1;
-        // Not even the same text has the same answer twice.
-        let moments = ["RANDOM_BYTES(", "NOW(", "SYSDATE(", "CURTIME(", "CURRENT_TIME", "UTC_TIME"];
+        // Not even the same text has the same answer twice, or it takes as long as it is told.
+        let moments = [
+            "RANDOM_BYTES(",
+            "NOW(",
+            "SYSDATE(",
+            "CURTIME(",
+            "CURRENT_TIME",
+            "UTC_TIME",
+            "SLEEP(",
+            "BENCHMARK(",
+        ];
         let varied = varied && !moments.iter().any(|word| line.contains(word));
         // Which row of a query without an order meets a duplicate key first is open.
         let varied = varied && !(verb == "INSERT" && line.contains(" SELECT "));
