@@ -110,8 +110,14 @@ fn span(value: Typed, fsp: u8) -> Typed {
     Typed::new(call(&AS_SPAN, &value, ty), ty)
 }
 
-/// A value that is compared with a number: text as a double, bits that are written as such as an integer.
+/// A value that is compared with a number: text as a double, bits that are written as such as an integer. A
+/// date is a number too, unless it is a column: then the constant beside it is a date.
 fn beside_number(value: Typed, other: &Typed) -> Typed {
+    let fixed = other.constant().is_some() || matches!(other.expr, Expr::Param(_));
+    let both = value.ty.kind.has_date() && other.ty.kind.is_number();
+    if both && !(fixed && is_column(&value)) {
+        return digits(value);
+    }
     let value = bits_as_number(value);
     let text = value.ty.kind.is_string() && !matches!(value.expr, Expr::Param(_));
     if !text {
@@ -131,6 +137,16 @@ fn beside_number(value: Typed, other: &Typed) -> Typed {
     }
     let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
+}
+
+/// A date as the number that its digits are.
+fn digits(value: Typed) -> Typed {
+    let ty = match value.ty.decimals {
+        fsp if value.ty.kind != Kind::Date && fsp > 0 => ColumnType::decimal(14 + fsp, fsp),
+        _ => ColumnType::int(Kind::BigInt, false),
+    };
+    let ty = ColumnType { nullable: true, ..ty };
+    Typed::new(call(&CAST, &value, ty), ty)
 }
 
 /// A text that is wholly a BIGINT of either sign.

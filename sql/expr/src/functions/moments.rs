@@ -191,10 +191,16 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
             }
         }
     };
+    let number =
+        !matches!(datum, Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..) | Datum::Json(_));
     match read {
         Ok(read) => {
             if read.cut || read.beyond {
                 truncated(env, "time", &shown);
+            }
+            // Text is the longest time then, a number none.
+            if number && read.beyond {
+                return None;
             }
             Some(read.rounded(fsp, truncates(env)))
         }

@@ -286,7 +286,8 @@ fn to_digits<'v>(c: &mut Call<'_, 'v>, truncates: bool) -> Answer<'v> {
             }
         }
         Datum::Decimal(v) => {
-            let scale = digits.clamp(-65, 30) as i32;
+            // Digits that are not there are not added.
+            let scale = digits.clamp(-65, i64::from(v.scale())) as i32;
             let v = match truncates {
                 true => v.truncate(scale),
                 false => v.round(scale).ok_or_else(|| c.out_of_range("DECIMAL"))?,
