@@ -4,7 +4,8 @@ use crate::shell;
 use std::process::Command;
 
 /// Program that must be on the path, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 5] = [
+const NEEDED: [(&str, &str); 6] = [
+    ("make", "make"),
     ("sysbench", "sysbench"),
     ("mariadb", "mariadb-client"),
     ("valgrind", "valgrind"),
@@ -55,9 +56,7 @@ fn apt_get(arguments: &[&str]) -> Result<(), String> {
     };
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     shell::run(&mut command).map_err(|e| {
-        format!(
-            "{e}\nThe tests need these packages: sysbench mariadb-client valgrind strace mydumper \
-             {VENV}"
-        )
+        let needed: Vec<&str> = NEEDED.iter().map(|(_, package)| *package).chain([VENV]).collect();
+        format!("{e}\nThe tests need these packages: {}", needed.join(" "))
     })
 }
