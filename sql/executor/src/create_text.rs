@@ -4,13 +4,9 @@
 //! comments is in the same ones here: dump files are read by others.
 
 use catalog::{ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef, ViewDef};
+use parser::print::quoted;
 use std::fmt::Write;
 use value::{Collation, Kind};
-
-/// A name in backquotes.
-pub fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 fn string(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n");

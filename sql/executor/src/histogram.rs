@@ -9,6 +9,7 @@ use crate::maintain::Report;
 use crate::{Context, ResultColumn, RowSink, SqlError};
 use catalog::{Bucket, BucketEnd, Histogram, TableDef, TableRef};
 use parser::ast::{self, Statement};
+use parser::print::quoted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
@@ -214,7 +215,6 @@ fn build(
     context: &mut Context<'_>,
 ) -> Result<(), SqlError> {
     let column = &def.columns[column];
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let (name, from) = (quoted(&column.name), (quoted(&def.schema), quoted(&def.name)));
     let sql = format!("SELECT {name}, COUNT(*) FROM {}.{} GROUP BY 1", from.0, from.1);
     let internal = || SqlError::Storage(base::Error::Internal("a histogram is no query"));

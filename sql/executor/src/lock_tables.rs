@@ -8,6 +8,7 @@ use crate::{Context, SqlError};
 use catalog::{Alias, CatalogError, INFORMATION_SCHEMA, TableLock, virtual_schema};
 use mdl::Mode;
 use parser::ast::{LockKind, LockTable, ObjectName, Statement};
+use parser::print::quoted;
 
 /// Locks tables. The session has given back every lock it had.
 ///
@@ -121,8 +122,7 @@ pub fn below(
     name: &str,
     context: &mut Context<'_>,
 ) -> Result<Vec<(String, String)>, SqlError> {
-    let quoted = |s: &str| s.replace('`', "``");
-    let text = format!("SELECT * FROM `{}`.`{}`", quoted(schema), quoted(name));
+    let text = format!("SELECT * FROM {}.{}", quoted(schema), quoted(name));
     let parsed = parser::parse(text.as_bytes(), parser::SqlMode::DEFAULT);
     let Ok(Statement::Query(query)) = parsed else {
         return Err(SqlError::Other(1105, "HY000", format!("A view's name: {text}")));

@@ -287,6 +287,11 @@ pub struct SortKey {
 }
 
 impl Typed {
+    /// Whether it is a row of values rather than one.
+    pub fn is_row(&self) -> bool {
+        matches!(self.expr, Expr::Row(_))
+    }
+
     /// An expression with the claim of a column (text) or a number.
     pub fn new(expr: Expr, ty: ColumnType) -> Typed {
         let named = ty.kind.is_string() || ty.kind.has_members() || ty.kind == Kind::Json;

@@ -78,14 +78,7 @@ impl Parser<'_> {
     fn query(&mut self) -> Result<Query> {
         let with = self.with_clause()?;
         let body = self.query_body(0)?;
-        let mut query = Query {
-            with,
-            body,
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: self.pending_into.take(),
-        };
+        let mut query = Query { with, into: self.pending_into.take(), ..Query::of(body) };
         if self.eat_kw(Kw::ORDER) {
             self.expect_kw(Kw::BY)?;
             query.order_by = self.comma_list(Self::order_item)?;
@@ -610,12 +603,7 @@ impl Parser<'_> {
 /// FROM DUAL.
 fn dual() -> TableRef {
     let name = ObjectName { schema: None, name: "dual".to_string() };
-    TableRef::Table(TableFactor {
-        name,
-        alias: None,
-        partitions: Vec::new(),
-        index_hints: Vec::new(),
-    })
+    TableRef::Table(TableFactor::named(name))
 }
 
 /// Joins `left`, without a condition, to the first table of `right`.

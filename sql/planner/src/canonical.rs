@@ -219,22 +219,7 @@ impl Names<'_> {
                 Ok((format!("values {}", rows.join(",")), names))
             }
             QueryBody::Table(name) => {
-                let factor = ast::TableFactor {
-                    name: name.clone(),
-                    alias: None,
-                    partitions: Vec::new(),
-                    index_hints: Vec::new(),
-                };
-                let select = ast::Select {
-                    options: ast::SelectOptions::default(),
-                    items: vec![SelectItem::Wildcard(None)],
-                    from: vec![TableRef::Table(factor)],
-                    filter: None,
-                    group_by: Vec::new(),
-                    rollup: false,
-                    having: None,
-                    windows: Vec::new(),
-                };
+                let select = ast::Select::of_table(name.clone());
                 self.select(&select, query, listed)
             }
         }
@@ -269,17 +254,7 @@ impl Names<'_> {
                 let text = if plain && !operation { text } else { format!("({text})") };
                 Ok((text, names))
             }
-            other => {
-                let query = ast::Query {
-                    with: None,
-                    body: other.clone(),
-                    order_by: Vec::new(),
-                    limit: None,
-                    locking: Vec::new(),
-                    into: None,
-                };
-                self.body(&query, listed)
-            }
+            other => self.body(&ast::Query::of(other.clone()), listed),
         }
     }
 

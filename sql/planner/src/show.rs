@@ -11,6 +11,7 @@ use parser::ast::{
     ColumnRef, Expr, Literal, ObjectName, Query, QueryBody, Show, ShowFilter, Statement,
     StringLiteral,
 };
+use parser::print::quoted;
 
 /// A SHOW in the making: `SELECT {columns} FROM {from} WHERE {restriction} ORDER BY {order}`.
 struct Shown {
@@ -324,9 +325,4 @@ fn of_table(name: &ObjectName, context: &PlanContext<'_>) -> Result<String, SqlE
 /// A text literal.
 fn text(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
-}
-
-/// A quoted identifier.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }

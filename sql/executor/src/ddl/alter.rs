@@ -230,7 +230,7 @@ fn apply(
         | AlterAction::SetVisible { .. } => alter_column(action, builder, context.env),
         AlterAction::DropColumn(name) => {
             // A check of this column alone goes with it.
-            let uses = |text: &str, name: &str| text.contains(&crate::create_text::quoted(name));
+            let uses = |text: &str, name: &str| text.contains(&parser::print::quoted(name));
             let others = || base.columns.iter().filter(|c| !same_name(&c.name, name));
             builder.shape.checks.retain(|check| {
                 !uses(&check.text, name) || others().any(|c| uses(&check.text, &c.name))
@@ -395,7 +395,7 @@ fn convert_columns(builder: &mut Builder, collation: Collation) {
 
 /// Columns that expressions use stay under their names.
 fn check_dependencies(old: &TableDef, new: &TableDef, shape: &Shape) -> Result<(), SqlError> {
-    let uses = |text: &str, name: &str| text.contains(&crate::create_text::quoted(name));
+    let uses = |text: &str, name: &str| text.contains(&parser::print::quoted(name));
     for (position, column) in old.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
         let slot = shape.slots.iter().find(|s| s.token == position);
         if slot.is_some_and(|s| same_name(&s.def.name, &column.name)) {

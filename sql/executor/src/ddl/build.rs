@@ -163,7 +163,7 @@ impl Builder {
         let columns = self.shape.columns();
         let column = |written: &ast::ColumnRef| {
             let found = columns.iter().find(|c| same_name(&c.name, &written.column));
-            Ok(crate::create_text::quoted(found.map_or(&written.column, |c| &c.name)))
+            Ok(parser::print::quoted(found.map_or(&written.column, |c| &c.name)))
         };
         let printer =
             Printer { column: &column, charset, introducers: true, query: &print::no_query };

@@ -3,7 +3,7 @@
 use super::{Builder, Derive, one_column};
 use crate::SqlError;
 use crate::aggregate::{ANY_VALUE, Aggregate, AggregateCall, of_kind};
-use crate::tree::{Expr, Extra, SortKey, Typed};
+use crate::tree::{Extra, SortKey, Typed};
 use parser::ast;
 use value::Charset;
 
@@ -59,7 +59,7 @@ impl Builder {
         arguments: Vec<Typed>,
     ) -> Result<AggregateCall, SqlError> {
         let mut args = arguments;
-        if args.iter().any(|a| matches!(a.expr, Expr::Row(_))) {
+        if args.iter().any(Typed::is_row) {
             return Err(one_column());
         }
         let mut derive = Derive::new(function.name, &mut args, Extra::None, &self.settings);

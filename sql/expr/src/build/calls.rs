@@ -25,7 +25,7 @@ impl Builder {
                 let b = args.remove(1);
                 return Ok(self.arithmetic(crate::tree::Arithmetic::Mod, args.remove(0), b));
             }
-            "nullif" if args.len() == 2 && !args.iter().any(|a| matches!(a.expr, Expr::Row(_))) => {
+            "nullif" if args.len() == 2 && !args.iter().any(Typed::is_row) => {
                 let same = self.compare(Comparison::Eq, args[0].clone(), args[1].clone())?;
                 args[1] = same;
             }

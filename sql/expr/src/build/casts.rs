@@ -7,7 +7,7 @@ use super::{Builder, one_column};
 use crate::SqlError;
 use crate::functions::CAST;
 use crate::functions::json::{CAST_OF_JSON, is_truth};
-use crate::tree::{Expr, Typed};
+use crate::tree::Typed;
 use parser::ast::CastType;
 use value::collation::aggregate::Coercibility;
 use value::{Charset, Collation, ColumnType, Kind};
@@ -21,7 +21,7 @@ impl Builder {
         if array {
             return Err(SqlError::unsupported("CAST-ing data to array of JSON values"));
         }
-        if matches!(value.expr, Expr::Row(_)) {
+        if value.is_row() {
             return Err(one_column());
         }
         let ty = self.cast_type(&value, to)?;

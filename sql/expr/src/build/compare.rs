@@ -130,7 +130,7 @@ impl Builder {
         high: Typed,
         negated: bool,
     ) -> Result<Typed, SqlError> {
-        if [&value, &low, &high].into_iter().any(is_row) {
+        if [&value, &low, &high].into_iter().any(Typed::is_row) {
             return Err(super::one_column());
         }
         let [value, low, high] = self.limits(value, low, high)?;
@@ -215,7 +215,7 @@ impl Builder {
         let (Expr::Row(a), Expr::Row(b)) = (&value.expr, &item.expr) else {
             return self.compare(Comparison::Eq, value.clone(), item);
         };
-        if a.len() != b.len() || a.iter().chain(b).any(|v| matches!(v.expr, Expr::Row(_))) {
+        if a.len() != b.len() || a.iter().chain(b).any(Typed::is_row) {
             return self.compare(Comparison::Eq, value.clone(), item);
         }
         let pairs = a.iter().zip(b);
@@ -231,7 +231,7 @@ impl Builder {
 
     fn value_in(&self, value: Typed, mut list: Vec<Typed>) -> Result<Typed, SqlError> {
         let nullable = value.ty.nullable || list.iter().any(|i| i.ty.nullable);
-        if list.iter().any(is_row) {
+        if list.iter().any(Typed::is_row) {
             return Err(columns(1));
         }
         if list.len() == 1
@@ -311,7 +311,7 @@ impl Builder {
             Some(OwnedDatum::Int(digit @ 0..=9)) => b'0' + *digit as u8,
             Some(_) => return Err(wrong()),
         };
-        if [&value, &pattern].into_iter().any(is_row) {
+        if [&value, &pattern].into_iter().any(Typed::is_row) {
             return Err(super::one_column());
         }
         let nullable = value.ty.nullable || pattern.ty.nullable;
@@ -333,8 +333,8 @@ impl Builder {
         branches: Vec<(Typed, Typed)>,
         otherwise: Option<Typed>,
     ) -> Result<Typed, SqlError> {
-        let any_row = branches.iter().any(|(when, then)| is_row(when) || is_row(then));
-        if operand.is_none() && (any_row || otherwise.as_ref().is_some_and(is_row)) {
+        let any_row = branches.iter().any(|(when, then)| when.is_row() || then.is_row());
+        if operand.is_none() && (any_row || otherwise.as_ref().is_some_and(Typed::is_row)) {
             return Err(super::one_column());
         }
         let mut whens = Vec::with_capacity(branches.len());
@@ -382,10 +382,6 @@ impl Builder {
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         Typed { expr: call(&CAST, &value, ty), ty, coercibility: value.coercibility }
     }
-}
-
-pub(super) fn is_row(value: &Typed) -> bool {
-    matches!(value.expr, Expr::Row(_))
 }
 
 fn is_moment(ty: &ColumnType) -> bool {

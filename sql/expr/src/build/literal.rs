@@ -75,7 +75,7 @@ impl Builder {
         let collation = Collation::from_name(name).ok_or_else(|| {
             SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'"))
         })?;
-        if super::compare::is_row(&value) {
+        if value.is_row() {
             return Err(super::one_column());
         }
         let value = match super::derive::is_stringy(&value.ty) {

@@ -106,7 +106,7 @@ impl Builder {
         if args.len() < least || args.len() > most {
             return Err(wrong_count(function.name));
         }
-        if args.iter().any(|a| matches!(a.expr, Expr::Row(_))) {
+        if args.iter().any(Typed::is_row) {
             return Err(one_column());
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
@@ -138,6 +138,6 @@ pub(crate) fn wrong_count(name: &str) -> SqlError {
 }
 
 /// Error 1241 for a row where one value is wanted.
-pub(crate) fn one_column() -> SqlError {
+pub fn one_column() -> SqlError {
     SqlError::Other(1241, "21000", "Operand should contain 1 column(s)".into())
 }

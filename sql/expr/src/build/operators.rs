@@ -14,7 +14,7 @@ impl Builder {
     /// # Errors
     /// 1241 for rows.
     pub fn unary(&self, op: UnaryOp, value: Typed) -> Result<Typed, SqlError> {
-        if matches!(value.expr, Expr::Row(_)) {
+        if value.is_row() {
             return Err(one_column());
         }
         match op {
@@ -43,7 +43,7 @@ impl Builder {
         if let (BinaryOp::Add, Expr::Interval(n, unit)) = (op, &a.expr) {
             return self.add_interval(b, (**n).clone(), *unit, false);
         }
-        if [&a, &b].iter().any(|t| matches!(t.expr, Expr::Row(_))) {
+        if [&a, &b].into_iter().any(Typed::is_row) {
             return Err(one_column());
         }
         let increment = self.settings.div_increment;
@@ -76,7 +76,7 @@ impl Builder {
     /// # Errors
     /// 1241 for rows.
     pub fn is(&self, value: Typed, what: IsWhat, negated: bool) -> Result<Typed, SqlError> {
-        if matches!(value.expr, Expr::Row(_)) {
+        if value.is_row() {
             return Err(one_column());
         }
         let what = match what {

@@ -20,27 +20,23 @@ pub struct Query {
 }
 
 impl Query {
-    /// SELECT of these expressions, without a table.
-    pub fn of_values(values: impl IntoIterator<Item = Expr>) -> Query {
-        let item = |expr| SelectItem::Expr { expr, alias: None, text: String::new() };
-        let select = Select {
-            options: SelectOptions::default(),
-            items: values.into_iter().map(item).collect(),
-            from: Vec::new(),
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            windows: Vec::new(),
-        };
+    /// A query of this and nothing around it.
+    pub fn of(body: QueryBody) -> Query {
         Query {
             with: None,
-            body: QueryBody::Select(Box::new(select)),
+            body,
             order_by: Vec::new(),
             limit: None,
             locking: Vec::new(),
             into: None,
         }
+    }
+
+    /// SELECT of these expressions, without a table.
+    pub fn of_values(values: impl IntoIterator<Item = Expr>) -> Query {
+        let item = |expr| SelectItem::Expr { expr, alias: None, text: String::new() };
+        let select = Select::of(values.into_iter().map(item).collect(), Vec::new());
+        Query::of(QueryBody::Select(Box::new(select)))
     }
 
     /// The SELECT, when the body is one plain SELECT (no union, no parentheses).
@@ -128,6 +124,28 @@ pub struct Select {
     pub windows: Vec<(String, Window)>,
 }
 
+impl Select {
+    /// SELECT of these items from these tables.
+    pub fn of(items: Vec<SelectItem>, from: Vec<TableRef>) -> Select {
+        Select {
+            options: SelectOptions::default(),
+            items,
+            from,
+            filter: None,
+            group_by: Vec::new(),
+            rollup: false,
+            having: None,
+            windows: Vec::new(),
+        }
+    }
+
+    /// What TABLE means.
+    pub fn of_table(name: ObjectName) -> Select {
+        let table = TableRef::Table(TableFactor::named(name));
+        Select::of(vec![SelectItem::Wildcard(None)], vec![table])
+    }
+}
+
 /// Words between SELECT and the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelectOptions {
@@ -202,6 +220,13 @@ pub struct TableFactor {
     pub partitions: Vec<String>,
     /// USE, FORCE and IGNORE INDEX.
     pub index_hints: Vec<IndexHint>,
+}
+
+impl TableFactor {
+    /// A table by nothing but its name.
+    pub fn named(name: ObjectName) -> TableFactor {
+        TableFactor { name, alias: None, partitions: Vec::new(), index_hints: Vec::new() }
+    }
 }
 
 /// USE/FORCE/IGNORE INDEX.

@@ -19,7 +19,7 @@ impl Resolver<'_, '_> {
     /// Binds an expression of one value.
     pub(crate) fn bind(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         let value = self.value_or_row(e)?;
-        if matches!(value.expr, Expr::Row(_)) { Err(one_column()) } else { Ok(value) }
+        if value.is_row() { Err(one_column()) } else { Ok(value) }
     }
 
     /// Binds an operand, which may be a row where the operator takes one.

@@ -142,12 +142,7 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
     let mut resolver = Resolver::new(context);
     resolver.scopes.push(Scope::new("field list"));
     resolver.writing = Writing::All;
-    let factor = ast::TableFactor {
-        name: insert.table.clone(),
-        alias: None,
-        partitions: Vec::new(),
-        index_hints: Vec::new(),
-    };
+    let factor = ast::TableFactor::named(insert.table.clone());
     let from = resolver.sources(&[ast::TableRef::Table(factor)])?;
     let view_leaf = resolver.scope().leaves[0].clone();
     let Some((view, query)) = view_of(&view_leaf).filter(|_| is_target(&view_leaf)) else {
@@ -304,15 +299,7 @@ fn source(
     if rows.iter().flatten().any(|e| matches!(e, ast::Expr::Default)) {
         return Err(SqlError::unsupported("DEFAULT beside a subquery in VALUES"));
     }
-    let body = ast::QueryBody::Values(rows.clone());
-    let query = ast::Query {
-        with: None,
-        body,
-        order_by: Vec::new(),
-        limit: None,
-        locking: Vec::new(),
-        into: None,
-    };
+    let query = ast::Query::of(ast::QueryBody::Values(rows.clone()));
     query_source(context, &query, width)
 }
 

@@ -36,6 +36,7 @@ use crate::logical::Block;
 use crate::make::Builder;
 use catalog::TableRef;
 use expr::SqlError;
+pub(crate) use expr::build::one_column;
 use mdl::Mode;
 use parser::ast;
 use std::rc::Rc;
@@ -178,10 +179,6 @@ pub fn resolve(context: &mut PlanContext<'_>, query: &ast::Query) -> Result<Reso
 
 pub(crate) fn error(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {
     SqlError::Other(number, state, text.into())
-}
-
-pub(crate) fn one_column() -> SqlError {
-    error(1241, "21000", "Operand should contain 1 column(s)")
 }
 
 pub(crate) fn invalid_group_function() -> SqlError {

@@ -72,22 +72,7 @@ impl Resolver<'_, '_> {
             }),
             QueryBody::Values(rows) => self.around(query, |resolver| resolver.values(rows)),
             QueryBody::Table(name) => {
-                let factor = ast::TableFactor {
-                    name: name.clone(),
-                    alias: None,
-                    partitions: Vec::new(),
-                    index_hints: Vec::new(),
-                };
-                let select = ast::Select {
-                    options: ast::SelectOptions::default(),
-                    items: vec![ast::SelectItem::Wildcard(None)],
-                    from: vec![ast::TableRef::Table(factor)],
-                    filter: None,
-                    group_by: Vec::new(),
-                    rollup: false,
-                    having: None,
-                    windows: Vec::new(),
-                };
+                let select = ast::Select::of_table(name.clone());
                 let select = ast::QueryBody::Select(Box::new(select));
                 self.body(&ast::Query { body: select, with: None, ..query.clone() })
             }
@@ -190,14 +175,7 @@ impl Resolver<'_, '_> {
     }
 
     fn operand(&mut self, body: &QueryBody) -> Result<Block, SqlError> {
-        self.query(&ast::Query {
-            with: None,
-            body: body.clone(),
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: None,
-        })
+        self.query(&ast::Query::of(body.clone()))
     }
 
     fn set_leaf(
