@@ -8,7 +8,7 @@
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
-use base::{Error, PageBuf, PageId, PageNo, Result};
+use base::{Error, PageBuf, PageId, PageNo, Result, TrxId};
 use page::{Node, check_node};
 use space::{PageSet, Problem};
 
@@ -23,6 +23,8 @@ pub struct TreeReport {
     pub inner: usize,
     /// Entries in leaves.
     pub entries: u64,
+    /// The highest `max_trx_id` of the leaves.
+    pub max_trx_id: TrxId,
     /// Free bytes in leaves, garbage included.
     pub leaf_free_bytes: usize,
     /// The pages of the segment of inner nodes: those, and the root.
@@ -160,6 +162,7 @@ impl Walk<'_> {
         if node.is_leaf() {
             self.report.leaves += 1;
             self.report.entries += u64::from(node.count());
+            self.report.max_trx_id = self.report.max_trx_id.max(node.max_trx_id());
             self.report.leaf_free_bytes += node.free_bytes();
             return Ok(());
         }

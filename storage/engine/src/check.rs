@@ -8,7 +8,8 @@
 //! 3. Damage is listed and the rest is still looked at, but rows and entries are compared in sound
 //!    trees only.
 //! 4. While something is left to purge or to roll back there may be delete marks, entries of older
-//!    versions, and values that only those refer to: then they are counted, not complained of.
+//!    versions, and values that only those refer to: then they are counted, not complained of. But a
+//!    committed row has an entry without a mark even then.
 //! 5. Memory: a page per level, two bits per page of the file. Entries are compared by the sums of
 //!    their hashes; only when those differ are they looked up one by one.
 
@@ -17,25 +18,26 @@ use crate::examine::Finding;
 use crate::files::FIRST_USER_SPACE;
 use crate::outside::references;
 use crate::row::{RowHeader, row_bytes};
-use crate::table::{Secondary, Table, split_entry};
+use crate::table::{Secondary, Table, is_marked, split_entry};
 use base::{Error, PageId, Result};
 use btree::TreeReport;
 use space::{Claim, PageSet, Problem, Segment, SegmentKind};
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Bound;
+use trx::IdKind;
 
 /// What a check counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCheck {
     /// Rows that are not marked deleted.
     pub rows: u64,
-    /// Entries of all secondary indexes.
+    /// Entries of all secondary indexes, those with a delete mark not counted.
     pub entries: u64,
     /// Pages of all trees.
     pub pages: u64,
     /// Pages of values outside of their rows.
     pub blob_pages: u64,
-    /// Rows that wait for their removal, or that a transaction has not committed.
+    /// Rows and entries that wait for their removal, and rows that a transaction has not committed.
     pub pending: u64,
 }
 
@@ -197,11 +199,20 @@ impl Check<'_> {
         let (mut count, mut sum) = (0u64, 0u64);
         let s = &self.table.secondaries[index - 1];
         let mut entries = s.tree.range(Bound::Unbounded, Bound::Unbounded);
-        while let Some((entry, _)) = entries.next()? {
+        while let Some((entry, payload)) = entries.next()? {
+            self.catch(index, split_entry(entry, payload).map(|_| ()))?;
+            if is_marked(payload) {
+                self.verdict.counts.pending += 1;
+                continue;
+            }
             count += 1;
             sum = sum.wrapping_add(hash(entry));
         }
         self.verdict.counts.entries += count;
+        let newest = self.trees[index].max_trx_id;
+        if newest.0 >= self.engine.trx().ids.next(IdKind::Trx) {
+            self.add(Some(index), None, "a leaf names a transaction that is still to come");
+        }
         if (count, sum) == self.expected[index] {
             return Ok(());
         }
@@ -229,6 +240,8 @@ impl Check<'_> {
             entry.extend_from_slice(key);
             if !s.tree.get(&entry, &mut out)? {
                 self.add(Some(index), None, "a row without its entry in the index");
+            } else if is_marked(&out) {
+                self.add(Some(index), None, "the entry of a row has a delete mark");
             }
         }
         Ok(())
@@ -241,6 +254,9 @@ impl Check<'_> {
         while let Some((entry, payload)) = entries.next()? {
             let split = split_entry(entry, payload);
             let Some((parts, key)) = self.catch(index, split)? else { continue };
+            if is_marked(payload) {
+                continue;
+            }
             let is_there = self.table.clustered.get(key, &mut row)?;
             if is_there {
                 let made = self.engine.sure_prefix(self.table, s, row_bytes(&row), &mut prefix);

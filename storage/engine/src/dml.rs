@@ -2,7 +2,7 @@
 //! entries.
 //!
 //! 1. The clustered row comes first, then the secondary entries, each in a mini-transaction of its
-//!    own; who finds an entry without a matching row ignores it.
+//!    own, the old ones' marks last (`entry`); who finds an entry without a matching row ignores it.
 //! 2. A lock is a header written anew with the own trx id: from then on others wait for this
 //!    transaction.
 //! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
@@ -137,7 +137,13 @@ impl Writer<'_> {
             self.engine.sure_prefix(table, secondary, old, &mut b.old_entry)?;
             self.engine.sure_prefix(table, secondary, new, &mut b.entry)?;
             if b.old_entry != b.entry {
-                self.insert_entry(table, index, key, new, b)?;
+                // The unique check needs the buffer.
+                let prefix = std::mem::take(&mut b.old_entry);
+                let done = self.insert_entry(table, index, key, new, b);
+                let done =
+                    done.and_then(|()| self.mark_entry(secondary, (&prefix, key), &mut b.entry));
+                b.old_entry = prefix;
+                done?;
             }
         }
         Ok(())
@@ -281,6 +287,12 @@ impl Writer<'_> {
     /// Marks the row with clustered key `key` deleted. `false`: there is no such row.
     pub fn delete(&mut self, table: &Table, key: &[u8], b: &mut Buffers) -> Result<bool> {
         let found = self.retry(&table.clustered, key, |w| w.try_header(table, key, true, b))?;
+        if found && !table.secondaries.is_empty() {
+            let before = std::mem::take(&mut b.before);
+            let done = self.mark_entries(table, key, row_bytes(&before), b);
+            b.before = before;
+            done?;
+        }
         Ok(found)
     }
 

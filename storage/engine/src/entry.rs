@@ -1,4 +1,4 @@
-//! Secondary entries: insert with the unique check, remove.
+//! Secondary entries: insert with the unique check, mark, remove.
 //!
 //! 1. Check and insert of a unique key are atomic: all entries with that key lie in the latched
 //!    leaf, or else the index's gate is held from the check to the insert. Leaves are never merged,
@@ -7,10 +7,18 @@
 //!    active transaction is waited for first, since either outcome is possible.
 //! 3. An entry is removed only when no version of its row that somebody may still see or roll back
 //!    to has its key; that is looked up under the latch of the entry's leaf.
+//! 4. Before a transaction ends, the entries of its rows say what the rows do: one without a mark
+//!    for the key of each newest version, marks on those of older versions and of deleted rows. Each
+//!    is changed in one mini-transaction with the leaf's `max_trx_id`, raised to the writer.
+//! 5. Hence, in a leaf copied after a view was made by which every id up to its `max_trx_id` had
+//!    ended: an entry without a mark is one that the row's version in that view has, and a marked
+//!    one is not. A later writer of the row that the view does see would have raised the leaf before
+//!    it ended; one that it does not see has not been to the leaf.
+//! 6. Undoing sets the same states for the version that it restores, so it may be done again.
 
 use crate::blob::Fetched;
 use crate::row::row_bytes;
-use crate::table::{Secondary, Table, secondary_payload, split_entry};
+use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, Result, TrxId};
@@ -27,7 +35,7 @@ enum Unique {
 }
 
 impl Writer<'_> {
-    /// Inserts the entry of `row` into secondary index `index`, unless it is there.
+    /// Inserts the entry of `row` into secondary index `index`, or takes away its mark.
     pub fn insert_entry(
         &mut self,
         table: &Table,
@@ -64,13 +72,17 @@ impl Writer<'_> {
         entry: &[u8],
         key: &[u8],
     ) -> Result<Try<()>> {
-        if pos.found {
+        let payload = secondary_payload(key);
+        if !pos.found {
+            if s.tree.insert_at(&mut mtr, pos, entry, &payload)? == Fit::Full {
+                return Ok(Try::Split(payload.len()));
+            }
+        } else if is_marked(pos.payload(&mtr)?) {
+            s.tree.patch_at(&mut mtr, pos, 0, &payload[..1])?;
+        } else {
             return Ok(Try::Done(()));
         }
-        let payload = secondary_payload(key);
-        if s.tree.insert_at(&mut mtr, pos, entry, &payload)? == Fit::Full {
-            return Ok(Try::Split(payload.len()));
-        }
+        s.tree.raise_max_trx_id(&mut mtr, pos, self.me())?;
         mtr.commit()?;
         Ok(Try::Done(()))
     }
@@ -198,18 +210,69 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes the entry of a row with parts `prefix` from secondary index `index`, if it is there
-    /// and `needed` (asked under the entry's latch) says no.
+    /// Marks the entries of a row that this transaction has deleted.
+    pub fn mark_entries(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        row: &[u8],
+        b: &mut Buffers,
+    ) -> Result<()> {
+        for s in &table.secondaries {
+            self.engine.sure_prefix(table, s, row, &mut b.entry)?;
+            self.mark_entry(s, (&b.entry, key), &mut b.old_entry)?;
+        }
+        Ok(())
+    }
+
+    /// Marks the entry of a row with parts `prefix`.
+    pub fn mark_entry(
+        &mut self,
+        s: &Secondary,
+        prefix_and_key: (&[u8], &[u8]),
+        entry: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.retire_entry(s, prefix_and_key, entry, || Ok(true))
+    }
+
+    /// Takes the entry of a row with parts `prefix` from the version that this transaction undoes, or
+    /// changes: marks it if `needed` (asked under the entry's latch) says that older ones have it,
+    /// else removes it.
+    pub fn retire_entry(
+        &mut self,
+        s: &Secondary,
+        (prefix, key): (&[u8], &[u8]),
+        entry: &mut Vec<u8>,
+        needed: impl FnOnce() -> Result<bool>,
+    ) -> Result<()> {
+        join(prefix, key, entry);
+        let mut mtr = self.mtr();
+        let pos = s.tree.position(&mut mtr, entry)?;
+        if !pos.found {
+            return Ok(());
+        }
+        if !needed()? {
+            s.tree.remove_at(&mut mtr, &pos)?;
+        } else if is_marked(pos.payload(&mtr)?) {
+            return Ok(());
+        } else {
+            s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
+            s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
+        }
+        mtr.commit()?;
+        Ok(())
+    }
+
+    /// Removes the entry of a row with parts `prefix`, if it is there and `needed` (asked under the
+    /// entry's latch) says no. As it is gone for everybody, whoever removes it does not matter.
     pub fn remove_entry(
         &mut self,
         s: &Secondary,
         (prefix, key): (&[u8], &[u8]),
         entry: &mut Vec<u8>,
-        mut needed: impl FnMut() -> Result<bool>,
+        needed: impl FnOnce() -> Result<bool>,
     ) -> Result<()> {
-        entry.clear();
-        entry.extend_from_slice(prefix);
-        entry.extend_from_slice(key);
+        join(prefix, key, entry);
         let mut mtr = self.mtr();
         let pos = s.tree.position(&mut mtr, entry)?;
         if !pos.found || needed()? {
@@ -219,4 +282,11 @@ impl Writer<'_> {
         mtr.commit()?;
         Ok(())
     }
+}
+
+/// Makes `entry` the key of the entry of a row.
+fn join(prefix: &[u8], key: &[u8], entry: &mut Vec<u8>) {
+    entry.clear();
+    entry.extend_from_slice(prefix);
+    entry.extend_from_slice(key);
 }

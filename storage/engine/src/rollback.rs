@@ -5,7 +5,9 @@
 //!    segment back. So the last record of a segment is always one whose row is not restored yet,
 //!    and undoing it again after a crash is right.
 //! 2. Undoing waits for nobody: the rows are this transaction's.
-//! 3. A row that was put over another transaction's committed delete mark is removed, not marked
+//! 3. Entries that only the undone version has go, or are marked when older versions have them; those
+//!    of the restored version are there without a mark (`entry`, invariant 4).
+//! 4. A row that was put over another transaction's committed delete mark is removed, not marked
 //!    again: the purge of that mark may have passed already.
 
 use crate::blob::Fetched;
@@ -118,9 +120,7 @@ impl Writer<'_> {
             }
             _ => Restored::Removed,
         };
-        if record.kind != RecordKind::Header {
-            self.undo_entries(record, table, &restored, b)?;
-        }
+        self.undo_entries(record, table, &restored, b)?;
         if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
             // The committed delete mark goes as well, and with it the values of its version.
             self.purge_older(table, record.key, record.body, b)?;
@@ -129,7 +129,8 @@ impl Writer<'_> {
         self.retry(&table.clustered, record.key, |w| w.try_undo_row(record, table, &restored))
     }
 
-    /// Removes the entries that only the version being undone needs.
+    /// Gives the row's entries the states that they have for the version being restored (`entry`,
+    /// invariants 4 and 6).
     fn undo_entries(
         &mut self,
         record: &UndoRecord<'_>,
@@ -140,36 +141,63 @@ impl Writer<'_> {
         if table.secondaries.is_empty() {
             return Ok(());
         }
-        let engine = self.engine;
         if !table.clustered.get(record.key, &mut b.after)? {
             return Err(Error::Internal("the row of an undo record is missing"));
         }
-        for (index, s) in table.secondaries.iter().enumerate() {
-            engine.sure_prefix(table, s, row_bytes(&b.after), &mut b.entry)?;
-            let mut prefix = std::mem::take(&mut b.entry);
-            let (other, undo) = (&mut b.other, &mut b.undo);
-            let done = self.remove_entry(s, (&prefix, record.key), &mut b.old_entry, || {
+        let now = std::mem::take(&mut b.after);
+        let is_row = !RowHeader::read(&now)?.deleted();
+        let before = match (record.kind, restored) {
+            // A header's record does not repeat the row.
+            (RecordKind::Header, _) if is_row => return Ok(()),
+            (RecordKind::Header, _) if !RowHeader::read(record.body)?.deleted() => Some(&now[..]),
+            (_, Restored::Payload(p)) if !RowHeader::read(p)?.deleted() => Some(*p),
+            _ => None,
+        };
+        let versions = (is_row.then_some(row_bytes(&now)), before.map(row_bytes));
+        let done = (0..table.secondaries.len())
+            .try_for_each(|i| self.undo_entry(record, (table, i), restored, versions, b));
+        b.after = now;
+        done
+    }
+
+    /// One index's part of [`Self::undo_entries`]; the versions are the row's now and as it will be.
+    fn undo_entry(
+        &mut self,
+        record: &UndoRecord<'_>,
+        (table, index): (&Table, usize),
+        restored: &Restored<'_>,
+        (now, before): (Option<&[u8]>, Option<&[u8]>),
+        b: &mut Buffers,
+    ) -> Result<()> {
+        let (engine, s) = (self.engine, &table.secondaries[index]);
+        let (mut undone, mut kept) = (Vec::new(), Vec::new());
+        if let Some(row) = before {
+            engine.sure_prefix(table, s, row, &mut kept)?;
+        }
+        if let Some(row) = now {
+            engine.sure_prefix(table, s, row, &mut undone)?;
+            if before.is_some() && undone == kept {
+                return Ok(());
+            }
+            let (key, other, undo) = (record.key, &mut b.other, &mut b.undo);
+            self.retire_entry(s, (&undone, key), &mut b.old_entry, || {
                 let Restored::Payload(before) = restored else { return Ok(false) };
                 other.clear();
                 other.extend_from_slice(before);
-                let needs =
-                    engine.version_needs(table, record.key, (index, &prefix), other, undo)?;
+                let needs = engine.version_needs(table, key, (index, &undone), other, undo)?;
                 needs.ok_or(Error::Internal("a transaction ended while it was rolled back"))
-            });
+            })?;
+        }
+        if before.is_some() {
+            kept.extend_from_slice(record.key);
+            self.retry(&s.tree, &kept, |w| w.try_entry(s, &kept, record.key))?;
+        } else if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
             // The committed delete mark below goes as well, and with it the entries of its version.
-            if done.is_ok()
-                && record.kind == RecordKind::Update
-                && matches!(restored, Restored::Removed)
-            {
-                // Gone: its purge, or a first attempt to undo, has passed already.
-                let old = row_bytes(record.body);
-                if let Fetched::Done = engine.entry_prefix(table, s, old, &mut prefix)? {
-                    let key = (&prefix[..], record.key);
-                    self.remove_entry(s, key, &mut b.old_entry, || Ok(false))?;
-                }
+            // Gone: its purge, or a first attempt to undo, has passed already.
+            let old = row_bytes(record.body);
+            if let Fetched::Done = engine.entry_prefix(table, s, old, &mut kept)? {
+                self.remove_entry(s, (&kept, record.key), &mut b.old_entry, || Ok(false))?;
             }
-            b.entry = prefix;
-            done?;
         }
         Ok(())
     }

@@ -2,13 +2,14 @@
 //!
 //! 1. A small tree is read whole and the figures are exact; of a larger one leaves are sampled, spread
 //!    evenly. 2. Whether the first parts of the keys change in a leaf is known of every leaf, from its
-//!    fences; how often, from the sampled ones. 3. NULLs are equal; rows with a delete mark do not count.
+//!    fences; how often, from the sampled ones. 3. NULLs are equal; rows and entries with a delete mark do not
+//!    count.
 //! 4. Nothing is counted when rows change: a [`Look`] finds out afterwards, by the writers that stand in
 //!    the headers of sampled rows.
 
 use crate::Engine;
 use crate::row::RowHeader;
-use crate::table::Table;
+use crate::table::{Table, is_marked};
 use base::{IndexId, PAGE_BYTES, Result, TrxId};
 use btree::Tree;
 use page::Node;
@@ -25,7 +26,7 @@ const ROW_ID_BYTES: usize = 6;
 /// Figures of one index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IndexSample {
-    /// Entries, without rows marked deleted.
+    /// Entries, without those marked deleted.
     pub entries: f64,
     /// Different values of the first part, of the first two and so on; behind an index's own parts
     /// come those of the clustered key, or the hidden row id.
@@ -215,8 +216,12 @@ impl Table {
     }
 }
 
-fn is_deleted(payload: &[u8]) -> Result<bool> {
-    Ok(RowHeader::read(payload)?.deleted())
+/// Whether an entry has a delete mark.
+fn is_deleted(payload: &[u8], clustered: bool) -> Result<bool> {
+    match clustered {
+        true => Ok(RowHeader::read(payload)?.deleted()),
+        false => Ok(is_marked(payload)),
+    }
 }
 
 /// Every entry counts.
@@ -224,7 +229,7 @@ fn read_whole(tree: &Tree, parts: &Parts<'_>, clustered: bool) -> Result<IndexSa
     let mut changes = Changes::new(parts.count());
     let mut range = tree.range(Bound::Unbounded, Bound::Unbounded);
     while let Some((key, payload)) = range.next()? {
-        if !clustered || !is_deleted(payload)? {
+        if !is_deleted(payload, clustered)? {
             changes.add(parts, key);
         }
     }
@@ -291,7 +296,7 @@ fn leaf_changes(leaf: &Node<'_>, parts: &Parts<'_>, clustered: bool) -> Result<C
     let mut changes = Changes::new(parts.count());
     let mut key = Vec::new();
     for slot in 0..leaf.count() {
-        if !clustered || !is_deleted(leaf.payload(slot)?)? {
+        if !is_deleted(leaf.payload(slot)?, clustered)? {
             leaf.copy_key(slot, &mut key)?;
             changes.add(parts, &key);
         }

@@ -3,10 +3,13 @@
 //! 1. A clustered entry's payload is a row header and the row bytes; its key is the encoded
 //!    clustered key, or the hidden row id, six bytes big-endian.
 //! 2. A secondary entry's key is the encoded parts followed by the clustered key; its payload says
-//!    how long the latter is. It has no delete mark: an entry counts when the row's version has the
-//!    same key. For every version of a row that somebody may see or roll back to there is an entry;
-//!    there may be more.
-//! 3. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
+//!    how long the latter is, and whether it has a delete mark. For every version of a row that
+//!    somebody may see or roll back to there is an entry; there may be more.
+//! 3. An entry without a mark is one that the row's newest version has, for everyone who comes after
+//!    that version's writer has ended (`entry`): between a row's change and its entries' the row
+//!    decides. A leaf's `max_trx_id` is the highest of those that made, marked or unmarked an entry
+//!    of it.
+//! 4. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
 use crate::autoinc::Autoinc;
 use crate::{IndexSpec, TableSpec, TableStorage};
@@ -22,6 +25,9 @@ static UNIQUE_GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unique
 
 /// Payload of a secondary entry: flags, length of the clustered key.
 pub(crate) const SECONDARY_PAYLOAD_BYTES: usize = 3;
+
+/// Flag of a secondary entry: the row's newest version has another key, or a delete mark.
+pub(crate) const MARKED: u8 = 1;
 
 /// An open table.
 pub struct Table {
@@ -83,10 +89,16 @@ pub(crate) fn secondary_payload(clustered_key: &[u8]) -> [u8; SECONDARY_PAYLOAD_
     [0, n[0], n[1]]
 }
 
+/// Whether a secondary entry has a delete mark.
+#[inline]
+pub(crate) fn is_marked(payload: &[u8]) -> bool {
+    payload.first().is_some_and(|flags| flags & MARKED != 0)
+}
+
 /// Splits a secondary entry's key into its parts and the clustered key.
 pub(crate) fn split_entry<'k>(key: &'k [u8], payload: &[u8]) -> Result<(&'k [u8], &'k [u8])> {
     let bad = Error::Internal("a secondary entry's payload contradicts its key");
-    let Some(&[_, a, b]) = payload.first_chunk::<SECONDARY_PAYLOAD_BYTES>() else {
+    let Some(&[0 | MARKED, a, b]) = payload.first_chunk::<SECONDARY_PAYLOAD_BYTES>() else {
         return Err(bad);
     };
     match key.len().checked_sub(usize::from(u16::from_le_bytes([a, b]))) {

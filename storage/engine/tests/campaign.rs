@@ -52,6 +52,8 @@ struct Totals {
     huge_values: u64,
     /// Overflow pages found by the checks.
     blob_pages: u64,
+    /// Looks at the entries' marks while there was something to undo or purge.
+    unsettled_checks: u64,
 }
 
 struct World {
@@ -291,6 +293,17 @@ impl World {
             }
             Err(e) => return Err(e),
         }
+        if self.rng.chance(1, 4) { self.check_marks(table, model) } else { Ok(()) }
+    }
+
+    /// Every row of this transaction has its entries without marks, every other entry has one.
+    fn check_marks(&mut self, table: &Table, model: &Model) -> Result<()> {
+        let verdict = self.engine.verify_table(table, 10)?;
+        assert_eq!(verdict.problems, [], "seed {}: table {}", self.seed, table.id());
+        let entries = model.rows.len() * (table.indexes() - 1);
+        assert_eq!(verdict.counts.entries, entries as u64, "seed {}: {}", self.seed, table.id());
+        let marked = verdict.counts.pending > 0;
+        self.totals.unsettled_checks += u64::from(marked);
         Ok(())
     }
 
@@ -622,6 +635,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
         t.big_values,
         t.huge_values,
         t.blob_pages,
+        t.unsettled_checks,
     ];
     assert!(done < 100 || !happened.contains(&0), "a kind of trouble never happened: {totals:?}");
     let count = |c| instrument::totals().counter(c);

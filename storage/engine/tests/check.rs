@@ -135,6 +135,74 @@ fn rows_and_entries_without_each_other_are_found() {
 }
 
 #[test]
+fn marks_that_are_not_the_rows_are_found() {
+    let mark = |page: &mut PageBuf| {
+        page::apply(page, &PageOp::Patch { slot: 3, at: 0, bytes: &[1] }).unwrap();
+    };
+    let raise = |page: &mut PageBuf| {
+        page::apply(page, &PageOp::SetMaxTrxId { trx: base::TrxId(1 << 40) }).unwrap();
+    };
+    let strange = |page: &mut PageBuf| {
+        page::apply(page, &PageOp::Patch { slot: 3, at: 0, bytes: &[2] }).unwrap();
+    };
+    let cases: [(fn(&mut PageBuf), _); 3] = [
+        (mark, "the entry of a row has a delete mark"),
+        (raise, "a leaf names a transaction that is still to come"),
+        (strange, "a secondary entry's payload contradicts its key"),
+    ];
+    for (change, what) in cases {
+        let (disk, id) = stopped();
+        let (engine, table) = open(&disk, id);
+        let a = table.storage().roots[1].0;
+        engine.shutdown().unwrap();
+        drop((engine, table));
+        harm(&disk, &user_file(&disk), (1, true), leaf_of(a), change);
+        let (engine, table) = open(&disk, id);
+        assert_eq!(names(&engine.verify_table(&table, 9).unwrap().problems), [(Some(a), what)]);
+    }
+}
+
+/// What a transaction did to the entries is undone with its rows.
+#[test]
+fn marks_follow_the_rows() {
+    let (disk, id) = stopped();
+    let (engine, table) = open(&disk, id);
+    let mut c = engine.client().unwrap();
+    let entries = |rows: i64| {
+        let verdict = engine.verify_table(&table, 9).unwrap();
+        assert_eq!(names(&verdict.problems), []);
+        assert_eq!(verdict.counts.entries, 2 * rows as u64);
+    };
+    let update = |c: &mut engine::Client, id: i64, a: i64| {
+        let row = encode(&table, &row(id, a, -id, 300));
+        assert!(c.update(&table, &common::key(&table, id), &row).unwrap());
+    };
+    let before = c.mark();
+    update(&mut c, 6, 9);
+    entries(ROWS);
+    update(&mut c, 6, 6);
+    entries(ROWS);
+    c.rollback_to(before).unwrap();
+    entries(ROWS);
+    assert!(c.delete(&table, &common::key(&table, 7)).unwrap());
+    entries(ROWS - 1);
+    let gone = c.mark();
+    c.insert(&table, &encode(&table, &row(7, 0, -7, 300))).unwrap();
+    entries(ROWS);
+    c.rollback_to(gone).unwrap();
+    entries(ROWS - 1);
+    c.insert(&table, &encode(&table, &row(7, 5, 70_000, 300))).unwrap();
+    entries(ROWS);
+    c.rollback().unwrap();
+    entries(ROWS);
+    assert_eq!(engine.check_table(&table).unwrap().rows, ROWS as u64);
+    update(&mut c, 6, 9);
+    assert!(c.delete(&table, &common::key(&table, 7)).unwrap());
+    c.commit().unwrap();
+    entries(ROWS - 1);
+}
+
+#[test]
 fn pages_that_nobody_has_are_found() {
     let (disk, id) = stopped();
     let is_first = |page: &PageBuf| header::kind(page) == Some(PageKind::SpaceHeader);

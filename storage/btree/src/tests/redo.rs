@@ -57,6 +57,11 @@ fn a_split_alone_is_a_correct_tree() {
     assert!(after.leaves >= 2 * before.leaves && after.entries == before.entries);
     let again = env.recovered(64);
     assert_eq!(again.tree_at(tree.root, 12).check().unwrap(), after);
+    // Who wrote an entry may be found in either half.
+    for page in after.leaf_pages.iter() {
+        let page: PageBuf = *again.ts.shared(page).unwrap();
+        assert_eq!(page::header::max_trx_id(&page), base::TrxId(3));
+    }
 }
 
 /// A full disk refuses the split and changes nothing.
