@@ -7,13 +7,16 @@
 use crate::errors;
 use crate::session::Core;
 use executor::{Context, Environment, SqlError};
-use parser::ast::{Flush, FlushTarget, LockTable, ObjectName, Statement};
+use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName, Statement};
 
 impl Core {
     /// LOCK TABLES.
     pub fn lock_tables(&mut self, list: &[LockTable]) -> Result<(), SqlError> {
         self.unlock_tables()?;
         self.commit_work()?;
+        if self.characteristics.read_only && list.iter().any(|l| l.kind == LockKind::Write) {
+            return Err(errors::read_only_transaction());
+        }
         // A plan does not know what its text calls the tables.
         self.plans.clear();
         executor::lock_tables(list, &mut self.context())

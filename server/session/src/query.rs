@@ -119,10 +119,7 @@ impl Core {
         if statement::commits_implicitly(statement) {
             self.commit_work()?;
         }
-        if self.read_only && self.in_transaction && statement::writes(statement) {
-            return Err(errors::read_only_transaction());
-        }
-        Ok(())
+        self.refuse_read_only(statement)
     }
 
     /// Runs a compiled statement and writes its whole reply; false when it ended in an error.
@@ -157,6 +154,9 @@ impl Core {
             gone: false,
             bytes_sent: 0,
         };
+        if !env.autocommit() {
+            client.begin();
+        }
         let result =
             executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
         written.started = rows.started;

@@ -16,6 +16,7 @@ use crate::registry::{Activity, Wake};
 use crate::server::{Server, VERSION};
 use crate::sink::Net;
 use crate::text_plans::TextPlans;
+use crate::transaction::Characteristics;
 use crate::variables;
 use catalog::TableCache;
 use engine::Client;
@@ -77,10 +78,10 @@ pub(crate) struct Core {
     pub in_transaction: bool,
     /// Savepoints of this transaction by lower-case name, oldest first.
     pub savepoints: Vec<(String, engine::UndoMark)>,
-    /// This transaction is READ ONLY.
-    pub read_only: bool,
-    /// `SET TRANSACTION READ ONLY`: for the next transaction only.
-    pub next_read_only: Option<bool>,
+    /// What this transaction is, or else the next one.
+    pub characteristics: Characteristics,
+    /// They were set for that one alone.
+    pub one_shot: bool,
     pub multi_statements: bool,
     /// QUIT, SHUTDOWN or a lost client: the session ends after this command.
     pub closing: bool,
@@ -152,8 +153,8 @@ impl Session {
             in_transaction: false,
             savepoints: Vec::new(),
             parameters: Vec::new(),
-            read_only: false,
-            next_read_only: None,
+            characteristics: Characteristics::default(),
+            one_shot: false,
             multi_statements: false,
             closing: false,
             phase: Phase::Login(Box::new(Login::new(scramble, &peer))),
@@ -166,6 +167,7 @@ impl Session {
         };
         let mut core = core;
         core.refresh();
+        core.take_characteristics();
         Ok(Self { slots: Arc::clone(server.engine.slots()), slot, inbox, core })
     }
 
@@ -349,7 +351,7 @@ impl Core {
     /// Sets the flags that every OK carries.
     pub fn show_transaction(&mut self) {
         self.env.status.set(StatusFlags::IN_TRANSACTION, self.in_transaction);
-        let read_only = self.in_transaction && self.read_only;
+        let read_only = self.in_transaction && self.characteristics.read_only;
         self.env.status.set(StatusFlags::IN_READ_ONLY_TRANSACTION, read_only);
     }
 
@@ -462,8 +464,8 @@ impl Core {
         self.plans = PlanCache::default();
         self.texts = TextPlans::default();
         self.env.reset();
-        self.next_read_only = None;
         self.refresh();
+        self.take_characteristics();
     }
 
     /// Takes over the variables that a step looks at.

@@ -7,12 +7,12 @@ use crate::charsets;
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::session::Core;
+use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Value, VarId};
 use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{
-    Expr, Isolation, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement,
-    SystemVar,
+    Expr, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement, SystemVar,
 };
 use value::{Charset, Collation, Datum};
 
@@ -55,6 +55,7 @@ impl Core {
                 SetItem::Charset(charset) => self.charset(charset.as_ref(), &mut actions)?,
             }
         }
+        actions.iter().try_for_each(|action| self.refuse_characteristic(action))?;
         actions.into_iter().try_for_each(|action| self.apply(action))?;
         for (name, value) in user {
             self.env.set_user_variable(name, value);
@@ -239,6 +240,10 @@ impl Core {
                 self.apply_global(id, value)
             }
             Scope::Global => self.apply_global(id, value),
+            _ if matches!(id.get().effect, Effect::Isolation | Effect::ReadOnly) => {
+                self.apply_characteristic(id, value, scope == Scope::Unspecified);
+                Ok(())
+            }
             Scope::Session | Scope::Unspecified => self.apply_session(id, value),
         }
     }
@@ -271,9 +276,7 @@ impl Core {
             }
             _ => {}
         }
-        for id in same(id) {
-            server.globals.set(id, value.clone());
-        }
+        server.globals.set(id, value);
         Ok(())
     }
 
@@ -301,9 +304,7 @@ impl Core {
             }
             _ => {}
         }
-        for id in same(id) {
-            self.env.vars.set(id, value.clone());
-        }
+        self.env.vars.set(id, value);
         self.env.refresh();
         self.refresh();
         Ok(())
@@ -311,32 +312,43 @@ impl Core {
 
     /// SET TRANSACTION.
     pub fn set_transaction(&mut self, set: &SetTransaction) -> Result<(), SqlError> {
-        let next_only = set.scope == Scope::Unspecified;
-        if next_only && self.in_transaction {
-            return Err(errors::in_transaction());
-        }
         if let Some(read_only) = set.read_only {
-            if next_only {
-                self.next_read_only = Some(read_only);
-            } else {
-                self.set_number("transaction_read_only", u64::from(read_only), set.scope)?;
-            }
+            self.set_number("transaction_read_only", u64::from(read_only), set.scope)?;
         }
-        // Isolation levels do not differ before read views come; the level is kept and shown.
-        if let Some(level) = set.isolation.filter(|_| !next_only) {
-            let word = match level {
-                Isolation::ReadUncommitted => 0,
-                Isolation::ReadCommitted => 1,
-                Isolation::RepeatableRead => 2,
-                Isolation::Serializable => 3,
-            };
-            self.set_number("transaction_isolation", word, set.scope)?;
+        if let Some(level) = set.isolation {
+            self.set_number("transaction_isolation", level as u64, set.scope)?;
         }
         Ok(())
     }
 
     fn set_number(&mut self, name: &'static str, n: u64, scope: Scope) -> Result<(), SqlError> {
-        self.apply(Action { id: variables::id(name), value: Value::UInt(n), scope })
+        let action = Action { id: variables::id(name), value: Value::UInt(n), scope };
+        self.refuse_characteristic(&action)?;
+        self.apply(action)
+    }
+
+    /// 1568: the present transaction is what it was begun as.
+    fn refuse_characteristic(&self, action: &Action) -> Result<(), SqlError> {
+        let is_characteristic =
+            matches!(action.id.get().effect, Effect::Isolation | Effect::ReadOnly);
+        match is_characteristic && action.scope == Scope::Unspecified && self.in_transaction {
+            true => Err(errors::in_transaction()),
+            false => Ok(()),
+        }
+    }
+
+    /// SET of a characteristic: of the session, or of the next transaction alone.
+    fn apply_characteristic(&mut self, id: VarId, value: Value, one_shot: bool) {
+        let next = match (id.get().effect, value.as_u64()) {
+            (Effect::ReadOnly, n) => Characteristics { read_only: n != 0, ..self.characteristics },
+            (_, n) => Characteristics { isolation: isolation_numbered(n), ..self.characteristics },
+        };
+        if !one_shot {
+            self.env.vars.set(id, value);
+        }
+        if !self.in_transaction {
+            self.characterise(next, one_shot || self.one_shot);
+        }
     }
 
     /// RESET PERSIST.
@@ -351,16 +363,4 @@ impl Core {
             other => other.map_err(errors::variable),
         }
     }
-}
-
-/// A variable and those that are other names of it.
-fn same(id: VarId) -> Vec<VarId> {
-    let twin = match id.get().name {
-        "transaction_isolation" => "tx_isolation",
-        "tx_isolation" => "transaction_isolation",
-        "transaction_read_only" => "tx_read_only",
-        "tx_read_only" => "transaction_read_only",
-        _ => return vec![id],
-    };
-    vec![id, variables::id(twin)]
 }

@@ -185,10 +185,16 @@ pub fn commits_implicitly(statement: &Statement) -> bool {
     )
 }
 
-/// Changes rows.
-pub fn writes(statement: &Statement) -> bool {
+/// No READ ONLY transaction takes it, whatever it does. Who changes rows is told when it opens their table.
+pub fn changes_definitions(statement: &Statement) -> bool {
     use Statement as S;
-    matches!(statement, S::Insert(_) | S::Update(_) | S::Delete(_) | S::Load(_))
+    match statement {
+        S::CreateTable(_) | S::DropTable(_) => true,
+        S::Maintain(maintain) => {
+            matches!(maintain.verb, MaintainVerb::Optimize | MaintainVerb::Repair)
+        }
+        other => commits_implicitly(other),
+    }
 }
 
 /// The `Com_` counter of a statement.
@@ -276,12 +282,21 @@ fn show_counter(show: &Show) -> Option<Counter> {
 }
 
 impl Core {
+    /// 1792.
+    pub fn refuse_read_only(&self, statement: &Statement) -> Result<(), SqlError> {
+        match self.characteristics.read_only && changes_definitions(statement) {
+            true => Err(errors::read_only_transaction()),
+            false => Ok(()),
+        }
+    }
+
     /// Runs a statement for which [`is_own`] holds.
     pub fn own(&mut self, statement: &Statement) -> Result<Reply, SqlError> {
         use Statement as S;
         if commits_implicitly(statement) {
             self.commit_work()?;
         }
+        self.refuse_read_only(statement)?;
         match statement {
             S::StartTransaction(start) => self.start_transaction(start)?,
             S::Commit(how) => self.complete(how, true)?,

@@ -3,15 +3,52 @@
 //! 1. `in_transaction` is what the client is told; the engine's transaction begins with the first write.
 //! 2. Metadata locks are given back with the transaction, or with the statement outside of one.
 //! 3. A deadlock rolls the whole transaction back, any other error only the statement (the executor has
-//!    done that by then).
+//!    done that by then). 4. What a transaction is (its isolation level, READ ONLY) is settled before it begins
+//!    and stays: SET TRANSACTION of the session is about the next one.
 
+use crate::diagnostics::Level;
+use crate::env::Env;
 use crate::errors;
 use crate::registry;
 use crate::session::Core;
 use engine::Client;
 use executor::{Environment, Outcome, SqlError};
 use instrument::{Counter, count};
-use parser::ast::{Completion, StartTransaction};
+use parser::ast::{Completion, Isolation, StartTransaction};
+
+/// What SET TRANSACTION says of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Characteristics {
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// It writes no table that other sessions know.
+    pub read_only: bool,
+}
+
+impl Default for Characteristics {
+    fn default() -> Self {
+        Characteristics { isolation: Isolation::RepeatableRead, read_only: false }
+    }
+}
+
+impl Characteristics {
+    /// What the session's variables say.
+    fn of(env: &Env) -> Characteristics {
+        let isolation = isolation_numbered(env.vars.number("transaction_isolation"));
+        let read_only = env.vars.number("transaction_read_only") != 0;
+        Characteristics { isolation, read_only }
+    }
+}
+
+/// The level with this number in `transaction_isolation`.
+pub(crate) fn isolation_numbered(number: u64) -> Isolation {
+    match number {
+        0 => Isolation::ReadUncommitted,
+        1 => Isolation::ReadCommitted,
+        3 => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
 
 impl Core {
     /// Ends a statement: commits or rolls back what it did if it stands alone. Its result, or the error of
@@ -23,19 +60,15 @@ impl Core {
     ) -> Result<Outcome, SqlError> {
         if self.in_transaction {
             self.tables.end_statement(self.client.slot());
-            if matches!(result, Err(SqlError::Storage(base::Error::Deadlock))) {
-                self.rollback_work();
-            } else {
-                self.publish_transaction();
+            match &result {
+                Err(error) if self.ends_transaction(error) => self.rollback_work(),
+                _ => self.publish_transaction(),
             }
             return result;
         }
-        if !self.env.autocommit() && (self.tables.mark() > 0 || self.client.in_transaction()) {
-            self.tables.end_statement(self.client.slot());
-            self.in_transaction = true;
-            self.show_transaction();
-            self.publish_transaction();
-            return result;
+        if !self.env.autocommit() && (self.tables.mark() > 0 || self.client.has_written()) {
+            self.enter_transaction();
+            return self.end_statement(result);
         }
         let mut result = result;
         if self.client.in_transaction() {
@@ -48,12 +81,45 @@ impl Core {
                 result = result.and(Err(error));
             }
         }
-        self.tables.release_all(self.client.slot());
+        if self.one_shot && self.tables.mark() > 0 && result.is_ok() {
+            self.take_characteristics();
+        }
+        self.release_tables();
         result
+    }
+
+    /// Gives back the metadata locks. Without autocommit, what a statement did to temporary tables is remembered
+    /// all the same.
+    #[inline]
+    fn release_tables(&mut self) {
+        let lasting = self.tables.lasting;
+        self.tables.release_all(self.client.slot());
+        if !self.env.autocommit() {
+            self.tables.lasting = lasting;
+        }
+    }
+
+    /// Whether a statement's error rolls the whole transaction back.
+    #[cold]
+    fn ends_transaction(&self, error: &SqlError) -> bool {
+        const LOCK_WAIT_TIMEOUT: u16 = 1205;
+        const LOCK_TABLE_FULL: u16 = 1206;
+        const DEADLOCK: u16 = 1213;
+        match error.parts().0 {
+            DEADLOCK | LOCK_TABLE_FULL => true,
+            LOCK_WAIT_TIMEOUT => {
+                matches!(error, SqlError::Storage(_))
+                    && self.env.server.globals.number("innodb_rollback_on_timeout") != 0
+            }
+            _ => false,
+        }
     }
 
     /// Shows others the transaction that goes on.
     fn publish_transaction(&self) {
+        if self.tables.mark() == 0 && !self.client.has_written() {
+            return;
+        }
         let id = self.client.trx_id().map_or(0, |id| id.0);
         let entry = self.env.server.registry.entry(self.slot);
         if !entry.publish_transaction(id) {
@@ -61,36 +127,72 @@ impl Core {
         }
         let vars = &self.env.vars;
         let on = |name, bit| if vars.number(name) != 0 { bit } else { 0 };
-        let bits = vars.number("transaction_isolation") as u32 & 3
-            | if self.read_only { registry::READ_ONLY } else { 0 }
+        let bits = self.characteristics.isolation as u32
+            | if self.characteristics.read_only { registry::READ_ONLY } else { 0 }
             | on("unique_checks", registry::UNIQUE_CHECKS)
             | on("foreign_key_checks", registry::FOREIGN_KEY_CHECKS);
         entry.begin_transaction(host::clock::unix_micros(), bits);
     }
 
-    /// BEGIN, START TRANSACTION.
+    /// BEGIN, START TRANSACTION. What SET TRANSACTION said of the next transaction holds for this one, also where
+    /// another is committed first.
     pub fn start_transaction(&mut self, start: &StartTransaction) -> Result<(), SqlError> {
         self.unlock_tables()?;
-        self.commit_work()?;
-        self.in_transaction = true;
-        let default = self.env.vars.number("transaction_read_only") != 0;
-        let next = self.next_read_only.take().unwrap_or(default);
-        self.read_only = start.read_only.unwrap_or(next);
-        self.show_transaction();
+        let committed = self.commit_open();
+        self.leave_transaction();
+        committed?;
+        self.enter_transaction();
+        if let Some(read_only) = start.read_only {
+            self.characterise(Characteristics { read_only, ..self.characteristics }, true);
+        }
+        if start.consistent_snapshot {
+            self.take_snapshot();
+        }
         Ok(())
+    }
+
+    fn enter_transaction(&mut self) {
+        self.client.begin();
+        self.in_transaction = true;
+        self.show_transaction();
+    }
+
+    /// START TRANSACTION WITH CONSISTENT SNAPSHOT.
+    fn take_snapshot(&mut self) {
+        if self.characteristics.isolation != Isolation::RepeatableRead {
+            let text = "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used \
+                        with REPEATABLE READ isolation level.";
+            self.env.diagnostics.add(Level::Warning, 138, text.into());
+        }
+    }
+
+    /// Says what the present transaction is, or the next one; `one_shot`: that one alone.
+    pub(crate) fn characterise(&mut self, these: Characteristics, one_shot: bool) {
+        self.characteristics = these;
+        self.one_shot = one_shot;
+        self.tables.read_only = these.read_only;
+        self.show_transaction();
+    }
+
+    /// The next transaction is what the session's variables say.
+    pub(crate) fn take_characteristics(&mut self) {
+        self.characterise(Characteristics::of(&self.env), false);
     }
 
     /// Commits what is open and gives back its locks.
     pub fn commit_work(&mut self) -> Result<(), SqlError> {
-        let committed = match self.client.in_transaction() {
-            true => {
-                count(Counter::HandlerCommit, 1);
-                self.commit_changes()
-            }
-            false => Ok(()),
-        };
+        let committed = self.commit_open();
         self.leave_transaction();
+        self.take_characteristics();
         committed
+    }
+
+    fn commit_open(&mut self) -> Result<(), SqlError> {
+        if !self.client.in_transaction() {
+            return Ok(());
+        }
+        count(Counter::HandlerCommit, 1);
+        self.commit_changes()
     }
 
     /// Commits, unless FLUSH TABLES WITH READ LOCK of another session forbids it for longer than this one
@@ -108,6 +210,12 @@ impl Core {
 
     /// Rolls back what is open and gives back its locks.
     pub fn rollback_work(&mut self) {
+        self.rollback_open();
+        self.leave_transaction();
+        self.take_characteristics();
+    }
+
+    fn rollback_open(&mut self) {
         if self.client.in_transaction() {
             count(Counter::HandlerRollback, 1);
             // What could not be undone now is the engine's to finish; the client is out of it.
@@ -116,7 +224,6 @@ impl Core {
                 self.env.server.host.log(crate::server::Severity::Warning, &text);
             }
         }
-        self.leave_transaction();
     }
 
     /// The session ends or starts anew.
@@ -135,10 +242,24 @@ impl Core {
         self.savepoints.push((name, self.client.mark()));
     }
 
+    /// Warns of what ROLLBACK does not undo.
+    fn warn_of_lasting(&mut self) {
+        let catalog::Lasting { created, dropped } = self.tables.lasting;
+        if created {
+            let text = "The creation of some temporary tables could not be rolled back.";
+            self.env.diagnostics.add(Level::Warning, 1751, text.into());
+        }
+        if dropped {
+            let text = "Some temporary tables were dropped, but these operations could not be rolled back.";
+            self.env.diagnostics.add(Level::Warning, 1752, text.into());
+        }
+    }
+
     /// ROLLBACK TO: later savepoints are gone, this one stays. Row and metadata locks are kept until the
     /// transaction ends.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.savepoint_named(name)?;
+        self.warn_of_lasting();
         self.client.rollback_to(self.savepoints[at].1)?;
         self.savepoints.truncate(at + 1);
         Ok(())
@@ -162,7 +283,6 @@ impl Core {
         self.savepoints.clear();
         self.tables.release_all(self.client.slot());
         self.in_transaction = false;
-        self.read_only = false;
         self.show_transaction();
     }
 
@@ -174,18 +294,20 @@ impl Core {
         if chain && release {
             return Err(errors::wrong_arguments("COMMIT"));
         }
-        let read_only = self.read_only;
-        if commit {
-            self.commit_work()?;
-        } else {
-            self.rollback_work();
+        let ended = match commit {
+            true => self.commit_open(),
+            false => {
+                self.warn_of_lasting();
+                self.rollback_open();
+                Ok(())
+            }
+        };
+        self.leave_transaction();
+        match chain && ended.is_ok() {
+            true => self.enter_transaction(),
+            false => self.take_characteristics(),
         }
-        if chain {
-            self.in_transaction = true;
-            self.read_only = read_only;
-            self.show_transaction();
-        }
-        self.closing = release;
-        Ok(())
+        self.closing |= release && ended.is_ok();
+        ended
     }
 }

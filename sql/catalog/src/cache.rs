@@ -43,7 +43,20 @@ pub struct TableCache {
     pub(crate) statement: Held,
     /// The transaction, or the statement, writes tables that other sessions know.
     pub(crate) writes: bool,
+    /// The transaction is READ ONLY, or the next one will be: no table that other sessions know is written.
+    pub read_only: bool,
+    /// What ROLLBACK does not undo.
+    pub lasting: Lasting,
     pub(crate) standing: Standing,
+}
+
+/// Temporary tables come and go at once, whatever becomes of the transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lasting {
+    /// The transaction created some.
+    pub created: bool,
+    /// The transaction dropped some.
+    pub dropped: bool,
 }
 
 impl TableCache {
@@ -58,6 +71,8 @@ impl TableCache {
             held: Held::new(),
             statement: Held::new(),
             writes: false,
+            read_only: false,
+            lasting: Lasting::default(),
             standing: Standing::default(),
         }
     }
@@ -305,6 +320,7 @@ impl TableCache {
     pub fn release_all(&mut self, slot: &SessionSlot) {
         self.end_statement(slot);
         self.writes = false;
+        self.lasting = Lasting::default();
         self.catalog.mdl().release_all(slot, &mut self.held);
     }
 

@@ -55,6 +55,8 @@ pub enum CatalogError {
     TableNotLocked(String),
     /// LOCK TABLES locked the table READ, and it is to be changed (1099).
     TableReadLocked(String),
+    /// A write in a READ ONLY transaction (1792).
+    ReadOnlyTransaction,
     /// The session itself forbade writing, by FLUSH TABLES WITH READ LOCK (1223).
     ReadLocked,
     /// The metadata lock was not granted.

@@ -27,7 +27,7 @@ mod temporary;
 mod virtuals;
 
 pub use alter::{Alter, CopyRows, FullName};
-pub use cache::{TableCache, TableRef};
+pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,

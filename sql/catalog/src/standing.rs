@@ -168,13 +168,17 @@ impl TableCache {
         names.iter().try_for_each(|(schema, name)| self.admit_change(schema, name))
     }
 
-    /// The right to write until the statement ends: FLUSH TABLES WITH READ LOCK waits for it.
+    /// The right to write until the statement ends: FLUSH TABLES WITH READ LOCK waits for it, and a READ ONLY
+    /// transaction has none.
     #[inline]
     pub(crate) fn protect(
         &mut self,
         slot: &SessionSlot,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
+        if self.read_only {
+            return Err(CatalogError::ReadOnlyTransaction);
+        }
         if self.standing.read_lock {
             return Err(CatalogError::ReadLocked);
         }

@@ -30,6 +30,7 @@ impl Catalog {
         let def = self.with_ids(new)?;
         let made = self.store_with_storage(&mut own, def, autoinc_start, fill)?;
         cache.add_temporary(made);
+        cache.lasting.created = true;
         Ok(())
     }
 
@@ -102,6 +103,7 @@ impl TableCache {
     ) -> Result<(), CatalogError> {
         let key = (schema.to_string(), name.to_string());
         let Some(handle) = self.temporary.remove(&key) else { return Ok(()) };
+        self.lasting.dropped = true;
         self.retired.extend(self.definition(handle).cloned());
         // Plans of it are made anew, for what it has hidden.
         self.entry(handle).publish(None);

@@ -206,6 +206,9 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
             "HY000",
             format!("Table '{name}' was locked with a READ lock and can't be updated"),
         ),
+        E::ReadOnlyTransaction => {
+            (1792, "25006", "Cannot execute statement in a READ ONLY transaction.".into())
+        }
         E::ReadLocked => {
             let text = "Can't execute the query because you have a conflicting read lock";
             (1223, "HY000", text.into())

@@ -17,17 +17,20 @@ impl Parser<'_> {
         if self.at_end() {
             return Ok(Statement::StartTransaction(start));
         }
+        let mut contradicts = false;
         loop {
             if self.eat_phrase(&[Kw::WITH, Kw::CONSISTENT, Kw::SNAPSHOT])? {
                 start.consistent_snapshot = true;
             } else {
-                if start.read_only.is_some() {
-                    return self.fail();
-                }
                 self.expect_kw(Kw::READ)?;
-                start.read_only = Some(self.expect_any(&[Kw::ONLY, Kw::WRITE])? == Kw::ONLY);
+                let read_only = self.expect_any(&[Kw::ONLY, Kw::WRITE])? == Kw::ONLY;
+                contradicts |= start.read_only.replace(read_only).is_some_and(|r| r != read_only);
             }
             if !self.eat(TokenKind::Comma) {
+                // MySQL complains of what follows the list.
+                if contradicts {
+                    return self.fail();
+                }
                 return Ok(Statement::StartTransaction(start));
             }
         }

@@ -400,8 +400,6 @@ pub const VARIABLES: &[Variable] = &[
     e("transaction_isolation", Both, ISOLATIONS, "REPEATABLE-READ", E::Isolation),
     v("transaction_prealloc_size", Both, Int(1024, 131_072), "4096"),
     e("transaction_read_only", Both, Bool, "OFF", E::ReadOnly),
-    e("tx_isolation", Both, ISOLATIONS, "REPEATABLE-READ", E::Isolation),
-    e("tx_read_only", Both, Bool, "OFF", E::ReadOnly),
     v("unique_checks", Both, Bool, "ON"),
     v("updatable_views_with_limit", Both, Bool, "ON"),
     F("version", Text, ""),

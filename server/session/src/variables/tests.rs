@@ -34,7 +34,6 @@ fn names_of_the_captured_statements_exist() {
         "sql_quote_show_create",
         "server_uuid",
         "log_bin",
-        "tx_isolation",
         "optimizer_switch",
     ] {
         assert!(find(name).is_some(), "{name}");
