@@ -60,6 +60,10 @@ pub enum Error {
     LockWaitTimeout,
     /// This transaction was chosen to break a cycle of waits.
     Deadlock,
+    /// A row lock is not free, and the caller does not wait for it.
+    LockNowait,
+    /// There is no memory for another row lock.
+    LockTableFull,
     /// KILL arrived while waiting.
     Killed,
     /// The server is going down.
@@ -118,6 +122,8 @@ impl Error {
             Error::Duplicate { index, key } => Error::Duplicate { index: *index, key: key.clone() },
             Error::LockWaitTimeout => Error::LockWaitTimeout,
             Error::Deadlock => Error::Deadlock,
+            Error::LockNowait => Error::LockNowait,
+            Error::LockTableFull => Error::LockTableFull,
             Error::Killed => Error::Killed,
             Error::Shutdown => Error::Shutdown,
             Error::RowTooLarge { bytes, limit } => {
@@ -158,6 +164,8 @@ impl fmt::Display for Error {
             Error::Duplicate { index, .. } => write!(f, "duplicate key in index {index}"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             Error::Deadlock => f.write_str("deadlock found"),
+            Error::LockNowait => f.write_str("a row lock is not free"),
+            Error::LockTableFull => f.write_str("too many row locks"),
             Error::Killed => f.write_str("interrupted by KILL"),
             Error::Shutdown => f.write_str("the server is shutting down"),
             Error::RowTooLarge { bytes, limit } => {

@@ -27,6 +27,8 @@ pub const AUTOINC: u8 = 9;
 pub const STATUS: u8 = 10;
 /// Everything else.
 pub const OTHER: u8 = 11;
+/// Row locks: how many a shard has, and what becomes of a wait.
+pub const ROW_LOCK: u8 = 12;
 
 /// Number of classes a counting build keeps apart.
 pub const COUNT: usize = 32;
@@ -46,6 +48,7 @@ pub const NAMES: [&str; COUNT] = {
     names[AUTOINC as usize] = "autoinc";
     names[STATUS as usize] = "status";
     names[OTHER as usize] = "other";
+    names[ROW_LOCK as usize] = "row_lock";
     names
 };
 

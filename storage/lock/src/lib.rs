@@ -1,0 +1,21 @@
+//! Row locks: records and the gaps between them, by key.
+//!
+//! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard),
+//! `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
+//!
+//! 1. A lock names a key, not a place: pages split and rows move without any lock noticing.
+//! 2. A gap is named by the key behind it, or by the supremum behind the last.
+//! 3. Written rows need no lock object ([`Locks::convert`]); who changes rows that nobody has locked
+//!    writes no memory of this crate.
+
+mod locks;
+mod mode;
+mod owner;
+mod queue;
+mod report;
+mod wait;
+
+pub use locks::{Granted, Locks, MEMORY_BYTES, Patience, Request};
+pub use mode::{Kind, Mode, Shape, Target};
+pub use owner::Owner;
+pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};

@@ -1,0 +1,371 @@
+//! All row locks: asking, granting, giving back.
+//!
+//! 1. A shard's mutex is a leaf but for the lists of owners and the parking lot: it may be taken under
+//!    a page latch, and no two shards' mutexes are held together.
+//! 2. An explicit lock and a page: who wants a lock makes it, then looks whether the page he read is
+//!    unchanged; who changes a row latches its page, then looks whether there are locks ([`Locks::is_free`],
+//!    [`Locks::check`]). Both steps are sequentially consistent on both sides, so one sees the other.
+//! 3. A written row is locked by its writer without any lock, as long as his transaction is active.
+//!    Before somebody waits for it, he gives the writer a lock ([`Locks::convert`]).
+//! 4. Memory is limited per shard, so that counting it is nobody's meeting point.
+
+use crate::mode::{Kind, Mode, Shape, Target};
+use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
+use crate::queue::{By, Lock, Locked, Shard};
+use crate::report::Hook;
+use base::{Error, Result};
+use std::sync::{Arc, OnceLock};
+use stdx::{CacheLine, Ordering, SharedAtomic, class, fence};
+use sync::waits::WaitsFor;
+use sync::{Deadline, Mutex};
+
+/// Number of shards.
+const SHARDS: usize = 1024;
+
+/// The memory of all locks, in bytes, unless [`Locks::set_memory_max`] says otherwise.
+pub const MEMORY_BYTES: usize = 256 << 20;
+
+/// What a request does when the lock is not free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It waits until then.
+    Until(Deadline),
+    /// [`Error::LockNowait`], and nothing was done.
+    None,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'k> {
+    /// What.
+    pub target: Target<'k>,
+    /// How.
+    pub shape: Shape,
+    /// Make no lock when it is free: a write to the row follows at once, or an insert.
+    pub implicit: bool,
+    /// The asker's isolation level has no gap locks.
+    pub gapless: bool,
+    /// Undo records and table locks of the transaction: the lighter one gives way in a deadlock.
+    pub weight: u64,
+    /// What to do when it is not free.
+    pub patience: Patience,
+}
+
+/// How a request ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// There is a lock now that was not there before: [`Locks::unlock`] may give it back.
+    pub fresh: Option<Shape>,
+    /// It was waited for: what was read before may have changed.
+    pub waited: bool,
+}
+
+/// The row locks of an engine.
+pub struct Locks {
+    shards: Box<[CacheLine<Shard>]>,
+    owners: Box<[OnceLock<Arc<Owner>>]>,
+    shard_bytes_max: SharedAtomic<usize, { class::ROW_LOCK }>,
+    pub(crate) detect: SharedAtomic<bool, { class::ROW_LOCK }>,
+    pub(crate) graph: Arc<WaitsFor>,
+    pub(crate) waiting: SharedAtomic<u64, { class::ROW_LOCK }>,
+    pub(crate) wait_ns_max: SharedAtomic<u64, { class::ROW_LOCK }>,
+    pub(crate) last_deadlock: Mutex<Option<Arc<crate::report::Deadlock>>>,
+    pub(crate) hook: OnceLock<Hook>,
+}
+
+impl Locks {
+    /// No locks, for so many session slots. Waits are published in `graph`.
+    pub fn new(sessions: usize, graph: &Arc<WaitsFor>) -> Locks {
+        Locks {
+            shards: (0..SHARDS).map(|_| CacheLine(Shard::new())).collect(),
+            owners: (0..sessions).map(|_| OnceLock::new()).collect(),
+            shard_bytes_max: SharedAtomic::new(MEMORY_BYTES / SHARDS),
+            detect: SharedAtomic::new(true),
+            graph: Arc::clone(graph),
+            waiting: SharedAtomic::new(0),
+            wait_ns_max: SharedAtomic::new(0),
+            last_deadlock: Mutex::new(&crate::report::LAST, None),
+            hook: OnceLock::new(),
+        }
+    }
+
+    /// The owner of session slot `slot`.
+    ///
+    /// # Panics
+    /// When there is no such slot.
+    pub fn owner(&self, slot: usize) -> &Arc<Owner> {
+        self.owners[slot].get_or_init(|| Arc::new(Owner::new(slot)))
+    }
+
+    /// The owners that there have been.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &Arc<Owner>> {
+        self.owners.iter().filter_map(OnceLock::get)
+    }
+
+    /// Limits the memory of all locks, in bytes; a request beyond it ends with [`Error::LockTableFull`].
+    pub fn set_memory_max(&self, bytes: usize) {
+        self.shard_bytes_max.store(bytes / SHARDS, Ordering::Relaxed);
+    }
+
+    /// Turns the search for deadlocks on or off (`innodb_deadlock_detect`).
+    pub fn set_deadlock_detect(&self, on: bool) {
+        self.detect.store(on, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn shard(&self, hash: u64) -> &Shard {
+        &self.shards[hash as usize % SHARDS].0
+    }
+
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter().map(|s| &s.0)
+    }
+
+    /// Whether nobody has a lock on `target`: one load. The caller has latched the page of the row, or of
+    /// the gap, exclusively.
+    #[inline]
+    pub fn is_free(&self, target: Target<'_>) -> bool {
+        self.shard(target.hash()).is_empty()
+    }
+
+    /// Whether `me` could be granted this at once; makes nothing.
+    pub fn check(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
+        let hash = target.hash();
+        if self.shard(hash).is_empty() {
+            return true;
+        }
+        let by = by(me);
+        let queues = self.shard(hash).lock();
+        queues.covered(hash, target, by, shape) || !queues.conflicts(hash, target, by, shape)
+    }
+
+    /// Whether `me` has a granted lock that covers this.
+    pub fn has(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
+        let hash = target.hash();
+        me.has_locks()
+            && !self.shard(hash).is_empty()
+            && self.shard(hash).lock().covered(hash, target, by(me), shape)
+    }
+
+    /// Asks for a lock, and waits for it as the request says. The thread's current session is the owner's,
+    /// and it has no page latched when it may wait.
+    ///
+    /// # Errors
+    /// [`Error::LockNowait`], [`Error::LockWaitTimeout`], [`Error::Deadlock`], [`Error::Killed`],
+    /// [`Error::LockTableFull`]; there is no new lock then.
+    pub fn lock(&self, me: &Owner, request: &Request<'_>) -> Result<Granted> {
+        let Request { target, shape, .. } = *request;
+        let (hash, by) = (target.hash(), by(me));
+        let mut queues = self.shard(hash).lock();
+        let shape = queues.missing(hash, target, by, shape);
+        if queues.covered(hash, target, by, shape) {
+            return Ok(Granted { fresh: None, waited: false });
+        }
+        let conflict = queues.conflicts(hash, target, by, shape);
+        let makes = conflict || !(request.implicit || shape.kind == Kind::InsertIntention);
+        if !makes {
+            return Ok(Granted { fresh: None, waited: false });
+        }
+        if conflict && request.patience == Patience::None {
+            return Err(Error::LockNowait);
+        }
+        if queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed) {
+            return Err(Error::LockTableFull);
+        }
+        let waiting = if conflict { me.next_number() } else { 0 };
+        let place = Place::of(target);
+        let lock =
+            Lock { place: place.clone(), by, shape, waiting, gapless: request.gapless };
+        if !self.put(&mut queues, hash, me, lock) {
+            return Err(Error::Internal("a row lock for a transaction that has ended"));
+        }
+        let Patience::Until(deadline) = request.patience else {
+            return Ok(Granted { fresh: Some(shape), waited: false });
+        };
+        if !conflict {
+            return Ok(Granted { fresh: Some(shape), waited: false });
+        }
+        let wish = Wish {
+            number: waiting,
+            place,
+            shape,
+            weight: request.weight,
+            since_ns: sync::now_ns(),
+        };
+        me.begin_wait(wish.clone());
+        drop(queues);
+        let there = self.wait(me, &wish, deadline)?;
+        Ok(Granted { fresh: there.then_some(shape), waited: true })
+    }
+
+    /// Puts a lock where it belongs; `false`: its owner's transaction has ended.
+    fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
+        let (by, shape, granted) = (lock.by, lock.shape, lock.granted());
+        if !owner.note(by.serial, Held { hash, index: lock.place.index, shape }) {
+            return false;
+        }
+        let held_up = match granted {
+            true => queues.held_up(hash, lock.place.target(), by, shape),
+            false => Vec::new(),
+        };
+        queues.add(hash, lock);
+        held_up.iter().for_each(|by| self.owner(by.slot).poke());
+        true
+    }
+
+    /// Gives the writer of a row the lock that he has by having written it. `still` says whether the
+    /// transaction that wrote it is active and of session slot `slot`. `false`: it is not any more.
+    ///
+    /// The end of a transaction first makes `still` false, then (after a full fence) looks whether there
+    /// are locks ([`Locks::end`]). Here the lock is made first, then (after a full fence) `still` is asked
+    /// once more, and the lock taken back when it says no, before anybody saw it. So one of the two sees
+    /// the other, and no lock outlives its transaction.
+    pub fn convert(&self, slot: usize, target: Target<'_>, still: impl Fn() -> bool) -> bool {
+        let owner = Arc::clone(self.owner(slot));
+        // It is the writer's serial if he is active before and after.
+        let by = By { slot, serial: owner.serial() };
+        fence(Ordering::SeqCst);
+        if !still() {
+            return false;
+        }
+        let hash = target.hash();
+        let mut queues = self.shard(hash).lock();
+        if queues.covered(hash, target, by, Shape::WRITE) {
+            return still();
+        }
+        let lock = Lock {
+            place: Place::of(target),
+            by,
+            shape: Shape::WRITE,
+            waiting: 0,
+            gapless: false,
+        };
+        if !self.put(&mut queues, hash, &owner, lock) {
+            return false;
+        }
+        fence(Ordering::SeqCst);
+        if still() {
+            return true;
+        }
+        let mut one = true;
+        queues.remove(hash, |l| {
+            let it = l.by == by && l.granted() && l.shape == Shape::WRITE;
+            it && l.place.target() == target && std::mem::take(&mut one)
+        });
+        owner.forget(by.serial, hash, Shape::WRITE);
+        false
+    }
+
+    /// Makes the lock that the owner has by having written a row one of its own: a savepoint's rollback
+    /// takes the writing back, and the row stays locked. Without memory for it, it does not.
+    pub fn keep(&self, me: &Owner, target: Target<'_>) {
+        let (hash, by) = (target.hash(), by(me));
+        let mut queues = self.shard(hash).lock();
+        let full = queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed);
+        if !full && !queues.covered(hash, target, by, Shape::WRITE) {
+            let (place, shape) = (Place::of(target), Shape::WRITE);
+            let lock = Lock { place, by, shape, waiting: 0, gapless: false };
+            self.put(&mut queues, hash, me, lock);
+        }
+    }
+
+    /// Gives one lock back before the transaction's end: what [`Granted::fresh`] said.
+    pub fn unlock(&self, me: &Owner, target: Target<'_>, shape: Shape) {
+        let (hash, by) = (target.hash(), by(me));
+        let mut queues = self.shard(hash).lock();
+        let gone = queues.remove(hash, |l| {
+            l.by == by && l.granted() && l.shape == shape && l.place.target() == target
+        });
+        if !gone.is_empty() {
+            me.forget(by.serial, hash, shape);
+            self.grant(&mut queues, hash, target);
+        }
+    }
+
+    /// Ends the owner's transaction: gives all its locks back. Comes after what makes its rows nobody's;
+    /// see [`Locks::convert`]. Only the session's own thread calls it.
+    #[inline]
+    pub fn end(&self, me: &Owner) {
+        fence(Ordering::SeqCst);
+        if me.has_locks() {
+            self.release_all(me);
+        } else {
+            me.next();
+        }
+        me.set_trx(base::TrxId::NONE);
+    }
+
+    #[cold]
+    fn release_all(&self, me: &Owner) {
+        let (serial, mut held) = me.take();
+        let by = By { slot: me.slot(), serial };
+        held.sort_unstable_by_key(|h| h.hash);
+        held.dedup_by_key(|h| h.hash);
+        for h in held {
+            let mut queues = self.shard(h.hash).lock();
+            let mut gone = queues.remove(h.hash, |l| l.by == by);
+            gone.dedup_by(|a, b| a.place == b.place);
+            gone.iter().for_each(|l| self.grant(&mut queues, h.hash, l.place.target()));
+        }
+    }
+
+    /// Grants what has become free on a target.
+    pub(crate) fn grant(&self, queues: &mut Locked<'_>, hash: u64, target: Target<'_>) {
+        queues.grant(hash, target, |l| self.owner(l.by.slot).end_with(l.waiting, GRANTED));
+    }
+
+    /// The record `from` is about to be removed: who had locked it, or waited for it, has its gap locked
+    /// instead, which is now before `heir`. The caller has latched the record's page exclusively.
+    pub fn removed(&self, from: Target<'_>, heir: Target<'_>) {
+        let hash = from.hash();
+        if self.shard(hash).is_empty() {
+            return;
+        }
+        let mut queues = self.shard(hash).lock();
+        let gone = queues.remove(hash, |l| l.place.target() == from);
+        drop(queues);
+        for lock in &gone {
+            // Shared ones are of foreign keys and duplicate checks, whose gaps every level has.
+            let gapless = lock.gapless && lock.shape.mode == Mode::Exclusive;
+            if lock.shape.kind != Kind::InsertIntention && !gapless {
+                self.give_gap(lock, heir);
+            }
+        }
+        // Last, so that who looks again finds the gap locked.
+        for lock in gone.iter().filter(|l| !l.granted()) {
+            self.owner(lock.by.slot).end_with(lock.waiting, RETRY);
+        }
+    }
+
+    /// The record `new` is about to be inserted before `next`: who has the gap locked, has both halves of
+    /// it locked from now on. The caller has latched the record's page exclusively.
+    pub fn inserted(&self, new: Target<'_>, next: Target<'_>) {
+        let hash = next.hash();
+        if self.shard(hash).is_empty() {
+            return;
+        }
+        let queues = self.shard(hash).lock();
+        let gap = |l: &&Lock| {
+            next.key.is_none() && l.shape.kind != Kind::InsertIntention
+                || matches!(l.shape.kind, Kind::Gap | Kind::NextKey)
+        };
+        let gaps: Vec<Lock> = queues.on(hash, next).filter(gap).cloned().collect();
+        drop(queues);
+        gaps.iter().for_each(|l| self.give_gap(l, new));
+    }
+
+    /// Locks the gap before `target` for the owner of `lock`.
+    fn give_gap(&self, lock: &Lock, target: Target<'_>) {
+        let (hash, shape) = (target.hash(), Shape::new(lock.shape.mode, Kind::Gap));
+        let mut queues = self.shard(hash).lock();
+        if !queues.covered(hash, target, lock.by, shape) {
+            let (place, by) = (Place::of(target), lock.by);
+            let lock = Lock { place, by, shape, waiting: 0, gapless: lock.gapless };
+            self.put(&mut queues, hash, self.owner(by.slot), lock);
+        }
+    }
+}
+
+pub(crate) fn by(owner: &Owner) -> By {
+    By { slot: owner.slot(), serial: owner.serial() }
+}

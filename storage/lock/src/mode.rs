@@ -1,0 +1,162 @@
+//! What a lock may be, what conflicts with what, what covers what: InnoDB's rules, nothing else.
+//!
+//! 1. A lock on [`Target::key`] `None` (the supremum) is a gap lock whatever its kind says.
+//! 2. Locks of one owner never conflict.
+
+use base::IndexId;
+use std::fmt;
+
+/// Strength of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// Others may read with locks, none may write.
+    Shared,
+    /// Others may do neither.
+    Exclusive,
+}
+
+/// What of a target a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The record alone.
+    Record,
+    /// The gap before it alone: nothing is inserted there.
+    Gap,
+    /// The record and the gap before it.
+    NextKey,
+    /// Permission to insert into the gap before it; blocks nobody.
+    InsertIntention,
+}
+
+/// What is locked: a key of an index, or with `None` what is behind its last key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target<'k> {
+    /// The index.
+    pub index: IndexId,
+    /// The whole encoded key; `None` is the supremum.
+    pub key: Option<&'k [u8]>,
+}
+
+/// A mode and a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// How strong.
+    pub mode: Mode,
+    /// Of what.
+    pub kind: Kind,
+}
+
+impl Mode {
+    /// Whether locks of these modes on the same thing exclude each other.
+    pub fn conflicts(self, other: Mode) -> bool {
+        self == Mode::Exclusive || other == Mode::Exclusive
+    }
+}
+
+impl<'k> Target<'k> {
+    /// The record `key` of `index`.
+    pub fn record(index: IndexId, key: &'k [u8]) -> Target<'k> {
+        Target { index, key: Some(key) }
+    }
+
+    /// Behind the last record of `index`.
+    pub fn supremum(index: IndexId) -> Target<'k> {
+        Target { index, key: None }
+    }
+
+    /// Equal targets have equal hashes; cheap, since every inserted or changed row asks for it.
+    #[inline]
+    pub(crate) fn hash(&self) -> u64 {
+        const K: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut h = self.index.0.wrapping_mul(K);
+        if let Some(key) = self.key {
+            h = (h ^ (key.len() as u64 + 1)).wrapping_mul(K);
+            let (words, rest) = key.as_chunks::<8>();
+            for word in words {
+                h = (h.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(K);
+            }
+            for byte in rest {
+                h = (h.rotate_left(9) ^ u64::from(*byte)).wrapping_mul(K);
+            }
+        }
+        h ^ h >> 32
+    }
+}
+
+impl Shape {
+    /// An exclusive lock on the record alone: what a write needs.
+    pub const WRITE: Shape = Shape { mode: Mode::Exclusive, kind: Kind::Record };
+    /// What an insert needs of the gap it goes into.
+    pub const INSERT: Shape = Shape { mode: Mode::Exclusive, kind: Kind::InsertIntention };
+
+    /// A mode and a kind.
+    pub const fn new(mode: Mode, kind: Kind) -> Shape {
+        Shape { mode, kind }
+    }
+
+    fn has_gap(self, supremum: bool) -> bool {
+        supremum || matches!(self.kind, Kind::Gap | Kind::NextKey)
+    }
+
+    fn has_record(self, supremum: bool) -> bool {
+        !supremum && matches!(self.kind, Kind::Record | Kind::NextKey)
+    }
+
+    /// Whether a request of this shape has to wait for another owner's lock (granted, or asked for
+    /// earlier) of shape `other` on the same target.
+    pub fn waits_for(self, other: Shape, supremum: bool) -> bool {
+        if !self.mode.conflicts(other.mode) || other.kind == Kind::InsertIntention {
+            return false;
+        }
+        match self.kind {
+            // Gap locks only keep inserts out, never each other.
+            Kind::InsertIntention => other.has_gap(supremum),
+            _ => self.has_record(supremum) && other.has_record(supremum),
+        }
+    }
+
+    /// Whether the owner of a granted lock of this shape has all that one of shape `wanted` would
+    /// give him.
+    pub fn covers(self, wanted: Shape, supremum: bool) -> bool {
+        if self.kind == Kind::InsertIntention || wanted.kind == Kind::InsertIntention {
+            return false;
+        }
+        self.mode >= wanted.mode
+            && (!wanted.has_record(supremum) || self.has_record(supremum))
+            && (!wanted.has_gap(supremum) || self.has_gap(supremum))
+    }
+
+    /// The name in performance_schema.data_locks.
+    pub fn name(self, supremum: bool) -> &'static str {
+        match (self.mode, self.kind) {
+            (Mode::Shared, Kind::Record) => "S,REC_NOT_GAP",
+            (Mode::Shared, Kind::Gap) if !supremum => "S,GAP",
+            (Mode::Shared, Kind::NextKey | Kind::Gap) => "S",
+            (Mode::Exclusive, Kind::Record) => "X,REC_NOT_GAP",
+            (Mode::Exclusive, Kind::Gap) if !supremum => "X,GAP",
+            (Mode::Exclusive, Kind::NextKey | Kind::Gap) => "X",
+            (_, Kind::InsertIntention) if supremum => "X,INSERT_INTENTION",
+            (_, Kind::InsertIntention) => "X,GAP,INSERT_INTENTION",
+        }
+    }
+
+    /// The words of SHOW ENGINE INNODB STATUS.
+    pub fn words(self, supremum: bool) -> &'static str {
+        match (self.mode, self.kind) {
+            (Mode::Shared, Kind::Record) => "lock mode S locks rec but not gap",
+            (Mode::Shared, Kind::Gap) if !supremum => "lock mode S locks gap before rec",
+            (Mode::Shared, Kind::NextKey | Kind::Gap) => "lock mode S",
+            (Mode::Exclusive, Kind::Record) => "lock_mode X locks rec but not gap",
+            (Mode::Exclusive, Kind::Gap) if !supremum => "lock_mode X locks gap before rec",
+            (Mode::Exclusive, Kind::NextKey | Kind::Gap) => "lock_mode X",
+            (_, Kind::InsertIntention) if supremum => "lock_mode X insert intention",
+            (_, Kind::InsertIntention) => "lock_mode X locks gap before rec insert intention",
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name(false))
+    }
+}

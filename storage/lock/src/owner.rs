@@ -1,0 +1,219 @@
+//! Who owns locks: one record per session slot, used by one transaction after another.
+//!
+//! 1. `serial` is the number of the slot's transaction. A lock belongs to a slot and a serial, so one
+//!    that was made for a transaction which has ended meanwhile never passes for the next one's.
+//! 2. A lock is in a shard only while it is in the list of its owner (`held`), and it enters the list
+//!    only if the serial is still its own, looked at under the list's mutex. The end of a transaction
+//!    raises the serial and takes the list under the same mutex. So whoever makes locks for others
+//!    (conversion, inheritance) never leaves one behind an ended transaction.
+//! 3. `count` is how many entries the list has had: the end of a transaction without locks is one load
+//!    of it. See [`crate::Locks::convert`] for why that is enough.
+//! 4. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
+//!    by one compare-and-swap, whose winner decides how the wait ends.
+
+use crate::mode::{Shape, Target};
+use base::{IndexId, TrxId};
+use instrument::{CondClass, MutexClass};
+use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
+use sync::{Event, Mutex};
+
+static HELD: MutexClass = MutexClass::new("wait/synch/mutex/innodb/trx_mutex");
+static WAIT: MutexClass = MutexClass::new("wait/synch/mutex/innodb/lock_wait_mutex");
+static ROW: CondClass = CondClass::new("wait/lock/innodb/row");
+
+pub(crate) const WAITING: u64 = 0;
+pub(crate) const GRANTED: u64 = 1;
+/// Chosen to break a deadlock.
+pub(crate) const VICTIM: u64 = 2;
+/// What was waited for is there no more: look again.
+pub(crate) const RETRY: u64 = 3;
+const CODE: u64 = 3;
+
+/// A lock in its owner's list: enough to find it, and to count lock structures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub hash: u64,
+    pub index: IndexId,
+    pub shape: Shape,
+}
+
+/// A target with its own memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub index: IndexId,
+    pub key: Option<Box<[u8]>>,
+}
+
+impl Place {
+    pub fn of(target: Target<'_>) -> Place {
+        Place { index: target.index, key: target.key.map(Box::from) }
+    }
+
+    pub fn target(&self) -> Target<'_> {
+        Target { index: self.index, key: self.key.as_deref() }
+    }
+}
+
+/// What a waiting owner asks for; there while he waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub number: u64,
+    pub place: Place,
+    pub shape: Shape,
+    /// Undo records and table locks of the transaction.
+    pub weight: u64,
+    pub since_ns: u64,
+}
+
+/// The locks of a session slot's present transaction.
+#[derive(Debug)]
+pub struct Owner {
+    slot: usize,
+    serial: LocalAtomic<u64>,
+    trx: LocalAtomic<u64>,
+    count: SharedAtomic<u32, { class::ROW_LOCK }>,
+    held: Mutex<Vec<Held>>,
+    word: SharedAtomic<u64, { class::ROW_LOCK }>,
+    wish: Mutex<Option<Wish>>,
+    /// Waited time that no counter has yet, in microseconds, below 1000.
+    rest_us: LocalAtomic<u64>,
+    pub(crate) event: Event,
+}
+
+impl Owner {
+    pub(crate) fn new(slot: usize) -> Owner {
+        Owner {
+            slot,
+            serial: LocalAtomic::new(1),
+            trx: LocalAtomic::new(0),
+            count: SharedAtomic::new(0),
+            held: Mutex::new(&HELD, Vec::new()),
+            word: SharedAtomic::new(GRANTED),
+            wish: Mutex::new(&WAIT, None),
+            rest_us: LocalAtomic::new(0),
+            event: Event::new(&ROW),
+        }
+    }
+
+    /// The session slot.
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// The id of the slot's transaction, for reports; none until it writes.
+    pub fn trx(&self) -> TrxId {
+        TrxId(self.trx.load(Ordering::Relaxed))
+    }
+
+    /// Notes the id of the slot's transaction. Only the session's own thread calls it.
+    pub fn set_trx(&self, trx: TrxId) {
+        self.trx.store(trx.0, Ordering::Relaxed);
+    }
+
+    /// The number of the slot's transaction.
+    pub(crate) fn serial(&self) -> u64 {
+        self.serial.load(Ordering::Acquire)
+    }
+
+    /// Whether the transaction may have locks: one load.
+    #[inline]
+    pub fn has_locks(&self) -> bool {
+        self.count.load(Ordering::Relaxed) != 0
+    }
+
+    /// Invariant 2; `false`: the transaction has ended.
+    pub(crate) fn note(&self, serial: u64, held: Held) -> bool {
+        let mut list = self.held.lock();
+        if self.serial.load(Ordering::Relaxed) != serial {
+            return false;
+        }
+        list.push(held);
+        self.count.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    /// A lock that was noted last and not found by anybody is taken back.
+    pub(crate) fn forget(&self, serial: u64, hash: u64, shape: Shape) {
+        let mut list = self.held.lock();
+        if self.serial.load(Ordering::Relaxed) != serial {
+            return;
+        }
+        if let Some(at) = list.iter().rposition(|h| h.hash == hash && h.shape == shape) {
+            list.swap_remove(at);
+            // The count only says "perhaps": it goes down to zero at the end.
+        }
+    }
+
+    /// Ends the transaction: its serial and what it had. Only the session's own thread calls it.
+    pub(crate) fn take(&self) -> (u64, Vec<Held>) {
+        let mut list = self.held.lock();
+        let serial = self.serial.load(Ordering::Relaxed);
+        self.serial.store(serial + 1, Ordering::Release);
+        self.count.store(0, Ordering::Relaxed);
+        (serial, std::mem::take(&mut *list))
+    }
+
+    /// Ends a transaction that had nothing.
+    pub(crate) fn next(&self) {
+        self.serial.store(self.serial.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Entries of the list and how many of them InnoDB would call lock structures (on tables of one
+    /// page): as many as there are different indexes and shapes.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let list = self.held.lock();
+        let mut kinds: Vec<(IndexId, Shape)> = Vec::new();
+        for h in &*list {
+            if !kinds.contains(&(h.index, h.shape)) {
+                kinds.push((h.index, h.shape));
+            }
+        }
+        (list.len() as u64, kinds.len() as u64)
+    }
+
+    /// Begins a wait. The caller holds the mutex of the shard that the request is put into.
+    pub(crate) fn begin_wait(&self, wish: Wish) {
+        let number = wish.number;
+        *self.wish.lock() = Some(wish);
+        self.word.store(number << 2 | WAITING, Ordering::SeqCst);
+    }
+
+    /// Ends a wait of so many nanoseconds; the whole milliseconds that are to be counted.
+    pub(crate) fn end_wait(&self, waited_ns: u64) -> u64 {
+        *self.wish.lock() = None;
+        let us = self.rest_us.load(Ordering::Relaxed) + waited_ns / 1000;
+        self.rest_us.store(us % 1000, Ordering::Relaxed);
+        us / 1000
+    }
+
+    /// The number of the next wait.
+    pub(crate) fn next_number(&self) -> u64 {
+        (self.word.load(Ordering::Relaxed) >> 2) + 1
+    }
+
+    pub(crate) fn code(&self) -> u64 {
+        self.word.load(Ordering::SeqCst) & CODE
+    }
+
+    pub(crate) fn wish(&self) -> Option<Wish> {
+        self.wish.lock().clone()
+    }
+
+    /// Ends wait `number` with `code`, if nobody has yet; wakes the waiter.
+    pub(crate) fn end_with(&self, number: u64, code: u64) -> bool {
+        let (waiting, ended) = (number << 2 | WAITING, number << 2 | code);
+        let won = self
+            .word
+            .compare_exchange(waiting, ended, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok();
+        if won {
+            self.event.notify_all();
+        }
+        won
+    }
+
+    /// Has the waiter look again at whom it waits for.
+    pub(crate) fn poke(&self) {
+        self.event.notify_all();
+    }
+}

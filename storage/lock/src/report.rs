@@ -1,0 +1,194 @@
+//! What operators see of row locks: a listing, figures, the last deadlock.
+//!
+//! 1. A listing takes one shard after the other: each is one state of itself, all together are not.
+//! 2. Names of tables and sessions are not known here: who prints a deadlock gives them.
+
+use crate::locks::Locks;
+use crate::mode::Shape;
+use crate::owner::{Owner, Place};
+use base::{IndexId, TrxId};
+use instrument::MutexClass;
+use std::fmt::Write;
+use std::sync::Arc;
+use stdx::Ordering;
+
+pub(crate) static LAST: MutexClass =
+    MutexClass::new("wait/synch/mutex/limpid/lock_latest_deadlock");
+
+/// Hears of every deadlock, in the thread that found it, before the victim knows.
+pub(crate) type Hook = Box<dyn Fn(&Deadlock) + Send + Sync>;
+
+/// One lock, or a request that waits.
+#[derive(Clone, Debug)]
+pub struct LockInfo {
+    /// Its owner's session slot.
+    pub slot: usize,
+    /// The owner's transaction, none when it has not written.
+    pub trx: TrxId,
+    /// The index.
+    pub index: IndexId,
+    /// The encoded key; `None` is the supremum.
+    pub key: Option<Box<[u8]>>,
+    /// Mode and kind.
+    pub shape: Shape,
+    /// It is not granted.
+    pub waiting: bool,
+}
+
+/// All row locks.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The locks.
+    pub locks: Vec<LockInfo>,
+    /// Positions in `locks`: a request, and a lock that it waits for.
+    pub waits: Vec<(usize, usize)>,
+}
+
+/// Figures of one session slot's transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnerInfo {
+    /// Locks, waiting ones included.
+    pub row_locks: u64,
+    /// What InnoDB would call lock structures.
+    pub structs: u64,
+    /// When the present wait began, in [`sync::now_ns`] nanoseconds.
+    pub waiting_since_ns: Option<u64>,
+}
+
+/// A transaction of a deadlock.
+#[derive(Clone, Debug)]
+pub struct DeadlockMember {
+    /// Its session slot.
+    pub slot: usize,
+    /// Its id, none when it has not written.
+    pub trx: TrxId,
+    /// What InnoDB would call lock structures.
+    pub structs: u64,
+    /// Its locks.
+    pub row_locks: u64,
+    /// Undo records and table locks.
+    pub undo: u64,
+    pub(crate) holds: Vec<(Place, Shape)>,
+    pub(crate) waits: Option<(Place, Shape)>,
+}
+
+/// A deadlock. Each member waits for the next, the last for the first, which closed the cycle.
+#[derive(Clone, Debug)]
+pub struct Deadlock {
+    /// The transactions.
+    pub members: Vec<DeadlockMember>,
+    /// Which of them is rolled back.
+    pub victim: usize,
+}
+
+/// Who gives names to what a deadlock's text is about.
+pub trait Names {
+    /// A transaction's lines behind "*** (n) TRANSACTION:", with line ends.
+    fn transaction(&self, member: &DeadlockMember) -> String;
+    /// An index, as in "index PRIMARY of table `d`.`t`", with what comes before it.
+    fn index(&self, index: IndexId) -> String;
+}
+
+impl Deadlock {
+    /// The text of "LATEST DETECTED DEADLOCK" without its headline and date.
+    pub fn text(&self, names: &dyn Names) -> String {
+        let mut out = String::new();
+        for (i, m) in self.members.iter().enumerate() {
+            let n = i + 1;
+            let _ = write!(out, "*** ({n}) TRANSACTION:\n{}", names.transaction(m));
+            let _ = write!(out, "\n*** ({n}) HOLDS THE LOCK(S):\n");
+            m.holds.iter().for_each(|l| line(&mut out, names, m.trx, l, ""));
+            let _ = write!(out, "\n*** ({n}) WAITING FOR THIS LOCK TO BE GRANTED:\n");
+            m.waits.iter().for_each(|l| line(&mut out, names, m.trx, l, " waiting"));
+            out.push('\n');
+        }
+        let _ = writeln!(out, "*** WE ROLL BACK TRANSACTION ({})", self.victim + 1);
+        out
+    }
+}
+
+fn line(out: &mut String, names: &dyn Names, trx: TrxId, (place, shape): &(Place, Shape), end: &str) {
+    let words = shape.words(place.key.is_none());
+    let index = names.index(place.index);
+    let _ = writeln!(out, "RECORD LOCKS {index} trx id {} {words}{end}", trx.0);
+    match &place.key {
+        None => out.push_str("Record lock, heap no 1 PHYSICAL RECORD: supremum\n"),
+        Some(key) => {
+            out.push_str("Record lock, key ");
+            for b in key {
+                let _ = write!(out, "{b:02x}");
+            }
+            out.push('\n');
+        }
+    }
+}
+
+impl Locks {
+    /// All locks and waits.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut all = Snapshot::default();
+        for shard in self.shards().filter(|s| !s.is_empty()) {
+            let queues = shard.lock();
+            let first = all.locks.len();
+            let locks: Vec<_> = queues.all().collect();
+            for (i, a) in locks.iter().enumerate() {
+                all.locks.push(LockInfo {
+                    slot: a.by.slot,
+                    trx: self.owner(a.by.slot).trx(),
+                    index: a.place.index,
+                    key: a.place.key.clone(),
+                    shape: a.shape,
+                    waiting: !a.granted(),
+                });
+                let waits = |(j, b): (usize, &&crate::queue::Lock)| {
+                    let order = b.granted() || j < i;
+                    let same = order && a.by != b.by && a.place == b.place;
+                    same && a.shape.waits_for(b.shape, a.place.key.is_none())
+                };
+                if !a.granted() {
+                    let on = locks.iter().enumerate().filter(|(j, b)| waits((*j, b)));
+                    all.waits.extend(on.map(|(j, _)| (first + i, first + j)));
+                }
+            }
+        }
+        all
+    }
+
+    /// Figures of a session slot's transaction.
+    pub fn owner_info(&self, owner: &Owner) -> OwnerInfo {
+        let (row_locks, structs) = owner.sizes();
+        let waiting_since_ns = owner.wish().map(|w| w.since_ns);
+        OwnerInfo { row_locks, structs, waiting_since_ns }
+    }
+
+    /// Session slots that wait now, and for what.
+    pub fn waiters(&self) -> Vec<(usize, IndexId, Option<Box<[u8]>>)> {
+        let wish = |o: &Arc<Owner>| o.wish().map(|w| (o.slot(), w.place.index, w.place.key));
+        self.owners().filter_map(wish).collect()
+    }
+
+    /// How many requests wait now (`Innodb_row_lock_current_waits`).
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// The longest wait that has ended, in nanoseconds (`Innodb_row_lock_time_max`).
+    pub fn wait_ns_max(&self) -> u64 {
+        self.wait_ns_max.load(Ordering::Relaxed)
+    }
+
+    /// The deadlock that was found last.
+    pub fn last_deadlock(&self) -> Option<Arc<Deadlock>> {
+        self.last_deadlock.lock().clone()
+    }
+
+    /// Who hears of every deadlock, in the thread that found it. The first registration counts.
+    pub fn on_deadlock(&self, hook: Box<dyn Fn(&Deadlock) + Send + Sync>) {
+        let _ = self.hook.set(hook);
+    }
+
+    /// Whether nobody's wait is in the waits-for graph.
+    pub fn graph_is_empty(&self) -> bool {
+        self.graph.edges().is_empty()
+    }
+}

@@ -1,0 +1,239 @@
+//! Waiting for a lock, and deadlocks.
+//!
+//! 1. A waiter parks only with its present blockers in the waits-for graph, or for a short slice after
+//!    which it looks again: a deadlock is never slept through. (Without the search for deadlocks nothing
+//!    is published.)
+//! 2. Whoever makes a granted lock that holds up a request, or takes back a request, has the waiters look
+//!    again. Blockers that have gone may still be in the graph: a cycle is only a suspicion.
+//! 3. A deadlock is believed when all its edges were found in the queues twice, the second round with the
+//!    same waits as the first: then all its members waited at once, and nobody who waits releases
+//!    anything. A cycle through other kinds of lock is believed when it stays for `BELIEVED`.
+//! 4. The victim is the transaction with the fewest undo records and lock structures; of equals the one
+//!    whose request closed the cycle.
+
+use crate::locks::{Locks, by};
+use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
+use crate::report::{Deadlock, DeadlockMember};
+use base::{Error, Result};
+use instrument::Counter;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stdx::Ordering;
+use sync::{Deadline, WaitResult};
+
+/// How long a waiter sleeps whose blockers could not be published.
+const SLICE: Duration = Duration::from_millis(1);
+/// How long a cycle with edges that are not ours must stay.
+const BELIEVED: Duration = Duration::from_millis(5);
+
+/// What to do about a cycle in the graph.
+enum Cycle {
+    /// Look again: an edge was out of date, is unproven yet, or another waiter was told to give up.
+    Again,
+    /// The requester is the victim.
+    Mine,
+}
+
+/// A member of a cycle: who, and what it waits for with which weight; `None`: another kind of lock.
+struct Proof {
+    slot: usize,
+    wish: Option<(Wish, u64)>,
+}
+
+/// A cycle with edges of other kinds of lock, and since when it was seen.
+type Unproven = Option<(Vec<u64>, Instant)>;
+
+impl Locks {
+    /// Waits for the request that is in the queue. `false`: what it was for is there no more.
+    pub(crate) fn wait(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
+        instrument::count(Counter::InnodbRowLockWaits, 1);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let end = self.wait_loop(me, wish, deadline);
+        let end = end.or_else(|e| self.withdraw(me, wish, e));
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let waited_ns = sync::now_ns().saturating_sub(wish.since_ns);
+        self.wait_ns_max.fetch_max(waited_ns, Ordering::Relaxed);
+        instrument::count(Counter::InnodbRowLockTime, me.end_wait(waited_ns));
+        if matches!(end, Err(Error::LockWaitTimeout)) {
+            instrument::count(Counter::InnodbLockWaitTimeouts, 1);
+        }
+        end
+    }
+
+    fn wait_loop(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
+        let target = wish.place.target();
+        let hash = target.hash();
+        let mut unproven: Unproven = None;
+        loop {
+            let seen = me.event.prepare();
+            match me.code() {
+                GRANTED => return Ok(true),
+                RETRY => return Ok(false),
+                VICTIM => return Err(Error::Deadlock),
+                _ => {}
+            }
+            let blockers = self.shard(hash).lock().blockers(hash, target, by(me), wish.number);
+            let Some(blockers) = blockers else {
+                // It was taken out just now; how it ended is about to be said.
+                sync::yield_now();
+                continue;
+            };
+            let (mut edges, mut until) = (None, deadline);
+            if self.detect.load(Ordering::Relaxed) {
+                let blockers: Vec<u64> = blockers.iter().map(|b| b.slot as u64).collect();
+                match self.graph.add_all(me.slot() as u64, &blockers) {
+                    Ok(published) => edges = Some(published),
+                    Err(deadlock) => match self.judge(me, deadlock.cycle, &mut unproven) {
+                        Cycle::Mine => return Err(Error::Deadlock),
+                        Cycle::Again => until = slice(deadline),
+                    },
+                }
+            }
+            let sliced = until != deadline;
+            let result = me.event.wait(seen, until);
+            drop(edges);
+            match result {
+                WaitResult::Woken => {}
+                WaitResult::TimedOut if sliced && !passed(deadline) => {}
+                WaitResult::TimedOut => return Err(Error::LockWaitTimeout),
+                WaitResult::Killed => return Err(Error::Killed),
+            }
+        }
+    }
+
+    /// Takes the request back, unless it was granted, or its record removed, in the meantime.
+    fn withdraw(&self, me: &Owner, wish: &Wish, error: Error) -> Result<bool> {
+        let (target, by) = (wish.place.target(), by(me));
+        let hash = target.hash();
+        let mut queues = self.shard(hash).lock();
+        let given_up = me.end_with(wish.number, VICTIM);
+        match me.code() {
+            GRANTED => return Ok(true),
+            RETRY => return Ok(false),
+            _ => {}
+        }
+        queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
+        me.forget(by.serial, hash, wish.shape);
+        self.grant(&mut queues, hash, target);
+        let waiting = queues.on(hash, target).filter(|l| !l.granted());
+        waiting.for_each(|l| self.owner(l.by.slot).poke());
+        Err(if given_up { error } else { Error::Deadlock })
+    }
+
+    /// Rules 3 and 4. `cycle` begins with the requester; each member waits for the next.
+    fn judge(&self, me: &Owner, cycle: Vec<u64>, unproven: &mut Unproven) -> Cycle {
+        let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
+            return Cycle::Again;
+        };
+        let waits = |round: &[Proof]| -> Vec<Option<u64>> {
+            round.iter().map(|p| p.wish.as_ref().map(|(w, _)| w.number)).collect()
+        };
+        if waits(&first) != waits(&second) {
+            return Cycle::Again;
+        }
+        if second.iter().any(|p| p.wish.is_none()) {
+            match unproven {
+                Some((seen, since)) if *seen == cycle => {
+                    if sync::now() - *since < BELIEVED {
+                        return Cycle::Again;
+                    }
+                }
+                _ => {
+                    *unproven = Some((cycle, sync::now()));
+                    return Cycle::Again;
+                }
+            }
+        }
+        // The first of equals, and the cycle begins with the requester.
+        let weights = second.iter().enumerate().filter_map(|(i, p)| Some((i, p.wish.as_ref()?.1)));
+        let Some((victim, _)) = weights.min_by_key(|(_, weight)| *weight) else {
+            return Cycle::Again;
+        };
+        let report = self.describe(&second, victim);
+        if victim != 0 {
+            let Some((wish, _)) = &second[victim].wish else { return Cycle::Again };
+            if !self.owner(second[victim].slot).end_with(wish.number, VICTIM) {
+                return Cycle::Again;
+            }
+        } else if me.code() == VICTIM {
+            // Another member has found the same cycle, and said so.
+            return Cycle::Mine;
+        }
+        self.tell(report);
+        if victim == 0 { Cycle::Mine } else { Cycle::Again }
+    }
+
+    /// Finds every edge of a cycle in the queues; `None`, with the waiter woken, when one is out of date.
+    fn prove(&self, cycle: &[u64]) -> Option<Vec<Proof>> {
+        let nexts = cycle.iter().skip(1).chain(cycle.first());
+        cycle.iter().zip(nexts).map(|(&member, &next)| self.prove_edge(member, next)).collect()
+    }
+
+    fn prove_edge(&self, member: u64, next: u64) -> Option<Proof> {
+        let slot = member as usize;
+        let owner = self.owner(slot);
+        let Some(wish) = owner.wish() else {
+            // Another kind of wait, or one that has just ended: then its edges are gone.
+            let there = self.graph.edges().contains(&(member, next));
+            return there.then_some(Proof { slot, wish: None });
+        };
+        let target = wish.place.target();
+        let hash = target.hash();
+        let blockers = self.shard(hash).lock().blockers(hash, target, by(owner), wish.number);
+        if blockers.is_some_and(|all| all.iter().any(|b| b.slot as u64 == next)) {
+            let weight = wish.weight + owner.sizes().1;
+            return Some(Proof { slot, wish: Some((wish, weight)) });
+        }
+        owner.poke();
+        None
+    }
+
+    /// What the members of a deadlock hold and wait for.
+    fn describe(&self, cycle: &[Proof], victim: usize) -> Deadlock {
+        let member = |(i, p): (usize, &Proof)| {
+            let owner = self.owner(p.slot);
+            let (row_locks, structs) = owner.sizes();
+            // What the one before waits for.
+            let before = &cycle[(i + cycle.len() - 1) % cycle.len()];
+            let wanted = before.wish.as_ref().map(|(w, _)| w);
+            let mut holds = Vec::new();
+            if let Some(w) = wanted {
+                let target = w.place.target();
+                let queues = self.shard(target.hash()).lock();
+                let his = queues.on(target.hash(), target).filter(|l| l.by.slot == p.slot);
+                let blocks = |s: crate::Shape| w.shape.waits_for(s, target.key.is_none());
+                holds.extend(his.filter(|l| blocks(l.shape)).map(|l| (l.place.clone(), l.shape)));
+            }
+            DeadlockMember {
+                slot: p.slot,
+                trx: owner.trx(),
+                structs,
+                row_locks,
+                undo: p.wish.as_ref().map_or(0, |(w, _)| w.weight),
+                holds,
+                waits: p.wish.as_ref().map(|(w, _)| (w.place.clone(), w.shape)),
+            }
+        };
+        Deadlock { members: cycle.iter().enumerate().map(member).collect(), victim }
+    }
+
+    fn tell(&self, report: Deadlock) {
+        instrument::count(Counter::InnodbDeadlocks, 1);
+        let report = Arc::new(report);
+        *self.last_deadlock.lock() = Some(Arc::clone(&report));
+        if let Some(hook) = self.hook.get() {
+            hook(&report);
+        }
+    }
+}
+
+fn slice(deadline: Deadline) -> Deadline {
+    match (deadline, Deadline::after(SLICE)) {
+        (Deadline::At(end), Deadline::At(slice)) => Deadline::At(end.min(slice)),
+        (_, slice) => slice,
+    }
+}
+
+fn passed(deadline: Deadline) -> bool {
+    matches!(deadline, Deadline::At(end) if end <= sync::now())
+}

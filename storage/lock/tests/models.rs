@@ -1,0 +1,161 @@
+//! The lock system under the deterministic scheduler: many seeds, each one interleaving.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+mod support;
+
+use base::Error;
+use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
+use support::{GAP, INSERT, NEXT, X, key, world};
+use sync::sched::{self, Options};
+
+type Shared<T> = SharedAtomic<T, { class::OTHER }>;
+
+const SEEDS: u64 = if cfg!(debug_assertions) { 400 } else { 2_000 };
+
+struct Thread(sched::Joiner, std::thread::JoinHandle<()>);
+
+fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Thread {
+    let child = sched::child(name);
+    Thread(child.joiner(), std::thread::spawn(move || child.run(f)))
+}
+
+fn join(thread: Thread) {
+    thread.0.join();
+    thread.1.join().unwrap();
+}
+
+fn each_seed(program: fn()) {
+    for seed in 0..SEEDS {
+        if let Err(failure) = sched::run(seed, Options::default(), program).result {
+            panic!("seed {seed}: {failure}");
+        }
+    }
+}
+
+/// Exclusive locks exclude; every waiter gets its turn; nothing is left.
+#[test]
+fn exclusive_locks_exclude_and_everybody_gets_one() {
+    each_seed(|| {
+        let w = world();
+        let inside = Arc::new(Shared::new(0u32));
+        let threads: Vec<Thread> = (0..3)
+            .map(|_| {
+                let (s, inside) = (w.session(), Arc::clone(&inside));
+                spawn("locker", move || {
+                    for _ in 0..2 {
+                        s.lock("k", X).unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        s.end();
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(join);
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// Three sessions, each with two of three keys in another order: no run gets stuck, and whoever is told
+/// of a deadlock is told in time for the others to finish.
+#[test]
+fn deadlocks_are_found_whoever_closes_them() {
+    each_seed(|| {
+        let w = world();
+        let won = Arc::new(Shared::new(0u32));
+        let pairs = [("1", "2"), ("2", "3"), ("3", "1")];
+        let threads: Vec<Thread> = pairs
+            .into_iter()
+            .enumerate()
+            .map(|(n, (first, second))| {
+                let (mut s, won) = (w.session(), Arc::clone(&won));
+                s.weight = n as u64;
+                spawn("locker", move || {
+                    let both = s.lock(first, X).and_then(|_| s.lock(second, NEXT));
+                    match both {
+                        Ok(_) => drop(won.fetch_add(1, Ordering::SeqCst)),
+                        Err(e) => assert!(matches!(e, Error::Deadlock), "{e}"),
+                    }
+                    s.end();
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(join);
+        assert!(won.load(Ordering::SeqCst) >= 2, "one victim is enough");
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// Inserts that wait for gaps locked by each other, the gap locks coming while they wait.
+#[test]
+fn gap_locks_that_come_later_are_part_of_deadlocks() {
+    each_seed(|| {
+        let w = world();
+        let threads: Vec<Thread> = (0..3)
+            .map(|_| {
+                let s = w.session();
+                spawn("inserter", move || {
+                    let done = s.lock("k", GAP).and_then(|_| s.lock("k", INSERT));
+                    assert!(matches!(done, Ok(_) | Err(Error::Deadlock)));
+                    s.end();
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(join);
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// A row is written, then others make its writer's lock and wait for it, while he ends: nobody passes
+/// before the end, nobody waits for ever, and no lock outlives its transaction.
+#[test]
+fn a_conversion_meets_the_end_of_its_transaction() {
+    each_seed(|| {
+        let w = world();
+        let active = Arc::new(Shared::new(true));
+        let writer = w.session();
+        let slot = writer.slot.index();
+        let others: Vec<Thread> = (0..2)
+            .map(|_| {
+                let (s, active) = (w.session(), Arc::clone(&active));
+                spawn("locker", move || {
+                    let still = || active.load(Ordering::SeqCst);
+                    let converted = s.locks.convert(slot, key("k"), still);
+                    let granted = s.lock("k", X).unwrap();
+                    assert!(!active.load(Ordering::SeqCst), "{converted} {granted:?}");
+                    s.end();
+                })
+            })
+            .collect();
+        active.store(false, Ordering::SeqCst);
+        writer.end();
+        // The next transaction of the session has nothing of the one before.
+        assert!(!w.locks.has(writer.owner(), key("k"), X));
+        others.into_iter().for_each(join);
+        writer.end();
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// A record goes while some hold its lock and others wait, and all of them end.
+#[test]
+fn inheritance_meets_the_end_of_the_owners() {
+    each_seed(|| {
+        let w = world();
+        let threads: Vec<Thread> = (0..2)
+            .map(|_| {
+                let s = w.session();
+                spawn("locker", move || {
+                    s.lock("k", NEXT).unwrap();
+                    s.end();
+                })
+            })
+            .collect();
+        w.locks.inserted(key("j"), key("k"));
+        w.locks.removed(key("k"), key("m"));
+        threads.into_iter().for_each(join);
+        let left = w.locks.snapshot().locks;
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
