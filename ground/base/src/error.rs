@@ -61,7 +61,7 @@ pub enum Error {
     /// This transaction was chosen to break a cycle of waits.
     Deadlock,
     /// A row lock is not free, and the caller does not wait for it.
-    LockNowait,
+    LockNotAvailable,
     /// There is no memory for another row lock.
     LockTableFull,
     /// KILL arrived while waiting.
@@ -122,7 +122,7 @@ impl Error {
             Error::Duplicate { index, key } => Error::Duplicate { index: *index, key: key.clone() },
             Error::LockWaitTimeout => Error::LockWaitTimeout,
             Error::Deadlock => Error::Deadlock,
-            Error::LockNowait => Error::LockNowait,
+            Error::LockNotAvailable => Error::LockNotAvailable,
             Error::LockTableFull => Error::LockTableFull,
             Error::Killed => Error::Killed,
             Error::Shutdown => Error::Shutdown,
@@ -164,7 +164,7 @@ impl fmt::Display for Error {
             Error::Duplicate { index, .. } => write!(f, "duplicate key in index {index}"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             Error::Deadlock => f.write_str("deadlock found"),
-            Error::LockNowait => f.write_str("a row lock is not free"),
+            Error::LockNotAvailable => f.write_str("a row lock is not free"),
             Error::LockTableFull => f.write_str("too many row locks"),
             Error::Killed => f.write_str("interrupted by KILL"),
             Error::Shutdown => f.write_str("the server is shutting down"),

@@ -229,6 +229,14 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
     match error {
         E::LockWaitTimeout => lock_wait_timeout(),
         E::Deadlock => deadlock(),
+        E::LockNotAvailable => {
+            let text = "Statement aborted because lock(s) could not be acquired immediately and \
+                        NOWAIT is set.";
+            (3572, "HY000", text.into())
+        }
+        E::LockTableFull => {
+            (1206, "HY000", "The total number of locks exceeds the lock table size".into())
+        }
         E::Killed => interrupted(),
         E::Shutdown => (1053, "08S01", "Server shutdown in progress".into()),
         E::NoSpace { path } => (

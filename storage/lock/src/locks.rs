@@ -30,7 +30,7 @@ pub const MEMORY_BYTES: usize = 256 << 20;
 pub enum Patience {
     /// It waits until then.
     Until(Deadline),
-    /// [`Error::LockNowait`], and nothing was done.
+    /// [`Error::LockNotAvailable`], and nothing was done.
     None,
 }
 
@@ -97,11 +97,6 @@ impl Locks {
         self.owners[slot].get_or_init(|| Arc::new(Owner::new(slot)))
     }
 
-    /// The owners that there have been.
-    pub(crate) fn owners(&self) -> impl Iterator<Item = &Arc<Owner>> {
-        self.owners.iter().filter_map(OnceLock::get)
-    }
-
     /// Limits the memory of all locks, in bytes; a request beyond it ends with [`Error::LockTableFull`].
     pub fn set_memory_max(&self, bytes: usize) {
         self.shard_bytes_max.store(bytes / SHARDS, Ordering::Relaxed);
@@ -151,7 +146,7 @@ impl Locks {
     /// and it has no page latched when it may wait.
     ///
     /// # Errors
-    /// [`Error::LockNowait`], [`Error::LockWaitTimeout`], [`Error::Deadlock`], [`Error::Killed`],
+    /// [`Error::LockNotAvailable`], [`Error::LockWaitTimeout`], [`Error::Deadlock`], [`Error::Killed`],
     /// [`Error::LockTableFull`]; there is no new lock then.
     pub fn lock(&self, me: &Owner, request: &Request<'_>) -> Result<Granted> {
         let Request { target, shape, .. } = *request;
@@ -167,15 +162,14 @@ impl Locks {
             return Ok(Granted { fresh: None, waited: false });
         }
         if conflict && request.patience == Patience::None {
-            return Err(Error::LockNowait);
+            return Err(Error::LockNotAvailable);
         }
         if queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed) {
             return Err(Error::LockTableFull);
         }
         let waiting = if conflict { me.next_number() } else { 0 };
         let place = Place::of(target);
-        let lock =
-            Lock { place: place.clone(), by, shape, waiting, gapless: request.gapless };
+        let lock = Lock { place: place.clone(), by, shape, waiting, gapless: request.gapless };
         if !self.put(&mut queues, hash, me, lock) {
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
@@ -233,13 +227,8 @@ impl Locks {
         if queues.covered(hash, target, by, Shape::WRITE) {
             return still();
         }
-        let lock = Lock {
-            place: Place::of(target),
-            by,
-            shape: Shape::WRITE,
-            waiting: 0,
-            gapless: false,
-        };
+        let lock =
+            Lock { place: Place::of(target), by, shape: Shape::WRITE, waiting: 0, gapless: false };
         if !self.put(&mut queues, hash, &owner, lock) {
             return false;
         }

@@ -202,10 +202,8 @@ impl Owner {
     /// Ends wait `number` with `code`, if nobody has yet; wakes the waiter.
     pub(crate) fn end_with(&self, number: u64, code: u64) -> bool {
         let (waiting, ended) = (number << 2 | WAITING, number << 2 | code);
-        let won = self
-            .word
-            .compare_exchange(waiting, ended, Ordering::SeqCst, Ordering::Relaxed)
-            .is_ok();
+        let won =
+            self.word.compare_exchange(waiting, ended, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         if won {
             self.event.notify_all();
         }

@@ -165,13 +165,7 @@ impl Locked<'_> {
     /// Whom the waiting request of `by` waits for: the owners of granted locks, and of the last request
     /// before it that goes first (the others before that are that one's to wait for). `None`: it waits
     /// no more.
-    pub fn blockers(
-        &self,
-        hash: u64,
-        target: Target<'_>,
-        by: By,
-        number: u64,
-    ) -> Option<Vec<By>> {
+    pub fn blockers(&self, hash: u64, target: Target<'_>, by: By, number: u64) -> Option<Vec<By>> {
         let supremum = target.key.is_none();
         let me = self.on(hash, target).find(|l| l.by == by && l.waiting == number)?;
         let holds = self.on(hash, target).any(|l| l.by == by && l.granted());
@@ -205,12 +199,7 @@ impl Locked<'_> {
     }
 
     /// Grants in order what can be granted on `target`; `grant` says whether the waiter takes it.
-    pub fn grant(
-        &mut self,
-        hash: u64,
-        target: Target<'_>,
-        mut grant: impl FnMut(&Lock) -> bool,
-    ) {
+    pub fn grant(&mut self, hash: u64, target: Target<'_>, mut grant: impl FnMut(&Lock) -> bool) {
         let mut at = 0;
         while let Some(lock) = self.queues.map.get(&hash).and_then(|q| q.get(at)) {
             let grants = !lock.granted()

@@ -107,7 +107,13 @@ impl Deadlock {
     }
 }
 
-fn line(out: &mut String, names: &dyn Names, trx: TrxId, (place, shape): &(Place, Shape), end: &str) {
+fn line(
+    out: &mut String,
+    names: &dyn Names,
+    trx: TrxId,
+    (place, shape): &(Place, Shape),
+    end: &str,
+) {
     let words = shape.words(place.key.is_none());
     let index = names.index(place.index);
     let _ = writeln!(out, "RECORD LOCKS {index} trx id {} {words}{end}", trx.0);
@@ -159,12 +165,6 @@ impl Locks {
         let (row_locks, structs) = owner.sizes();
         let waiting_since_ns = owner.wish().map(|w| w.since_ns);
         OwnerInfo { row_locks, structs, waiting_since_ns }
-    }
-
-    /// Session slots that wait now, and for what.
-    pub fn waiters(&self) -> Vec<(usize, IndexId, Option<Box<[u8]>>)> {
-        let wish = |o: &Arc<Owner>| o.wish().map(|w| (o.slot(), w.place.index, w.place.key));
-        self.owners().filter_map(wish).collect()
     }
 
     /// How many requests wait now (`Innodb_row_lock_current_waits`).

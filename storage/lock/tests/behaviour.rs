@@ -54,7 +54,7 @@ fn no_lock_is_made_for_a_write_or_an_insert_that_is_free() {
     assert!(a.try_lock("k", INSERT).unwrap().fresh.is_none());
     assert!(w.locks.is_free(key("k")));
     assert!(b.gets("k", GAP) && a.gets("k", GAP) && a.gets("k", X));
-    assert!(matches!(a.try_lock("k", INSERT), Err(Error::LockNowait)));
+    assert!(matches!(a.try_lock("k", INSERT), Err(Error::LockNotAvailable)));
     b.end();
     assert!(a.gets("k", INSERT), "one's own gap lock keeps oneself out of nothing");
 }
@@ -298,7 +298,9 @@ fn a_deadlocks_text_has_innodbs_form() {
     let text = w.locks.last_deadlock().unwrap().text(&Plain);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "*** (1) TRANSACTION:");
-    assert!(text.contains("*** (2) WAITING FOR THIS LOCK TO BE GRANTED:\nRECORD LOCKS index PRIMARY"));
+    assert!(
+        text.contains("*** (2) WAITING FOR THIS LOCK TO BE GRANTED:\nRECORD LOCKS index PRIMARY")
+    );
     assert!(text.contains("lock_mode X locks rec but not gap waiting"));
     assert_eq!(*lines.last().unwrap(), "*** WE ROLL BACK TRANSACTION (1)");
 }

@@ -11,7 +11,7 @@ use sync::sched::{self, Options};
 
 type Shared<T> = SharedAtomic<T, { class::OTHER }>;
 
-const SEEDS: u64 = if cfg!(debug_assertions) { 400 } else { 2_000 };
+const SEEDS: u64 = if cfg!(debug_assertions) { 1_000 } else { 4_000 };
 
 struct Thread(sched::Joiner, std::thread::JoinHandle<()>);
 
