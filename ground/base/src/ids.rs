@@ -157,3 +157,18 @@ mod tests {
         assert_eq!(PageId::new(SpaceId(16), PageNo(3)).to_string(), "16:3");
     }
 }
+
+/// Isolation level of a transaction, weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Isolation {
+    /// Reads see the newest version of a row, committed or not.
+    ReadUncommitted = 0,
+    /// Each statement sees what was committed when it began.
+    ReadCommitted = 1,
+    /// All reads of a transaction see what was committed at the first of them.
+    #[default]
+    RepeatableRead = 2,
+    /// As `RepeatableRead`; the reads of a transaction lock what they read.
+    Serializable = 3,
+}

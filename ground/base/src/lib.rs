@@ -8,7 +8,7 @@ mod error;
 mod ids;
 
 pub use error::{Error, Result};
-pub use ids::{IndexId, Lsn, PageId, PageNo, RollPtr, SpaceId, TableId, TrxId};
+pub use ids::{IndexId, Isolation, Lsn, PageId, PageNo, RollPtr, SpaceId, TableId, TrxId};
 
 /// Size of every page, in memory and on disk, in bytes.
 pub const PAGE_BYTES: usize = 16384;

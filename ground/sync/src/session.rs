@@ -39,6 +39,10 @@ pub struct SessionSlot {
     pub grants_overflow: LocalAtomic<u32>,
     /// The read view's position; `u64::MAX` is none.
     pub snapshot: LocalAtomic<u64>,
+    /// The first transaction id that the read view knows nothing of; `u64::MAX` while it is being opened.
+    pub snapshot_low: LocalAtomic<u64>,
+    /// No active transaction of the session has a lower id; `u64::MAX` is none.
+    pub trx_low: LocalAtomic<u64>,
     /// Held read sides of `DistRwLock`s, one bit each.
     pub(crate) dist: LocalAtomic<u64>,
     /// Class number + 1 of the wait that is going on; 0 is none.
@@ -75,6 +79,8 @@ impl SessionSlot {
             scoped_ix: LocalAtomic::new(0),
             grants_overflow: LocalAtomic::new(0),
             snapshot: LocalAtomic::new(u64::MAX),
+            snapshot_low: LocalAtomic::new(u64::MAX),
+            trx_low: LocalAtomic::new(u64::MAX),
             dist: LocalAtomic::new(0),
             wait_class: LocalAtomic::new(0),
             wait_object: LocalAtomic::new(0),
@@ -100,6 +106,8 @@ impl SessionSlot {
         self.scoped_ix.store(0, Ordering::Relaxed);
         self.grants_overflow.store(0, Ordering::Relaxed);
         self.snapshot.store(u64::MAX, Ordering::Relaxed);
+        self.snapshot_low.store(u64::MAX, Ordering::Relaxed);
+        self.trx_low.store(u64::MAX, Ordering::Relaxed);
         self.dist.store(0, Ordering::Relaxed);
         self.wait_class.store(0, Ordering::Relaxed);
         self.session_id.store(0, Ordering::Relaxed);

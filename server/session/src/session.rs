@@ -18,11 +18,13 @@ use crate::sink::Net;
 use crate::text_plans::TextPlans;
 use crate::transaction::Characteristics;
 use crate::variables;
+use base::Isolation;
 use catalog::TableCache;
 use engine::Client;
 use executor::{OwnedDatum, SqlError};
 use expr::build::Settings;
 use instrument::{Counter, count};
+use parser::ast;
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::SlotTable;
@@ -353,6 +355,18 @@ impl Core {
         self.env.status.set(StatusFlags::IN_TRANSACTION, self.in_transaction);
         let read_only = self.in_transaction && self.characteristics.read_only;
         self.env.status.set(StatusFlags::IN_READ_ONLY_TRANSACTION, read_only);
+        self.set_up_reads();
+    }
+
+    /// Tells the client how its reads are isolated.
+    fn set_up_reads(&mut self) {
+        self.client.set_spans_statements(self.in_transaction || !self.env.autocommit());
+        self.client.set_isolation(match self.characteristics.isolation {
+            ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
+            ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
+            ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+            ast::Isolation::Serializable => Isolation::Serializable,
+        });
     }
 
     fn login_packet(&mut self, payload: &[u8]) {
@@ -475,6 +489,7 @@ impl Core {
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);
+        self.set_up_reads();
         self.timeouts = Timeouts {
             connect_s: self.env.server.globals.number("connect_timeout"),
             read_s: self.env.vars.number("net_read_timeout"),

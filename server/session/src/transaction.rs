@@ -58,6 +58,7 @@ impl Core {
         &mut self,
         result: Result<Outcome, SqlError>,
     ) -> Result<Outcome, SqlError> {
+        self.client.end_statement();
         if self.in_transaction {
             self.tables.end_statement(self.client.slot());
             match &result {
@@ -159,7 +160,9 @@ impl Core {
 
     /// START TRANSACTION WITH CONSISTENT SNAPSHOT.
     fn take_snapshot(&mut self) {
-        if self.characteristics.isolation != Isolation::RepeatableRead {
+        if self.characteristics.isolation == Isolation::RepeatableRead {
+            self.client.open_view();
+        } else {
             let text = "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used \
                         with REPEATABLE READ isolation level.";
             self.env.diagnostics.add(Level::Warning, 138, text.into());

@@ -408,6 +408,7 @@ fn atomically(
     run: impl FnOnce(&mut Context<'_>) -> Result<Outcome, SqlError>,
 ) -> Result<Outcome, SqlError> {
     context.client.begin();
+    context.client.set_reads_latest(true);
     let mark = context.client.mark();
     let done = run(context).and_then(|done| {
         let failure = if ignore { None } else { context.env.strict_failure() };

@@ -11,7 +11,7 @@
 //!    trying, since a full disk may become less full.
 
 use crate::engine::Engine;
-use base::Result;
+use base::{Lsn, Result};
 use host::thread::JoinHandle;
 use instrument::CondClass;
 use std::sync::{Arc, Weak};
@@ -31,6 +31,9 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_millis(2);
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
 const TIMER_EVERY: Duration = Duration::from_secs(1);
 const GOVERNOR_TURN: Duration = Duration::from_millis(100);
+/// How often the horizon is looked for while transactions end, and while none does.
+const HORIZON_TURN: Duration = Duration::from_millis(10);
+const HORIZON_IDLE_TURN: Duration = Duration::from_millis(100);
 
 /// A piece of work in the background; it is handed whether to stop.
 pub type Tick = dyn Fn(&dyn Fn() -> bool) + Send + Sync;
@@ -102,6 +105,7 @@ impl Engine {
             ("checkpointer".into(), Box::new(checkpointer)),
             ("log_timer".into(), Box::new(log_timer)),
             ("log_governor".into(), Box::new(log_governor)),
+            ("horizon".into(), Box::new(horizon)),
         ];
         if let Some(Periodic { every, tick }) = self.periodic.get() {
             let (every, tick) = (*every, Arc::clone(tick));
@@ -216,6 +220,24 @@ fn periodic(every: Duration, tick: &Tick, stop: &Stop) {
             return;
         }
         tick(&|| stop.is_set());
+    }
+}
+
+/// Keeps the horizon near: what nobody's view needs any more can be purged, and what everybody sees is
+/// known by a comparison.
+fn horizon(engine: Weak<Engine>, stop: Arc<Stop>) {
+    let mut tail = Lsn::ZERO;
+    while !stop.is_set() {
+        let Some(engine) = engine.upgrade() else { return };
+        let turn = if engine.log().tail() == tail { HORIZON_IDLE_TURN } else { HORIZON_TURN };
+        tail = engine.log().tail();
+        engine.trx().refresh_horizon();
+        engine.finish_leftovers();
+        drop(engine);
+        let seen = stop.event.prepare();
+        if !stop.is_set() {
+            let _ = stop.event.wait(seen, Deadline::after(turn));
+        }
     }
 }
 

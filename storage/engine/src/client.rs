@@ -12,14 +12,16 @@ use crate::outside::Need;
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::scan::{Reader, Viewer};
+use crate::version::{Eyes, Sight};
 use crate::writer::{Buffers, Waiter, Writer};
 use crate::{Scan, Table};
-use base::{Error, Result, TrxId};
+use base::{Error, Isolation, Lsn, Result, TrxId};
 use instrument::Counter;
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use sync::{SessionSlot, SessionSlotRef, WorkerSlot, WorkerSlotRef};
-use trx::{IdKind, Segment, State, UndoPos};
+use trx::{IdKind, Segment, State, UndoPos, View};
 
 /// A place in a transaction's undo to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,14 @@ pub struct Client {
     slot: SessionSlotRef,
     worker: WorkerSlotRef,
     lock_wait_timeout_s: Option<u32>,
+    /// `None`: reads see the latest committed versions, as whoever changes the dictionary must.
+    isolation: Option<Isolation>,
+    /// The transaction has more than one statement.
+    spans_statements: bool,
+    /// The running statement reads the latest committed versions: it will change what it reads.
+    reads_latest: bool,
+    /// The open read view.
+    view: Cell<Option<View>>,
     begun: bool,
     running: Option<Running>,
     /// A statement could not be undone: the transaction can only be rolled back.
@@ -57,6 +67,10 @@ impl Client {
             worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
             engine: Arc::clone(engine),
             lock_wait_timeout_s: None,
+            isolation: None,
+            spans_statements: false,
+            reads_latest: false,
+            view: Cell::new(None),
             begun: false,
             running: None,
             doomed: false,
@@ -115,7 +129,92 @@ impl Client {
     /// Who reads with this client.
     #[inline]
     pub(crate) fn viewer(&self) -> Viewer<'_> {
-        Viewer { engine: &self.engine, me: self.me() }
+        Viewer { engine: &self.engine, eyes: self.eyes() }
+    }
+
+    /// Sets the isolation level of this client's reads from here on. A client that never heard of one
+    /// reads the latest committed versions.
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = Some(isolation);
+    }
+
+    /// The isolation level of its reads; `RepeatableRead` unless told.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation.unwrap_or_default()
+    }
+
+    /// Says whether the statements to come belong to one transaction: then a view that REPEATABLE READ has
+    /// opened outlives its statement.
+    pub fn set_spans_statements(&mut self, spans: bool) {
+        self.spans_statements = spans;
+    }
+
+    /// Says whether reads see the latest committed versions, whatever the level: for statements that change
+    /// what they read. Until [`Self::end_statement`].
+    pub fn set_reads_latest(&mut self, latest: bool) {
+        self.reads_latest = latest;
+    }
+
+    /// Opens the read view now, if the level has one and none is open: START TRANSACTION WITH CONSISTENT
+    /// SNAPSHOT.
+    pub fn open_view(&self) {
+        if self.isolation() > Isolation::ReadUncommitted {
+            self.sight_of_view();
+        }
+    }
+
+    /// The statement is over: its read view goes, unless it is the transaction's.
+    #[inline]
+    pub fn end_statement(&mut self) {
+        self.reads_latest = false;
+        let keeps = self.spans_statements && self.isolation() >= Isolation::RepeatableRead;
+        if !keeps {
+            self.close_view();
+        }
+    }
+
+    #[inline]
+    fn close_view(&self) {
+        if self.view.take().is_some() {
+            self.engine.trx().close_view(&self.slot);
+        }
+    }
+
+    fn sight_of_view(&self) -> Sight {
+        let view = self.view.get().unwrap_or_else(|| {
+            let view = self.engine.trx().open_view(&self.slot);
+            self.view.set(Some(view));
+            view
+        });
+        Sight::At(view)
+    }
+
+    /// Whose reads see what; opens the view if need be.
+    #[inline]
+    pub(crate) fn eyes(&self) -> Eyes {
+        let sight = match self.isolation {
+            None => Sight::Committed,
+            Some(_) if self.reads_latest => Sight::Committed,
+            Some(Isolation::ReadUncommitted) => Sight::Newest,
+            Some(_) => self.sight_of_view(),
+        };
+        Eyes { me: self.me(), sight }
+    }
+
+    /// As [`Self::eyes`], for a statement that reads one row: the latest committed version is as good as
+    /// a view of its own.
+    #[inline]
+    fn eyes_for_one(&self) -> Eyes {
+        let own_view = !self.spans_statements || self.isolation == Some(Isolation::ReadCommitted);
+        match own_view && self.view.get().is_none() {
+            true if self.isolation != Some(Isolation::ReadUncommitted) => self.eyes_of_latest(),
+            _ => self.eyes(),
+        }
+    }
+
+    #[inline]
+    fn eyes_of_latest(&self) -> Eyes {
+        Eyes { me: self.me(), sight: Sight::Committed }
     }
 
     /// `trx_id`, or none.
@@ -134,29 +233,38 @@ impl Client {
             ));
         }
         self.begun = false;
+        self.close_view();
         let Some(mut running) = self.running.take() else { return Ok(()) };
         let segment = &mut running.segment;
         let wrote = !segment.last().is_none();
         let purge = wrote && segment.needs_purge();
         let state = if purge { State::Committed } else { State::Free };
-        let lsn = match self.engine.trx().write_state(&self.worker, segment, state) {
+        let lsn = match self.engine.trx().write_commit(&self.worker, segment, state) {
             Ok(lsn) => lsn,
             Err(e) => {
                 // The log has failed: nothing is acknowledged any more, recovery decides.
                 segment.restore_state(State::Active);
-                self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
+                self.leave_active(running);
                 return Err(e);
             }
         };
-        self.engine.trx().end(segment.trx(), lsn);
+        self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
         let durable = if wrote { self.engine.log().commit(lsn) } else { Ok(()) };
         if durable.is_err() || !purge {
-            self.keep_segment(running.segment, purge, running.tables);
+            self.keep_segment(running, purge.then_some(lsn));
             return durable;
         }
-        let done = self.purge(&mut running);
-        self.keep_segment(running.segment, done.is_err(), running.tables);
+        let seen_by_all = self.engine.trx().refresh_horizon() >= lsn;
+        let done = seen_by_all && self.purge(&mut running).is_ok();
+        self.keep_segment(running, (!done).then_some(lsn));
         Ok(())
+    }
+
+    /// Leaves an active transaction to the engine, which will roll it back.
+    fn leave_active(&mut self, running: Running) {
+        self.engine.trx().orphan(running.segment.trx(), &self.slot);
+        let work = Unfinished::new(running.segment, running.tables, Lsn::ZERO);
+        self.engine.leave_unfinished(work);
     }
 
     /// Removes old versions, then frees the segment.
@@ -174,10 +282,12 @@ impl Client {
         Ok(())
     }
 
-    /// Keeps a segment for the next transaction, or leaves the work that it still has.
-    fn keep_segment(&mut self, mut segment: Segment, unfinished: bool, tables: Vec<Arc<Table>>) {
-        if unfinished {
-            return self.engine.leave_unfinished(Unfinished::new(segment, tables));
+    /// Keeps a segment for the next transaction, or leaves the purge that it still needs of a transaction
+    /// which ended at `purge`.
+    fn keep_segment(&mut self, running: Running, purge: Option<Lsn>) {
+        let Running { mut segment, tables } = running;
+        if let Some(end) = purge {
+            return self.engine.leave_unfinished(Unfinished::new(segment, tables, end));
         }
         // A chain that could not be cut is only longer than it need be.
         let _ = self.engine.trx().trim(&self.worker, &mut segment);
@@ -188,6 +298,7 @@ impl Client {
     /// background; the client is out of the transaction in any case.
     pub fn rollback(&mut self) -> Result<()> {
         self.begun = false;
+        self.close_view();
         if self.running.is_none() {
             return Ok(());
         }
@@ -197,13 +308,15 @@ impl Client {
         let segment = &mut running.segment;
         let freed = undone.and_then(|()| {
             let lsn = self.engine.trx().write_state(&self.worker, segment, State::Free)?;
-            self.engine.trx().end(segment.trx(), lsn);
+            self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
             Ok(())
         });
         if freed.is_err() {
             segment.restore_state(State::Active);
+            self.leave_active(running);
+        } else {
+            self.keep_segment(running, None);
         }
-        self.keep_segment(running.segment, freed.is_err(), running.tables);
         freed
     }
 
@@ -293,15 +406,15 @@ impl Client {
         Ok((&self.engine, &self.worker, &mut running.segment))
     }
 
-    /// Puts the row with clustered key `key` into `out` (cleared first): the latest committed
-    /// version, or this transaction's own. `false`: there is none. Warm: nothing shared is written,
+    /// Puts the row with clustered key `key` into `out` (cleared first): the version
+    /// that the isolation level says. `false`: there is none. Warm: nothing shared is written,
     /// nothing allocated.
     #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let me = self.me();
-        let seen = self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)?;
+        let eyes = self.eyes_for_one();
+        let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
-            return self.get_other(table, key, Need::All, seen, out);
+            return self.get_other((eyes, table, key), Need::All, seen, out);
         }
         strip_header(out);
         instrument::count(Counter::InnodbRowsRead, 1);
@@ -318,10 +431,10 @@ impl Client {
         columns: &[usize],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let me = self.me();
-        let seen = self.engine.read_visible(me, table, key, out, &mut self.buffers.undo)?;
+        let eyes = self.eyes_for_one();
+        let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
-            return self.get_other(table, key, Need::Columns(columns), seen, out);
+            return self.get_other((eyes, table, key), Need::Columns(columns), seen, out);
         }
         strip_header(out);
         instrument::count(Counter::InnodbRowsRead, 1);
@@ -332,8 +445,7 @@ impl Client {
     #[cold]
     fn get_other(
         &mut self,
-        table: &Table,
-        key: &[u8],
+        (eyes, table, key): (Eyes, &Table, &[u8]),
         need: Need<'_>,
         seen: Seen,
         out: &mut Vec<u8>,
@@ -343,9 +455,9 @@ impl Client {
             return Ok(false);
         }
         let mut complete = Vec::new();
-        let (me, undo) = (self.me(), &mut self.buffers.undo);
+        let undo = &mut self.buffers.undo;
         let into = (&mut *out, &mut complete);
-        let found = self.engine.complete_visible(me, table, key, need, into, undo);
+        let found = self.engine.complete_visible(eyes, table, key, need, into, undo);
         if matches!(found, Ok(true)) {
             instrument::count(Counter::InnodbRowsRead, 1);
             *out = complete;
@@ -355,7 +467,7 @@ impl Client {
         found
     }
 
-    /// The rows of an index range in order, with the same visibility. `index`: 0 the clustered
+    /// The rows of an index range in order, the latest committed or own versions of them. `index`: 0 the clustered
     /// index, then the secondaries from 1. A bound is a key of that index or the beginning of one
     /// (whole parts): a prefix stands for all keys that begin with it.
     pub fn scan<'a>(
@@ -365,7 +477,7 @@ impl Client {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
     ) -> Result<Scan<'a>> {
-        let viewer = Viewer { engine: &self.engine, me: self.me() };
+        let viewer = Viewer { engine: &self.engine, eyes: self.eyes_of_latest() };
         Scan::open(viewer, table, index, (low, high), &mut self.scan, &mut self.scanned)
     }
 

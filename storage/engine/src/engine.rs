@@ -42,6 +42,8 @@ pub(crate) struct Unfinished {
     dropped: Vec<TableId>,
     /// Where a purge that was interrupted goes on.
     purge_at: Option<UndoPos>,
+    /// Where the transaction was committed: purge waits for views from before.
+    end: Lsn,
 }
 
 /// What a round of [`Engine::finish`] did.
@@ -54,8 +56,8 @@ pub(crate) struct Finished {
 }
 
 impl Unfinished {
-    pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
-        Unfinished { segment, tables, dropped: Vec::new(), purge_at: None }
+    pub fn new(segment: Segment, tables: Vec<Arc<Table>>, end: Lsn) -> Unfinished {
+        Unfinished { segment, tables, dropped: Vec::new(), purge_at: None, end }
     }
 
     pub fn state(&self) -> State {
@@ -333,6 +335,7 @@ impl Engine {
     pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {
         let mut done = Finished::default();
         let mut first_error = None;
+        let horizon = self.trx.refresh_horizon();
         let all = self.unfinished.lock().len();
         // Losers first: a purge then meets committed rows only, as far as possible.
         for state in [State::Active, State::Committed] {
@@ -340,7 +343,7 @@ impl Engine {
                 // What is taken out of the list is in nobody else's hands.
                 let _one = self.finishing.lock();
                 let mut list = self.unfinished.lock();
-                let next = list.iter().position(|u| u.state() == state);
+                let next = list.iter().position(|u| u.state() == state && u.end <= horizon);
                 let Some(mut work) = next.and_then(|i| list.remove(i)) else { break };
                 drop(list);
                 match self.finish_one(&mut work, tables, rows_max, &mut done.rows) {
@@ -371,7 +374,7 @@ impl Engine {
         rows_max: u64,
         rows: &mut u64,
     ) -> Result<bool> {
-        let Unfinished { segment, tables: known, dropped, purge_at } = work;
+        let Unfinished { segment, tables: known, dropped, purge_at, .. } = work;
         let was = segment.state();
         let looked_up = Cell::new(0);
         // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).
@@ -412,7 +415,7 @@ impl Engine {
                 return Ok(false);
             }
             match self.trx.write_state(worker, segment, State::Free) {
-                Ok(lsn) if state == State::Active => self.trx.end(id, lsn),
+                Ok(lsn) if state == State::Active => self.trx.end(id, lsn, None),
                 Ok(_) => {}
                 Err(e) => {
                     segment.restore_state(state);

@@ -12,7 +12,7 @@ use crate::files::{clear_leftovers, has_instance, space_name, write_format};
 use crate::recovery::Recovery;
 use crate::rollback::Lookup;
 use crate::{EngineConfig, RecoveryReport, TableSpec, TableStorage};
-use base::{Error, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
+use base::{Error, Lsn, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
 use host::Disk;
 use pool::{Pool, PoolConfig, REDO_MEMORY_MIN, RecoverOptions, Recovered};
 use redo::{Log, LogConfig, kind};
@@ -73,7 +73,7 @@ fn assemble(
     let spaces: HashMap<_, _> = pool.tablespaces().into_iter().map(|ts| (ts.id(), ts)).collect();
     let undo = spaces.get(&UNDO_SPACE).ok_or(Error::MissingSpace(UNDO_SPACE))?;
     let waits = Arc::new(WaitsFor::new());
-    let trx = TrxSystem::new(&pool, undo, &waits, ids, cfg.trx_states);
+    let trx = TrxSystem::new(&pool, undo, (&waits, &slots), ids, cfg.trx_states);
     let worker = slots.acquire_worker().ok_or(Error::TooManyTransactions)?;
     let recovery = Recovery::new(cfg.notes.clone(), began, redo_bytes);
     let recovery_threads = threads(cfg);
@@ -168,7 +168,7 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     let found = engine.trx().recover()?;
     engine.recovery.found_losers(found.active.len() as u64);
     for segment in found.active.into_iter().chain(found.committed) {
-        engine.leave_unfinished(Unfinished::new(segment, Vec::new()));
+        engine.leave_unfinished(Unfinished::new(segment, Vec::new(), Lsn::ZERO));
     }
     let done = engine.finish(&|id| Ok(engine.lookup_system(id)), u64::MAX)?;
     engine.recovery.opened();

@@ -13,8 +13,9 @@ use crate::blob::{Fetched, Reference, Run};
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
 use crate::table::{Secondary, Table, bad_row};
+use crate::version::Eyes;
 use crate::writer::Writer;
-use base::{Error, Result, TrxId};
+use base::{Error, Result};
 use btree::ENTRY_BYTES_MAX;
 use value::RowLayout;
 use value::row::{NARROW_BYTES_MAX, REFERENCE_BYTES, RowWriter};
@@ -191,7 +192,7 @@ impl Engine {
     #[cold]
     pub(crate) fn complete_visible(
         &self,
-        me: TrxId,
+        eyes: Eyes,
         table: &Table,
         key: &[u8],
         need: Need<'_>,
@@ -204,7 +205,7 @@ impl Engine {
                 Fetched::Gone(e) => e,
             };
             let before = payload.clone();
-            if !self.read_visible(me, table, key, payload, undo)?.is_there() {
+            if !self.read_visible(eyes, table, key, payload, undo)?.is_there() {
                 return Ok(false);
             }
             if *payload == before {

@@ -182,10 +182,15 @@ impl Writer<'_> {
             let (key, other, undo) = (record.key, &mut b.other, &mut b.undo);
             self.retire_entry(s, (&undone, key), &mut b.old_entry, || {
                 let Restored::Payload(before) = restored else { return Ok(false) };
-                other.clear();
-                other.extend_from_slice(before);
-                let needs = engine.version_needs(table, key, (index, &undone), other, undo)?;
-                needs.ok_or(Error::Internal("a transaction ended while it was rolled back"))
+                loop {
+                    other.clear();
+                    other.extend_from_slice(before);
+                    // Not known: an older version was purged meanwhile, and is not looked at again.
+                    let needs = engine.version_needs(table, key, (index, &undone), other, undo)?;
+                    if let Some(needs) = needs {
+                        return Ok(needs);
+                    }
+                }
             })?;
         }
         if before.is_some() {

@@ -14,7 +14,8 @@ use crate::engine::Engine;
 use crate::outside::Need;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::{Table, split_entry};
-use base::{Error, Lsn, Result, TrxId};
+use crate::version::Eyes;
+use base::{Error, Lsn, Result};
 use btree::Cursor;
 use instrument::Counter;
 use std::ops::Bound;
@@ -50,11 +51,11 @@ pub struct Reader {
     bound: Vec<u8>,
 }
 
-/// Who reads.
+/// Who reads, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Viewer<'a> {
     pub engine: &'a Engine,
-    pub me: TrxId,
+    pub eyes: Eyes,
 }
 
 /// Makes `prefix` the smallest key above all that begin with it; `false`: there is none.
@@ -209,8 +210,8 @@ impl Reader {
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let Viewer { engine, me } = client.viewer();
-        let seen = engine.read_visible(me, table, key, &mut self.payload, &mut self.undo)?;
+        let Viewer { engine, eyes } = client.viewer();
+        let seen = engine.read_visible(eyes, table, key, &mut self.payload, &mut self.undo)?;
         if !seen.is_there() {
             return Ok(false);
         }
@@ -222,7 +223,7 @@ impl Reader {
         } else {
             let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
             let into = (&mut self.payload, &mut *out);
-            if !engine.complete_visible(me, table, key, need, into, &mut self.undo)? {
+            if !engine.complete_visible(eyes, table, key, need, into, &mut self.undo)? {
                 return Ok(false);
             }
         }
@@ -238,10 +239,10 @@ impl Reader {
     /// Fetches what lies outside of the row in the payload. `false`: the row is gone.
     #[cold]
     fn complete(&mut self, viewer: Viewer<'_>, table: &Table, out: &mut Vec<u8>) -> Result<bool> {
-        let Viewer { engine, me } = viewer;
+        let Viewer { engine, eyes } = viewer;
         let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
         let into = (&mut self.payload, out);
-        let found = engine.complete_visible(me, table, &self.key, need, into, &mut self.undo)?;
+        let found = engine.complete_visible(eyes, table, &self.key, need, into, &mut self.undo)?;
         if !found || self.index == 0 {
             return Ok(found);
         }
@@ -264,7 +265,7 @@ impl Reader {
         out: &mut Vec<u8>,
         wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<Option<Seen>> {
-        let Viewer { engine, me } = viewer;
+        let Viewer { engine, eyes } = viewer;
         loop {
             let entry = match self.direction {
                 Direction::Forward => self.cursor.next(&table.clustered)?,
@@ -272,7 +273,7 @@ impl Reader {
             };
             let Some((key, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
             let h = RowHeader::read(payload)?;
-            if h.seen().is_plain() && (h.trx == me || engine.trx().ended_by(h.trx, self.horizon)) {
+            if h.seen().is_plain() && engine.takes(eyes, &h, self.horizon) {
                 instrument::count(Counter::InnodbRowsRead, 1);
                 let row = &payload[HEADER_BYTES..];
                 if !wanted(row) {
@@ -289,7 +290,7 @@ impl Reader {
             self.payload.clear();
             self.payload.extend_from_slice(payload);
             let (payload, undo) = (&mut self.payload, &mut self.undo);
-            let seen = engine.settle_copy(me, table, &self.key, self.horizon, payload, undo)?;
+            let seen = engine.settle_copy(eyes, table, &self.key, self.horizon, payload, undo)?;
             if seen.is_there() {
                 return Ok(Some(seen));
             }
@@ -297,7 +298,7 @@ impl Reader {
     }
 
     fn step_secondary(&mut self, viewer: Viewer<'_>, table: &Table) -> Result<Option<Seen>> {
-        let Viewer { engine, me } = viewer;
+        let Viewer { engine, eyes } = viewer;
         let s = &table.secondaries[self.index - 1];
         loop {
             let entry = match self.direction {
@@ -311,7 +312,7 @@ impl Reader {
             let mut before = None;
             loop {
                 let (payload, undo) = (&mut self.payload, &mut self.undo);
-                let seen = engine.read_visible(me, table, key, payload, undo)?;
+                let seen = engine.read_visible(eyes, table, key, payload, undo)?;
                 if !seen.is_there() {
                     break;
                 }

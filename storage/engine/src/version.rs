@@ -1,27 +1,49 @@
-//! Which version of a row counts: without read views, the latest committed one or one's own.
+//! Which version of a row counts: for whom, and where older ones are.
 //!
 //! ```text
-//! row's trx      what a reader takes
-//! own            the row as it is
-//! ended          the row as it is
-//! active         steps back through undo, until the trx of a version is another one
+//! row's trx         what a reader takes
+//! own               the row as it is
+//! seen by the view  the row as it is
+//! another           steps back through undo, until one of these is true of a version
 //! ```
 //!
-//! 1. A copy of a row whose trx had ended before the copy was made is final. "Ended by LSN L", with
-//!    L loaded before the copy, proves it; when it does not, the row is copied again, and the same
-//!    trx in the new copy is proof, since it was seen ended in between.
-//! 2. An undo record read while its owner is active is the right one: owners never write the same
-//!    place twice. So after reading it the owner is looked at again; has it ended, the row is
+//! 1. Without a view ([`Sight::Committed`]) the latest committed version counts. A copy of a row whose trx
+//!    had ended before the copy was made is final. "Ended by LSN L", with L loaded before the copy,
+//!    proves it; when it does not, the row is copied again, and the same trx in the new copy is proof,
+//!    since it was seen ended in between.
+//! 2. With a view, what it does not see has its undo kept: purge waits for the view. Only an owner who has
+//!    rolled back may have lost it; then the row is copied again.
+//! 3. Without a view an undo record read while its owner is active is the right one: owners never write
+//!    the same place twice. So after reading it the owner is looked at again; has it ended, the row is
 //!    copied again.
-//! 3. The version before the first one of an active trx is committed: its writer had waited for
-//!    that.
+//! 4. The version before the first one of an active trx is committed: its writer had waited for
+//!    that. A row with an insert's roll pointer has none.
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::Table;
 use base::{Error, Lsn, Result, TrxId};
-use trx::{RecordKind, UndoPos, UndoRecord};
+use trx::{RecordKind, UndoPos, UndoRecord, View};
+
+/// Which versions a reader takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// The newest one, committed or not.
+    Newest,
+    /// The latest committed one.
+    Committed,
+    /// What a view sees.
+    At(View),
+}
+
+/// Who reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Eyes {
+    /// The own transaction, or none.
+    pub me: TrxId,
+    pub sight: Sight,
+}
 
 /// What a step back through undo found.
 pub(crate) enum Older {
@@ -29,8 +51,8 @@ pub(crate) enum Older {
     Version,
     /// There is no version before: the row was inserted.
     Nothing,
-    /// The owner has ended: copy the row again.
-    Reread,
+    /// The owner's undo is gone: it was rolled back, or nobody needs it any more.
+    Gone,
 }
 
 /// What is known of a copied row.
@@ -53,7 +75,7 @@ impl Engine {
     /// Puts the payload of the row's visible version into `out`, if there is one. `undo` is scratch.
     pub(crate) fn read_visible(
         &self,
-        me: TrxId,
+        eyes: Eyes,
         table: &Table,
         key: &[u8],
         out: &mut Vec<u8>,
@@ -65,7 +87,7 @@ impl Engine {
             if !table.clustered.get(key, out)? {
                 return Ok(Seen::NOTHING);
             }
-            match self.settle(me, table, key, (horizon, ended), out, undo)? {
+            match self.settle(eyes, table, key, (horizon, ended), out, undo)? {
                 Settled::Yes(seen) => return Ok(seen),
                 Settled::Reread(trx) => ended = trx,
             }
@@ -76,23 +98,34 @@ impl Engine {
     /// answers that it must be copied again (invariant 1).
     pub(crate) fn settle_copy(
         &self,
-        me: TrxId,
+        eyes: Eyes,
         table: &Table,
         key: &[u8],
         horizon: Lsn,
         payload: &mut Vec<u8>,
         undo: &mut Vec<u8>,
     ) -> Result<Seen> {
-        match self.settle(me, table, key, (horizon, TrxId::NONE), payload, undo)? {
+        match self.settle(eyes, table, key, (horizon, TrxId::NONE), payload, undo)? {
             Settled::Yes(seen) => Ok(seen),
-            Settled::Reread(_) => self.read_visible(me, table, key, payload, undo),
+            Settled::Reread(_) => self.read_visible(eyes, table, key, payload, undo),
         }
+    }
+
+    /// Whether a row whose header is `h`, copied after the tail was at `horizon`, is taken as it is.
+    #[inline]
+    pub(crate) fn takes(&self, eyes: Eyes, h: &RowHeader, horizon: Lsn) -> bool {
+        h.trx == eyes.me
+            || match eyes.sight {
+                Sight::Committed => self.trx().ended_by(h.trx, horizon),
+                Sight::At(view) => self.trx().sees(&view, h.trx),
+                Sight::Newest => true,
+            }
     }
 
     #[inline]
     fn settle(
         &self,
-        me: TrxId,
+        eyes: Eyes,
         table: &Table,
         key: &[u8],
         (horizon, ended): (Lsn, TrxId),
@@ -100,10 +133,36 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<Settled> {
         let h = RowHeader::read(payload)?;
-        if self.trx().ended_by(h.trx, horizon) || h.trx == me || h.trx == ended {
+        if self.takes(eyes, &h, horizon) || h.trx == ended && eyes.sight == Sight::Committed {
             return Ok(Settled::Yes(h.seen()));
         }
-        self.settle_slowly(me, table, key, payload, undo)
+        match eyes.sight {
+            Sight::At(_) => self.settle_at_view(eyes, table, key, payload, undo),
+            _ => self.settle_slowly(eyes.me, table, key, payload, undo),
+        }
+    }
+
+    /// Steps back to the version that a view sees (invariant 2).
+    #[cold]
+    fn settle_at_view(
+        &self,
+        eyes: Eyes,
+        table: &Table,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<Settled> {
+        loop {
+            let h = RowHeader::read(payload)?;
+            if self.takes(eyes, &h, Lsn::ZERO) {
+                return Ok(Settled::Yes(h.seen()));
+            }
+            match self.step_back(table, key, payload, undo)? {
+                Older::Version => {}
+                Older::Nothing => return Ok(Settled::Yes(Seen::NOTHING)),
+                Older::Gone => return Ok(Settled::Reread(h.trx)),
+            }
+        }
     }
 
     #[cold]
@@ -124,15 +183,19 @@ impl Engine {
             if !self.trx().is_active(writer) {
                 return Ok(Settled::Reread(writer));
             }
-            match self.step_back(table, key, payload, undo)? {
+            let older = self.step_back(table, key, payload, undo)?;
+            if !self.trx().is_active(writer) {
+                return Ok(Settled::Reread(writer));
+            }
+            match older {
                 Older::Version => {}
                 Older::Nothing => return Ok(Settled::Yes(Seen::NOTHING)),
-                Older::Reread => return Ok(Settled::Reread(writer)),
+                Older::Gone => return Ok(Settled::Reread(writer)),
             }
         }
     }
 
-    /// Makes `payload`, a version of an active transaction, the version before it (invariant 2).
+    /// Makes `payload`, a version that not everybody sees, the version before it.
     pub(crate) fn step_back(
         &self,
         table: &Table,
@@ -141,12 +204,13 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<Older> {
         let h = RowHeader::read(payload)?;
-        let at = UndoPos::of(h.roll);
-        let read = self.trx().read_undo(at, undo);
-        if !self.trx().is_active(h.trx) {
-            return Ok(Older::Reread);
+        if h.roll.is_insert() {
+            return Ok(Older::Nothing);
         }
-        read?;
+        let at = UndoPos::of(h.roll);
+        if !self.trx().read_kept_undo(at, h.trx, undo)? {
+            return Ok(Older::Gone);
+        }
         let place = base::PageId::new(base::UNDO_SPACE, at.page);
         let record = UndoRecord::decode(undo, place, at.offset)?;
         if record.trx != h.trx || record.table != table.id() || record.key != key {
@@ -238,7 +302,7 @@ impl Engine {
     ) -> Result<Option<bool>> {
         let mut scratch = Vec::new();
         let newest = RowHeader::read(payload)?;
-        let active = self.trx().is_active(newest.trx);
+        let settled = self.trx().all_see(newest.trx);
         loop {
             let h = RowHeader::read(payload)?;
             if !h.deleted() {
@@ -250,18 +314,18 @@ impl Engine {
                         // With the same writer in the same state the versions are all there.
                         let there = table.clustered.get(key, payload)?;
                         let same = there && RowHeader::read(payload)? == newest;
-                        let same = same && self.trx().is_active(newest.trx) == active;
+                        let same = same && self.trx().all_see(newest.trx) == settled;
                         return if same { Err(e) } else { Ok(None) };
                     }
                 }
             }
-            if !self.trx().is_active(h.trx) {
+            if self.trx().all_see(h.trx) {
                 return Ok(Some(false));
             }
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
                 Older::Nothing => return Ok(Some(false)),
-                Older::Reread => return Ok(None),
+                Older::Gone => return Ok(None),
             }
         }
     }

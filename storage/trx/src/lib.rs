@@ -1,10 +1,11 @@
 //! Transactions: ids, undo, rollback segments, waiting for another transaction's end.
 //!
-//! Reading order: `states` (who is active), `ids` (numbers that survive a crash), `record` (one
+//! Reading order: `states` (who is active), `views` (who sees whom), `ids` (numbers that survive a crash), `record` (one
 //! undo record's bytes), `segment` (a transaction's undo pages), `rseg` (where segments are found
 //! after a crash), `system` (all of it together).
 //!
-//! 1. A row's trx id says who wrote it; the row is committed unless that transaction is active.
+//! 1. A row's trx id says who wrote it; the row is committed unless that transaction is active. When a
+//!    transaction ended says its entry in the ring, and so who sees it.
 //! 2. A transaction never writes the same undo place twice, so a roll pointer stays true until its
 //!    end.
 //! 3. A row change and its undo record are in one mini-transaction; so are a row's undoing and the
@@ -17,11 +18,13 @@ mod rseg;
 mod segment;
 mod states;
 mod system;
+mod views;
 
 pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids};
 pub use reader::{ReadPage, SegmentInfo, UndoReader};
 pub use record::{RecordKind, UndoRecord, record_bytes};
 pub use rseg::{RSEGS, Recovered};
 pub use segment::{Latched, NewRecord, Segment, State, UndoPos};
-pub use states::{STATES_MAX, States};
+pub use states::{End, Past, STATES_MAX, States};
 pub use system::TrxSystem;
+pub use views::View;

@@ -39,6 +39,13 @@ pub enum RecordKind {
     DropIndex = 7,
 }
 
+impl RecordKind {
+    /// The record has a version of a row that views may need.
+    pub(crate) fn keeps_a_version(self) -> bool {
+        matches!(self, RecordKind::Update | RecordKind::Header)
+    }
+}
+
 /// A decoded undo record.
 #[derive(Clone, Copy, Debug)]
 pub struct UndoRecord<'a> {

@@ -325,7 +325,7 @@ impl Segment {
         mtr.apply(at.page, &PageOp::Write { at: at.at.offset, bytes: &self.scratch })?;
         self.top.1 += self.scratch.len() as u16;
         self.last = at.at;
-        self.purge |= new.purge;
+        self.purge |= new.purge || new.kind.keeps_a_version();
         self.write_header(mtr, at.header)
     }
 

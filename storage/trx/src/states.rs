@@ -1,10 +1,14 @@
 //! The ring of transaction states: which ids are active, and at which LSN the others ended.
 //!
-//! 1. An entry is `id << 16 | session << 1 | 1` while its transaction is active, `LSN << 1`
-//!    afterwards.
+//! 1. An entry is `id << 16 | session << 2 | committing << 1 | 1` while its transaction is active,
+//!    `LSN << 9 | round << 1` afterwards; the round is the id's number of trips around the ring.
 //! 2. An entry is given to a later id only when its transaction has ended; so an id without an
-//!    active entry of its own has ended (or was never given, which no row's id is).
-//! 3. Neighbouring ids lie in different cache lines: committers do not meet.
+//!    entry of its own has ended (or was never given, which no row's id is).
+//! 3. A committer sets `committing` before the log gives its commit record a place: who loaded the
+//!    log's tail behind that record finds the mark or the end (engine study 3.1, P-B).
+//! 4. Neighbouring ids lie in different cache lines: committers do not meet.
+//! 5. Eight bits of the round are kept. An id that is further back than half of what they tell apart
+//!    is answered as forgotten, whatever the entry says.
 
 use base::{Lsn, TrxId};
 use stdx::{Ordering, SharedAtomic, class};
@@ -13,7 +17,33 @@ use stdx::{Ordering, SharedAtomic, class};
 pub const STATES_MAX: usize = 1 << 20;
 
 /// "No session": a transaction found by recovery.
-const NO_SESSION: u64 = 0x7fff;
+const NO_SESSION: u64 = 0x3fff;
+const ACTIVE: u64 = 1;
+const COMMITTING: u64 = 2;
+/// Rounds that an entry's eight bits tell apart.
+const ROUNDS: u64 = 256;
+
+/// What became of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It is active.
+    Active,
+    /// Its commit record has got its place in the log, or is about to: its end is a moment away.
+    Committing,
+    /// It ended at this place of the log.
+    At(Lsn),
+    /// It ended before a later transaction got its entry.
+    Forgotten,
+}
+
+/// What a transaction leaves whose entry a later one takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Past {
+    /// Which one.
+    pub id: TrxId,
+    /// Where it ended.
+    pub end: Lsn,
+}
 
 /// The ring of transaction states.
 pub struct States {
@@ -30,9 +60,31 @@ impl States {
     fn entry(&self, id: TrxId) -> &SharedAtomic<u64, { class::TRX }> {
         let n = self.entries.len();
         let i = id.0 as usize & (n - 1);
-        // Invariant 3: sixteen entries share a 128-byte line.
+        // Invariant 4: sixteen entries share a 128-byte line.
         let i = (i & 15) * (n / 16) + (i >> 4);
         &self.entries[i]
+    }
+
+    fn round(&self, id: TrxId) -> u64 {
+        id.0 >> self.entries.len().trailing_zeros()
+    }
+
+    /// How far back an id may lie whose round is certain (invariant 5).
+    pub fn certain(&self) -> u64 {
+        self.entries.len() as u64 * (ROUNDS / 2)
+    }
+
+    /// The transaction that had the entry which `id` is about to take, if it is one that ended since
+    /// the start. `None` also while it is active.
+    pub fn past(&self, id: TrxId) -> Option<Past> {
+        let seen = self.entry(id).load(Ordering::Acquire);
+        if seen & ACTIVE != 0 || seen == 0 {
+            return None;
+        }
+        let back = self.round(id).wrapping_sub(seen >> 1) % ROUNDS;
+        let back = if back == 0 { ROUNDS } else { back };
+        let before = id.0.checked_sub(back * self.entries.len() as u64)?;
+        Some(Past { id: TrxId(before), end: Lsn(seen >> 9) })
     }
 
     /// Makes `id` active for the session slot `session`. `false`: the transaction that has the
@@ -41,24 +93,57 @@ impl States {
     pub fn start(&self, id: TrxId, session: Option<usize>) -> bool {
         let entry = self.entry(id);
         let seen = entry.load(Ordering::Acquire);
-        if seen & 1 == 1 {
+        if seen & ACTIVE != 0 {
             return false;
         }
         let session = session.map_or(NO_SESSION, |s| (s as u64).min(NO_SESSION));
-        let active = (id.0 << 16) | (session << 1) | 1;
+        let active = (id.0 << 16) | (session << 2) | ACTIVE;
         entry.compare_exchange(seen, active, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Ends `id`: what it wrote is visible to everyone from now on (or was undone before).
+    /// The owner of `id` is about to log its commit record.
+    pub fn committing(&self, id: TrxId) {
+        let entry = self.entry(id);
+        let seen = entry.load(Ordering::Relaxed);
+        entry.store(seen | COMMITTING, Ordering::Release);
+    }
+
+    /// The commit record of `id` could not be logged.
+    pub fn not_committing(&self, id: TrxId) {
+        let entry = self.entry(id);
+        let seen = entry.load(Ordering::Relaxed);
+        entry.store(seen & !COMMITTING, Ordering::Release);
+    }
+
+    /// Ends `id` at `lsn`: what it wrote is visible from there on (or was undone before).
     pub fn end(&self, id: TrxId, lsn: Lsn) {
-        self.entry(id).store(lsn.0 << 1, Ordering::Release);
+        let round = self.round(id) % ROUNDS;
+        self.entry(id).store(lsn.0 << 9 | round << 1, Ordering::Release);
+    }
+
+    /// What became of `id`; `next` is an id that was not given yet.
+    #[inline]
+    pub fn fate(&self, id: TrxId, next: TrxId) -> End {
+        let v = self.entry(id).load(Ordering::Acquire);
+        if v & ACTIVE != 0 {
+            return match v >> 16 == id.0 {
+                true if v & COMMITTING != 0 => End::Committing,
+                true => End::Active,
+                false => End::Forgotten,
+            };
+        }
+        let own = v >> 1 & (ROUNDS - 1) == self.round(id) % ROUNDS;
+        match own && v != 0 && next.0.saturating_sub(id.0) < self.certain() {
+            true => End::At(Lsn(v >> 9)),
+            false => End::Forgotten,
+        }
     }
 
     /// Whether `id` is active: one load.
     #[inline]
     pub fn is_active(&self, id: TrxId) -> bool {
         let v = self.entry(id).load(Ordering::Acquire);
-        v & 1 == 1 && v >> 16 == id.0
+        v & ACTIVE != 0 && v >> 16 == id.0
     }
 
     /// Whether `id` ended, and at or before `lsn`: what it wrote and was copied after the log's
@@ -66,14 +151,14 @@ impl States {
     #[inline]
     pub fn ended_by(&self, id: TrxId, lsn: Lsn) -> bool {
         let v = self.entry(id).load(Ordering::Acquire);
-        v & 1 == 0 && v >> 1 <= lsn.0
+        v & ACTIVE == 0 && v >> 9 <= lsn.0
     }
 
     /// The session slot of `id` while it is active and has one.
     pub fn session(&self, id: TrxId) -> Option<usize> {
         let v = self.entry(id).load(Ordering::Acquire);
-        let session = v >> 1 & NO_SESSION;
-        let active = v & 1 == 1 && v >> 16 == id.0;
+        let session = v >> 2 & NO_SESSION;
+        let active = v & ACTIVE != 0 && v >> 16 == id.0;
         (active && session != NO_SESSION).then_some(session as usize)
     }
 }
@@ -90,8 +175,12 @@ mod tests {
         assert!(states.is_active(TrxId(5)));
         assert_eq!(states.session(TrxId(5)), Some(3));
         assert!(!states.is_active(TrxId(5 + 64)), "another id of the same entry");
+        states.committing(TrxId(5));
+        assert_eq!(states.fate(TrxId(5), TrxId(6)), End::Committing);
+        assert!(states.is_active(TrxId(5)));
         states.end(TrxId(5), Lsn(77));
         assert!(!states.is_active(TrxId(5)));
+        assert_eq!(states.fate(TrxId(5), TrxId(6)), End::At(Lsn(77)));
     }
 
     #[test]
@@ -109,5 +198,30 @@ mod tests {
     fn every_id_of_a_round_has_its_own_entry() {
         let states = States::new(256);
         assert!((0..256).all(|i| states.start(TrxId(i), None)));
+    }
+
+    #[test]
+    fn a_later_round_knows_whom_it_follows() {
+        let states = States::new(64);
+        assert_eq!(states.past(TrxId(5)), None, "nobody since the start");
+        for round in 0..600 {
+            let id = TrxId(5 + 64 * round);
+            let before = round.checked_sub(1).map(|r| Past { id: TrxId(5 + 64 * r), end: Lsn(r) });
+            assert_eq!(states.past(id), before.filter(|p| p.end != Lsn(0)));
+            assert!(states.start(id, None));
+            states.end(id, Lsn(round));
+            assert_eq!(
+                states.fate(id, TrxId(id.0 + 1)),
+                match round {
+                    0 => End::Forgotten,
+                    _ => End::At(Lsn(round)),
+                }
+            );
+            if let Some(past) = before {
+                assert_eq!(states.fate(past.id, TrxId(id.0 + 1)), End::Forgotten);
+            }
+        }
+        let old = TrxId(5 + 64 * (599 - 256));
+        assert_eq!(states.fate(old, TrxId(5 + 64 * 599 + 1)), End::Forgotten, "same eight bits");
     }
 }

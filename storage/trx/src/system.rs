@@ -8,15 +8,19 @@ use crate::ids::{IdKind, Ids};
 use crate::rseg::{RSEGS, Recovered, Rseg};
 use crate::segment::{Segment, State, UndoPos, read_kept_record, read_record};
 use crate::states::States;
+use crate::views::{View, Views};
 use base::{Error, Lsn, Result, TrxId};
 use instrument::CondClass;
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
+use std::time::Duration;
 use stdx::CacheLine;
 use sync::waits::WaitsFor;
-use sync::{Deadline, Event, WaitResult, WorkerSlot};
+use sync::{Deadline, Event, SessionSlot, SlotTable, WaitResult, WorkerSlot};
 
 static ROW_WAIT: CondClass = CondClass::new("wait/lock/innodb/row");
+/// How long a reader waits for a commit that has begun before it looks again.
+const COMMIT_LOOK: Duration = Duration::from_millis(10);
 const END_EVENTS: usize = 64;
 /// Entries of the state ring tried for a new transaction.
 const IDS_TRIED_MAX: usize = 256;
@@ -26,6 +30,7 @@ pub struct TrxSystem {
     /// Numbers that survive a crash.
     pub ids: Arc<Ids>,
     states: States,
+    views: Views,
     pool: Arc<Pool>,
     undo: Arc<Tablespace>,
     ends: Box<[CacheLine<Event>]>,
@@ -38,13 +43,14 @@ impl TrxSystem {
     pub fn new(
         pool: &Arc<Pool>,
         undo: &Arc<Tablespace>,
-        waits: &Arc<WaitsFor>,
+        (waits, slots): (&Arc<WaitsFor>, &Arc<SlotTable>),
         ids: Arc<Ids>,
         states: usize,
     ) -> TrxSystem {
         TrxSystem {
             ids,
             states: States::new(states),
+            views: Views::new(slots),
             pool: Arc::clone(pool),
             undo: Arc::clone(undo),
             ends: (0..END_EVENTS).map(|_| CacheLine(Event::new(&ROW_WAIT))).collect(),
@@ -68,6 +74,7 @@ impl TrxSystem {
             if !self.states.start(segment.trx(), None) {
                 return Err(Error::Internal("two losers share an entry of the state ring"));
             }
+            self.views.adopt(segment.trx());
         }
         Ok(found)
     }
@@ -120,12 +127,18 @@ impl TrxSystem {
     /// Takes an id and makes it active. An id whose entry a very old transaction still has is left
     /// out.
     fn start_id(&self, worker: &WorkerSlot, session: usize) -> Result<TrxId> {
+        let slot = self.views.slots().session(session);
         for _ in 0..IDS_TRIED_MAX {
+            self.views.before_id(slot, &self.ids);
             let id = TrxId(self.ids.take(IdKind::Trx, &self.pool, worker)?);
+            if let Some(past) = self.states.past(id) {
+                self.views.seal(past, || self.tail(), &self.ids);
+            }
             if self.states.start(id, Some(session)) {
                 return Ok(id);
             }
         }
+        self.views.after_end(slot);
         Err(Error::TooManyTransactions)
     }
 
@@ -143,6 +156,25 @@ impl TrxSystem {
     pub fn give_back(&self, segment: Segment) {
         let (rseg, _) = segment.place();
         self.rsegs[usize::from(rseg)].give_back(segment);
+    }
+
+    /// Writes the commit record, which is the segment's state, in a mini-transaction of its own; its end
+    /// LSN. [`Self::end`] must follow without a wait in between: readers wait for it.
+    pub fn write_commit(
+        &self,
+        worker: &WorkerSlot,
+        segment: &mut Segment,
+        state: State,
+    ) -> Result<Lsn> {
+        let mut mtr = Mtr::new(&self.pool, worker);
+        let header = segment.latch_header(&mut mtr, &self.undo)?;
+        segment.set_state(&mut mtr, header, state)?;
+        self.states.committing(segment.trx());
+        let committed = mtr.commit();
+        if committed.is_err() {
+            self.states.not_committing(segment.trx());
+        }
+        committed
     }
 
     /// Writes the segment's state in a mini-transaction of its own; its end LSN.
@@ -164,10 +196,88 @@ impl TrxSystem {
     }
 
     /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits
-    /// for it.
-    pub fn end(&self, id: TrxId, lsn: Lsn) {
+    /// for it. `slot`: of the session that it was, if it still has it.
+    pub fn end(&self, id: TrxId, lsn: Lsn, slot: Option<&SessionSlot>) {
+        if self.next_id().0 - id.0 >= self.states.certain() {
+            // So old that its round will say nothing: who asks finds its end here.
+            self.views.seal(crate::Past { id, end: lsn }, || self.tail(), &self.ids);
+        }
         self.states.end(id, lsn);
+        match slot {
+            Some(slot) => self.views.after_end(slot),
+            None => self.views.ended(id),
+        }
         self.event(id).notify_all();
+    }
+
+    /// The session of `slot` has given up its active transaction `id`, which somebody else will end.
+    pub fn orphan(&self, id: TrxId, slot: &SessionSlot) {
+        self.views.adopt(id);
+        self.views.after_end(slot);
+    }
+
+    fn tail(&self) -> Lsn {
+        self.pool.log().tail()
+    }
+
+    /// A transaction id that was not given yet.
+    fn next_id(&self) -> TrxId {
+        TrxId(self.ids.next(IdKind::Trx))
+    }
+
+    /// Opens a read view for the session of `slot`, which has none open: two loads of the log's tail, one
+    /// of the next id, stores to the own slot.
+    #[inline]
+    pub fn open_view(&self, slot: &SessionSlot) -> View {
+        self.views.open(slot, || self.tail(), &self.ids)
+    }
+
+    /// The session of `slot` reads with its view no more.
+    #[inline]
+    pub fn close_view(&self, slot: &SessionSlot) {
+        self.views.close(slot);
+    }
+
+    /// Whether `view` sees what `id` wrote. Waits for a commit that is a moment from its end.
+    #[inline]
+    pub fn sees(&self, view: &View, id: TrxId) -> bool {
+        id < view.all_visible_below || self.sees_late(view, id)
+    }
+
+    fn sees_late(&self, view: &View, id: TrxId) -> bool {
+        let ask = || self.views.sees(&self.states, view, id, self.next_id());
+        loop {
+            if let Some(answer) = ask() {
+                return answer;
+            }
+            let seen = self.event(id).prepare();
+            if let Some(answer) = ask() {
+                return answer;
+            }
+            let _ = self.event(id).wait(seen, Deadline::after(COMMIT_LOOK));
+        }
+    }
+
+    /// A place of the log that every view, now and later, lies at or behind: what ended at or before it is
+    /// seen by all. As the last refresh found it.
+    #[inline]
+    pub fn horizon(&self) -> Lsn {
+        self.views.horizon()
+    }
+
+    /// Looks at all views; the horizon. A heavy fence (10 us): for background threads.
+    pub fn refresh_horizon(&self) -> Lsn {
+        self.views.refresh(|| self.tail(), &self.ids)
+    }
+
+    /// The oldest open view as the last refresh found it.
+    pub fn oldest_view(&self) -> Option<Lsn> {
+        self.views.oldest()
+    }
+
+    /// Whether every view, now and later, sees what `id` wrote, so that nobody needs what was before it.
+    pub fn all_see(&self, id: TrxId) -> bool {
+        self.views.all_see(&self.states, id, self.next_id())
     }
 
     fn event(&self, id: TrxId) -> &Event {

@@ -27,13 +27,13 @@ fn world(disk: &Arc<SimDisk>) -> World {
     let ids = Arc::new(Ids::new());
     let fresh = !Log::exists(&**disk).unwrap();
     let (pool, undo) = if fresh {
-        let log = Log::create(&dyn_disk, &LOG, slots).unwrap();
+        let log = Log::create(&dyn_disk, &LOG, Arc::clone(&slots)).unwrap();
         let pool =
             Pool::new(PoolConfig { bytes: 1 << 20, ..Default::default() }, dyn_disk, log).unwrap();
         let undo = pool.create_tablespace(UNDO_SPACE, "undo").unwrap();
         (pool, undo)
     } else {
-        let (log, replay) = Log::open(&dyn_disk, &LOG, slots).unwrap();
+        let (log, replay) = Log::open(&dyn_disk, &LOG, Arc::clone(&slots)).unwrap();
         let pool =
             Pool::new(PoolConfig { bytes: 1 << 20, ..Default::default() }, dyn_disk, log).unwrap();
         let undo = pool.open_tablespace(UNDO_SPACE, "undo").unwrap();
@@ -49,7 +49,7 @@ fn world(disk: &Arc<SimDisk>) -> World {
         pool.recover(replay, RecoverOptions::new(|_| "undo".into(), logical)).unwrap();
         (pool, undo)
     };
-    let system = TrxSystem::new(&pool, &undo, &Arc::new(WaitsFor::new()), ids, 256);
+    let system = TrxSystem::new(&pool, &undo, (&Arc::new(WaitsFor::new()), &slots), ids, 256);
     if fresh {
         system.create(&worker).unwrap();
     }
@@ -132,7 +132,7 @@ fn a_free_segment_is_used_again_and_its_long_chain_cut() {
     let used = |w: &World| space::report(&w.undo).unwrap().pages_used;
     let full = used(&w);
     let lsn = w.system.write_state(&w.worker, &mut segment, State::Free).unwrap();
-    w.system.end(segment.trx(), lsn);
+    w.system.end(segment.trx(), lsn, None);
     w.system.trim(&w.worker, &mut segment).unwrap();
     let cut = used(&w);
     assert!(full - cut > 150, "{cut} of {full} pages are left");
@@ -198,7 +198,7 @@ fn records_of_an_ended_transaction_count_until_it_is_purged() {
     w.system.write_state(&w.worker, &mut segment, State::Free).unwrap();
     assert!(places.iter().all(|at| kept(*at, old).is_none()), "it was purged");
     // The next one writes over the beginning of the first record only.
-    w.system.end(old, w.pool.log().tail());
+    w.system.end(old, w.pool.log().tail(), None);
     let mut segment = w.system.start(&w.worker, 0, 0, Some(segment)).unwrap();
     let at = append(&w, &mut segment, b"new", b"").unwrap();
     assert_eq!(at, places[0]);

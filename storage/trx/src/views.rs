@@ -1,0 +1,215 @@
+//! Read views: which transactions a reader sees, and what no reader needs any more.
+//!
+//! 1. A view is a place of the log: what committed at or before it is seen. Opening one is loads and
+//!    stores to the session's own slot; nothing that others write is written (engine study 3.1, P-A).
+//! 2. The published place is never behind the view's own, so who misses it while scanning, after a heavy
+//!    fence, knows that the view lies at or behind the tail that was loaded before the fence.
+//! 3. `horizon` is a place that every view, now and later, lies at or behind. It only grows.
+//! 4. Of a transaction whose entry in the ring a later one takes, its end is kept in `sealed` as long as
+//!    there is a view before that end which was opened after the transaction had got its id. So an id
+//!    that is below a view's `low`, without an entry and not sealed, ended at or before the view.
+//! 5. An id at or above a view's `low` was given after the view was opened: it is never seen.
+
+use crate::ids::{IdKind, Ids};
+use crate::states::{End, Past, States};
+use base::{Lsn, TrxId};
+use instrument::MutexClass;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
+use sync::{Mutex, SessionSlot, SlotTable, asym};
+
+static OPENED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/open_views");
+static SEALED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/sealed_transactions");
+static ORPHANS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/orphaned_transactions");
+
+/// What a slot's fields hold when nothing is published.
+const NONE: u64 = u64::MAX;
+
+/// What one reader sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Commits at or before this place are seen.
+    pub lsn: Lsn,
+    /// Ids from here on were given later: never seen.
+    pub low: TrxId,
+    /// Ids below this one had all ended at or before `lsn`: always seen.
+    pub all_visible_below: TrxId,
+}
+
+/// The open views as a refresh found them; those opened since lie at or behind `as_of`.
+struct Opened {
+    as_of: Lsn,
+    views: Vec<(Lsn, TrxId)>,
+}
+
+/// The views of all sessions together.
+pub(crate) struct Views {
+    slots: Arc<SlotTable>,
+    horizon: SharedAtomic<u64, { class::TRX }>,
+    /// No view, now or later, has a lower `low`.
+    low: SharedAtomic<u64, { class::TRX }>,
+    all_visible_below: SharedAtomic<u64, { class::TRX }>,
+    opened: Mutex<Opened>,
+    sealed: Mutex<BTreeMap<TrxId, Lsn>>,
+    /// Active transactions without a session: losers, and what a session could not roll back.
+    orphans: Mutex<BTreeSet<TrxId>>,
+    any_orphans: SharedAtomic<bool, { class::TRX }>,
+}
+
+impl Views {
+    pub fn new(slots: &Arc<SlotTable>) -> Views {
+        Views {
+            slots: Arc::clone(slots),
+            horizon: SharedAtomic::new(0),
+            low: SharedAtomic::new(0),
+            all_visible_below: SharedAtomic::new(0),
+            opened: Mutex::new(&OPENED, Opened { as_of: Lsn::ZERO, views: Vec::new() }),
+            sealed: Mutex::new(&SEALED, BTreeMap::new()),
+            orphans: Mutex::new(&ORPHANS, BTreeSet::new()),
+            any_orphans: SharedAtomic::new(false),
+        }
+    }
+
+    pub fn slots(&self) -> &SlotTable {
+        &self.slots
+    }
+
+    /// Opens a view for the session of `slot`, which has none open.
+    #[inline]
+    pub fn open(&self, slot: &SessionSlot, tail: impl Fn() -> Lsn, ids: &Ids) -> View {
+        let all_visible_below = TrxId(self.all_visible_below.load(Ordering::Acquire));
+        slot.snapshot_low.store(NONE, Ordering::Relaxed);
+        slot.snapshot.store(tail().0, Ordering::Release);
+        asym::light();
+        let lsn = tail();
+        let low = TrxId(ids.next(IdKind::Trx));
+        slot.snapshot_low.store(low.0, Ordering::Release);
+        View { lsn, low, all_visible_below }
+    }
+
+    /// The session of `slot` reads with its view no more.
+    #[inline]
+    pub fn close(&self, slot: &SessionSlot) {
+        slot.snapshot.store(NONE, Ordering::Release);
+    }
+
+    /// Before the session of `slot` takes an id: none that it gets is below what is published.
+    #[inline]
+    pub fn before_id(&self, slot: &SessionSlot, ids: &Ids) {
+        slot.trx_low.store(ids.next(IdKind::Trx), Ordering::Release);
+        asym::light();
+    }
+
+    /// The session of `slot` has no active transaction any more.
+    #[inline]
+    pub fn after_end(&self, slot: &SessionSlot) {
+        slot.trx_low.store(NONE, Ordering::Release);
+    }
+
+    /// See invariant 3.
+    #[inline]
+    pub fn horizon(&self) -> Lsn {
+        Lsn(self.horizon.load(Ordering::Acquire))
+    }
+
+    /// Looks at all views and active transactions; the horizon. A heavy fence: not per transaction.
+    pub fn refresh(&self, tail: impl Fn() -> Lsn, ids: &Ids) -> Lsn {
+        let mut opened = self.opened.lock();
+        let as_of = tail();
+        let next = ids.next(IdKind::Trx);
+        asym::heavy();
+        let (mut horizon, mut low, mut active) = (as_of.0, next, next);
+        opened.views.clear();
+        for slot in self.slots.sessions() {
+            active = active.min(slot.trx_low.load(Ordering::Acquire));
+            let at = slot.snapshot.load(Ordering::Acquire);
+            if at == NONE {
+                continue;
+            }
+            horizon = horizon.min(at);
+            let view_low = slot.snapshot_low.load(Ordering::Acquire);
+            low = match view_low {
+                // It is being opened: its ids begin no earlier than any that was seen before.
+                NONE => low.min(self.low.load(Ordering::Relaxed)),
+                view_low => low.min(view_low),
+            };
+            opened.views.push((Lsn(at), TrxId(view_low)));
+        }
+        if self.any_orphans.load(Ordering::Acquire)
+            && let Some(first) = self.orphans.lock().first()
+        {
+            active = active.min(first.0);
+        }
+        opened.as_of = as_of;
+        // What ended before it was looked for ended before the tail that the next view will load.
+        self.all_visible_below.fetch_max(active, Ordering::AcqRel);
+        self.low.fetch_max(low, Ordering::AcqRel);
+        self.horizon.fetch_max(horizon, Ordering::AcqRel);
+        drop(opened);
+        let horizon = self.horizon();
+        self.sealed.lock().retain(|_, end| *end > horizon);
+        horizon
+    }
+
+    /// The oldest open view as the last refresh found it.
+    pub fn oldest(&self) -> Option<Lsn> {
+        self.opened.lock().views.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Keeps the end of `past`, whose entry is about to be taken, if a view may ask for it.
+    pub fn seal(&self, past: Past, tail: impl Fn() -> Lsn, ids: &Ids) {
+        if past.end <= self.horizon() {
+            return;
+        }
+        if self.opened.lock().as_of < past.end {
+            self.refresh(tail, ids);
+        }
+        let asks = |&(at, low): &(Lsn, TrxId)| at < past.end && past.id < low;
+        if self.opened.lock().views.iter().any(asks) {
+            self.sealed.lock().insert(past.id, past.end);
+        }
+    }
+
+    fn sealed(&self, id: TrxId) -> Option<Lsn> {
+        self.sealed.lock().get(&id).copied()
+    }
+
+    /// Whether `view` sees what `id` wrote; `None`: it commits at this moment.
+    pub fn sees(&self, states: &States, view: &View, id: TrxId, next: TrxId) -> Option<bool> {
+        if id >= view.low {
+            return Some(false);
+        }
+        match states.fate(id, next) {
+            End::Active => Some(false),
+            End::Committing => None,
+            End::At(end) => Some(end <= view.lsn),
+            End::Forgotten => Some(self.sealed(id).is_none_or(|end| end <= view.lsn)),
+        }
+    }
+
+    /// Whether every view, now and later, sees what `id` wrote (or it was undone).
+    pub fn all_see(&self, states: &States, id: TrxId, next: TrxId) -> bool {
+        match states.fate(id, next) {
+            End::Active | End::Committing => false,
+            End::At(end) => end <= self.horizon(),
+            End::Forgotten => id.0 < self.low.load(Ordering::Acquire) && self.sealed(id).is_none(),
+        }
+    }
+
+    /// An active transaction has no session (any more).
+    pub fn adopt(&self, id: TrxId) {
+        self.orphans.lock().insert(id);
+        self.any_orphans.store(true, Ordering::Release);
+    }
+
+    /// A transaction has ended: it may have been an orphan.
+    #[inline]
+    pub fn ended(&self, id: TrxId) {
+        if self.any_orphans.load(Ordering::Acquire) {
+            let mut orphans = self.orphans.lock();
+            orphans.remove(&id);
+            self.any_orphans.store(!orphans.is_empty(), Ordering::Release);
+        }
+    }
+}
