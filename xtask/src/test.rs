@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// Crates that hold loom models in `tests/models.rs`.
-const MODEL_CRATES: [&str; 3] = ["sync", "redo", "mdl"];
+const MODEL_CRATES: [&str; 4] = ["sync", "redo", "mdl", "trx"];
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

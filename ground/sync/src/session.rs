@@ -107,7 +107,8 @@ impl SessionSlot {
         self.grants_overflow.store(0, Ordering::Relaxed);
         self.snapshot.store(u64::MAX, Ordering::Relaxed);
         self.snapshot_low.store(u64::MAX, Ordering::Relaxed);
-        self.trx_low.store(u64::MAX, Ordering::Relaxed);
+        // Whoever finds no transaction here finds the end of the last one as well.
+        self.trx_low.store(u64::MAX, Ordering::Release);
         self.dist.store(0, Ordering::Relaxed);
         self.wait_class.store(0, Ordering::Relaxed);
         self.session_id.store(0, Ordering::Relaxed);

@@ -28,3 +28,5 @@ pub use segment::{Latched, NewRecord, Segment, State, UndoPos};
 pub use states::{End, Past, STATES_MAX, States};
 pub use system::TrxSystem;
 pub use views::View;
+#[cfg(loom)]
+pub use views::Views;

@@ -16,6 +16,9 @@ use stdx::{Ordering, SharedAtomic, class};
 /// The largest number of entries of the ring.
 pub const STATES_MAX: usize = 1 << 20;
 
+/// The smallest number of entries of the ring.
+const STATES_MIN: usize = if cfg!(loom) { 16 } else { 64 };
+
 /// "No session": a transaction found by recovery.
 const NO_SESSION: u64 = 0x3fff;
 const ACTIVE: u64 = 1;
@@ -53,7 +56,7 @@ pub struct States {
 impl States {
     /// A ring of `entries`, made a power of two between 64 and [`STATES_MAX`].
     pub fn new(entries: usize) -> States {
-        let n = entries.next_power_of_two().clamp(64, STATES_MAX);
+        let n = entries.next_power_of_two().clamp(STATES_MIN, STATES_MAX);
         States { entries: (0..n).map(|_| SharedAtomic::new(0)).collect() }
     }
 

@@ -129,10 +129,10 @@ impl TrxSystem {
     fn start_id(&self, worker: &WorkerSlot, session: usize) -> Result<TrxId> {
         let slot = self.views.slots().session(session);
         for _ in 0..IDS_TRIED_MAX {
-            self.views.before_id(slot, &self.ids);
+            self.views.before_id(slot, || self.next_id());
             let id = TrxId(self.ids.take(IdKind::Trx, &self.pool, worker)?);
             if let Some(past) = self.states.past(id) {
-                self.views.seal(past, || self.tail(), &self.ids);
+                self.views.seal(past, || self.tail(), || self.next_id());
             }
             if self.states.start(id, Some(session)) {
                 return Ok(id);
@@ -200,7 +200,7 @@ impl TrxSystem {
     pub fn end(&self, id: TrxId, lsn: Lsn, slot: Option<&SessionSlot>) {
         if self.next_id().0 - id.0 >= self.states.certain() {
             // So old that its round will say nothing: who asks finds its end here.
-            self.views.seal(crate::Past { id, end: lsn }, || self.tail(), &self.ids);
+            self.views.seal(crate::Past { id, end: lsn }, || self.tail(), || self.next_id());
         }
         self.states.end(id, lsn);
         match slot {
@@ -229,7 +229,7 @@ impl TrxSystem {
     /// of the next id, stores to the own slot.
     #[inline]
     pub fn open_view(&self, slot: &SessionSlot) -> View {
-        self.views.open(slot, || self.tail(), &self.ids)
+        self.views.open(slot, || self.tail(), || self.next_id())
     }
 
     /// The session of `slot` reads with its view no more.
@@ -267,7 +267,7 @@ impl TrxSystem {
 
     /// Looks at all views; the horizon. A heavy fence (10 us): for background threads.
     pub fn refresh_horizon(&self) -> Lsn {
-        self.views.refresh(|| self.tail(), &self.ids)
+        self.views.refresh(|| self.tail(), || self.next_id())
     }
 
     /// The oldest open view as the last refresh found it.

@@ -10,7 +10,6 @@
 //!    that is below a view's `low`, without an entry and not sealed, ended at or before the view.
 //! 5. An id at or above a view's `low` was given after the view was opened: it is never seen.
 
-use crate::ids::{IdKind, Ids};
 use crate::states::{End, Past, States};
 use base::{Lsn, TrxId};
 use instrument::MutexClass;
@@ -44,7 +43,7 @@ struct Opened {
 }
 
 /// The views of all sessions together.
-pub(crate) struct Views {
+pub struct Views {
     slots: Arc<SlotTable>,
     horizon: SharedAtomic<u64, { class::TRX }>,
     /// No view, now or later, has a lower `low`.
@@ -58,6 +57,7 @@ pub(crate) struct Views {
 }
 
 impl Views {
+    /// No views are open in `slots`.
     pub fn new(slots: &Arc<SlotTable>) -> Views {
         Views {
             slots: Arc::clone(slots),
@@ -71,19 +71,25 @@ impl Views {
         }
     }
 
+    /// The slots of the sessions.
     pub fn slots(&self) -> &SlotTable {
         &self.slots
     }
 
     /// Opens a view for the session of `slot`, which has none open.
     #[inline]
-    pub fn open(&self, slot: &SessionSlot, tail: impl Fn() -> Lsn, ids: &Ids) -> View {
+    pub fn open(
+        &self,
+        slot: &SessionSlot,
+        tail: impl Fn() -> Lsn,
+        next: impl Fn() -> TrxId,
+    ) -> View {
         let all_visible_below = TrxId(self.all_visible_below.load(Ordering::Acquire));
         slot.snapshot_low.store(NONE, Ordering::Relaxed);
         slot.snapshot.store(tail().0, Ordering::Release);
         asym::light();
         let lsn = tail();
-        let low = TrxId(ids.next(IdKind::Trx));
+        let low = next();
         slot.snapshot_low.store(low.0, Ordering::Release);
         View { lsn, low, all_visible_below }
     }
@@ -96,8 +102,8 @@ impl Views {
 
     /// Before the session of `slot` takes an id: none that it gets is below what is published.
     #[inline]
-    pub fn before_id(&self, slot: &SessionSlot, ids: &Ids) {
-        slot.trx_low.store(ids.next(IdKind::Trx), Ordering::Release);
+    pub fn before_id(&self, slot: &SessionSlot, next: impl Fn() -> TrxId) {
+        slot.trx_low.store(next().0, Ordering::Release);
         asym::light();
     }
 
@@ -114,10 +120,10 @@ impl Views {
     }
 
     /// Looks at all views and active transactions; the horizon. A heavy fence: not per transaction.
-    pub fn refresh(&self, tail: impl Fn() -> Lsn, ids: &Ids) -> Lsn {
+    pub fn refresh(&self, tail: impl Fn() -> Lsn, next: impl Fn() -> TrxId) -> Lsn {
         let mut opened = self.opened.lock();
         let as_of = tail();
-        let next = ids.next(IdKind::Trx);
+        let next = next().0;
         asym::heavy();
         let (mut horizon, mut low, mut active) = (as_of.0, next, next);
         opened.views.clear();
@@ -158,12 +164,12 @@ impl Views {
     }
 
     /// Keeps the end of `past`, whose entry is about to be taken, if a view may ask for it.
-    pub fn seal(&self, past: Past, tail: impl Fn() -> Lsn, ids: &Ids) {
+    pub fn seal(&self, past: Past, tail: impl Fn() -> Lsn, next: impl Fn() -> TrxId) {
         if past.end <= self.horizon() {
             return;
         }
         if self.opened.lock().as_of < past.end {
-            self.refresh(tail, ids);
+            self.refresh(tail, next);
         }
         let asks = |&(at, low): &(Lsn, TrxId)| at < past.end && past.id < low;
         if self.opened.lock().views.iter().any(asks) {
