@@ -62,6 +62,8 @@ pub enum Error {
     Deadlock,
     /// A row lock is not free, and the caller does not wait for it.
     LockNotAvailable,
+    /// A read view is older than the table or index that it is to read.
+    TableDefChanged,
     /// There is no memory for another row lock.
     LockTableFull,
     /// KILL arrived while waiting.
@@ -123,6 +125,7 @@ impl Error {
             Error::LockWaitTimeout => Error::LockWaitTimeout,
             Error::Deadlock => Error::Deadlock,
             Error::LockNotAvailable => Error::LockNotAvailable,
+            Error::TableDefChanged => Error::TableDefChanged,
             Error::LockTableFull => Error::LockTableFull,
             Error::Killed => Error::Killed,
             Error::Shutdown => Error::Shutdown,
@@ -165,6 +168,7 @@ impl fmt::Display for Error {
             Error::LockWaitTimeout => f.write_str("lock wait timeout exceeded"),
             Error::Deadlock => f.write_str("deadlock found"),
             Error::LockNotAvailable => f.write_str("a row lock is not free"),
+            Error::TableDefChanged => f.write_str("the table was made after the read view"),
             Error::LockTableFull => f.write_str("too many row locks"),
             Error::Killed => f.write_str("interrupted by KILL"),
             Error::Shutdown => f.write_str("the server is shutting down"),

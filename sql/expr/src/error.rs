@@ -234,6 +234,10 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
                         NOWAIT is set.";
             (3572, "HY000", text.into())
         }
+        E::TableDefChanged => {
+            let text = "Table definition has changed, please retry transaction";
+            (1412, "HY000", text.into())
+        }
         E::LockTableFull => {
             (1206, "HY000", "The total number of locks exceeds the lock table size".into())
         }

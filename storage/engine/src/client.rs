@@ -412,6 +412,7 @@ impl Client {
     #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let eyes = self.eyes_for_one();
+        self.engine.check_age(eyes, table, 0)?;
         let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
             return self.get_other((eyes, table, key), Need::All, seen, out);
@@ -432,6 +433,7 @@ impl Client {
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         let eyes = self.eyes_for_one();
+        self.engine.check_age(eyes, table, 0)?;
         let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
             return self.get_other((eyes, table, key), Need::Columns(columns), seen, out);

@@ -39,7 +39,9 @@ impl Engine {
         mtr.commit()?;
         let ts = self.create_space(id)?;
         let roots = create_indexes(self.pool(), worker, &ts, spec)?;
-        Table::new(spec, &TableStorage { space: id, roots }, &ts, 1)
+        let maker = client.me();
+        self.note_makers(maker, roots.iter().map(|(index, _)| *index));
+        Table::new(spec, &TableStorage { space: id, roots }, &ts, 1, &self.makers())
     }
 
     /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction.
@@ -61,6 +63,7 @@ impl Engine {
         index: &IndexSpec,
     ) -> Result<PageNo> {
         let root = self.start_index(client, table, index)?;
+        self.note_makers(client.me(), std::iter::once(index.id));
         let building = Secondary::new(index, &table.ts, root);
         let mut b = Buffers::default();
         let mut writer = client.writer()?;

@@ -25,6 +25,7 @@ use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
 use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
 
 static SPACES: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_system_mutex");
+static MAKERS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/index_makers");
 static UNFINISHED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unfinished_transactions");
 static FINISHING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/finish_transactions");
 static WORKER: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_worker");
@@ -82,6 +83,8 @@ pub struct Engine {
     waits: Arc<WaitsFor>,
     settings: Settings,
     spaces: Mutex<HashMap<SpaceId, Arc<Tablespace>>>,
+    /// Which transactions made indexes that a view may still be too old for.
+    makers: Mutex<HashMap<IndexId, TrxId>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
     pub(crate) unfinished: Mutex<VecDeque<Unfinished>>,
     /// Held for each step of a rollback or purge in the background, and while a tablespace is dropped.
@@ -120,6 +123,7 @@ impl Engine {
             waits: p.waits,
             settings: Settings::new(),
             spaces: Mutex::new(&SPACES, p.spaces),
+            makers: Mutex::new(&MAKERS, HashMap::new()),
             system: OnceLock::new(),
             periodic: OnceLock::new(),
             unfinished: Mutex::new(&UNFINISHED, VecDeque::new()),
@@ -218,7 +222,19 @@ impl Engine {
     pub fn open_table(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
         let ts = self.space(storage.space)?.ok_or(Error::MissingSpace(storage.space))?;
         let last = space::autoinc(&ts)?;
-        Table::new(spec, &storage, &ts, last.saturating_add(1))
+        Table::new(spec, &storage, &ts, last.saturating_add(1), &self.makers.lock())
+    }
+
+    /// Remembers that transaction `trx` makes these indexes: older views cannot read them.
+    pub(crate) fn note_makers(&self, trx: TrxId, indexes: impl Iterator<Item = IndexId>) {
+        let mut makers = self.makers.lock();
+        makers.retain(|_, maker| !self.trx.all_see(*maker));
+        makers.extend(indexes.map(|index| (index, trx)));
+    }
+
+    /// See [`Self::note_makers`].
+    pub(crate) fn makers(&self) -> HashMap<IndexId, TrxId> {
+        self.makers.lock().clone()
     }
 
     /// An open tablespace, opened if need be; `None`: there is no file.

@@ -98,6 +98,7 @@ impl Reader {
         if table.tree(index).is_none() {
             return Err(Error::Internal("no such index"));
         }
+        viewer.engine.check_age(viewer.eyes, table, index)?;
         self.index = index;
         self.direction = direction;
         self.limited = false;
@@ -211,6 +212,7 @@ impl Reader {
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         let Viewer { engine, eyes } = client.viewer();
+        engine.check_age(eyes, table, 0)?;
         let seen = engine.read_visible(eyes, table, key, &mut self.payload, &mut self.undo)?;
         if !seen.is_there() {
             return Ok(false);

@@ -13,10 +13,11 @@
 
 use crate::autoinc::Autoinc;
 use crate::{IndexSpec, TableSpec, TableStorage};
-use base::{Error, IndexId, PageNo, Result, TableId};
+use base::{Error, IndexId, PageNo, Result, TableId, TrxId};
 use btree::Tree;
 use instrument::MutexClass;
 use pool::Tablespace;
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use sync::Mutex;
 use value::{KeySpec, RowLayout};
@@ -40,6 +41,10 @@ pub struct Table {
     clustered_key: Option<KeySpec>,
     pub(crate) secondaries: Vec<Secondary>,
     pub(crate) autoinc: Option<Autoinc>,
+    /// Who made each index since the start, the clustered one first, as long as it may matter to a view.
+    makers: Vec<TrxId>,
+    /// The latest of them.
+    made_last: TrxId,
 }
 
 /// An open secondary index.
@@ -114,6 +119,7 @@ impl Table {
         storage: &TableStorage,
         ts: &Arc<Tablespace>,
         autoinc_next: u64,
+        makers: &HashMap<IndexId, TrxId>,
     ) -> Result<Arc<Table>> {
         let root_of = |id: IndexId| {
             let root = storage.roots.iter().find(|(i, _)| *i == id);
@@ -129,6 +135,9 @@ impl Table {
         let secondary = |s: &IndexSpec| Ok(Secondary::new(s, ts, root_of(s.id)?));
         let secondaries = spec.secondaries.iter().map(secondary).collect::<Result<_>>()?;
         let root = root_of(spec.clustered_id)?;
+        let ids = std::iter::once(spec.clustered_id).chain(spec.secondaries.iter().map(|s| s.id));
+        let makers = ids.map(|id| makers.get(&id).copied().unwrap_or(TrxId::NONE));
+        let makers: Vec<TrxId> = makers.collect();
         Ok(Arc::new_cyclic(|me| Table {
             me: me.clone(),
             layout: RowLayout::new(&spec.columns),
@@ -138,6 +147,8 @@ impl Table {
                 .then(|| KeySpec::new(spec.clustered.clone())),
             secondaries,
             autoinc,
+            made_last: makers.iter().copied().max().unwrap_or(TrxId::NONE),
+            makers,
             spec: spec.clone(),
         }))
     }
@@ -145,6 +156,16 @@ impl Table {
     /// Another handle of the same table.
     pub(crate) fn handle(&self) -> Result<Arc<Table>> {
         self.me.upgrade().ok_or(Error::Internal("a table is used while it is dropped"))
+    }
+
+    /// Who made index `index` (0: the clustered one), if that may matter to a view that knows not all
+    /// below `known`.
+    #[inline]
+    pub(crate) fn maker(&self, index: usize, known: TrxId) -> Option<TrxId> {
+        if self.made_last < known {
+            return None;
+        }
+        self.makers.get(index).copied().filter(|maker| *maker >= known)
     }
 
     /// Its id.

@@ -111,6 +111,20 @@ impl Engine {
         }
     }
 
+    /// Whether a view may read an index: not one that was made after it, which lacks what the view sees.
+    ///
+    /// Errors: [`Error::TableDefChanged`].
+    #[inline]
+    pub(crate) fn check_age(&self, eyes: Eyes, table: &Table, index: usize) -> Result<()> {
+        let Sight::At(view) = eyes.sight else { return Ok(()) };
+        match table.maker(index, view.all_visible_below) {
+            Some(maker) if maker != eyes.me && !self.trx().sees(&view, maker) => {
+                Err(Error::TableDefChanged)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a row whose header is `h`, copied after the tail was at `horizon`, is taken as it is.
     #[inline]
     pub(crate) fn takes(&self, eyes: Eyes, h: &RowHeader, horizon: Lsn) -> bool {
