@@ -8,7 +8,7 @@ use crate::server::{Server, VERSION};
 use crate::status;
 use crate::variables::{self, Effect, SessionVars, Value, VarId};
 use catalog::{ProcessRow, ServerList, Viewer};
-use executor::{Environment, OwnedDatum, SqlError, WarningLevel};
+use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +58,10 @@ pub struct Env {
     pub status: StatusFlags,
     /// LAST_INSERT_ID().
     pub last_insert_id: u64,
+    /// SET insert_id: the next generated AUTO_INCREMENT value, once.
+    pub insert_id: Option<u64>,
+    /// Cached `innodb_autoinc_lock_mode`, `auto_increment_increment`, `auto_increment_offset`.
+    autoinc: (AutoincMode, u64, u64),
     /// ROW_COUNT().
     pub row_count: i64,
     /// FOUND_ROWS().
@@ -106,6 +110,8 @@ impl Env {
             caps: Capabilities::PROTOCOL_41,
             status: StatusFlags::AUTOCOMMIT,
             last_insert_id: 0,
+            insert_id: None,
+            autoinc: (AutoincMode::Interleaved, 1, 1),
             row_count: -1,
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
@@ -132,6 +138,7 @@ impl Env {
         self.vars = SessionVars::new(&self.server.globals);
         self.user_vars.clear();
         self.last_insert_id = 0;
+        self.insert_id = None;
         self.row_count = -1;
         self.found_rows = 0;
         self.timestamp_us = None;
@@ -155,6 +162,7 @@ impl Env {
         self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
         self.refresh_charsets();
         self.refresh_memory();
+        self.refresh_autoinc();
         self.parser_mode = self.read_parser_mode();
     }
 
@@ -186,10 +194,22 @@ impl Env {
             Effect::ErrorCount => Value::UInt(self.diagnostics.error_count()),
             Effect::ConnectionId => Value::UInt(self.id),
             Effect::LastInsertId => Value::UInt(self.last_insert_id),
+            Effect::InsertId => Value::UInt(self.insert_id.unwrap_or(0)),
             Effect::Timestamp => Value::Double(self.clock_us() as f64 / 1e6),
             _ if global || v.scope == variables::Scope::Global => self.server.globals.value(id),
             _ => self.vars.value(id).clone(),
         }
+    }
+
+    fn refresh_autoinc(&mut self) {
+        let mode = match self.server.globals.number("innodb_autoinc_lock_mode") {
+            0 => AutoincMode::Traditional,
+            1 => AutoincMode::Consecutive,
+            _ => AutoincMode::Interleaved,
+        };
+        let number = |name| self.vars.number(name);
+        let (increment, offset) = ("auto_increment_increment", "auto_increment_offset");
+        self.autoinc = (mode, number(increment), number(offset));
     }
 
     fn refresh_memory(&mut self) {
@@ -342,6 +362,14 @@ impl Environment for Env {
 
     fn last_insert_id(&self) -> u64 {
         self.last_insert_id
+    }
+
+    fn autoinc(&self) -> (AutoincMode, u64, u64) {
+        self.autoinc
+    }
+
+    fn take_insert_id(&mut self) -> Option<u64> {
+        self.insert_id.take()
     }
 
     fn row_count(&self) -> i64 {

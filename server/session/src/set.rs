@@ -285,6 +285,7 @@ impl Core {
             Effect::Autocommit if value.as_u64() != 0 && !self.env.autocommit() => {
                 self.commit_work()?;
             }
+            Effect::InsertId => self.env.insert_id = Some(value.as_u64()).filter(|id| *id > 0),
             Effect::LastInsertId => self.env.last_insert_id = value.as_u64(),
             Effect::Timestamp => {
                 let Value::Double(seconds) = value else { return Ok(()) };

@@ -50,53 +50,16 @@ fn run_rows(
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
     let computed = Computed::of(context.tables.def(plan.table))?;
-    let mut inserter = Inserter::new(plan, computed, params);
+    let mut inserter = Inserter::new((plan, computed), context, params);
     for _ in 0..plan.values_calls {
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
-    match &plan.source {
-        InsertSource::Values(rows) => {
-            inserter.numbers.expect(rows.len() as u64);
-            let mut values = Vec::new();
-            for (number, row) in (1..).zip(rows) {
-                if number % 64 == 0 {
-                    crate::rows::check_killed()?;
-                }
-                let done = inserter
-                    .evaluate(row, rows.len() == 1, number, context, &mut values)
-                    .map_err(|error| of_view(error, plan))
-                    .and_then(|()| inserter.put(context, &mut values));
-                inserter.forgive(done, context)?;
-            }
-        }
-        InsertSource::Query(source) => {
-            let mut kept = query::collect(source, context, params)?;
-            inserter.numbers.expect(kept.rows.len() as u64);
-            let (mut bytes, mut values) = (Vec::new(), Vec::new());
-            let layout = Arc::new(kept.layout);
-            let looked_at = source.query.outputs.len() > plan.columns.len();
-            for number in 0..kept.rows.len() {
-                if number % 64 == 0 {
-                    crate::rows::check_killed()?;
-                }
-                kept.rows.get(number, &mut bytes)?;
-                let row: Vec<Datum<'_>> = (0..plan.columns.len())
-                    .map(|c| layout.decode(&bytes, c).map_err(expr::damaged))
-                    .collect::<Result<_, _>>()?;
-                inserter.selected = looked_at.then(|| LeafRow {
-                    layout: Arc::clone(&layout),
-                    bytes: bytes.clone(),
-                    null: false,
-                    key: Vec::new(),
-                });
-                let done = inserter
-                    .take((&row, &source.query.outputs), number as u64 + 1, context, &mut values)
-                    .map_err(|error| of_view(error, plan))
-                    .and_then(|()| inserter.put(context, &mut values));
-                inserter.forgive(done, context)?;
-            }
-        }
+    let done = inserter.rows(context);
+    if done.is_err() && inserter.numbers.first_generated != 0 {
+        // LAST_INSERT_ID() knows of rows that went with the statement.
+        context.env.set_last_insert_id(inserter.numbers.first_generated);
     }
+    done?;
     Ok(inserter.outcome(context))
 }
 
@@ -123,11 +86,17 @@ struct Inserter<'p> {
 }
 
 impl<'p> Inserter<'p> {
-    fn new(plan: &'p InsertPlan, computed: Computed, params: &'p [Datum<'p>]) -> Inserter<'p> {
+    fn new(
+        (plan, computed): (&'p InsertPlan, Computed),
+        context: &Context<'_>,
+        params: &'p [Datum<'p>],
+    ) -> Inserter<'p> {
+        let table = (plan.table, context.tables.def(plan.table));
+        let insists = plan.replace || plan.is_select;
         Inserter {
             plan,
             params,
-            numbers: Numbers::new(plan.table),
+            numbers: Numbers::new(table, insists, context.env),
             computed,
             open: Vec::new(),
             encoded: Vec::new(),
@@ -139,6 +108,61 @@ impl<'p> Inserter<'p> {
             updated: 0,
             touched: 0,
         }
+    }
+
+    /// Inserts all rows.
+    fn rows(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        match &self.plan.source {
+            InsertSource::Values(rows) => {
+                self.numbers.expect(rows.len() as u64);
+                let mut values = Vec::new();
+                for (number, row) in (1..).zip(rows) {
+                    if number % 64 == 0 {
+                        crate::rows::check_killed()?;
+                    }
+                    let done = self
+                        .evaluate(row, rows.len() == 1, number, context, &mut values)
+                        .map_err(|error| of_view(error, self.plan))
+                        .and_then(|()| self.put(context, &mut values));
+                    self.forgive(done, &values, context)?;
+                }
+            }
+            InsertSource::Query(source) => {
+                let mut kept = query::collect(source, context, self.params)?;
+                if !self.plan.is_select {
+                    self.numbers.expect(kept.rows.len() as u64);
+                }
+                let (mut bytes, mut values) = (Vec::new(), Vec::new());
+                let layout = Arc::new(kept.layout);
+                let looked_at = source.query.outputs.len() > self.plan.columns.len();
+                for number in 0..kept.rows.len() {
+                    if number % 64 == 0 {
+                        crate::rows::check_killed()?;
+                    }
+                    kept.rows.get(number, &mut bytes)?;
+                    let row: Vec<Datum<'_>> = (0..self.plan.columns.len())
+                        .map(|c| layout.decode(&bytes, c).map_err(expr::damaged))
+                        .collect::<Result<_, _>>()?;
+                    self.selected = looked_at.then(|| LeafRow {
+                        layout: Arc::clone(&layout),
+                        bytes: bytes.clone(),
+                        null: false,
+                        key: Vec::new(),
+                    });
+                    let done = self
+                        .take(
+                            (&row, &source.query.outputs),
+                            number as u64 + 1,
+                            context,
+                            &mut values,
+                        )
+                        .map_err(|error| of_view(error, self.plan))
+                        .and_then(|()| self.put(context, &mut values));
+                    self.forgive(done, &values, context)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Values of a row of VALUES in column order; NULL stands for "generate" in the AUTO_INCREMENT column.
@@ -243,8 +267,7 @@ impl<'p> Inserter<'p> {
             let error = match context.client.insert(table, &self.encoded) {
                 Ok(()) => {
                     self.inserted += 1;
-                    self.numbers.inserted();
-                    return Ok(());
+                    return self.numbers.inserted(context, values);
                 }
                 Err(error) => error,
             };
@@ -256,6 +279,7 @@ impl<'p> Inserter<'p> {
             };
             let Some(met) = met else { continue };
             if !self.plan.replace {
+                self.numbers.refused(context, values)?;
                 return self.update(context, &met);
             }
             let table = context.tables.table(self.plan.table);
@@ -263,8 +287,7 @@ impl<'p> Inserter<'p> {
             if met.row == self.encoded {
                 // It is there already: nothing is deleted.
                 self.inserted += 1;
-                self.numbers.inserted();
-                return Ok(());
+                return self.numbers.inserted(context, values);
             }
             if context.client.delete(table, &met.key)? {
                 self.deleted += 1;
@@ -341,6 +364,7 @@ impl<'p> Inserter<'p> {
     fn forgive(
         &mut self,
         done: Result<(), SqlError>,
+        values: &[OwnedDatum],
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let Err(error) = done else { return Ok(()) };
@@ -348,6 +372,7 @@ impl<'p> Inserter<'p> {
         if !self.plan.ignore || !forgivable(number) {
             return Err(error);
         }
+        self.numbers.refused(context, values)?;
         self.refused += u64::from(number == 1369);
         context.env.warn(WarningLevel::Warning, number, text);
         Ok(())

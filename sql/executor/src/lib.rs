@@ -35,7 +35,7 @@ mod views;
 
 pub use damage::named;
 pub use expr::functions::release_user_locks;
-pub use expr::{Environment, OwnedDatum, SqlError, WarningLevel};
+pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
 pub use planner::plan::{KeyFlags, ResultColumn};
@@ -103,6 +103,7 @@ impl Context<'_> {
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
+            explains: false,
             settings: expr::build::Settings::of(self.env),
             tables: self.tables,
         }

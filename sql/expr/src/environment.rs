@@ -60,6 +60,14 @@ pub trait Environment: catalog::Viewer {
     fn now_us(&self) -> i64;
     /// Waits; false when interrupted by KILL.
     fn sleep(&mut self, seconds: f64) -> bool;
+    /// `innodb_autoinc_lock_mode`, `auto_increment_increment`, `auto_increment_offset`.
+    fn autoinc(&self) -> (AutoincMode, u64, u64) {
+        (AutoincMode::Interleaved, 1, 1)
+    }
+    /// SET insert_id: the value that the next generated one is to be, once.
+    fn take_insert_id(&mut self) -> Option<u64> {
+        None
+    }
     /// Adds to the diagnostics area.
     fn warn(&mut self, level: WarningLevel, number: u16, text: String);
     /// As [`Environment::warn`] with a warning, once in a statement.
@@ -82,4 +90,16 @@ pub enum WarningLevel {
     Warning,
     /// An error that did not end the statement.
     Error,
+}
+
+/// `innodb_autoinc_lock_mode`: how long a statement keeps others from generating AUTO_INCREMENT values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AutoincMode {
+    /// 0: every INSERT until it ends; no value is taken before its row.
+    Traditional,
+    /// 1: who does not know how many rows it has, until it ends.
+    Consecutive,
+    /// 2: nobody.
+    #[default]
+    Interleaved,
 }

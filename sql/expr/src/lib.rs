@@ -19,7 +19,7 @@ pub mod row;
 pub mod tree;
 pub mod vector;
 
-pub use environment::{Environment, WarningLevel};
+pub use environment::{AutoincMode, Environment, WarningLevel};
 pub use error::{SqlError, parse_error};
 pub use eval::{Value, condition, eval, text};
 pub use like::like;

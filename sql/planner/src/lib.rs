@@ -54,6 +54,8 @@ pub struct PlanContext<'a> {
     pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
+    /// EXPLAIN: locking clauses have no effect.
+    pub explains: bool,
 }
 
 impl PlanContext<'_> {

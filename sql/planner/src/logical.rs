@@ -69,6 +69,8 @@ pub struct View {
     pub check: Option<ast::CheckOption>,
     /// ALGORITHM = TEMPTABLE: its rows are kept, never merged.
     pub kept: bool,
+    /// Its tables have the row locks that were asked of it: not if its rows are kept.
+    pub lent: bool,
 }
 
 impl View {

@@ -169,6 +169,13 @@ pub struct RowLock {
     pub wait: parser::ast::LockWait,
 }
 
+impl RowLock {
+    /// What the rows that an UPDATE or DELETE looks for are locked by.
+    pub const FOR_CHANGE: RowLock = RowLock { exclusive: true, wait: parser::ast::LockWait::Wait };
+    /// What rows are locked by that a statement's changes depend on.
+    pub const FOR_USE: RowLock = RowLock { exclusive: false, wait: parser::ast::LockWait::Wait };
+}
+
 /// Reads one stored table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {

@@ -2,7 +2,8 @@
 //!
 //! 1. A value is given after the counter above it was logged, so no value is given twice, not even
 //!    after a crash; log order puts the counter before the rows that use it.
-//! 2. The counter only grows; rollback does not give values back.
+//! 2. The counter only grows; rollback does not give values back. 3. It ends at the largest value of the
+//!    column, which it then gives again and again, as InnoDB does: the primary key refuses it.
 
 use crate::engine::Engine;
 use base::{Error, Result};
@@ -11,6 +12,47 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::WorkerSlot;
 use value::ColumnType;
+
+/// Which values a statement may generate: `auto_increment_increment` and `auto_increment_offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    increment: u64,
+    offset: u64,
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps::new(1, 1)
+    }
+}
+
+impl Steps {
+    /// `offset`, and from there on every `increment`th value; an offset above the increment is none.
+    pub fn new(increment: u64, offset: u64) -> Steps {
+        let increment = increment.max(1);
+        Steps { increment, offset: if offset > increment { 0 } else { offset } }
+    }
+
+    /// The smallest of the values at or above `value`.
+    pub fn at_or_above(self, value: u64) -> u64 {
+        let Steps { increment, offset } = self;
+        let behind = (value % increment + increment - offset % increment) % increment;
+        if behind == 0 { value } else { value.saturating_add(increment - behind) }
+    }
+
+    /// Where the counter stands when `value` is in a row.
+    pub fn above(self, value: u64) -> u64 {
+        match self.offset {
+            0 | 1 => value.saturating_add(self.increment),
+            _ => self.at_or_above(value.saturating_add(1)),
+        }
+    }
+
+    /// The `n`th of the values behind `value`, which is one of them.
+    pub fn after(self, value: u64, n: u64) -> u64 {
+        value.saturating_add(n.saturating_mul(self.increment))
+    }
+}
 
 /// The counter of a table.
 pub(crate) struct Autoinc {
@@ -35,20 +77,21 @@ impl Autoinc {
         engine: &Engine,
         worker: &WorkerSlot,
         ts: &Arc<Tablespace>,
-        n: u64,
+        (n, steps): (u64, Steps),
     ) -> Result<u64> {
-        let mut first = self.next.load(Ordering::Relaxed);
+        let mut next = self.next.load(Ordering::Relaxed);
         loop {
-            let end = first.checked_add(n).ok_or(Error::AutoincExhausted)?;
-            if n > 0 && end - 1 > self.max {
+            let first = steps.at_or_above(next);
+            if first > self.max {
                 return Err(Error::AutoincExhausted);
             }
-            match self.next.compare_exchange(first, end, Ordering::AcqRel, Ordering::Relaxed) {
+            let end = steps.after(first, n).min(self.max);
+            match self.next.compare_exchange(next, end, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
                     self.log(engine, worker, ts, end)?;
                     return Ok(first);
                 }
-                Err(now) => first = now,
+                Err(now) => next = now,
             }
         }
     }
@@ -61,7 +104,7 @@ impl Autoinc {
         ts: &Arc<Tablespace>,
         value: u64,
     ) -> Result<()> {
-        let above = value.saturating_add(1);
+        let above = value.saturating_add(1).min(self.max);
         if above <= self.logged.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -89,5 +132,20 @@ impl Autoinc {
         mtr.commit()?;
         self.logged.fetch_max(next, Ordering::AcqRel);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Steps;
+
+    #[test]
+    fn steps_meet_their_offset() {
+        let of = |increment, offset, value| Steps::new(increment, offset).at_or_above(value);
+        assert_eq!([of(1, 1, 7), of(10, 1, 1), of(10, 1, 2), of(10, 1, 5055)], [7, 1, 11, 5061]);
+        assert_eq!([of(10, 3, 1), of(10, 3, 5121), of(10, 3, 7005)], [3, 5123, 7013]);
+        assert_eq!([of(10, 20, 7033), of(2, 2, 1), of(2, 2, 2)], [7040, 2, 2]);
+        assert_eq!(Steps::new(10, 3).after(3, 2), 23);
+        assert_eq!(Steps::new(10, 3).at_or_above(u64::MAX - 1), u64::MAX);
     }
 }

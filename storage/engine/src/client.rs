@@ -7,6 +7,7 @@
 //! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What
 //!    could not be undone or purged is the engine's to finish.
 
+use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::outside::Need;
 use crate::rollback::Lookup;
@@ -600,17 +601,17 @@ impl Client {
         Ok(found)
     }
 
-    /// Takes `n` consecutive AUTO_INCREMENT values, the first of which is returned; they are never
-    /// given again, also not after a crash or a rollback.
+    /// Takes `n` consecutive AUTO_INCREMENT values of those that `steps` allows, the first of which is
+    /// returned; they are never given again, also not after a crash or a rollback, but for the column's
+    /// largest value: where fewer are left, what follows the first goes beyond it.
     ///
-    /// Errors: [`base::Error::AutoincExhausted`] when the column's type has no `n` values left.
-    pub fn reserve_autoinc(&mut self, table: &Table, n: u64) -> Result<u64> {
+    /// Errors: [`base::Error::AutoincExhausted`] when there is none left.
+    pub fn reserve_autoinc(&mut self, table: &Table, n: u64, steps: Steps) -> Result<u64> {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
-        autoinc.reserve(&self.engine, &self.worker, &table.ts, n)
+        autoinc.reserve(&self.engine, &self.worker, &table.ts, (n, steps))
     }
 
-    /// Notes that `value` was given explicitly: the counter goes on above it. Call before the
-    /// insert.
+    /// Notes that `value` is in a row: the counter goes on above it. Call before the commit.
     pub fn note_autoinc(&mut self, table: &Table, value: u64) -> Result<()> {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
         autoinc.note(&self.engine, &self.worker, &table.ts, value)

@@ -29,6 +29,7 @@ mod version;
 mod warm;
 mod writer;
 
+pub use autoinc::Steps;
 pub use background::Tick;
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
 pub use check::{TableCheck, TableVerdict};

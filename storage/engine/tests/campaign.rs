@@ -331,7 +331,7 @@ impl World {
         let n = 1 + self.rng.below(most);
         let first = match model.hidden {
             true => self.rng.below(1000) as i64,
-            false => self.client.reserve_autoinc(table, n)? as i64,
+            false => self.client.reserve_autoinc(table, n, engine::Steps::default())? as i64,
         };
         assert!(model.hidden || first > model.autoinc, "seed {}: id {first} again", self.seed);
         for i in 0..n {

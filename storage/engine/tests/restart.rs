@@ -5,7 +5,7 @@
 mod common;
 
 use common::{create_index, create_table, get, key, row, rows};
-use engine::{Engine, EngineConfig, Error};
+use engine::{Engine, EngineConfig, Error, Steps};
 use host::{Disk, OpenMode, SimDisk};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn counters_go_on_after_a_crash() {
     let mut c = engine.client().unwrap();
     let table = create_table(&engine, &mut c, false).unwrap();
     let hidden = create_table(&engine, &mut c, true).unwrap();
-    let first = c.reserve_autoinc(&table, 3).unwrap();
+    let first = c.reserve_autoinc(&table, 3, Steps::default()).unwrap();
     assert_eq!(first, 1);
     for id in 1..=3 {
         c.insert(&table, &common::encode(&table, &row(id, 0, id, 5))).unwrap();
@@ -43,7 +43,7 @@ fn counters_go_on_after_a_crash() {
     let table = tables.values().find(|t| !t.spec().clustered.is_empty()).unwrap();
     let hidden = tables.values().find(|t| t.spec().clustered.is_empty()).unwrap();
     assert_eq!(table.autoinc_next(), Some(41));
-    assert_eq!(c.reserve_autoinc(table, 1).unwrap(), 41);
+    assert_eq!(c.reserve_autoinc(table, 1, Steps::default()).unwrap(), 41);
     assert_eq!(rows(&mut c, table, 0).unwrap().len(), 3);
     c.insert(hidden, &common::encode(hidden, &row(9, 0, 9, 5))).unwrap();
     c.commit().unwrap();
@@ -57,12 +57,15 @@ fn autoinc_ends_with_its_type() {
     let mut c = engine.client().unwrap();
     let table = create_table(&engine, &mut c, false).unwrap();
     c.note_autoinc(&table, i64::MAX as u64 - 2).unwrap();
-    assert_eq!(c.reserve_autoinc(&table, 1).unwrap(), i64::MAX as u64 - 1);
-    assert!(matches!(c.reserve_autoinc(&table, 2), Err(Error::AutoincExhausted)));
-    assert_eq!(c.reserve_autoinc(&table, 1).unwrap(), i64::MAX as u64);
-    assert!(matches!(c.reserve_autoinc(&table, 1), Err(Error::AutoincExhausted)));
+    let mut take = |n| c.reserve_autoinc(&table, n, Steps::default());
+    let last = i64::MAX as u64;
+    assert_eq!(take(1).unwrap(), last - 1);
+    // What follows the last value is the caller's to refuse.
+    assert_eq!([take(2).unwrap(), take(1).unwrap()], [last, last]);
+    let beyond = Steps::new(2, 2);
+    assert!(matches!(c.reserve_autoinc(&table, 1, beyond), Err(Error::AutoincExhausted)));
     c.note_autoinc(&table, u64::MAX).unwrap();
-    assert!(matches!(c.reserve_autoinc(&table, 1), Err(Error::AutoincExhausted)));
+    assert_eq!(c.reserve_autoinc(&table, 1, Steps::default()).unwrap(), last);
 }
 
 #[test]

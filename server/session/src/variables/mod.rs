@@ -59,6 +59,8 @@ pub enum Effect {
     Timestamp,
     /// LAST_INSERT_ID().
     LastInsertId,
+    /// The next generated AUTO_INCREMENT value.
+    InsertId,
     /// Computed: conditions in the diagnostics area.
     WarningCount,
     /// Computed: errors in the diagnostics area.

@@ -226,7 +226,7 @@ pub const VARIABLES: &[Variable] = &[
     F("innodb_use_native_aio", Bool, "OFF"),
     F("innodb_version", Text, "8.4.0"),
     F("innodb_write_io_threads", Int(1, 64), "4"),
-    v("insert_id", Session, Int(0, ALL), "0"),
+    e("insert_id", Session, Int(0, ALL), "0", E::InsertId),
     v("interactive_timeout", Both, Int(1, YEAR), "28800"),
     v("internal_tmp_mem_storage_engine", Both, Enum(&["MEMORY", "TempTable"]), "TempTable"),
     v("join_buffer_size", Both, Int(128, ALL), "262144"),

@@ -142,6 +142,7 @@ pub fn collect(
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
+    st.changes = true;
     st.deadline = query::deadline(None, context.env);
     let mut block = Block::new(&plan.query.query, &st, false)?;
     let takers = plan.targets.iter().map(|target| Taker::new(plan, target, &st));

@@ -8,7 +8,7 @@ use crate::rows::check_killed;
 use crate::store::{self, convert, encode};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use engine::{Client, Direction, Reader, Table};
+use engine::{Client, Direction, Reader, Steps, Table};
 use expr::OwnedDatum;
 use std::ops::Bound;
 use value::{Datum, Kind};
@@ -68,7 +68,7 @@ impl Copier<'_> {
                     self.converted(&old, &self.old.columns[*at], column)?
                 }
                 None if column.auto_increment => {
-                    let next = client.reserve_autoinc(to, 1)?;
+                    let next = client.reserve_autoinc(to, 1, Steps::default())?;
                     i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
                 }
                 None => self.absent(column)?,

@@ -7,7 +7,7 @@ use crate::computed::Computed;
 use crate::store::{convert, default_of, encode};
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, TableDef};
-use engine::{Client, Table};
+use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ fn create_as(
                 values.push(match place {
                     Some(at) => convert((&row[*at].datum(), None), &def.name, column, number, env)?,
                     None if column.auto_increment => {
-                        let next = client.reserve_autoinc(table, 1)?;
+                        let next = client.reserve_autoinc(table, 1, Steps::default())?;
                         i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
                     }
                     None => default_of(column, env)?,

@@ -88,7 +88,7 @@ impl Loader<'_> {
     ) -> Result<Outcome, SqlError> {
         let insert = &self.plan.insert;
         let computed = Computed::of(context.tables.def(insert.table))?;
-        let mut inserter = Inserter::new(insert, computed, params);
+        let mut inserter = Inserter::new((insert, computed), context, params);
         records.skip(self.plan.skip)?;
         let mut values = Vec::new();
         while let Some(fields) = records.line()? {
@@ -100,7 +100,7 @@ impl Loader<'_> {
                 .map_err(|error| super::of_view(error, insert))
                 .and_then(|()| inserter.put(context, &mut values));
             let refused = matches!(&done, Err(error) if matches!(error.parts().0, 1369 | 3819));
-            inserter.forgive(done, context)?;
+            inserter.forgive(done, &values, context)?;
             if refused {
                 // MySQL does not count such a row, nor looks at the rest of its line.
                 inserter.records -= 1;

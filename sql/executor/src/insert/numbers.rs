@@ -1,33 +1,79 @@
-//! AUTO_INCREMENT values of one statement, from as few reservations as possible.
+//! AUTO_INCREMENT values of one statement.
+//!
+//! 1. A statement that says how many rows it inserts takes as many values at once; any other takes 1, 2, 4, 8 ...
+//!    at a time: what is left of them at its end is a gap, as in InnoDB. 2. A value that was generated for a row
+//!    that is left out goes to the next row. 3. A value that a row brings raises the counter when the row is in
+//!    the table. 4. With `innodb_autoinc_lock_mode = 0` the counter moves with each row, not before.
 
-use crate::{Context, SqlError};
+use crate::{Context, Environment, SqlError};
 use catalog::{TableDef, TableRef};
-use expr::OwnedDatum;
+use engine::Steps;
+use expr::{AutoincMode, OwnedDatum};
+
+/// Values that are taken at once by a statement of unknown length, at most.
+const TAKEN_MAX: u64 = 65_535;
 
 /// Gives numbers to rows.
 pub struct Numbers {
     table: TableRef,
+    /// The AUTO_INCREMENT column.
+    column: Option<usize>,
+    steps: Steps,
+    mode: AutoincMode,
+    /// Rows that the statement says it has; 0: it does not.
+    rows: u64,
+    /// A duplicate raises the counter, too: REPLACE, INSERT ... SELECT.
+    insists: bool,
+    /// How often values were taken.
+    takings: u32,
+    /// Rows that values are still to be taken for, as far as is known.
     rows_left: u64,
+    /// The next value to be generated; 0: none was.
     next: u64,
-    reserved: u64,
+    /// Where the values that were taken end.
+    end: u64,
+    /// What the counter was raised to with them.
+    counter: u64,
     /// What was generated for the row that was filled last.
     present: Option<u64>,
+    /// A row was filled and has not come to its end.
+    open: bool,
     /// The first number that was generated for a row that was inserted, 0 if none: LAST_INSERT_ID().
     pub first_generated: u64,
 }
 
 impl Numbers {
-    /// Nothing is reserved yet.
-    pub fn new(table: TableRef) -> Numbers {
-        Numbers { table, rows_left: 0, next: 0, reserved: 0, present: None, first_generated: 0 }
+    /// Nothing is taken yet.
+    pub fn new(
+        (table, def): (TableRef, &TableDef),
+        insists: bool,
+        env: &dyn Environment,
+    ) -> Numbers {
+        let (mode, increment, offset) = env.autoinc();
+        Numbers {
+            table,
+            column: def.autoinc_column(),
+            steps: Steps::new(increment, offset),
+            mode,
+            rows: 0,
+            insists,
+            takings: 0,
+            rows_left: 0,
+            next: 0,
+            end: 0,
+            counter: 0,
+            present: None,
+            open: false,
+            first_generated: 0,
+        }
     }
 
-    /// So many rows are to come.
+    /// The statement inserts so many rows.
     pub fn expect(&mut self, rows: u64) {
-        self.rows_left = rows;
+        self.rows = rows;
     }
 
-    /// Fills the AUTO_INCREMENT column, or takes note of an explicit value.
+    /// Fills the AUTO_INCREMENT column unless the row brings a value.
     ///
     /// # Errors
     /// 1467 when the column's type is exhausted, storage errors.
@@ -36,46 +82,132 @@ impl Numbers {
         context: &mut Context<'_>,
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
-        let rows = self.rows_left.max(1);
-        self.rows_left = rows - 1;
         self.present = None;
-        let Some(column) = context.tables.def(self.table).autoinc_column() else { return Ok(()) };
+        let Some(column) = self.column else { return Ok(()) };
+        self.open = true;
         let generate = match &values[column] {
             OwnedDatum::Null => true,
             OwnedDatum::Int(0) | OwnedDatum::UInt(0) => !context.env.zero_is_a_value(),
             _ => false,
         };
-        let table = context.tables.table(self.table);
         if !generate {
-            if let Some(explicit) = values[column].datum().as_u64() {
-                context.client.note_autoinc(table, explicit)?;
+            if let Some(brought) = values[column].datum().as_u64()
+                && self.next > 0
+                && brought >= self.next
+            {
+                self.next = self.steps.at_or_above(brought.saturating_add(1));
             }
             return Ok(());
         }
-        if self.reserved == 0 {
-            self.next = context.client.reserve_autoinc(table, rows)?;
-            self.reserved = rows;
+        if self.next == 0 || self.next >= self.end {
+            self.take(context)?;
         }
         let number = self.next;
-        self.next += 1;
-        self.reserved -= 1;
         self.present = Some(number);
-        values[column] = generated(context.tables.def(self.table), column, number)?;
+        self.next = self.steps.after(number, 1);
+        values[column] =
+            generated(context.tables.def(self.table), column, number, context.env.strict())?;
         Ok(())
     }
 
-    /// The row that was filled last is in the table: only such numbers count.
-    pub fn inserted(&mut self) {
+    fn take(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        if self.rows_left == 0 {
+            self.rows_left = match (self.takings, self.rows) {
+                (0, rows) if rows > 0 => rows,
+                (takings, _) => (1 << takings.min(16)).min(TAKEN_MAX),
+            };
+        }
+        self.takings += 1;
+        if let Some(chosen) = context.env.take_insert_id() {
+            (self.next, self.end) = (chosen, chosen.saturating_add(1));
+            return Ok(());
+        }
+        let table = context.tables.table(self.table);
+        let rows = self.rows_left;
+        self.next = match self.mode {
+            AutoincMode::Traditional => {
+                self.counter = 0;
+                self.steps.at_or_above(table.autoinc_next().unwrap_or(1))
+            }
+            _ => {
+                let first = context.client.reserve_autoinc(table, rows, self.steps)?;
+                self.counter = self.steps.after(first, rows);
+                first
+            }
+        };
+        self.end = self.steps.after(self.next, rows);
+        // It is no value of a column.
+        match self.next {
+            u64::MAX => Err(SqlError::Storage(base::Error::AutoincExhausted)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The row that was filled last is in the table.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub fn inserted(
+        &mut self,
+        context: &mut Context<'_>,
+        values: &[OwnedDatum],
+    ) -> Result<(), SqlError> {
+        self.rows_left = self.rows_left.saturating_sub(1);
+        self.open = false;
         if self.first_generated == 0 {
             self.first_generated = self.present.unwrap_or(0);
+        }
+        self.note(context, values, self.counter)
+    }
+
+    /// The row that was filled last, if one was, is not inserted: another one is in its way.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub fn refused(
+        &mut self,
+        context: &mut Context<'_>,
+        values: &[OwnedDatum],
+    ) -> Result<(), SqlError> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        self.rows_left = self.rows_left.saturating_sub(1);
+        self.next = self.present.unwrap_or(self.next);
+        if self.insists { self.note(context, values, 0) } else { Ok(()) }
+    }
+
+    /// Raises the counter above the row's value, if that is at least `from`.
+    fn note(
+        &self,
+        context: &mut Context<'_>,
+        values: &[OwnedDatum],
+        from: u64,
+    ) -> Result<(), SqlError> {
+        let Some(column) = self.column else { return Ok(()) };
+        match values[column].datum().as_u64() {
+            Some(value) if value > 0 && value >= from => {
+                let last = self.steps.above(value) - 1;
+                Ok(context.client.note_autoinc(context.tables.table(self.table), last)?)
+            }
+            _ => Ok(()),
         }
     }
 }
 
-fn generated(def: &TableDef, column: usize, number: u64) -> Result<OwnedDatum, SqlError> {
+fn generated(
+    def: &TableDef,
+    column: usize,
+    number: u64,
+    strict: bool,
+) -> Result<OwnedDatum, SqlError> {
     let (_, greatest) = def.columns[column].ty.int_range();
-    if i128::from(number) > greatest {
-        return Err(SqlError::Storage(base::Error::AutoincExhausted));
-    }
+    let number = match u64::try_from(greatest) {
+        Ok(greatest) if number > greatest && strict => {
+            return Err(SqlError::Storage(base::Error::AutoincExhausted));
+        }
+        Ok(greatest) => number.min(greatest),
+        Err(_) => number,
+    };
     Ok(i64::try_from(number).map_or(OwnedDatum::UInt(number), OwnedDatum::Int))
 }

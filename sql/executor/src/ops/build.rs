@@ -81,7 +81,7 @@ impl<'p> Builder<'_, 'p> {
             Node::One => Box::new(One { left: false }),
             Node::Nothing { .. } => Box::new(Nothing),
             Node::Read(read) => {
-                if read.lock.is_some() {
+                if read.lock.is_some() && !self.st.changes {
                     // Refuse rather than read without a lock.
                     return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
                 }

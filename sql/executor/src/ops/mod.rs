@@ -88,6 +88,8 @@ pub struct Statement<'s> {
     pub budget: Rc<Budget>,
     /// Rows looked at.
     pub ticks: Cell<u64>,
+    /// It changes the rows that it finds.
+    pub changes: bool,
     /// When the statement is to end.
     pub deadline: Option<Instant>,
     /// What operators do is measured here.
@@ -112,6 +114,7 @@ impl<'s> Statement<'s> {
             working: RefCell::default(),
             budget,
             ticks: Cell::new(0),
+            changes: false,
             deadline: None,
             measures: None,
         }

@@ -213,7 +213,10 @@ impl Planner<'_> {
             }
             Source::Virtual(table) => Node::Virtual { leaf, table: table.clone(), filter },
             Source::Derived { block, lateral } => {
-                let (block, lateral) = ((**block).clone(), *lateral);
+                let (mut block, lateral) = ((**block).clone(), *lateral);
+                if block.view.as_ref().is_some_and(|view| view.lent) {
+                    block.leaves.iter_mut().for_each(|leaf| leaf.lock = None);
+                }
                 let query = Box::new(self.block(block)?);
                 Node::Derived { leaf, query, lateral, filter }
             }

@@ -11,7 +11,7 @@ use crate::PlanContext;
 use crate::logical::{Block, Leaf, Source, conjunction, conjuncts, subquery_of};
 use crate::physical::Planner;
 use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultColumn, RowCheck};
-use crate::query_plan::{Node, QueryStatement, Read};
+use crate::query_plan::{Node, QueryStatement, Read, RowLock};
 use crate::stats::Sampled;
 use crate::transform::transform;
 use catalog::{TableCache, TableDef, TableRef};
@@ -249,6 +249,9 @@ impl Resolver<'_, '_> {
         };
         refuse_read(&targets, &written_leaves, &read, written.verb)?;
         block.targets = targets.iter().map(|t| t.leaf).collect();
+        for target in &targets {
+            block.leaves[usize::from(target.leaf)].lock = Some(RowLock::FOR_CHANGE);
+        }
         let filter = conjunction(block.filter.iter().cloned());
         let alone = block.leaves.len() == 1 && block.subqueries.is_empty();
         let sampled = Sampled::new(self.context.tables);

@@ -1,6 +1,7 @@
 //! FROM: tables, joins, derived tables, and the names that they give to columns.
 
 use super::change::Writing;
+use super::locking::Asked;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, error};
 use crate::hints::{IndexChoice, index_choice};
@@ -130,7 +131,7 @@ impl Resolver<'_, '_> {
             let (view, name) = (view.clone(), def.name.clone());
             let columns = table_columns(def, alias);
             let schema = def.schema.clone();
-            return self.view(&view, schema, name, alias, columns);
+            return self.view(&view, (schema, name), (alias, lock), columns);
         }
         Ok(Leaf {
             name: alias.to_string(),
@@ -154,9 +155,8 @@ impl Resolver<'_, '_> {
     fn view(
         &mut self,
         view: &ViewDef,
-        schema: String,
-        name: String,
-        alias: &str,
+        (schema, name): (String, String),
+        (alias, lock): (&str, Option<RowLock>),
         columns: Vec<LeafColumn>,
     ) -> Result<Leaf, SqlError> {
         let invalid = || {
@@ -173,7 +173,7 @@ impl Resolver<'_, '_> {
         let Ok(ast::Statement::Query(query)) = parsed else { return Err(invalid()) };
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
-        let locking = std::mem::take(&mut self.locking);
+        let locking = std::mem::replace(&mut self.locking, Asked::of_view(lock));
         self.view_schemas.push(view.database.clone());
         if self.writing.includes(alias) {
             self.writing_inside = Writing::All;
@@ -198,6 +198,7 @@ impl Resolver<'_, '_> {
                 _ => ast::CheckOption::Cascaded,
             }),
             kept: view.algorithm == "TEMPTABLE",
+            lent: lock.is_some(),
         }));
         let mut leaf = derived_leaf(block, alias, &[], false)?;
         for (column, defined) in leaf.columns.iter_mut().zip(columns) {
@@ -205,14 +206,6 @@ impl Resolver<'_, '_> {
         }
         leaf.schema = schema;
         Ok(leaf)
-    }
-
-    /// The row lock that FOR UPDATE or FOR SHARE asks of a table.
-    fn lock_of(&self, alias: &str) -> Option<RowLock> {
-        self.locking
-            .iter()
-            .find(|l| l.of.is_empty() || l.of.iter().any(|name| name.name == alias))
-            .map(|l| RowLock { exclusive: l.update, wait: l.wait })
     }
 
     fn find_cte(&self, name: &str) -> Option<usize> {

@@ -18,6 +18,7 @@ mod insert;
 mod json_table;
 mod lift;
 mod load;
+mod locking;
 mod names;
 mod queries;
 mod select;
@@ -103,8 +104,8 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) build: Builder,
     /// Literals may become parameters: what is being resolved gives no column its name.
     lifts: bool,
-    /// FOR UPDATE and FOR SHARE of the query whose SELECT is being resolved.
-    locking: Vec<ast::Locking>,
+    /// Row locks that are asked of the tables of the FROM that is being resolved.
+    locking: locking::Asked,
     /// Schemas of the views around what is being resolved, the innermost last.
     view_schemas: Vec<String>,
     /// Tables of the FROM that is being resolved which a change may take rows of.
@@ -128,7 +129,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             alone: false,
             build,
             lifts: true,
-            locking: Vec::new(),
+            locking: locking::Asked::default(),
             view_schemas: Vec::new(),
             writing: change::Writing::Nothing,
             writing_inside: change::Writing::Nothing,

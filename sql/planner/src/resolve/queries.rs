@@ -1,6 +1,7 @@
 //! Query expressions: set operations, VALUES, TABLE, common table expressions.
 
 use super::from::{block_columns, derived_leaf};
+use super::locking::moved_inside;
 use super::names::{Aliases, Scope};
 use super::{CteEntry, Resolver, SharedBlock, error};
 use crate::hints::IndexChoice;
@@ -41,9 +42,12 @@ impl Resolver<'_, '_> {
     }
 
     fn body(&mut self, query: &ast::Query) -> Result<Block, SqlError> {
+        if let Some(query) = moved_inside(query) {
+            return self.body(&query);
+        }
         match &query.body {
             QueryBody::Select(select) => {
-                self.locking.clone_from(&query.locking);
+                self.enter_locking(&select.from, &query.locking)?;
                 let inside = std::mem::take(&mut self.writing_inside);
                 let writing = std::mem::replace(&mut self.writing, inside);
                 let block = self.select(select, &query.order_by, query.limit.as_ref());

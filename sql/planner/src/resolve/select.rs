@@ -37,7 +37,7 @@ impl Resolver<'_, '_> {
     ) -> Result<Block, SqlError> {
         let from = self.sources(&select.from)?;
         let lifts = std::mem::replace(&mut self.lifts, false);
-        self.locking.clear();
+        self.locking = super::locking::Asked::default();
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
         let outputs = self.outputs(&select.items)?;

@@ -112,6 +112,7 @@ impl Fixture {
                 ..expr::build::Settings::collated(Collation::Utf8mb4_0900AiCi)
             },
             deadline: deadline(),
+            explains: false,
         };
         let planned = query::plan_query_with(&mut context, &statement, Some(&Alike));
         let text = match planned {
