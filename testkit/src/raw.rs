@@ -12,6 +12,17 @@ pub struct RawClient {
     stream: UnixStream,
 }
 
+/// Ends a connection whose client waits for an answer.
+#[derive(Debug)]
+pub struct Breaker(UnixStream);
+
+impl Breaker {
+    /// The waiting client reads the end of the connection.
+    pub fn cut(&self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
 impl RawClient {
     /// Connects over the Unix socket; reads time out after ten seconds.
     ///
@@ -29,6 +40,22 @@ impl RawClient {
         let stream = UnixStream::connect(socket).expect("server listens");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
         RawClient { stream }
+    }
+
+    /// Changes how long a read waits; `None` is for ever.
+    ///
+    /// # Panics
+    /// When the time is zero.
+    pub fn set_patience(&self, longest: Option<Duration>) {
+        self.stream.set_read_timeout(longest).expect("a time-out above zero");
+    }
+
+    /// A handle that ends the connection from another thread.
+    ///
+    /// # Panics
+    /// When the process has no file number left.
+    pub fn breaker(&self) -> Breaker {
+        Breaker(self.stream.try_clone().expect("a handle"))
     }
 
     /// Reads one packet; `None` when the server closed the connection.

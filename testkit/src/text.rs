@@ -3,7 +3,7 @@
 //! It speaks to any MySQL-compatible server that lets root in without a password over its socket, so a
 //! test can put the same statement to two servers.
 
-use crate::raw::RawClient;
+use crate::raw::{Breaker, RawClient};
 use std::path::Path;
 
 const QUERY: u8 = 3;
@@ -64,6 +64,18 @@ impl TextClient {
         let mut raw = RawClient::connect_to(socket);
         raw.login();
         TextClient { raw }
+    }
+
+    /// As [`TextClient::connect`], for statements that may wait for others: no answer is too late.
+    /// The breaker ends the connection while a statement waits.
+    ///
+    /// # Panics
+    /// When nobody listens or the server refuses.
+    pub fn connect_patient(socket: &Path) -> (TextClient, Breaker) {
+        let client = TextClient::connect(socket);
+        client.raw.set_patience(None);
+        let breaker = client.raw.breaker();
+        (client, breaker)
     }
 
     /// Runs a statement.

@@ -1,0 +1,38 @@
+//! Conversations of several sessions, `tests/isolation/*.conv`, as MySQL had them: anomalies at each level,
+//! lock conflicts, deadlocks and their victims.
+//!
+//! `LIMPID_ONLY=part` runs the scripts with that part in their name; `LIMPID_SHOW_KNOWN=1` shows how the listed
+//! ones differ. To record: `LIMPID_ORACLE_SOCKET=... cargo test --test isolation -- --ignored record`.
+
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use testkit::{Server, TempDir, isolation};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isolation")
+}
+
+fn oracle() -> PathBuf {
+    std::env::var_os("LIMPID_ORACLE_SOCKET").expect("LIMPID_ORACLE_SOCKET").into()
+}
+
+#[test]
+fn sessions_wait_and_read_as_they_do_in_mysql() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    isolation::compare_folder(server.socket(), &folder());
+}
+
+#[test]
+#[ignore = "needs a real MySQL; writes tests/isolation/*.result"]
+fn record_from_the_oracle() {
+    isolation::record_folder(&oracle(), &folder());
+}
+
+#[test]
+#[ignore = "needs a real MySQL; the runner itself put to the test"]
+fn the_oracle_says_again_what_was_recorded() {
+    isolation::replay_folder(&oracle(), &folder());
+}
