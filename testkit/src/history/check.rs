@@ -94,14 +94,15 @@ impl<'a> Checker<'a> {
                 }
             }
             findings.extend(
-                seen.iter().filter(|(_, n)| **n > 1).map(|(v, n)| format!("{key:?}: {v} {n} times")),
+                seen.iter()
+                    .filter(|(_, n)| **n > 1)
+                    .map(|(v, n)| format!("{key:?}: {v} {n} times")),
             );
         }
         for (key, values) in &self.written {
             let left = self.history.left.get(key).map_or(&[][..], Vec::as_slice);
             let lost = values.iter().filter(|v| {
-                !left.contains(v)
-                    && self.transaction(self.writer[v]).outcome == Outcome::Committed
+                !left.contains(v) && self.transaction(self.writer[v]).outcome == Outcome::Committed
             });
             findings.extend(lost.map(|v| format!("{key:?}: {v} was committed and is lost")));
         }
@@ -198,7 +199,7 @@ impl<'a> Checker<'a> {
         }
         let moments = self.add_moments(&mut graph, &mut names);
         for (number, transaction) in transactions.iter().enumerate() {
-            if transaction.outcome == Outcome::Aborted && self.level == Level::Serializable {
+            if transaction.outcome != Outcome::Committed && self.level == Level::Serializable {
                 // Its reads held locks only until it was rolled back.
                 continue;
             }
@@ -221,11 +222,7 @@ impl<'a> Checker<'a> {
 
     /// A chain of moments, one behind each known commit, so that all later ones come behind it with few edges.
     /// Answers each moment's time and node, in order.
-    fn add_moments(
-        &self,
-        graph: &mut Graph<Reason>,
-        names: &mut Vec<String>,
-    ) -> Vec<(u64, usize)> {
+    fn add_moments(&self, graph: &mut Graph<Reason>, names: &mut Vec<String>) -> Vec<(u64, usize)> {
         let mut ends: Vec<(u64, usize)> = self
             .history
             .transactions
@@ -265,21 +262,25 @@ impl<'a> Checker<'a> {
         after(graph, transaction.begun_ns, number);
         let mut snapshot = (self.level == Level::Serializable).then_some(number);
         for (at, op) in transaction.ops.iter().enumerate() {
-            let Op::Read { seen, sent_ns } = op else { continue };
-            let node = *snapshot.get_or_insert_with(|| {
-                let node = graph.add();
-                names.push(format!("snapshot of {number} (session {})", transaction.session));
-                graph.before(node, number, Reason::Time);
-                node
-            });
-            match self.level {
-                Level::ReadCommitted => {
-                    after(graph, *sent_ns, node);
-                    snapshot = None;
-                }
-                _ => after(graph, transaction.begun_ns, node),
-            }
+            let Op::Read { seen, sent_ns, is_locking } = op else { continue };
             let own = &transaction.ops[..at];
+            if *is_locking && transaction.outcome != Outcome::Committed {
+                continue;
+            }
+            let node = match *is_locking {
+                true => number,
+                false => *snapshot.get_or_insert_with(|| {
+                    let node = graph.add();
+                    names.push(format!("snapshot of {number} (session {})", transaction.session));
+                    graph.before(node, number, Reason::Time);
+                    node
+                }),
+            };
+            after(graph, transaction.begun_ns, node);
+            if self.level == Level::ReadCommitted {
+                after(graph, *sent_ns, node);
+                snapshot = None;
+            }
             for (key, values) in seen {
                 self.add_read(number, node, own, *key, values, graph);
             }

@@ -23,7 +23,11 @@ fn read(seen: &[(Key, &[u64])]) -> Op {
 }
 
 fn read_at(sent_ns: u64, seen: &[(Key, &[u64])]) -> Op {
-    Op::Read { seen: seen.iter().map(|(k, v)| (*k, v.to_vec())).collect(), sent_ns }
+    Op::Read {
+        seen: seen.iter().map(|(k, v)| (*k, v.to_vec())).collect(),
+        sent_ns,
+        is_locking: false,
+    }
 }
 
 fn write(key: Key, value: u64) -> Op {
@@ -49,7 +53,11 @@ fn found_from(history: &History) -> Option<Level> {
 fn a_serial_history_is_right_at_every_level() {
     let history = history(
         vec![
-            at(0, 10, transaction(0, vec![write(A, 1), write(S, 2), read(&[(A, &[1]), (S, &[2])])])),
+            at(
+                0,
+                10,
+                transaction(0, vec![write(A, 1), write(S, 2), read(&[(A, &[1]), (S, &[2])])]),
+            ),
             at(11, 20, transaction(1, vec![read_at(12, &[(A, &[1]), (B, &[])]), write(B, 3)])),
             at(21, 30, transaction(0, vec![read_at(22, &[(S, &[2]), (B, &[3])]), write(A, 4)])),
             at(31, 40, ended(Outcome::Aborted, transaction(1, vec![write(A, 5)]))),
@@ -193,6 +201,18 @@ fn what_a_rolled_back_transaction_read_counts_up_to_repeatable_read() {
     let history = history(vec![writer, reader], &[(A, &[1]), (B, &[2])]);
     assert_eq!(check(&history, Level::RepeatableRead).len(), 1);
     assert_eq!(check(&history, Level::Serializable), Vec::<String>::new());
+}
+
+#[test]
+fn a_locking_read_that_others_wrote_past_is_found_at_every_level_with_snapshots() {
+    let lock = |op: Op| match op {
+        Op::Read { seen, sent_ns, .. } => Op::Read { seen, sent_ns, is_locking: true },
+        write => write,
+    };
+    let one = transaction(0, vec![lock(read(&[(A, &[])])), write(A, 2)]);
+    let two = transaction(1, vec![write(A, 1)]);
+    let lost = history(vec![one, two], &[(A, &[1, 2])]);
+    assert_eq!(found_from(&lost), Some(Level::ReadCommitted));
 }
 
 #[test]

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 
+/// So many nodes are tried for a short cycle through them.
+const STARTS_MAX: usize = 200;
+
 /// Nodes are numbers; an edge says "before".
 #[derive(Debug, Clone)]
 pub struct Graph<R> {
@@ -31,13 +34,12 @@ impl<R: Clone + Display> Graph<R> {
     /// A cycle if there is one, a short one: each node with the reason why it comes before the next.
     pub fn cycle(&self) -> Option<Vec<(usize, R)>> {
         let left = self.left_after_peeling();
-        let inside = |n: usize| left[n];
-        let starts = (0..self.edges.len()).filter(|n| inside(*n));
-        // What is left may still lead to cycles without being on one: try a few nodes, the shortest wins.
-        starts
-            .filter_map(|start| self.cycle_through(start, &left))
-            .take(32)
-            .min_by_key(Vec::len)
+        let starts: Vec<usize> = (0..self.edges.len()).filter(|n| left[*n]).collect();
+        // What is left may lead to cycles without being on one: many are tried, the shortest wins.
+        let step = starts.len().div_ceil(STARTS_MAX).max(1);
+        let found = starts.iter().step_by(step).filter_map(|n| self.cycle_through(*n, &left));
+        let found = found.min_by_key(Vec::len);
+        found.or_else(|| starts.iter().find_map(|n| self.cycle_through(*n, &left)))
     }
 
     /// Nodes that are left when those without a predecessor or a successor are taken away again and again.

@@ -22,6 +22,8 @@ pub enum Op {
         seen: Vec<(Key, Vec<u64>)>,
         /// When the statement was sent, in ns on the history's clock.
         sent_ns: u64,
+        /// FOR SHARE or FOR UPDATE: it read the newest versions, and nobody changed them before its commit.
+        is_locking: bool,
     },
 }
 
