@@ -122,6 +122,16 @@ fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
     let text = measure("text", |id| conn.select_text(id));
     assert_free("text", text, counted);
 
+    // Inside a transaction, whose view is there since its first read.
+    for level in ["READ COMMITTED", "REPEATABLE READ"] {
+        conn.ok(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        conn.ok("BEGIN");
+        let name = format!("prepared, inside a {level} transaction");
+        let inside = measure(&name, |id| conn.select_prepared(statement, id, false));
+        assert_free(&name, inside, counted);
+        conn.ok("COMMIT");
+    }
+
     // The counts can fail: an update writes shared lines, and a vector allocates.
     let before = Costs::now();
     conn.ok("UPDATE sbtest1 SET k=k+1 WHERE id=1");

@@ -36,3 +36,27 @@ fn record_from_the_oracle() {
 fn the_oracle_says_again_what_was_recorded() {
     isolation::replay_folder(&oracle(), &folder());
 }
+
+#[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
+fn random_conversations_have_mysqls_waits_results_and_victims() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let text = std::env::var("LIMPID_SEEDS").unwrap_or("1..300".into());
+    let (first, end) = text.split_once("..").expect("LIMPID_SEEDS is FIRST..END");
+    let seeds = first.parse().unwrap()..end.parse().unwrap();
+    let compared = isolation::compare_random(server.socket(), &oracle(), seeds);
+    for what in compared.different.iter().take(200) {
+        println!("{what}");
+    }
+    println!(
+        "{} the same ({} with waits, {} with deadlocks), {} open, {} different",
+        compared.same,
+        compared.with_waits,
+        compared.with_deadlocks,
+        compared.open,
+        compared.different.len()
+    );
+    assert!(compared.with_waits > 0, "nobody ever waited");
+    assert!(compared.different.is_empty(), "{} differ", compared.different.len());
+}

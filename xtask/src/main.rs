@@ -21,9 +21,10 @@ usage: cargo xtask COMMAND
   tidy     check the shape of the tree (floors, file sizes, banned calls, names in the documents)
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
-  bench    point-select, larger-than-pool, recovery: gates and ratios beside a peer
-  soak     long campaigns: the crash campaign with many seeds, the negative controls; with a real MySQL at
-           LIMPID_ORACLE_SOCKET: random queries compared with its answers";
+  bench    point-select, sysbench, queue, larger-than-pool, recovery, tpch: gates and ratios beside a peer
+  soak     long campaigns: the crash campaign with many seeds, the negative controls, histories of transactions,
+           sysbench's workloads at 1 to 256 threads; with a real MySQL at LIMPID_ORACLE_SOCKET: random queries
+           and random conversations of several sessions compared with its answers";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

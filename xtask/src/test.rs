@@ -68,19 +68,38 @@ pub fn soak() -> Result<(), String> {
     campaign.args(["--test", "campaign", "--test", "one_runner", "--", "--nocapture"]);
     campaign.env("LIMPID_SEEDS", "20000");
     let (mut tally, mut good) = shell::run_counting(&mut campaign)?;
+    let mut add = |mut command: Command| {
+        let (more, fine) = shell::run_counting(&mut command)?;
+        tally.add(more);
+        good &= fine;
+        Ok::<(), String>(())
+    };
+    let mut histories = cargo(&["test", "--release", "--test", "history", "--", "--nocapture"]);
+    histories.env("LIMPID_SEEDS", "1..21").env("LIMPID_SECONDS", "10");
+    add(histories)?;
+    let mut matrix = cargo(&["test", "--release", "--test", "sysbench"]);
+    matrix.args(["--", "--ignored", "--nocapture", "every_workload_runs_at_1_to_256_threads"]);
+    add(matrix)?;
     match std::env::var_os("LIMPID_ORACLE_SOCKET") {
         None => println!("no LIMPID_ORACLE_SOCKET: nothing is compared with a real MySQL"),
         Some(_) => {
             let mut differential = cargo(&["test", "--release", "--test", "differential"]);
             differential.args(["--", "--ignored", "--nocapture"]).env("LIMPID_SEEDS", "1..2000");
-            let (more, same) = shell::run_counting(&mut differential)?;
-            tally.add(more);
-            good &= same;
+            add(differential)?;
             let mut grammar = cargo(&["test", "--release", "--test", "oracle_grammar"]);
             grammar.args(["--", "--nocapture"]).env("LIMPID_CHANGED", "100000");
-            let (more, same) = shell::run_counting(&mut grammar)?;
-            tally.add(more);
-            good &= same;
+            add(grammar)?;
+            // Both names: recording, the third, writes files.
+            let mut locks = cargo(&["test", "--release", "--test", "isolation"]);
+            locks.args([
+                "--",
+                "--ignored",
+                "--nocapture",
+                "random_conversations",
+                "oracle_says_again",
+            ]);
+            locks.env("LIMPID_SEEDS", "1..3000");
+            add(locks)?;
         }
     }
     close(tally, good, start)

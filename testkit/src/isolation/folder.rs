@@ -141,11 +141,15 @@ fn known(folder: &Path) -> Known {
         (key, reason)
     };
     let wanted = only();
-    let here = |key: &(String, String)| wanted.as_ref().is_none_or(|part| key.0.contains(part));
+    let here = |key: &(String, String)| {
+        let file = key.0.split('.').next().unwrap_or_default();
+        wanted.as_ref().is_none_or(|part| file.contains(part))
+    };
     lines.map(entry).filter(|(key, _)| here(key)).collect()
 }
 
-fn difference(script: &Script, expected: &[Block], got: &[Block]) -> Option<String> {
+/// Where two outcomes of a script part, in words.
+pub(super) fn difference(script: &Script, expected: &[Block], got: &[Block]) -> Option<String> {
     let heads = script.steps.iter().map(Step::shown);
     if !heads.eq(expected.iter().map(|block| block.head.clone())) {
         return Some("  never recorded as it is written now".into());
@@ -163,7 +167,7 @@ fn difference(script: &Script, expected: &[Block], got: &[Block]) -> Option<Stri
 }
 
 /// Does the jobs on several threads; outcomes in the jobs' order.
-fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync) -> Vec<R> {
+pub(super) fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync) -> Vec<R> {
     let queue = Mutex::new(jobs.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -8,11 +8,13 @@
 //! 3. Sessions that answer in the same step are listed by name: the order of wake-ups is not part of it.
 //!
 //! Reading order: [`script`] (the two file formats), [`talk`] (sessions, one conversation), [`folder`] (all
-//! scripts of a folder, compared or recorded).
+//! scripts of a folder, compared or recorded), [`random`] (conversations by seed, on two servers).
 
 pub mod folder;
+pub mod random;
 pub mod script;
 pub mod talk;
 
 pub use folder::{compare_folder, record_folder, replay_folder};
+pub use random::compare_random;
 pub use script::{Level, Script};

@@ -26,7 +26,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         let pool = target.sql("SELECT @@innodb_buffer_pool_size")?;
         println!("{}: buffer pool of {pool} bytes", target.name);
     }
-    let one = Settings { rounds: 1, peer: None, ..*settings };
+    let one = Settings { rounds: 1, peer: None, only: None, ..*settings };
     compare("warming up", &targets, &load(TABLES, ROWS, "auto"), &one)?;
     let before = targets[0].rss_mb().ok_or("no memory figure")?;
     let ratio = compare("data 5 times the pool", &targets, &load(TABLES, ROWS, "auto"), settings)?;

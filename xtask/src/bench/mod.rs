@@ -6,8 +6,10 @@
 
 mod larger_than_pool;
 mod point_select;
+mod queue;
 mod recovery;
 mod rounds;
+mod sysbench;
 mod target;
 mod tpch;
 
@@ -20,9 +22,11 @@ usage: cargo xtask bench NAME [options]
   point-select      warm point selects, prepared and text
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
+  sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
+  queue             insert at the tail, delete at the head, under a view of 60 s
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
-options: [--peer DSN] [--threads N] [--seconds N] [--rounds N]";
+options: [--peer DSN] [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
 
 /// What the command line says.
 struct Settings {
@@ -30,6 +34,7 @@ struct Settings {
     threads: u32,
     seconds: u32,
     rounds: u32,
+    only: Option<String>,
 }
 
 /// Runs the benchmark named by the first argument.
@@ -38,6 +43,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("point-select") => point_select::run,
         Some("larger-than-pool") => larger_than_pool::run,
         Some("recovery") => recovery::run,
+        Some("sysbench") => sysbench::run,
+        Some("queue") => queue::run,
         Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),
     };
@@ -47,13 +54,14 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, String> {
-    let mut settings = Settings { peer: None, threads: 8, seconds: 5, rounds: 4 };
+    let mut settings = Settings { peer: None, threads: 8, seconds: 5, rounds: 4, only: None };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
         let value = rest.next().ok_or(USAGE)?;
         let number = || value.parse().map_err(|_| format!("{option}: {value} is no number"));
         match option.as_str() {
             "--peer" => settings.peer = Some(value.clone()),
+            "--only" => settings.only = Some(value.clone()),
             "--threads" => settings.threads = number()?,
             "--seconds" => settings.seconds = number()?,
             "--rounds" => settings.rounds = number()?,

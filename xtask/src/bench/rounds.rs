@@ -67,7 +67,8 @@ pub fn compare(
     Ok(Some(ratio(|r| r.qps)))
 }
 
-fn median(runs: &[Run], field: fn(&Run) -> f64) -> f64 {
+/// The middle value of a figure; NaN without runs.
+pub fn median<R>(runs: &[R], field: fn(&R) -> f64) -> f64 {
     let mut values: Vec<f64> = runs.iter().map(field).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -111,6 +111,22 @@ impl Target {
         Some(ticks / TICKS_PER_SECOND)
     }
 
+    /// Bytes that the process had written to devices so far.
+    pub fn bytes_written(&self) -> Option<f64> {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.pid?)).ok()?;
+        let line = io.lines().find(|l| l.starts_with("write_bytes:"))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// fsyncs of data and log so far. MySQL and MariaDB count those of the log in the first figure too.
+    pub fn fsyncs(&self) -> Result<f64, String> {
+        let data = self.status("Innodb_data_fsyncs")?;
+        match self.name {
+            "peer" => Ok(data),
+            _ => Ok(data + self.status("Innodb_os_log_fsyncs")?),
+        }
+    }
+
     /// Resident memory in MB.
     pub fn rss_mb(&self) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;

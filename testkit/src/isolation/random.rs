@@ -1,0 +1,176 @@
+//! Random conversations: two or three sessions over one small table, put to a real MySQL and to another server.
+//!
+//! 1. Which index a statement uses is written down (FORCE INDEX), since it decides what is locked.
+//! 2. What MySQL itself does not do twice in the same way (who of several goes on first) says nothing and is
+//!    passed over.
+
+use super::folder::{difference, in_parallel};
+use super::script::{Level, Script, Step};
+use super::talk::{Oracle, converse};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+use stdx::rng::Rng;
+
+const STEPS: u64 = 14;
+
+/// What came of the seeds.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// Conversations that came out the same.
+    pub same: usize,
+    /// Those in which somebody waited, among the same.
+    pub with_waits: usize,
+    /// Those with a deadlock, among the same.
+    pub with_deadlocks: usize,
+    /// Those that MySQL itself has in several ways.
+    pub open: usize,
+    /// How the others differ.
+    pub different: Vec<String>,
+}
+
+/// One seed's outcome.
+enum Outcome {
+    Same { waits: bool, deadlock: bool },
+    Open,
+    Different(String),
+}
+
+/// Puts the conversations of the seeds to both servers.
+///
+/// # Panics
+/// When one of the servers is gone.
+pub fn compare_random(own: &Path, oracle: &Path, seeds: Range<u64>) -> Compared {
+    let mut compared = Compared::default();
+    for outcome in in_parallel(seeds.collect(), |seed| compare_seed(own, oracle, seed)) {
+        match outcome {
+            Outcome::Same { waits, deadlock } => {
+                compared.same += 1;
+                compared.with_waits += usize::from(waits);
+                compared.with_deadlocks += usize::from(deadlock);
+            }
+            Outcome::Open => compared.open += 1,
+            Outcome::Different(text) => compared.different.push(text),
+        }
+    }
+    compared
+}
+
+fn compare_seed(own: &Path, oracle: &Path, seed: u64) -> Outcome {
+    let (script, level) = random_script(seed);
+    let on_oracle = |how| converse(oracle, &script, level, how).expect("a setup that MySQL takes");
+    let expected = on_oracle(Oracle::Server);
+    let what = match converse(own, &script, level, Oracle::Recorded(&expected)) {
+        Ok(got) => difference(&script, &expected, &got),
+        Err(why) => Some(format!("  setup: {why}")),
+    };
+    let Some(what) = what else {
+        let says = |part: &str| expected.iter().any(|b| b.answers.iter().any(|a| a.contains(part)));
+        return Outcome::Same { waits: says(" waits"), deadlock: says("error 1213") };
+    };
+    if on_oracle(Oracle::Server) != expected {
+        return Outcome::Open;
+    }
+    let mut text = format!("seed {seed}, {}\n{what}\n", level.name());
+    for line in script.setup.iter().cloned().chain(script.steps.iter().map(Step::shown)) {
+        let _ = writeln!(text, "    {line}");
+    }
+    Outcome::Different(text)
+}
+
+/// The conversation of a seed, and the level at which it is held.
+pub fn random_script(seed: u64) -> (Script, Level) {
+    let mut rng = Rng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let level = match rng.below(8) {
+        0 => Level::ReadUncommitted,
+        1..4 => Level::ReadCommitted,
+        4..7 => Level::RepeatableRead,
+        _ => Level::Serializable,
+    };
+    let rows =
+        ["(10, 100, 1000, 1)", "(20, 200, 2000, 2)", "(30, 200, 3000, 3)", "(40, 400, 4000, 4)"];
+    let count = 2 + rng.below(3) as usize;
+    let setup = vec![
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, v INT, KEY k (k), UNIQUE KEY u (u))"
+            .into(),
+        format!("INSERT INTO t VALUES {}", rows[..count].join(", ")),
+    ];
+    let sessions = 2 + rng.below(2);
+    let mut steps: Vec<Step> = (1..=sessions).map(|n| say(n, "BEGIN".into())).collect();
+    for _ in 0..STEPS {
+        let who = 1 + rng.below(sessions);
+        let sql = statement(&mut rng);
+        let ends = sql == "COMMIT" || sql == "ROLLBACK";
+        steps.push(say(who, sql));
+        if ends {
+            steps.push(say(who, "BEGIN".into()));
+        }
+    }
+    steps.extend((1..=sessions).map(|n| say(n, "COMMIT".into())));
+    steps.extend((1..=sessions).map(|n| say(n, "COMMIT".into())));
+    steps.push(say(1, "SELECT * FROM t FORCE INDEX (PRIMARY) ORDER BY id".into()));
+    let part = seed.to_string();
+    (Script { file: "random".into(), part, levels: vec![level], setup, steps }, level)
+}
+
+fn say(who: u64, sql: String) -> Step {
+    Step::Say { who: format!("s{who}"), sql }
+}
+
+/// An index and a condition that it serves.
+fn place(rng: &mut Rng) -> (&'static str, String) {
+    let (index, column, unit) = match rng.below(6) {
+        0..3 => ("PRIMARY", "id", 5),
+        3 | 4 => ("k", "k", 50),
+        _ => ("u", "u", 500),
+    };
+    let mut value = || (1 + rng.below(9)) * unit;
+    let (one, other) = (value(), value());
+    let (low, high) = (one.min(other), one.max(other));
+    let condition = match rng.below(6) {
+        0..3 => format!("{column} = {one}"),
+        3 => format!("{column} > {low} AND {column} <= {high}"),
+        4 => format!("{column} >= {one}"),
+        _ => format!("{column} < {one}"),
+    };
+    (index, condition)
+}
+
+fn row(rng: &mut Rng) -> String {
+    let [id, k, u] = [5, 50, 500].map(|unit| (1 + rng.below(9)) * unit);
+    format!("({id}, {k}, {u}, {})", rng.below(10))
+}
+
+fn statement(rng: &mut Rng) -> String {
+    let (index, condition) = place(rng);
+    let table = format!("t FORCE INDEX ({index})");
+    let value = rng.below(100);
+    match rng.below(20) {
+        0..2 => format!("SELECT * FROM {table} WHERE {condition}"),
+        2..4 => format!("SELECT id, v FROM {table} WHERE {condition} FOR SHARE"),
+        4..7 => format!("SELECT id, v FROM {table} WHERE {condition} FOR UPDATE"),
+        7 => format!("SELECT id FROM {table} WHERE {condition} FOR UPDATE NOWAIT"),
+        8 => format!("SELECT id FROM {table} WHERE {condition} FOR UPDATE SKIP LOCKED"),
+        9..12 => format!("UPDATE {table} SET v = {value} WHERE {condition}"),
+        12 => format!("UPDATE {table} SET k = {} WHERE {condition}", (1 + rng.below(9)) * 50),
+        13..16 => format!("INSERT INTO t VALUES {}", row(rng)),
+        16 => format!("INSERT INTO t VALUES {} ON DUPLICATE KEY UPDATE v = v + 100", row(rng)),
+        17 => format!("DELETE FROM t WHERE id = {}", (1 + rng.below(9)) * 5),
+        18 => "COMMIT".into(),
+        _ if rng.below(3) == 0 => "ROLLBACK".into(),
+        _ => format!("REPLACE INTO t VALUES {}", row(rng)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_always_the_same_conversation() {
+        let (one, two) = (random_script(7), random_script(7));
+        assert_eq!(one, two);
+        assert_ne!(one.0.steps, random_script(8).0.steps);
+        assert!(one.0.steps.len() as u64 > STEPS);
+    }
+}
