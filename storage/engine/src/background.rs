@@ -1,6 +1,6 @@
 //! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead,
-//! the log's timer, the log's governor, which makes redo files ahead of need, and one for what the owner
-//! of the dictionary does now and then.
+//! the log's timer, the log's governor, which makes redo files ahead of need, purge, and one for what the
+//! owner of the dictionary does now and then.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
 //! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
@@ -11,6 +11,7 @@
 //!    trying, since a full disk may become less full.
 
 use crate::engine::Engine;
+use crate::history::Purger;
 use base::{Lsn, Result};
 use host::thread::JoinHandle;
 use instrument::CondClass;
@@ -110,6 +111,10 @@ impl Engine {
         if let Some(Periodic { every, tick }) = self.periodic.get() {
             let (every, tick) = (*every, Arc::clone(tick));
             rounds.push(("statistics".into(), Box::new(move |_, s| periodic(every, &*tick, &s))));
+        }
+        for i in 0..self.purge_threads {
+            let share = (i, self.purge_threads);
+            rounds.push((format!("purge_{i}"), Box::new(move |e, s| purger(share, &e, &s))));
         }
         for i in 0..self.pool().instances() {
             rounds.push((format!("cleaner_{i}"), Box::new(move |e, s| cleaner(i, &e, &s))));
@@ -237,6 +242,41 @@ fn horizon(engine: Weak<Engine>, stop: Arc<Stop>) {
         let seen = stop.event.prepare();
         if !stop.is_set() {
             let _ = stop.event.wait(seen, Deadline::after(turn));
+        }
+    }
+}
+
+/// Purges its share of the rollback segments. The first one also looks how long history is.
+fn purger(share: (usize, usize), engine: &Weak<Engine>, stop: &Stop) {
+    let Some((mut purger, worker)) = engine
+        .upgrade()
+        .and_then(|engine| Some((Purger::new(&engine), engine.slots().acquire_worker()?)))
+    else {
+        return;
+    };
+    let mut tail = Lsn::ZERO;
+    while !stop.is_set() {
+        let Some(engine) = engine.upgrade() else { return };
+        let turn = if engine.log().tail() == tail { HORIZON_IDLE_TURN } else { HORIZON_TURN };
+        tail = engine.log().tail();
+        if share.0 == 0 {
+            engine.look_at_purge_lag();
+        }
+        let done = engine.purge_round(&worker, share, &mut purger, &|| stop.is_set());
+        drop(engine);
+        let pause = match done {
+            Ok(0) => turn,
+            // Lets sessions go first where cores are few.
+            Ok(_) => {
+                sync::yield_now();
+                continue;
+            }
+            // A damaged page or a full disk: others' history was gone through all the same.
+            Err(_) => ERROR_PAUSE,
+        };
+        let seen = stop.event.prepare();
+        if !stop.is_set() {
+            let _ = stop.event.wait(seen, Deadline::after(pause));
         }
     }
 }

@@ -63,11 +63,12 @@ struct Check<'a> {
 }
 
 impl Engine {
-    /// Checks a table that nobody writes to and that has nothing left to purge.
+    /// Checks a table that nobody writes to. What can be purged is purged before.
     ///
     /// Errors: [`Error::Corrupt`] for a bad page, [`Error::Internal`] with what does not fit
     /// together.
     pub fn check_table(&self, table: &Table) -> Result<TableCheck> {
+        self.purge_all()?;
         let verdict = self.verify_table(table, 1)?;
         match verdict.problems.first() {
             Some(Finding { place: Some((page, offset)), what, .. }) => {
@@ -145,7 +146,9 @@ impl Check<'_> {
 
     /// Something may be left to purge or to roll back.
     fn is_unsettled(&self) -> bool {
-        self.verdict.counts.pending > 0 || !self.engine.unfinished.lock().is_empty()
+        self.verdict.counts.pending > 0
+            || !self.engine.unfinished.lock().is_empty()
+            || self.engine.history_len() > 0
     }
 
     fn trees(&mut self) -> Result<()> {

@@ -2,13 +2,14 @@
 //!
 //! 1. A transaction takes an id and an undo segment with its first write, not before.
 //! 2. Commit: the segment's state in a mini-transaction is the commit record; then others see the
-//!    rows; then the log is made durable; then old versions are removed and the segment is free for
-//!    the next one.
+//!    rows; then the log is made durable; then what the transaction left becomes history and the
+//!    segment is free for the next one; then a little of what is older is purged.
 //! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What
 //!    could not be undone or purged is the engine's to finish.
 
 use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
+use crate::history::Purger;
 use crate::outside::Need;
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
@@ -55,6 +56,8 @@ pub struct Client {
     doomed: bool,
     /// A free segment, kept for the next transaction.
     cached: Option<Segment>,
+    /// What it purges with, once it has.
+    purger: Option<Box<Purger>>,
     buffers: Buffers,
     scan: Reader,
     scanned: Vec<u8>,
@@ -76,6 +79,7 @@ impl Client {
             running: None,
             doomed: false,
             cached: None,
+            purger: None,
             buffers: Buffers::default(),
             scan: Reader::new(),
             scanned: Vec::new(),
@@ -237,11 +241,8 @@ impl Client {
         self.close_view();
         let Some(mut running) = self.running.take() else { return Ok(()) };
         let segment = &mut running.segment;
-        let wrote = !segment.last().is_none();
-        let purge = wrote && segment.needs_purge();
-        let state = if purge { State::Committed } else { State::Free };
-        let lsn = match self.engine.trx().write_commit(&self.worker, segment, state) {
-            Ok(lsn) => lsn,
+        let ended = match self.engine.trx().commit(&self.worker, segment) {
+            Ok(ended) => ended,
             Err(e) => {
                 // The log has failed: nothing is acknowledged any more, recovery decides.
                 segment.restore_state(State::Active);
@@ -249,50 +250,49 @@ impl Client {
                 return Err(e);
             }
         };
-        self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
-        let durable = if wrote { self.engine.log().commit(lsn) } else { Ok(()) };
-        if durable.is_err() || !purge {
-            self.keep_segment(running, purge.then_some(lsn));
+        self.engine.trx().end(segment.trx(), ended.lsn, Some(&self.slot));
+        let durable = if ended.wrote { self.engine.log().commit(ended.lsn) } else { Ok(()) };
+        if segment.drops_index() && (durable.is_err() || !self.free_dropped(segment)) {
+            self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
             return durable;
         }
-        let seen_by_all = self.engine.trx().refresh_horizon() >= lsn;
-        let done = seen_by_all && self.purge(&mut running).is_ok();
-        self.keep_segment(running, (!done).then_some(lsn));
-        Ok(())
+        self.keep_segment(running.segment, ended.lsn, true);
+        durable
     }
 
     /// Leaves an active transaction to the engine, which will roll it back.
     fn leave_active(&mut self, running: Running) {
         self.engine.trx().orphan(running.segment.trx(), &self.slot);
-        let work = Unfinished::new(running.segment, running.tables, Lsn::ZERO);
-        self.engine.leave_unfinished(work);
+        self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
     }
 
-    /// Removes old versions, then frees the segment.
-    fn purge(&mut self, running: &mut Running) -> Result<()> {
-        let tables = &running.tables;
-        let segment = &mut running.segment;
+    /// Frees the indexes that a committed transaction dropped; `false`: that is left to be done.
+    fn free_dropped(&self, segment: &mut Segment) -> bool {
         let engine = &*self.engine;
         let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
-        let mut at = writer.segment.last();
-        let lookup = |id| Ok(Engine::lookup_in(tables, id));
-        if !writer.purge(&mut at, &lookup, &mut self.buffers)? {
-            return Err(Error::Internal("a transaction wrote to a table it does not know"));
+        if !matches!(writer.free_dropped(), Ok(true)) {
+            return false;
         }
-        engine.trx().write_state(&self.worker, segment, State::Free)?;
-        Ok(())
+        let freed = engine.trx().finish_commit(&self.worker, segment).is_ok();
+        if !freed {
+            segment.restore_state(State::Committed);
+        }
+        freed
     }
 
-    /// Keeps a segment for the next transaction, or leaves the purge that it still needs of a transaction
-    /// which ended at `purge`.
-    fn keep_segment(&mut self, running: Running, purge: Option<Lsn>) {
-        let Running { mut segment, tables } = running;
-        if let Some(end) = purge {
-            return self.engine.leave_unfinished(Unfinished::new(segment, tables, end));
+    /// Leaves what a transaction wrote that ended at `lsn` to those who may still need it, and keeps the
+    /// segment for the next one.
+    fn keep_segment(&mut self, mut segment: Segment, lsn: Lsn, committed: bool) {
+        let engine = &*self.engine;
+        if engine.trx().leave(&mut segment, lsn, committed) {
+            let purger = self.purger.get_or_insert_with(|| Box::new(Purger::new(engine)));
+            engine.purge_quota(&self.worker, segment.history(), purger);
         }
-        // A chain that could not be cut is only longer than it need be.
-        let _ = self.engine.trx().trim(&self.worker, &mut segment);
-        self.cached = Some(segment);
+        match segment.is_long() {
+            // There it can be cut.
+            true => engine.trx().give_back(segment),
+            false => self.cached = Some(segment),
+        }
     }
 
     /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the
@@ -308,17 +308,21 @@ impl Client {
         let Some(mut running) = self.running.take() else { return undone };
         let segment = &mut running.segment;
         let freed = undone.and_then(|()| {
-            let lsn = self.engine.trx().write_state(&self.worker, segment, State::Free)?;
+            let lsn = self.engine.trx().finish_rollback(&self.worker, segment)?;
             self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
-            Ok(())
+            Ok(lsn)
         });
-        if freed.is_err() {
-            segment.restore_state(State::Active);
-            self.leave_active(running);
-        } else {
-            self.keep_segment(running, None);
+        match freed {
+            Ok(lsn) => {
+                self.keep_segment(running.segment, lsn, false);
+                Ok(())
+            }
+            Err(e) => {
+                segment.restore_state(State::Active);
+                self.leave_active(running);
+                Err(e)
+            }
         }
-        freed
     }
 
     /// The present place, to which [`Self::rollback_to`] can go back: the beginning of a statement.
@@ -354,6 +358,7 @@ impl Client {
         f: impl FnOnce(&mut Writer<'_>, &mut Buffers) -> Result<T>,
     ) -> Result<T> {
         self.engine.relieve_log()?;
+        self.engine.keep_to_purge_lag();
         self.start_writing(table)?;
         let mark = self.mark();
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;

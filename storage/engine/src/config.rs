@@ -6,6 +6,7 @@
 use base::{IndexId, PageNo, SpaceId, TableId};
 use pool::{Doublewrite, FlushMethod};
 use std::sync::Arc;
+use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use value::{ColumnType, KeyPart};
 
@@ -36,6 +37,8 @@ pub struct EngineConfig {
     pub trx_states: usize,
     /// The dictionary's own tables: number `i` has table id `i + 1` and lies in the system space.
     pub system_tables: Vec<TableSpec>,
+    /// Threads that purge; 0: none, only committing clients do.
+    pub purge_threads: usize,
     /// Threads that read and apply redo at a start; 0: one for each core.
     pub recovery_threads: usize,
     /// Memory for redo that waits for its pages, in bytes; 0: a third of the pool, which is empty then, at least 64 MiB.
@@ -108,6 +111,7 @@ impl Default for EngineConfig {
             workers_max: 4096,
             trx_states: trx::STATES_MAX,
             system_tables: Vec::new(),
+            purge_threads: 1,
             recovery_threads: 0,
             recovery_memory_bytes: 0,
             notes: Notes::default(),
@@ -161,6 +165,10 @@ pub struct TableStorage {
 pub struct Settings {
     lock_wait_timeout_s: SharedAtomic<u32, { class::OTHER }>,
     flush_log_at_trx_commit: SharedAtomic<u8, { class::OTHER }>,
+    purge_at_commit: SharedAtomic<bool, { class::OTHER }>,
+    max_purge_lag: SharedAtomic<u64, { class::OTHER }>,
+    max_purge_lag_delay_us: SharedAtomic<u64, { class::OTHER }>,
+    purge_delay_us: SharedAtomic<u64, { class::OTHER }>,
 }
 
 impl Settings {
@@ -168,6 +176,10 @@ impl Settings {
         Settings {
             lock_wait_timeout_s: SharedAtomic::new(50),
             flush_log_at_trx_commit: SharedAtomic::new(1),
+            purge_at_commit: SharedAtomic::new(true),
+            max_purge_lag: SharedAtomic::new(0),
+            max_purge_lag_delay_us: SharedAtomic::new(0),
+            purge_delay_us: SharedAtomic::new(0),
         }
     }
 
@@ -180,6 +192,48 @@ impl Settings {
     /// Sets [`Self::lock_wait_timeout_s`].
     pub fn set_lock_wait_timeout_s(&self, seconds: u32) {
         self.lock_wait_timeout_s.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Whether committing clients purge a little; off for experiments.
+    pub fn purge_at_commit(&self) -> bool {
+        self.purge_at_commit.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::purge_at_commit`].
+    pub fn set_purge_at_commit(&self, on: bool) {
+        self.purge_at_commit.store(on, Ordering::Relaxed);
+    }
+
+    /// `innodb_max_purge_lag`: from so many unpurged transactions on writers are slowed down; 0: never.
+    pub fn max_purge_lag(&self) -> u64 {
+        self.max_purge_lag.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::max_purge_lag`].
+    pub fn set_max_purge_lag(&self, transactions: u64) {
+        self.max_purge_lag.store(transactions, Ordering::Relaxed);
+    }
+
+    /// `innodb_max_purge_lag_delay`: by how much at most, in microseconds; 0: no limit.
+    pub fn max_purge_lag_delay(&self) -> u64 {
+        self.max_purge_lag_delay_us.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::max_purge_lag_delay`].
+    pub fn set_max_purge_lag_delay(&self, us: u64) {
+        self.max_purge_lag_delay_us.store(us, Ordering::Relaxed);
+    }
+
+    /// By how much each change of a row is delayed now.
+    pub(crate) fn purge_delay(&self) -> Duration {
+        Duration::from_micros(self.purge_delay_us.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_purge_delay(&self, delay: Duration) {
+        let us = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        if us != self.purge_delay_us.load(Ordering::Relaxed) {
+            self.purge_delay_us.store(us, Ordering::Relaxed);
+        }
     }
 
     /// `innodb_flush_log_at_trx_commit`: 0, 1 or 2.

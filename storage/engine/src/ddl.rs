@@ -6,7 +6,8 @@
 //!    between, or right after a file was made, leaves an orphan: recovery removes files that the
 //!    dictionary does not name.
 //! 3. Background rollback and purge of a dropped table are stopped, not waited for: what they would
-//!    restore is gone. While one of them runs, the drop waits.
+//!    restore is gone. While a step of one of them runs, the drop waits. So does the freeing of a dropped
+//!    index (`registry`).
 
 use crate::engine::Engine;
 use crate::rollback::index_body;
@@ -41,7 +42,10 @@ impl Engine {
         let roots = create_indexes(self.pool(), worker, &ts, spec)?;
         let maker = client.me();
         self.note_makers(maker, roots.iter().map(|(index, _)| *index));
-        Table::new(spec, &TableStorage { space: id, roots }, &ts, 1, &self.makers())
+        let storage = TableStorage { space: id, roots };
+        let table = Table::new(spec, &storage, &ts, 1, &self.makers())?;
+        self.registry.opened(&table);
+        Ok(table)
     }
 
     /// Removes the tablespace of a table whose dictionary rows are gone by a committed transaction.
@@ -105,7 +109,7 @@ impl Engine {
         let mut mtr = Mtr::new(self.pool(), worker);
         let undo = segment.latch(&mut mtr, self.trx().undo())?;
         let kind = RecordKind::DropIndex;
-        let new = NewRecord { kind, purge: true, table: table.id(), key: &[], body: &body };
+        let new = NewRecord { kind, purge: false, table: table.id(), key: &[], body: &body };
         segment.append(&mut mtr, undo, new)?;
         mtr.commit()?;
         Ok(())

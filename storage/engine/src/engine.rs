@@ -7,7 +7,8 @@
 
 use crate::background::{Background, Periodic};
 use crate::files::space_name;
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, TableFinder};
+use crate::registry::Registry;
 use crate::rollback::{Lookup, Tables};
 use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage};
@@ -34,17 +35,23 @@ static RECOVERING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recover
 
 /// Pages that one step of the cleaner writes at most.
 const CLEAN_PAGES: usize = 64;
+/// A shutdown leaves longer histories to the next start.
+const PURGED_AT_SHUTDOWN: usize = 10_000;
 
-/// A transaction whose rollback (state active) or purge (state committed) is still to be done.
+/// Transactions and the last record of each.
+type Unpurged = Vec<(TrxId, UndoPos)>;
+
+/// A segment with something to finish: a rollback (state active), dropped indexes to be freed (committed), or
+/// what recovery found unpurged (free).
 pub(crate) struct Unfinished {
     segment: Segment,
     tables: Vec<Arc<Table>>,
     /// Tables dropped meanwhile: there is nothing to do for them any more.
     dropped: Vec<TableId>,
+    /// What recovery found unpurged, the newest transaction first, once it was looked for.
+    history: Option<Unpurged>,
     /// Where a purge that was interrupted goes on.
     purge_at: Option<UndoPos>,
-    /// Where the transaction was committed: purge waits for views from before.
-    end: Lsn,
 }
 
 /// What a round of [`Engine::finish`] did.
@@ -57,8 +64,8 @@ pub(crate) struct Finished {
 }
 
 impl Unfinished {
-    pub fn new(segment: Segment, tables: Vec<Arc<Table>>, end: Lsn) -> Unfinished {
-        Unfinished { segment, tables, dropped: Vec::new(), purge_at: None, end }
+    pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
+        Unfinished { segment, tables, dropped: Vec::new(), history: None, purge_at: None }
     }
 
     pub fn state(&self) -> State {
@@ -79,6 +86,9 @@ pub struct Engine {
     log: Arc<Log>,
     pool: Arc<Pool>,
     trx: TrxSystem,
+    pub(crate) registry: Registry,
+    /// Finds tables in the dictionary, once there is one.
+    pub(crate) finder: OnceLock<Arc<TableFinder>>,
     slots: Arc<SlotTable>,
     waits: Arc<WaitsFor>,
     settings: Settings,
@@ -96,6 +106,7 @@ pub struct Engine {
     pub(crate) recovery: Recovery,
     pub(crate) recovering: Mutex<Option<Background>>,
     pub(crate) recovery_threads: usize,
+    pub(crate) purge_threads: usize,
 }
 
 /// What an engine is put together from.
@@ -110,6 +121,7 @@ pub(crate) struct Parts {
     pub worker: WorkerSlotRef,
     pub recovery: Recovery,
     pub recovery_threads: usize,
+    pub purge_threads: usize,
 }
 
 impl Engine {
@@ -119,6 +131,8 @@ impl Engine {
             log: p.log,
             pool: p.pool,
             trx: p.trx,
+            registry: Registry::new(),
+            finder: OnceLock::new(),
             slots: p.slots,
             waits: p.waits,
             settings: Settings::new(),
@@ -133,6 +147,7 @@ impl Engine {
             recovery: p.recovery,
             recovering: Mutex::new(&RECOVERING, None),
             recovery_threads: p.recovery_threads,
+            purge_threads: p.purge_threads,
         })
     }
 
@@ -222,7 +237,10 @@ impl Engine {
     pub fn open_table(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
         let ts = self.space(storage.space)?.ok_or(Error::MissingSpace(storage.space))?;
         let last = space::autoinc(&ts)?;
-        Table::new(spec, &storage, &ts, last.saturating_add(1), &self.makers.lock())
+        let next = last.saturating_add(1);
+        let table = Table::new(spec, &storage, &ts, next, &self.makers.lock())?;
+        self.registry.opened(&table);
+        Ok(table)
     }
 
     /// Remembers that transaction `trx` makes these indexes: older views cannot read them.
@@ -286,17 +304,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes some dirty pages of every instance and finishes what clients left; what the
+    /// Writes some dirty pages of every instance, finishes what clients left and purges; what the
     /// background threads do in a loop. The number of pages written.
     pub fn step_cleaner(&self) -> Result<usize> {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
         self.finish_leftovers();
+        self.purge_all()?;
         Ok(cleaned)
-    }
-
-    /// Looks for what every reader sees by now; a background thread does it all the time.
-    pub fn refresh_views(&self) {
-        self.trx.refresh_horizon();
     }
 
     /// Tries once more to finish what clients left.
@@ -317,6 +331,7 @@ impl Engine {
         // No step is in the middle of it, and none begins before the file is gone.
         let _none_is_running = self.finishing.lock();
         self.unfinished.lock().iter_mut().for_each(|u| u.forget_space(space));
+        self.stop_purge_of(|| self.registry.dropping(space));
         self.drop_space(space)
     }
 
@@ -351,32 +366,27 @@ impl Engine {
         self.unfinished.lock().is_empty()
     }
 
-    /// One round over what there is to finish: rollbacks, then purges, at most `rows_max` undo
+    /// One round over what there is to finish: rollbacks, then the rest, at most `rows_max` undo
     /// records of each. What needs a table that is not known stays.
     pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {
         let mut done = Finished::default();
         let mut first_error = None;
-        let horizon = self.trx.refresh_horizon();
+        self.trx.refresh_horizon();
         let all = self.unfinished.lock().len();
         // Losers first: a purge then meets committed rows only, as far as possible.
-        for state in [State::Active, State::Committed] {
+        for state in [State::Active, State::Committed, State::Free] {
             for _ in 0..all {
                 // What is taken out of the list is in nobody else's hands.
                 let _one = self.finishing.lock();
                 let mut list = self.unfinished.lock();
-                let next = list.iter().position(|u| u.state() == state && u.end <= horizon);
+                let next = list.iter().position(|u| u.state() == state);
                 let Some(mut work) = next.and_then(|i| list.remove(i)) else { break };
                 drop(list);
-                match self.finish_one(&mut work, tables, rows_max, &mut done.rows) {
-                    Ok(true) if state == State::Active => done.losers += 1,
-                    Ok(true) => done.purged += 1,
-                    Ok(false) => {}
-                    Err(e) => first_error = first_error.or(Some(e)),
+                if let Err(e) = self.finish_one(&mut work, tables, rows_max, &mut done) {
+                    first_error = first_error.or(Some(e));
                 }
                 match work.segment.state() {
-                    State::Free => {
-                        // A chain that could not be cut is only longer than it need be.
-                        let _ = self.with_worker(|w| self.trx.trim(w, &mut work.segment));
+                    State::Free if work.segment.unpurged().is_none() => {
                         self.trx.give_back(work.segment);
                     }
                     _ => self.leave_unfinished(work),
@@ -387,16 +397,15 @@ impl Engine {
         first_error.map_or(Ok(done), Err)
     }
 
-    /// `false`: there is more to do, or a table is not known yet.
+    /// Stops where there is more to do, or a table is not known yet.
     fn finish_one(
         &self,
         work: &mut Unfinished,
         tables: &Tables<'_>,
         rows_max: u64,
-        rows: &mut u64,
-    ) -> Result<bool> {
-        let Unfinished { segment, tables: known, dropped, purge_at, .. } = work;
-        let was = segment.state();
+        done: &mut Finished,
+    ) -> Result<()> {
+        let Unfinished { segment, tables: known, dropped, history, purge_at } = work;
         let looked_up = Cell::new(0);
         // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).
         let last = RefCell::new(None);
@@ -420,36 +429,123 @@ impl Engine {
             }
             Ok(found)
         };
-        let done = self.with_worker(|worker| {
-            let id = segment.trx();
-            let state = segment.state();
-            let mut b = Buffers::default();
-            let mut writer = Writer { engine: self, worker, waiter: None, segment };
-            let done = match state {
-                State::Active => writer.undo_to(UndoPos::NONE, &lookup, &mut b)?,
-                _ => {
-                    let at = purge_at.get_or_insert(writer.segment.last());
-                    writer.purge(at, &lookup, &mut b)?
-                }
-            };
-            if !done {
-                return Ok(false);
+        let was = segment.state();
+        let result = self.with_worker(|worker| match was {
+            State::Active => {
+                let ended = self.finish_rollback(worker, segment, &lookup)?;
+                done.losers += u64::from(ended);
+                Ok(())
             }
-            match self.trx.write_state(worker, segment, State::Free) {
-                Ok(lsn) if state == State::Active => self.trx.end(id, lsn, None),
-                Ok(_) => {}
-                Err(e) => {
-                    segment.restore_state(state);
-                    return Err(e);
-                }
+            State::Committed => {
+                let ended = self.finish_commit(worker, segment, purge_at, &lookup)?;
+                done.purged += u64::from(ended);
+                Ok(())
             }
-            Ok(true)
+            _ => {
+                let n = self.finish_history(worker, segment, (history, purge_at), &lookup)?;
+                done.purged += n;
+                Ok(())
+            }
         });
-        *rows += looked_up.get();
+        done.rows += looked_up.get();
         if was == State::Active {
             self.recovery.rows_undone.fetch_add(looked_up.get(), Ordering::Relaxed);
         }
-        done
+        result
+    }
+
+    fn finish_rollback(
+        &self,
+        worker: &WorkerSlot,
+        segment: &mut Segment,
+        lookup: &Tables<'_>,
+    ) -> Result<bool> {
+        let mut b = Buffers::default();
+        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        if !writer.undo_to(UndoPos::NONE, lookup, &mut b)? {
+            return Ok(false);
+        }
+        match self.trx.finish_rollback(worker, segment) {
+            Ok(lsn) => {
+                self.trx.end(segment.trx(), lsn, None);
+                self.trx.leave(segment, lsn, false);
+                Ok(true)
+            }
+            Err(e) => {
+                segment.restore_state(State::Active);
+                Err(e)
+            }
+        }
+    }
+
+    /// Frees the indexes that a committed transaction dropped; the rest of it becomes history. Of one that recovery
+    /// found nobody keeps a view: it is purged at once.
+    fn finish_commit(
+        &self,
+        worker: &WorkerSlot,
+        segment: &mut Segment,
+        purge_at: &mut Option<UndoPos>,
+        lookup: &Tables<'_>,
+    ) -> Result<bool> {
+        let mut b = Buffers::default();
+        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        if !writer.free_dropped()? {
+            return Ok(false);
+        }
+        if writer.segment.is_recovered() {
+            let at = purge_at.get_or_insert(writer.segment.last());
+            if !writer.purge(at, lookup, &mut { u64::MAX }, &mut b)? {
+                return Ok(false);
+            }
+            *purge_at = None;
+        }
+        match self.trx.finish_commit(worker, segment) {
+            Ok(_) if segment.is_recovered() => Ok(true),
+            Ok(lsn) => {
+                self.trx.leave(segment, lsn, true);
+                Ok(true)
+            }
+            Err(e) => {
+                segment.restore_state(State::Committed);
+                Err(e)
+            }
+        }
+    }
+
+    /// Purges what recovery found unpurged in a segment; how many transactions. Nobody has a view from before
+    /// them.
+    fn finish_history(
+        &self,
+        worker: &WorkerSlot,
+        segment: &mut Segment,
+        (history, purge_at): (&mut Option<Unpurged>, &mut Option<UndoPos>),
+        lookup: &Tables<'_>,
+    ) -> Result<u64> {
+        // It may be long.
+        if self.recovery.is_opening() {
+            return Ok(0);
+        }
+        let history = match history {
+            Some(history) => history,
+            None => history.insert(self.trx.unpurged(segment)?),
+        };
+        let mut b = Buffers::default();
+        let mut stand_in = self.trx.stand_in();
+        let mut done = 0;
+        while let Some(&(trx, last)) = history.last() {
+            stand_in.stand_for(trx);
+            let mut writer = Writer { engine: self, worker, waiter: None, segment: &mut stand_in };
+            let at = purge_at.get_or_insert(last);
+            if !writer.purge(at, lookup, &mut { u64::MAX }, &mut b)? {
+                return Ok(done);
+            }
+            *purge_at = None;
+            segment.set_purged_to(trx);
+            history.pop();
+            done += 1;
+        }
+        self.trx.finish_commit(worker, segment)?;
+        Ok(done)
     }
 
     /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must
@@ -459,6 +555,10 @@ impl Engine {
     /// recovery began.
     pub fn shutdown(&self) -> Result<()> {
         self.stop_background();
+        if self.history_len() < PURGED_AT_SHUTDOWN {
+            // What stays is purged after the next start.
+            let _ = self.purge_all();
+        }
         self.log.flush_to(self.log.tail())?;
         self.pool.flush_all()?;
         self.checkpoint()?;

@@ -12,7 +12,7 @@ use crate::files::{clear_leftovers, has_instance, space_name, write_format};
 use crate::recovery::Recovery;
 use crate::rollback::Lookup;
 use crate::{EngineConfig, RecoveryReport, TableSpec, TableStorage};
-use base::{Error, Lsn, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
+use base::{Error, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
 use host::Disk;
 use pool::{Pool, PoolConfig, REDO_MEMORY_MIN, RecoverOptions, Recovered};
 use redo::{Log, LogConfig, kind};
@@ -76,9 +76,20 @@ fn assemble(
     let trx = TrxSystem::new(&pool, undo, (&waits, &slots), ids, cfg.trx_states);
     let worker = slots.acquire_worker().ok_or(Error::TooManyTransactions)?;
     let recovery = Recovery::new(cfg.notes.clone(), began, redo_bytes);
-    let recovery_threads = threads(cfg);
-    let parts =
-        Parts { disk, log, pool, slots, waits, trx, spaces, worker, recovery, recovery_threads };
+    let (recovery_threads, purge_threads) = (threads(cfg), cfg.purge_threads);
+    let parts = Parts {
+        disk,
+        log,
+        pool,
+        slots,
+        waits,
+        trx,
+        spaces,
+        worker,
+        recovery,
+        recovery_threads,
+        purge_threads,
+    };
     Ok(Engine::assemble(parts))
 }
 
@@ -168,7 +179,7 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     let found = engine.trx().recover()?;
     engine.recovery.found_losers(found.active.len() as u64);
     for segment in found.active.into_iter().chain(found.committed) {
-        engine.leave_unfinished(Unfinished::new(segment, Vec::new(), Lsn::ZERO));
+        engine.leave_unfinished(Unfinished::new(segment, Vec::new()));
     }
     let done = engine.finish(&|id| Ok(engine.lookup_system(id)), u64::MAX)?;
     engine.recovery.opened();

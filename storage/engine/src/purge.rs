@@ -1,8 +1,8 @@
-//! After the commit: removing what only older versions needed. There are no read views yet, so the
-//! committing session removes it at once; recovery finishes what a crash cut off.
+//! After the commit: removing what only older versions needed, once the horizon has passed the commit
+//! (`history` says who does it and when; recovery finishes what a crash cut off).
 //!
 //! 1. A committed transaction's records are looked at from the last one backwards; each removal is
-//!    idempotent.
+//!    idempotent, and right whatever became of the row since: a crash may have it done again.
 //! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a
 //!    row over it, who then takes care of the old version's entries.
 //! 3. Entries go before the row they were for, and so do the values outside of it, which are freed
@@ -17,39 +17,57 @@
 //!    or has none: when a record has been purged, so have all versions before it that may share its
 //!    values, and a look back may end there.
 //! 5. Records of dropped indexes are the transaction's last ones, so the segment can step back over
-//!    each in the mini-transaction that frees the index's root.
+//!    each in the mini-transaction that frees the index's root. That the committing client does at once
+//!    ([`Writer::free_dropped`]); the rest is history.
+//! 6. Who sees that a row is not this transaction's mark any more has looked under the leaf's latch: a
+//!    rollback that puts the mark back does so under that latch, if the horizon has not passed the mark's
+//!    end yet (`rollback`, invariant 3); so one of the two removes it.
 
 use crate::blob::{Fetched, Reference};
 use crate::outside::references;
-use crate::rollback::{Lookup, Tables};
+use crate::rollback::{Lookup, Tables, read_index};
 use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
 use crate::writer::{Buffers, Writer};
-use base::{PageId, Result, UNDO_SPACE};
+use base::{Error, PageId, Result, UNDO_SPACE};
 use trx::{RecordKind, UndoPos, UndoRecord};
 
 impl Writer<'_> {
-    /// Removes what the segment's committed transaction left, from the record at `at` backwards; `at`
-    /// follows. `false`: a table was not known yet.
+    /// Removes what a committed transaction left, from the record at `at` backwards, at most `left` records; both
+    /// follow. `false`: there is more, or a table was not known yet.
     pub fn purge(
         &mut self,
         at: &mut UndoPos,
         tables: &Tables<'_>,
+        left: &mut u64,
         b: &mut Buffers,
     ) -> Result<bool> {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut b.record);
+        let done = self.purge_from(at, tables, left, &mut bytes, b);
+        b.record = bytes;
+        done
+    }
+
+    fn purge_from(
+        &mut self,
+        at: &mut UndoPos,
+        tables: &Tables<'_>,
+        left: &mut u64,
+        bytes: &mut Vec<u8>,
+        b: &mut Buffers,
+    ) -> Result<bool> {
         while !at.is_none() {
+            if *left == 0 {
+                return Ok(false);
+            }
             self.engine.relieve_log()?;
-            self.engine.trx().read_undo(*at, &mut bytes)?;
+            self.engine.trx().read_undo(*at, bytes)?;
             let place = PageId::new(UNDO_SPACE, at.page);
-            let record = UndoRecord::decode(&bytes, place, at.offset)?;
-            if record.kind == RecordKind::DropIndex {
-                // It may take long: recovery does it in the background.
-                if self.engine.recovery.is_opening() {
-                    return Ok(false);
-                }
-                self.free_index(&record)?;
-            } else if record.purge {
+            let record = UndoRecord::decode(bytes, place, at.offset)?;
+            if record.trx != self.me() {
+                return Err(Error::corrupt(place, "another transaction's undo record"));
+            }
+            if record.purge {
                 match tables(record.table)? {
                     Lookup::Open(table) => self.purge_record(&record, &table, b)?,
                     Lookup::Dropped => {}
@@ -57,6 +75,29 @@ impl Writer<'_> {
                 }
             }
             *at = record.previous;
+            *left -= 1;
+        }
+        Ok(true)
+    }
+
+    /// Frees the indexes that the segment's committed transaction has dropped (invariant 5). `false`: not
+    /// yet.
+    pub fn free_dropped(&mut self) -> Result<bool> {
+        let mut bytes = Vec::new();
+        while !self.segment.last().is_none() {
+            let at = self.segment.last();
+            self.engine.trx().read_undo(at, &mut bytes)?;
+            let record = UndoRecord::decode(&bytes, PageId::new(UNDO_SPACE, at.page), at.offset)?;
+            if record.kind != RecordKind::DropIndex {
+                break;
+            }
+            // It may take long: recovery does it in the background.
+            if self.engine.recovery.is_opening() {
+                return Ok(false);
+            }
+            let (_, _, index) = read_index(record.body)?;
+            self.engine.stop_purge_of(|| self.engine.registry.freeing(index));
+            self.free_index(&record)?;
         }
         Ok(true)
     }
@@ -73,7 +114,7 @@ impl Writer<'_> {
             return self.free_outside(table, record.body, |r| !r.shared);
         }
         // A delete mark: the row itself still has the contents.
-        if !table.clustered.get(record.key, &mut b.after)? || !self.is_my_mark(&b.after)? {
+        if !self.copy_mark(table, record.key, &mut b.after)? {
             return Ok(());
         }
         let row = std::mem::take(&mut b.after);
@@ -127,6 +168,24 @@ impl Writer<'_> {
         Ok(h.deleted() && h.trx == self.me())
     }
 
+    /// Copies the row if it is this transaction's delete mark. "No" is certain (invariant 6).
+    fn copy_mark(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        if !table.clustered.get(key, out)? {
+            return Ok(false);
+        }
+        if self.is_my_mark(out)? {
+            return Ok(true);
+        }
+        let mut mtr = self.mtr();
+        let pos = table.clustered.position(&mut mtr, key)?;
+        if !pos.found || !self.is_my_mark(pos.payload(&mtr)?)? {
+            return Ok(false);
+        }
+        out.clear();
+        out.extend_from_slice(pos.payload(&mtr)?);
+        Ok(true)
+    }
+
     fn purge_mark(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         let mut mtr = self.mtr();
         let pos = table.clustered.position(&mut mtr, key)?;
@@ -138,7 +197,7 @@ impl Writer<'_> {
     }
 
     /// Removes the entries of an old version that no newer one needs.
-    fn purge_entries(
+    pub fn purge_entries(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -155,7 +214,7 @@ impl Writer<'_> {
             let (other, undo) = (&mut b.other, &mut b.undo);
             let done = self.remove_entry(s, (&prefix, key), &mut b.old_entry, || {
                 loop {
-                    if !table.clustered.get(key, other)? {
+                    if !engine.copy_certain(table, key, other)? {
                         return Ok(false);
                     }
                     let needs = engine.version_needs(table, key, (index, &prefix), other, undo)?;

@@ -190,6 +190,8 @@ impl Engine {
         tables: Arc<TableFinder>,
         live: BTreeSet<SpaceId>,
     ) -> Result<()> {
+        // Purge goes on asking; the first one counts.
+        let _ = self.finder.set(Arc::clone(&tables));
         let stop = Arc::new(Stop::new());
         let mut threads = Vec::new();
         let mut spawn = |name: &str, run: Box<dyn FnOnce(Weak<Engine>, Arc<Stop>) + Send>| {

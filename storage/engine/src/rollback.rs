@@ -7,8 +7,12 @@
 //! 2. Undoing waits for nobody: the rows are this transaction's.
 //! 3. Entries that only the undone version has go, or are marked when older versions have them; those
 //!    of the restored version are there without a mark (`entry`, invariant 4).
-//! 4. A row that was put over another transaction's committed delete mark is removed, not marked
-//!    again: the purge of that mark may have passed already.
+//! 4. A row that was put over another transaction's committed delete mark gets the mark back while an older view
+//!    may need what is before it, and that transaction's purge is still to come. When the horizon has passed the
+//!    mark's end, its purge may have passed, too: then the row is removed, with what the purge would have removed.
+//!    Which of the two is decided for good under the row's latch (`purge`, invariant 6).
+//! 5. An entry that was marked for an older version (3) is looked at again when the row is restored: meanwhile
+//!    that version's purge may have left it there because of the version undone.
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
@@ -86,6 +90,9 @@ impl Writer<'_> {
             RecordKind::CreateSpace => self.undo_create_space(record)?,
             RecordKind::CreateIndex => self.free_index(record)?,
             RecordKind::DropIndex => self.step_back(record.previous)?,
+            RecordKind::Commit => {
+                return Err(Error::Internal("a commit record among those of a transaction"));
+            }
             RecordKind::Insert | RecordKind::Update | RecordKind::Header | RecordKind::BlobRun => {
                 match tables(record.table)? {
                     Lookup::Open(table) if record.kind == RecordKind::BlobRun => {
@@ -110,36 +117,54 @@ impl Writer<'_> {
     }
 
     fn undo_row(&mut self, record: &UndoRecord<'_>, table: &Table, b: &mut Buffers) -> Result<()> {
-        let restored = match record.kind {
-            RecordKind::Update => {
-                let before = RowHeader::read(record.body)?;
-                match before.deleted() && before.trx != self.me() {
-                    true => Restored::Removed,
-                    false => Restored::Payload(record.body),
-                }
+        loop {
+            let restored = match record.kind {
+                RecordKind::Update if self.is_old_mark(record.body)? => Restored::Removed,
+                RecordKind::Update => Restored::Payload(record.body),
+                _ => Restored::Removed,
+            };
+            let marked = self.undo_entries(record, table, &restored, b)?;
+            if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
+                // The committed delete mark goes as well, and with it the values of its version.
+                self.purge_older(table, record.key, record.body, b)?;
+                self.free_outside(table, record.body, |_| true)?;
             }
-            _ => Restored::Removed,
-        };
-        self.undo_entries(record, table, &restored, b)?;
-        if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
-            // The committed delete mark goes as well, and with it the values of its version.
-            self.purge_older(table, record.key, record.body, b)?;
-            self.free_outside(table, record.body, |_| true)?;
+            let attempt = |w: &mut Self| w.try_undo_row(record, table, &restored);
+            if self.retry(&table.clustered, record.key, attempt)? {
+                return match marked {
+                    true => self.look_again(table, record.key, b),
+                    false => Ok(()),
+                };
+            }
         }
-        self.retry(&table.clustered, record.key, |w| w.try_undo_row(record, table, &restored))
+    }
+
+    /// Whether a version is another transaction's delete mark that nobody sees past any more.
+    fn is_old_mark(&self, payload: &[u8]) -> Result<bool> {
+        let h = RowHeader::read(payload)?;
+        Ok(h.deleted() && h.trx != self.me() && self.engine.trx().all_see(h.trx))
+    }
+
+    /// Removes the marked entries of the version undone, which is in `b.after`, that nobody needs any more
+    /// (invariant 5).
+    fn look_again(&mut self, table: &Table, key: &[u8], b: &mut Buffers) -> Result<()> {
+        let undone = std::mem::take(&mut b.after);
+        let done = self.purge_entries(table, key, row_bytes(&undone), b);
+        b.after = undone;
+        done
     }
 
     /// Gives the row's entries the states that they have for the version being restored (`entry`,
-    /// invariants 4 and 6).
+    /// invariants 4 and 6). Whether one was left with a mark; then the version undone is in `b.after`.
     fn undo_entries(
         &mut self,
         record: &UndoRecord<'_>,
         table: &Table,
         restored: &Restored<'_>,
         b: &mut Buffers,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if table.secondaries.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         if !table.clustered.get(record.key, &mut b.after)? {
             return Err(Error::Internal("the row of an undo record is missing"));
@@ -148,19 +173,23 @@ impl Writer<'_> {
         let is_row = !RowHeader::read(&now)?.deleted();
         let before = match (record.kind, restored) {
             // A header's record does not repeat the row.
-            (RecordKind::Header, _) if is_row => return Ok(()),
+            (RecordKind::Header, _) if is_row => return Ok(false),
             (RecordKind::Header, _) if !RowHeader::read(record.body)?.deleted() => Some(&now[..]),
             (_, Restored::Payload(p)) if !RowHeader::read(p)?.deleted() => Some(*p),
             _ => None,
         };
         let versions = (is_row.then_some(row_bytes(&now)), before.map(row_bytes));
-        let done = (0..table.secondaries.len())
-            .try_for_each(|i| self.undo_entry(record, (table, i), restored, versions, b));
+        let mut marked = false;
+        let done = (0..table.secondaries.len()).try_for_each(|i| {
+            marked |= self.undo_entry(record, (table, i), restored, versions, b)?;
+            Ok(())
+        });
         b.after = now;
-        done
+        done.map(|()| marked)
     }
 
-    /// One index's part of [`Self::undo_entries`]; the versions are the row's now and as it will be.
+    /// One index's part of [`Self::undo_entries`]; the versions are the row's now and as it will be. Whether
+    /// the entry of the present one was left with a mark.
     fn undo_entry(
         &mut self,
         record: &UndoRecord<'_>,
@@ -168,7 +197,8 @@ impl Writer<'_> {
         restored: &Restored<'_>,
         (now, before): (Option<&[u8]>, Option<&[u8]>),
         b: &mut Buffers,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let mut marked = false;
         let (engine, s) = (self.engine, &table.secondaries[index]);
         let (mut undone, mut kept) = (Vec::new(), Vec::new());
         if let Some(row) = before {
@@ -177,7 +207,7 @@ impl Writer<'_> {
         if let Some(row) = now {
             engine.sure_prefix(table, s, row, &mut undone)?;
             if before.is_some() && undone == kept {
-                return Ok(());
+                return Ok(false);
             }
             let (key, other, undo) = (record.key, &mut b.other, &mut b.undo);
             self.retire_entry(s, (&undone, key), &mut b.old_entry, || {
@@ -188,6 +218,7 @@ impl Writer<'_> {
                     // Not known: an older version was purged meanwhile, and is not looked at again.
                     let needs = engine.version_needs(table, key, (index, &undone), other, undo)?;
                     if let Some(needs) = needs {
+                        marked = needs;
                         return Ok(needs);
                     }
                 }
@@ -204,15 +235,16 @@ impl Writer<'_> {
                 self.remove_entry(s, (&kept, record.key), &mut b.old_entry, || Ok(false))?;
             }
         }
-        Ok(())
+        Ok(marked)
     }
 
+    /// `false`: the delete mark being restored has become an old one.
     fn try_undo_row(
         &mut self,
         record: &UndoRecord<'_>,
         table: &Table,
         restored: &Restored<'_>,
-    ) -> Result<Try<()>> {
+    ) -> Result<Try<bool>> {
         let mut mtr = self.mtr();
         let tree = &table.clustered;
         let pos = tree.position(&mut mtr, record.key)?;
@@ -228,6 +260,9 @@ impl Writer<'_> {
                 return Err(Error::Internal("a row header of another size in undo"));
             }
             (_, Restored::Removed) => tree.remove_at(&mut mtr, &pos)?,
+            (_, Restored::Payload(payload)) if self.is_old_mark(payload)? => {
+                return Ok(Try::Done(false));
+            }
             (_, Restored::Payload(payload)) => {
                 if tree.replace_at(&mut mtr, &pos, payload)? == Fit::Full {
                     return Ok(Try::Split(payload.len()));
@@ -236,7 +271,7 @@ impl Writer<'_> {
         }
         self.segment.step_back(&mut mtr, header, record.previous)?;
         mtr.commit()?;
-        Ok(Try::Done(()))
+        Ok(Try::Done(true))
     }
 
     fn undo_create_space(&mut self, record: &UndoRecord<'_>) -> Result<()> {
@@ -245,7 +280,7 @@ impl Writer<'_> {
         self.step_back(record.previous)
     }
 
-    /// Frees the index that a record has made or dropped. Everything but the root goes first, as often
+    /// Frees the index that a record has made or dropped, which nobody knows (any more). Everything but the root goes first, as often
     /// as it takes; the root in one go with the record, the segment's last one.
     pub fn free_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
         let (space, root, index) = read_index(record.body)?;
@@ -274,7 +309,7 @@ fn read_space(body: &[u8]) -> Result<SpaceId> {
     Ok(SpaceId(Reader::new(body).u32_le().map_err(cut)?))
 }
 
-fn read_index(body: &[u8]) -> Result<(SpaceId, PageNo, IndexId)> {
+pub(crate) fn read_index(body: &[u8]) -> Result<(SpaceId, PageNo, IndexId)> {
     let mut r = Reader::new(body);
     let space = SpaceId(r.u32_le().map_err(cut)?);
     Ok((space, PageNo(r.u32_le().map_err(cut)?), IndexId(r.u64_le().map_err(cut)?)))

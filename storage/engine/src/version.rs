@@ -246,8 +246,8 @@ impl Engine {
     }
 
     /// The header of the version before the one with header `h`, which nobody may see any more, as
-    /// long as its purge is still to come; `None`: there is none, or it was purged. `payload` is that
-    /// version when it is more than another header, else empty.
+    /// long as it is there; `None`: there is none, or it was purged. `payload` is that version when it
+    /// is more than another header, else empty.
     pub(crate) fn version_before(
         &self,
         table: &Table,
@@ -258,6 +258,9 @@ impl Engine {
         let at = UndoPos::of(h.roll);
         let mut undo = Vec::new();
         payload.clear();
+        if h.roll.is_insert() {
+            return Ok(None);
+        }
         if !self.trx().read_kept_undo(at, h.trx, &mut undo)? {
             return Ok(None);
         }
@@ -301,8 +304,31 @@ impl Engine {
         }
     }
 
+    /// Copies the row's newest version. Its writer is active, or had committed before. `false`: there is
+    /// none.
+    pub(crate) fn copy_certain(
+        &self,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let mut ended = TrxId::NONE;
+        loop {
+            let tail = self.log().tail();
+            if !table.clustered.get(key, out)? {
+                return Ok(false);
+            }
+            let trx = RowHeader::read(out)?.trx;
+            if trx == ended || self.trx().is_active(trx) || self.trx().ended_by(trx, tail) {
+                return Ok(true);
+            }
+            ended = trx;
+        }
+    }
+
     /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in
     /// secondary index `index` and may still be seen or rolled back to. `None`: copy the row again.
+    /// The version in `payload` is committed unless its writer is active ([`Self::copy_certain`]).
     ///
     /// The caller holds the latch of the entry's leaf: who writes such a version after this look
     /// comes to that leaf after the caller has left it, and finds or makes the entry.
@@ -317,6 +343,7 @@ impl Engine {
         let mut scratch = Vec::new();
         let newest = RowHeader::read(payload)?;
         let settled = self.trx().all_see(newest.trx);
+        let committed = !self.trx().is_active(newest.trx);
         loop {
             let h = RowHeader::read(payload)?;
             if !h.deleted() {
@@ -339,7 +366,9 @@ impl Engine {
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
                 Older::Nothing => return Ok(Some(false)),
-                Older::Gone => return Ok(None),
+                // Rolled back; or else nobody needs what was before it any more.
+                Older::Gone if h.trx == newest.trx && !committed => return Ok(None),
+                Older::Gone => return Ok(Some(false)),
             }
         }
     }

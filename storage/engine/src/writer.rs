@@ -43,6 +43,8 @@ pub(crate) struct Buffers {
     /// Another row, looked at for a unique check or a purge.
     pub other: Vec<u8>,
     pub undo: Vec<u8>,
+    /// The undo record that is being purged.
+    pub record: Vec<u8>,
 }
 
 /// Who waits, and how long.

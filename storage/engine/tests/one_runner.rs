@@ -567,6 +567,8 @@ fn three_times_the_pages(seed: u64, large: bool) -> [BTreeMap<String, AlignedBuf
     }
     work(&mut rng, life, state, &trouble, &mut Totals::default(), false);
     engine.stop_background();
+    // Else both would purge the rest, each with changes of its own.
+    engine.purge_all().unwrap();
     engine.log().flush_to(engine.log().tail()).unwrap();
     let unwritten = first.disk.kill();
     let before = pages(&unwritten);

@@ -1,16 +1,19 @@
 //! Transactions: ids, undo, rollback segments, waiting for another transaction's end.
 //!
-//! Reading order: `states` (who is active), `views` (who sees whom), `ids` (numbers that survive a crash), `record` (one
-//! undo record's bytes), `segment` (a transaction's undo pages), `rseg` (where segments are found
-//! after a crash), `system` (all of it together).
+//! Reading order: `states` (who is active), `views` (who sees whom), `ids` (numbers that survive a crash),
+//! `record` (one undo record's bytes), `undo_page` (what a page of them says), `history` (what ended
+//! transactions have left), `segment` (the undo pages of one client), `rseg` (where segments are found after a
+//! crash), `system` (all of it together).
 //!
 //! 1. A row's trx id says who wrote it; the row is committed unless that transaction is active. When a
 //!    transaction ended says its entry in the ring, and so who sees it.
-//! 2. A transaction never writes the same undo place twice, so a roll pointer stays true until its
-//!    end.
+//! 2. A transaction never writes the same undo place twice, and nobody writes over its records before the
+//!    horizon has passed its end: a roll pointer stays true for its readers, and for views as long as they may
+//!    need it.
 //! 3. A row change and its undo record are in one mini-transaction; so are a row's undoing and the
 //!    step back of the segment's last record.
 
+mod history;
 mod ids;
 mod reader;
 mod record;
@@ -18,15 +21,17 @@ mod rseg;
 mod segment;
 mod states;
 mod system;
+mod undo_page;
 mod views;
 
+pub use history::{History, Step};
 pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids};
 pub use reader::{ReadPage, SegmentInfo, UndoReader};
 pub use record::{RecordKind, UndoRecord, record_bytes};
 pub use rseg::{RSEGS, Recovered};
 pub use segment::{Latched, NewRecord, Segment, State, UndoPos};
 pub use states::{End, Past, STATES_MAX, States};
-pub use system::TrxSystem;
+pub use system::{Ended, TrxSystem};
 pub use views::View;
 #[cfg(loom)]
 pub use views::Views;

@@ -2,10 +2,13 @@
 //!
 //! 1. Pages come from the caller, who has checked them; what they say is checked here.
 
+use crate::ids::Ids;
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, first_pages, page_of};
-use crate::segment::{Segment, State, UndoPos, record_in};
-use base::{PageBuf, PageId, PageNo, Result, TrxId, UNDO_SPACE};
+use crate::segment::{Segment, State, UndoPos};
+use crate::undo_page::{commit_before, record_in};
+use base::{Error, PageBuf, PageId, PageNo, Result, TrxId, UNDO_SPACE};
+use std::sync::Arc;
 
 /// Gives a page of the undo space.
 pub type ReadPage<'a> = &'a mut dyn FnMut(PageNo) -> Result<Box<PageBuf>>;
@@ -27,6 +30,10 @@ pub struct SegmentInfo {
     pub pages: usize,
     /// The last record that counts.
     pub last: UndoPos,
+    /// The newest commit record, and whose it is, when it was not purged.
+    pub unpurged: Option<(UndoPos, TrxId)>,
+    /// Commit records up to this transaction's are purged.
+    pub purged_to: TrxId,
 }
 
 /// Reads undo segments and records.
@@ -54,7 +61,7 @@ impl<'a> UndoReader<'a> {
     }
 
     fn segment(&mut self, first: PageNo) -> Result<SegmentInfo> {
-        let mut segment = Segment::load(self.read, first)?;
+        let mut segment = Segment::load(self.read, first, &Arc::new(Ids::new()))?;
         segment.complete(self.read)?;
         let (rseg, slot) = segment.place();
         Ok(SegmentInfo {
@@ -65,7 +72,21 @@ impl<'a> UndoReader<'a> {
             first,
             pages: segment.pages(),
             last: segment.last(),
+            unpurged: segment.unpurged(),
+            purged_to: segment.purged_to(),
         })
+    }
+
+    /// The committed transactions of a segment that are not purged, the newest one first: whose, and the last
+    /// record of each.
+    pub fn history(&mut self, segment: &SegmentInfo) -> Result<Vec<(TrxId, UndoPos)>> {
+        let mut read = |at: UndoPos, out: &mut Vec<u8>| {
+            let page = (self.read)(at.page)?;
+            out.clear();
+            out.extend_from_slice(record_in(&page, at)?);
+            Ok(())
+        };
+        unpurged(segment.unpurged, segment.purged_to, &mut read)
     }
 
     /// What `tell` makes of the record at `at`, and the place of the record before it.
@@ -79,4 +100,29 @@ impl<'a> UndoReader<'a> {
         let record = UndoRecord::decode(record_in(&page, at)?, place, at.offset)?;
         Ok((tell(&record), record.previous))
     }
+}
+
+/// Follows the commit records back from `newest` to the one of `purged_to`; whose they are, and the last
+/// record of each.
+pub(crate) fn unpurged(
+    newest: Option<(UndoPos, TrxId)>,
+    purged_to: TrxId,
+    read: &mut dyn FnMut(UndoPos, &mut Vec<u8>) -> Result<()>,
+) -> Result<Vec<(TrxId, UndoPos)>> {
+    let (mut found, mut bytes) = (Vec::new(), Vec::new());
+    let mut next = newest;
+    while let Some((at, trx)) = next {
+        read(at, &mut bytes)?;
+        let place = PageId::new(UNDO_SPACE, at.page);
+        let bad = |what| Error::Corrupt { page: place, offset: u32::from(at.offset), what };
+        let record = UndoRecord::decode(&bytes, place, at.offset)?;
+        let before = commit_before(&record).ok_or_else(|| bad("not a commit record"))?;
+        // So it ends, whatever the records say.
+        if record.trx != trx || before.1 >= trx {
+            return Err(bad("commit records out of order"));
+        }
+        found.push((trx, record.previous));
+        next = Some(before).filter(|(_, trx)| *trx > purged_to);
+    }
+    Ok(found)
 }

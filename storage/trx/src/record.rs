@@ -37,6 +37,9 @@ pub enum RecordKind {
     BlobRun = 6,
     /// An index is dropped: its pages are freed after the commit. The body is as of `CreateIndex`.
     DropIndex = 7,
+    /// A transaction that has something to purge has committed; `previous` is its last record. The
+    /// body is the segment's commit record before: page u32, offset u16, and whose it is, u48.
+    Commit = 8,
 }
 
 impl RecordKind {
@@ -108,6 +111,7 @@ impl<'a> UndoRecord<'a> {
             5 => RecordKind::CreateIndex,
             6 => RecordKind::BlobRun,
             7 => RecordKind::DropIndex,
+            8 => RecordKind::Commit,
             _ => return Ok(None),
         };
         let flags = r.u8()?;

@@ -3,22 +3,29 @@
 //! 1. Pages 1..=128 of the undo space; a slot holds the first page of an undo segment, 0 when
 //!    empty.
 //! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
+//! 3. `histories` are those of all segments, also of those in use: purge finds them here.
 
-use crate::segment::{Segment, State};
+use crate::history::History;
+use crate::ids::Ids;
+use crate::segment::{PAGES_KEPT, Segment, State};
 use base::{Error, IndexId, PageBuf, PageNo, Result, UNDO_SPACE};
 use instrument::MutexClass;
 use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
 use pool::{Mtr, Pool, Tablespace};
+use std::sync::Arc;
 use sync::{Mutex, WorkerSlot};
 
 static RSEG: MutexClass = MutexClass::new("wait/synch/mutex/innodb/rseg_mutex");
+static HISTORIES: MutexClass = MutexClass::new("wait/synch/mutex/limpid/rseg_histories");
 
 /// Number of rollback segments.
 pub const RSEGS: usize = 128;
 /// Undo segments of one rollback segment.
 const SLOTS: usize = 1024;
 const SLOTS_AT: usize = BODY_AT + 64;
+/// Pages that one look at a free segment takes from it at most.
+const CUT_AT_ONCE: usize = 64;
 
 const _: () = assert!(SLOTS_AT + SLOTS * 4 <= base::PAGE_BYTES);
 
@@ -27,7 +34,7 @@ const _: () = assert!(SLOTS_AT + SLOTS * 4 <= base::PAGE_BYTES);
 pub struct Recovered {
     /// Segments of transactions that did not end.
     pub active: Vec<Segment>,
-    /// Segments of committed transactions whose purge did not end.
+    /// Segments of committed transactions whose purge, or dropping of indexes, did not end.
     pub committed: Vec<Segment>,
 }
 
@@ -40,11 +47,16 @@ pub(crate) fn page_of(number: u8) -> PageNo {
 pub(crate) struct Rseg {
     number: u8,
     free: Mutex<Vec<Segment>>,
+    histories: Mutex<Vec<Arc<History>>>,
 }
 
 impl Rseg {
     pub(crate) fn new(number: u8) -> Rseg {
-        Rseg { number, free: Mutex::new(&RSEG, Vec::new()) }
+        Rseg {
+            number,
+            free: Mutex::new(&RSEG, Vec::new()),
+            histories: Mutex::new(&HISTORIES, Vec::new()),
+        }
     }
 
     fn page(&self) -> PageNo {
@@ -67,25 +79,81 @@ impl Rseg {
         Ok(())
     }
 
-    /// A free segment: one that waits, or a new one. `None`: every slot is in use.
+    /// A free segment: one that waits (a short one if there is), or a new one. `None`: every slot is in
+    /// use.
     pub(crate) fn acquire(
         &self,
         pool: &Pool,
         worker: &WorkerSlot,
         undo: &Tablespace,
+        ids: &Arc<Ids>,
     ) -> Result<Option<Segment>> {
-        if let Some(segment) = self.free.lock().pop() {
-            return Ok(Some(segment));
+        {
+            let mut free = self.free.lock();
+            let short = free.iter().rposition(|segment| !segment.is_long());
+            match short {
+                Some(i) => return Ok(Some(free.swap_remove(i))),
+                None if !free.is_empty() => return Ok(free.pop()),
+                None => {}
+            }
         }
         let mut mtr = Mtr::new(pool, worker);
         let held = mtr.exclusive(undo, self.page())?;
         let empty = |i: &usize| read_u32(mtr.page(held), SLOTS_AT + i * 4) == 0;
         let Some(slot) = (0..SLOTS).find(empty) else { return Ok(None) };
-        let segment = Segment::create(&mut mtr, undo, self.number, slot as u16)?;
+        let segment = Segment::create(&mut mtr, undo, (self.number, slot as u16), ids)?;
         let first = segment.first().0.to_le_bytes();
         mtr.apply(held, &PageOp::Write { at: (SLOTS_AT + slot * 4) as u16, bytes: &first })?;
         mtr.commit()?;
+        self.histories.lock().push(Arc::clone(segment.history()));
         Ok(Some(segment))
+    }
+
+    /// The histories of all its segments.
+    pub(crate) fn histories(&self) -> Vec<Arc<History>> {
+        self.histories.lock().clone()
+    }
+
+    /// Writes how far the free segments are purged.
+    pub(crate) fn note_purged(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+    ) -> Result<()> {
+        let free = std::mem::take(&mut *self.free.lock());
+        let mut done = Ok(());
+        for mut segment in free {
+            if done.is_ok() {
+                done = segment.note_purged(pool, worker, undo);
+            }
+            self.give_back(segment);
+        }
+        done
+    }
+
+    /// Cuts the free segments that are long; whether there is more to cut.
+    pub(crate) fn trim(&self, pool: &Pool, worker: &WorkerSlot, undo: &Tablespace) -> Result<bool> {
+        let long: Vec<Segment> = {
+            let mut free = self.free.lock();
+            if free.iter().all(|segment| segment.pages() <= PAGES_KEPT) {
+                return Ok(false);
+            }
+            let is_long = |i: &usize| free[*i].pages() > PAGES_KEPT;
+            let places: Vec<usize> = (0..free.len()).rev().filter(is_long).collect();
+            places.into_iter().map(|i| free.swap_remove(i)).collect()
+        };
+        let (mut more, mut done) = (false, Ok(()));
+        for mut segment in long {
+            if done.is_ok() {
+                match segment.trim(pool, worker, undo, CUT_AT_ONCE) {
+                    Ok(left) => more |= left,
+                    Err(e) => done = Err(e),
+                }
+            }
+            self.give_back(segment);
+        }
+        done.map(|()| more)
     }
 
     /// Takes a free segment back.
@@ -95,11 +163,18 @@ impl Rseg {
     }
 
     /// Reads all segments after a crash; free ones stay here.
-    pub(crate) fn recover(&self, undo: &Tablespace, found: &mut Recovered) -> Result<()> {
+    pub(crate) fn recover(
+        &self,
+        undo: &Tablespace,
+        ids: &Arc<Ids>,
+        found: &mut Recovered,
+    ) -> Result<()> {
         let firsts = first_pages(&*undo.shared(self.page())?, self.page())?;
         for first in firsts {
-            let segment = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first)?;
+            let segment = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first, ids)?;
+            self.histories.lock().push(Arc::clone(segment.history()));
             match segment.state() {
+                State::Free if segment.unpurged().is_some() => found.committed.push(segment),
                 State::Free => self.free.lock().push(segment),
                 State::Active => found.active.push(segment),
                 State::Committed => found.committed.push(segment),

@@ -1,59 +1,45 @@
-//! An undo segment: the chain of undo pages that one transaction writes.
+//! An undo segment: the undo pages that one client at a time writes, for one transaction after the other.
 //!
-//! 1. The first page's header says whose segment it is, in which state, and which record is the
-//!    last that still counts; a crash loses no more than what the log lost.
-//! 2. Records are appended only: a statement rollback moves `last` back, never `top` (so a roll
-//!    pointer that a reader holds stays true while its transaction is active).
-//! 3. Pages of the chain stay with the segment when it becomes free; long chains are cut.
-//! 4. Latch order: table pages, segment header, record page, space header.
-//! 5. Records of an earlier transaction stay until later ones are written over them, perhaps in the
-//!    middle of one, and what then stands there may well look like a record. The header names the
-//!    transaction from its first record to the next one's: as long as it does, and the state is not
-//!    free, all of its records are there ([`read_kept_record`]). Every page says where the header is.
-//!
-//! ```text
-//! every page:  64 next page u32, header page u32
-//! header page: 72 state u8, rseg u8, slot u16    76 trx id u64
-//!              84 last page u32, last offset u16, purge u8
-//! ```
+//! 1. The fields of the top page say in which state the segment is, whose, and which record is
+//!    the last that still counts (`undo_page`); an append, an end and a step back write them with the rest
+//!    of their mini-transaction. A crash loses no more than what the log lost.
+//! 2. Records are appended only: a statement rollback moves `last` back, never the top. What an ended
+//!    transaction wrote stays as long as its item is in the history, also when it was rolled back: a reader
+//!    with a view may follow a roll pointer of a row that it copied before. A transaction that only
+//!    inserted is written over at once: nobody but its rollback follows an insert's roll pointer.
+//! 3. A page that nobody needs any more is written again by the owner. The mini-transaction that begins it
+//!    anew writes its stamp and `purged_to`, so recovery looks for no commit record in it.
+//! 4. Of the transactions that have ended, recovery needs those with something to purge: each has a
+//!    commit record, which names the one before it. Ids grow from one to the next, so `purged_to` tells where to stop.
+//! 5. Latch order: table pages, first page, other undo pages, space header.
 
+use crate::history::{Claim, History};
+use crate::ids::{IdKind, Ids};
 use crate::reader::ReadPage;
-use crate::record::{RecordKind, UndoRecord, record_bytes};
-use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, RollPtr, TableId, TrxId};
-use base::{IndexId, UNDO_SPACE};
-use page::header::read_u32;
-use page::{BODY_AT, PageKind, PageOp, header};
+use crate::record::{RecordKind, UndoRecord};
+use crate::undo_page::{COMMIT_BYTES, checked, commit_body, new_page, next_of, top_of};
+use crate::undo_page::{Fields, NEXT_AT, RECORD_BYTES_MAX, RECORDS_AT, Stamp, TOP_AT};
+use base::{Error, Lsn, PAGE_BYTES, PageId, PageNo, Result, RollPtr, TableId, TrxId, UNDO_SPACE};
+use page::PageOp;
 use pool::{Held, Mtr, Pool, Tablespace};
-use std::collections::HashSet;
-use stdx::bytes::Put;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use sync::WorkerSlot;
 
-const NEXT_AT: u16 = BODY_AT as u16;
-const FIRST_AT: u16 = NEXT_AT + 4;
-const STATE_AT: u16 = NEXT_AT + 8;
-const STATE_BYTES: usize = 19;
-/// Room behind the header's fields is kept for an XID.
-const FIRST_RECORDS_AT: u16 = 256;
-const RECORDS_AT: u16 = NEXT_AT + 8;
 /// A free segment keeps so many pages.
-const PAGES_KEPT: usize = 16;
-
-const _: () = assert!(STATE_AT as usize + STATE_BYTES <= FIRST_RECORDS_AT as usize);
-const _: () = assert!(
-    record_bytes(0, 0) + page::ENTRY_BYTES_MAX + 64 <= PAGE_BYTES - FIRST_RECORDS_AT as usize
-);
+pub(crate) const PAGES_KEPT: usize = 16;
 
 /// State of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum State {
-    /// Nobody's: ended without work left.
+    /// No transaction runs on it.
     Free = 0,
     /// Its transaction runs; after a crash it is a loser.
     Active = 1,
     /// Its transaction is prepared (XA). Reserved: nothing makes it yet.
     Prepared = 2,
-    /// Its transaction committed; old versions are still to be removed.
+    /// Its transaction committed; indexes that it dropped are still to be freed.
     Committed = 3,
 }
 
@@ -96,108 +82,135 @@ pub struct NewRecord<'a> {
     pub body: &'a [u8],
 }
 
-/// The pages of a segment latched in a mini-transaction, ready for one append.
+/// The top page of a segment latched in a mini-transaction, ready for one append.
 #[derive(Clone, Copy)]
 pub struct Latched {
-    header: Held,
     page: Held,
     at: UndoPos,
 }
 
 /// An undo segment in the hands of its owner.
-#[derive(Debug)]
 pub struct Segment {
-    rseg: u8,
-    slot: u16,
-    trx: TrxId,
-    state: State,
-    /// Its pages, as far as they are known.
+    fields: Fields,
+    /// Not only the hot fields have changed since they were written to the top page.
+    cold: bool,
+    /// Its pages as far as they are known: the first one, then the others from the chain's end on.
     chain: Vec<PageNo>,
-    /// The page after those, if there are more.
+    /// Where the chain goes on behind the first page, when the others are not known.
     rest: Option<PageNo>,
-    /// Index in `chain`, and offset, of the next record.
-    top: (usize, u16),
-    last: UndoPos,
-    purge: bool,
+    /// Pages that are written, or kept for the history, in the order in which they were begun; the last one is the top.
+    used: VecDeque<PageNo>,
+    /// The others.
+    free: Vec<PageNo>,
+    /// Offset in the top page of the next record.
+    top: u16,
+    /// Where the transaction's first record lies or would lie.
+    begun: UndoPos,
+    /// It has written a record.
+    written: bool,
+    /// It has written a record that others may follow.
+    versions: bool,
+    /// As recovery found it: how far the top page is written is not known.
+    recovered: bool,
+    history: Arc<History>,
+    ids: Arc<Ids>,
     scratch: Vec<u8>,
 }
 
+impl std::fmt::Debug for Segment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Segment").field("fields", &self.fields).field("used", &self.used).finish()
+    }
+}
+
 impl Segment {
-    /// Makes the header page of a new segment in the caller's mini-transaction.
+    fn over(fields: Fields, first: PageNo, top: UndoPos, ids: &Arc<Ids>) -> Segment {
+        Segment {
+            fields,
+            cold: false,
+            chain: vec![first],
+            rest: None,
+            used: VecDeque::from([top.page]),
+            free: Vec::new(),
+            top: top.offset,
+            begun: top,
+            written: false,
+            versions: false,
+            recovered: false,
+            history: Arc::new(History::new()),
+            ids: Arc::clone(ids),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Makes the first page of a new segment in the caller's mini-transaction.
     pub(crate) fn create<'p>(
         mtr: &mut Mtr<'p>,
         undo: &'p Tablespace,
-        rseg: u8,
-        slot: u16,
+        place: (u8, u16),
+        ids: &Arc<Ids>,
     ) -> Result<Segment> {
-        let header = new_page(mtr, undo, None)?;
-        let segment = Segment {
-            rseg,
-            slot,
-            trx: TrxId::NONE,
-            state: State::Free,
-            chain: vec![header.1],
-            rest: None,
-            top: (0, FIRST_RECORDS_AT),
-            last: UndoPos::NONE,
-            purge: false,
-            scratch: Vec::new(),
-        };
-        segment.write_header(mtr, header.0)?;
-        Ok(segment)
+        let (held, first) = new_page(mtr, undo, None, PageNo::NONE)?;
+        let next = TrxId(ids.next(IdKind::Trx));
+        let fields = Fields::new(place, Stamp { starter: TrxId::NONE, next });
+        fields.write(mtr, held, false)?;
+        Ok(Segment::over(fields, first, UndoPos { page: first, offset: RECORDS_AT }, ids))
     }
 
-    /// Reads a segment back after a crash: its header page. The rest of the chain is looked at when it
+    /// Stands for the transactions of others in the hands of who purges them; it is never written.
+    pub(crate) fn stand_in(ids: &Arc<Ids>) -> Segment {
+        let full = UndoPos { page: PageNo(0), offset: PAGE_BYTES as u16 };
+        Segment::over(Fields::new((0, 0), Stamp::default()), full.page, full, ids)
+    }
+
+    /// See [`crate::TrxSystem::stand_in`].
+    pub fn stand_for(&mut self, trx: TrxId) {
+        self.fields.trx = trx;
+    }
+
+    /// Reads a segment back after a crash: its first page and its top. The rest of the chain is looked at when it
     /// is needed ([`Segment::complete`]), since a loser's may be as long as its transaction.
-    pub(crate) fn load(read: ReadPage<'_>, first: PageNo) -> Result<Segment> {
-        let place = PageId::new(UNDO_SPACE, first);
-        let mut fields = [0; STATE_BYTES - 3];
-        let mut flags = [0; 3];
-        let page = read_undo_page(read, first)?;
-        let at = usize::from(STATE_AT);
-        fields.copy_from_slice(&page[at..at + STATE_BYTES - 3]);
-        flags.copy_from_slice(&page[at + STATE_BYTES - 3..at + STATE_BYTES]);
-        let rest =
-            Some(PageNo(read_u32(&page, usize::from(NEXT_AT)))).filter(|p| *p != PageNo::NONE);
-        let state = match fields[0] {
-            0 => State::Free,
-            1 => State::Active,
-            2 => State::Prepared,
-            3 => State::Committed,
-            _ => return Err(Error::corrupt(place, "unknown state of an undo segment")),
-        };
-        let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| fields[at + i]));
-        Ok(Segment {
-            rseg: fields[1] & 0x7f,
-            slot: u16::from_le_bytes([fields[2], fields[3]]),
-            trx: TrxId(u64::from(u32_at(4)) | u64::from(u32_at(8)) << 32),
-            state,
-            top: (0, FIRST_RECORDS_AT),
-            chain: vec![first],
-            rest,
-            last: UndoPos {
-                page: PageNo(u32_at(12)),
-                offset: u16::from_le_bytes([flags[0], flags[1]]),
-            },
-            purge: flags[2] != 0,
-            scratch: Vec::new(),
-        })
+    pub(crate) fn load(read: ReadPage<'_>, first: PageNo, ids: &Arc<Ids>) -> Result<Segment> {
+        let page = checked(read(first)?, first)?;
+        let (top, rest) = (top_of(&page), next_of(&page));
+        let page = if top == first { page } else { checked(read(top)?, top)? };
+        let fields = Fields::read(&page, top)?;
+        // How far the top page is written is not known: it counts as full.
+        let top = UndoPos { page: top, offset: PAGE_BYTES as u16 };
+        let mut segment = Segment::over(fields, first, top, ids);
+        segment.written = fields.state != State::Free;
+        segment.versions = segment.written;
+        segment.recovered = true;
+        match rest {
+            PageNo::NONE if top.page != first => {
+                let place = PageId::new(UNDO_SPACE, first);
+                return Err(Error::corrupt(place, "the top undo page is not in the chain"));
+            }
+            PageNo::NONE => {}
+            rest => segment.rest = Some(rest),
+        }
+        Ok(segment)
     }
 
     /// Looks at the pages of the chain that are not known yet.
     pub(crate) fn complete(&mut self, read: ReadPage<'_>) -> Result<()> {
         let Some(mut next) = self.rest else { return Ok(()) };
-        let mut chain = self.chain.clone();
-        let mut seen: HashSet<PageNo> = chain.iter().copied().collect();
+        let mut chain = Vec::new();
+        let mut seen = HashSet::from([self.first()]);
         while next != PageNo::NONE {
             if !seen.insert(next) {
                 let place = PageId::new(UNDO_SPACE, self.first());
                 return Err(Error::corrupt(place, "the undo pages form a circle"));
             }
             chain.push(next);
-            next = PageNo(read_u32(&*read_undo_page(read, next)?, usize::from(NEXT_AT)));
+            next = next_of(&*checked(read(next)?, next)?);
         }
-        (self.chain, self.rest) = (chain, None);
+        self.chain.extend(chain.into_iter().rev());
+        // Which of them a loser's readers may still come to is not known; nor need it be.
+        let top = self.top_page();
+        self.used = self.chain.iter().copied().filter(|no| *no != top).collect();
+        self.used.push_back(top);
+        self.rest = None;
         Ok(())
     }
 
@@ -210,36 +223,73 @@ impl Segment {
 
     /// Hands a free segment to a transaction. In memory only: its first record makes it so on disk.
     pub(crate) fn start(&mut self, trx: TrxId) {
-        self.trx = trx;
-        self.state = State::Active;
-        self.top = (0, FIRST_RECORDS_AT);
-        self.last = UndoPos::NONE;
-        self.purge = false;
+        let f = &mut self.fields;
+        (f.trx, f.state, f.last, f.purge, f.drops) =
+            (trx, State::Active, UndoPos::NONE, false, false);
+        (self.written, self.versions, self.recovered) = (false, false, false);
+        self.begun = self.next_pos();
     }
 
     /// Whose it is.
     pub fn trx(&self) -> TrxId {
-        self.trx
+        self.fields.trx
     }
 
     /// Its state.
     pub fn state(&self) -> State {
-        self.state
+        self.fields.state
     }
 
     /// The last record that counts.
     pub fn last(&self) -> UndoPos {
-        self.last
+        self.fields.last
+    }
+
+    /// The transaction has written a record.
+    pub fn has_written(&self) -> bool {
+        self.written
     }
 
     /// Some record asks for work after the commit.
     pub fn needs_purge(&self) -> bool {
-        self.purge
+        self.fields.purge
+    }
+
+    /// Some record drops an index.
+    pub fn drops_index(&self) -> bool {
+        self.fields.drops
+    }
+
+    /// As recovery found it: no transaction was started on it since.
+    pub fn is_recovered(&self) -> bool {
+        self.recovered
+    }
+
+    /// What recovery found committed and not purged: the newest commit record and whose it is.
+    pub fn unpurged(&self) -> Option<(UndoPos, TrxId)> {
+        let f = &self.fields;
+        (self.recovered && f.commit_trx > f.purged_to).then_some((f.commit, f.commit_trx))
+    }
+
+    /// Commit records up to this transaction's are purged.
+    pub fn purged_to(&self) -> TrxId {
+        self.fields.purged_to
+    }
+
+    /// Commit records up to the one of `trx` are purged.
+    pub fn set_purged_to(&mut self, trx: TrxId) {
+        self.fields.purged_to = self.fields.purged_to.max(trx);
+        self.cold = true;
     }
 
     /// Takes back a state that could not be written.
     pub fn restore_state(&mut self, state: State) {
-        self.state = state;
+        self.fields.state = state;
+    }
+
+    /// What its ended transactions have left.
+    pub fn history(&self) -> &Arc<History> {
+        &self.history
     }
 
     /// How many pages its chain has.
@@ -247,13 +297,22 @@ impl Segment {
         self.chain.len()
     }
 
-    /// Its header page.
+    /// Whether it has more pages than a segment that waits should have.
+    pub fn is_long(&self) -> bool {
+        self.chain.len() > PAGES_KEPT || self.rest.is_some()
+    }
+
+    /// Its first page.
     pub(crate) fn first(&self) -> PageNo {
         self.chain[0]
     }
 
     pub(crate) fn place(&self) -> (u8, u16) {
-        (self.rseg, self.slot)
+        (self.fields.rseg, self.fields.slot)
+    }
+
+    fn top_page(&self) -> PageNo {
+        *self.used.back().expect("the top page is used")
     }
 
     /// Makes sure that a record of `bytes` fits, in a mini-transaction of its own. Before table
@@ -268,54 +327,114 @@ impl Segment {
         if self.fits(bytes) {
             return Ok(());
         }
-        if bytes > PAGE_BYTES - usize::from(RECORDS_AT) {
+        if bytes > RECORD_BYTES_MAX {
             return Err(Error::RowTooLarge { bytes, limit: page::ENTRY_BYTES_MAX });
         }
         self.complete_in(undo)?;
-        if self.top.0 + 1 == self.chain.len() {
-            let mut mtr = Mtr::new(pool, worker);
-            let tail = mtr.exclusive(undo, self.chain[self.top.0])?;
-            let (_, no) = new_page(&mut mtr, undo, Some(self.first()))?;
-            mtr.apply(tail, &PageOp::Write { at: NEXT_AT, bytes: &no.0.to_le_bytes() })?;
-            mtr.commit()?;
-            self.chain.push(no);
+        let stamp = Stamp { starter: self.trx(), next: TrxId(self.ids.next(IdKind::Trx)) };
+        if self.recycle() && !self.written {
+            // Nobody needs what is in the top page. The first record writes the stamp.
+            (self.top, self.fields.stamp, self.cold) = (RECORDS_AT, stamp, true);
+        } else {
+            self.next_page(pool, worker, undo, stamp)?;
         }
-        self.top = (self.top.0 + 1, RECORDS_AT);
+        if !self.written {
+            self.begun = self.next_pos();
+        }
         Ok(())
+    }
+
+    /// Makes another page the top.
+    fn next_page(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+        stamp: Stamp,
+    ) -> Result<()> {
+        let mut mtr = Mtr::new(pool, worker);
+        let first = mtr.exclusive(undo, self.first())?;
+        let recycled = self.free.last().copied();
+        let (held, no) = match recycled {
+            Some(no) => (mtr.exclusive(undo, no)?, no),
+            None => {
+                let next = next_of(mtr.page(first));
+                let (held, no) = new_page(&mut mtr, undo, Some(self.first()), next)?;
+                mtr.apply(first, &PageOp::Write { at: NEXT_AT, bytes: &no.0.to_le_bytes() })?;
+                (held, no)
+            }
+        };
+        mtr.apply(first, &PageOp::Write { at: TOP_AT, bytes: &no.0.to_le_bytes() })?;
+        let state = if self.written { self.fields.state } else { State::Free };
+        Fields { state, stamp, ..self.fields }.write(&mut mtr, held, false)?;
+        mtr.commit()?;
+        match recycled {
+            Some(_) => drop(self.free.pop()),
+            None => self.chain.push(no),
+        }
+        self.used.push_back(no);
+        (self.top, self.fields.stamp, self.cold) = (RECORDS_AT, stamp, false);
+        Ok(())
+    }
+
+    /// Takes back the pages that the history has released; whether nothing is pending in it.
+    fn recycle(&mut self) -> bool {
+        let Claim { released, pending, purged_to } = self.history.claim();
+        if purged_to > self.fields.purged_to {
+            self.set_purged_to(purged_to);
+        }
+        let until = if pending { released } else { Some(self.begun.page) };
+        if let Some(until) = until {
+            while let Some(&no) = self.used.front().filter(|no| **no != until)
+                && self.used.len() > 1
+            {
+                self.free.push(no);
+                self.used.pop_front();
+            }
+        }
+        !pending
     }
 
     /// Whether a record of `bytes` fits as it is.
     pub fn fits(&self, bytes: usize) -> bool {
-        usize::from(self.top.1) + bytes <= PAGE_BYTES
+        usize::from(self.top) + bytes + COMMIT_BYTES <= PAGE_BYTES
     }
 
     /// Where the next record will lie.
     pub fn next_pos(&self) -> UndoPos {
-        UndoPos { page: self.chain[self.top.0], offset: self.top.1 }
+        UndoPos { page: self.top_page(), offset: self.top }
     }
 
     /// The roll pointer to the next record.
     pub fn next_roll(&self, insert: bool) -> RollPtr {
         let at = self.next_pos();
-        RollPtr::new(insert, self.rseg, at.page, at.offset)
+        RollPtr::new(insert, self.fields.rseg, at.page, at.offset)
     }
 
     /// Latches what [`Self::append`] will write, after the table page and before anything is
     /// changed.
     pub fn latch<'p>(&self, mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<Latched> {
-        let header = mtr.exclusive(undo, self.chain[0])?;
         let at = self.next_pos();
-        let page = if self.top.0 == 0 { header } else { mtr.exclusive(undo, at.page)? };
-        Ok(Latched { header, page, at })
+        Ok(Latched { page: mtr.exclusive(undo, at.page)?, at })
     }
 
     /// Writes a record that [`Self::reserve`] made room for.
     pub fn append(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
+        self.put(mtr, at, new)?;
+        self.fields.last = at.at;
+        self.fields.purge |= new.purge;
+        self.fields.drops |= new.kind == RecordKind::DropIndex;
+        self.written = true;
+        self.versions |= new.kind.keeps_a_version();
+        self.write_fields(mtr, at.page)
+    }
+
+    fn put(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
         let record = UndoRecord {
             kind: new.kind,
             purge: new.purge,
-            previous: self.last,
-            trx: self.trx,
+            previous: self.fields.last,
+            trx: self.fields.trx,
             table: new.table,
             key: new.key,
             body: new.body,
@@ -323,147 +442,149 @@ impl Segment {
         self.scratch.clear();
         record.encode(&mut self.scratch);
         mtr.apply(at.page, &PageOp::Write { at: at.at.offset, bytes: &self.scratch })?;
-        self.top.1 += self.scratch.len() as u16;
-        self.last = at.at;
-        self.purge |= new.purge || new.kind.keeps_a_version();
-        self.write_header(mtr, at.header)
+        self.top += self.scratch.len() as u16;
+        Ok(())
     }
 
-    /// Latches the header for [`Self::step_back`] or [`Self::set_state`], after the table page.
+    /// Latches the page with the fields, for [`Self::step_back`] or [`Self::set_state`], after the
+    /// table page.
     pub fn latch_header<'p>(&self, mtr: &mut Mtr<'p>, undo: &'p Tablespace) -> Result<Held> {
-        mtr.exclusive(undo, self.chain[0])
+        mtr.exclusive(undo, self.top_page())
     }
 
     /// The last record is undone by this mini-transaction; `previous` is the one before it.
-    pub fn step_back(&mut self, mtr: &mut Mtr<'_>, header: Held, previous: UndoPos) -> Result<()> {
-        self.last = previous;
-        self.write_header(mtr, header)
+    pub fn step_back(&mut self, mtr: &mut Mtr<'_>, top: Held, previous: UndoPos) -> Result<()> {
+        self.fields.last = previous;
+        self.write_fields(mtr, top)
     }
 
-    /// Writes another state: the commit record, or the end of a transaction's work.
-    pub fn set_state(&mut self, mtr: &mut Mtr<'_>, header: Held, state: State) -> Result<()> {
-        self.state = state;
-        self.write_header(mtr, header)
+    /// Writes another state: the end of a transaction that leaves nothing to be purged.
+    pub(crate) fn set_state(&mut self, mtr: &mut Mtr<'_>, top: Held, state: State) -> Result<()> {
+        self.fields.state = state;
+        self.write_fields(mtr, top)
     }
 
-    fn write_header(&self, mtr: &mut Mtr<'_>, header: Held) -> Result<()> {
-        let mut fields = Vec::with_capacity(STATE_BYTES);
-        fields.put_u8(self.state as u8);
-        fields.put_u8(self.rseg);
-        fields.put_u16_le(self.slot);
-        fields.put_u64_le(self.trx.0);
-        fields.put_u32_le(self.last.page.0);
-        fields.put_u16_le(self.last.offset);
-        fields.put_u8(u8::from(self.purge));
-        debug_assert_eq!(fields.len(), STATE_BYTES);
-        mtr.apply(header, &PageOp::Write { at: STATE_AT, bytes: &fields })
+    /// Writes the end of a transaction that leaves something to be purged, with its commit record.
+    pub(crate) fn set_committed(&mut self, mtr: &mut Mtr<'_>, top: Held) -> Result<()> {
+        let at = self.next_pos();
+        let body = commit_body(self.fields.commit, self.fields.commit_trx);
+        let (kind, table) = (RecordKind::Commit, TableId(0));
+        let new = NewRecord { kind, purge: false, table, key: &[], body: &body };
+        self.put(mtr, Latched { page: top, at }, new)?;
+        (self.fields.commit, self.fields.commit_trx, self.cold) = (at, self.fields.trx, true);
+        self.set_state(mtr, top, State::Free)
     }
 
-    /// Cuts a long chain of a free segment.
-    pub(crate) fn trim(
+    fn write_fields(&mut self, mtr: &mut Mtr<'_>, top: Held) -> Result<()> {
+        self.fields.write(mtr, top, !self.cold)?;
+        self.cold = false;
+        Ok(())
+    }
+
+    /// The transaction ended at `lsn` and everybody sees so. What it wrote goes to the history, if anybody
+    /// may need it. Whether the oldest transaction there has work that may be done at `horizon`.
+    pub(crate) fn leave(&mut self, lsn: Lsn, committed: bool, horizon: Lsn) -> bool {
+        // One that has written nothing has not been to the disk.
+        self.fields.state = State::Free;
+        if !self.versions {
+            self.take_back();
+            return false;
+        }
+        let work = committed && self.fields.purge;
+        let at = if work { self.fields.commit } else { self.next_pos() };
+        self.history.push(lsn, at, work, horizon)
+    }
+
+    /// What the transaction wrote is written over.
+    fn take_back(&mut self) {
+        if self.begun.page == self.top_page() {
+            self.top = self.begun.offset;
+            return;
+        }
+        // The pages in between, and the top, have nothing else.
+        self.top = RECORDS_AT;
+        let from = self.used.iter().position(|no| *no == self.begun.page);
+        if let Some(from) = from {
+            let last = self.used.len() - 1;
+            self.free.extend(self.used.drain(from + 1..last));
+        }
+    }
+
+    /// Writes how far the history of a free segment is purged, when that is not written yet.
+    pub(crate) fn note_purged(
         &mut self,
         pool: &Pool,
         worker: &WorkerSlot,
         undo: &Tablespace,
     ) -> Result<()> {
-        self.complete_in(undo)?;
-        while self.chain.len() > PAGES_KEPT {
-            let n = self.chain.len();
+        self.begun = self.next_pos();
+        self.recycle();
+        if self.cold && self.fields.commit_trx > TrxId::NONE {
             let mut mtr = Mtr::new(pool, worker);
-            let before = mtr.exclusive(undo, self.chain[n - 2])?;
-            let none = PageNo::NONE.0.to_le_bytes();
-            space::free(&mut mtr, undo, space::Segment::UNDO, self.chain[n - 1])?;
-            mtr.apply(before, &PageOp::Write { at: NEXT_AT, bytes: &none })?;
+            let top = self.latch_header(&mut mtr, undo)?;
+            self.write_fields(&mut mtr, top)?;
             mtr.commit()?;
-            self.chain.pop();
         }
         Ok(())
     }
-}
 
-fn read_undo_page(read: ReadPage<'_>, no: PageNo) -> Result<Box<PageBuf>> {
-    let page = read(no)?;
-    match header::kind(&page) {
-        Some(PageKind::Undo) => Ok(page),
-        _ => Err(Error::corrupt(PageId::new(UNDO_SPACE, no), "not an undo page")),
-    }
-}
-
-/// A fresh undo page in the caller's mini-transaction, for the chain that begins with page `first`
-/// (`None`: with this one).
-fn new_page<'p>(
-    mtr: &mut Mtr<'p>,
-    undo: &'p Tablespace,
-    first: Option<PageNo>,
-) -> Result<(Held, PageNo)> {
-    let no = space::allocate(mtr, undo, space::Segment::UNDO)?;
-    let held = mtr.fresh(undo, no)?;
-    let init = PageOp::Init {
-        kind: PageKind::Undo,
-        level: 0,
-        index_id: IndexId(0),
-        low_fence: &[],
-        high_fence: None,
-    };
-    mtr.apply(held, &init)?;
-    let mut links = Vec::with_capacity(8);
-    links.put_u32_le(PageNo::NONE.0);
-    links.put_u32_le(first.unwrap_or(no).0);
-    mtr.apply(held, &PageOp::Write { at: NEXT_AT, bytes: &links })?;
-    Ok((held, no))
-}
-
-/// Copies the record at `pos` into `out`. Errors: [`Error::Corrupt`] when there is none (any more).
-pub(crate) fn read_record(undo: &Tablespace, pos: UndoPos, out: &mut Vec<u8>) -> Result<()> {
-    let page = undo.shared(pos.page)?;
-    out.clear();
-    out.extend_from_slice(record_in(&page, pos)?);
-    Ok(())
-}
-
-/// Copies the record of transaction `trx` at `pos` into `out`. `false`: `trx` has nothing left to
-/// undo or to purge, and its records may be gone (invariant 5).
-pub(crate) fn read_kept_record(
-    undo: &Tablespace,
-    pos: UndoPos,
-    trx: TrxId,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    let first = {
-        let page = undo.shared(pos.page)?;
-        if header::kind(&page) != Some(PageKind::Undo) {
+    /// Cuts the chain of a free segment that has become long, by at most `most` of its free pages; whether more are
+    /// to be cut.
+    pub(crate) fn trim(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+        most: usize,
+    ) -> Result<bool> {
+        self.complete_in(undo)?;
+        if self.chain.len() <= PAGES_KEPT {
             return Ok(false);
         }
-        // Complete, if the header, looked at afterwards, says so.
-        let rest = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
-        out.clear();
-        out.extend_from_slice(&rest[..UndoRecord::length(rest).unwrap_or(0)]);
-        PageNo(read_u32(&page, usize::from(FIRST_AT)))
-    };
-    let page = undo.shared(first)?;
-    let is_header = header::kind(&page) == Some(PageKind::Undo)
-        && read_u32(&page, usize::from(FIRST_AT)) == first.0;
-    let state = page[usize::from(STATE_AT)];
-    let owner = get_u48(&page, usize::from(STATE_AT) + 4);
-    Ok(is_header && owner == trx.0 && state != State::Free as u8)
+        // Recovery must not look for a commit record in what is cut.
+        self.note_purged(pool, worker, undo)?;
+        let first = self.first();
+        let mut cut: HashSet<PageNo> =
+            self.free.iter().copied().filter(|no| *no != first).collect();
+        if cut.is_empty() {
+            return Ok(false);
+        }
+        let mut left = most.min(self.chain.len() - PAGES_KEPT);
+        let (mut kept, mut done) = (vec![first], Ok(()));
+        let others = self.chain.split_off(1);
+        // From the first page along the chain, which is the vector from its end on.
+        for i in (0..others.len()).rev() {
+            let no = others[i];
+            if done.is_ok() && left > 0 && cut.remove(&no) {
+                let next = if i == 0 { PageNo::NONE } else { others[i - 1] };
+                let before = *kept.last().unwrap_or(&first);
+                done = cut_page(pool, worker, undo, (before, no, next));
+                left -= 1;
+                if done.is_ok() {
+                    continue;
+                }
+                cut.insert(no);
+            }
+            kept.push(no);
+        }
+        self.free.retain(|no| *no == first || cut.contains(no));
+        self.chain.extend(kept.into_iter().skip(1).rev());
+        done?;
+        Ok(self.chain.len() > PAGES_KEPT && !cut.is_empty())
+    }
 }
 
-fn get_u48(page: &PageBuf, at: usize) -> u64 {
-    let high = u64::from(u16::from_le_bytes([page[at + 4], page[at + 5]]));
-    u64::from(read_u32(page, at)) | high << 32
-}
-
-/// The bytes of the record at `pos` of its page.
-pub(crate) fn record_in(page: &PageBuf, pos: UndoPos) -> Result<&[u8]> {
-    let place = PageId::new(UNDO_SPACE, pos.page);
-    let bad = |what| Error::Corrupt { page: place, offset: u32::from(pos.offset), what };
-    if pos.offset < RECORDS_AT {
-        return Err(bad("undo position outside of the records"));
-    }
-    if header::kind(page) != Some(PageKind::Undo) {
-        return Err(bad("not an undo page"));
-    }
-    let bytes = page.get(usize::from(pos.offset)..).unwrap_or(&[]);
-    let n = UndoRecord::length(bytes).ok_or_else(|| bad("undo record runs out of its page"))?;
-    Ok(&bytes[..n])
+/// Takes page `no` out of its chain, between `before` and `next`.
+fn cut_page(
+    pool: &Pool,
+    worker: &WorkerSlot,
+    undo: &Tablespace,
+    (before, no, next): (PageNo, PageNo, PageNo),
+) -> Result<()> {
+    let mut mtr = Mtr::new(pool, worker);
+    let held = mtr.exclusive(undo, before)?;
+    space::free(&mut mtr, undo, space::Segment::UNDO, no)?;
+    mtr.apply(held, &PageOp::Write { at: NEXT_AT, bytes: &next.0.to_le_bytes() })?;
+    mtr.commit()?;
+    Ok(())
 }

@@ -4,17 +4,21 @@
 //!    wake-up.
 //! 2. Nobody waits for a transaction while holding a latch or a mini-transaction.
 
+use crate::history::History;
 use crate::ids::{IdKind, Ids};
+use crate::reader::unpurged;
+use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
-use crate::segment::{Segment, State, UndoPos, read_kept_record, read_record};
+use crate::segment::{Segment, State, UndoPos};
 use crate::states::States;
+use crate::undo_page::{commit_before, read_kept_record, read_record};
 use crate::views::{View, Views};
-use base::{Error, Lsn, Result, TrxId};
+use base::{Error, Lsn, PageId, Result, TrxId, UNDO_SPACE};
 use instrument::CondClass;
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
 use std::time::Duration;
-use stdx::CacheLine;
+use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::waits::WaitsFor;
 use sync::{Deadline, Event, SessionSlot, SlotTable, WaitResult, WorkerSlot};
 
@@ -36,6 +40,26 @@ pub struct TrxSystem {
     ends: Box<[CacheLine<Event>]>,
     waits: Arc<WaitsFor>,
     rsegs: Vec<CacheLine<Rseg>>,
+    /// Transactions begin in the first so many rollback segments.
+    rsegs_used: SharedAtomic<usize, { class::OTHER }>,
+}
+
+/// Which end of a transaction is written.
+#[derive(Clone, Copy)]
+enum Writes {
+    Commit,
+    /// What comes after the commit of one that has dropped indexes.
+    Rest,
+    Rollback,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Its end.
+    pub lsn: Lsn,
+    /// It has written something: a commit must wait for the log.
+    pub wrote: bool,
 }
 
 impl TrxSystem {
@@ -56,6 +80,7 @@ impl TrxSystem {
             ends: (0..END_EVENTS).map(|_| CacheLine(Event::new(&ROW_WAIT))).collect(),
             waits: Arc::clone(waits),
             rsegs: (0..RSEGS as u8).map(|n| CacheLine(Rseg::new(n))).collect(),
+            rsegs_used: SharedAtomic::new(RSEGS),
         }
     }
 
@@ -68,7 +93,7 @@ impl TrxSystem {
     pub fn recover(&self) -> Result<Recovered> {
         let mut found = Recovered::default();
         for rseg in &self.rsegs {
-            rseg.recover(&self.undo, &mut found)?;
+            rseg.recover(&self.undo, &self.ids, &mut found)?;
         }
         for segment in &found.active {
             if !self.states.start(segment.trx(), None) {
@@ -143,9 +168,10 @@ impl TrxSystem {
     }
 
     fn acquire_segment(&self, worker: &WorkerSlot, worker_index: usize) -> Result<Segment> {
-        for i in 0..RSEGS {
-            let rseg = &self.rsegs[(worker_index + i) % RSEGS];
-            if let Some(segment) = rseg.acquire(&self.pool, worker, &self.undo)? {
+        let used = self.rollback_segments();
+        for i in 0..used {
+            let rseg = &self.rsegs[(worker_index + i) % used];
+            if let Some(segment) = rseg.acquire(&self.pool, worker, &self.undo, &self.ids)? {
                 return Ok(segment);
             }
         }
@@ -158,41 +184,117 @@ impl TrxSystem {
         self.rsegs[usize::from(rseg)].give_back(segment);
     }
 
-    /// Writes the commit record, which is the segment's state, in a mini-transaction of its own; its end
-    /// LSN. [`Self::end`] must follow without a wait in between: readers wait for it.
-    pub fn write_commit(
-        &self,
-        worker: &WorkerSlot,
-        segment: &mut Segment,
-        state: State,
-    ) -> Result<Lsn> {
-        let mut mtr = Mtr::new(&self.pool, worker);
-        let header = segment.latch_header(&mut mtr, &self.undo)?;
-        segment.set_state(&mut mtr, header, state)?;
-        self.states.committing(segment.trx());
-        let committed = mtr.commit();
-        if committed.is_err() {
-            self.states.not_committing(segment.trx());
+    /// Writes the commit of the segment's transaction, which runs. One that has dropped indexes is only marked
+    /// committed: [`Self::finish_commit`] comes when they are gone. [`Self::end`] must follow without a wait
+    /// in between: readers wait for it.
+    pub fn commit(&self, worker: &WorkerSlot, segment: &mut Segment) -> Result<Ended> {
+        if !segment.has_written() {
+            return Ok(Ended { lsn: self.tail(), wrote: false });
         }
-        committed
+        let wrote = !segment.last().is_none();
+        let trx = segment.trx();
+        let lsn = self.write_end(worker, segment, Writes::Commit, |mtr| {
+            self.states.committing(trx);
+            let committed = mtr.commit();
+            if committed.is_err() {
+                self.states.not_committing(trx);
+            }
+            committed
+        })?;
+        Ok(Ended { lsn, wrote })
     }
 
-    /// Writes the segment's state in a mini-transaction of its own; its end LSN.
-    pub fn write_state(
+    /// Writes that a segment whose transaction has ended is free: the dropped indexes, or what recovery found
+    /// unpurged, are gone.
+    pub fn finish_commit(&self, worker: &WorkerSlot, segment: &mut Segment) -> Result<Lsn> {
+        self.write_end(worker, segment, Writes::Rest, |mtr| mtr.commit())
+    }
+
+    /// Writes that the segment's transaction is rolled back; its end LSN.
+    pub fn finish_rollback(&self, worker: &WorkerSlot, segment: &mut Segment) -> Result<Lsn> {
+        match segment.has_written() {
+            true => self.write_end(worker, segment, Writes::Rollback, |mtr| mtr.commit()),
+            false => Ok(self.tail()),
+        }
+    }
+
+    fn write_end(
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,
-        state: State,
+        what: Writes,
+        commit: impl FnOnce(Mtr<'_>) -> Result<Lsn>,
     ) -> Result<Lsn> {
         let mut mtr = Mtr::new(&self.pool, worker);
-        let header = segment.latch_header(&mut mtr, &self.undo)?;
-        segment.set_state(&mut mtr, header, state)?;
-        mtr.commit()
+        let top = segment.latch_header(&mut mtr, &self.undo)?;
+        let work = segment.needs_purge() && !segment.is_recovered();
+        match what {
+            Writes::Commit if segment.drops_index() => {
+                segment.set_state(&mut mtr, top, State::Committed)?;
+            }
+            Writes::Commit | Writes::Rest if work => segment.set_committed(&mut mtr, top)?,
+            _ => segment.set_state(&mut mtr, top, State::Free)?,
+        }
+        commit(mtr)
     }
 
-    /// Cuts the chain of a free segment that became long.
-    pub fn trim(&self, worker: &WorkerSlot, segment: &mut Segment) -> Result<()> {
-        segment.trim(&self.pool, worker, &self.undo)
+    /// After [`Self::end`]: what the transaction wrote is kept for older views and for purge, or else written
+    /// over. Whether the oldest transaction of the segment can be purged.
+    pub fn leave(&self, segment: &mut Segment, lsn: Lsn, committed: bool) -> bool {
+        segment.leave(lsn, committed, self.horizon())
+    }
+
+    /// In how many of the rollback segments transactions begin (`innodb_rollback_segments`).
+    pub fn rollback_segments(&self) -> usize {
+        self.rsegs_used.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::rollback_segments`], 1 to [`RSEGS`].
+    pub fn set_rollback_segments(&self, n: usize) {
+        self.rsegs_used.store(n.clamp(1, RSEGS), Ordering::Relaxed);
+    }
+
+    /// The histories of all segments of rollback segment `rseg`.
+    pub fn histories(&self, rseg: usize) -> Vec<Arc<History>> {
+        self.rsegs[rseg % RSEGS].histories()
+    }
+
+    /// How many ended transactions are kept.
+    pub fn history_len(&self) -> usize {
+        let of = |rseg: &CacheLine<Rseg>| rseg.histories().iter().map(|h| h.len()).sum::<usize>();
+        self.rsegs.iter().map(of).sum()
+    }
+
+    /// What stands for a transaction in the hands of who purges it.
+    pub fn stand_in(&self) -> Segment {
+        Segment::stand_in(&self.ids)
+    }
+
+    /// Whose a commit record is, and that transaction's last record.
+    pub fn read_commit(&self, at: UndoPos, bytes: &mut Vec<u8>) -> Result<(TrxId, UndoPos)> {
+        self.read_undo(at, bytes)?;
+        let place = PageId::new(UNDO_SPACE, at.page);
+        let record = UndoRecord::decode(bytes, place, at.offset)?;
+        match commit_before(&record) {
+            Some(_) => Ok((record.trx, record.previous)),
+            None => Err(Error::corrupt(place, "not a commit record")),
+        }
+    }
+
+    /// What recovery found unpurged in a segment, the newest transaction first: whose, and the last record of
+    /// each.
+    pub fn unpurged(&self, segment: &Segment) -> Result<Vec<(TrxId, UndoPos)>> {
+        unpurged(segment.unpurged(), segment.purged_to(), &mut |at, out| self.read_undo(at, out))
+    }
+
+    /// Writes how far the free segments are purged, so that the next start need not do it again.
+    pub fn note_purged(&self, worker: &WorkerSlot) -> Result<()> {
+        self.rsegs.iter().try_for_each(|r| r.note_purged(&self.pool, worker, &self.undo))
+    }
+
+    /// Cuts the long ones among the free segments of rollback segment `rseg`; whether there is more to cut.
+    pub fn trim(&self, worker: &WorkerSlot, rseg: usize) -> Result<bool> {
+        self.rsegs[rseg % RSEGS].trim(&self.pool, worker, &self.undo)
     }
 
     /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits
@@ -265,12 +367,6 @@ impl TrxSystem {
         self.views.horizon()
     }
 
-    /// Transactions below this id have ended, as the last refresh found it.
-    #[inline]
-    pub fn all_ended_below(&self) -> TrxId {
-        self.views.all_visible_below()
-    }
-
     /// Looks at all views; the horizon. A heavy fence (10 us): for background threads.
     pub fn refresh_horizon(&self) -> Lsn {
         self.views.refresh(|| self.tail(), || self.next_id())
@@ -326,8 +422,11 @@ impl TrxSystem {
         read_record(&self.undo, pos, out)
     }
 
-    /// Copies the undo record of `trx` at `pos` into `out`, whether `trx` has ended or not. `false`:
-    /// it has, and was purged: there may be anything at that place.
+    /// Copies the undo record that `trx` wrote at `pos` into `out`, whether `trx` has ended or not. `false`:
+    /// the record is gone, since `trx` was purged or rolled back, and the horizon has passed its end.
+    ///
+    /// A record that others may follow is there as long as `trx` is active or its end lies above the horizon; so for
+    /// the holder of a published view every one that a row leads to which it copied afterwards.
     pub fn read_kept_undo(&self, pos: UndoPos, trx: TrxId, out: &mut Vec<u8>) -> Result<bool> {
         read_kept_record(&self.undo, pos, trx, out)
     }

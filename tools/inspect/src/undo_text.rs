@@ -32,7 +32,7 @@ pub fn undo(folder: &Folder, records: bool, out: &mut dyn Write) -> Result<bool,
                 continue;
             }
         };
-        if segment.state == State::Free {
+        if segment.state == State::Free && segment.unpurged.is_none() {
             free += 1;
             continue;
         }
@@ -41,8 +41,22 @@ pub fn undo(folder: &Folder, records: bool, out: &mut dyn Write) -> Result<bool,
             "rollback segment {} slot {}: transaction {}, {:?}, {} pages from page {}",
             segment.rseg, segment.slot, segment.trx, segment.state, segment.pages, segment.first
         )?;
-        if records {
+        if records && segment.state != State::Free {
             sound &= tell_records(&mut reader, segment.last, out)?;
+        }
+        match reader.history(&segment) {
+            Ok(history) => {
+                for (trx, last) in history {
+                    writeln!(out, " transaction {trx}, committed, not purged")?;
+                    if records {
+                        sound &= tell_records(&mut reader, last, out)?;
+                    }
+                }
+            }
+            Err(e) => {
+                sound = false;
+                writeln!(out, " DAMAGED: {e}")?;
+            }
         }
     }
     writeln!(out, "{free} free segments")?;

@@ -8,9 +8,9 @@
 //! 4. Keys on disk depend on the tables: a change of weights needs a new collation id or a rebuild.
 
 pub mod aggregate;
-pub(crate) mod bits;
+mod bits;
 mod info;
-pub(crate) mod pad;
+mod pad;
 mod single;
 #[cfg(test)]
 mod tests;

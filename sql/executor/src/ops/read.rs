@@ -67,10 +67,7 @@ impl<'p> ReadTable<'p> {
     ) -> Result<(), SqlError> {
         let (index, direction) = (self.read.access.index(), self.direction());
         self.reader.open(run.st.client, table, index, range, direction)?;
-        match self.read.covering {
-            true => self.reader.need_only(table, self.needed),
-            false => self.reader.need(self.needed),
-        }
+        self.reader.need(self.needed);
         Ok(())
     }
 

@@ -204,18 +204,18 @@ pub(crate) fn settle(
         read.descending = descending;
         return true;
     }
-    // Another index in whole: when few rows are wanted, or when it has all that is needed, as that of the
-    // rows themselves has.
+    // Another index in whole: when few rows are wanted, or when it has all that is needed.
     if !matches!(read.access, ReadAccess::Index(_)) {
         return false;
     }
     let def = tables.def(read.table);
     let source = &leaves.list[usize::from(read.leaf)];
+    let needed = &leaves.needed[usize::from(read.leaf)];
     for (number, index) in def.indexes.iter().enumerate() {
-        let covers = leaves.covers(read.leaf, def, index);
+        let covers = super::access::covers(def, index, needed);
         if index.attributes.invisible
             || !source.hints.order.allows(&index.name)
-            || !(limited || covers || index.clustered)
+            || !(limited || covers)
         {
             continue;
         }

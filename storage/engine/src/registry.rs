@@ -1,0 +1,139 @@
+//! Which table an id means to those who purge: its newest handle.
+//!
+//! 1. Whoever purges keeps what he was told (`Handles`) no longer than `version` stays the same, and looks at
+//!    it in every step, under the history's `step`. DDL that takes pages away changes the registry first and
+//!    then waits for every step that is under way: what begins later knows.
+//! 2. A handle with an index that was freed is never answered: until the dictionary has a newer one, purge waits.
+//! 3. Ids are never given again, so "dropped" stays true.
+
+use crate::Table;
+use crate::rollback::Lookup;
+use base::{IndexId, SpaceId, TableId};
+use instrument::MutexClass;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use stdx::{Ordering, SharedAtomic, class};
+use sync::Mutex;
+
+static KNOWN: MutexClass = MutexClass::new("wait/synch/mutex/limpid/tables_to_purge");
+
+enum Entry {
+    Open(SpaceId, Weak<Table>),
+    Dropped,
+}
+
+#[derive(Default)]
+struct Known {
+    tables: HashMap<TableId, Entry>,
+    freed: HashSet<IndexId>,
+}
+
+impl Known {
+    fn is_stale(&self, table: &Table) -> bool {
+        !self.freed.is_empty() && table.secondaries.iter().any(|s| self.freed.contains(&s.spec.id))
+    }
+}
+
+/// The tables of an engine, by id.
+pub(crate) struct Registry {
+    known: Mutex<Known>,
+    version: SharedAtomic<u64, { class::OTHER }>,
+}
+
+impl Registry {
+    pub fn new() -> Registry {
+        Registry { known: Mutex::new(&KNOWN, Known::default()), version: SharedAtomic::new(1) }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Known)) {
+        let mut known = self.known.lock();
+        change(&mut known);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A handle was opened: it takes the older one's place.
+    pub fn opened(&self, table: &Arc<Table>) {
+        let entry = Entry::Open(table.ts.id(), Arc::downgrade(table));
+        self.change(|known| drop(known.tables.insert(table.id(), entry)));
+    }
+
+    /// A tablespace is about to be dropped.
+    pub fn dropping(&self, space: SpaceId) {
+        self.change(|known| {
+            for entry in known.tables.values_mut() {
+                if matches!(entry, Entry::Open(of, _) if *of == space) {
+                    *entry = Entry::Dropped;
+                }
+            }
+        });
+    }
+
+    /// The pages of an index are about to be freed.
+    pub fn freeing(&self, index: IndexId) {
+        self.change(|known| {
+            known.freed.insert(index);
+        });
+    }
+
+    /// Nothing is left to be purged: what was dropped and closed need not be known any more.
+    pub fn tidy(&self) {
+        let mut known = self.known.lock();
+        known.tables.retain(|_, e| matches!(e, Entry::Open(_, table) if table.strong_count() > 0));
+    }
+
+    /// The newest handle; `Later`: nobody has one.
+    fn find(&self, id: TableId) -> Lookup {
+        let known = self.known.lock();
+        match known.tables.get(&id) {
+            Some(Entry::Dropped) => Lookup::Dropped,
+            Some(Entry::Open(_, table)) => match table.upgrade() {
+                Some(table) if !known.is_stale(&table) => Lookup::Open(table),
+                _ => Lookup::Later,
+            },
+            None => Lookup::Later,
+        }
+    }
+
+    /// What the dictionary answered, unless it is too old.
+    pub fn checked(&self, table: Option<Arc<Table>>) -> Lookup {
+        match table {
+            None => Lookup::Dropped,
+            Some(table) if self.known.lock().is_stale(&table) => Lookup::Later,
+            Some(table) => Lookup::Open(table),
+        }
+    }
+}
+
+/// What somebody who purges remembers of the registry (invariant 1).
+#[derive(Default)]
+pub(crate) struct Handles {
+    version: u64,
+    tables: RefCell<Vec<(TableId, Weak<Table>)>>,
+}
+
+impl Handles {
+    /// Forgets what may be too old; at the beginning of a step.
+    pub fn refresh(&mut self, registry: &Registry) {
+        let version = registry.version.load(Ordering::Acquire);
+        if self.version != version {
+            self.tables.get_mut().clear();
+            self.version = version;
+        }
+    }
+
+    /// See [`Registry::find`].
+    pub fn find(&self, id: TableId, registry: &Registry) -> Lookup {
+        let mut tables = self.tables.borrow_mut();
+        let known = tables.iter().find(|(i, _)| *i == id);
+        if let Some(table) = known.and_then(|(_, table)| table.upgrade()) {
+            return Lookup::Open(table);
+        }
+        let found = registry.find(id);
+        if let Lookup::Open(table) = &found {
+            tables.retain(|(i, _)| *i != id);
+            tables.push((id, Arc::downgrade(table)));
+        }
+        found
+    }
+}
