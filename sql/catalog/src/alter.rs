@@ -6,7 +6,8 @@
 //!    it does not, the engine takes away what was made.
 //! 3. Pages of a dropped index are freed by the transaction's purge, after the commit; a dropped table's
 //!    file goes when the new definition is published.
-//! 4. Everybody who looks for a table by its id sees it under its old or its new name.
+//! 4. Tables that refer to the altered one get their definitions in the same transaction, and are published with it.
+//! 5. Everybody who looks for a table by its id sees it under its old or its new name.
 
 use crate::names::Definition;
 use crate::{Catalog, CatalogError, IndexDef, TableCache, TableDef};
@@ -61,8 +62,8 @@ impl Catalog {
         }
     }
 
-    /// Gives the table that [`Self::open_for_alter`] locked another definition, perhaps another name.
-    /// `autoinc_start`: the AUTO_INCREMENT counter is at least that afterwards (copied rows raise it
+    /// Gives the table that [`Self::open_for_alter`] locked another definition, perhaps another name; `others` are
+    /// new definitions of tables that refer to it, whose names the caller has locked. `autoinc_start`: the AUTO_INCREMENT counter is at least that afterwards (copied rows raise it
     /// further).
     ///
     /// # Errors
@@ -72,29 +73,59 @@ impl Catalog {
         client: &mut Client,
         cache: &mut TableCache,
         old: &Arc<Definition>,
-        new: TableDef,
+        (new, mut others): (TableDef, Vec<(Arc<Definition>, TableDef)>),
         (how, autoinc_start): (Alter<'_, E>, u64),
         deadline: Deadline,
     ) -> Result<(), E> {
         let renamed = (&old.def.schema, &old.def.name) != (&new.schema, &new.name);
         if renamed {
             self.claim(client, cache, &new, deadline)?;
+            self.rename_references(client, cache, (&old.def, &new), &mut others, deadline)?;
+        }
+        let changes = old.def.foreign_keys != new.foreign_keys;
+        if renamed || changes {
+            self.lock_parents(client, cache, &old.def, deadline)?;
+            self.lock_parents(client, cache, &new, deadline)?;
         }
         let to = (new.schema.clone(), new.name.clone());
         let copies = matches!(how, Alter::Copy(_));
         let id = if copies { base::TableId(0) } else { old.def.id };
         let def = self.with_ids(TableDef { id, ..new })?;
         let made = match how {
-            Alter::InPlace => self.change_in_place(client, old, def, autoinc_start)?,
-            Alter::Copy(fill) => self.copy_table(client, old, def, autoinc_start, fill)?,
+            Alter::InPlace => self.change_in_place(client, old, (def, &others), autoinc_start)?,
+            Alter::Copy(fill) => {
+                self.copy_table(client, old, (def, &others), autoinc_start, fill)?
+            }
         };
-        self.republish(cache, old, Arc::new(made));
+        self.republish(cache, old, Arc::new(made), others);
         if renamed && !old.def.temporary {
             let from = (old.def.schema.clone(), old.def.name.clone());
             cache.locked_renamed(client.slot(), &[(from, to)]);
         }
         if copies {
             self.drop_storage(cache, client, old)?;
+        }
+        Ok(())
+    }
+
+    /// Tables that refer to a renamed one are going to name it as it is called then.
+    fn rename_references(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        (old, new): (&TableDef, &TableDef),
+        others: &mut Vec<(Arc<Definition>, TableDef)>,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if new.temporary {
+            return Ok(());
+        }
+        let renames = [(old.full_name(), new.full_name())];
+        others.iter_mut().for_each(|(_, def)| def.follow(&renames));
+        for (definition, def) in self.followers(client, cache, &renames, deadline)? {
+            if others.iter().all(|(_, known)| known.full_name() != def.full_name()) {
+                others.push((definition, def));
+            }
         }
         Ok(())
     }
@@ -128,7 +159,7 @@ impl Catalog {
         &self,
         client: &mut Client,
         old: &Arc<Definition>,
-        mut def: TableDef,
+        (mut def, others): (TableDef, &[(Arc<Definition>, TableDef)]),
         autoinc_start: u64,
     ) -> Result<Definition, CatalogError> {
         let is_in = |list: &[IndexDef], id: IndexId| list.iter().any(|i| i.id == id);
@@ -146,6 +177,7 @@ impl Catalog {
                 client.note_autoinc(&old_table, autoinc_start - 1)?;
             }
             c.replace_table(client, &old.def, &def)?;
+            others.iter().try_for_each(|(_, other)| c.store_table(client, other))?;
             // Last: their records must be the transaction's last ones.
             gone.iter().try_for_each(|id| c.engine().drop_index(client, &old_table, *id))?;
             Ok::<_, CatalogError>(())
@@ -160,7 +192,7 @@ impl Catalog {
         &self,
         client: &mut Client,
         old: &Arc<Definition>,
-        mut def: TableDef,
+        (mut def, others): (TableDef, &[(Arc<Definition>, TableDef)]),
         autoinc_start: u64,
         fill: &mut CopyRows<'_, E>,
     ) -> Result<Definition, E> {
@@ -174,6 +206,7 @@ impl Catalog {
             fill(client, &old_table, &made)?;
             c.erase_statistics(client, old)?;
             c.replace_table(client, &old.def, &def)?;
+            others.iter().try_for_each(|(_, other)| c.store_table(client, other))?;
             Ok(Definition::opened(def, made))
         })
     }
@@ -194,7 +227,13 @@ impl Catalog {
         self.store_table(client, new)
     }
 
-    fn republish(&self, cache: &mut TableCache, old: &Definition, new: Arc<Definition>) {
+    fn republish(
+        &self,
+        cache: &mut TableCache,
+        old: &Definition,
+        new: Arc<Definition>,
+        others: Vec<(Arc<Definition>, TableDef)>,
+    ) {
         if new.def.temporary {
             return cache.replace_temporary(&old.def, new);
         }
@@ -202,6 +241,10 @@ impl Catalog {
         let mut list = vec![(self.names().entry(&to.schema, &to.name), Some(Arc::clone(&new)))];
         if (&from.schema, &from.name) != (&to.schema, &to.name) {
             list.push((self.names().entry(&from.schema, &from.name), None));
+        }
+        for (definition, def) in others {
+            let entry = self.names().entry(&def.schema, &def.name);
+            list.push((entry, Some(Arc::new(definition.redefined(def)))));
         }
         self.names().publish_all(list);
     }
@@ -245,14 +288,22 @@ impl Catalog {
             }
             now.insert(to.clone(), Some(moved));
         }
-        let named = |(schema, name): &FullName, d: &Arc<Definition>| {
-            let mut def = d.def.clone();
-            def.rename(schema, name);
-            d.renamed(self.engine(), def)
-        };
+        self.claim_renamed(client, cache, &now, deadline)?;
+        let renames = final_names(pairs);
+        for definition in now.values().flatten() {
+            self.lock_parents(client, cache, &definition.def, deadline)?;
+        }
         let mut after = Vec::new();
-        for (name, definition) in &now {
-            let made = definition.as_ref().map(|d| named(name, d).map(Arc::new)).transpose()?;
+        for (old, new) in self.followers(client, cache, &renames, deadline)? {
+            after.push((new.full_name(), Some(Arc::new(old.redefined(new)))));
+        }
+        for (name, definition) in now {
+            let made = definition.map(|d| {
+                let mut def = d.def.clone();
+                def.follow(&renames);
+                def.rename(&name.0, &name.1);
+                Arc::new(d.redefined(def))
+            });
             after.push((name, made));
         }
         self.transact(client, |c, client| {
@@ -264,9 +315,45 @@ impl Catalog {
             }
             Ok::<_, CatalogError>(())
         })?;
-        let entries = after.into_iter().map(|((s, n), d)| (self.names().entry(s, n), d)).collect();
+        let entries =
+            after.into_iter().map(|((s, n), d)| (self.names().entry(&s, &n), d)).collect();
         self.names().publish_all(entries);
         cache.locked_renamed(client.slot(), pairs);
         Ok(())
     }
+
+    /// Reserves the names that foreign keys get which are called after a renamed table.
+    fn claim_renamed(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        now: &BTreeMap<FullName, Option<Arc<Definition>>>,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        for ((schema, name), definition) in now {
+            let Some(old) = definition.as_ref().map(|d| &d.def) else { continue };
+            if (schema, name) == (&old.schema, &old.name) {
+                continue;
+            }
+            let mut new = old.clone();
+            new.rename(schema, name);
+            let names = new.foreign_keys.iter().map(|key| &key.name);
+            // Elsewhere in the schema the table's own names do not count, they go.
+            let own = (*schema == old.schema).then_some(old.name.as_str());
+            self.claim_foreign_keys(client, cache, (schema, own), names, deadline)?;
+        }
+        Ok(())
+    }
+}
+
+/// The first and the last name of each table, where one is renamed several times.
+fn final_names(pairs: &[(FullName, FullName)]) -> Vec<(FullName, FullName)> {
+    let mut names: Vec<(FullName, FullName)> = Vec::new();
+    for (from, to) in pairs {
+        match names.iter_mut().find(|(_, last)| last == from) {
+            Some((_, last)) => last.clone_from(to),
+            None => names.push((from.clone(), to.clone())),
+        }
+    }
+    names
 }

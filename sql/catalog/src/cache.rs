@@ -309,7 +309,12 @@ impl TableCache {
         self.entry(table.handle)
     }
 
-    fn opened(&self, table: TableRef) -> &Arc<Definition> {
+    /// What an open handle is called by.
+    pub(crate) fn reference(&self, handle: usize) -> TableRef {
+        TableRef { handle, version: self.handles[handle].version }
+    }
+
+    pub(crate) fn opened(&self, table: TableRef) -> &Arc<Definition> {
         self.handles[table.handle]
             .definition
             .as_ref()

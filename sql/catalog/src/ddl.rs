@@ -6,7 +6,7 @@
 //! definition without storage. 3. The new definition is published last, still under X.
 
 use crate::names::Definition;
-use crate::{Alter, Catalog, CatalogError, SchemaDef, TableCache, TableDef};
+use crate::{Alter, Catalog, CatalogError, FullName, SchemaDef, TableCache, TableDef};
 use base::{IndexId, TableId};
 use engine::Client;
 use mdl::{Mode, Namespace};
@@ -37,15 +37,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// DROP DATABASE with every table in it; returns how many tables there were.
+    /// DROP DATABASE with every table in it; returns how many tables there were. `orphans`: tables elsewhere may
+    /// refer to them.
     ///
     /// # Errors
-    /// [`CatalogError::DropMissingDatabase`], lock and storage errors.
+    /// [`CatalogError::DropMissingDatabase`], [`CatalogError::ParentDropped`], lock and storage errors.
     pub fn drop_schema(
         &self,
         client: &mut Client,
         cache: &mut TableCache,
         name: &str,
+        orphans: bool,
         deadline: Deadline,
     ) -> Result<u64, CatalogError> {
         self.lock_schema(client, cache, name, Mode::X, deadline)?;
@@ -56,12 +58,14 @@ impl Catalog {
         for table in &tables {
             self.lock_table(client, cache, name, table, deadline)?;
         }
+        let full: Vec<_> = tables.iter().map(|t| (name.to_string(), t.clone())).collect();
+        self.release_relatives(client, cache, &full, orphans, deadline)?;
         self.transact(client, |c, client| {
             tables.iter().try_for_each(|table| c.erase_whole(client, name, table))?;
             c.erase_schema(client, name)
         })?;
         self.publish_schema(name, None);
-        tables.iter().try_for_each(|table| self.retire(name, table))?;
+        self.retire(full.iter())?;
         Ok(tables.len() as u64)
     }
 
@@ -98,9 +102,10 @@ impl Catalog {
         }
         cache.refuse_creation(&new.schema, &new.name)?;
         let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
+        self.lock_parents(client, cache, &new, deadline)?;
         let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
         let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
-        publish(cache, handle, definition);
+        self.publish(cache, handle, definition);
         Ok(())
     }
 
@@ -126,16 +131,17 @@ impl Catalog {
 
     /// DROP TABLE of one or more names; tables that do not exist are returned, `schema.name` each.
     /// Without `if_exists`, a missing one is an error and nothing is dropped, as in MySQL 8. A temporary
-    /// table goes before the table that it hides; with `temporary_only`, nothing else goes.
+    /// table goes before the table that it hides; with `temporary_only`, nothing else goes. `orphans`: other
+    /// tables may refer to them.
     ///
     /// # Errors
-    /// [`CatalogError::UnknownTables`], lock and storage errors.
+    /// [`CatalogError::UnknownTables`], [`CatalogError::ParentDropped`], lock and storage errors.
     pub fn drop_tables(
         &self,
         client: &mut Client,
         cache: &mut TableCache,
         names: &[(String, String)],
-        (if_exists, temporary_only): (bool, bool),
+        (if_exists, temporary_only, orphans): (bool, bool, bool),
         deadline: Deadline,
     ) -> Result<Vec<String>, CatalogError> {
         let (mut present, mut missing, mut own) = (Vec::new(), Vec::new(), Vec::new());
@@ -159,11 +165,13 @@ impl Catalog {
             return Err(CatalogError::UnknownTables(missing.join(",")));
         }
         if !present.is_empty() {
+            let full: Vec<_> = present.iter().map(|(s, n)| ((*s).clone(), (*n).clone())).collect();
+            self.release_relatives(client, cache, &full, orphans, deadline)?;
             self.transact(client, |c, client| {
                 present.iter().try_for_each(|(schema, name)| c.erase_whole(client, schema, name))
             })?;
         }
-        present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
+        self.retire(names.iter().filter(|(s, n)| present.contains(&(s, n))))?;
         cache.locked_dropped(client.slot(), &present);
         own.iter().try_for_each(|(schema, name)| cache.drop_temporary(client, schema, name))?;
         Ok(missing)
@@ -198,7 +206,7 @@ impl Catalog {
         }
         let def = self.with_ids(new)?;
         self.transact(client, |c, client| c.store_table(client, &def))?;
-        publish(cache, handle, Definition::closed(def));
+        self.publish(cache, handle, Definition::closed(def));
         Ok(())
     }
 
@@ -233,7 +241,7 @@ impl Catalog {
         self.transact(client, |c, client| {
             present.iter().try_for_each(|(schema, name)| c.erase_table(client, schema, name))
         })?;
-        present.iter().try_for_each(|(schema, name)| self.retire(schema, name))?;
+        self.retire(names.iter().filter(|(s, n)| present.contains(&(s, n))))?;
         Ok(missing)
     }
 
@@ -257,25 +265,30 @@ impl Catalog {
         Ok(())
     }
 
-    /// TRUNCATE TABLE: the same definition over new, empty storage.
+    /// TRUNCATE TABLE: the same definition over new, empty storage. `orphans`: rows of other tables may refer to
+    /// its rows.
     ///
     /// # Errors
-    /// [`CatalogError::NoSuchTable`], lock and storage errors.
+    /// [`CatalogError::NoSuchTable`], [`CatalogError::ParentTruncated`], lock and storage errors.
     pub fn truncate_table(
         &self,
         client: &mut Client,
         cache: &mut TableCache,
-        schema: &str,
-        name: &str,
+        (schema, name): (&str, &str),
+        orphans: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         let old = self.open_for_alter(client, cache, schema, name, deadline)?;
         if old.def.view.is_some() {
             return Err(CatalogError::NoSuchTable { schema: schema.into(), name: name.into() });
         }
+        if !orphans && !old.def.temporary {
+            self.refuse_truncation(&old.def.full_name())?;
+        }
         let nothing = &mut |_: &mut Client, _: &engine::Table, _: &engine::Table| Ok(());
         let how: (Alter<'_, CatalogError>, u64) = (Alter::Copy(nothing), 1);
-        self.alter_table(client, cache, &old, old.def.clone(), how, deadline)
+        let same = (old.def.clone(), Vec::new());
+        self.alter_table(client, cache, &old, same, how, deadline)
     }
 
     pub(crate) fn lock_schema(
@@ -370,19 +383,38 @@ impl Catalog {
         self.erase_table(client, schema, name)
     }
 
-    /// Unpublishes a table whose dictionary rows are gone, and gives back its storage.
-    fn retire(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
-        let entry = self.names().entry(schema, name);
-        let (_, old) = entry.current();
-        entry.publish(None);
-        if let Some(old) = old.filter(|d| d.def.view.is_none()) {
-            self.engine().drop_table_storage(old.def.storage.space)?;
+    /// Before tables go: nothing refers to them, or may, and what they refer to is locked.
+    fn release_relatives(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        gone: &[FullName],
+        orphans: bool,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        for (schema, name) in gone {
+            if let Some(definition) = self.definition(schema, name) {
+                self.lock_parents(client, cache, &definition.def, deadline)?;
+            }
+        }
+        if orphans { Ok(()) } else { self.refuse_orphans(gone) }
+    }
+
+    /// Unpublishes tables whose dictionary rows are gone, and gives back their storage.
+    fn retire<'n>(&self, names: impl Iterator<Item = &'n FullName>) -> Result<(), CatalogError> {
+        let entries: Vec<_> =
+            names.map(|(schema, name)| self.names().entry(schema, name)).collect();
+        let old: Vec<_> = entries.iter().filter_map(|entry| entry.current().1).collect();
+        self.names().publish_all(entries.into_iter().map(|entry| (entry, None)).collect());
+        for definition in old.iter().filter(|d| d.def.view.is_none()) {
+            self.engine().drop_table_storage(definition.def.storage.space)?;
         }
         Ok(())
     }
-}
 
-fn publish(cache: &mut TableCache, handle: usize, definition: Definition) {
-    cache.entry(handle).publish(Some(Arc::new(definition)));
-    cache.refresh(handle);
+    fn publish(&self, cache: &mut TableCache, handle: usize, definition: Definition) {
+        let entry = Arc::clone(cache.entry(handle));
+        self.names().publish_all(vec![(entry, Some(Arc::new(definition)))]);
+        cache.refresh(handle);
+    }
 }

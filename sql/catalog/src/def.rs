@@ -7,6 +7,7 @@
 //! 3. The clustered index is the first of the list: the primary key, else a unique index over whole NOT
 //!    NULL columns; without such an index the engine clusters by a hidden row id.
 
+use crate::ForeignKeyDef;
 use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
 use value::{Collation, ColumnType, KeyPart};
@@ -137,6 +138,8 @@ pub struct IndexAttributes {
     pub using_btree: bool,
     /// KEY_BLOCK_SIZE; 0 when not written.
     pub key_block_size: u64,
+    /// Made for a foreign key: another index that serves takes its place.
+    pub generated: bool,
 }
 
 /// CHECK.
@@ -194,6 +197,8 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// CHECK constraints, in the order in which they were made.
     pub checks: Vec<CheckDef>,
+    /// FOREIGN KEY constraints, in the order in which they were made.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// A view has no indexes and no storage.
     pub view: Option<Box<ViewDef>>,
     /// TEMPORARY: one session's own, in no dictionary.
@@ -226,6 +231,7 @@ impl TableDef {
             clustered_id: IndexId(0),
             indexes: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
             view: None,
             temporary: false,
             options: Vec::new(),
@@ -241,7 +247,8 @@ impl TableDef {
         self.columns.iter().position(|c| !c.hidden && value::name::same_name(&c.name, name))
     }
 
-    /// Gives the table another name; constraints that are named after it follow.
+    /// Gives the table another name; constraints that are named after it follow. Its references to itself follow
+    /// by [`TableDef::follow`].
     pub fn rename(&mut self, schema: &str, name: &str) {
         let (before, after) = (format!("{}_chk_", self.name), format!("{name}_chk_"));
         for check in &mut self.checks {
@@ -249,6 +256,11 @@ impl TableDef {
                 && number.bytes().all(|b| b.is_ascii_digit())
             {
                 check.name = format!("{after}{number}");
+            }
+        }
+        for key in &mut self.foreign_keys {
+            if let Some(number) = key.generated_number(&self.name) {
+                key.name = format!("{name}_ibfk_{number}");
             }
         }
         (self.schema, self.name) = (schema.to_string(), name.to_string());

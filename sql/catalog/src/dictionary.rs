@@ -305,6 +305,7 @@ impl Catalog {
             definition.set_statistics(known.remove(&definition.def.id).unwrap_or_default());
             self.names.entry(&schema, &name).publish(Some(Arc::new(definition)));
         }
+        self.names.relate_all();
         Ok(live)
     }
 

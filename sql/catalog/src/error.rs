@@ -59,6 +59,24 @@ pub enum CatalogError {
     ReadOnlyTransaction,
     /// The session itself forbade writing, by FLUSH TABLES WITH READ LOCK (1223).
     ReadLocked,
+    /// A foreign key of this name exists in the schema (1826).
+    ForeignKeyExists(String),
+    /// DROP of a table that another one refers to (3730).
+    ParentDropped {
+        /// Name of the table.
+        parent: String,
+        /// The foreign key.
+        constraint: String,
+        /// Name of the table that has it.
+        child: String,
+    },
+    /// TRUNCATE of a table that another one refers to (1701).
+    ParentTruncated {
+        /// The table that refers to it.
+        child: crate::FullName,
+        /// Its foreign key.
+        constraint: String,
+    },
     /// The metadata lock was not granted.
     Lock(MdlError),
     /// The engine refused.

@@ -4,7 +4,7 @@
 //! tables that hold them, changed in the same transaction as everything else a DDL statement does),
 //! [`names`] (one entry per name: lock object, version, current definition), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
-//! [`temporary`], [`standing`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
+//! [`foreign`], [`temporary`], [`standing`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
 //! [`histogram`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
@@ -18,6 +18,7 @@ mod ddl;
 mod def;
 mod dictionary;
 mod error;
+mod foreign;
 mod histogram;
 mod names;
 mod standing;
@@ -35,6 +36,7 @@ pub use def::{
 };
 pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;
+pub use foreign::{ForeignKeyDef, Referential};
 pub use histogram::{Bucket, BucketEnd, Histogram};
 pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};

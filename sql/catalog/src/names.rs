@@ -4,11 +4,12 @@
 //!    may cache it. 2. What is published changes only under an X lock on the name; `version` is raised then, and when
 //!    new statistics ask for new plans; a reader that holds any
 //!    lock on the name and sees its cached version again may use its cached definition.
+//! 3. A published definition lists the tables that refer to it as they are published.
 
-use crate::{Statistics, TableDef};
+use crate::{FullName, Statistics, TableDef};
 use engine::{Engine, Table, TableId};
 use mdl::{Mdl, Namespace, Object};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
@@ -27,6 +28,13 @@ static DEFINITION: instrument::MutexClass =
 pub struct Definition {
     /// What the table looks like.
     pub def: TableDef,
+    /// Names of the tables whose foreign keys refer to it.
+    children: Vec<FullName>,
+    stored: Arc<Stored>,
+}
+
+/// What two definitions of the same rows share: the counters of a table exist once.
+struct Stored {
     table: OnceLock<Arc<Table>>,
     opening: Mutex<()>,
     statistics: Mutex<Statistics>,
@@ -35,58 +43,61 @@ pub struct Definition {
 impl Definition {
     /// A definition whose table is opened later.
     pub fn closed(def: TableDef) -> Self {
-        Definition {
-            def,
+        let stored = Stored {
             table: OnceLock::new(),
             opening: Mutex::new(&OPENING, ()),
             statistics: Mutex::new(&STATISTICS, Statistics::default()),
-        }
+        };
+        Definition { def, children: Vec::new(), stored: Arc::new(stored) }
     }
 
     /// A definition of a table that is open.
     pub fn opened(def: TableDef, table: Arc<Table>) -> Self {
-        Definition { table: OnceLock::from(table), ..Definition::closed(def) }
+        let made = Definition::closed(def);
+        let _first = made.stored.table.set(table);
+        made
     }
 
-    /// The same rows under another definition with the same columns and indexes; the table stays open.
-    pub fn renamed(&self, engine: &Engine, def: TableDef) -> Result<Definition, engine::Error> {
-        if def.view.is_some() {
-            return Ok(Definition::closed(def));
-        }
-        // The counters of a table exist once.
-        let table = Arc::clone(self.open(engine)?);
-        let renamed = Definition::opened(def, table);
-        renamed.set_statistics(self.statistics());
-        Ok(renamed)
+    /// The same rows under another definition with the same columns and indexes.
+    pub fn redefined(&self, def: TableDef) -> Definition {
+        Definition { def, children: self.children.clone(), stored: Arc::clone(&self.stored) }
+    }
+
+    /// The tables whose foreign keys refer to it.
+    #[inline]
+    pub fn children(&self) -> &[FullName] {
+        &self.children
     }
 
     /// The engine's table of that shape. Errors: of opening it.
     pub fn open(&self, engine: &Engine) -> Result<&Arc<Table>, engine::Error> {
-        if let Some(table) = self.table.get() {
+        let Stored { table: opened, opening, .. } = &*self.stored;
+        if let Some(table) = opened.get() {
             return Ok(table);
         }
         // Once: a table's counters must exist once.
-        let _one_at_a_time = self.opening.lock();
-        if let Some(table) = self.table.get() {
+        let _one_at_a_time = opening.lock();
+        if let Some(table) = opened.get() {
             return Ok(table);
         }
         let table = engine.open_table(&self.def.spec(), self.def.storage.clone())?;
-        Ok(self.table.get_or_init(|| table))
+        Ok(opened.get_or_init(|| table))
     }
 
     /// What is known about its rows.
     pub fn statistics(&self) -> Statistics {
-        self.statistics.lock().clone()
+        self.stored.statistics.lock().clone()
     }
 
     /// Replaces what is known about its rows.
     pub(crate) fn set_statistics(&self, statistics: Statistics) {
-        *self.statistics.lock() = statistics;
+        *self.stored.statistics.lock() = statistics;
     }
 
     /// The table, if it was opened.
+    #[inline]
     pub fn table(&self) -> Option<&Arc<Table>> {
-        self.table.get()
+        self.stored.table.get()
     }
 }
 
@@ -175,10 +186,24 @@ impl Names {
         self.find(|d| d.def.id == id)
     }
 
-    /// Publishes several definitions; who looks through all names sees all of them or none.
+    /// Publishes several definitions; who looks through all names sees all of them or none. The tables that they
+    /// refer to, or referred to, learn of it; the caller holds X on all of these names.
     pub fn publish_all(&self, list: Vec<(Arc<NameEntry>, Option<Arc<Definition>>)>) {
-        let _nobody_looks = self.entries.lock();
+        let entries = self.entries.lock();
+        let mut concerned = BTreeSet::new();
+        for (entry, new) in &list {
+            concerned.insert((entry.schema.clone(), entry.name.clone()));
+            for definition in [&entry.current().1, new].into_iter().flatten() {
+                concerned.extend(definition.def.foreign_keys.iter().map(|k| k.parent.clone()));
+            }
+        }
         list.into_iter().for_each(|(entry, definition)| entry.publish(definition));
+        relate(&entries, Some(&concerned));
+    }
+
+    /// Tells all tables which others refer to them: at start.
+    pub fn relate_all(&self) {
+        relate(&self.entries.lock(), None);
     }
 
     /// The published definition of a name, if there is one.
@@ -206,5 +231,31 @@ impl Names {
             entries.values().filter(|e| e.schema == schema).filter_map(|e| e.current().1).collect();
         found.sort_by(|a, b| a.def.name.cmp(&b.def.name));
         found
+    }
+}
+
+/// Brings the lists of children up to date; of these names, or of all.
+fn relate(entries: &HashMap<FullName, Arc<NameEntry>>, concerned: Option<&BTreeSet<FullName>>) {
+    let mut children: BTreeMap<FullName, BTreeSet<FullName>> = BTreeMap::new();
+    for entry in entries.values() {
+        let Some(child) = entry.current().1 else { continue };
+        for key in &child.def.foreign_keys {
+            if concerned.is_none_or(|names| names.contains(&key.parent)) {
+                children.entry(key.parent.clone()).or_default().insert(child.def.full_name());
+            }
+        }
+    }
+    let all: Vec<&FullName> = match concerned {
+        Some(names) => names.iter().collect(),
+        None => children.keys().collect(),
+    };
+    for name in all {
+        let Some(entry) = entries.get(name) else { continue };
+        let Some(known) = entry.current().1 else { continue };
+        let list: Vec<FullName> = children.get(name).into_iter().flatten().cloned().collect();
+        if known.children != list {
+            let related = Definition { children: list, ..known.redefined(known.def.clone()) };
+            entry.publish(Some(Arc::new(related)));
+        }
     }
 }

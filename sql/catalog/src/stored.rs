@@ -4,14 +4,15 @@
 //! 2. Decoding checks everything: the bytes come from disk.
 
 use crate::{
-    CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, TableDef, ViewDef,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeyDef, Generated, IndexAttributes, IndexDef,
+    Referential, TableDef, ViewDef,
 };
 use base::{IndexId, PageNo, SpaceId, TableId};
 use engine::TableStorage;
 use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
-const DEFINITION_VERSION: u8 = 2;
+const DEFINITION_VERSION: u8 = 3;
 /// Bit of a stored key part's prefix length: the part is descending.
 const DESCENDING: u32 = 1 << 31;
 
@@ -31,6 +32,7 @@ impl TableDef {
         put_list(&mut out, &self.columns, encode_column);
         put_list(&mut out, &self.indexes, encode_index);
         put_list(&mut out, &self.checks, encode_check);
+        put_list(&mut out, &self.foreign_keys, encode_foreign_key);
         put_list(&mut out, &self.options, |(name, value), out| {
             put_text(out, name);
             put_text(out, value);
@@ -67,6 +69,7 @@ fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
     let columns = list(r, decode_column)?;
     let indexes = list(r, |r| decode_index(r, columns.len()))?;
     let checks = list(r, decode_check)?;
+    let foreign_keys = list(r, |r| decode_foreign_key(r, columns.len()))?;
     let options = list(r, |r| Ok((text(r)?, text(r)?)))?;
     let view = option(r, decode_view)?.map(Box::new);
     let space = SpaceId(r.u32_le().map_err(cut)?);
@@ -80,6 +83,7 @@ fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
         columns,
         indexes,
         checks,
+        foreign_keys,
         view,
         temporary: false,
         options,
@@ -93,8 +97,9 @@ fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
 fn encode_index(index: &IndexDef, out: &mut Vec<u8>) {
     out.put_u64_le(index.id.0);
     put_text(out, &index.name);
-    let IndexAttributes { invisible, using_btree, key_block_size } = index.attributes;
-    out.put_u8(flags(&[index.unique, index.primary, index.clustered, invisible, using_btree]));
+    let IndexAttributes { invisible, using_btree, key_block_size, generated } = index.attributes;
+    let IndexDef { unique, primary, clustered, .. } = *index;
+    out.put_u8(flags(&[unique, primary, clustered, invisible, using_btree, generated]));
     put_text(out, &index.comment);
     out.put_u64_le(key_block_size);
     put_list(out, &index.parts, |part, out| {
@@ -107,7 +112,7 @@ fn encode_index(index: &IndexDef, out: &mut Vec<u8>) {
 fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<IndexDef> {
     let id = IndexId(number(r)?);
     let name = text(r)?;
-    let [unique, primary, clustered, invisible, using_btree] = unflag(r)?;
+    let [unique, primary, clustered, invisible, using_btree, generated] = unflag(r)?;
     let comment = text(r)?;
     let key_block_size = number(r)?;
     let parts = list(r, |r| {
@@ -119,7 +124,7 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<IndexDef> {
         let (prefix, descending) = (prefix & !DESCENDING, prefix & DESCENDING != 0);
         Ok(KeyPart { column, prefix_chars: (prefix > 0).then_some(prefix), descending })
     })?;
-    let attributes = IndexAttributes { invisible, using_btree, key_block_size };
+    let attributes = IndexAttributes { invisible, using_btree, key_block_size, generated };
     Ok(IndexDef { id, name, unique, primary, clustered, parts, comment, attributes })
 }
 
@@ -209,6 +214,52 @@ fn decode_check(r: &mut Reader<'_>) -> Decoded<CheckDef> {
     Ok(CheckDef { name, text, enforced: r.u8().map_err(cut)? != 0 })
 }
 
+fn encode_foreign_key(key: &ForeignKeyDef, out: &mut Vec<u8>) {
+    put_text(out, &key.name);
+    put_list(out, &key.columns, |column, out| out.put_u16_le(*column as u16));
+    put_text(out, &key.parent.0);
+    put_text(out, &key.parent.1);
+    put_list(out, &key.parent_columns, |name, out| put_text(out, name));
+    out.put_u8(encode_action(key.on_delete));
+    out.put_u8(encode_action(key.on_update));
+}
+
+fn decode_foreign_key(r: &mut Reader<'_>, columns: usize) -> Decoded<ForeignKeyDef> {
+    let name = text(r)?;
+    let positions = list(r, |r| match usize::from(r.u16_le().map_err(cut)?) {
+        column if column < columns => Ok(column),
+        _ => Err("a foreign key names a column that is not there"),
+    })?;
+    let parent = (text(r)?, text(r)?);
+    let parent_columns = list(r, text)?;
+    if positions.is_empty() || positions.len() != parent_columns.len() {
+        return Err("a foreign key has other columns than it refers to");
+    }
+    let (on_delete, on_update) = (decode_action(r)?, decode_action(r)?);
+    Ok(ForeignKeyDef { name, columns: positions, parent, parent_columns, on_delete, on_update })
+}
+
+fn encode_action(action: Referential) -> u8 {
+    match action {
+        Referential::NoAction => 0,
+        Referential::Restrict => 1,
+        Referential::Cascade => 2,
+        Referential::SetNull => 3,
+        Referential::SetDefault => 4,
+    }
+}
+
+fn decode_action(r: &mut Reader<'_>) -> Decoded<Referential> {
+    Ok(match r.u8().map_err(cut)? {
+        0 => Referential::NoAction,
+        1 => Referential::Restrict,
+        2 => Referential::Cascade,
+        3 => Referential::SetNull,
+        4 => Referential::SetDefault,
+        _ => return Err("unknown referential action"),
+    })
+}
+
 fn encode_view(view: &ViewDef, out: &mut Vec<u8>) {
     for part in [
         &view.text,
@@ -223,7 +274,7 @@ fn encode_view(view: &ViewDef, out: &mut Vec<u8>) {
         put_text(out, part);
     }
     put_option(out, view.check.as_deref(), |text, out| put_text(out, text));
-    out.put_u8(flags(&[view.invoker, view.updatable, view.listed, false, false]));
+    out.put_u8(flags(&[view.invoker, view.updatable, view.listed]));
 }
 
 fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
@@ -232,7 +283,7 @@ fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
     let definer = (text(r)?, text(r)?);
     let (client_charset, connection_collation) = (text(r)?, text(r)?);
     let check = option(r, text)?;
-    let [invoker, updatable, listed, ..] = unflag(r)?;
+    let [invoker, updatable, listed] = unflag(r)?;
     Ok(ViewDef {
         text: view_text,
         query,
@@ -249,11 +300,11 @@ fn decode_view(r: &mut Reader<'_>) -> Decoded<ViewDef> {
 }
 
 /// Up to eight truths in a byte, the first in the lowest bit.
-fn flags(set: &[bool; 5]) -> u8 {
+fn flags(set: &[bool]) -> u8 {
     set.iter().rev().fold(0, |all, flag| all << 1 | u8::from(*flag))
 }
 
-fn unflag(r: &mut Reader<'_>) -> Decoded<[bool; 5]> {
+fn unflag<const N: usize>(r: &mut Reader<'_>) -> Decoded<[bool; N]> {
     let all = r.u8().map_err(cut)?;
     Ok(std::array::from_fn(|bit| all >> bit & 1 == 1))
 }

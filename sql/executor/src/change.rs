@@ -4,11 +4,13 @@
 //!    what the statement did. 2. Each row is read again for the change, which waits for another transaction's
 //!    uncommitted version. A row that is found by itself alone is looked at again then; where other rows took
 //!    part, the statement begins anew when a row is not what it was. 3. IGNORE makes the statement as lenient
-//!    as without strict mode; a row that cannot be changed stays as it is, with a warning.
+//!    as without strict mode; a row that cannot be changed stays as it is, with a warning. 4. Where a row's change
+//!    may change others through a foreign key, a row that is not what it was is taken as it is.
 
 mod find;
 
 use crate::computed::Computed;
+use crate::foreign::ForeignKeys;
 use crate::rows::check_killed;
 use crate::store::{check_row, convert, default_of, encode, explain_duplicate, forgivable};
 use crate::{Context, Outcome, SqlError, WarningLevel};
@@ -69,11 +71,13 @@ struct Target<'p> {
     plan: &'p ChangePlan,
     target: &'p ChangeTarget,
     computed: Computed,
+    foreign: Option<ForeignKeys>,
     /// Columns that are given their default expression.
     open: Vec<usize>,
     /// Layout of the values that were found with the rows.
     assigned: RowLayout,
-    /// What must not have changed since a row was found; `None`: an earlier target changes the table, too.
+    /// What must not have changed since a row was found; `None`: an earlier target changes the table, too, or a
+    /// foreign key does.
     seen: Option<Seen>,
     matched: u64,
     changed: u64,
@@ -94,13 +98,19 @@ impl<'p> Target<'p> {
             let expression = matches!(def.columns[*column].default, DefaultValue::Expr(_));
             (expression && *value == InsertValue::Default).then_some(*column)
         };
+        let foreign = ForeignKeys::of(target.table, context)?;
+        let mut pulled = foreign.is_some();
+        for earlier in &plan.targets[..number] {
+            pulled |= ForeignKeys::of(earlier.table, context)?.is_some();
+        }
         let twin = plan.targets[..number].iter().any(|t| t.table == target.table);
-        let seen = (!twin && plan.found == Found::Joined)
+        let seen = (!twin && !pulled && plan.found == Found::Joined)
             .then(|| Seen::new(table.layout(), &plan.query.query.leaves[usize::from(target.leaf)]));
         Ok(Target {
             plan,
             target,
             computed,
+            foreign,
             open: target.assignments.iter().filter_map(by_expression).collect(),
             assigned: find::assigned_layout(target, def),
             seen,
@@ -156,7 +166,8 @@ impl<'p> Target<'p> {
         }
         self.matched += 1;
         if self.plan.delete {
-            return self.delete(key, context);
+            let done = self.delete(key, context);
+            return self.forgive(done, context);
         }
         let done =
             self.evaluated(context, params).and_then(|values| self.update(key, values, context));
@@ -182,7 +193,8 @@ impl<'p> Target<'p> {
         }
         self.matched += 1;
         if self.plan.delete {
-            self.delete(found.key, context)?;
+            let done = self.delete(found.key, context);
+            self.forgive(done, context)?;
             return Ok(true);
         }
         let mut values = decode(table.layout(), &self.old)?;
@@ -197,9 +209,15 @@ impl<'p> Target<'p> {
 
     fn delete(&mut self, key: &[u8], context: &mut Context<'_>) -> Result<(), SqlError> {
         let table = context.tables.table(self.target.table);
-        if context.client.delete(table, key)? {
-            self.changed += 1;
+        let mark = context.client.mark();
+        if !context.client.delete(table, key)? {
+            return Ok(());
         }
+        if let Some(foreign) = &mut self.foreign {
+            let done = foreign.deleted(self.target.table, &self.old, context);
+            undo_row(done, mark, context)?;
+        }
+        self.changed += 1;
         Ok(())
     }
 
@@ -266,8 +284,13 @@ impl<'p> Target<'p> {
         check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
         note_autoinc(context, self.target, &values)?;
         let table = context.tables.table(self.target.table);
+        let mark = context.client.mark();
         let done = context.client.update(table, key, &self.new);
         done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
+        if let Some(foreign) = &mut self.foreign {
+            let done = foreign.updated(self.target.table, (&self.old, &self.new), context);
+            undo_row(done, mark, context)?;
+        }
         self.changed += 1;
         Ok(())
     }
@@ -286,6 +309,18 @@ impl<'p> Target<'p> {
         context.env.warn(WarningLevel::Warning, number, text);
         Ok(())
     }
+}
+
+/// When a foreign key refuses the change of a row, the row and what it pulled along are as they were.
+pub fn undo_row(
+    done: Result<(), SqlError>,
+    mark: engine::UndoMark,
+    context: &mut Context<'_>,
+) -> Result<(), SqlError> {
+    if done.is_err() {
+        context.client.rollback_to(mark)?;
+    }
+    done
 }
 
 fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> Outcome {

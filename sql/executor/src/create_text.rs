@@ -3,6 +3,7 @@
 //! 1. The text of SHOW CREATE TABLE, run again, makes the same definition. 2. What MySQL puts into version
 //! comments is in the same ones here: dump files are read by others.
 
+use crate::foreign;
 use catalog::{ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef, ViewDef};
 use parser::print::quoted;
 use std::fmt::Write;
@@ -64,6 +65,9 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
     let shown = def.columns.iter().filter(|c| !c.hidden);
     let mut lines: Vec<String> = shown.map(|c| create_column(def, c)).collect();
     lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
+    let mut keys: Vec<_> = def.foreign_keys.iter().collect();
+    keys.sort_by(|a, b| a.name.cmp(&b.name));
+    lines.extend(keys.into_iter().map(|key| foreign::text::constraint(def, key)));
     let mut checks: Vec<_> = def.checks.iter().collect();
     checks.sort_by(|a, b| a.name.cmp(&b.name));
     lines.extend(checks.into_iter().map(|check| {

@@ -4,6 +4,7 @@ mod alter;
 mod build;
 mod copy;
 mod create;
+mod foreign;
 mod names;
 mod options;
 mod shape;
@@ -138,6 +139,13 @@ fn rename_tables(
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
+    for (from, to) in &renames {
+        if let Some(moved) = catalog.definition(&from.0, &from.1)
+            && catalog.definition(&to.0, &to.1).is_none()
+        {
+            foreign::adopted(&moved.def, to, context)?;
+        }
+    }
     catalog.rename_tables(context.client, context.tables, &renames, deadline)?;
     Ok(Outcome::default())
 }
@@ -145,7 +153,8 @@ fn rename_tables(
 fn drop_database(drop: &ast::DropDatabase, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    match catalog.drop_schema(context.client, context.tables, &drop.name, deadline) {
+    let orphans = !crate::foreign::checked(context)?;
+    match catalog.drop_schema(context.client, context.tables, &drop.name, orphans, deadline) {
         Ok(tables) => Ok(Outcome { affected_rows: tables, ..Outcome::default() }),
         Err(CatalogError::DropMissingDatabase(name)) if drop.if_exists => {
             note(context, CatalogError::DropMissingDatabase(name));
@@ -170,7 +179,7 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    let which = (drop.if_exists, drop.temporary);
+    let which = (drop.if_exists, drop.temporary, !crate::foreign::checked(context)?);
     let missing = catalog.drop_tables(context.client, context.tables, &names, which, deadline)?;
     for name in missing {
         note(context, CatalogError::UnknownTables(name));
@@ -186,7 +195,8 @@ fn truncate(name: &ast::ObjectName, context: &mut Context<'_>) -> Result<Outcome
     let schema = context.schema_of(name)?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    catalog.truncate_table(context.client, context.tables, &schema, &name.name, deadline)?;
+    let (orphans, full) = (!crate::foreign::checked(context)?, (&*schema, &*name.name));
+    catalog.truncate_table(context.client, context.tables, full, orphans, deadline)?;
     Ok(Outcome::default())
 }
 

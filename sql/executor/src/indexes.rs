@@ -77,6 +77,7 @@ fn attributes_of(
         invisible: options.invisible,
         using_btree: using.eq_ignore_ascii_case("btree"),
         key_block_size: options.key_block_size.unwrap_or(0),
+        generated: false,
     })
 }
 

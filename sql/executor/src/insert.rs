@@ -10,7 +10,9 @@ pub mod load;
 mod numbers;
 mod records;
 
+use crate::change::undo_row;
 use crate::computed::Computed;
+use crate::foreign::ForeignKeys;
 use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
@@ -51,6 +53,7 @@ fn run_rows(
 ) -> Result<Outcome, SqlError> {
     let computed = Computed::of(context.tables.def(plan.table))?;
     let mut inserter = Inserter::new((plan, computed), context, params);
+    inserter.foreign = ForeignKeys::of(plan.table, context)?;
     for _ in 0..plan.values_calls {
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
@@ -69,6 +72,7 @@ struct Inserter<'p> {
     params: &'p [Datum<'p>],
     numbers: Numbers,
     computed: Computed,
+    foreign: Option<ForeignKeys>,
     /// Columns that the row was given no value for.
     open: Vec<usize>,
     encoded: Vec<u8>,
@@ -98,6 +102,7 @@ impl<'p> Inserter<'p> {
             params,
             numbers: Numbers::new(table, insists, context.env),
             computed,
+            foreign: None,
             open: Vec::new(),
             encoded: Vec::new(),
             selected: None,
@@ -264,8 +269,13 @@ impl<'p> Inserter<'p> {
         check_row(self.check(), table.layout(), &self.encoded, context.env)?;
         loop {
             let table = context.tables.table(self.plan.table);
+            let mark = context.client.mark();
             let error = match context.client.insert(table, &self.encoded) {
                 Ok(()) => {
+                    if let Some(foreign) = &mut self.foreign {
+                        let done = foreign.inserted(self.plan.table, &self.encoded, context);
+                        undo_row(done, mark, context)?;
+                    }
                     self.inserted += 1;
                     return self.numbers.inserted(context, values);
                 }
@@ -284,12 +294,17 @@ impl<'p> Inserter<'p> {
             }
             let table = context.tables.table(self.plan.table);
             self.require_visible(&met, table.layout(), context.env)?;
-            if met.row == self.encoded {
+            let referenced = !context.tables.children(self.plan.table).is_empty();
+            if met.row == self.encoded && !referenced {
                 // It is there already: nothing is deleted.
                 self.inserted += 1;
                 return self.numbers.inserted(context, values);
             }
             if context.client.delete(table, &met.key)? {
+                if let Some(foreign) = &mut self.foreign {
+                    let done = foreign.deleted(self.plan.table, &met.row, context);
+                    undo_row(done, mark, context)?;
+                }
                 self.deleted += 1;
             }
         }
@@ -352,10 +367,15 @@ impl<'p> Inserter<'p> {
             encode(table.layout(), &new, &mut bytes)?;
         }
         check_row(self.check(), table.layout(), &bytes, context.env)?;
+        let mark = context.client.mark();
         context
             .client
             .update(table, &met.key, &bytes)
             .map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
+        if let Some(foreign) = &mut self.foreign {
+            let done = foreign.updated(self.plan.table, (&met.row, &bytes), context);
+            undo_row(done, mark, context)?;
+        }
         self.updated += 1;
         Ok(())
     }

@@ -16,6 +16,7 @@ mod damage;
 mod ddl;
 mod explain;
 mod files;
+mod foreign;
 mod histogram;
 mod indexes;
 mod insert;

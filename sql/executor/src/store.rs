@@ -220,7 +220,7 @@ pub fn explain_duplicate(
 
 /// Whether the error concerns a row alone: with IGNORE it is a warning.
 pub fn forgivable(number: u16) -> bool {
-    matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 3819)
+    matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 1451 | 1452 | 3819)
 }
 
 /// 1369 for a row that does not satisfy a view's check option.

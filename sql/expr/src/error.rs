@@ -3,6 +3,7 @@
 use base::Error as StorageError;
 use catalog::CatalogError;
 use mdl::MdlError;
+use parser::print::quoted;
 use parser::{ErrorKind, ParseError};
 
 /// Why a statement failed.
@@ -213,6 +214,27 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
             let text = "Can't execute the query because you have a conflicting read lock";
             (1223, "HY000", text.into())
         }
+        E::ForeignKeyExists(name) => {
+            (1826, "HY000", format!("Duplicate foreign key constraint name '{name}'"))
+        }
+        E::ParentDropped { parent, constraint, child } => (
+            3730,
+            "HY000",
+            format!(
+                "Cannot drop table '{parent}' referenced by a foreign key constraint '{constraint}' on \
+                 table '{child}'."
+            ),
+        ),
+        E::ParentTruncated { child: (schema, child), constraint } => (
+            1701,
+            "42000",
+            format!(
+                "Cannot truncate a table referenced in a foreign key constraint ({}.{}, CONSTRAINT {})",
+                quoted(schema),
+                quoted(child),
+                quoted(constraint)
+            ),
+        ),
         E::Lock(MdlError::TimedOut) => lock_wait_timeout(),
         E::Lock(MdlError::Deadlock) => deadlock(),
         E::Lock(MdlError::Killed) => interrupted(),

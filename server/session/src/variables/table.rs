@@ -340,6 +340,7 @@ pub const VARIABLES: &[Variable] = &[
     F("report_host", Text, ""),
     F("report_port", Int(0, 65535), "3306"),
     v("require_secure_transport", Global, Bool, "OFF"),
+    v("restrict_fk_on_non_standard_key", Both, Bool, "ON"),
     v("resultset_metadata", Session, Enum(&["NONE", "FULL"]), "FULL"),
     v("schema_definition_cache", Global, Int(256, 524_288), "256"),
     F("secure_file_priv", Text, "NULL"),

@@ -8,6 +8,7 @@
 use super::build::Builder;
 use super::collation_of;
 use super::copy::Copier;
+use super::foreign::{self, Settled};
 use super::names::{check_name, missing_key, not_found, unknown_key};
 use super::options::{self, Asked};
 use super::shape::Shape;
@@ -101,8 +102,11 @@ fn run(
         builder.collation = base.collation;
     }
     let (mut new, shape) = builder.finish(&base, context.env)?;
+    check_dependencies(&old.def, &new, &shape)?;
+    let others = foreign::allowed(&old.def, &mut new, &shape, context)?;
+    let settled = foreign::settle(Some(&old.def), &mut new, context)?;
     if let Some((schema, name)) = &wish.rename {
-        new.rename(schema, name);
+        rename(&mut new, schema, name, context)?;
     }
     if !wish.order_by.is_empty() && new.clustered().is_some() {
         let text = format!(
@@ -111,10 +115,12 @@ fn run(
         );
         context.env.warn(WarningLevel::Warning, 1105, text);
     }
-    check_dependencies(&old.def, &new, &shape)?;
-    let way = way_of(&old.def, &new, &shape, &wish);
+    let way = match settled.must_look() {
+        true => Way::Copy("Adding foreign keys needs foreign_key_checks=OFF"),
+        false => way_of(&old.def, &new, &shape, &wish),
+    };
     check_how(how, way)?;
-    let outcome = carry_out(&old, new, &shape, &wish, context)?;
+    let outcome = carry_out(&old, (new, others, settled), &shape, &wish, context)?;
     let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
     let warnings = context.env.warning_count();
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
@@ -123,10 +129,35 @@ fn run(
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
 }
 
+/// The table's new name, and with it those of its constraints.
+fn rename(
+    new: &mut TableDef,
+    schema: &str,
+    name: &str,
+    context: &mut Context<'_>,
+) -> Result<(), SqlError> {
+    let from = new.full_name();
+    let to = (schema.to_string(), name.to_string());
+    if from == to {
+        return Ok(());
+    }
+    new.follow(&[(from.clone(), to.clone())]);
+    new.rename(schema, name);
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let names = new.foreign_keys.iter().map(|key| &key.name);
+    let own = (from.0 == to.0).then_some(from.1.as_str());
+    catalog.claim_foreign_keys(context.client, context.tables, (schema, own), names, deadline)?;
+    match catalog.definition(schema, name) {
+        None => foreign::adopted(new, &to, context),
+        Some(_) => Ok(()),
+    }
+}
+
 /// Brings the new definition about; the number of rows copied.
 fn carry_out(
     old: &Arc<Definition>,
-    new: TableDef,
+    (new, others, settled): (TableDef, Vec<(Arc<Definition>, TableDef)>, Settled),
     shape: &Shape,
     wish: &Wish,
     context: &mut Context<'_>,
@@ -135,9 +166,12 @@ fn carry_out(
     let deadline = context.env.lock_deadline();
     let table = Arc::clone(old.open(catalog.engine())?);
     let asked = wish.asked.autoinc.unwrap_or(1);
-    if !needs_copy(&old.def, &new, shape, wish, catalog.engine().is_settled()) {
+    let in_place = !settled.must_look()
+        && !needs_copy(&old.def, &new, shape, wish, catalog.engine().is_settled());
+    if in_place {
         let how: (Alter<'_, SqlError>, u64) = (Alter::InPlace, asked);
         let wanted = new.clone();
+        let new = (new, others);
         return match catalog.alter_table(context.client, context.tables, old, new, how, deadline) {
             Err(SqlError::Storage(base::Error::Duplicate { key, .. })) => {
                 Err(explain_duplicate(context.client, &table, &wanted, &key)?)
@@ -149,10 +183,15 @@ fn carry_out(
     let autoinc = asked.max(table.autoinc_next().unwrap_or(1));
     let wanted = new.clone();
     let origins = shape.origins();
+    let shown = foreign::copy_name(context);
     let mut copier =
         Copier { old: &old.def, new: &wanted, origins: &origins, env: context.env, rows: 0 };
-    let fill = &mut |client: &mut Client, from: &Table, to: &Table| copier.run(client, from, to);
+    let fill = &mut |client: &mut Client, from: &Table, to: &Table| {
+        copier.run(client, from, to)?;
+        settled.verify(client, &wanted, to, &shown)
+    };
     let how = (Alter::Copy(fill), autoinc);
+    let new = (new, others);
     catalog.alter_table(context.client, context.tables, old, new, how, deadline)?;
     Ok(copier.rows)
 }
@@ -326,24 +365,13 @@ fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlErro
             false => Err(missing_key("PRIMARY")),
         },
         AlterAction::DropIndex(name) => shape.drop_index(name),
-        AlterAction::DropForeignKey(name) => Err(missing_key(name)),
+        AlterAction::DropForeignKey(name) => shape.drop_foreign_key(name),
         AlterAction::DropCheck(name) => {
             let at = check_at(shape, name)?;
             shape.checks.remove(at);
             Ok(())
         }
-        AlterAction::DropConstraint(name) => {
-            if let Ok(at) = check_at(shape, name) {
-                shape.checks.remove(at);
-                return Ok(());
-            }
-            let unique = shape.index(name).is_some_and(|at| shape.indexes[at].unique);
-            if unique {
-                return shape.drop_index(name);
-            }
-            let text = format!("Constraint '{name}' does not exist.");
-            Err(SqlError::Other(3940, "HY000", text))
-        }
+        AlterAction::DropConstraint(name) => drop_constraint(name, shape),
         AlterAction::AlterCheck { name, enforced } => {
             let at = check_at(shape, name)?;
             shape.checks[at].enforced = *enforced;
@@ -381,6 +409,32 @@ fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlErro
             "ALTER TABLE {}",
             super::words_of(&format!("{other:?}"))
         ))),
+    }
+}
+
+/// DROP CONSTRAINT: a check, a foreign key, or a unique index.
+fn drop_constraint(name: &str, shape: &mut Shape) -> Result<(), SqlError> {
+    let check = shape.checks.iter().position(|c| same_name(&c.name, name));
+    let foreign = shape.foreign_keys.iter().any(|k| same_name(&k.name, name));
+    let unique = shape.index(name).is_some_and(|at| shape.indexes[at].unique);
+    match (check, foreign, unique) {
+        (Some(at), false, false) => {
+            shape.checks.remove(at);
+            Ok(())
+        }
+        (None, true, false) => shape.drop_foreign_key(name),
+        (None, false, true) => shape.drop_index(name),
+        (None, false, false) => {
+            let text = format!("Constraint '{name}' does not exist.");
+            Err(SqlError::Other(3940, "HY000", text))
+        }
+        _ => {
+            let text = format!(
+                "Table has multiple constraints with the name '{name}'. Please use constraint specific \
+                 'DROP' clause."
+            );
+            Err(SqlError::Other(3939, "HY000", text))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! 1. Expressions and indexes are looked at when all columns are known: they may name any of them.
 //! 2. A functional key part is a column of its own that no name finds.
 
+use super::foreign::{Written, drop_needless, keep_columns};
 use super::names::{check_columns, check_name};
 use super::shape::Shape;
 use crate::columns::define_column;
@@ -32,7 +33,9 @@ pub struct Builder {
     /// Collation of new columns.
     pub collation: Collation,
     exprs: Vec<(usize, Use, ast::Expr)>,
-    indexes: Vec<ast::IndexDef>,
+    /// Indexes; with `true`: one that a foreign key needs.
+    indexes: Vec<(ast::IndexDef, bool)>,
+    foreign: Vec<Written>,
     checks: Vec<(ast::Check, Option<String>)>,
 }
 
@@ -45,6 +48,7 @@ impl Builder {
             collation: def.collation,
             exprs: Vec::new(),
             indexes: Vec::new(),
+            foreign: Vec::new(),
             checks: Vec::new(),
         }
     }
@@ -86,10 +90,7 @@ impl Builder {
 
     /// What a column's definition says beside its type.
     fn attributes(&mut self, column: &ast::ColumnDef, token: usize) -> Result<(), SqlError> {
-        if column.references.is_some() {
-            // MySQL before 9 parses and ignores it; an ignored constraint is no constraint.
-            return Err(SqlError::unsupported("REFERENCES"));
-        }
+        // REFERENCES of a column is parsed and ignored, as in MySQL before 9.
         if let Some((expr, stored)) = &column.generated {
             self.exprs.push((token, Use::Generated { stored: *stored }, expr.clone()));
         } else if let Some(expr) = column.default.as_ref().filter(|_| column.default_is_expression)
@@ -103,12 +104,13 @@ impl Builder {
         let kinds = [(column.primary, ast::IndexKind::Primary), (unique, ast::IndexKind::Unique)];
         for (_, kind) in kinds.into_iter().filter(|(written, _)| *written) {
             let part = ast::KeyPart::Column(column.name.clone(), None);
-            self.indexes.push(ast::IndexDef {
+            let index = ast::IndexDef {
                 kind,
                 name: None,
                 columns: vec![ast::KeyColumn { part, descending: false }],
                 options: ast::IndexOptions::default(),
-            });
+            };
+            self.indexes.push((index, false));
         }
         Ok(())
     }
@@ -116,12 +118,17 @@ impl Builder {
     /// ADD of an index or constraint.
     ///
     /// # Errors
-    /// 1235 for foreign keys.
+    /// 1215 and 1239 for foreign keys.
     pub fn add_key(&mut self, key: &ast::KeyDef) -> Result<(), SqlError> {
         match key {
-            ast::KeyDef::Index(index) => self.indexes.push(index.clone()),
+            ast::KeyDef::Index(index) => self.indexes.push((index.clone(), false)),
             ast::KeyDef::Check(check) => self.checks.push((check.clone(), None)),
-            ast::KeyDef::Foreign { .. } => return Err(SqlError::unsupported("FOREIGN KEY")),
+            ast::KeyDef::Foreign { constraint, index, columns, references } => {
+                let (constraint, index) = (constraint.as_ref(), index.as_ref());
+                let (written, needed) = Written::of(constraint, index, columns, references)?;
+                self.foreign.push(written);
+                self.indexes.push((needed, true));
+            }
         }
         Ok(())
     }
@@ -144,9 +151,15 @@ impl Builder {
         let charset = env.connection_collation().charset().name();
         self.fill_expressions(old, charset)?;
         self.define_checks(old, charset)?;
-        for index in std::mem::take(&mut self.indexes) {
+        keep_columns(old, &self.shape)?;
+        for (index, generated) in std::mem::take(&mut self.indexes) {
             self.define_index(old, index, charset, env)?;
+            if let Some(made) = self.shape.indexes.last_mut() {
+                made.attributes.generated = generated;
+            }
         }
+        drop_needless(&mut self.shape.indexes);
+        self.define_foreign_keys(old)?;
         let mut def = self.shape.definition(old)?;
         let primaries = def.indexes.iter().filter(|i| i.primary).count();
         if primaries > 1 {
@@ -214,6 +227,16 @@ impl Builder {
                 Use::Default => def.default = DefaultValue::Expr(text),
                 Use::Generated { stored } => def.generated = Some(Generated { text, stored }),
             }
+        }
+        Ok(())
+    }
+
+    fn define_foreign_keys(&mut self, old: &TableDef) -> Result<(), SqlError> {
+        let known = old.foreign_keys.iter().chain(&self.shape.foreign_keys);
+        let numbers = known.filter_map(|key| key.generated_number(&self.table));
+        let mut number = numbers.max().unwrap_or(0);
+        for written in std::mem::take(&mut self.foreign) {
+            written.define(&mut self.shape, (&old.schema, &self.table), &mut number)?;
         }
         Ok(())
     }

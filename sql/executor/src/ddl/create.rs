@@ -1,6 +1,7 @@
 //! CREATE TABLE in its forms.
 
 use super::build::Builder;
+use super::foreign;
 use super::names::check_name;
 use super::{note, options};
 use crate::computed::Computed;
@@ -42,6 +43,11 @@ pub fn create_table(
     };
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
+    let is_there = context.tables.catalog().definition(&new.schema, &new.name).is_some();
+    if !is_there || new.temporary {
+        foreign::settle(None, &mut new, context)?;
+        foreign::adopted(&new, &new.full_name(), context)?;
+    }
     let deadline = context.env.lock_deadline();
     match catalog.create_table(context.client, context.tables, new, start, deadline) {
         Err(CatalogError::TableExists(name)) if create.if_not_exists => {
@@ -99,7 +105,12 @@ fn like(
     }
     (new.schema, new.name) = (schema, name.to_string());
     new.clustered_id = base::IndexId(0);
-    new.indexes.iter_mut().for_each(|i| i.id = base::IndexId(0));
+    // Foreign keys stay behind; the indexes that were made for them come along.
+    new.foreign_keys.clear();
+    for index in &mut new.indexes {
+        index.id = base::IndexId(0);
+        index.attributes.generated = false;
+    }
     Ok(new)
 }
 
@@ -150,6 +161,8 @@ fn create_as(
     let (mut new, start) = define(create, schema, selected, context)?;
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
+    let settled = foreign::settle(None, &mut new, context)?;
+    foreign::adopted(&new, &new.full_name(), context)?;
     let mut kept = Kept::default();
     crate::query::run(&plan, &[], context, &[], &mut kept)?;
     let rows = kept.rows.len() as u64;
@@ -184,7 +197,7 @@ fn create_as(
                 .insert(table, &out)
                 .map_err(|error| super::copy::explain(error, &def, table, &values))?;
         }
-        Ok(())
+        settled.verify(client, &def, table, &def.name)
     };
     let filled: (u64, &mut catalog::FillRows<'_, SqlError>) = (start, fill);
     let made = catalog.create_filled(context.client, context.tables, new, filled, deadline);

@@ -7,7 +7,7 @@
 
 use super::names::{missing_key, not_found};
 use crate::SqlError;
-use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef};
+use catalog::{CheckDef, ColumnDef, DefaultValue, ForeignKeyDef, IndexDef, TableDef};
 use parser::ast::ColumnPlace;
 use value::name::same_name;
 
@@ -31,6 +31,8 @@ pub struct Shape {
     pub indexes: Vec<IndexDef>,
     /// CHECK constraints.
     pub checks: Vec<CheckDef>,
+    /// FOREIGN KEY constraints; their columns hold tokens.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     next_token: usize,
 }
 
@@ -46,6 +48,7 @@ impl Shape {
             slots: def.columns.iter().enumerate().map(slot).collect(),
             indexes: def.indexes.clone(),
             checks: def.checks.clone(),
+            foreign_keys: def.foreign_keys.clone(),
             next_token: def.columns.len(),
         }
     }
@@ -128,6 +131,16 @@ impl Shape {
         Ok(())
     }
 
+    /// Removes a foreign key; its index stays.
+    ///
+    /// # Errors
+    /// 1091: no such foreign key.
+    pub fn drop_foreign_key(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.foreign_keys.iter().position(|k| same_name(&k.name, name));
+        self.foreign_keys.remove(at.ok_or_else(|| missing_key(name))?);
+        Ok(())
+    }
+
     /// Removes an index and the hidden columns that only it needs.
     ///
     /// # Errors
@@ -183,6 +196,11 @@ impl Shape {
                 column.default = DefaultValue::None;
             }
         }
-        Ok(TableDef { columns, indexes, checks: self.checks.clone(), ..old.clone() })
+        let mut foreign_keys = self.foreign_keys.clone();
+        for column in foreign_keys.iter_mut().flat_map(|k| &mut k.columns) {
+            *column = position(*column);
+        }
+        let checks = self.checks.clone();
+        Ok(TableDef { columns, indexes, checks, foreign_keys, ..old.clone() })
     }
 }

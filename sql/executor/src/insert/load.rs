@@ -8,6 +8,7 @@ use super::records::Records;
 use super::{Inserter, complete, stored};
 use crate::computed::Computed;
 use crate::files::{self, Format};
+use crate::foreign::ForeignKeys;
 use crate::store::{convert, default_of, encode, implicit_default};
 use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
 use catalog::TableDef;
@@ -89,6 +90,7 @@ impl Loader<'_> {
         let insert = &self.plan.insert;
         let computed = Computed::of(context.tables.def(insert.table))?;
         let mut inserter = Inserter::new((insert, computed), context, params);
+        inserter.foreign = ForeignKeys::of(insert.table, context)?;
         records.skip(self.plan.skip)?;
         let mut values = Vec::new();
         while let Some(fields) = records.line()? {

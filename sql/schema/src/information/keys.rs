@@ -2,7 +2,7 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
-use catalog::{Histogram, IndexDef, ReadContext, TableDef};
+use catalog::{ForeignKeyDef, Histogram, IndexDef, ReadContext, Referential, TableDef};
 use value::json::{JsonValue, parse_tree};
 
 pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
@@ -112,6 +112,92 @@ pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_
                 ]);
             }
         }
+        for key in by_name(def) {
+            for (at, column) in key.columns.iter().enumerate() {
+                rows.push(&cells![
+                    "def",
+                    &def.schema,
+                    &key.name,
+                    "def",
+                    &def.schema,
+                    &def.name,
+                    &def.columns[*column].name,
+                    at as u64 + 1,
+                    at as u64 + 1,
+                    &key.parent.0,
+                    &key.parent.1,
+                    &key.parent_columns[at],
+                ]);
+            }
+        }
+    });
+}
+
+/// A table's foreign keys in the order in which they are listed.
+fn by_name(def: &TableDef) -> Vec<&ForeignKeyDef> {
+    let mut keys: Vec<_> = def.foreign_keys.iter().collect();
+    keys.sort_by(|a, b| a.name.cmp(&b.name));
+    keys
+}
+
+pub(super) fn referential_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (1, 9), &mut |def, _| {
+        for key in by_name(def) {
+            let parent = context.catalog.definition(&key.parent.0, &key.parent.1);
+            let unique = parent.as_ref().and_then(|parent| {
+                let columns = parent.def.positions(&key.parent_columns).ok()?;
+                Some(parent.def.indexes[parent.def.unique_over(&columns)?].name.as_str())
+            });
+            rows.push(&cells![
+                "def",
+                &def.schema,
+                &key.name,
+                "def",
+                &key.parent.0,
+                unique,
+                "NONE",
+                key.on_update.words(),
+                key.on_delete.words(),
+                &def.name,
+                &key.parent.1,
+            ]);
+        }
+    });
+}
+
+/// Bits of InnoDB's TYPE.
+fn kind_of(key: &ForeignKeyDef) -> u64 {
+    let bits = |action, cascade: u64, no_action: u64| match action {
+        Referential::Cascade => cascade,
+        Referential::SetNull => cascade << 1,
+        Referential::NoAction => no_action,
+        Referential::Restrict | Referential::SetDefault => 0,
+    };
+    bits(key.on_delete, 1, 16) | bits(key.on_update, 4, 32)
+}
+
+pub(super) fn innodb_foreign(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (usize::MAX, usize::MAX), &mut |def, _| {
+        for key in by_name(def) {
+            rows.push(&cells![
+                format!("{}/{}", def.schema, key.name),
+                format!("{}/{}", def.schema, def.name),
+                format!("{}/{}", key.parent.0, key.parent.1),
+                key.columns.len() as u64,
+                kind_of(key),
+            ]);
+        }
+    });
+}
+
+pub(super) fn innodb_foreign_cols(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    each_table(context, (usize::MAX, usize::MAX), &mut |def, _| {
+        for key in by_name(def) {
+            for (at, (column, parent)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                let id = format!("{}/{}", def.schema, key.name);
+                rows.push(&cells![id, &def.columns[*column].name, parent, at as u64 + 1]);
+            }
+        }
     });
 }
 
@@ -128,6 +214,10 @@ pub(super) fn table_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '
                 kind,
                 "YES"
             ]);
+        }
+        for key in by_name(def) {
+            let (schema, name) = (&def.schema, &key.name);
+            rows.push(&cells!["def", schema, name, schema, &def.name, "FOREIGN KEY", "YES"]);
         }
         for check in &def.checks {
             let enforced = if check.enforced { "YES" } else { "NO" };

@@ -1,0 +1,608 @@
+//! FOREIGN KEY in CREATE TABLE and ALTER TABLE: what is written becomes a definition, and tables that foreign keys
+//! join are allowed to change together only.
+//!
+//! 1. Every other table that is looked at is locked exclusively first, but by [`adopted`]: that reads definitions
+//! whose parent's name the statement is about to take. 2. Rules are those of MySQL 8.4: a parent has a unique key
+//! over the columns unless `restrict_fk_on_non_standard_key` is off. 3. TIMESTAMP and DATETIME do not go together
+//! here: InnoDB compares their stored bytes, which agree never.
+
+use super::names::missing_key;
+use super::shape::Shape;
+use crate::foreign::{Verifier, checked};
+use crate::{Context, SqlError, WarningLevel};
+use catalog::{Definition, ForeignKeyDef, FullName, IndexDef, Referential, TableDef};
+use engine::{Client, Table};
+use expr::OwnedDatum;
+use parser::ast::{self, ReferenceAction};
+use parser::print::quoted;
+use std::sync::Arc;
+use value::name::same_name;
+use value::{ColumnType, Kind};
+
+/// A foreign key as it is written; its columns are names.
+pub struct Written {
+    name: Option<String>,
+    columns: Vec<String>,
+    references: ast::References,
+}
+
+impl Written {
+    /// Of a table element, and the index that it needs.
+    ///
+    /// # Errors
+    /// 1215, 1239.
+    pub fn of(
+        constraint: Option<&String>,
+        index: Option<&String>,
+        columns: &[ast::KeyColumn],
+        references: &ast::References,
+    ) -> Result<(Written, ast::IndexDef), SqlError> {
+        let mut names = Vec::new();
+        for column in columns {
+            match &column.part {
+                ast::KeyPart::Column(name, None) => names.push(name.clone()),
+                _ => return Err(cannot_add()),
+            }
+        }
+        // MySQL 9 takes the primary key when no columns are written; 8.4 refuses.
+        if references.columns.len() != names.len() {
+            let name = constraint.map_or("foreign key without name", String::as_str);
+            let text = format!(
+                "Incorrect foreign key definition for '{name}': Key reference and table reference \
+                 don't match"
+            );
+            return Err(SqlError::Other(1239, "42000", text));
+        }
+        let needed = ast::IndexDef {
+            kind: ast::IndexKind::Plain,
+            name: constraint.or(index).cloned(),
+            columns: columns.to_vec(),
+            options: ast::IndexOptions::default(),
+        };
+        let references = references.clone();
+        Ok((Written { name: constraint.cloned(), columns: names, references }, needed))
+    }
+
+    /// Puts it into a shape; `number` goes on with each name that is made.
+    ///
+    /// # Errors
+    /// 1072, 1059, 1826.
+    pub fn define(
+        self,
+        shape: &mut Shape,
+        (schema, table): (&str, &str),
+        number: &mut u64,
+    ) -> Result<(), SqlError> {
+        let name = self.name.unwrap_or_else(|| {
+            *number += 1;
+            format!("{table}_ibfk_{number}")
+        });
+        super::names::check_name(&name, 1280, "Incorrect index name")?;
+        if shape.foreign_keys.iter().any(|k| same_name(&k.name, &name)) {
+            return Err(catalog::CatalogError::ForeignKeyExists(name).into());
+        }
+        let column = |name: &String| {
+            let slot = shape.slots.iter().find(|s| !s.def.hidden && same_name(&s.def.name, name));
+            slot.map(|s| s.token).ok_or_else(|| missing_key(name))
+        };
+        let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
+        let parent = &self.references.table;
+        let schema = parent.schema.clone().unwrap_or_else(|| schema.to_string());
+        shape.foreign_keys.push(ForeignKeyDef {
+            name,
+            columns,
+            parent: (schema, parent.name.clone()),
+            parent_columns: self.references.columns,
+            on_delete: action(self.references.on_delete),
+            on_update: action(self.references.on_update),
+        });
+        Ok(())
+    }
+}
+
+fn action(written: Option<ReferenceAction>) -> Referential {
+    match written {
+        None | Some(ReferenceAction::NoAction) => Referential::NoAction,
+        Some(ReferenceAction::Restrict) => Referential::Restrict,
+        Some(ReferenceAction::Cascade) => Referential::Cascade,
+        Some(ReferenceAction::SetNull) => Referential::SetNull,
+        Some(ReferenceAction::SetDefault) => Referential::SetDefault,
+    }
+}
+
+fn cannot_add() -> SqlError {
+    SqlError::Other(1215, "HY000", "Cannot add foreign key constraint".into())
+}
+
+/// Indexes that were made for foreign keys and that others serve for by now go.
+pub fn drop_needless(indexes: &mut Vec<IndexDef>) {
+    let serves = |other: &IndexDef, generated: &IndexDef| {
+        let same = |(a, b): (&value::KeyPart, &value::KeyPart)| {
+            a.column == b.column && b.prefix_chars.is_none() && a.descending == b.descending
+        };
+        other.parts.len() >= generated.parts.len()
+            && generated.parts.iter().zip(&other.parts).all(same)
+    };
+    let mut at = 0;
+    while at < indexes.len() {
+        let needless = indexes[at].attributes.generated
+            && indexes.iter().enumerate().any(|(n, other)| {
+                // Of two made ones with the same columns the first stays.
+                let twin =
+                    other.attributes.generated && other.parts.len() == indexes[at].parts.len();
+                n != at && (!twin || n < at) && serves(other, &indexes[at])
+            });
+        match needless {
+            true => drop(indexes.remove(at)),
+            false => at += 1,
+        }
+    }
+}
+
+/// What a new definition's foreign keys ask for when it is brought about.
+#[derive(Default)]
+pub struct Settled {
+    /// Keys whose rows have to be looked at, with their parents (none: the table itself).
+    unproven: Vec<(ForeignKeyDef, Option<Arc<Definition>>)>,
+    /// There are new ones.
+    pub added: bool,
+}
+
+impl Settled {
+    /// Whether rows have to be looked at.
+    pub fn must_look(&self) -> bool {
+        !self.unproven.is_empty()
+    }
+
+    /// Checks the rows of the table that is being made.
+    ///
+    /// # Errors
+    /// 1452, storage errors.
+    pub fn verify(
+        &self,
+        client: &mut Client,
+        child: &TableDef,
+        rows: &Table,
+        shown: &str,
+    ) -> Result<(), SqlError> {
+        for (key, parent) in &self.unproven {
+            let opened = match parent {
+                Some(parent) => Some((&parent.def, &**parent.open(client.engine())?)),
+                None => None,
+            };
+            Verifier { child, key, parent: opened, shown }.run(client, rows)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks the foreign keys of a new definition against the tables that they refer to, which are locked. Names of
+/// parent columns become those of the parent.
+///
+/// # Errors
+/// MySQL's errors of foreign keys.
+pub fn settle(
+    old: Option<&TableDef>,
+    new: &mut TableDef,
+    context: &mut Context<'_>,
+) -> Result<Settled, SqlError> {
+    let checks = checked(context)?;
+    let mut settled = Settled::default();
+    if new.foreign_keys.is_empty() {
+        return Ok(settled);
+    }
+    if new.temporary {
+        return Err(cannot_add());
+    }
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let known = |key: &ForeignKeyDef| {
+        old.is_some_and(|old| old.foreign_keys.iter().any(|k| k.name == key.name))
+    };
+    let fresh: Vec<ForeignKeyDef> =
+        new.foreign_keys.iter().filter(|k| !known(k)).cloned().collect();
+    let names = fresh.iter().map(|key| &key.name);
+    let schema = old.map_or(&new.schema, |old| &old.schema).clone();
+    catalog.claim_foreign_keys(context.client, context.tables, (&schema, None), names, deadline)?;
+    for at in 0..new.foreign_keys.len() {
+        let key = new.foreign_keys[at].clone();
+        check_columns(new, &key)?;
+        let is_new = fresh.contains(&key);
+        if !is_new && old.is_some_and(|old| same_types(old, new, &key)) {
+            continue;
+        }
+        let parent = if key.parent == new.full_name() {
+            None
+        } else {
+            Some(parent_of(&key, checks, context)?)
+        };
+        let def = match &parent {
+            None => Some(&*new),
+            Some(parent) => parent.as_deref().map(|d| &d.def),
+        };
+        let Some(def) = def else { continue };
+        let columns = joined(new, &key, def)?;
+        if is_new {
+            let itself = parent.is_none() && columns == key.columns;
+            require_key(def, &key, &columns, itself, context)?;
+        }
+        let names = columns.iter().map(|c| def.columns[*c].name.clone()).collect();
+        settled.added |= is_new;
+        if is_new && checks {
+            settled.unproven.push((key, parent.flatten()));
+        }
+        new.foreign_keys[at].parent_columns = names;
+    }
+    for (key, _) in &mut settled.unproven {
+        if let Some(named) = new.foreign_keys.iter().find(|k| k.name == key.name) {
+            key.clone_from(named);
+        }
+    }
+    settled.added |= !fresh.is_empty();
+    Ok(settled)
+}
+
+fn same_types(old: &TableDef, new: &TableDef, key: &ForeignKeyDef) -> bool {
+    let before = old.foreign_keys.iter().find(|k| k.name == key.name);
+    before.is_some_and(|before| {
+        before.columns.iter().zip(&key.columns).all(|(a, b)| {
+            let nullable = new.columns[*b].ty.nullable;
+            ColumnType { nullable, ..old.columns[*a].ty } == new.columns[*b].ty
+        })
+    })
+}
+
+/// Locks the table that a key refers to.
+fn parent_of(
+    key: &ForeignKeyDef,
+    checks: bool,
+    context: &mut Context<'_>,
+) -> Result<Option<Arc<Definition>>, SqlError> {
+    let (schema, name) = &key.parent;
+    if catalog::virtual_schema(schema).is_some() {
+        let text = format!(
+            "REFERENCES command denied to user {} for table '{schema}.{name}'",
+            context.env.account()
+        );
+        return Err(SqlError::Other(1142, "42000", text));
+    }
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let found = catalog.lock_relative(context.client, context.tables, &key.parent, deadline)?;
+    match found.filter(|d| d.def.view.is_none()) {
+        None if checks => {
+            let text = format!("Failed to open the referenced table '{name}'");
+            Err(SqlError::Other(1824, "HY000", text))
+        }
+        found => Ok(found),
+    }
+}
+
+/// What a foreign key asks of its own columns.
+fn check_columns(def: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
+    let mut clauses = vec![("ON DELETE", key.on_delete), ("ON UPDATE", key.on_update)];
+    clauses.retain(|(_, action)| matches!(action, Referential::Cascade | Referential::SetNull));
+    let sets_null = clauses.iter().any(|(_, action)| *action == Referential::SetNull);
+    for at in &key.columns {
+        let column = &def.columns[*at];
+        if let Some(generated) = &column.generated {
+            if !generated.stored {
+                return Err(virtual_column(key, &column.name));
+            }
+            let writes = |(event, action): &&(&str, Referential)| {
+                *event == "ON UPDATE" || *action == Referential::SetNull
+            };
+            if let Some((event, action)) = clauses.iter().find(writes) {
+                let clause = format!("{event} {}", action.words());
+                let text = format!(
+                    "Cannot define foreign key with {clause} clause on a generated column."
+                );
+                return Err(SqlError::Other(3104, "HY000", text));
+            }
+        }
+        if sets_null && !column.ty.nullable {
+            let text = format!(
+                "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
+                column.name, key.name
+            );
+            return Err(SqlError::Other(1830, "HY000", text));
+        }
+        let uses = |text: &str| text.contains(&quoted(&column.name));
+        let stored = |c: &catalog::ColumnDef| {
+            c.generated.as_ref().is_some_and(|g| g.stored && uses(&g.text))
+        };
+        if !clauses.is_empty() && def.columns.iter().any(stored) {
+            return Err(cannot_add());
+        }
+        let writes = key.on_delete == Referential::SetNull || key.on_update.changes();
+        if let Some(check) = def.checks.iter().find(|c| writes && uses(&c.text)) {
+            let text = format!(
+                "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key \
+                 constraint '{}' referential action.",
+                column.name, check.name, key.name
+            );
+            return Err(SqlError::Other(3823, "HY000", text));
+        }
+    }
+    Ok(())
+}
+
+fn virtual_column(key: &ForeignKeyDef, column: &str) -> SqlError {
+    let text = format!(
+        "Foreign key '{}' uses virtual column '{column}' which is not supported.",
+        key.name
+    );
+    SqlError::Other(3733, "HY000", text)
+}
+
+/// The parent's columns, which must be of the child's types.
+fn joined(
+    child: &TableDef,
+    key: &ForeignKeyDef,
+    parent: &TableDef,
+) -> Result<Vec<usize>, SqlError> {
+    let columns = parent.positions(&key.parent_columns).map_err(|missing| {
+        let text = format!(
+            "Failed to add the foreign key constraint. Missing column '{missing}' for constraint '{}' \
+             in the referenced table '{}'",
+            key.name, parent.name
+        );
+        SqlError::Other(3734, "HY000", text)
+    })?;
+    for (mine, theirs) in key.columns.iter().zip(&columns) {
+        let (mine, theirs) = (&child.columns[*mine], &parent.columns[*theirs]);
+        if theirs.generated.as_ref().is_some_and(|g| !g.stored) {
+            return Err(virtual_column(key, &theirs.name));
+        }
+        if !compatible(&mine.ty, &theirs.ty) {
+            let text = format!(
+                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
+                 incompatible.",
+                mine.name, theirs.name, key.name
+            );
+            return Err(SqlError::Other(3780, "HY000", text));
+        }
+    }
+    Ok(columns)
+}
+
+/// Whether values of two columns can be compared by a foreign key.
+fn compatible(a: &ColumnType, b: &ColumnType) -> bool {
+    let text = |ty: &ColumnType| matches!(ty.kind, Kind::Char | Kind::VarChar);
+    let bytes = |ty: &ColumnType| matches!(ty.kind, Kind::Binary | Kind::VarBinary);
+    if text(a) && text(b) {
+        return a.collation == b.collation;
+    }
+    bytes(a) && bytes(b) || (a.kind == b.kind && (!a.kind.is_int() || a.unsigned == b.unsigned))
+}
+
+/// 6125, 1822, or the warning 6124.
+fn require_key(
+    parent: &TableDef,
+    key: &ForeignKeyDef,
+    columns: &[usize],
+    itself: bool,
+    context: &mut Context<'_>,
+) -> Result<(), SqlError> {
+    if !itself && parent.unique_over(columns).is_some() {
+        return Ok(());
+    }
+    let name = "restrict_fk_on_non_standard_key";
+    let restricted = context.env.system_variable(false, name)? != OwnedDatum::Int(0);
+    let missing = |number, what| {
+        let text = format!(
+            "Failed to add the foreign key constraint. Missing {what} for constraint '{}' in the \
+             referenced table '{}'",
+            key.name, parent.name
+        );
+        Err(SqlError::Other(number, "HY000", text))
+    };
+    if restricted {
+        return missing(6125, "unique key");
+    }
+    if itself || parent.index_of_columns(columns).is_none() {
+        return missing(1822, "index");
+    }
+    let text = format!(
+        "Foreign key '{}' refers to non-unique key or partial key. This is deprecated and will be \
+         removed in a future release.",
+        key.name
+    );
+    context.env.warn(WarningLevel::Warning, 6124, text);
+    Ok(())
+}
+
+/// A new table, or a new name of one, that foreign keys refer to already.
+///
+/// # Errors
+/// 1215 with `foreign_key_checks`, else what is wrong.
+pub fn adopted(new: &TableDef, name: &FullName, context: &mut Context<'_>) -> Result<(), SqlError> {
+    if new.temporary || new.view.is_some() {
+        return Ok(());
+    }
+    let checks = checked(context)?;
+    for child in context.tables.catalog().children_of(name) {
+        for key in child.def.referring(name) {
+            let fits = joined(&child.def, key, new)
+                .and_then(|columns| require_key(new, key, &columns, false, context));
+            match fits {
+                Err(_) if checks => return Err(cannot_add()),
+                other => other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What other tables allow an altered one; those that name a renamed column get new definitions.
+///
+/// # Errors
+/// 1553, 1828, 1829, 1832, 1833, 3780.
+pub fn allowed(
+    old: &TableDef,
+    new: &mut TableDef,
+    shape: &Shape,
+    context: &mut Context<'_>,
+) -> Result<Vec<(Arc<Definition>, TableDef)>, SqlError> {
+    let checks = checked(context)?;
+    require_index(old, new)?;
+    for key in &new.foreign_keys {
+        let Some(before) = old.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
+        for (from, to) in before.columns.iter().zip(&key.columns) {
+            if checks && is_rewritten(&old.columns[*from].ty, &new.columns[*to].ty) {
+                return Err(retyped(&old.columns[*from].name, &key.name, None, 1832));
+            }
+        }
+    }
+    let name = old.full_name();
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    let mut others = Vec::new();
+    for published in catalog.children_of(&name) {
+        let child = published.def.full_name();
+        let itself = child == name;
+        let locked = match itself || !concerns(old, new, shape, &published.def) {
+            true => Some(published),
+            false => catalog.lock_relative(context.client, context.tables, &child, deadline)?,
+        };
+        let Some(locked) = locked else { continue };
+        let mut changed = locked.def.clone();
+        let keys = if itself { new.foreign_keys.clone() } else { locked.def.foreign_keys.clone() };
+        for (at, key) in keys.iter().enumerate() {
+            if key.parent != name && !(itself && key.parent == new.full_name()) {
+                continue;
+            }
+            let Ok(before) = old.positions(&key.parent_columns) else { continue };
+            let names = kept_columns((old, new), shape, key, (&before, &changed), checks)?;
+            if itself {
+                new.foreign_keys[at].parent_columns = names;
+            } else {
+                changed.foreign_keys[at].parent_columns = names;
+            }
+        }
+        if changed != locked.def {
+            others.push((locked, changed));
+        }
+    }
+    Ok(others)
+}
+
+/// Whether a child must be looked at: a column or index that it may need changes.
+fn concerns(old: &TableDef, new: &TableDef, shape: &Shape, child: &TableDef) -> bool {
+    let name = old.full_name();
+    let referenced = |c: &catalog::ColumnDef| {
+        let mut names = child.referring(&name).flat_map(|k| &k.parent_columns);
+        names.any(|name| same_name(name, &c.name))
+    };
+    let kept = old.columns.iter().enumerate().filter(|(_, c)| referenced(c)).all(|(at, c)| {
+        let slot = shape.slots.iter().position(|s| s.token == at);
+        slot.is_some_and(|to| new.columns[to].name == c.name && new.columns[to].ty == c.ty)
+    });
+    let indexes = old.indexes.iter().all(|i| new.indexes.iter().any(|o| o.id == i.id));
+    !(kept && indexes)
+}
+
+/// Names of the columns that a key refers to, after the change.
+fn kept_columns(
+    (old, new): (&TableDef, &TableDef),
+    shape: &Shape,
+    key: &ForeignKeyDef,
+    (before, child): (&[usize], &TableDef),
+    checks: bool,
+) -> Result<Vec<String>, SqlError> {
+    let mut after = Vec::new();
+    for at in before {
+        let Some(to) = shape.slots.iter().position(|s| s.token == *at) else {
+            let text = format!(
+                "Cannot drop column '{}': needed in a foreign key constraint '{}' of table '{}'",
+                old.columns[*at].name, key.name, child.name
+            );
+            return Err(SqlError::Other(1829, "HY000", text));
+        };
+        after.push(to);
+    }
+    let itself = child.full_name() == old.full_name();
+    for ((from, to), mine) in before.iter().zip(&after).zip(&key.columns) {
+        let (from, to) = (&old.columns[*from], &new.columns[*to]);
+        let mine = if itself { &new.columns[*mine] } else { &child.columns[*mine] };
+        if !compatible(&mine.ty, &to.ty) {
+            let text = format!(
+                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
+                 incompatible.",
+                mine.name, to.name, key.name
+            );
+            return Err(SqlError::Other(3780, "HY000", text));
+        }
+        if checks && is_rewritten(&from.ty, &to.ty) {
+            let table = format!("{}.{}", child.schema, child.name);
+            return Err(retyped(&from.name, &key.name, Some(&table), 1833));
+        }
+    }
+    let served = match old.unique_over(before) {
+        Some(index) => (Some(index), new.unique_over(&after)),
+        None => (old.index_of_columns(before), new.index_of_columns(&after)),
+    };
+    if let (Some(lost), None) = served {
+        return Err(needed_index(&old.indexes[lost].name));
+    }
+    Ok(after.iter().map(|c| new.columns[*c].name.clone()).collect())
+}
+
+/// Whether MySQL would write rows anew for the type.
+fn is_rewritten(from: &ColumnType, to: &ColumnType) -> bool {
+    let like = ColumnType { nullable: from.nullable, ..*to };
+    let longer = ColumnType { length: from.length, ..like };
+    let wider = from.kind == Kind::VarChar
+        && longer == *from
+        && to.length >= from.length
+        && (from.bytes_max() > 255) == (to.bytes_max() > 255);
+    like != *from && !wider
+}
+
+fn retyped(column: &str, key: &str, table: Option<&str>, number: u16) -> SqlError {
+    let of = table.map_or(String::new(), |table| format!(" of table '{table}'"));
+    let text =
+        format!("Cannot change column '{column}': used in a foreign key constraint '{key}'{of}");
+    SqlError::Other(number, "HY000", text)
+}
+
+fn needed_index(name: &str) -> SqlError {
+    let text = format!("Cannot drop index '{name}': needed in a foreign key constraint");
+    SqlError::Other(1553, "HY000", text)
+}
+
+/// The foreign keys of a table keep an index.
+fn require_index(old: &TableDef, new: &TableDef) -> Result<(), SqlError> {
+    for key in &new.foreign_keys {
+        let before = old.foreign_keys.iter().find(|k| k.name == key.name);
+        let served = before.and_then(|k| old.index_of_columns(&k.columns));
+        if let (Some(lost), None) = (served, new.index_of_columns(&key.columns)) {
+            return Err(needed_index(&old.indexes[lost].name));
+        }
+    }
+    Ok(())
+}
+
+/// 1828: a column that a foreign key of the table needs is gone.
+///
+/// # Errors
+/// 1828.
+pub fn keep_columns(old: &TableDef, shape: &Shape) -> Result<(), SqlError> {
+    for key in &shape.foreign_keys {
+        let gone = |token: &&usize| shape.slots.iter().all(|s| s.token != **token);
+        if let Some(token) = key.columns.iter().find(gone) {
+            let column = old.columns.get(*token).map_or("", |c| c.name.as_str());
+            let text = format!(
+                "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
+                key.name
+            );
+            return Err(SqlError::Other(1828, "HY000", text));
+        }
+    }
+    Ok(())
+}
+
+/// The name that MySQL gives to the table that ALTER TABLE copies rows into.
+pub fn copy_name(context: &Context<'_>) -> String {
+    format!("#sql-{:x}_{:x}", std::process::id(), context.env.connection_id())
+}

@@ -1,0 +1,424 @@
+//! FOREIGN KEY while rows change: every row is checked as it changes, and what it pulls along changes with it.
+//!
+//! 1. A row is written first, then its own keys are checked against their parents, then the rows that refer to it
+//!    are looked for, key by key in the order of their names. The caller undoes the row when that fails.
+//! 2. Rows are looked at as they are now, not as a view shows them, and stay as they are until the transaction
+//!    ends: a parent that was found is locked, and who changes a parent waits for that ([`place`]).
+//! 3. What a CASCADE or SET NULL changes is checked and followed in turn, 15 levels deep. A table whose rows a
+//!    chain of these updates is not updated by it again: that would be without end, and is refused.
+//! 4. Nothing is known of a table before its first row asks; a table without foreign keys has no [`ForeignKeys`].
+
+mod fit;
+mod place;
+pub mod text;
+
+use crate::computed::Computed;
+use crate::store::encode;
+use crate::{Context, SqlError};
+use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
+use expr::OwnedDatum;
+use mdl::Mode;
+use place::Place;
+use std::rc::Rc;
+use value::RowLayout;
+
+pub use place::Verifier;
+
+/// Levels of a cascade, the statement's own change included.
+const DEPTH_MAX: usize = 15;
+
+/// The foreign keys that a statement's changes touch.
+pub struct ForeignKeys {
+    tables: Vec<Known>,
+}
+
+/// What is known of a table so far.
+struct Known {
+    table: TableRef,
+    up: Option<Rc<[Up]>>,
+    down: Option<Rc<[Down]>>,
+}
+
+/// A foreign key of a table.
+struct Up {
+    key: ForeignKeyDef,
+    /// Where its parents are found; `None`: there is no such table.
+    parents: Option<Place>,
+}
+
+/// A foreign key that refers to a table.
+struct Down {
+    key: ForeignKeyDef,
+    child: TableRef,
+    /// The columns that it refers to.
+    referenced: Vec<usize>,
+    /// Where its children are found.
+    children: Place,
+}
+
+/// A change, and the one that caused it.
+struct Link<'c> {
+    table: TableRef,
+    delete: bool,
+    cause: Option<&'c Link<'c>>,
+}
+
+impl Link<'_> {
+    fn chain(&self) -> impl Iterator<Item = &Link<'_>> {
+        std::iter::successors(Some(self), |link| link.cause)
+    }
+}
+
+/// A row before and after its change; `None`: it was not there, or is not there any more.
+struct Change<'r> {
+    old: Option<&'r [u8]>,
+    new: Option<&'r [u8]>,
+}
+
+/// `foreign_key_checks`.
+///
+/// # Errors
+/// None.
+pub fn checked(context: &Context<'_>) -> Result<bool, SqlError> {
+    Ok(context.env.system_variable(false, "foreign_key_checks")? != OwnedDatum::Int(0))
+}
+
+impl ForeignKeys {
+    /// Those of a table that is going to change; `None` when no change of its rows concerns any.
+    ///
+    /// # Errors
+    /// None.
+    #[inline]
+    pub fn of(table: TableRef, context: &Context<'_>) -> Result<Option<ForeignKeys>, SqlError> {
+        let tables = &*context.tables;
+        if tables.def(table).foreign_keys.is_empty() && tables.children(table).is_empty() {
+            return Ok(None);
+        }
+        Ok(checked(context)?.then_some(ForeignKeys { tables: Vec::new() }))
+    }
+
+    /// A row was inserted.
+    ///
+    /// # Errors
+    /// 1452, lock and storage errors.
+    pub fn inserted(
+        &mut self,
+        table: TableRef,
+        row: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        self.check_parents(table, &Change { old: None, new: Some(row) }, None, context)
+    }
+
+    /// A row was changed.
+    ///
+    /// # Errors
+    /// 1451, 1452, 1761, 3008, lock and storage errors.
+    pub fn updated(
+        &mut self,
+        table: TableRef,
+        (old, new): (&[u8], &[u8]),
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let change = Change { old: Some(old), new: Some(new) };
+        self.check_parents(table, &change, None, context)?;
+        self.follow(&Link { table, delete: false, cause: None }, &change, context)
+    }
+
+    /// A row was deleted.
+    ///
+    /// # Errors
+    /// As [`ForeignKeys::updated`].
+    pub fn deleted(
+        &mut self,
+        table: TableRef,
+        old: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let change = Change { old: Some(old), new: None };
+        self.follow(&Link { table, delete: true, cause: None }, &change, context)
+    }
+
+    /// The new row's foreign keys have parents; `done` is one that needs no look.
+    fn check_parents(
+        &mut self,
+        table: TableRef,
+        change: &Change<'_>,
+        done: Option<&ForeignKeyDef>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(new) = change.new else { return Ok(()) };
+        let ups = self.up(table, context)?;
+        for up in ups.iter().filter(|up| done != Some(&up.key)) {
+            let layout = context.tables.table(table).layout();
+            let Some(values) = known(layout, new, &up.key.columns)? else { continue };
+            if let Some(old) = change.old
+                && !is_moved(context, table, (old, new), &up.key.columns)?
+            {
+                continue;
+            }
+            let types = &context.tables.table(table).spec().columns;
+            let found = match &up.parents {
+                Some(parents) => match parents.prefix(types, &up.key.columns, &values, context) {
+                    Some(prefix) => parents.lock_any(&prefix, context)?,
+                    None => false,
+                },
+                None => false,
+            };
+            if !found {
+                return Err(text::no_parent(context.tables.def(table), &up.key));
+            }
+        }
+        Ok(())
+    }
+
+    /// What refers to the old row is looked for, and does what its foreign key says.
+    fn follow(
+        &mut self,
+        link: &Link<'_>,
+        change: &Change<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(old) = change.old else { return Ok(()) };
+        if context.tables.children(link.table).is_empty() {
+            return Ok(());
+        }
+        let downs = self.down(link.table, context)?;
+        for down in downs.iter() {
+            let layout = context.tables.table(link.table).layout();
+            let Some(before) = known(layout, old, &down.referenced)? else { continue };
+            let after = match change.new {
+                Some(new) => Some(decode(layout, new, &down.referenced)?),
+                None => None,
+            };
+            if after.as_ref() == Some(&before) {
+                continue;
+            }
+            let types = &context.tables.table(link.table).spec().columns;
+            let prefix = down.children.prefix(types, &down.referenced, &before, context);
+            let Some(prefix) = prefix else { continue };
+            self.pull(link, down, (old, &prefix, after.as_deref()), context)?;
+        }
+        Ok(())
+    }
+
+    /// The children of one key.
+    fn pull(
+        &mut self,
+        link: &Link<'_>,
+        down: &Down,
+        (old, prefix, after): (&[u8], &[u8], Option<&[OwnedDatum]>),
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let action = if link.delete { down.key.on_delete } else { down.key.on_update };
+        let refused = |context: &Context<'_>| {
+            Err(text::has_children(context.tables.def(down.child), &down.key))
+        };
+        // A row that refers to itself is its own child, though it is changed by now.
+        let itself = down.child == link.table && down.children.leads_to(old, prefix, context)?;
+        if itself && !action.changes() {
+            return refused(context);
+        }
+        let mut row = Vec::new();
+        for key in down.children.keys(prefix, context)? {
+            crate::rows::check_killed()?;
+            if !down.children.lock(&key, prefix, &mut row, context)? {
+                continue;
+            }
+            let delete = link.delete && action == Referential::Cascade;
+            let again = |l: &Link<'_>| l.table == down.child && !l.delete;
+            if !action.changes() || (!delete && link.chain().any(again)) {
+                return refused(context);
+            }
+            if link.chain().count() >= DEPTH_MAX {
+                return Err(text::too_deep());
+            }
+            let next = Link { table: down.child, delete, cause: Some(link) };
+            let done = Pulled { down, link: &next, key: &key, row: &row };
+            match delete {
+                true => self.delete_child(&done, context)?,
+                false => self.update_child(
+                    &done,
+                    after.filter(|_| action == Referential::Cascade),
+                    context,
+                )?,
+            }
+        }
+        Ok(())
+    }
+
+    fn delete_child(
+        &mut self,
+        child: &Pulled<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let table = context.tables.table(child.down.child);
+        if context.client.delete(table, child.key)? {
+            let change = Change { old: Some(child.row), new: None };
+            self.follow(child.link, &change, context)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a child the values of its parent, or NULL.
+    fn update_child(
+        &mut self,
+        child: &Pulled<'_>,
+        values: Option<&[OwnedDatum]>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let Pulled { down, link, key, row } = *child;
+        let def = context.tables.def(down.child);
+        let table = context.tables.table(down.child);
+        let all: Vec<usize> = (0..def.columns.len()).collect();
+        let mut new = decode(table.layout(), row, &all)?;
+        for (n, column) in down.key.columns.iter().enumerate() {
+            let parent = context.tables.table(link.cause.map_or(down.child, |l| l.table));
+            new[*column] = match values {
+                None => OwnedDatum::Null,
+                Some(values) => {
+                    let from = &parent.spec().columns[down.referenced[n]];
+                    match fit::stored(&values[n], from, &def.columns[*column].ty) {
+                        Some(value) => value,
+                        None => return Err(text::has_children(def, &down.key)),
+                    }
+                }
+            };
+        }
+        let computed = Computed::of(def)?;
+        if !computed.is_empty() {
+            computed.finish((def, table.layout(), 1), &mut new, context.env)?;
+        }
+        let mut bytes = Vec::new();
+        encode(table.layout(), &new, &mut bytes)?;
+        match context.client.update(table, key, &bytes) {
+            Err(base::Error::Duplicate { index, .. }) => {
+                let parent = context.tables.def(link.cause.map_or(down.child, |l| l.table));
+                let values = values.unwrap_or_default();
+                return Err(text::duplicate_child(parent, values, def, index));
+            }
+            done => done?,
+        };
+        let change = Change { old: Some(row), new: Some(&bytes) };
+        self.check_parents(down.child, &change, Some(&down.key), context)?;
+        self.follow(link, &change, context)
+    }
+
+    fn known(&mut self, table: TableRef) -> &mut Known {
+        let at = self.tables.iter().position(|k| k.table == table);
+        let at = at.unwrap_or_else(|| {
+            self.tables.push(Known { table, up: None, down: None });
+            self.tables.len() - 1
+        });
+        &mut self.tables[at]
+    }
+
+    fn up(&mut self, table: TableRef, context: &mut Context<'_>) -> Result<Rc<[Up]>, SqlError> {
+        if let Some(up) = &self.known(table).up {
+            return Ok(Rc::clone(up));
+        }
+        let mut keys = context.tables.def(table).foreign_keys.clone();
+        keys.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut made = Vec::with_capacity(keys.len());
+        for key in keys {
+            let parent = open(&key.parent, Mode::SR, context)?;
+            let parents = parent.and_then(|parent| {
+                let def = context.tables.def(parent);
+                let columns = def.positions(&key.parent_columns).ok()?;
+                Place::of(parent, def, &columns)
+            });
+            made.push(Up { key, parents });
+        }
+        let made: Rc<[Up]> = made.into();
+        self.known(table).up = Some(Rc::clone(&made));
+        Ok(made)
+    }
+
+    fn down(&mut self, table: TableRef, context: &mut Context<'_>) -> Result<Rc<[Down]>, SqlError> {
+        if let Some(down) = &self.known(table).down {
+            return Ok(Rc::clone(down));
+        }
+        let parent = context.tables.def(table).full_name();
+        let mut made = Vec::new();
+        for name in context.tables.children(table).to_vec() {
+            let mut child = open(&name, Mode::SR, context)?;
+            let changes = |child: TableRef, context: &Context<'_>| {
+                context.tables.def(child).referring(&parent).any(ForeignKeyDef::changes_rows)
+            };
+            if child.is_some_and(|child| changes(child, context)) {
+                child = open(&name, Mode::SW, context)?;
+            }
+            let Some(child) = child else { continue };
+            let def = context.tables.def(child);
+            for key in def.referring(&parent) {
+                let referenced = context.tables.def(table).positions(&key.parent_columns).ok();
+                let (Some(referenced), Some(children)) =
+                    (referenced, Place::of(child, def, &key.columns))
+                else {
+                    continue;
+                };
+                made.push(Down { key: key.clone(), child, referenced, children });
+            }
+        }
+        made.sort_by(|a, b| {
+            let schema = |d: &Down| context.tables.def(d.child).schema.clone();
+            (schema(a), &a.key.name).cmp(&(schema(b), &b.key.name))
+        });
+        let made: Rc<[Down]> = made.into();
+        self.known(table).down = Some(Rc::clone(&made));
+        Ok(made)
+    }
+}
+
+/// A child that an action takes.
+#[derive(Clone, Copy)]
+struct Pulled<'p> {
+    down: &'p Down,
+    link: &'p Link<'p>,
+    key: &'p [u8],
+    row: &'p [u8],
+}
+
+fn open(
+    (schema, name): &FullName,
+    mode: Mode,
+    context: &mut Context<'_>,
+) -> Result<Option<TableRef>, SqlError> {
+    let deadline = context.env.lock_deadline();
+    let slot = context.client.slot();
+    Ok(context.tables.open_relative(slot, (schema, name), mode, deadline)?)
+}
+
+/// Whether an update moves a row among the entries of these columns: they change, or the row's own key does.
+fn is_moved(
+    context: &Context<'_>,
+    table: TableRef,
+    (old, new): (&[u8], &[u8]),
+    columns: &[usize],
+) -> Result<bool, SqlError> {
+    let layout = context.tables.table(table).layout();
+    let key = context.tables.def(table).clustered();
+    let key = key.into_iter().flat_map(|index| index.parts.iter().map(|p| p.column));
+    for column in columns.iter().copied().chain(key) {
+        let value = |row| layout.decode(row, column).map_err(expr::damaged);
+        if value(old)? != value(new)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn decode(layout: &RowLayout, row: &[u8], columns: &[usize]) -> Result<Vec<OwnedDatum>, SqlError> {
+    let value = |c: &usize| layout.decode(row, *c).map(|d| OwnedDatum::of(&d));
+    columns.iter().map(|c| value(c).map_err(expr::damaged)).collect()
+}
+
+/// The values of columns, if none is NULL (MATCH SIMPLE).
+fn known(
+    layout: &RowLayout,
+    row: &[u8],
+    columns: &[usize],
+) -> Result<Option<Vec<OwnedDatum>>, SqlError> {
+    let values = decode(layout, row, columns)?;
+    Ok((!values.contains(&OwnedDatum::Null)).then_some(values))
+}

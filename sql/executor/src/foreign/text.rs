@@ -1,0 +1,87 @@
+//! A foreign key as SHOW CREATE TABLE and messages print it, and the errors of rows.
+
+use crate::SqlError;
+use base::IndexId;
+use catalog::{ForeignKeyDef, Referential, TableDef};
+use expr::OwnedDatum;
+use parser::print::quoted;
+use std::fmt::Write;
+
+/// The constraint as SHOW CREATE TABLE prints it; `child` is its table.
+pub fn constraint(child: &TableDef, key: &ForeignKeyDef) -> String {
+    printed(child, key, &[Referential::NoAction])
+}
+
+fn printed(child: &TableDef, key: &ForeignKeyDef, silent: &[Referential]) -> String {
+    let mine = key.columns.iter().filter_map(|c| child.columns.get(*c));
+    let mine: Vec<String> = mine.map(|c| quoted(&c.name)).collect();
+    let theirs: Vec<String> = key.parent_columns.iter().map(|c| quoted(c)).collect();
+    let (schema, table) = &key.parent;
+    let elsewhere = *schema != child.schema;
+    let schema = if elsewhere { format!("{}.", quoted(schema)) } else { String::new() };
+    let mut out = format!(
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {schema}{} ({})",
+        quoted(&key.name),
+        mine.join(", "),
+        quoted(table),
+        theirs.join(", "),
+    );
+    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        if !silent.contains(&action) {
+            let _ = write!(out, " ON {event} {}", action.words());
+        }
+    }
+    out
+}
+
+/// The table and the constraint as InnoDB's messages name them: SET DEFAULT is nothing to it.
+fn shown(child: &TableDef, table: &str, key: &ForeignKeyDef) -> String {
+    let text = printed(child, key, &[Referential::NoAction, Referential::SetDefault]);
+    format!("{}.{}, {text}", quoted(&child.schema), quoted(table))
+}
+
+/// 1452.
+pub fn no_parent(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
+    no_parent_of(child, &child.name, key)
+}
+
+/// 1452 with another name for the table.
+pub fn no_parent_of(child: &TableDef, table: &str, key: &ForeignKeyDef) -> SqlError {
+    let what = shown(child, table, key);
+    let text = format!("Cannot add or update a child row: a foreign key constraint fails ({what})");
+    SqlError::Other(1452, "23000", text)
+}
+
+/// 1451.
+pub fn has_children(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
+    let what = shown(child, &child.name, key);
+    let text =
+        format!("Cannot delete or update a parent row: a foreign key constraint fails ({what})");
+    SqlError::Other(1451, "23000", text)
+}
+
+/// 1761: the parent's new values would be in the child twice.
+pub fn duplicate_child(
+    parent: &TableDef,
+    values: &[OwnedDatum],
+    child: &TableDef,
+    index: IndexId,
+) -> SqlError {
+    let text = |v: &OwnedDatum| String::from_utf8_lossy(&expr::text(&v.datum())).into_owned();
+    let record: Vec<String> = values.iter().map(text).collect();
+    let key = child.indexes.iter().find(|i| i.id == index).map_or("PRIMARY", |i| &i.name);
+    let text = format!(
+        "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table \
+         '{}', key '{key}'",
+        parent.name,
+        record.join("-"),
+        child.name,
+    );
+    SqlError::Other(1761, "23000", text)
+}
+
+/// 3008.
+pub fn too_deep() -> SqlError {
+    let text = "Foreign key cascade delete/update exceeds max depth of 15.";
+    SqlError::Other(3008, "HY000", text.into())
+}
