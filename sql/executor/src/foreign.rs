@@ -1,7 +1,7 @@
 //! FOREIGN KEY while rows change: every row is checked as it changes, and what it pulls along changes with it.
 //!
-//! 1. A row is written first, then its own keys are checked against their parents, then the rows that refer to it
-//!    are looked for, key by key in the order of their names. The caller undoes the row when that fails.
+//! 1. A row is written first, then the rows that refer to what it was are looked for, key by key in the order of
+//!    their names, then its own keys are checked against their parents. The caller undoes the row when that fails.
 //! 2. Rows are looked at as they are now, not as a view shows them, and stay as they are until the transaction
 //!    ends: a parent that was found is locked, and who changes a parent waits for that ([`place`]).
 //! 3. What a CASCADE or SET NULL changes is checked and followed in turn, 15 levels deep. A table whose rows a
@@ -121,8 +121,8 @@ impl ForeignKeys {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let change = Change { old: Some(old), new: Some(new) };
-        self.check_parents(table, &change, None, context)?;
-        self.follow(&Link { table, delete: false, cause: None }, &change, context)
+        self.follow(&Link { table, delete: false, cause: None }, &change, context)?;
+        self.check_parents(table, &change, None, context)
     }
 
     /// A row was deleted.
@@ -197,7 +197,7 @@ impl ForeignKeys {
             let types = &context.tables.table(link.table).spec().columns;
             let prefix = down.children.prefix(types, &down.referenced, &before, context);
             let Some(prefix) = prefix else { continue };
-            self.pull(link, down, (old, &prefix, after.as_deref()), context)?;
+            self.pull(link, down, (change, &prefix, after.as_deref()), context)?;
         }
         Ok(())
     }
@@ -207,22 +207,33 @@ impl ForeignKeys {
         &mut self,
         link: &Link<'_>,
         down: &Down,
-        (old, prefix, after): (&[u8], &[u8], Option<&[OwnedDatum]>),
+        (change, prefix, after): (&Change<'_>, &[u8], Option<&[OwnedDatum]>),
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
+        let Change { old: Some(old), new } = *change else { return Ok(()) };
         let action = if link.delete { down.key.on_delete } else { down.key.on_update };
         let refused = |context: &Context<'_>| {
             Err(text::has_children(context.tables.def(down.child), &down.key))
         };
         // A row that refers to itself is its own child, though it is changed by now.
-        let itself = down.child == link.table && down.children.leads_to(old, prefix, context)?;
-        if itself && !action.changes() {
+        let own = down.child == link.table;
+        let itself = own && down.children.leads_to(old, prefix, context)?;
+        if itself && (!link.delete || !action.changes()) {
             return refused(context);
+        }
+        let mut present = Vec::new();
+        if let Some(new) = new.filter(|_| own) {
+            let table = context.tables.table(link.table);
+            if let Some(spec) = table.key(0) {
+                let encoded = spec.encode_from_row(table.layout(), new, &mut present);
+                encoded.map_err(|_| base::Error::Internal("a stored row has no key"))?;
+            }
         }
         let mut row = Vec::new();
         for key in down.children.keys(prefix, context)? {
             crate::rows::check_killed()?;
-            if !down.children.lock(&key, prefix, &mut row, context)? {
+            // What the row has become needs a parent: it is asked for later.
+            if key == present || !down.children.lock(&key, prefix, &mut row, context)? {
                 continue;
             }
             let delete = link.delete && action == Referential::Cascade;
@@ -231,7 +242,7 @@ impl ForeignKeys {
                 return refused(context);
             }
             if link.chain().count() >= DEPTH_MAX {
-                return Err(text::too_deep());
+                return Err(text::too_deep(context.tables.def(down.child), &down.key));
             }
             let next = Link { table: down.child, delete, cause: Some(link) };
             let done = Pulled { down, link: &next, key: &key, row: &row };
@@ -300,8 +311,8 @@ impl ForeignKeys {
             done => done?,
         };
         let change = Change { old: Some(row), new: Some(&bytes) };
-        self.check_parents(down.child, &change, Some(&down.key), context)?;
-        self.follow(link, &change, context)
+        self.follow(link, &change, context)?;
+        self.check_parents(down.child, &change, Some(&down.key), context)
     }
 
     fn known(&mut self, table: TableRef) -> &mut Known {

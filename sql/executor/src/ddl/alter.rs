@@ -105,6 +105,7 @@ fn run(
     check_dependencies(&old.def, &new, &shape)?;
     let others = foreign::allowed(&old.def, &mut new, &shape, context)?;
     let settled = foreign::settle(Some(&old.def), &mut new, context)?;
+    foreign::keep_types(&old.def, &new, context)?;
     if let Some((schema, name)) = &wish.rename {
         rename(&mut new, schema, name, context)?;
     }

@@ -236,7 +236,7 @@ impl Builder {
         let numbers = known.filter_map(|key| key.generated_number(&self.table));
         let mut number = numbers.max().unwrap_or(0);
         for written in std::mem::take(&mut self.foreign) {
-            written.define(&mut self.shape, (&old.schema, &self.table), &mut number)?;
+            written.define(&mut self.shape, (old, &self.table), &mut number)?;
         }
         Ok(())
     }

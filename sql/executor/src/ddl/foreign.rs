@@ -70,7 +70,7 @@ impl Written {
     pub fn define(
         self,
         shape: &mut Shape,
-        (schema, table): (&str, &str),
+        (old, table): (&TableDef, &str),
         number: &mut u64,
     ) -> Result<(), SqlError> {
         let name = self.name.unwrap_or_else(|| {
@@ -78,7 +78,9 @@ impl Written {
             format!("{table}_ibfk_{number}")
         });
         super::names::check_name(&name, 1280, "Incorrect index name")?;
-        if shape.foreign_keys.iter().any(|k| same_name(&k.name, &name)) {
+        // Also the name of one that the same statement drops is taken.
+        let mut taken = shape.foreign_keys.iter().chain(&old.foreign_keys);
+        if taken.any(|k| same_name(&k.name, &name)) {
             return Err(catalog::CatalogError::ForeignKeyExists(name).into());
         }
         let column = |name: &String| {
@@ -87,7 +89,7 @@ impl Written {
         };
         let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
         let parent = &self.references.table;
-        let schema = parent.schema.clone().unwrap_or_else(|| schema.to_string());
+        let schema = parent.schema.clone().unwrap_or_else(|| old.schema.clone());
         shape.foreign_keys.push(ForeignKeyDef {
             name,
             columns,
@@ -221,7 +223,7 @@ pub fn settle(
             Some(parent) => parent.as_deref().map(|d| &d.def),
         };
         let Some(def) = def else { continue };
-        let columns = joined(new, &key, def)?;
+        let columns = joined(new, &key, def, checks)?;
         if is_new {
             let itself = parent.is_none() && columns == key.columns;
             require_key(def, &key, &columns, itself, context)?;
@@ -340,6 +342,7 @@ fn joined(
     child: &TableDef,
     key: &ForeignKeyDef,
     parent: &TableDef,
+    checks: bool,
 ) -> Result<Vec<usize>, SqlError> {
     let columns = parent.positions(&key.parent_columns).map_err(|missing| {
         let text = format!(
@@ -354,7 +357,7 @@ fn joined(
         if theirs.generated.as_ref().is_some_and(|g| !g.stored) {
             return Err(virtual_column(key, &theirs.name));
         }
-        if !compatible(&mine.ty, &theirs.ty) {
+        if !compatible(&mine.ty, &theirs.ty, checks) {
             let text = format!(
                 "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
                  incompatible.",
@@ -366,12 +369,13 @@ fn joined(
     Ok(columns)
 }
 
-/// Whether values of two columns can be compared by a foreign key.
-fn compatible(a: &ColumnType, b: &ColumnType) -> bool {
+/// Whether values of two columns can be compared by a foreign key. Without `foreign_key_checks` the character set of
+/// one side may be changed before that of the other.
+fn compatible(a: &ColumnType, b: &ColumnType, checks: bool) -> bool {
     let text = |ty: &ColumnType| matches!(ty.kind, Kind::Char | Kind::VarChar);
     let bytes = |ty: &ColumnType| matches!(ty.kind, Kind::Binary | Kind::VarBinary);
     if text(a) && text(b) {
-        return a.collation == b.collation;
+        return a.collation == b.collation || !checks;
     }
     bytes(a) && bytes(b) || (a.kind == b.kind && (!a.kind.is_int() || a.unsigned == b.unsigned))
 }
@@ -423,7 +427,7 @@ pub fn adopted(new: &TableDef, name: &FullName, context: &mut Context<'_>) -> Re
     let checks = checked(context)?;
     for child in context.tables.catalog().children_of(name) {
         for key in child.def.referring(name) {
-            let fits = joined(&child.def, key, new)
+            let fits = joined(&child.def, key, new, checks)
                 .and_then(|columns| require_key(new, key, &columns, false, context));
             match fits {
                 Err(_) if checks => return Err(cannot_add()),
@@ -437,7 +441,7 @@ pub fn adopted(new: &TableDef, name: &FullName, context: &mut Context<'_>) -> Re
 /// What other tables allow an altered one; those that name a renamed column get new definitions.
 ///
 /// # Errors
-/// 1553, 1828, 1829, 1832, 1833, 3780.
+/// 1553, 1829, 1833, 3780.
 pub fn allowed(
     old: &TableDef,
     new: &mut TableDef,
@@ -446,14 +450,6 @@ pub fn allowed(
 ) -> Result<Vec<(Arc<Definition>, TableDef)>, SqlError> {
     let checks = checked(context)?;
     require_index(old, new)?;
-    for key in &new.foreign_keys {
-        let Some(before) = old.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
-        for (from, to) in before.columns.iter().zip(&key.columns) {
-            if checks && is_rewritten(&old.columns[*from].ty, &new.columns[*to].ty) {
-                return Err(retyped(&old.columns[*from].name, &key.name, None, 1832));
-            }
-        }
-    }
     let name = old.full_name();
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
@@ -525,7 +521,7 @@ fn kept_columns(
     for ((from, to), mine) in before.iter().zip(&after).zip(&key.columns) {
         let (from, to) = (&old.columns[*from], &new.columns[*to]);
         let mine = if itself { &new.columns[*mine] } else { &child.columns[*mine] };
-        if !compatible(&mine.ty, &to.ty) {
+        if !compatible(&mine.ty, &to.ty, checks) {
             let text = format!(
                 "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
                  incompatible.",
@@ -546,6 +542,25 @@ fn kept_columns(
         return Err(needed_index(&old.indexes[lost].name));
     }
     Ok(after.iter().map(|c| new.columns[*c].name.clone()).collect())
+}
+
+/// 1832: with `foreign_key_checks`, a column of a foreign key keeps its type.
+///
+/// # Errors
+/// 1832.
+pub fn keep_types(old: &TableDef, new: &TableDef, context: &Context<'_>) -> Result<(), SqlError> {
+    if new.foreign_keys.is_empty() || !checked(context)? {
+        return Ok(());
+    }
+    for key in &new.foreign_keys {
+        let Some(before) = old.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
+        for (from, to) in before.columns.iter().zip(&key.columns) {
+            if is_rewritten(&old.columns[*from].ty, &new.columns[*to].ty) {
+                return Err(retyped(&old.columns[*from].name, &key.name, None, 1832));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether MySQL would write rows anew for the type.

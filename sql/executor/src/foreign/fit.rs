@@ -7,7 +7,8 @@ use value::{ColumnType, ConvertMode, Datum, Kind};
 
 /// The value to look for in a column of type `to`; `None`: that column cannot have it.
 pub fn sought(value: &OwnedDatum, from: &ColumnType, to: &ColumnType) -> Option<OwnedDatum> {
-    if to.kind.is_string() && from.kind.is_string() {
+    let charsets = [from, to].map(|ty| ty.collation.charset());
+    if to.kind.is_string() && from.kind.is_string() && charsets[0] == charsets[1] {
         // Its length is no matter: nothing equal is there when it is too long.
         return Some(value.clone());
     }

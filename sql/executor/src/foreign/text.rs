@@ -80,8 +80,10 @@ pub fn duplicate_child(
     SqlError::Other(1761, "23000", text)
 }
 
-/// 3008.
-pub fn too_deep() -> SqlError {
+/// 3008, and what InnoDB says behind it.
+pub fn too_deep(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
     let text = "Foreign key cascade delete/update exceeds max depth of 15.";
-    SqlError::Other(3008, "HY000", text.into())
+    let engine = format!("Got error 192 '{}' from InnoDB", shown(child, &child.name, key));
+    let first = SqlError::Other(3008, "HY000", text.into());
+    first.followed_by(&SqlError::Other(1296, "HY000", engine))
 }
