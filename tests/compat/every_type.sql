@@ -35,3 +35,12 @@ CREATE TABLE derived_columns (
 ) COMMENT='it''s';
 INSERT INTO derived_columns (id, a) VALUES (1, 1), (2, 5);
 CREATE VIEW both_texts AS SELECT id, a, b FROM texts WHERE id > 0;
+CREATE TABLE z_parents (id INT PRIMARY KEY, a INT, b VARCHAR(10), UNIQUE KEY (a, b));
+CREATE TABLE a_children (
+  id INT PRIMARY KEY, parent INT, a INT, b VARCHAR(20),
+  FOREIGN KEY (parent) REFERENCES z_parents (id) ON DELETE CASCADE ON UPDATE SET NULL,
+  CONSTRAINT `a ``named`` one` FOREIGN KEY (a, b) REFERENCES z_parents (a, b) ON DELETE RESTRICT,
+  CONSTRAINT itself FOREIGN KEY (parent) REFERENCES a_children (id)
+);
+INSERT INTO z_parents VALUES (1, 1, 'x'), (2, 2, 'y');
+INSERT INTO a_children VALUES (1, 1, 1, 'x'), (2, 2, NULL, 'z'), (3, NULL, 2, 'y');

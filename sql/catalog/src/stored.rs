@@ -361,3 +361,70 @@ fn option<T>(
 ) -> Decoded<Option<T>> {
     if r.u8().map_err(cut)? == 0 { Ok(None) } else { item(r).map(Some) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use value::Kind;
+
+    fn child() -> TableDef {
+        let int = ColumnType::int(Kind::Int, false);
+        let columns = vec![ColumnDef::new("id", int), ColumnDef::new("parent", int)];
+        let mut def = TableDef::new("s", "t", columns, Collation::Utf8mb4_0900AiCi);
+        let mut index = IndexDef::new("parent", false, false, vec![KeyPart::whole(1)]);
+        index.attributes.generated = true;
+        def.indexes.push(index);
+        let actions = [
+            Referential::NoAction,
+            Referential::Restrict,
+            Referential::Cascade,
+            Referential::SetNull,
+            Referential::SetDefault,
+        ];
+        for (n, action) in actions.into_iter().enumerate() {
+            def.foreign_keys.push(ForeignKeyDef {
+                name: format!("t_ibfk_{n}"),
+                columns: vec![1],
+                parent: ("other".into(), "p".into()),
+                parent_columns: vec!["id".into()],
+                on_delete: action,
+                on_update: actions[actions.len() - 1 - n],
+            });
+        }
+        def
+    }
+
+    #[test]
+    fn a_definition_with_foreign_keys_comes_back_and_a_cut_one_is_refused() {
+        let def = child();
+        let bytes = def.encode();
+        assert_eq!(TableDef::decode(&bytes), Ok(def));
+        for end in 0..bytes.len() {
+            assert!(TableDef::decode(&bytes[..end]).is_err(), "{end} of {} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_foreign_key_names_columns_that_are_there() {
+        let mut def = child();
+        def.foreign_keys[0].columns = vec![2];
+        assert!(TableDef::decode(&def.encode()).is_err());
+        def.foreign_keys[0].columns = vec![0, 1];
+        assert!(TableDef::decode(&def.encode()).is_err());
+    }
+
+    #[test]
+    fn a_renamed_table_renames_what_is_called_after_it_and_follows_others() {
+        let mut def = child();
+        def.foreign_keys[1].parent = def.full_name();
+        let old = def.full_name();
+        let new = ("s2".to_string(), "u".to_string());
+        let elsewhere = ("other".to_string(), "p".to_string());
+        // The two exchange their names.
+        def.follow(&[(old, elsewhere.clone()), (elsewhere.clone(), new.clone())]);
+        def.rename("s2", "u");
+        assert_eq!(def.foreign_keys[0].name, "u_ibfk_0");
+        assert_eq!(def.foreign_keys[0].parent, new);
+        assert_eq!(def.foreign_keys[1].parent, elsewhere);
+    }
+}
