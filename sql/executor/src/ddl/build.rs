@@ -4,7 +4,7 @@
 //! 2. A functional key part is a column of its own that no name finds.
 
 use super::foreign::{Written, drop_needless, keep_columns};
-use super::names::{check_columns, check_name};
+use super::names::{check_columns, check_constraint_name, check_name};
 use super::shape::Shape;
 use crate::columns::define_column;
 use crate::computed;
@@ -247,7 +247,7 @@ impl Builder {
                 Some(name) => name.clone(),
                 None => self.next_check_name(),
             };
-            check_name(&name, 1059, "Incorrect constraint name")?;
+            check_constraint_name(&name)?;
             if self.shape.checks.iter().any(|c| same_name(&c.name, &name)) {
                 let text = format!("Duplicate check constraint name '{name}'.");
                 return Err(SqlError::Other(3822, "HY000", text));

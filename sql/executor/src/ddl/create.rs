@@ -79,7 +79,10 @@ fn define(
         builder.shape.add(column, None, &base.name)?;
     }
     create.keys.iter().try_for_each(|key| builder.add_key(key))?;
-    let (def, _) = builder.finish(&base, context.env)?;
+    let (mut def, _) = builder.finish(&base, context.env)?;
+    if asked.no_foreign_keys {
+        forget_foreign_keys(&mut def);
+    }
     Ok((def, asked.autoinc.unwrap_or(1)))
 }
 
@@ -105,13 +108,15 @@ fn like(
     }
     (new.schema, new.name) = (schema, name.to_string());
     new.clustered_id = base::IndexId(0);
-    // Foreign keys stay behind; the indexes that were made for them come along.
-    new.foreign_keys.clear();
-    for index in &mut new.indexes {
-        index.id = base::IndexId(0);
-        index.attributes.generated = false;
-    }
+    new.indexes.iter_mut().for_each(|i| i.id = base::IndexId(0));
+    forget_foreign_keys(&mut new);
     Ok(new)
+}
+
+/// A table without foreign keys keeps the indexes that were made for them.
+fn forget_foreign_keys(def: &mut TableDef) {
+    def.foreign_keys.clear();
+    def.indexes.iter_mut().for_each(|i| i.attributes.generated = false);
 }
 
 /// Memory that the rows of CREATE TABLE ... SELECT may take before they are inserted, in bytes.

@@ -77,7 +77,7 @@ impl Written {
             *number += 1;
             format!("{table}_ibfk_{number}")
         });
-        super::names::check_name(&name, 1280, "Incorrect index name")?;
+        super::names::check_constraint_name(&name)?;
         // Also the name of one that the same statement drops is taken.
         let mut taken = shape.foreign_keys.iter().chain(&old.foreign_keys);
         if taken.any(|k| same_name(&k.name, &name)) {

@@ -11,15 +11,21 @@ const NAME_CHARS_MAX: usize = 64;
 /// # Errors
 /// 1059, or the given one.
 pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
-    if name.chars().count() > NAME_CHARS_MAX {
-        return Err(SqlError::Other(
-            1059,
-            "42000",
-            format!("Identifier name '{name}' is too long"),
-        ));
-    }
+    check_constraint_name(name)?;
     if name.is_empty() || name.ends_with(' ') {
         return Err(SqlError::Other(number, "42000", format!("{what} '{name}'")));
+    }
+    Ok(())
+}
+
+/// A constraint's name may be anything that is not too long.
+///
+/// # Errors
+/// 1059.
+pub(crate) fn check_constraint_name(name: &str) -> Result<(), SqlError> {
+    if name.chars().count() > NAME_CHARS_MAX {
+        let text = format!("Identifier name '{name}' is too long");
+        return Err(SqlError::Other(1059, "42000", text));
     }
     Ok(())
 }

@@ -27,6 +27,8 @@ pub struct Asked {
     pub autoinc: Option<u64>,
     /// ENGINE was written: ALTER TABLE makes the table anew.
     pub engine: bool,
+    /// The engine written is one that ignores foreign keys in MySQL.
+    pub no_foreign_keys: bool,
 }
 
 /// Applies options to a definition.
@@ -42,7 +44,7 @@ pub fn apply(
     for option in options {
         match option {
             TableOption::Engine(name) => {
-                check_engine(name, &def.name, env)?;
+                asked.no_foreign_keys = check_engine(name, &def.name, env)?;
                 asked.engine = true;
             }
             TableOption::AutoIncrement(v) => asked.autoinc = Some((*v).max(1)),
@@ -65,15 +67,17 @@ fn comment(text: &[u8], table: &str) -> Result<String, SqlError> {
     Ok(text)
 }
 
-fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<(), SqlError> {
+/// Whether it is an engine without foreign keys.
+fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<bool, SqlError> {
     if name.eq_ignore_ascii_case("innodb") {
-        return Ok(());
+        return Ok(false);
     }
     let instead = format!("Using storage engine InnoDB for table '{table}'");
-    // Engines that every MySQL has: dump tools and test suites ask for them, and InnoDB does all they do.
+    // Engines that every MySQL has: dump tools and test suites ask for them, and InnoDB does all they do. Foreign
+    // keys they ignore, and so their tables are without.
     if ["myisam", "memory", "heap"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
         env.warn(WarningLevel::Warning, 1266, instead);
-        return Ok(());
+        return Ok(true);
     }
     let text = format!("Unknown storage engine '{name}'");
     let mode = env.system_variable(false, "sql_mode")?;
@@ -86,7 +90,7 @@ fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<()
     }
     env.warn(WarningLevel::Warning, 1286, text);
     env.warn(WarningLevel::Warning, 1266, instead);
-    Ok(())
+    Ok(false)
 }
 
 fn set(def: &mut TableDef, name: &str, value: &str) {
