@@ -13,7 +13,7 @@
 //!    too. No part is a prefix of another value's, so inverting turns the order round.
 //! 6. Encoding an integer allocates nothing beyond the caller's buffer.
 
-mod ends;
+pub(crate) mod ends;
 
 use crate::{ColumnType, Datum, RowError, RowLayout};
 

@@ -14,11 +14,13 @@
 //!    wide row's u16 offsets are all 0, which no narrow row's are; a stored row is shorter than
 //!    32,768 bytes, so bit 15 of an offset is free to say "outside".
 
+mod entry;
 pub(crate) mod fixed;
 mod forms;
 pub mod gather;
 mod project;
 
+pub use entry::{EntryRows, Wanted};
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
 pub use project::Projection;
 

@@ -11,7 +11,7 @@
 use crate::Tree;
 use crate::ahead::Ahead;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
+use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result, TrxId};
 use page::Node;
 use std::ops::Bound;
 
@@ -81,6 +81,23 @@ pub struct Cursor {
     ahead: Ahead,
 }
 
+/// An entry that a cursor has come to.
+pub struct LeafEntry<'c> {
+    /// Its key.
+    pub key: &'c [u8],
+    /// Its payload.
+    pub payload: &'c [u8],
+    leaf: &'c PageBuf,
+}
+
+impl LeafEntry<'_> {
+    /// The leaf's [`page::Node::max_trx_id`].
+    #[inline]
+    pub fn max_trx_id(&self) -> TrxId {
+        page::header::max_trx_id(self.leaf)
+    }
+}
+
 impl Default for Cursor {
     fn default() -> Self {
         Cursor::new()
@@ -111,7 +128,35 @@ impl Cursor {
     }
 
     /// The entry after the cursor: key and payload; `None` at the range's end.
+    #[inline]
     pub fn next(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {
+        Ok(self.next_entry(tree)?.map(|e| (e.key, e.payload)))
+    }
+
+    /// The entry before the cursor: key and payload; `None` at the range's beginning.
+    #[inline]
+    pub fn prev(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {
+        Ok(self.prev_entry(tree)?.map(|e| (e.key, e.payload)))
+    }
+
+    /// Steps over the entries that come next in the same leaf, backwards if so asked, as long as `pass`
+    /// says yes to their payloads.
+    pub fn skip(&mut self, backward: bool, pass: impl Fn(&[u8]) -> bool) -> Result<()> {
+        let node = Node::new(&self.leaf)?;
+        if backward {
+            while self.at > 0 && pass(node.payload(self.at - 1)?) {
+                self.at -= 1;
+            }
+        } else {
+            while self.at < node.count() && pass(node.payload(self.at)?) {
+                self.at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Cursor::next`].
+    pub fn next_entry(&mut self, tree: &Tree) -> Result<Option<LeafEntry<'_>>> {
         if !self.placed {
             self.place_low(tree)?;
         }
@@ -143,11 +188,12 @@ impl Cursor {
             return Ok(None);
         }
         self.at += 1;
-        Ok(Some((&self.key, node.payload(self.at - 1)?)))
+        let payload = node.payload(self.at - 1)?;
+        Ok(Some(LeafEntry { key: &self.key, payload, leaf: &self.leaf }))
     }
 
-    /// The entry before the cursor: key and payload; `None` at the range's beginning.
-    pub fn prev(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {
+    /// As [`Cursor::prev`].
+    pub fn prev_entry(&mut self, tree: &Tree) -> Result<Option<LeafEntry<'_>>> {
         if !self.placed {
             self.place_high(tree)?;
         }
@@ -175,7 +221,8 @@ impl Cursor {
             return Ok(None);
         }
         self.at -= 1;
-        Ok(Some((&self.key, node.payload(self.at)?)))
+        let payload = node.payload(self.at)?;
+        Ok(Some(LeafEntry { key: &self.key, payload, leaf: &self.leaf }))
     }
 
     /// The leaf that the last one's fence led to is not its neighbour.

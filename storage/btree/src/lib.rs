@@ -23,7 +23,7 @@ mod split;
 mod tests;
 
 pub use check::TreeReport;
-pub use cursor::{Cursor, Range};
+pub use cursor::{Cursor, LeafEntry, Range};
 pub use leaf::{Fit, Position};
 pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX};
 

@@ -313,6 +313,11 @@ impl Engine {
         Ok(cleaned)
     }
 
+    /// Looks for what every reader sees by now; a background thread does it all the time.
+    pub fn refresh_views(&self) {
+        self.trx.refresh_horizon();
+    }
+
     /// Tries once more to finish what clients left.
     pub(crate) fn finish_leftovers(&self) {
         if !self.unfinished.lock().is_empty() {

@@ -20,6 +20,7 @@ use pool::Tablespace;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use sync::Mutex;
+use value::row::EntryRows;
 use value::{KeySpec, RowLayout};
 
 static UNIQUE_GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unique_gate");
@@ -40,6 +41,8 @@ pub struct Table {
     /// `None`: hidden row id.
     clustered_key: Option<KeySpec>,
     pub(crate) secondaries: Vec<Secondary>,
+    /// How rows come back from the entries of each secondary index.
+    pub(crate) entry_rows: Vec<EntryRows>,
     pub(crate) autoinc: Option<Autoinc>,
     /// Who made each index since the start, the clustered one first, as long as it may matter to a view.
     makers: Vec<TrxId>,
@@ -138,14 +141,21 @@ impl Table {
         let ids = std::iter::once(spec.clustered_id).chain(spec.secondaries.iter().map(|s| s.id));
         let makers = ids.map(|id| makers.get(&id).copied().unwrap_or(TrxId::NONE));
         let makers: Vec<TrxId> = makers.collect();
+        let layout = RowLayout::new(&spec.columns);
+        let clustered_key =
+            (!spec.clustered.is_empty()).then(|| KeySpec::new(spec.clustered.clone()));
+        let entry_rows = spec.secondaries.iter().map(|s| {
+            EntryRows::new(&layout, &KeySpec::new(s.parts.clone()), clustered_key.as_ref())
+        });
+        let entry_rows = entry_rows.collect();
         Ok(Arc::new_cyclic(|me| Table {
             me: me.clone(),
-            layout: RowLayout::new(&spec.columns),
+            layout,
             ts: Arc::clone(ts),
             clustered: Tree::new(Arc::clone(ts), root, spec.clustered_id),
-            clustered_key: (!spec.clustered.is_empty())
-                .then(|| KeySpec::new(spec.clustered.clone())),
+            clustered_key,
             secondaries,
+            entry_rows,
             autoinc,
             made_last: makers.iter().copied().max().unwrap_or(TrxId::NONE),
             makers,

@@ -367,6 +367,12 @@ impl TrxSystem {
         self.views.horizon()
     }
 
+    /// Transactions below this id have ended, as the last refresh found it.
+    #[inline]
+    pub fn all_ended_below(&self) -> TrxId {
+        self.views.all_visible_below()
+    }
+
     /// Looks at all views; the horizon. A heavy fence (10 us): for background threads.
     pub fn refresh_horizon(&self) -> Lsn {
         self.views.refresh(|| self.tail(), || self.next_id())

@@ -84,7 +84,7 @@ impl Views {
         tail: impl Fn() -> Lsn,
         next: impl Fn() -> TrxId,
     ) -> View {
-        let all_visible_below = TrxId(self.all_visible_below.load(Ordering::Acquire));
+        let all_visible_below = self.all_visible_below();
         slot.snapshot_low.store(NONE, Ordering::Relaxed);
         slot.snapshot.store(tail().0, Ordering::Release);
         asym::light();
@@ -117,6 +117,12 @@ impl Views {
     #[inline]
     pub fn horizon(&self) -> Lsn {
         Lsn(self.horizon.load(Ordering::Acquire))
+    }
+
+    /// Transactions below this id have ended.
+    #[inline]
+    pub fn all_visible_below(&self) -> TrxId {
+        TrxId(self.all_visible_below.load(Ordering::Acquire))
     }
 
     /// Looks at all views and active transactions; the horizon. A heavy fence: not per transaction.

@@ -33,3 +33,27 @@ pub(super) fn key_part_length(key: &[u8], flip: u8) -> Option<usize> {
         (byte >> (7 - bit % 8) & 1 == 0).then_some(bit / 8 + 1)
     })
 }
+
+/// Appends the string whose key part `key` begins with, every byte turned by `flip`; the part's length.
+/// `None`: it has no end.
+pub(crate) fn unkey(key: &[u8], flip: u8, out: &mut Vec<u8>) -> Option<usize> {
+    for (group, at) in key.chunks(9).zip((0..).step_by(9)) {
+        let mut bytes = [0; 16];
+        bytes[..group.len()].copy_from_slice(group);
+        bytes[..9].iter_mut().for_each(|b| *b ^= flip);
+        let bits = u128::from_be_bytes(bytes);
+        for i in 0..8 {
+            if i >= group.len() {
+                return None;
+            }
+            if bits >> (127 - 9 * i) & 1 == 0 {
+                return Some(at + i + 1);
+            }
+            if i + 1 >= group.len() {
+                return None;
+            }
+            out.push((bits >> (119 - 9 * i)) as u8);
+        }
+    }
+    None
+}

@@ -8,9 +8,9 @@
 //! 4. Keys on disk depend on the tables: a change of weights needs a new collation id or a rebuild.
 
 pub mod aggregate;
-mod bits;
+pub(crate) mod bits;
 mod info;
-mod pad;
+pub(crate) mod pad;
 mod single;
 #[cfg(test)]
 mod tests;

@@ -138,6 +138,23 @@ pub(super) fn key_length(key: &[u8], wide: bool, space: u16, flip: u8) -> Option
     }
 }
 
+/// Appends the bytes, without spaces at the end, whose `_bin` key `key` begins with, every byte turned by
+/// `flip`; the key's length. `None`: it has no end.
+pub(crate) fn unkey(key: &[u8], flip: u8, out: &mut Vec<u8>) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let byte = key.get(at)? ^ flip;
+        at += 1;
+        if u16::from(byte) == SPACE {
+            at += 1;
+            if key.get(at - 1)? ^ flip == END {
+                return Some(at);
+            }
+        }
+        out.push(byte);
+    }
+}
+
 /// The weights without the trailing spaces, for hashing.
 pub(super) fn each_stripped(
     weights: impl Iterator<Item = u16>,

@@ -22,7 +22,7 @@ impl KeySpec {
 }
 
 /// Bytes of the first part of `key`, every byte of which was turned by `flip`.
-fn part_length(ty: &ColumnType, flip: u8, key: &[u8]) -> Option<usize> {
+pub(crate) fn part_length(ty: &ColumnType, flip: u8, key: &[u8]) -> Option<usize> {
     let mut head = 0;
     if ty.nullable {
         head = 1;

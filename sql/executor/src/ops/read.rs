@@ -67,7 +67,10 @@ impl<'p> ReadTable<'p> {
     ) -> Result<(), SqlError> {
         let (index, direction) = (self.read.access.index(), self.direction());
         self.reader.open(run.st.client, table, index, range, direction)?;
-        self.reader.need(self.needed);
+        match self.read.covering {
+            true => self.reader.need_only(table, self.needed),
+            false => self.reader.need(self.needed),
+        }
         Ok(())
     }
 

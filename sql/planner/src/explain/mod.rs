@@ -16,6 +16,7 @@ mod tree;
 pub use change::{
     json_change, json_insert, traditional_change, traditional_insert, tree_change, tree_insert,
 };
+pub(crate) use rows::part_bytes;
 pub use rows::{ExplainRow, traditional};
 pub use tree::{Item, items, number};
 

@@ -345,7 +345,7 @@ impl<'p> Lister<'p> {
         let index = index_of(def, read.access.index());
         let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
         let access = match &read.access {
-            ReadAccess::Index(0) if !read.descending => "ALL",
+            ReadAccess::Index(0) if !read.descending && !read.covering => "ALL",
             ReadAccess::Index(_) => "index",
             ReadAccess::Point { key, .. } if constant(key) => "const",
             ReadAccess::Point { .. } => "eq_ref",
@@ -395,11 +395,11 @@ impl<'p> Lister<'p> {
         if !rest.is_empty() {
             extra.push("Using where");
         }
-        if read.covering {
-            extra.push("Using index");
-        }
         if read.descending {
             extra.push("Backward index scan");
+        }
+        if read.covering {
+            extra.push("Using index");
         }
         ExplainRow {
             id: Some(id),
@@ -456,7 +456,7 @@ fn is_constant(e: &Expr) -> bool {
 }
 
 /// `key_len` of one part: the column's bytes, two for a length, one where NULL is allowed.
-pub(super) fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
+pub(crate) fn part_bytes(ty: &value::ColumnType, prefix: Option<u32>) -> u32 {
     let null = u32::from(ty.nullable);
     let bytes = match prefix {
         Some(chars) => chars * ty.collation.bytes_per_char_max(),

@@ -335,7 +335,9 @@ impl Printer<'_> {
         let mut known = Vec::new();
         let using = index.map_or("GEN_CLUST_INDEX", |i| &i.name);
         let text = match &read.access {
-            ReadAccess::Index(0) if !read.descending => format!("Table scan on {name}"),
+            ReadAccess::Index(0) if !read.descending && !read.covering => {
+                format!("Table scan on {name}")
+            }
             ReadAccess::Index(_) => format!("{covering} scan on {name} using {using}{reverse}"),
             ReadAccess::Point { key, .. } => {
                 let keys = key_text(def, index, key, names, &mut known);

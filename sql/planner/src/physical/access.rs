@@ -7,21 +7,24 @@
 use super::members::Cond;
 use super::{Leaves, Planner};
 use crate::bind::Scope;
+use crate::explain::part_bytes;
 use crate::logical::{conjuncts, disjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
 use parser::ast;
-use value::Collation;
+use value::{Collation, KeyPart};
 
 /// Most ranges that values of several parts are multiplied to.
 const RANGES_MAX: usize = 200;
 /// Cost of finding the first row of a path.
-const OPEN_COST: f64 = 0.5;
+pub(super) const OPEN_COST: f64 = 0.5;
 /// Cost of a row of the clustered index: most of them are thrown away where they lie.
 const ROW_COST: f64 = 0.05;
 /// Cost of a row found in an index and fetched from the clustered one by a way down.
 const FETCH_COST: f64 = 0.6;
+/// Cost of an entry that has all that is wanted of its row.
+const ENTRY_COST: f64 = 0.05;
 
 /// A way to read a table.
 #[derive(Debug, Clone)]
@@ -66,15 +69,8 @@ impl Planner<'_> {
     ) -> Choice {
         let def = self.tables.def(table);
         let source = &leaves.list[usize::from(leaf)];
-        let needed = &leaves.needed[usize::from(leaf)];
         let rows = self.statistics.rows(table);
-        let whole = Choice {
-            access: ReadAccess::Index(0),
-            rows,
-            cost: OPEN_COST + rows * ROW_COST,
-            covering: false,
-            used: Vec::new(),
-        };
+        let whole = self.whole(leaf, table, leaves);
         let own: Vec<(usize, &Cond)> = conds
             .iter()
             .enumerate()
@@ -89,15 +85,18 @@ impl Planner<'_> {
             if index.attributes.invisible || !source.hints.join.allows(&index.name) {
                 continue;
             }
-            let covers = covers(def, index, needed);
+            let covers = leaves.covers(leaf, def, index);
             for (ranges, used) in target.paths(index, &own) {
                 if is_range(&ranges) && source.hints.no_range.contains(&index.name) {
                     continue;
                 }
                 let found = ranges.iter().map(|r| self.range_rows(table, position, index, r, rows));
                 let matched = found.sum::<f64>().min(rows);
-                // Also where the index covers: whether an entry counts is known from its row alone.
-                let per_row = if index.clustered { ROW_COST } else { FETCH_COST };
+                let per_row = match (index.clustered, covers) {
+                    (true, _) => ROW_COST,
+                    (false, true) => ENTRY_COST,
+                    (false, false) => FETCH_COST,
+                };
                 let cost = OPEN_COST * ranges.len() as f64 + matched * per_row;
                 let number = position + usize::from(def.clustered().is_none());
                 let choice = Choice {
@@ -115,6 +114,36 @@ impl Planner<'_> {
         match best {
             Some(best) if best.cost <= whole.cost || source.hints.join.only.is_some() => best,
             _ => whole,
+        }
+    }
+
+    /// All rows: by the shortest index that has all that is needed, else by the rows themselves.
+    fn whole(&self, leaf: u16, table: TableRef, leaves: &Leaves) -> Choice {
+        let def = self.tables.def(table);
+        let source = &leaves.list[usize::from(leaf)];
+        let rows = self.statistics.rows(table);
+        let allowed = |(_, index): &(usize, &IndexDef)| {
+            !index.clustered
+                && !index.attributes.invisible
+                && source.hints.join.allows(&index.name)
+                && leaves.covers(leaf, def, index)
+        };
+        let shortest = def.indexes.iter().enumerate().filter(allowed).min_by_key(|(_, index)| {
+            let part = |p: &KeyPart| part_bytes(&def.columns[p.column].ty, p.prefix_chars);
+            index.parts.iter().map(part).sum::<u32>()
+        });
+        let (number, covering, per_row) = match shortest {
+            Some((position, _)) => {
+                (position + usize::from(def.clustered().is_none()), true, ENTRY_COST)
+            }
+            None => (0, def.clustered().is_some_and(|i| leaves.covers(leaf, def, i)), ROW_COST),
+        };
+        Choice {
+            access: ReadAccess::Index(number),
+            rows,
+            cost: OPEN_COST + rows * per_row,
+            covering,
+            used: Vec::new(),
         }
     }
 
@@ -147,25 +176,6 @@ impl Planner<'_> {
         };
         (rows / distinct * share).max(1.0)
     }
-}
-
-/// Whether every needed column can be read off an index's entries: its parts and the primary key's,
-/// as far as they are
-/// integers (keys of text cannot be turned back).
-pub(crate) fn covers(
-    def: &TableDef,
-    index: &IndexDef,
-    needed: &std::collections::BTreeSet<usize>,
-) -> bool {
-    if index.clustered {
-        return false;
-    }
-    let inside = |column: &usize| {
-        let part =
-            |i: &IndexDef| i.parts.iter().any(|p| p.column == *column && p.prefix_chars.is_none());
-        def.columns[*column].ty.kind.is_int() && (part(index) || def.clustered().is_some_and(part))
-    };
-    needed.iter().all(inside)
 }
 
 /// The expressions of functional indexes, over a leaf. One that cannot be bound finds nothing.

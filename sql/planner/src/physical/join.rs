@@ -6,7 +6,7 @@
 //!    that the cheapest next member is taken. 4. A member that no condition ties to what is there comes only
 //!    where no other one is left.
 
-use super::access::Choice;
+use super::access::{Choice, OPEN_COST};
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
 use crate::logical::{Block, Source, conjunction, leaf_bit, leaves_of};
@@ -425,9 +425,10 @@ impl Planner<'_> {
             JoinKind::Semi => before.rows * looped.rows.min(1.0),
             _ => before.rows * 0.5,
         };
-        // A semi-join stops at the first partner.
+        // A semi-join stops at the first partner, to which it has to find its way.
         let part = if kind == JoinKind::Left { 1.0 } else { 1.0 / looped.rows.max(1.0) };
-        let cost = before.rows * (looped.cost * part + YIELD_COST);
+        let way = OPEN_COST.min(looped.cost);
+        let cost = before.rows * (way + (looped.cost - way) * part + YIELD_COST);
         let (inner, split) = split_nest(nest, own, before, leaves);
         let hashable =
             |l: u16| own & leaf_bit(l) == 0 || !leaves.list[usize::from(l)].hints.no_hash;

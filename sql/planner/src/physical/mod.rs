@@ -27,13 +27,13 @@ use crate::query_plan::{
 use crate::resolve::SharedBlock;
 use crate::stats::Statistics;
 use crate::transform::{LEAVES_MAX, transform};
-use catalog::TableCache;
+use catalog::{IndexDef, TableCache, TableDef};
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
 pub(crate) use guess::bounds;
 use std::collections::BTreeSet;
-use value::{ColumnType, Kind};
+use value::{ColumnType, KeyPart, Kind};
 
 /// Plans the blocks of one statement.
 pub(crate) struct Planner<'a> {
@@ -52,9 +52,27 @@ pub(crate) struct Leaves {
     pub(crate) needed: Vec<BTreeSet<usize>>,
     /// Leaves that each subquery of the block looks at.
     pub(crate) subqueries: Vec<u64>,
+    /// Leaves whose rows are to be changed.
+    pub(crate) targets: Vec<u16>,
 }
 
 impl Leaves {
+    /// Whether every needed column of a leaf can be read off an index's entries: its parts and the
+    /// primary key's, as far as values can be made of their keys (not of those of text). Rows that are to
+    /// be changed have to be visited.
+    pub(crate) fn covers(&self, leaf: u16, def: &TableDef, index: &IndexDef) -> bool {
+        let inside = |column: &usize| {
+            let ty = &def.columns[*column].ty;
+            // The clustered index has the columns themselves.
+            let gives = |p: &KeyPart| index.clustered || p.gives_back(ty);
+            let part = |i: &IndexDef| {
+                i.parts.iter().any(|p| p.column == *column && p.prefix_chars.is_none() && gives(p))
+            };
+            part(index) || def.clustered().is_some_and(part)
+        };
+        !self.targets.contains(&leaf) && self.needed[usize::from(leaf)].iter().all(inside)
+    }
+
     /// Leaves that an expression looks at, itself or by its subqueries.
     pub(crate) fn looked_at(&self, expr: &Expr) -> u64 {
         let mut leaves = leaves_of(expr);
@@ -90,7 +108,8 @@ impl<'a> Planner<'a> {
         let windows = number_leaves(&mut block);
         let mut defs = self.leaf_defs(&block, &needed);
         let subqueries = block.subqueries.iter_mut().map(|s| outer_leaves(&mut s.block)).collect();
-        let mut leaves = Leaves { list: std::mem::take(&mut block.leaves), needed, subqueries };
+        let (list, targets) = (std::mem::take(&mut block.leaves), block.targets.clone());
+        let mut leaves = Leaves { list, needed, subqueries, targets };
         let mut node = self.joined(&mut block, &mut leaves)?;
         let mut fixed = order::Fixed::of(&leaves, &block.filter, self.literals);
         if let Some(group) = block.group.take() {

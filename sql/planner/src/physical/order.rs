@@ -204,18 +204,18 @@ pub(crate) fn settle(
         read.descending = descending;
         return true;
     }
-    // Another index in whole: when few rows are wanted, or when it has all that is needed.
+    // Another index in whole: when few rows are wanted, or when it has all that is needed, as that of the
+    // rows themselves has.
     if !matches!(read.access, ReadAccess::Index(_)) {
         return false;
     }
     let def = tables.def(read.table);
     let source = &leaves.list[usize::from(read.leaf)];
-    let needed = &leaves.needed[usize::from(read.leaf)];
     for (number, index) in def.indexes.iter().enumerate() {
-        let covers = super::access::covers(def, index, needed);
+        let covers = leaves.covers(read.leaf, def, index);
         if index.attributes.invisible
             || !source.hints.order.allows(&index.name)
-            || !(limited || covers)
+            || !(limited || covers || index.clustered)
         {
             continue;
         }
