@@ -8,7 +8,7 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use testkit::text::{ColumnFacts, Rows};
 use testkit::{Failure, Server, TempDir, TextClient, random_sql};
@@ -144,21 +144,30 @@ fn difference(sql: &str, own: &Said, peer: &Said) -> Option<String> {
     if a.affected != b.affected {
         return Some(format!("{} rows affected, MySQL {}", a.affected, b.affected));
     }
-    // How often a condition is computed is the plan's matter: the kinds of warnings are compared, their number
-    // where there is but one way.
+    warnings_differ(sql, &own.warnings, &peer.warnings)
+}
+
+/// How often a condition is computed is the plan's matter: the kinds of warnings are compared, their number and
+/// texts where there is but one way.
+fn warnings_differ(sql: &str, own: &Warnings, peer: &Warnings) -> Option<String> {
+    let kinds = |warnings: &Warnings| -> BTreeSet<String> {
+        let kind = |w: &Vec<Option<Vec<u8>>>| text(w[0].as_ref()) + &text(w[1].as_ref());
+        warnings.iter().map(kind).collect()
+    };
+    let (a, b) = (kinds(own), kinds(peer));
     let only_way = !sql.contains(" FROM ") && !sql.contains(" WHERE ");
-    let kinds = |warnings: &Warnings| {
-        let mut kinds: Vec<_> = warnings.iter().map(|w| w[..2].to_vec()).collect();
-        kinds.sort();
-        kinds.dedup();
-        kinds
+    if a == b && !(only_way && own != peer) {
+        return None;
+    }
+    let list = |kinds: Vec<&String>| match kinds.is_empty() {
+        true => "none".to_string(),
+        false => kinds.into_iter().cloned().collect::<Vec<_>>().join("+"),
     };
-    let same = match only_way {
-        true => own.warnings == peer.warnings,
-        false => kinds(&own.warnings) == kinds(&peer.warnings),
-    };
-    (!same)
-        .then(|| format!("warnings {}\n    MySQL: {}", shown(&own.warnings), shown(&peer.warnings)))
+    let (more, less) = (list(a.difference(&b).collect()), list(b.difference(&a).collect()));
+    let (own, peer) = (shown(own), shown(peer));
+    Some(format!(
+        "warnings beyond MySQL's: {more}; not raised: {less};\n    {own}\n    MySQL: {peer}"
+    ))
 }
 
 /// A line of `known.txt`: parts that statement and difference have in this order, joined by ` ... `; the reason.

@@ -339,10 +339,8 @@ impl Parser<'_> {
         if self.kw() != Kw::INTERVAL {
             return false;
         }
-        // INTERVAL (1) DAY against INTERVAL(1, 2): a unit follows the closing parenthesis.
-        self.nth(1).kind != TokenKind::Open
-            || unit(self.nth(self.after_matching(1)).kw).is_some()
-            || !self.comma_inside()
+        // INTERVAL (1) DAY against INTERVAL(1, 2).
+        self.nth(1).kind != TokenKind::Open || !self.comma_inside()
     }
 
     /// A comma stands directly inside the parenthesis after the current token.

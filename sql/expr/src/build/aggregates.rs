@@ -62,6 +62,11 @@ impl Builder {
         if args.iter().any(Typed::is_row) {
             return Err(one_column());
         }
+        let bits = function.name.starts_with("bit_");
+        let bytes = bits && args.iter().all(|a| a.ty.kind.is_binary_string());
+        if matches!(function.name, "sum" | "avg") || bits && !bytes {
+            args = args.into_iter().map(super::wanted::as_chosen).collect();
+        }
         let mut derive = Derive::new(function.name, &mut args, Extra::None, &self.settings);
         let ty = (function.derive)(&mut derive)?;
         let collation = derive.collation;

@@ -10,7 +10,7 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use crate::SqlError;
 use crate::functions::json::is_truth;
-use crate::functions::{AS_MOMENT, AS_NUMBER, AS_SPAN, CAST, NO_TIME};
+use crate::functions::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST, NO_TIME};
 use crate::tree::{Expr, OwnedDatum, Typed};
 use value::number::{Rest, double_of_text};
 use value::time::parse;
@@ -91,7 +91,7 @@ impl Builder {
 }
 
 /// A column of a table or of a derived one; an aggregate is none.
-fn is_column(value: &Typed) -> bool {
+pub(super) fn is_column(value: &Typed) -> bool {
     /// Grouping and window functions have the leaves from here on.
     const COMPUTED_LEAVES: u16 = u16::MAX - 1;
     matches!(value.expr, Expr::Column(column) if column.leaf < COMPUTED_LEAVES)
@@ -118,7 +118,10 @@ fn beside_number(value: Typed, other: &Typed) -> Typed {
     if both && !(fixed && is_column(&value)) {
         return digits(value);
     }
-    let value = bits_as_number(value);
+    let value = super::wanted::as_number(bits_as_number(value));
+    if is_read_quietly(&value) {
+        return value;
+    }
     let text = value.ty.kind.is_string() && !matches!(value.expr, Expr::Param(_));
     if !text {
         return value;
@@ -137,6 +140,26 @@ fn beside_number(value: Typed, other: &Typed) -> Typed {
     }
     let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
+}
+
+/// One of several values that are compared as numbers.
+pub(super) fn among_numbers(value: Typed) -> Typed {
+    if value.is_null() {
+        return value;
+    }
+    if value.ty.kind.has_date() || value.ty.kind == Kind::Time {
+        return digits(value);
+    }
+    let value = super::wanted::as_number(bits_as_number(value));
+    if !is_stringy(&value.ty) || is_read_quietly(&value) || matches!(value.expr, Expr::Param(_)) {
+        return value;
+    }
+    let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+    Typed::new(call(&AS_NUMBER, &value, ty), ty)
+}
+
+fn is_read_quietly(value: &Typed) -> bool {
+    matches!(&value.expr, Expr::Call(site) if site.function == &AS_NUMBER_QUIETLY)
 }
 
 /// A date as the number that its digits are.

@@ -33,6 +33,11 @@ impl Builder {
             let ty = ColumnType { nullable: true, ..ty };
             return Ok(claimed(Typed::new(call(&CAST_OF_JSON, &value, ty), ty)));
         }
+        let value = match ty.kind {
+            Kind::Decimal => super::wanted::as_chosen(value),
+            kind if kind.is_float() => super::wanted::as_number(value),
+            _ => value,
+        };
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {
             let (from, target) = (value.ty.collation.charset(), ty.collation.charset());
             if from != target && from != Charset::Binary {

@@ -1,7 +1,7 @@
 //! Comparisons: of values and rows, BETWEEN, IN, LIKE, CASE.
 
 use super::Builder;
-use super::beside::Strictness;
+use super::beside::{Strictness, is_column};
 use super::derive::{call, is_stringy, meet, unify};
 use super::operators::{not, truth};
 use crate::SqlError;
@@ -133,18 +133,42 @@ impl Builder {
         if [&value, &low, &high].into_iter().any(Typed::is_row) {
             return Err(super::one_column());
         }
-        let [value, low, high] = self.limits(value, low, high)?;
-        let above = self.compare_leniently(Comparison::Ge, value.clone(), low)?;
-        let below = self.compare_leniently(Comparison::Le, value, high)?;
+        let mut all = [value, low, high];
+        let (above, below) = if all.iter().all(|v| is_stringy(&v.ty)) {
+            let collation = meet(&mut all, "between", Purpose::Compare, &self.settings)?.collation;
+            let [value, low, high] = all;
+            (
+                compared(Comparison::Ge, value.clone(), low, collation),
+                compared(Comparison::Le, value, high, collation),
+            )
+        } else {
+            let [value, low, high] = all;
+            let [value, low, high] = self.limits(value, low, high)?;
+            (
+                self.compare_leniently(Comparison::Ge, value.clone(), low)?,
+                self.compare_leniently(Comparison::Le, value, high)?,
+            )
+        };
         let nullable = above.ty.nullable || below.ty.nullable;
         let both = truth(Expr::And(Box::new(above.expr), Box::new(below.expr)), nullable);
         Ok(if negated { not(both) } else { both })
     }
 
     /// The three values of BETWEEN, as far as one decides how all are compared: a date makes dates of texts, a
-    /// time is text among texts unless it is a column and the texts are constant times.
+    /// time is text among texts unless it is a column and the texts are constant times, a number makes numbers of
+    /// all, unless they are constants beside a column of dates or times.
     fn limits(&self, value: Typed, low: Typed, high: Typed) -> Result<[Typed; 3], SqlError> {
         let mut all = [value, low, high];
+        let number =
+            |v: &Typed| v.ty.kind.is_number() || matches!(v.ty.kind, Kind::Year | Kind::Bit);
+        let json = all.iter().any(|v| v.ty.kind == Kind::Json);
+        let constants = all[1..].iter().all(|v| !number(v) || v.constant().is_some());
+        if all.iter().any(|v| number(v) && !v.is_null())
+            && !json
+            && !(constants && is_column(&all[0]) && is_moment(&all[0].ty))
+        {
+            return Ok(all.map(super::beside::among_numbers));
+        }
         let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
         let plain = |v: &Typed| is_stringy(&v.ty) || v.ty.kind.has_date();
         if let Some(date) = dated.filter(|_| all.iter().all(plain)) {
@@ -382,6 +406,11 @@ impl Builder {
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         Typed { expr: call(&CAST, &value, ty), ty, coercibility: value.coercibility }
     }
+}
+
+fn compared(op: Comparison, a: Typed, b: Typed, collation: Collation) -> Typed {
+    let nullable = a.ty.nullable || b.ty.nullable;
+    truth(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation), nullable)
 }
 
 fn is_moment(ty: &ColumnType) -> bool {

@@ -4,7 +4,7 @@ use super::Settings;
 use super::common::common;
 use super::widths;
 use crate::SqlError;
-use crate::functions::{CAST, CONVERT_CHARSET};
+use crate::functions::{AS_ALIKE, AS_CHARSET, CONVERT_CHARSET, Function, number_of_bits};
 use crate::tree::{CallSite, Expr, Extra, OwnedDatum, Typed};
 use value::collation::aggregate::{Claim, Coercibility, Purpose, aggregate};
 use value::types::NOT_FIXED;
@@ -215,14 +215,18 @@ pub fn meet(
         let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
         let plain = widened || from == to || from == Charset::Binary || to == Charset::Binary;
         if is_stringy(&value.ty) && !value.is_null() && !plain {
-            *value = convert(value.clone(), met.collation);
+            *value = converted(&AS_CHARSET, value.clone(), met.collation);
         }
     }
     Ok(met)
 }
 
-/// Text in another character set.
+/// Text in another character set; `?` stands for what that lacks.
 pub fn convert(value: Typed, collation: Collation) -> Typed {
+    converted(&CONVERT_CHARSET, value, collation)
+}
+
+fn converted(function: &'static Function, value: Typed, collation: Collation) -> Typed {
     let chars = widths::chars(&value.ty);
     let ty = ColumnType { nullable: value.ty.nullable, ..string(chars, collation) };
     let (from, to) = (value.ty.collation.charset(), collation.charset());
@@ -235,11 +239,11 @@ pub fn convert(value: Typed, collation: Collation) -> Typed {
             return Typed { expr: Expr::Const(OwnedDatum::Bytes(out)), ty, ..value };
         }
     }
-    Typed { expr: call(&CONVERT_CHARSET, &value, ty), ty, ..value }
+    Typed { expr: call(function, &value, ty), ty, ..value }
 }
 
 /// A call of one argument that needs no derivation.
-pub fn call(function: &'static crate::functions::Function, value: &Typed, ty: ColumnType) -> Expr {
+pub fn call(function: &'static Function, value: &Typed, ty: ColumnType) -> Expr {
     let site = CallSite {
         function,
         arguments: vec![value.expr.clone()],
@@ -267,12 +271,31 @@ pub fn unify(
         claim = Some(met);
     }
     for value in values.iter_mut() {
-        if !value.is_null() && differs(&value.ty, &ty) {
+        // Bits keep their wrapping, which knows that they may be wanted as a number.
+        let bits = ty.kind.is_string() && is_bits(value);
+        if !value.is_null() && (bits || differs(&value.ty, &ty)) {
             let to = ColumnType { nullable: value.ty.nullable, ..ty };
-            *value = Typed::new(call(&CAST, value, to), to);
+            *value = Typed::new(call(&AS_ALIKE, value, to), to);
         }
     }
     Ok((ty, claim))
+}
+
+/// A value as one of a number type that several have; others stay as they are.
+pub fn alike(value: &mut Typed, ty: &ColumnType) {
+    let inexact = ty.kind == Kind::Double || ty.kind == Kind::Decimal;
+    if inexact && value.ty.kind.is_number() && differs(&value.ty, ty) {
+        let to = ColumnType { nullable: value.ty.nullable, ..*ty };
+        *value = Typed::new(call(&AS_ALIKE, value, to), to);
+    }
+}
+
+/// A literal that is written as bits.
+fn is_bits(value: &Typed) -> bool {
+    match value.constant() {
+        Some(OwnedDatum::Bytes(bytes)) => number_of_bits(&value.ty, bytes).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a value of one type has to change its kind to be one of the other.

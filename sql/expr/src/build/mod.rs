@@ -18,10 +18,12 @@ mod derive;
 mod literal;
 mod operators;
 mod temporal;
+mod wanted;
 pub mod widths;
 
 pub use calls::no_function;
-pub use derive::{Derive, claim, is_stringy, string};
+pub use derive::{Derive, alike, claim, is_stringy, string};
+pub use operators::stored_bits;
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
@@ -108,6 +110,11 @@ impl Builder {
         }
         if args.iter().any(Typed::is_row) {
             return Err(one_column());
+        }
+        // Operators on bits take byte strings as they are.
+        let bytes = args.iter().all(|a| a.ty.kind.is_binary_string());
+        if crate::functions::reads_numbers(function, bytes) {
+            args = args.into_iter().map(wanted::as_number).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
         let ty = (function.derive)(&mut derive)?;

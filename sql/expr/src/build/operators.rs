@@ -1,5 +1,6 @@
 //! Operators: arithmetic, logic, bits.
 
+use super::wanted::as_number;
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
 use crate::SqlError;
@@ -92,7 +93,7 @@ impl Builder {
     /// A value as a condition: a JSON value is true if it is not the number 0.
     pub fn truth_of(&self, value: Typed) -> Typed {
         if value.ty.kind != Kind::Json {
-            return value;
+            return as_number(value);
         }
         let nullable = value.ty.nullable;
         let zero = Box::new(Expr::int(0));
@@ -102,10 +103,16 @@ impl Builder {
 
     /// Arithmetic over two numbers.
     pub fn arithmetic(&self, op: Arithmetic, a: Typed, b: Typed) -> Typed {
-        let (a, b) = (bits_as_number(a), bits_as_number(b));
+        let (a, b) = (as_number(bits_as_number(a)), as_number(bits_as_number(b)));
         let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
         let nullable = zero_divides || a.ty.nullable || b.ty.nullable;
         let ty = ColumnType { nullable, ..arithmetic_type(op, &a.ty, &b.ty) };
+        // The place of a member is an integer, with which MySQL computes as a double.
+        let double = |v: Typed| match ty.kind == Kind::Double && v.ty.kind.has_members() {
+            true => Typed { expr: super::derive::call(&crate::functions::CAST, &v, ty), ..v },
+            false => v,
+        };
+        let (a, b) = (double(a), double(b));
         Typed::new(Expr::Arith(op, Box::new(a.expr), Box::new(b.expr)), ty)
     }
 
@@ -166,7 +173,7 @@ fn logic(op: BinaryOp, a: Typed, b: Typed) -> Typed {
 }
 
 fn negate(value: Typed) -> Typed {
-    let value = bits_as_number(value);
+    let value = as_number(bits_as_number(value));
     let ty = value.ty;
     let signed = |ty: ColumnType| ColumnType { unsigned: false, zerofill: false, ..ty };
     // A literal is folded, so that it has the length of what was written.
@@ -202,6 +209,14 @@ pub(super) fn bits_as_number(value: Typed) -> Typed {
     let Some(number) = number_of_bits(&value.ty, bytes) else { return value };
     let ty = ColumnType::int(Kind::BigInt, true).not_null();
     Typed::new(Expr::Const(OwnedDatum::UInt(number)), ty)
+}
+
+/// A value that is stored in a column of that kind: bits that are written as such are a number among numbers.
+pub fn stored_bits(value: &Typed, kind: Kind) -> Typed {
+    match kind.is_number() || kind == Kind::Year {
+        true => bits_as_number(value.clone()),
+        false => value.clone(),
+    }
 }
 
 /// Whether a value takes part in arithmetic as a double.

@@ -5,7 +5,7 @@ use super::moments;
 use super::{Function, Shape, function};
 use crate::build::Derive;
 use crate::eval::Value;
-use crate::tree::OwnedDatum;
+use crate::tree::{Expr, OwnedDatum};
 use crate::{SqlError, WarningLevel};
 use value::number::{self, Rest};
 use value::{ColumnType, Datum, Kind};
@@ -13,6 +13,16 @@ use value::{ColumnType, Datum, Kind};
 /// CAST: to the type of the call's result.
 pub static CAST: Function =
     function("cast", (1, 1), same_type, cast, "the argument as another type").written(Shape::Cast);
+
+/// One of several values that become one type: CASE, IF, COALESCE.
+pub static AS_ALIKE: Function =
+    function("cast", (1, 1), same_type, cast, "one of several values, as the type of all")
+        .written(Shape::Cast);
+
+/// Text that nobody asked to convert, in another character set: what that lacks is an error.
+pub static AS_CHARSET: Function =
+    function("convert", (1, 1), same_type, convert_wholly, "the text in another character set")
+        .written(Shape::Cast);
 
 /// CONVERT ... USING: text in the result's character set.
 pub static CONVERT_CHARSET: Function =
@@ -108,7 +118,14 @@ fn to_decimal<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
     let (v, bad) = decimal_of(&c.number(0));
     if bad {
         let text = c.datum(0).as_bytes().unwrap_or_default().to_vec();
-        incorrect(c.env, "DECIMAL", &text);
+        let large = c.ty(0).kind.is_large() && matches!(c.site.arguments[0], Expr::Column(_));
+        if !large {
+            incorrect(c.env, "DECIMAL", &text);
+        } else if number::double_of_text(&text).1 == Rest::NoNumber {
+            // What MySQL says of columns of TEXT and BLOB.
+            let text = "Incorrect DECIMAL value: '0' for column '' at row -1";
+            c.env.warn(WarningLevel::Warning, 1366, text.into());
+        }
     }
     let (v, beyond) = v.saturated(to.length.min(65) as u8, to.decimals);
     if beyond {
@@ -120,7 +137,7 @@ fn to_decimal<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
 }
 
 fn to_year<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let v = match c.datum(0) {
+    let v = match c.number(0) {
         Datum::Date(v) => i128::from(v.year()),
         Datum::DateTime(v) => i128::from(v.date().year()),
         Datum::Time(_) => moments::now(c.env, 0).map_or(0, |v| i128::from(v.date().year())),
@@ -206,4 +223,28 @@ fn convert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let mut out = Vec::new();
     value::charset::convert(&text, from, to, &mut out);
     Ok(out.into())
+}
+
+fn convert_wholly<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let (from, to) = (c.ty(0).collation.charset(), c.site.ty.collation.charset());
+    let text = c.text(0);
+    let mut out = Vec::new();
+    if value::charset::convert(&text, from, to, &mut out).any() {
+        return Err(not_convertible(&text, from, to));
+    }
+    Ok(out.into())
+}
+
+/// 3854.
+fn not_convertible(text: &[u8], from: value::Charset, to: value::Charset) -> SqlError {
+    /// MySQL shows no more of the text.
+    const SHOWN_BYTES: usize = 6;
+    let shown: String = text.iter().take(SHOWN_BYTES).fold(String::new(), |shown, b| match b {
+        b' '..=b'~' => shown + &char::from(*b).to_string(),
+        _ => shown + &format!("\\x{b:02X}"),
+    });
+    let more = if text.len() > SHOWN_BYTES { "..." } else { "" };
+    let (from, to) = (from.name(), to.name());
+    let text = format!("Cannot convert string '{shown}{more}' from {from} to {to}");
+    SqlError::Other(3854, "HY000", text)
 }

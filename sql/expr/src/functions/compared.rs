@@ -8,6 +8,7 @@ use super::{Function, Shape, function};
 use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
+use value::number::double_of_text;
 use value::{ColumnType, DateTime, Datum, Time};
 
 /// Text beside a date, as a moment.
@@ -25,6 +26,11 @@ pub static AS_NUMBER: Function =
     function("cast", (1, 1), same_type, number, "text that is compared with a number, as one")
         .written(Shape::Bare);
 
+/// As [`AS_NUMBER`], for what MySQL reads without a warning.
+pub static AS_NUMBER_QUIETLY: Function =
+    function("cast", (1, 1), same_type, quiet_number, "text as a number, never warned of")
+        .written(Shape::Bare);
+
 /// A constant text beside a column of times that cannot be read as one: both compare as texts.
 pub static NO_TIME: Function =
     function("cast", (1, 1), same_type, no_time, "the argument, warned of as no time")
@@ -32,7 +38,7 @@ pub static NO_TIME: Function =
 
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
-    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &NO_TIME].contains(&function)
+    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY, &NO_TIME].contains(&function)
 }
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
@@ -51,6 +57,13 @@ fn span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     match c.datum(0) {
         Datum::Bytes(_) => Ok(Value::Datum(Datum::Double(c.double(0)))),
+        _ => Ok(c.take(0)),
+    }
+}
+
+fn quiet_number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    match c.datum(0) {
+        Datum::Bytes(text) => Ok(Value::Datum(Datum::Double(double_of_text(text).0))),
         _ => Ok(c.take(0)),
     }
 }

@@ -27,8 +27,8 @@ pub use call::{
     Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, number_of_bits,
     round, text_of,
 };
-pub use cast::{CAST, CONVERT_CHARSET};
-pub use compared::{AS_MOMENT, AS_NUMBER, AS_SPAN, NO_TIME, is_conversion};
+pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET};
+pub use compared::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, NO_TIME, is_conversion};
 pub use locks::release_all as release_user_locks;
 pub use numeric::Random;
 pub use string::base64;
@@ -110,6 +110,13 @@ pub struct Function {
     pub run: Run,
     /// What it does.
     pub doc: &'static str,
+}
+
+/// Whether a function takes its arguments as numbers, given whether all of them are byte strings.
+pub fn reads_numbers(function: &Function, bytes: bool) -> bool {
+    let other = matches!(function.name, "crc32" | "greatest" | "least");
+    let bits = function.name == "bit_count" || operators::FUNCTIONS.contains(function);
+    !(other || bits && bytes) && (bits || numeric::FUNCTIONS.contains(function))
 }
 
 impl PartialEq for Function {

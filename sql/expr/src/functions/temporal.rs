@@ -511,7 +511,7 @@ fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let with_day =
         matches!(unit, Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond);
     let is_time = c.ty(0).kind == Kind::Time;
-    let (date, time) = if of_date || with_day && !is_time {
+    let (date, time) = if of_date || !is_time && (with_day || has_day(c, 0)) {
         let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
         (moment.date(), moment.time())
     } else {
@@ -656,12 +656,28 @@ fn has_date(c: &Call<'_, '_>, n: usize) -> bool {
     }
 }
 
-/// As [`has_date`]; text like `2024-01-02` is a date, too.
+/// As [`has_date`]; text like `2024-01-02` is a date, too, and a number that is too large for a time.
 fn has_day(c: &Call<'_, '_>, n: usize) -> bool {
-    let Datum::Bytes(text) = c.datum(n) else { return has_date(c, n) };
+    let text = match c.datum(n) {
+        Datum::Bytes(text) => text,
+        Datum::Int(v) => return is_day(v),
+        Datum::Decimal(v) => {
+            let whole = v.truncate(0).trunc_to_i128().and_then(|v| i64::try_from(v).ok());
+            return whole.is_some_and(is_day);
+        }
+        _ => return has_date(c, n),
+    };
     let dashes = text.iter().skip(1).filter(|b| **b == b'-').count();
     let date = dashes == 2 && !text.contains(&b':');
     date && value::time::parse::date_time(text, Default::default()).is_ok() || has_date(c, n)
+}
+
+/// Whether the digits of a number are a date, and none of a time.
+fn is_day(number: i64) -> bool {
+    /// 838:59:59
+    const TIME_MAX: i64 = 8_385_959;
+    number > TIME_MAX
+        && value::time::parse::date_time_of_number(number, 0, Default::default()).is_ok()
 }
 
 fn timediff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -440,7 +440,10 @@ fn assign(
         let target = target.expect("every assigned column made its leaf a target");
         let def = tables.def(target.table);
         let value = match value {
-            Some(value) => InsertValue::Expr(outputs[*value].value.clone()),
+            Some(value) => {
+                let kind = def.columns[usize::from(column)].ty.kind;
+                InsertValue::Expr(expr::build::stored_bits(&outputs[*value].value, kind))
+            }
             None if def.columns[usize::from(column)].generated.is_some() => continue,
             None => InsertValue::Default,
         };

@@ -51,7 +51,10 @@ pub fn plan_insert(
     };
     let mut selected = names_of_select(context, insert, &leaf, &new_row);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
-    let source = source(context, insert, columns.len(), &leaf, named)?;
+    let mut source = source(context, insert, columns.len(), &leaf, named)?;
+    if let InsertSource::Values(rows) = &mut source {
+        bits_as_numbers(context.tables.def(table), &columns, rows);
+    }
     if let (Some(selected), InsertSource::Query(query)) = (&mut selected, &source) {
         selected.first = columns.len();
         let more = &query.query.outputs[columns.len()..];
@@ -80,6 +83,15 @@ pub fn plan_insert(
         view,
         on_duplicate,
     })
+}
+
+/// A literal that is written as bits is a number in a column of numbers.
+fn bits_as_numbers(def: &TableDef, columns: &[usize], rows: &mut [Vec<InsertValue>]) {
+    for (column, value) in rows.iter_mut().flat_map(|row| columns.iter().zip(row)) {
+        if let InsertValue::Expr(value) = value {
+            *value = expr::build::stored_bits(value, def.columns[*column].ty.kind);
+        }
+    }
 }
 
 /// Generated columns take no value but DEFAULT.

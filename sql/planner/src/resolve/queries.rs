@@ -190,6 +190,9 @@ impl Resolver<'_, '_> {
     ) -> Result<Leaf, SqlError> {
         let columns = self.common_outputs(&inputs)?;
         for block in &mut inputs {
+            for (output, column) in block.outputs.iter_mut().zip(&columns) {
+                expr::build::alike(&mut output.value, &column.ty);
+            }
             // Without a limit its order is nobody's.
             if block.limit.is_none() {
                 block.order_by.clear();

@@ -75,12 +75,17 @@ impl Resolver<'_, '_> {
                 (WindowFunction::NthValue(value, next()?.expr), ty)
             }
             "lag" | "lead" => {
-                let value = next()?;
+                let mut value = next()?;
                 let offset = next().map_or_else(|_| expr::Expr::int(1), |o| o.expr);
-                let default = next().ok();
-                let ty = match &default {
+                let mut default = next().ok();
+                let ty = match &mut default {
                     None => nullable(&value),
-                    Some(default) => self.build.common(&[&value, default]),
+                    Some(default) => {
+                        let ty = self.build.common(&[&value, default]);
+                        expr::build::alike(&mut value, &ty);
+                        expr::build::alike(default, &ty);
+                        ty
+                    }
                 };
                 let lead = name == "lead";
                 (WindowFunction::Lag { value, offset, default, lead }, ty)

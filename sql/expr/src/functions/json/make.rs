@@ -73,7 +73,7 @@ fn object<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 /// Argument 0 as utf8mb4 text; errors 3064 and 3144 for what is none.
 fn text<'v>(c: &mut Call<'_, 'v>) -> Result<Cow<'v, [u8]>, SqlError> {
     let ty = c.ty(0);
-    if !ty.kind.is_string() {
+    if !crate::build::is_stringy(&ty) {
         let name = c.site.function.name;
         let text = format!("Incorrect type for argument 1 in function {name}.");
         return Err(refusal(3064, "HY000", text));
