@@ -96,8 +96,8 @@ const WORKLOADS: [&str; 9] = [
 ];
 /// Where one transaction locks several rows, so that circles can close.
 const MAY_DEADLOCK: [&str; 2] = ["oltp_read_write", "oltp_write_only"];
-/// Of a hundred transactions: MySQL 9.7 has 0.3 at 16 threads over these tables.
-const DEADLOCK_PERCENT_MAX: f64 = 3.0;
+/// Of a hundred transactions. Over these tables MySQL 9.7 had 1 deadlock in 21,000 of them, Limpid 3 in 52,000.
+const DEADLOCK_PERCENT_MAX: f64 = 0.1;
 const TABLES: u32 = 4;
 const ROWS: u32 = 10_000;
 
@@ -141,7 +141,7 @@ fn run_workload(server: &Server, workload: &str, threads: u32, seconds: u32) -> 
         false => 0.0,
     };
     assert!(
-        counted.ignored <= deadlocks_max.max(1.0) || threads > 16,
+        counted.ignored <= deadlocks_max || threads > 16,
         "{workload}: {} deadlocks of {} transactions",
         counted.ignored,
         counted.transactions
