@@ -17,7 +17,7 @@ pub const PAGE_BYTES: usize = 16384;
 pub type PageBuf = [u8; PAGE_BYTES];
 
 /// Version of every file format of the storage engine; a newer one is refused.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The dictionary's tablespace.
 pub const SYSTEM_SPACE: SpaceId = SpaceId(0);
