@@ -7,6 +7,7 @@ mod create;
 mod foreign;
 mod names;
 mod options;
+mod relatives;
 mod shape;
 mod view;
 

@@ -11,6 +11,7 @@ use super::copy::Copier;
 use super::foreign::{self, Settled};
 use super::names::{check_name, missing_key, not_found, unknown_key};
 use super::options::{self, Asked};
+use super::relatives;
 use super::shape::Shape;
 use crate::columns::literal_default;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, store};
@@ -103,9 +104,9 @@ fn run(
     }
     let (mut new, shape) = builder.finish(&base, context.env)?;
     check_dependencies(&old.def, &new, &shape)?;
-    let others = foreign::allowed(&old.def, &mut new, &shape, context)?;
+    let others = relatives::allowed(&old.def, &mut new, &shape, context)?;
     let settled = foreign::settle(Some(&old.def), &mut new, context)?;
-    foreign::keep_types(&old.def, &new, context)?;
+    relatives::keep_types(&old.def, &new, context)?;
     if let Some((schema, name)) = &wish.rename {
         rename(&mut new, schema, name, context)?;
     }

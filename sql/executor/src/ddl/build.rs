@@ -3,8 +3,9 @@
 //! 1. Expressions and indexes are looked at when all columns are known: they may name any of them.
 //! 2. A functional key part is a column of its own that no name finds.
 
-use super::foreign::{Written, drop_needless, keep_columns};
+use super::foreign::{Written, drop_needless};
 use super::names::{check_columns, check_constraint_name, check_name};
+use super::relatives::keep_columns;
 use super::shape::Shape;
 use crate::columns::define_column;
 use crate::computed;

@@ -358,20 +358,25 @@ fn joined(
             return Err(virtual_column(key, &theirs.name));
         }
         if !compatible(&mine.ty, &theirs.ty, checks) {
-            let text = format!(
-                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
-                 incompatible.",
-                mine.name, theirs.name, key.name
-            );
-            return Err(SqlError::Other(3780, "HY000", text));
+            return Err(incompatible(key, &mine.name, &theirs.name));
         }
     }
     Ok(columns)
 }
 
+/// 3780.
+pub fn incompatible(key: &ForeignKeyDef, mine: &str, theirs: &str) -> SqlError {
+    let text = format!(
+        "Referencing column '{mine}' and referenced column '{theirs}' in foreign key constraint '{}' are \
+         incompatible.",
+        key.name
+    );
+    SqlError::Other(3780, "HY000", text)
+}
+
 /// Whether values of two columns can be compared by a foreign key. Without `foreign_key_checks` the character set of
 /// one side may be changed before that of the other.
-fn compatible(a: &ColumnType, b: &ColumnType, checks: bool) -> bool {
+pub fn compatible(a: &ColumnType, b: &ColumnType, checks: bool) -> bool {
     let text = |ty: &ColumnType| matches!(ty.kind, Kind::Char | Kind::VarChar);
     let bytes = |ty: &ColumnType| matches!(ty.kind, Kind::Binary | Kind::VarBinary);
     if text(a) && text(b) {
@@ -433,185 +438,6 @@ pub fn adopted(new: &TableDef, name: &FullName, context: &mut Context<'_>) -> Re
                 Err(_) if checks => return Err(cannot_add()),
                 other => other?,
             }
-        }
-    }
-    Ok(())
-}
-
-/// What other tables allow an altered one; those that name a renamed column get new definitions.
-///
-/// # Errors
-/// 1553, 1829, 1833, 3780.
-pub fn allowed(
-    old: &TableDef,
-    new: &mut TableDef,
-    shape: &Shape,
-    context: &mut Context<'_>,
-) -> Result<Vec<(Arc<Definition>, TableDef)>, SqlError> {
-    let checks = checked(context)?;
-    require_index(old, new)?;
-    let name = old.full_name();
-    let catalog = Arc::clone(context.tables.catalog());
-    let deadline = context.env.lock_deadline();
-    let mut others = Vec::new();
-    for published in catalog.children_of(&name) {
-        let child = published.def.full_name();
-        let itself = child == name;
-        let locked = match itself || !concerns(old, new, shape, &published.def) {
-            true => Some(published),
-            false => catalog.lock_relative(context.client, context.tables, &child, deadline)?,
-        };
-        let Some(locked) = locked else { continue };
-        let mut changed = locked.def.clone();
-        let keys = if itself { new.foreign_keys.clone() } else { locked.def.foreign_keys.clone() };
-        for (at, key) in keys.iter().enumerate() {
-            if key.parent != name && !(itself && key.parent == new.full_name()) {
-                continue;
-            }
-            let Ok(before) = old.positions(&key.parent_columns) else { continue };
-            let names = kept_columns((old, new), shape, key, (&before, &changed), checks)?;
-            if itself {
-                new.foreign_keys[at].parent_columns = names;
-            } else {
-                changed.foreign_keys[at].parent_columns = names;
-            }
-        }
-        if changed != locked.def {
-            others.push((locked, changed));
-        }
-    }
-    Ok(others)
-}
-
-/// Whether a child must be looked at: a column or index that it may need changes.
-fn concerns(old: &TableDef, new: &TableDef, shape: &Shape, child: &TableDef) -> bool {
-    let name = old.full_name();
-    let referenced = |c: &catalog::ColumnDef| {
-        let mut names = child.referring(&name).flat_map(|k| &k.parent_columns);
-        names.any(|name| same_name(name, &c.name))
-    };
-    let kept = old.columns.iter().enumerate().filter(|(_, c)| referenced(c)).all(|(at, c)| {
-        let slot = shape.slots.iter().position(|s| s.token == at);
-        slot.is_some_and(|to| new.columns[to].name == c.name && new.columns[to].ty == c.ty)
-    });
-    let indexes = old.indexes.iter().all(|i| new.indexes.iter().any(|o| o.id == i.id));
-    !(kept && indexes)
-}
-
-/// Names of the columns that a key refers to, after the change.
-fn kept_columns(
-    (old, new): (&TableDef, &TableDef),
-    shape: &Shape,
-    key: &ForeignKeyDef,
-    (before, child): (&[usize], &TableDef),
-    checks: bool,
-) -> Result<Vec<String>, SqlError> {
-    let mut after = Vec::new();
-    for at in before {
-        let Some(to) = shape.slots.iter().position(|s| s.token == *at) else {
-            let text = format!(
-                "Cannot drop column '{}': needed in a foreign key constraint '{}' of table '{}'",
-                old.columns[*at].name, key.name, child.name
-            );
-            return Err(SqlError::Other(1829, "HY000", text));
-        };
-        after.push(to);
-    }
-    let itself = child.full_name() == old.full_name();
-    for ((from, to), mine) in before.iter().zip(&after).zip(&key.columns) {
-        let (from, to) = (&old.columns[*from], &new.columns[*to]);
-        let mine = if itself { &new.columns[*mine] } else { &child.columns[*mine] };
-        if !compatible(&mine.ty, &to.ty, checks) {
-            let text = format!(
-                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are \
-                 incompatible.",
-                mine.name, to.name, key.name
-            );
-            return Err(SqlError::Other(3780, "HY000", text));
-        }
-        if checks && is_rewritten(&from.ty, &to.ty) {
-            let table = format!("{}.{}", child.schema, child.name);
-            return Err(retyped(&from.name, &key.name, Some(&table), 1833));
-        }
-    }
-    let served = match old.unique_over(before) {
-        Some(index) => (Some(index), new.unique_over(&after)),
-        None => (old.index_of_columns(before), new.index_of_columns(&after)),
-    };
-    if let (Some(lost), None) = served {
-        return Err(needed_index(&old.indexes[lost].name));
-    }
-    Ok(after.iter().map(|c| new.columns[*c].name.clone()).collect())
-}
-
-/// 1832: with `foreign_key_checks`, a column of a foreign key keeps its type.
-///
-/// # Errors
-/// 1832.
-pub fn keep_types(old: &TableDef, new: &TableDef, context: &Context<'_>) -> Result<(), SqlError> {
-    if new.foreign_keys.is_empty() || !checked(context)? {
-        return Ok(());
-    }
-    for key in &new.foreign_keys {
-        let Some(before) = old.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
-        for (from, to) in before.columns.iter().zip(&key.columns) {
-            if is_rewritten(&old.columns[*from].ty, &new.columns[*to].ty) {
-                return Err(retyped(&old.columns[*from].name, &key.name, None, 1832));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether MySQL would write rows anew for the type.
-fn is_rewritten(from: &ColumnType, to: &ColumnType) -> bool {
-    let like = ColumnType { nullable: from.nullable, ..*to };
-    let longer = ColumnType { length: from.length, ..like };
-    let wider = from.kind == Kind::VarChar
-        && longer == *from
-        && to.length >= from.length
-        && (from.bytes_max() > 255) == (to.bytes_max() > 255);
-    like != *from && !wider
-}
-
-fn retyped(column: &str, key: &str, table: Option<&str>, number: u16) -> SqlError {
-    let of = table.map_or(String::new(), |table| format!(" of table '{table}'"));
-    let text =
-        format!("Cannot change column '{column}': used in a foreign key constraint '{key}'{of}");
-    SqlError::Other(number, "HY000", text)
-}
-
-fn needed_index(name: &str) -> SqlError {
-    let text = format!("Cannot drop index '{name}': needed in a foreign key constraint");
-    SqlError::Other(1553, "HY000", text)
-}
-
-/// The foreign keys of a table keep an index.
-fn require_index(old: &TableDef, new: &TableDef) -> Result<(), SqlError> {
-    for key in &new.foreign_keys {
-        let before = old.foreign_keys.iter().find(|k| k.name == key.name);
-        let served = before.and_then(|k| old.index_of_columns(&k.columns));
-        if let (Some(lost), None) = (served, new.index_of_columns(&key.columns)) {
-            return Err(needed_index(&old.indexes[lost].name));
-        }
-    }
-    Ok(())
-}
-
-/// 1828: a column that a foreign key of the table needs is gone.
-///
-/// # Errors
-/// 1828.
-pub fn keep_columns(old: &TableDef, shape: &Shape) -> Result<(), SqlError> {
-    for key in &shape.foreign_keys {
-        let gone = |token: &&usize| shape.slots.iter().all(|s| s.token != **token);
-        if let Some(token) = key.columns.iter().find(gone) {
-            let column = old.columns.get(*token).map_or("", |c| c.name.as_str());
-            let text = format!(
-                "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
-                key.name
-            );
-            return Err(SqlError::Other(1828, "HY000", text));
         }
     }
     Ok(())
