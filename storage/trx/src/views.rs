@@ -42,6 +42,27 @@ struct Opened {
     views: Vec<(Lsn, TrxId)>,
 }
 
+/// How often a view that is being opened is looked at again.
+const LOOKS: usize = if cfg!(loom) { 1 } else { 1000 };
+
+/// The place and the `low` of a session's view, if it has one open. A view that is being opened (two loads
+/// and a store) is waited for a little; else its `low` is not known.
+fn published(slot: &SessionSlot) -> Option<(u64, Option<u64>)> {
+    let mut looks = LOOKS;
+    loop {
+        let at = slot.snapshot.load(Ordering::Acquire);
+        if at == NONE {
+            return None;
+        }
+        match slot.snapshot_low.load(Ordering::Acquire) {
+            NONE if looks == 1 => return Some((at, None)),
+            NONE => looks -= 1,
+            low => return Some((at, Some(low))),
+        }
+        sync::yield_now();
+    }
+}
+
 /// The views of all sessions together.
 pub struct Views {
     slots: Arc<SlotTable>,
@@ -135,18 +156,11 @@ impl Views {
         opened.views.clear();
         for slot in self.slots.sessions() {
             active = active.min(slot.trx_low.load(Ordering::Acquire));
-            let at = slot.snapshot.load(Ordering::Acquire);
-            if at == NONE {
-                continue;
-            }
+            let Some((at, view_low)) = published(slot) else { continue };
             horizon = horizon.min(at);
-            let view_low = slot.snapshot_low.load(Ordering::Acquire);
-            low = match view_low {
-                // It is being opened: its ids begin no earlier than any that was seen before.
-                NONE => low.min(self.low.load(Ordering::Relaxed)),
-                view_low => low.min(view_low),
-            };
-            opened.views.push((Lsn(at), TrxId(view_low)));
+            // Not known: no lower than that of the views before, and above any id that may be asked for.
+            low = low.min(view_low.unwrap_or(self.low.load(Ordering::Relaxed)));
+            opened.views.push((Lsn(at), TrxId(view_low.unwrap_or(NONE))));
         }
         if self.any_orphans.load(Ordering::Acquire)
             && let Some(first) = self.orphans.lock().first()
