@@ -265,6 +265,7 @@ fn open_engine(
         notes,
         pool_bytes: globals.number("innodb_buffer_pool_size") as usize,
         pool_instances: globals.number("innodb_buffer_pool_instances") as usize,
+        purge_threads: globals.number("innodb_purge_threads") as usize,
         read_io_threads: globals.number("innodb_read_io_threads") as usize,
         doublewrite: Doublewrite::from_name(&shown(globals, "innodb_doublewrite"))
             .unwrap_or(Doublewrite::On),

@@ -64,6 +64,8 @@ pub fn text(server: &Server) -> String {
     let _ = writeln!(out, "\n{rule}\n{} 0 INNODB MONITOR OUTPUT\n{rule}", clock());
     let seconds = rates.seconds as u64;
     let _ = writeln!(out, "Per second averages calculated from the last {seconds} seconds");
+    section(&mut out, "TRANSACTIONS");
+    transactions(&mut out, server);
     section(&mut out, "FILE I/O");
     file_io(&mut out, &rates);
     section(&mut out, "LOG");
@@ -89,6 +91,19 @@ fn clock() -> String {
     let (year, month, day) = host::clock::date_of(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+fn transactions(out: &mut String, server: &Server) {
+    let engine = &server.engine;
+    let _ = writeln!(
+        out,
+        "Trx id counter {}\nHistory list length {}",
+        engine.next_trx_id(),
+        engine.history_len(),
+    );
+    if let Some(lsn) = engine.oldest_view() {
+        let _ = writeln!(out, "Oldest read view at log sequence number {lsn}");
+    }
 }
 
 fn file_io(out: &mut String, rates: &Rates) {

@@ -254,7 +254,7 @@ fn purger(share: (usize, usize), engine: &Weak<Engine>, stop: &Stop) {
     else {
         return;
     };
-    let mut tail = Lsn::ZERO;
+    let (mut tail, mut told) = (Lsn::ZERO, String::new());
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let turn = if engine.log().tail() == tail { HORIZON_IDLE_TURN } else { HORIZON_TURN };
@@ -262,7 +262,17 @@ fn purger(share: (usize, usize), engine: &Weak<Engine>, stop: &Stop) {
         if share.0 == 0 {
             engine.look_at_purge_lag();
         }
-        let done = engine.purge_round(&worker, share, &mut purger, &|| stop.is_set());
+        let done = match engine.settings().purge_in_background() {
+            true => engine.purge_round(&worker, share, &mut purger, &|| stop.is_set()),
+            false => Ok(0),
+        };
+        if let Err(e) = &done {
+            let text = format!("purge: {e}; trying again");
+            if told != text {
+                engine.recovery.notes.warning(&text);
+                told = text;
+            }
+        }
         drop(engine);
         let pause = match done {
             Ok(0) => turn,

@@ -166,6 +166,7 @@ pub struct Settings {
     lock_wait_timeout_s: SharedAtomic<u32, { class::OTHER }>,
     flush_log_at_trx_commit: SharedAtomic<u8, { class::OTHER }>,
     purge_at_commit: SharedAtomic<bool, { class::OTHER }>,
+    purge_in_background: SharedAtomic<bool, { class::OTHER }>,
     max_purge_lag: SharedAtomic<u64, { class::OTHER }>,
     max_purge_lag_delay_us: SharedAtomic<u64, { class::OTHER }>,
     purge_delay_us: SharedAtomic<u64, { class::OTHER }>,
@@ -177,6 +178,7 @@ impl Settings {
             lock_wait_timeout_s: SharedAtomic::new(50),
             flush_log_at_trx_commit: SharedAtomic::new(1),
             purge_at_commit: SharedAtomic::new(true),
+            purge_in_background: SharedAtomic::new(true),
             max_purge_lag: SharedAtomic::new(0),
             max_purge_lag_delay_us: SharedAtomic::new(0),
             purge_delay_us: SharedAtomic::new(0),
@@ -202,6 +204,16 @@ impl Settings {
     /// Sets [`Self::purge_at_commit`].
     pub fn set_purge_at_commit(&self, on: bool) {
         self.purge_at_commit.store(on, Ordering::Relaxed);
+    }
+
+    /// Whether the purge threads work; off for experiments.
+    pub fn purge_in_background(&self) -> bool {
+        self.purge_in_background.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::purge_in_background`].
+    pub fn set_purge_in_background(&self, on: bool) {
+        self.purge_in_background.store(on, Ordering::Relaxed);
     }
 
     /// `innodb_max_purge_lag`: from so many unpurged transactions on writers are slowed down; 0: never.

@@ -15,7 +15,7 @@ use crate::recovery::TableFinder;
 use crate::registry::Handles;
 use crate::rollback::Lookup;
 use crate::writer::{Buffers, Writer};
-use base::Result;
+use base::{Lsn, Result};
 use std::time::Duration;
 use sync::WorkerSlot;
 use trx::{History, RSEGS, Segment};
@@ -150,6 +150,16 @@ impl Engine {
     /// them yet.
     pub fn history_len(&self) -> usize {
         self.trx().history_len()
+    }
+
+    /// The oldest read view: what ended behind it is kept. As the background found it.
+    pub fn oldest_view(&self) -> Option<Lsn> {
+        self.trx().oldest_view()
+    }
+
+    /// In how many of the rollback segments transactions begin (`innodb_rollback_segments`).
+    pub fn set_rollback_segments(&self, n: usize) {
+        self.trx().set_rollback_segments(n);
     }
 
     /// After the registry was told that something goes away: waits for the steps that may still know

@@ -196,7 +196,7 @@ impl Engine {
     }
 
     /// The id that the next transaction will have.
-    fn next_trx_id(&self) -> u64 {
+    pub fn next_trx_id(&self) -> u64 {
         self.trx().ids.next(IdKind::Trx)
     }
 }

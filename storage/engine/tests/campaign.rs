@@ -54,6 +54,10 @@ struct Totals {
     blob_pages: u64,
     /// Looks at the entries' marks while there was something to undo or purge.
     unsettled_checks: u64,
+    /// Tables compared with what an old view saw at first.
+    old_views: u64,
+    /// Crashes while transactions were not purged, because of a view or otherwise.
+    unpurged: u64,
 }
 
 struct World {
@@ -65,6 +69,8 @@ struct World {
     client: Client,
     tables: Tables,
     models: Models,
+    /// A reader, and what was committed when it opened its view, of the tables that are the same still.
+    viewer: Option<(Client, Models)>,
     trace: bool,
 }
 
@@ -100,8 +106,8 @@ impl World {
         totals.purged += report.purged;
         totals.orphans += report.orphans.len() as u64;
         let client = engine.client()?;
-        let models = Models::new();
-        Ok(World { totals, seed, rng, disk, engine, client, tables, models, trace })
+        let (models, viewer) = (Models::new(), None);
+        Ok(World { totals, seed, rng, disk, engine, client, tables, models, viewer, trace })
     }
 
     /// Runs until an operation fails because the disk is gone, or enough was done; then crashes.
@@ -144,6 +150,7 @@ impl World {
         let disk = if killed { self.disk.kill() } else { self.disk.crash() };
         trace!(self, "{}", if killed { "killed" } else { "crashed" });
         self.totals.crashes += 1;
+        self.totals.unpurged += u64::from(self.engine.history_len() > 0);
         (Crashed { disk, allowed }, self.rng.clone(), std::mem::take(&mut self.totals))
     }
 
@@ -155,7 +162,8 @@ impl World {
     /// there too.
     fn step(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
         let plain = |e| (e, None);
-        match self.rng.below(20) {
+        match self.rng.below(23) {
+            20.. => self.look_back(),
             0 | 1 => {
                 trace!(self, "clean");
                 self.engine.step_cleaner().map(|_| ()).map_err(plain)
@@ -171,6 +179,38 @@ impl World {
             _ => self.transaction(),
         }?;
         Ok(())
+    }
+
+    /// Opens a view, or looks whether it still sees what it saw; sometimes it goes then.
+    fn look_back(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
+        let Some((client, models)) = &mut self.viewer else {
+            trace!(self, "a view is opened");
+            let client = common::viewer(&self.engine).map_err(|e| (e, None))?;
+            self.viewer = Some((client, self.models.clone()));
+            return Ok(());
+        };
+        trace!(self, "look back");
+        for (id, model) in models {
+            let table = &self.tables[id];
+            for index in 0..table.indexes() {
+                let found = common::seen(client, table, index).map_err(|e| (e, None))?;
+                let expected: Vec<Row> = model.rows.values().cloned().collect();
+                assert_eq!(found, expected, "seed {}: table {id} index {index}", self.seed);
+            }
+            self.totals.old_views += 1;
+        }
+        if self.rng.chance(1, 3) {
+            trace!(self, "the view goes");
+            self.viewer = None;
+        }
+        Ok(())
+    }
+
+    /// A table is another one from here on.
+    fn forget(&mut self, id: i64) {
+        if let Some((_, models)) = &mut self.viewer {
+            models.remove(&id);
+        }
     }
 
     fn commit(&mut self, after: Models) -> std::result::Result<(), (Error, Option<Models>)> {
@@ -213,6 +253,7 @@ impl World {
         let mut after = self.models.clone();
         after.remove(&id);
         self.commit(after)?;
+        self.forget(id);
         self.tables.remove(&id);
         let space = table.storage().space;
         drop(table);
@@ -240,6 +281,7 @@ impl World {
                 let mut after = self.models.clone();
                 after.get_mut(&id).expect("picked").extra = Some(unique);
                 self.commit(after)?;
+                self.forget(id);
                 self.tables.insert(id, table);
                 Ok(())
             }
@@ -635,6 +677,8 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
         t.big_values,
         t.huge_values,
         t.blob_pages,
+        t.old_views,
+        t.unpurged,
         t.unsettled_checks,
     ];
     assert!(done < 100 || !happened.contains(&0), "a kind of trouble never happened: {totals:?}");

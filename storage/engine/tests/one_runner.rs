@@ -57,6 +57,10 @@ pub struct Totals {
     audits: u64,
     reads: u64,
     scans: u64,
+    /// Tables compared with what an old view saw at first.
+    old_views: u64,
+    /// Crashes while transactions were not purged.
+    unpurged: u64,
     definitions: u64,
     steps: u64,
     switches: u64,
@@ -263,10 +267,12 @@ struct Trouble {
     power_off_after: Option<u64>,
     full_after: Option<u64>,
     housekeeper: bool,
+    old_views: bool,
 }
 
 impl Trouble {
-    const NONE: Trouble = Trouble { power_off_after: None, full_after: None, housekeeper: false };
+    const NONE: Trouble =
+        Trouble { power_off_after: None, full_after: None, housekeeper: false, old_views: false };
 
     fn draw(rng: &mut Rng) -> Trouble {
         let most = [8, 30, 100, 400][rng.below(4) as usize];
@@ -276,6 +282,7 @@ impl Trouble {
             power_off_after: rng.chance(5, 6).then_some(power_off_after),
             full_after: rng.chance(1, 8).then_some(full_after),
             housekeeper: rng.chance(1, 2),
+            old_views: rng.chance(1, 2),
         }
     }
 }
@@ -314,7 +321,13 @@ fn work(
         let (world, rng) = (Arc::clone(&world), Rng::new(rng.next_u64()));
         clients.push(host::thread::spawn("housekeeper", move || keep_house(&world, rng)).unwrap());
     }
+    if trouble.old_views {
+        let (world, rng) = (Arc::clone(&world), Rng::new(rng.next_u64()));
+        clients.push(host::thread::spawn("viewer", move || look_back(&world, rng)).unwrap());
+    }
     clients.into_iter().for_each(|c| c.join().unwrap());
+    let unpurged = world.engine.history_len() > 0;
+    world.count(|t| t.unpurged += u64::from(unpurged));
     let world = Arc::into_inner(world).expect("the clients are gone");
     *totals = world.totals.into_inner().unwrap();
     let allowed = world.oracle.into_inner().unwrap().allowed();
@@ -343,6 +356,40 @@ fn still_alive(
             settle(disk, engine, &tables, &found, totals);
         }
         Err(e) => assert!(disk.is_off(), "{e}"),
+    }
+}
+
+/// Holds views for a while: what they see stays as it was, and the accounts have their sum in each.
+fn look_back(world: &World, mut rng: Rng) {
+    for _ in 0..1 + rng.below(4) {
+        let Ok(mut client) = common::viewer(&world.engine) else { return };
+        let mut seen = Vec::new();
+        for look in 0..2 + rng.below(4) {
+            for (n, table) in [&world.accounts, &world.items[0], &world.items[1]].iter().enumerate()
+            {
+                for index in 0..3 {
+                    let rows = match common::seen(&client, table, index) {
+                        Ok(rows) => rows,
+                        Err(e) if world.disk.is_off() || matches!(e, Error::NoSpace { .. }) => {
+                            return;
+                        }
+                        Err(e) => panic!("a view: {e}"),
+                    };
+                    if n == 0 {
+                        let sum: i64 = rows.iter().filter_map(|r| r.a).sum();
+                        assert_eq!(sum, world.sum, "the accounts' sum in a view");
+                    }
+                    if seen.len() == n {
+                        seen.push(rows);
+                    } else {
+                        assert!(seen[n] == rows, "a view has changed, look {look} index {index}");
+                    }
+                    world.count(|t| t.old_views += 1);
+                }
+            }
+            let _ = host::clock::sleep(Duration::from_micros(rng.below(20_000)));
+        }
+        let _ = client.rollback();
     }
 }
 
@@ -439,6 +486,8 @@ impl Totals {
             (&mut self.audits, t.audits),
             (&mut self.reads, t.reads),
             (&mut self.scans, t.scans),
+            (&mut self.old_views, t.old_views),
+            (&mut self.unpurged, t.unpurged),
         ];
         pairs.into_iter().for_each(|(sum, n)| *sum += n);
     }
@@ -485,6 +534,8 @@ fn the_campaign_of_concurrent_transactions_survives_every_crash() {
     assert!(done >= 20 || seeds < 20, "only {done} seeds in {time:?}");
     let t = &totals;
     let common = [t.crashes, t.kills, t.crashes_in_recovery, t.losers, t.purged, t.doubtful];
+    let views = [t.old_views, t.unpurged];
+    assert!(done < 20 || !views.contains(&0), "no view, or nothing was left unpurged: {t:?}");
     assert!(done < 20 || !common.contains(&0), "a common trouble never happened: {t:?}");
     let rarer = [t.torn_pages, t.orphans, t.deadlocks, t.killed, t.rollbacks_cut_off];
     assert!(done < 100 || !rarer.contains(&0), "a kind of trouble never happened: {t:?}");

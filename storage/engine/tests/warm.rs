@@ -76,3 +76,39 @@ fn a_warm_read_writes_nothing_shared_and_allocates_nothing() {
     assert_eq!(ALLOCATIONS.get() - before, 0);
     assert_eq!(stdx::class::shared_writes(), [0; stdx::class::COUNT]);
 }
+
+/// An update of one row by its key, committed, in the storage engine's part (the budget is for the whole
+/// statement): shared lines written, and allocations.
+#[test]
+fn an_update_writes_few_shared_lines() {
+    const UPDATES: u64 = 400;
+    let (engine, ..) = common::open(&SimDisk::new(1)).unwrap();
+    // The simulated disk's own mutexes do not count.
+    engine.set_flush_log_at_trx_commit(0);
+    let mut client = engine.client().unwrap();
+    let table = create_table(&engine, &mut client, false).unwrap();
+    for id in 0..50 {
+        client.insert(&table, &common::encode(&table, &row(id, id, id, 100))).unwrap();
+    }
+    client.commit().unwrap();
+    let mut run = |n: u64| {
+        let mut new = row(7, 7, 7, 100);
+        for i in 0..n {
+            new.pad[99] = i as u8;
+            let row = common::encode(&table, &new);
+            assert!(client.update(&table, &key(&table, 7), &row).unwrap());
+            client.commit().unwrap();
+        }
+    };
+    run(UPDATES);
+    engine.step_cleaner().unwrap();
+    stdx::class::reset_shared_writes();
+    run(UPDATES);
+    let writes = stdx::class::shared_writes();
+    let total: u64 = writes.iter().sum();
+    for (class, n) in stdx::class::NAMES.iter().zip(writes).filter(|(_, n)| *n > 0) {
+        println!("{class}: {:.2}", n as f64 / UPDATES as f64);
+    }
+    println!("{:.2} shared writes an update", total as f64 / UPDATES as f64);
+    assert!(total <= 15 * UPDATES, "{total}");
+}

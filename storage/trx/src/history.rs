@@ -78,10 +78,13 @@ impl Queue {
 }
 
 /// What the owner of a segment may write over.
-pub(crate) struct Claim {
+#[derive(Debug)]
+pub struct Claim {
+    /// See [`History`], invariant 3; not told twice.
     pub released: Option<PageNo>,
     /// Somebody still needs what comes after `released`.
     pub pending: bool,
+    /// Transactions with work are purged up to this one.
     pub purged_to: TrxId,
 }
 
@@ -104,24 +107,27 @@ impl std::fmt::Debug for History {
     }
 }
 
-impl History {
-    pub(crate) fn new() -> History {
+impl Default for History {
+    fn default() -> History {
         History {
             queue: Mutex::new(&QUEUE, Queue::default()),
             step: Mutex::new(&STEP, UndoPos::NONE),
         }
     }
+}
 
+impl History {
     /// Takes a transaction that ended at `lsn`; `at` is its commit record when it has work, else
     /// the end of its records. Whether the oldest one has work that may be done at `horizon`.
-    pub(crate) fn push(&self, lsn: Lsn, at: UndoPos, work: bool, horizon: Lsn) -> bool {
+    pub fn push(&self, lsn: Lsn, at: UndoPos, work: bool, horizon: Lsn) -> bool {
         let end = lsn.0 << 1 | u64::from(work);
         let mut queue = self.queue.lock();
         queue.items.push_back(Item { end, page: at.page, offset: at.offset });
         queue.next(horizon, LEAVE_AT_COMMIT).1.is_some()
     }
 
-    pub(crate) fn claim(&self) -> Claim {
+    /// What the owner may write over: nobody needs it, and who purges has been through it.
+    pub fn claim(&self) -> Claim {
         let mut queue = self.queue.lock();
         let (released, pending) = (queue.released.take(), !queue.items.is_empty());
         Claim { released, pending, purged_to: queue.purged_to }
@@ -186,7 +192,7 @@ mod tests {
 
     #[test]
     fn transactions_leave_in_order_behind_the_horizon() {
-        let h = History::new();
+        let h = History::default();
         assert!(!h.push(Lsn(10), at(3), false, Lsn(0)));
         assert!(!h.push(Lsn(20), at(4), true, Lsn(0)));
         assert!(!h.push(Lsn(30), at(5), false, Lsn(0)));
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn a_long_queue_gives_its_memory_back() {
         assert_eq!(size_of::<Item>(), 16);
-        let h = History::new();
+        let h = History::default();
         for i in 0..100_000 {
             h.push(Lsn(i), at(3), false, Lsn(0));
         }

@@ -34,4 +34,4 @@ pub use states::{End, Past, STATES_MAX, States};
 pub use system::{Ended, TrxSystem};
 pub use views::View;
 #[cfg(loom)]
-pub use views::Views;
+pub use {history::Claim, views::Views};

@@ -137,7 +137,7 @@ impl Segment {
             written: false,
             versions: false,
             recovered: false,
-            history: Arc::new(History::new()),
+            history: Arc::<History>::default(),
             ids: Arc::clone(ids),
             scratch: Vec::new(),
         }

@@ -7,12 +7,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![cfg(loom)]
 
-use base::{Lsn, TrxId};
+use base::{Lsn, PageNo, TrxId};
 use loom::thread;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{SessionSlotRef, SlotTable};
-use trx::{States, View, Views};
+use trx::{Claim, History, States, UndoPos, View, Views};
 
 /// Entries of a model's ring.
 const RING: u64 = 16;
@@ -194,5 +194,57 @@ fn below_the_common_bound_everything_is_seen() {
             assert!(end != 0 && end <= view.lsn.0, "T ended at {end}, {view:?}");
         }
         writer.join().unwrap();
+    });
+}
+
+/// A segment's owner writes over what a transaction left, and purge removes what is before it, when no view
+/// needs it any more; and purge has read the records by then.
+#[test]
+fn records_are_written_over_when_nobody_needs_them() {
+    explore(|| {
+        let (rig, a, b) = rig();
+        let history = Arc::new(History::default());
+        // The page has T's records until the owner begins it anew.
+        let page = Arc::new(LocalAtomic::<u64>::new(T.0));
+        let id = rig.begin(&a);
+        rig.commit(id, &a);
+        let end = Lsn(rig.end.load(Ordering::Acquire));
+        let commit = UndoPos { page: PageNo(7), offset: 200 };
+        history.push(end, commit, true, rig.views.horizon());
+        rig.tail.store(end.0 - 5, Ordering::Release);
+        let purger = {
+            let (rig, history, page) = (Arc::clone(&rig), Arc::clone(&history), Arc::clone(&page));
+            thread::spawn(move || {
+                rig.tail.store(end.0 + 5, Ordering::Release);
+                let horizon = rig.views.refresh(|| rig.tail(), || rig.next());
+                let mut step = history.step();
+                if step.next(horizon).is_some() {
+                    rig.purged.store(true, Ordering::Release);
+                    assert_eq!(page.load(Ordering::Acquire), T.0, "purge reads another's records");
+                    step.done(T);
+                }
+            })
+        };
+        let owner = {
+            let (history, page) = (Arc::clone(&history), Arc::clone(&page));
+            thread::spawn(move || {
+                let Claim { released, pending, .. } = history.claim();
+                if !pending {
+                    assert_eq!(released, Some(PageNo(7)));
+                    page.store(T.0 + 1, Ordering::Release);
+                }
+            })
+        };
+        let view = rig.open(&b);
+        let check = || {
+            if end > view.lsn {
+                assert_eq!(page.load(Ordering::Acquire), T.0, "written over under {view:?}");
+                assert!(!rig.purged.load(Ordering::Acquire), "purged under {view:?}");
+            }
+        };
+        check();
+        purger.join().unwrap();
+        owner.join().unwrap();
+        check();
     });
 }

@@ -17,9 +17,14 @@ pub(super) fn metrics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for line in METRICS.lines().filter(|l| !l.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [name, subsystem, kind, source, comment] = fields[..] else { continue };
-        let value = match source.strip_prefix('@') {
-            Some(variable) => variables.get(variable),
-            None => status.get(source),
+        let history;
+        let value = match (source, source.strip_prefix('@')) {
+            ("=history", _) => {
+                history = context.catalog.engine().history_len().to_string();
+                Some(&history)
+            }
+            (_, Some(variable)) => variables.get(variable),
+            _ => status.get(source),
         };
         let null = || Cell::Null;
         let Some(count) = value.and_then(|v| v.parse::<i64>().ok()) else {

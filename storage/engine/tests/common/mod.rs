@@ -2,8 +2,8 @@
 #![allow(dead_code, clippy::disallowed_types)] // every test file uses its own part
 
 use engine::{
-    Client, ColumnType, Engine, EngineConfig, Error, IndexId, IndexSpec, KeyPart, PageNo,
-    RecoveryReport, Result, SpaceId, Table, TableId, TableSpec, TableStorage,
+    Client, ColumnType, Direction, Engine, EngineConfig, Error, IndexId, IndexSpec, KeyPart,
+    PageNo, Reader, RecoveryReport, Result, SpaceId, Table, TableId, TableSpec, TableStorage,
 };
 use host::{Disk, SimDisk};
 use std::collections::{BTreeMap, BTreeSet};
@@ -304,6 +304,28 @@ pub fn rows(client: &mut Client, table: &Table, index: usize) -> Result<Vec<Row>
         found.push(decode(table.layout(), row));
     }
     Ok(found)
+}
+
+/// All rows that the client's view sees, by way of an index, sorted.
+pub fn seen(client: &Client, table: &Table, index: usize) -> Result<Vec<Row>> {
+    let mut reader = Reader::new();
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    reader.open(client, table, index, all, Direction::Forward)?;
+    let (mut out, mut found) = (Vec::new(), Vec::new());
+    while reader.next(client, table, &mut out)? {
+        found.push(decode(table.layout(), &out));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A client with an open read view that outlives its statements.
+pub fn viewer(engine: &Arc<Engine>) -> Result<Client> {
+    let mut client = engine.client()?;
+    client.set_isolation(base::Isolation::RepeatableRead);
+    client.set_spans_statements(true);
+    client.open_view();
+    Ok(client)
 }
 
 pub fn get(client: &mut Client, table: &Table, id: i64) -> Result<Option<Row>> {
