@@ -74,6 +74,8 @@ pub struct Cursor {
     /// The leaf copy holds something, and the cursor stands before its entry `at`.
     placed: bool,
     at: u16,
+    /// Entries of the leaf copy.
+    count: u16,
     low: Edge,
     high: Edge,
     key: Vec<u8>,
@@ -112,6 +114,7 @@ impl Cursor {
             copied: None,
             placed: false,
             at: 0,
+            count: 0,
             low: Edge::default(),
             high: Edge::default(),
             key: Vec::new(),
@@ -160,11 +163,8 @@ impl Cursor {
         if !self.placed {
             self.place_low(tree)?;
         }
-        loop {
+        while self.at >= self.count {
             let node = Node::new(&self.leaf)?;
-            if self.at < node.count() {
-                break;
-            }
             let Some(high) = node.high_fence() else { return Ok(None) };
             if !self.high.admits_below(high) {
                 return Ok(None);
@@ -180,6 +180,7 @@ impl Cursor {
                 // Neither would the next one be ahead of this one.
                 return Err(self.astray());
             }
+            self.count = node.count();
             self.at = node.search(&self.fence)?.slot;
         }
         let node = Node::new(&self.leaf)?;
@@ -213,6 +214,7 @@ impl Cursor {
             if node.low_fence() >= &self.fence[..] {
                 return Err(self.astray());
             }
+            self.count = node.count();
             self.at = node.search(&self.fence)?.slot;
         }
         let node = Node::new(&self.leaf)?;
@@ -237,8 +239,10 @@ impl Cursor {
             self.copied = None;
             self.copied = load(tree, way, None, &mut self.ahead, &mut self.leaf)?;
         }
-        let found = Node::new(&self.leaf)?.search(&self.low.key)?;
+        let node = Node::new(&self.leaf)?;
+        let found = node.search(&self.low.key)?;
         let over = found.exact && self.low.kind == EdgeKind::Excluded;
+        self.count = node.count();
         self.at = found.slot + u16::from(over);
         self.placed = true;
         Ok(())
@@ -258,10 +262,13 @@ impl Cursor {
         self.copied = None;
         if self.high.kind == EdgeKind::Open {
             load(tree, Way::Last, None, &mut self.ahead, &mut self.leaf)?;
-            self.at = Node::new(&self.leaf)?.count();
+            self.count = Node::new(&self.leaf)?.count();
+            self.at = self.count;
         } else {
             load(tree, Way::To(&self.high.key), None, &mut self.ahead, &mut self.leaf)?;
-            let found = Node::new(&self.leaf)?.search(&self.high.key)?;
+            let node = Node::new(&self.leaf)?;
+            self.count = node.count();
+            let found = node.search(&self.high.key)?;
             let over = found.exact && self.high.kind == EdgeKind::Included;
             self.at = found.slot + u16::from(over);
         }

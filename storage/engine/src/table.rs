@@ -105,14 +105,12 @@ pub(crate) fn is_marked(payload: &[u8]) -> bool {
 
 /// Splits a secondary entry's key into its parts and the clustered key.
 pub(crate) fn split_entry<'k>(key: &'k [u8], payload: &[u8]) -> Result<(&'k [u8], &'k [u8])> {
-    let bad = Error::Internal("a secondary entry's payload contradicts its key");
-    let Some(&[0 | MARKED, a, b]) = payload.first_chunk::<SECONDARY_PAYLOAD_BYTES>() else {
-        return Err(bad);
-    };
-    match key.len().checked_sub(usize::from(u16::from_le_bytes([a, b]))) {
-        Some(at) => Ok(key.split_at(at)),
-        None => Err(bad),
+    if let Some(&[0 | MARKED, a, b]) = payload.first_chunk::<SECONDARY_PAYLOAD_BYTES>()
+        && let Some(at) = key.len().checked_sub(usize::from(u16::from_le_bytes([a, b])))
+    {
+        return Ok(key.split_at(at));
     }
+    Err(Error::Internal("a secondary entry's payload contradicts its key"))
 }
 
 impl Table {

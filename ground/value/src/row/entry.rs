@@ -33,6 +33,8 @@ struct Step {
     form: Form,
     /// What every byte of the part is turned by.
     flip: u8,
+    /// What an integer of the column's width is turned by: that, and its sign.
+    mask: u64,
 }
 
 /// How columns come back from one index's entries.
@@ -87,8 +89,13 @@ impl EntryRows {
         let parts = own.parts.iter().chain(clustered.iter().flat_map(|c| &c.parts));
         let step = |part: &KeyPart| {
             let place = *layout.places.get(part.column)?;
-            let flip = if part.descending { 0xFF } else { 0 };
-            Some(Step { column: part.column, place, form: form(&place.ty, part), flip })
+            let (flip, form) = (if part.descending { 0xFF } else { 0 }, form(&place.ty, part));
+            let sign = match form == Form::Int && !place.ty.unsigned {
+                true => 1 << (8 * place.width - 1),
+                false => 0,
+            };
+            let mask = sign ^ if part.descending { u64::MAX } else { 0 };
+            Some(Step { column: part.column, place, form, flip, mask })
         };
         let mut empty = vec![0; layout.bytes_min()];
         let end = layout.bytes_min() as u16;
@@ -108,6 +115,8 @@ impl EntryRows {
     #[must_use]
     pub fn want(&self, columns: &[usize], wanted: &mut Wanted) -> bool {
         wanted.steps = 0;
+        wanted.texts.clear();
+        wanted.held.clear();
         let mut all = columns.iter().map(|c| self.step_of(*c));
         all.all(|step| step.map(|step| wanted.steps |= 1 << step).is_some())
     }
@@ -123,27 +132,31 @@ impl EntryRows {
     ) -> bool {
         out.clear();
         out.extend_from_slice(&self.empty);
-        wanted.texts.clear();
-        wanted.held.clear();
-        let (mut left, mut first) = (wanted.steps, 0);
+        let (mut left, mut steps, mut rest) = (wanted.steps, &self.steps[..], key);
         if left.trailing_zeros() as usize >= self.own {
             // Nothing of the index's own parts.
-            first = self.own;
+            let Some(clustered) = key.get(clustered_at..) else { return false };
+            rest = clustered;
+            left = left.unbounded_shr(self.own as u32);
+            steps = self.steps.get(self.own..).unwrap_or_default();
         }
-        let mut rest = if first == 0 { Some(key) } else { key.get(clustered_at..) };
-        for (n, step) in self.steps.iter().enumerate().skip(first) {
+        for step in steps {
             if left == 0 {
                 break;
             }
-            let bit = 1 << n;
-            let Some(part) = rest else { return false };
-            rest = step.go_on(part, left & bit != 0, wanted, out);
-            left &= !bit;
+            let Some(behind) = step.go_on(rest, left & 1 != 0, wanted, out) else {
+                wanted.texts.clear();
+                return false;
+            };
+            rest = behind;
+            left >>= 1;
         }
         if !wanted.texts.is_empty() {
             self.put_texts(wanted, out);
+            wanted.texts.clear();
+            wanted.held.clear();
         }
-        rest.is_some()
+        true
     }
 
     /// Appends the variable columns, in their order.
@@ -208,15 +221,21 @@ impl Step {
     /// A fixed column's bytes.
     #[inline]
     fn put(&self, part: &[u8], to: &mut [u8]) {
+        if self.form == Form::Int {
+            if let (Ok(part), Ok(to)) = (part.try_into(), <&mut [u8; 8]>::try_from(&mut *to)) {
+                *to = (u64::from_be_bytes(part) ^ self.mask).to_le_bytes();
+            } else if let (Ok(part), Ok(to)) = (part.try_into(), <&mut [u8; 4]>::try_from(&mut *to))
+            {
+                *to = (u32::from_be_bytes(part) ^ self.mask as u32).to_le_bytes();
+            } else {
+                let value = part.iter().fold(0, |v, b| v << 8 | u64::from(*b)) ^ self.mask;
+                to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
+            }
+            return;
+        }
         to.copy_from_slice(part);
         if self.flip != 0 {
             to.iter_mut().for_each(|b| *b = !*b);
-        }
-        if self.form == Form::Int {
-            if !self.place.ty.unsigned {
-                to[0] ^= 0x80;
-            }
-            to.reverse();
         }
     }
 
