@@ -321,6 +321,9 @@ impl Writer<'_> {
         fields.push(("rows_examined_per_scan", number(examined)));
         fields.push(("rows_produced_per_join", number(produced.round().max(1.0) as u64)));
         fields.push(filtered(&row));
+        if read.descending {
+            fields.push(("backward_index_scan", truth(true)));
+        }
         if read.covering {
             fields.push(("using_index", truth(true)));
         }
