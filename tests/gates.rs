@@ -92,14 +92,18 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
     let folder = TempDir::new();
     let server = counting_server(&folder);
     let mut dumps = 0;
+    let mut over = Vec::new();
     for (script, mode, most) in [
         ("oltp_point_select", "auto", PREPARED_INSTRUCTIONS_MAX),
         ("oltp_point_select", "disable", TEXT_INSTRUCTIONS_MAX),
         ("oltp_update_non_index", "auto", UPDATE_INSTRUCTIONS_MAX),
     ] {
         let each = instructions_per_event(&server, &folder, &mut dumps, script, mode);
-        assert!(each <= most, "{script}, {mode}: {each:.0} instructions, at most {most}");
+        if each > most {
+            over.push(format!("{script}, {mode}: {each:.0} instructions, at most {most}"));
+        }
     }
+    assert!(over.is_empty(), "{}", over.join("\n"));
 }
 
 #[test]
