@@ -130,6 +130,11 @@ impl Cursor {
         self.placed = false;
     }
 
+    /// The range's ends as they were set: the low one included or open, the high one excluded or open.
+    pub fn ends(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        (self.low.limit(), self.high.limit())
+    }
+
     /// The entry after the cursor: key and payload; `None` at the range's end.
     #[inline]
     pub fn next(&mut self, tree: &Tree) -> Result<Option<(&[u8], &[u8])>> {

@@ -136,6 +136,36 @@ impl Tree {
         }
     }
 
+    /// Goes down to the leaf that covers `key` without latches, and waits for nothing. `None`: a page on the
+    /// way is being written or not in memory, or a race was lost.
+    pub(crate) fn try_descend_at_once(&self, key: &[u8]) -> Result<Option<Optimistic<'_>>> {
+        let Some(mut page) = self.ts.optimistic_at_once(self.root)? else { return Ok(None) };
+        loop {
+            let node = page.node();
+            let (level, child) = (node.node_level(), node.child(key));
+            if !page.validate() {
+                return Ok(None);
+            }
+            let child = match level {
+                Some(0) => return Ok(Some(page)),
+                Some(_) => child.ok_or(self.corrupt(page.page_no(), "not a node of this level"))?,
+                None => return Err(self.corrupt(page.page_no(), "not a node of this level")),
+            };
+            let Some(next) = self.ts.optimistic_at_once(child)? else { return Ok(None) };
+            if !page.validate() {
+                return Ok(None);
+            }
+            let down = next.node().node_level().is_some_and(|l| Some(l + 1) == level);
+            if !next.validate() {
+                return Ok(None);
+            }
+            if !down {
+                return Err(self.corrupt(next.page_no(), "not a node of this level"));
+            }
+            page = next;
+        }
+    }
+
     pub(crate) fn get_latched(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let leaf = self.descend_shared(Way::To(key))?;
         let node = Node::new(&leaf)?;

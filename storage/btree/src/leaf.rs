@@ -7,7 +7,7 @@
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PageBuf, PageNo, Result, TrxId};
+use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result, TrxId};
 use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, Node, PageOp};
 use page::{ROW_KEY_BYTES_MAX, SHORT_PAYLOAD_BYTES};
 use pool::{Held, Mtr};
@@ -47,6 +47,18 @@ impl Position {
     }
 }
 
+/// What follows a place in a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Following {
+    /// An entry.
+    Entry,
+    /// Nothing: it is the end of the index.
+    End,
+    /// It lies in a leaf that is being written or not in memory, which covers the key that was given.
+    Unknown,
+}
+
 /// What an entry may be at most; checked before the page is looked at.
 pub(crate) fn check_size(key: usize, payload: usize) -> Result<()> {
     let limit = if payload > SHORT_PAYLOAD_BYTES { ROW_KEY_BYTES_MAX } else { KEY_BYTES_MAX };
@@ -84,6 +96,55 @@ impl Tree {
             return Ok(None);
         }
         self.find(mtr, pos.page, pos.page_no, key).map(Some)
+    }
+
+    /// Puts the key of the first entry at or behind `slot` of the positioned leaf into `out`, wherever it
+    /// lies; waits for nothing, as the leaf is latched. Leaves that were read for it go into `read`, for
+    /// [`Tree::is_unchanged`].
+    pub fn following(
+        &self,
+        mtr: &Mtr<'_>,
+        pos: &Position,
+        slot: u16,
+        out: &mut Vec<u8>,
+        read: &mut Vec<(PageNo, u32)>,
+    ) -> Result<Following> {
+        let node = pos.node(mtr)?;
+        if slot < node.count() {
+            node.copy_key(slot, out)?;
+            return Ok(Following::Entry);
+        }
+        let Some(high) = node.high_fence() else { return Ok(Following::End) };
+        out.clear();
+        out.extend_from_slice(high);
+        let mut leaf = Box::new([0; PAGE_BYTES]);
+        loop {
+            let Some(page) = self.try_descend_at_once(out)? else { return Ok(Following::Unknown) };
+            page.node().copy_page(&mut leaf);
+            if !page.validate() {
+                return Ok(Following::Unknown);
+            }
+            read.push((page.page_no(), page.version()));
+            let node = Node::new(&leaf)?;
+            let slot = node.search(out)?.slot;
+            if slot < node.count() {
+                node.copy_key(slot, out)?;
+                return Ok(Following::Entry);
+            }
+            let Some(high) = node.high_fence() else { return Ok(Following::End) };
+            out.clear();
+            out.extend_from_slice(high);
+        }
+    }
+
+    /// Whether nobody has changed these leaves, or is about to; waits for nothing.
+    pub fn is_unchanged(&self, read: &[(PageNo, u32)]) -> Result<bool> {
+        for &(page, version) in read {
+            if self.ts.optimistic_at_once(page)?.is_none_or(|p| p.version() != version) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn find(&self, mtr: &Mtr<'_>, page: Held, page_no: PageNo, key: &[u8]) -> Result<Position> {

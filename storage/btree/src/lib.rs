@@ -19,13 +19,15 @@ mod free;
 mod leaf;
 mod plan;
 mod split;
+mod spot;
 #[cfg(test)]
 mod tests;
 
 pub use check::TreeReport;
 pub use cursor::{Cursor, LeafEntry, Range};
-pub use leaf::{Fit, Position};
+pub use leaf::{Fit, Following, Position};
 pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX};
+pub use spot::Spot;
 
 use base::{Error, IndexId, PageId, PageNo, Result};
 use page::{PageKind, PageOp};

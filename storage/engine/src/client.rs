@@ -10,16 +10,19 @@
 use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::history::Purger;
+use crate::locked_range::LockedRange;
+use crate::locking::{LockMode, Locker, RowLock, Stamp};
 use crate::outside::Need;
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::scan::{Reader, Viewer};
 use crate::version::{Eyes, Sight};
-use crate::writer::{Buffers, Waiter, Writer};
+use crate::writer::{Buffers, Writer};
 use crate::{Scan, Table};
 use base::{Error, Isolation, Lsn, Result, TrxId};
 use instrument::Counter;
-use std::cell::Cell;
+use lock::Owner;
+use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
 use sync::{SessionSlot, SessionSlotRef, WorkerSlot, WorkerSlotRef};
@@ -34,6 +37,8 @@ struct Running {
     segment: Segment,
     /// The tables it wrote to, for rollback and purge.
     tables: Vec<Arc<Table>>,
+    /// Rows it has changed: its weight in a deadlock.
+    changes: u64,
 }
 
 /// One client of the engine; used by one thread at a time.
@@ -50,8 +55,12 @@ pub struct Client {
     reads_latest: bool,
     /// The open read view.
     view: Cell<Option<View>>,
-    begun: bool,
+    begun: Cell<bool>,
     running: Option<Running>,
+    /// Its row locks.
+    owner: Arc<Owner>,
+    /// For single rows that are read with locks.
+    locked: RefCell<Option<Box<LockedRange>>>,
     /// A statement could not be undone: the transaction can only be rolled back.
     doomed: bool,
     /// A free segment, kept for the next transaction.
@@ -66,8 +75,11 @@ pub struct Client {
 impl Client {
     pub(crate) fn new(engine: &Arc<Engine>) -> Result<Client> {
         let slots = engine.slots();
+        let slot = slots.acquire_session().ok_or(Error::TooManyTransactions)?;
         Ok(Client {
-            slot: slots.acquire_session().ok_or(Error::TooManyTransactions)?,
+            owner: Arc::clone(engine.locks().owner(slot.index())),
+            locked: RefCell::new(None),
+            slot,
             worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
             engine: Arc::clone(engine),
             lock_wait_timeout_s: None,
@@ -75,7 +87,7 @@ impl Client {
             spans_statements: false,
             reads_latest: false,
             view: Cell::new(None),
-            begun: false,
+            begun: Cell::new(false),
             running: None,
             doomed: false,
             cached: None,
@@ -113,12 +125,12 @@ impl Client {
 
     /// Begins a transaction; nothing happens until it writes. In a transaction already: nothing.
     pub fn begin(&mut self) {
-        self.begun = true;
+        self.begun.set(true);
     }
 
-    /// Between [`Self::begin`] (or the first write) and the end.
+    /// Between [`Self::begin`] (or the first write or lock) and the end.
     pub fn in_transaction(&self) -> bool {
-        self.begun || self.running.is_some()
+        self.begun.get() || self.running.is_some()
     }
 
     /// The transaction has changed something.
@@ -237,9 +249,12 @@ impl Client {
                 "a statement could not be undone: its transaction was rolled back",
             ));
         }
-        self.begun = false;
+        self.begun.set(false);
         self.close_view();
-        let Some(mut running) = self.running.take() else { return Ok(()) };
+        let Some(mut running) = self.running.take() else {
+            self.end_locks();
+            return Ok(());
+        };
         let segment = &mut running.segment;
         let ended = match self.engine.trx().commit(&self.worker, segment) {
             Ok(ended) => ended,
@@ -251,6 +266,7 @@ impl Client {
             }
         };
         self.engine.trx().end(segment.trx(), ended.lsn, Some(&self.slot));
+        self.engine.locks().end(&self.owner);
         let durable = if ended.wrote { self.engine.log().commit(ended.lsn) } else { Ok(()) };
         if segment.drops_index() && (durable.is_err() || !self.free_dropped(segment)) {
             self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
@@ -263,13 +279,14 @@ impl Client {
     /// Leaves an active transaction to the engine, which will roll it back.
     fn leave_active(&mut self, running: Running) {
         self.engine.trx().orphan(running.segment.trx(), &self.slot);
+        self.engine.locks().end(&self.owner);
         self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
     }
 
     /// Frees the indexes that a committed transaction dropped; `false`: that is left to be done.
     fn free_dropped(&self, segment: &mut Segment) -> bool {
         let engine = &*self.engine;
-        let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
+        let mut writer = Writer::alone(engine, &self.worker, segment);
         if !matches!(writer.free_dropped(), Ok(true)) {
             return false;
         }
@@ -298,18 +315,20 @@ impl Client {
     /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the
     /// background; the client is out of the transaction in any case.
     pub fn rollback(&mut self) -> Result<()> {
-        self.begun = false;
+        self.begun.set(false);
         self.close_view();
         if self.running.is_none() {
+            self.end_locks();
             return Ok(());
         }
-        let undone = self.undo_to(UndoPos::NONE);
+        let undone = self.undo_to(UndoPos::NONE, false);
         self.doomed = false;
         let Some(mut running) = self.running.take() else { return undone };
         let segment = &mut running.segment;
         let freed = undone.and_then(|()| {
             let lsn = self.engine.trx().finish_rollback(&self.worker, segment)?;
             self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
+            self.engine.locks().end(&self.owner);
             Ok(lsn)
         });
         match freed {
@@ -333,16 +352,19 @@ impl Client {
     /// Undoes everything since `mark`, which is of the same transaction. After an error the
     /// transaction can only be rolled back.
     pub fn rollback_to(&mut self, mark: UndoMark) -> Result<()> {
-        let undone = self.undo_to(mark.0);
+        let undone = self.undo_to(mark.0, true);
         self.doomed |= undone.is_err();
         undone
     }
 
-    fn undo_to(&mut self, until: UndoPos) -> Result<()> {
+    /// `keep`: the transaction goes on, and what it had locked stays so.
+    fn undo_to(&mut self, until: UndoPos, keep: bool) -> Result<()> {
+        let gapless = self.gapless();
         let Some(running) = &mut self.running else { return Ok(()) };
         let (segment, tables) = (&mut running.segment, &running.tables);
         let engine = &*self.engine;
-        let mut writer = Writer { engine, worker: &self.worker, waiter: None, segment };
+        let mut writer = Writer::alone(engine, &self.worker, segment);
+        writer.keeper = keep.then_some((&*self.owner, gapless));
         let lookup = |id| match Engine::lookup_in(tables, id) {
             Lookup::Later => Ok(Lookup::Dropped),
             found => Ok(found),
@@ -352,7 +374,7 @@ impl Client {
     }
 
     /// Runs `f` with this client's means to write to `table`; undoes its row when it fails.
-    fn write<T>(
+    pub(crate) fn write<T>(
         &mut self,
         table: &Table,
         f: impl FnOnce(&mut Writer<'_>, &mut Buffers) -> Result<T>,
@@ -361,10 +383,12 @@ impl Client {
         self.engine.keep_to_purge_lag();
         self.start_writing(table)?;
         let mark = self.mark();
-        let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
-        let timeout_s = self.lock_wait_timeout_s;
-        let mut writer = writer(&self.engine, &self.worker, &self.slot, timeout_s, running);
-        let result = f(&mut writer, &mut self.buffers);
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let result = self.writer().and_then(|mut writer| f(&mut writer, &mut buffers));
+        self.buffers = buffers;
+        if let (Ok(_), Some(running)) = (&result, &mut self.running) {
+            running.changes += 1;
+        }
         if result.is_err() && self.mark() != mark {
             self.rollback_to(mark)?;
         }
@@ -394,15 +418,23 @@ impl Client {
         let session = self.slot.index();
         let cached = self.cached.take();
         let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
-        self.running = Some(Running { segment, tables: Vec::new() });
+        self.owner.set_trx(segment.trx());
+        self.running = Some(Running { segment, tables: Vec::new(), changes: 0 });
         Ok(())
     }
 
     /// The means to write for this client's transaction, which has begun to write; waits for rows.
     pub(crate) fn writer(&mut self) -> Result<Writer<'_>> {
+        let (timeout_s, gapless) = (self.timeout_s(), self.gapless());
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
-        let timeout_s = self.lock_wait_timeout_s;
-        Ok(writer(&self.engine, &self.worker, &self.slot, timeout_s, running))
+        let (engine, slot, owner) = (&*self.engine, &*self.slot, &*self.owner);
+        let me = running.segment.trx();
+        let weight = running.changes;
+        let mut writer = Writer::alone(engine, &self.worker, &mut running.segment);
+        let duplicate = LockMode::Shared;
+        let locker = Locker { engine, slot, owner, me, timeout_s, gapless, weight, duplicate };
+        writer.locker = Some(locker);
+        Ok(writer)
     }
 
     /// The segment of the transaction, for DDL.
@@ -509,18 +541,14 @@ impl Client {
         Err(Error::Internal("no name is left for a temporary file"))
     }
 
-    /// As [`Self::get`], and from then on nobody else changes the row until this transaction ends.
-    /// Waits for another transaction that changed it.
-    ///
-    /// Errors: [`base::Error::LockWaitTimeout`], [`base::Error::Deadlock`],
-    /// [`base::Error::Killed`].
+    /// [`Self::get_locked`] of all columns, exclusively, with waiting.
     pub fn read_for_update(
         &mut self,
         table: &Table,
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.read_locked(table, key, Need::All, out)
+        self.get_with_lock(table, key, Need::All, RowLock::UPDATE, out)
     }
 
     /// As [`Self::read_for_update`], for a caller that will decode these columns only, as in
@@ -533,27 +561,81 @@ impl Client {
         columns: &[usize],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.read_locked(table, key, Need::Columns(columns), out)
+        self.get_with_lock(table, key, Need::Columns(columns), RowLock::UPDATE, out)
     }
 
-    fn read_locked(
-        &mut self,
+    /// Memory for a row as it is.
+    pub(crate) fn before(&mut self) -> &mut Vec<u8> {
+        &mut self.buffers.before
+    }
+
+    /// Who locks with this client.
+    pub(crate) fn locker(&self) -> Locker<'_> {
+        Locker {
+            engine: &self.engine,
+            slot: &self.slot,
+            owner: &self.owner,
+            me: self.me(),
+            timeout_s: self.timeout_s(),
+            gapless: self.gapless(),
+            weight: self.running.as_ref().map_or(0, |r| r.changes),
+            duplicate: LockMode::Shared,
+        }
+    }
+
+    /// As [`Self::locker`], to lock something: there is a transaction from here on.
+    pub(crate) fn locking(&self) -> Locker<'_> {
+        self.begun.set(true);
+        self.locker()
+    }
+
+    fn timeout_s(&self) -> u32 {
+        self.lock_wait_timeout_s.unwrap_or_else(|| self.engine.settings().lock_wait_timeout_s())
+    }
+
+    /// Whether the level locks records only.
+    fn gapless(&self) -> bool {
+        self.isolation.is_none_or(|level| level <= Isolation::ReadCommitted)
+    }
+
+    /// The end of a transaction that has not written.
+    fn end_locks(&self) {
+        if self.owner.has_locks() {
+            self.engine.locks().end(&self.owner);
+        }
+    }
+
+    pub(crate) fn get_with_lock(
+        &self,
         table: &Table,
         key: &[u8],
         need: Need<'_>,
+        lock: RowLock,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         out.clear();
-        let found = self.write(table, |w, b| w.lock(table, key, b))?;
-        if found {
-            let payload = &self.buffers.before;
+        let mut range = self.locked.take().unwrap_or_default();
+        range.open_at(lock, key);
+        let found = range.step(&self.locking(), table);
+        if matches!(found, Ok(true)) {
+            let payload = &range.payload;
             match RowHeader::read(payload)?.outside() {
                 false => out.extend_from_slice(row_bytes(payload)),
                 true => self.engine.complete_own(table, payload, need, out)?,
             }
             instrument::count(Counter::InnodbRowsRead, 1);
         }
-        Ok(found)
+        self.locked.replace(Some(range));
+        found
+    }
+
+    /// Gives back what [`Self::get_locked`] newly locked last: the row is not wanted after all. Does
+    /// nothing at levels that keep such locks.
+    pub fn unlock_last(&mut self) {
+        let locker = self.locker();
+        if let (Some(range), true) = (&mut *self.locked.borrow_mut(), locker.gapless) {
+            range.unlock_last(&locker);
+        }
     }
 
     /// Inserts a row (in [`value::RowLayout`] form). On an error the row is not there in any index.
@@ -561,17 +643,37 @@ impl Client {
     /// Errors: [`base::Error::Duplicate`], the waits' errors, [`base::Error::RowTooLarge`].
     pub fn insert(&mut self, table: &Table, row: &[u8]) -> Result<()> {
         let mut key = std::mem::take(&mut self.buffers.key);
-        let result = self.insert_with(table, row, &mut key);
+        let result = self.insert_with(table, row, &mut key, LockMode::Shared);
         self.buffers.key = key;
         result
     }
 
-    fn insert_with(&mut self, table: &Table, row: &[u8], key: &mut Vec<u8>) -> Result<()> {
+    /// As [`Self::insert`], locking a duplicate exclusively before it is reported: somebody is going to
+    /// change it.
+    pub fn insert_or(&mut self, table: &Table, row: &[u8]) -> Result<()> {
+        let mut key = std::mem::take(&mut self.buffers.key);
+        let result = self.insert_with(table, row, &mut key, LockMode::Exclusive);
+        self.buffers.key = key;
+        result
+    }
+
+    fn insert_with(
+        &mut self,
+        table: &Table,
+        row: &[u8],
+        key: &mut Vec<u8>,
+        duplicate: LockMode,
+    ) -> Result<()> {
         if !table.clustered_key_of(row, key)? {
             let id = self.engine.trx().ids.take(IdKind::Row, self.engine.pool(), &self.worker)?;
             key.extend_from_slice(&id.to_be_bytes()[2..]);
         }
-        self.write(table, |w, b| w.insert(table, key, row, b))?;
+        self.write(table, |w, b| {
+            if let Some(locker) = &mut w.locker {
+                locker.duplicate = duplicate;
+            }
+            w.insert(table, key, row, b)
+        })?;
         instrument::count(Counter::InnodbRowsInserted, 1);
         Ok(())
     }
@@ -579,12 +681,24 @@ impl Client {
     /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`:
     /// there is no such row. Errors as [`Self::insert`]; then the row is as it was.
     pub fn update(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
+        self.update_if(table, old_key, None, new_row)
+    }
+
+    /// As [`Self::update`], of the version with this stamp only.
+    pub(crate) fn update_if(
+        &mut self,
+        table: &Table,
+        old_key: &[u8],
+        expects: Option<Stamp>,
+        new_row: &[u8],
+    ) -> Result<bool> {
         let mut key = std::mem::take(&mut self.buffers.key);
         let hidden = match table.clustered_key_of(new_row, &mut key) {
             Ok(known) => !known,
             Err(e) => return Err(e),
         };
         let result = self.write(table, |w, b| {
+            w.expects = expects;
             if hidden || key == old_key {
                 return w.update(table, old_key, new_row, b);
             }
@@ -599,7 +713,20 @@ impl Client {
 
     /// Deletes a row. `false`: there is no such row. Errors: the waits' errors.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
-        let found = self.write(table, |w, b| w.delete(table, key, b))?;
+        self.delete_if(table, key, None)
+    }
+
+    /// As [`Self::delete`], of the version with this stamp only.
+    pub(crate) fn delete_if(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        expects: Option<Stamp>,
+    ) -> Result<bool> {
+        let found = self.write(table, |w, b| {
+            w.expects = expects;
+            w.delete(table, key, b)
+        })?;
         if found {
             instrument::count(Counter::InnodbRowsDeleted, 1);
         }
@@ -621,19 +748,6 @@ impl Client {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
         autoinc.note(&self.engine, &self.worker, &table.ts, value)
     }
-}
-
-/// The means to write for a transaction, waiting for rows; no borrow of the client's buffers.
-fn writer<'a>(
-    engine: &'a Engine,
-    worker: &'a WorkerSlot,
-    slot: &'a SessionSlotRef,
-    timeout_s: Option<u32>,
-    running: &'a mut Running,
-) -> Writer<'a> {
-    let timeout_s = timeout_s.unwrap_or_else(|| engine.settings().lock_wait_timeout_s());
-    let waiter = Waiter { slot, index: slot.index(), timeout_s };
-    Writer { engine, worker, waiter: Some(waiter), segment: &mut running.segment }
 }
 
 /// Leaves a row's bytes of its payload.

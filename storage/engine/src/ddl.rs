@@ -13,10 +13,11 @@ use crate::engine::Engine;
 use crate::rollback::index_body;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Secondary, Table};
-use crate::writer::{Buffers, Writer};
+use crate::writer::{Buffers, Wanted, Writer};
 use crate::{Client, IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, SpaceId, TableId};
 use btree::Tree;
+use lock::Shape;
 use pool::{Mtr, Pool, Tablespace};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -146,7 +147,10 @@ impl Writer<'_> {
                 return Ok(false);
             }
             match RowHeader::read(payload)?.trx {
-                trx if self.is_busy(trx) => self.wait_for(trx)?,
+                trx if self.is_busy(trx) => {
+                    let record = (table.clustered.index, key);
+                    self.wait_for(&Wanted::record(record.0, record.1, Shape::WRITE, trx))?;
+                }
                 _ => return Ok(true),
             }
         }
@@ -171,7 +175,7 @@ impl Writer<'_> {
         }
         b.entry.extend_from_slice(key);
         let entry = std::mem::take(&mut b.entry);
-        let done = self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key));
+        let done = self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key, &mut b.old_entry));
         b.entry = entry;
         done
     }

@@ -20,7 +20,7 @@ use trx::{NewRecord, RecordKind, record_bytes};
 /// How an update ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Updated {
-    /// There is no such row.
+    /// There is no such row, or not in the version that was expected.
     Missing,
     /// Done; no secondary key changed.
     Row,
@@ -64,14 +64,16 @@ impl Writer<'_> {
         if pos.found {
             let old = pos.payload(&mtr)?;
             let h = RowHeader::read(old)?;
-            if self.is_busy(h.trx) {
-                return Ok(Try::Wait(h.trx));
+            if let Some(wanted) = self.keeps_from_over(tree.index, key, &h) {
+                return Ok(Try::Wait(wanted));
             }
             if !h.deleted() {
                 return Err(Error::Duplicate { index: table.clustered.index, key: key.to_vec() });
             }
             b.before.extend_from_slice(old);
             mark_shared(table.layout(), &mut b.before, row)?;
+        } else if let Some(stop) = self.keeps_from_gap(tree, &mtr, &pos, key, &mut b.old_entry)? {
+            return Ok(stop);
         }
         let bytes = record_bytes(key.len(), b.before.len());
         if !self.segment.fits(bytes) {
@@ -165,10 +167,10 @@ impl Writer<'_> {
         }
         let old = pos.payload(&mtr)?;
         let h = RowHeader::read(old)?;
-        if self.is_busy(h.trx) {
-            return Ok(Try::Wait(h.trx));
+        if let Some(wanted) = self.keeps_from(tree.index, key, h.trx) {
+            return Ok(Try::Wait(wanted));
         }
-        if h.deleted() {
+        if h.deleted() || !self.is_expected(&h) {
             return Ok(Try::Done(Updated::Missing));
         }
         if h.outside() {
@@ -299,7 +301,10 @@ impl Writer<'_> {
     /// Makes the row with clustered key `key` this transaction's; its payload is then in
     /// `b.before`. `false`: there is no such row.
     pub fn lock(&mut self, table: &Table, key: &[u8], b: &mut Buffers) -> Result<bool> {
-        self.retry(&table.clustered, key, |w| w.try_header(table, key, false, b))
+        let found = self.retry(&table.clustered, key, |w| w.try_header(table, key, false, b))?;
+        // From here on it is this transaction's version.
+        self.expects = None;
+        Ok(found)
     }
 
     /// Writes the row's header anew, with or without the delete mark.
@@ -317,10 +322,10 @@ impl Writer<'_> {
         }
         let old = pos.payload(&mtr)?;
         let h = RowHeader::read(old)?;
-        if self.is_busy(h.trx) {
-            return Ok(Try::Wait(h.trx));
+        if let Some(wanted) = self.keeps_from(table.clustered.index, key, h.trx) {
+            return Ok(Try::Wait(wanted));
         }
-        if h.deleted() {
+        if h.deleted() || !self.is_expected(&h) {
             return Ok(Try::Done(false));
         }
         b.before.clear();

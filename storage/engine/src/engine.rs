@@ -89,6 +89,7 @@ pub struct Engine {
     pub(crate) registry: Registry,
     /// Finds tables in the dictionary, once there is one.
     pub(crate) finder: OnceLock<Arc<TableFinder>>,
+    locks: lock::Locks,
     slots: Arc<SlotTable>,
     waits: Arc<WaitsFor>,
     settings: Settings,
@@ -133,6 +134,7 @@ impl Engine {
             trx: p.trx,
             registry: Registry::new(),
             finder: OnceLock::new(),
+            locks: lock::Locks::new(p.slots.sessions_max(), &p.waits),
             slots: p.slots,
             waits: p.waits,
             settings: Settings::new(),
@@ -166,6 +168,12 @@ impl Engine {
     #[inline]
     pub(crate) fn trx(&self) -> &TrxSystem {
         &self.trx
+    }
+
+    /// The row locks, for listings, figures and settings.
+    #[inline]
+    pub fn locks(&self) -> &lock::Locks {
+        &self.locks
     }
 
     /// Runs `f` with the engine's own worker slot.
@@ -466,7 +474,7 @@ impl Engine {
         lookup: &Tables<'_>,
     ) -> Result<bool> {
         let mut b = Buffers::default();
-        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        let mut writer = Writer::alone(self, worker, segment);
         if !writer.undo_to(UndoPos::NONE, lookup, &mut b)? {
             return Ok(false);
         }
@@ -493,7 +501,7 @@ impl Engine {
         lookup: &Tables<'_>,
     ) -> Result<bool> {
         let mut b = Buffers::default();
-        let mut writer = Writer { engine: self, worker, waiter: None, segment };
+        let mut writer = Writer::alone(self, worker, segment);
         if !writer.free_dropped()? {
             return Ok(false);
         }
@@ -539,7 +547,7 @@ impl Engine {
         let mut done = 0;
         while let Some(&(trx, last)) = history.last() {
             stand_in.stand_for(trx);
-            let mut writer = Writer { engine: self, worker, waiter: None, segment: &mut stand_in };
+            let mut writer = Writer::alone(self, worker, &mut stand_in);
             let at = purge_at.get_or_insert(last);
             if !writer.purge(at, lookup, &mut { u64::MAX }, &mut b)? {
                 return Ok(done);

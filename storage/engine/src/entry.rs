@@ -17,19 +17,21 @@
 //! 6. Undoing sets the same states for the version that it restores, so it may be done again.
 
 use crate::blob::Fetched;
-use crate::row::row_bytes;
+use crate::locking::LockMode;
+use crate::row::{RowHeader, row_bytes};
 use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
-use crate::writer::{Buffers, Try, Writer};
+use crate::writer::{Buffers, Try, Wanted, Writer};
 use base::{Error, Result, TrxId};
 use btree::{Fit, Position};
+use lock::{Kind, Shape};
 use pool::Mtr;
 use std::ops::Bound;
 
 /// What a look at the entries of one unique key found.
 enum Unique {
     Free,
-    Wait(TrxId),
+    Wait(Wanted),
     /// The entries may lie in more than one leaf.
     Spread,
 }
@@ -51,17 +53,26 @@ impl Writer<'_> {
         let entry = std::mem::take(&mut b.entry);
         let unique = s.spec.unique && !s.has_null(table.layout(), row)?;
         let done = match unique {
-            false => self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key)),
+            false => {
+                let next = &mut b.old_entry;
+                self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key, next))
+            }
             true => self.insert_unique(table, index, (&entry, parts), key, b),
         };
         b.entry = entry;
         done
     }
 
-    pub fn try_entry(&mut self, s: &Secondary, entry: &[u8], key: &[u8]) -> Result<Try<()>> {
+    pub fn try_entry(
+        &mut self,
+        s: &Secondary,
+        entry: &[u8],
+        key: &[u8],
+        next: &mut Vec<u8>,
+    ) -> Result<Try<()>> {
         let mut mtr = self.mtr();
         let pos = s.tree.position(&mut mtr, entry)?;
-        self.put_entry(mtr, &pos, s, entry, key)
+        self.put_entry(mtr, &pos, s, (entry, key), next)
     }
 
     fn put_entry(
@@ -69,15 +80,21 @@ impl Writer<'_> {
         mut mtr: Mtr<'_>,
         pos: &Position,
         s: &Secondary,
-        entry: &[u8],
-        key: &[u8],
+        (entry, key): (&[u8], &[u8]),
+        next: &mut Vec<u8>,
     ) -> Result<Try<()>> {
         let payload = secondary_payload(key);
         if !pos.found {
+            if let Some(stop) = self.keeps_from_gap(&s.tree, &mtr, pos, entry, next)? {
+                return Ok(stop);
+            }
             if s.tree.insert_at(&mut mtr, pos, entry, &payload)? == Fit::Full {
                 return Ok(Try::Split(payload.len()));
             }
         } else if is_marked(pos.payload(&mtr)?) {
+            if let Some(wanted) = self.keeps_from(s.tree.index, entry, TrxId::NONE) {
+                return Ok(Try::Wait(wanted));
+            }
             s.tree.patch_at(&mut mtr, pos, 0, &payload[..1])?;
         } else {
             return Ok(Try::Done(()));
@@ -100,14 +117,12 @@ impl Writer<'_> {
             let mut mtr = w.mtr();
             let pos = s.tree.position(&mut mtr, entry)?;
             match w.check_leaf(table, index, &mtr, &pos, (&entry[..parts], key), b)? {
-                Unique::Wait(trx) => Ok(Try::Wait(trx)),
+                Unique::Wait(wanted) => Ok(Try::Wait(wanted)),
                 Unique::Spread => Ok(Try::Done(false)),
-                Unique::Free => Ok(match w.put_entry(mtr, &pos, s, entry, key)? {
-                    Try::Done(()) => Try::Done(true),
-                    Try::Wait(trx) => Try::Wait(trx),
-                    Try::Undo(n) => Try::Undo(n),
-                    Try::Split(n) => Try::Split(n),
-                }),
+                Unique::Free => {
+                    let put = w.put_entry(mtr, &pos, s, (entry, key), &mut b.old_entry)?;
+                    Ok(put.map(|()| true))
+                }
             }
         })?;
         if in_one_leaf {
@@ -116,11 +131,26 @@ impl Writer<'_> {
         loop {
             let gate = s.gate.lock();
             match self.check_range(table, index, (&entry[..parts], key), b)? {
-                Unique::Wait(trx) => {
+                Unique::Wait(wanted) => {
                     drop(gate);
-                    self.wait_for(trx)?;
+                    self.wait_for(&wanted)?;
+                    continue;
                 }
-                _ => return self.retry(&s.tree, entry, |w| w.try_entry(s, entry, key)),
+                _ => {}
+            }
+            // Waiting for a gap would keep the gate from others: then the check is done again.
+            match self.try_entry(s, entry, key, &mut b.old_entry)? {
+                Try::Done(()) => return Ok(()),
+                Try::Wait(wanted) => {
+                    drop(gate);
+                    self.wait_for(&wanted)?;
+                }
+                Try::Look(key) => drop(s.tree.get(&key, &mut b.old_entry)?),
+                Try::Undo(_) => return Err(Error::Internal("an entry has no undo")),
+                Try::Split(bytes) => {
+                    drop(gate);
+                    s.tree.split(self.engine.pool(), self.worker, entry, bytes)?;
+                }
             }
         }
     }
@@ -151,9 +181,15 @@ impl Writer<'_> {
             let (parts, other) = split_entry(&b.old_entry, node.payload(slot)?)?;
             if parts.len() == prefix.len()
                 && other != key
-                && let Some(trx) = self.conflict(table, index, prefix, other, &mut b.other)?
+                && let Some(wanted) = self.conflict(
+                    table,
+                    index,
+                    (prefix, other),
+                    &b.old_entry,
+                    (&mut b.other, &mut b.undo),
+                )?
             {
-                return Ok(Unique::Wait(trx));
+                return Ok(Unique::Wait(wanted));
             }
         }
         Ok(Unique::Free)
@@ -176,38 +212,70 @@ impl Writer<'_> {
             let (parts, other) = split_entry(entry, payload)?;
             if parts.len() == prefix.len()
                 && other != key
-                && let Some(trx) = self.conflict(table, index, prefix, other, &mut b.other)?
+                && let Some(wanted) = self.conflict(
+                    table,
+                    index,
+                    (prefix, other),
+                    entry,
+                    (&mut b.other, &mut b.undo),
+                )?
             {
-                return Ok(Unique::Wait(trx));
+                return Ok(Unique::Wait(wanted));
             }
         }
         Ok(Unique::Free)
     }
 
-    /// Whether the row `other` has the unique key `prefix`: then an error, or whom to wait for.
+    /// Whether the row `other`, whose entry is `entry`, has the unique key `prefix`: then an error, or the
+    /// lock to get first.
     fn conflict(
         &self,
         table: &Table,
         index: usize,
-        prefix: &[u8],
-        other: &[u8],
-        payload: &mut Vec<u8>,
-    ) -> Result<Option<TrxId>> {
+        (prefix, other): (&[u8], &[u8]),
+        entry: &[u8],
+        (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<Option<Wanted>> {
         let s = &table.secondaries[index];
         let (mut found, mut before) = (Vec::new(), Vec::new());
         loop {
             match self.engine.read_latest(self.me(), table, other, payload)? {
                 Latest::Missing => return Ok(None),
-                Latest::Busy(trx) => return Ok(Some(trx)),
+                Latest::Busy(trx) => {
+                    let at = (index, prefix);
+                    if self.engine.entry_in_doubt(table, other, at, trx, payload, undo)? {
+                        return Ok(Some(self.duplicate(s, entry, trx)));
+                    }
+                    // Whatever becomes of that transaction, the key is there or is not.
+                    if !table.clustered.get(other, payload)? {
+                        continue;
+                    }
+                    if RowHeader::read(payload)?.deleted() {
+                        return Ok(None);
+                    }
+                }
                 Latest::Row => {}
             }
             match self.engine.entry_prefix(table, s, row_bytes(payload), &mut found)? {
                 Fetched::Done if found != prefix => return Ok(None),
-                Fetched::Done => return Err(Error::Duplicate { index: s.spec.id, key: found }),
+                Fetched::Done => {
+                    // The error comes with the lock in hand.
+                    let shape = self.duplicate(s, entry, TrxId::NONE).shape;
+                    let wanted = self.lacks(s.tree.index, entry, shape, TrxId::NONE);
+                    let error = Error::Duplicate { index: s.spec.id, key: found };
+                    return wanted.map_or(Err(error), |w| Ok(Some(w)));
+                }
                 Fetched::Gone(e) if *payload == before => return Err(e),
                 Fetched::Gone(_) => before.clone_from(payload),
             }
         }
+    }
+
+    /// The lock on an entry that may be a duplicate.
+    fn duplicate(&self, s: &Secondary, entry: &[u8], busy: TrxId) -> Wanted {
+        let mode = self.locker.as_ref().map_or(LockMode::Shared, |l| l.duplicate);
+        let shape = Shape::new(mode, Kind::NextKey);
+        Wanted::record(s.tree.index, entry, shape, busy).kept()
     }
 
     /// Marks the entries of a row that this transaction has deleted.
@@ -243,24 +311,39 @@ impl Writer<'_> {
         s: &Secondary,
         (prefix, key): (&[u8], &[u8]),
         entry: &mut Vec<u8>,
-        needed: impl FnOnce() -> Result<bool>,
+        mut needed: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
         join(prefix, key, entry);
+        self.retry(&s.tree, entry, |w| w.try_retire(s, entry, &mut needed))
+    }
+
+    fn try_retire(
+        &mut self,
+        s: &Secondary,
+        entry: &[u8],
+        needed: &mut impl FnMut() -> Result<bool>,
+    ) -> Result<Try<()>> {
         let mut mtr = self.mtr();
         let pos = s.tree.position(&mut mtr, entry)?;
         if !pos.found {
-            return Ok(());
+            return Ok(Try::Done(()));
+        }
+        if let Some(wanted) = self.keeps_from(s.tree.index, entry, TrxId::NONE) {
+            return Ok(Try::Wait(wanted));
         }
         if !needed()? {
+            if let Some(next) = self.leave_locks(&s.tree, &mtr, &pos, entry)? {
+                return Ok(Try::Look(next));
+            }
             s.tree.remove_at(&mut mtr, &pos)?;
         } else if is_marked(pos.payload(&mtr)?) {
-            return Ok(());
+            return Ok(Try::Done(()));
         } else {
             s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
             s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
         }
         mtr.commit()?;
-        Ok(())
+        Ok(Try::Done(()))
     }
 
     /// Removes the entry of a row with parts `prefix`, if it is there and `needed` (asked under the
@@ -270,17 +353,22 @@ impl Writer<'_> {
         s: &Secondary,
         (prefix, key): (&[u8], &[u8]),
         entry: &mut Vec<u8>,
-        needed: impl FnOnce() -> Result<bool>,
+        mut needed: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
         join(prefix, key, entry);
-        let mut mtr = self.mtr();
-        let pos = s.tree.position(&mut mtr, entry)?;
-        if !pos.found || needed()? {
-            return Ok(());
-        }
-        s.tree.remove_at(&mut mtr, &pos)?;
-        mtr.commit()?;
-        Ok(())
+        self.retry(&s.tree, entry, |w| {
+            let mut mtr = w.mtr();
+            let pos = s.tree.position(&mut mtr, entry)?;
+            if !pos.found || needed()? {
+                return Ok(Try::Done(()));
+            }
+            if let Some(next) = w.leave_locks(&s.tree, &mtr, &pos, entry)? {
+                return Ok(Try::Look(next));
+            }
+            s.tree.remove_at(&mut mtr, &pos)?;
+            mtr.commit()?;
+            Ok(Try::Done(()))
+        })
     }
 }
 

@@ -83,7 +83,7 @@ impl Engine {
             let (trx, last) = self.trx().read_commit(commit, &mut p.bytes)?;
             p.segment.stand_for(trx);
             let mut at = interrupted.unwrap_or(last);
-            let mut writer = Writer { engine: self, worker, waiter: None, segment: &mut p.segment };
+            let mut writer = Writer::alone(self, worker, &mut p.segment);
             match writer.purge(&mut at, &lookup, &mut left, &mut p.buffers) {
                 Ok(true) => step.done(trx),
                 stopped => {

@@ -17,6 +17,8 @@ mod entry;
 mod examine;
 mod files;
 mod history;
+mod locked_range;
+mod locking;
 mod open;
 mod outside;
 mod purge;
@@ -41,6 +43,7 @@ pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
 pub use examine::Finding;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
+pub use locking::{Change, LockMode, LockWait, RowLock, Stamp};
 pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,
     rounded_bytes,

@@ -28,7 +28,7 @@ use crate::outside::references;
 use crate::rollback::{Lookup, Tables, read_index};
 use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
-use crate::writer::{Buffers, Writer};
+use crate::writer::{Buffers, Try, Writer};
 use base::{Error, PageId, Result, UNDO_SPACE};
 use trx::{RecordKind, UndoPos, UndoRecord};
 
@@ -187,13 +187,20 @@ impl Writer<'_> {
     }
 
     fn purge_mark(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        let mut mtr = self.mtr();
-        let pos = table.clustered.position(&mut mtr, key)?;
-        if pos.found && self.is_my_mark(pos.payload(&mtr)?)? {
-            table.clustered.remove_at(&mut mtr, &pos)?;
+        let tree = &table.clustered;
+        self.retry(tree, key, |w| {
+            let mut mtr = w.mtr();
+            let pos = tree.position(&mut mtr, key)?;
+            if !pos.found || !w.is_my_mark(pos.payload(&mtr)?)? {
+                return Ok(Try::Done(()));
+            }
+            if let Some(next) = w.leave_locks(tree, &mtr, &pos, key)? {
+                return Ok(Try::Look(next));
+            }
+            tree.remove_at(&mut mtr, &pos)?;
             mtr.commit()?;
-        }
-        Ok(())
+            Ok(Try::Done(()))
+        })
     }
 
     /// Removes the entries of an old version that no newer one needs.

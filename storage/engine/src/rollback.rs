@@ -117,6 +117,7 @@ impl Writer<'_> {
     }
 
     fn undo_row(&mut self, record: &UndoRecord<'_>, table: &Table, b: &mut Buffers) -> Result<()> {
+        self.keep_lock(table.clustered.index, record.key);
         loop {
             let restored = match record.kind {
                 RecordKind::Update if self.is_old_mark(record.body)? => Restored::Removed,
@@ -226,7 +227,8 @@ impl Writer<'_> {
         }
         if before.is_some() {
             kept.extend_from_slice(record.key);
-            self.retry(&s.tree, &kept, |w| w.try_entry(s, &kept, record.key))?;
+            let next = &mut b.old_entry;
+            self.retry(&s.tree, &kept, |w| w.try_entry(s, &kept, record.key, next))?;
         } else if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
             // The committed delete mark below goes as well, and with it the entries of its version.
             // Gone: its purge, or a first attempt to undo, has passed already.
@@ -250,6 +252,11 @@ impl Writer<'_> {
         let pos = tree.position(&mut mtr, record.key)?;
         if !pos.found || RowHeader::read(pos.payload(&mtr)?)?.trx != self.me() {
             return Err(Error::Internal("the row of an undo record is another transaction's"));
+        }
+        if record.kind != RecordKind::Header && matches!(restored, Restored::Removed) {
+            if let Some(next) = self.leave_locks(tree, &mtr, &pos, record.key)? {
+                return Ok(Try::Look(next));
+            }
         }
         let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
         match (record.kind, restored) {

@@ -13,6 +13,8 @@
 use crate::blob::Fetched;
 use crate::client::Client;
 use crate::engine::Engine;
+use crate::locked_range::LockedRange;
+use crate::locking::RowLock;
 use crate::outside::Need;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::{Table, is_marked, split_entry};
@@ -57,6 +59,11 @@ pub struct Reader {
     prefix: Vec<u8>,
     other: Vec<u8>,
     bound: Vec<u8>,
+    /// Whether each end was given as a beginning of keys that belong to the range.
+    included: (bool, bool),
+    /// The range is read with locks, here.
+    locked: Option<Box<LockedRange>>,
+    locks: Option<RowLock>,
 }
 
 /// Who reads, and where.
@@ -92,12 +99,12 @@ impl Reader {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Result<()> {
-        self.begin(client.viewer(), table, index, range, direction)
+        self.begin(client.engine(), table, index, range, direction)
     }
 
     pub(crate) fn begin(
         &mut self,
-        viewer: Viewer<'_>,
+        engine: &Engine,
         table: &Table,
         index: usize,
         (low, high): (Bound<&[u8]>, Bound<&[u8]>),
@@ -111,6 +118,9 @@ impl Reader {
         self.direction = direction;
         self.limited = false;
         self.covered = false;
+        self.locks = None;
+        let is_included = |b: &Bound<&[u8]>| matches!(b, Bound::Included(_));
+        self.included = (is_included(&low), is_included(&high));
         let (low_end, high_end) = (&mut self.key, &mut self.bound);
         // An empty prefix begins every key; above the last prefix there is nothing.
         let low = match low {
@@ -133,14 +143,20 @@ impl Reader {
             high => high,
         };
         self.cursor.open(low, high);
+        self.is_settled = false;
+        Ok(())
+    }
+
+    /// Before the first leaf is copied: who has ended by now has nothing more to write to it.
+    #[cold]
+    fn settle(&mut self, viewer: Viewer<'_>) {
+        self.is_settled = true;
         self.horizon = viewer.engine.log().tail();
-        // Before the first leaf is copied: who had ended then has nothing more to write to it.
         self.settled_below = match viewer.eyes.sight {
             Sight::At(view) => view.all_visible_below,
             Sight::Committed => viewer.engine.trx().all_ended_below(),
             Sight::Newest => TrxId::NONE,
         };
-        Ok(())
     }
 
     /// Says that only these columns (and the clustered key) will be decoded: values of the others
@@ -159,12 +175,66 @@ impl Reader {
         self.covered = rows.is_some_and(|rows| rows.want(columns, &mut self.wanted));
     }
 
+    /// Says that the rows of the range that was opened, and those of [`Reader::get`], are to be locked:
+    /// they are the latest committed versions then, or the own ones.
+    pub fn lock(&mut self, lock: RowLock) {
+        self.locks = Some(lock);
+        let range = self.locked.get_or_insert_default();
+        let ends = self.cursor.ends();
+        range.open(lock, self.index, self.direction, ends, self.included);
+    }
+
+    /// Gives back what the row answered last was newly locked with: it is not wanted after all. Does nothing
+    /// at levels that keep such locks.
+    pub fn unlock_last(&mut self, client: &Client) {
+        let locker = client.locker();
+        if let (Some(range), true) = (&mut self.locked, locker.gapless) {
+            range.unlock_last(&locker);
+        }
+    }
+
+    #[cold]
+    fn next_locked(
+        &mut self,
+        client: &Client,
+        table: &Table,
+        out: &mut Vec<u8>,
+        wanted: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool> {
+        let locker = client.locking();
+        let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
+        let range = self.locked.get_or_insert_default();
+        while range.step(&locker, table)? {
+            let payload = &range.payload;
+            match RowHeader::read(payload)?.outside() {
+                true => client.engine().complete_own(table, payload, need, out)?,
+                false => {
+                    out.clear();
+                    out.extend_from_slice(row_bytes(payload));
+                }
+            }
+            instrument::count(Counter::InnodbRowsRead, 1);
+            if wanted(out) {
+                self.key.clear();
+                self.key.extend_from_slice(&range.key);
+                return Ok(true);
+            }
+            if locker.gapless {
+                range.unlock_last(&locker);
+            }
+        }
+        Ok(false)
+    }
+
     /// Puts the next row (in [`value::RowLayout`] form) into `out`; `false` at the range's end.
     /// `client` and `table` are those the range was opened with.
     ///
     /// # Errors
     /// Damage, failed reads.
     pub fn next(&mut self, client: &Client, table: &Table, out: &mut Vec<u8>) -> Result<bool> {
+        if self.locks.is_some() {
+            return self.next_locked(client, table, out, &mut |_| true);
+        }
         self.step(client.viewer(), table, out, &mut |_| true)
     }
 
@@ -180,6 +250,9 @@ impl Reader {
         out: &mut Vec<u8>,
         wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool> {
+        if self.locks.is_some() {
+            return self.next_locked(client, table, out, wanted);
+        }
         self.step(client.viewer(), table, out, wanted)
     }
 
@@ -234,6 +307,12 @@ impl Reader {
         key: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
+        if let Some(lock) = self.locks {
+            let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            return client.get_with_lock(table, key, need, lock, out);
+        }
         let Viewer { engine, eyes } = client.viewer();
         engine.check_age(eyes, table, 0)?;
         let seen = engine.read_visible(eyes, table, key, &mut self.payload, &mut self.undo)?;
@@ -396,7 +475,7 @@ impl<'a> Scan<'a> {
         reader: &'a mut Reader,
         row: &'a mut Vec<u8>,
     ) -> Result<Scan<'a>> {
-        reader.begin(viewer, table, index, range, Direction::Forward)?;
+        reader.begin(viewer.engine, table, index, range, Direction::Forward)?;
         Ok(Scan { viewer, table, reader, row })
     }
 

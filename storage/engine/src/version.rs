@@ -326,6 +326,43 @@ impl Engine {
         }
     }
 
+    /// Whether active transaction `trx`, whose version `payload` is, has made or taken away the entry
+    /// `prefix` of the row in secondary index `index`: then it has that entry locked. The payload is used up.
+    pub(crate) fn entry_in_doubt(
+        &self,
+        table: &Table,
+        key: &[u8],
+        (index, prefix): (usize, &[u8]),
+        trx: TrxId,
+        payload: &mut Vec<u8>,
+        undo: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (mut with, mut without) = (false, false);
+        let mut found = Vec::new();
+        loop {
+            let h = RowHeader::read(payload)?;
+            let mut has = false;
+            if !h.deleted() {
+                let s = &table.secondaries[index];
+                match self.entry_prefix(table, s, row_bytes(payload), &mut found)? {
+                    Fetched::Done => has = found == prefix,
+                    // Not known: as if it were.
+                    Fetched::Gone(_) => return Ok(true),
+                }
+            }
+            with |= has;
+            without |= !has;
+            if with && without || h.trx != trx {
+                return Ok(with && without);
+            }
+            match self.step_back(table, key, payload, undo)? {
+                Older::Version => {}
+                Older::Nothing => return Ok(with),
+                Older::Gone => return Ok(true),
+            }
+        }
+    }
+
     /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in
     /// secondary index `index` and may still be seen or rolled back to. `None`: copy the row again.
     /// The version in `payload` is committed unless its writer is active ([`Self::copy_certain`]).

@@ -7,19 +7,56 @@
 //!    undo, commit. All that can fail comes before the first change.
 
 use crate::engine::Engine;
-use base::{Result, TrxId};
+use crate::locking::{Locker, Stamp};
+use crate::row::RowHeader;
+use base::{IndexId, Result, TrxId};
 use btree::Tree;
+use lock::{Owner, Shape, Target};
 use pool::Mtr;
-use std::time::Duration;
-use sync::{Deadline, SessionSlot, WorkerSlot};
+use sync::WorkerSlot;
 use trx::Segment;
+
+/// A lock that an attempt needs and does not have.
+pub(crate) struct Wanted {
+    index: IndexId,
+    /// `None`: the supremum.
+    key: Option<Vec<u8>>,
+    pub shape: Shape,
+    /// Who has it by having written the row; none: it is another's explicit one.
+    pub busy: TrxId,
+    /// The lock is made even if it is free by now.
+    pub keep: bool,
+}
+
+impl Wanted {
+    pub fn record(index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> Wanted {
+        Wanted { index, key: Some(key.to_vec()), shape, busy, keep: false }
+    }
+
+    /// The same, to be kept when it is free.
+    pub fn kept(self) -> Wanted {
+        Wanted { keep: true, ..self }
+    }
+
+    /// The gap before `next`, to insert into it.
+    pub fn gap(next: Target<'_>) -> Wanted {
+        let key = next.key.map(<[u8]>::to_vec);
+        Wanted { index: next.index, key, shape: Shape::INSERT, busy: TrxId::NONE, keep: false }
+    }
+
+    pub fn target(&self) -> Target<'_> {
+        Target { index: self.index, key: self.key.as_deref() }
+    }
+}
 
 /// How an attempt ended.
 pub(crate) enum Try<T> {
     /// With a result.
     Done(T),
-    /// Another transaction must end first.
-    Wait(TrxId),
+    /// Others have locks that must go first.
+    Wait(Wanted),
+    /// The leaf that covers this key must be looked at without latches first.
+    Look(Vec<u8>),
     /// Undo needs room for a record of so many bytes.
     Undo(usize),
     /// The leaf of the key must be split for so many bytes.
@@ -47,23 +84,43 @@ pub(crate) struct Buffers {
     pub record: Vec<u8>,
 }
 
-/// Who waits, and how long.
-pub(crate) struct Waiter<'a> {
-    pub slot: &'a SessionSlot,
-    pub index: usize,
-    pub timeout_s: u32,
-}
-
 /// The means to change rows for one transaction.
 pub(crate) struct Writer<'a> {
     pub engine: &'a Engine,
     pub worker: &'a WorkerSlot,
     /// `None`: never waits for another transaction (rollback, purge).
-    pub waiter: Option<Waiter<'a>>,
+    pub locker: Option<Locker<'a>>,
+    /// Undoing a part of a transaction: whose locks stay, and whether its level has no gap locks.
+    pub keeper: Option<(&'a Owner, bool)>,
+    /// The version of the row that is to be changed; another one is not.
+    pub expects: Option<Stamp>,
     pub segment: &'a mut Segment,
 }
 
+impl<T> Try<T> {
+    /// With another result.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Try<U> {
+        match self {
+            Try::Done(result) => Try::Done(f(result)),
+            Try::Wait(wanted) => Try::Wait(wanted),
+            Try::Look(key) => Try::Look(key),
+            Try::Undo(bytes) => Try::Undo(bytes),
+            Try::Split(bytes) => Try::Split(bytes),
+        }
+    }
+}
+
 impl<'a> Writer<'a> {
+    /// One that never waits: for rollback and purge.
+    pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
+        Writer { engine, worker, locker: None, keeper: None, expects: None, segment }
+    }
+
+    /// Whether a row is in the version that the change is for.
+    pub fn is_expected(&self, h: &RowHeader) -> bool {
+        self.expects.is_none_or(|stamp| stamp == Stamp::of(h))
+    }
+
     pub fn mtr(&self) -> Mtr<'a> {
         Mtr::new(self.engine.pool(), self.worker)
     }
@@ -87,7 +144,8 @@ impl<'a> Writer<'a> {
         loop {
             match attempt(self)? {
                 Try::Done(result) => return Ok(result),
-                Try::Wait(trx) => self.wait_for(trx)?,
+                Try::Wait(wanted) => self.wait_for(&wanted)?,
+                Try::Look(key) => drop(tree.get(&key, &mut Vec::new())?),
                 Try::Undo(bytes) => {
                     let undo = self.engine.trx().undo();
                     self.segment.reserve(self.engine.pool(), self.worker, undo, bytes)?;
@@ -97,15 +155,5 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-    }
-
-    /// Waits for another transaction's end; see [`trx::TrxSystem::wait_for_end`].
-    pub fn wait_for(&self, trx: TrxId) -> Result<()> {
-        let Some(waiter) = &self.waiter else {
-            return Err(base::Error::Internal("rollback met another transaction's row"));
-        };
-        let _entered = sync::enter(waiter.slot);
-        let deadline = Deadline::after(Duration::from_secs(u64::from(waiter.timeout_s)));
-        self.engine.trx().wait_for_end(trx, waiter.index, deadline)
     }
 }

@@ -247,13 +247,13 @@ impl Locks {
 
     /// Makes the lock that the owner has by having written a row one of its own: a savepoint's rollback
     /// takes the writing back, and the row stays locked. Without memory for it, it does not.
-    pub fn keep(&self, me: &Owner, target: Target<'_>) {
+    pub fn keep(&self, me: &Owner, target: Target<'_>, gapless: bool) {
         let (hash, by) = (target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
         let full = queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed);
         if !full && !queues.covered(hash, target, by, Shape::WRITE) {
             let (place, shape) = (Place::of(target), Shape::WRITE);
-            let lock = Lock { place, by, shape, waiting: 0, gapless: false };
+            let lock = Lock { place, by, shape, waiting: 0, gapless };
             self.put(&mut queues, hash, me, lock);
         }
     }
@@ -303,24 +303,28 @@ impl Locks {
         queues.grant(hash, target, |l| self.owner(l.by.slot).end_with(l.waiting, GRANTED));
     }
 
-    /// The record `from` is about to be removed: who had locked it, or waited for it, has its gap locked
-    /// instead, which is now before `heir`. The caller has latched the record's page exclusively.
-    pub fn removed(&self, from: Target<'_>, heir: Target<'_>) {
+    /// The record `from` is about to be removed: who has locked it, or waits for it, has its gap locked
+    /// instead, which will be before `heir`. The caller has latched the record's page exclusively, looks
+    /// whether `heir` is still the next key, and calls [`Self::gone`].
+    pub fn leave(&self, from: Target<'_>, heir: Target<'_>) {
         let hash = from.hash();
         if self.shard(hash).is_empty() {
             return;
         }
-        let mut queues = self.shard(hash).lock();
-        let gone = queues.remove(hash, |l| l.place.target() == from);
-        drop(queues);
-        for lock in &gone {
+        let locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
+        for lock in &locks {
             // Shared ones are of foreign keys and duplicate checks, whose gaps every level has.
             let gapless = lock.gapless && lock.shape.mode == Mode::Exclusive;
             if lock.shape.kind != Kind::InsertIntention && !gapless {
                 self.give_gap(lock, heir);
             }
         }
-        // Last, so that who looks again finds the gap locked.
+    }
+
+    /// There are no locks on the record `from` any more; who waits for one looks again.
+    pub fn gone(&self, from: Target<'_>) {
+        let hash = from.hash();
+        let gone = self.shard(hash).lock().remove(hash, |l| l.place.target() == from);
         for lock in gone.iter().filter(|l| !l.granted()) {
             self.owner(lock.by.slot).end_with(lock.waiting, RETRY);
         }

@@ -237,7 +237,8 @@ fn a_removed_record_leaves_its_gap_and_wakes_who_waits_for_it() {
         b
     });
     until_waiting(&w, 1);
-    w.locks.removed(key("k"), key("m"));
+    w.locks.leave(key("k"), key("m"));
+    w.locks.gone(key("k"));
     let b = b.join().unwrap();
     assert_eq!(shapes_of(&w, &a), [("m".into(), "X,GAP", false)]);
     assert_eq!(shapes_of(&w, &b), [("m".into(), "X,GAP", false)]);

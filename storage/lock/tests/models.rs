@@ -153,7 +153,8 @@ fn inheritance_meets_the_end_of_the_owners() {
             })
             .collect();
         w.locks.inserted(key("j"), key("k"));
-        w.locks.removed(key("k"), key("m"));
+        w.locks.leave(key("k"), key("m"));
+        w.locks.gone(key("k"));
         threads.into_iter().for_each(join);
         let left = w.locks.snapshot().locks;
         assert!(left.is_empty(), "{left:?}");

@@ -67,6 +67,13 @@ pub struct SharedPage<'t> {
     bytes: NonNull<PageBuf>,
 }
 
+impl SharedPage<'_> {
+    /// The version that the latch keeps, as in [`Optimistic::version`].
+    pub fn version(&self) -> u32 {
+        self.word.load().version()
+    }
+}
+
 impl Deref for SharedPage<'_> {
     type Target = PageBuf;
 
@@ -112,6 +119,15 @@ impl Tablespace {
             return Ok(self.reading(page, word, seen));
         }
         self.scan_slow(page, word)
+    }
+
+    /// As [`Tablespace::optimistic`], and waits for nothing: `None` when the page is being written, or not
+    /// in memory. For a thread that holds a latch.
+    pub fn optimistic_at_once(&self, page: PageNo) -> Result<Option<Optimistic<'_>>> {
+        let word = self.word(page)?;
+        let seen = word.load();
+        let there = seen.state() <= state::SHARED_MAX || seen.state() == state::MARKED;
+        Ok(there.then(|| self.reading(page, word, seen)))
     }
 
     #[inline]

@@ -157,6 +157,13 @@ impl States {
         v & ACTIVE == 0 && v >> 9 <= lsn.0
     }
 
+    /// `id` goes on without its session, which has other things to do.
+    pub fn disown(&self, id: TrxId) {
+        let entry = self.entry(id);
+        let seen = entry.load(Ordering::Relaxed);
+        entry.store(seen | NO_SESSION << 2, Ordering::SeqCst);
+    }
+
     /// The session slot of `id` while it is active and has one.
     pub fn session(&self, id: TrxId) -> Option<usize> {
         let v = self.entry(id).load(Ordering::Acquire);

@@ -314,6 +314,7 @@ impl TrxSystem {
 
     /// The session of `slot` has given up its active transaction `id`, which somebody else will end.
     pub fn orphan(&self, id: TrxId, slot: &SessionSlot) {
+        self.states.disown(id);
         self.views.adopt(id);
         self.views.after_end(slot);
     }
@@ -390,6 +391,12 @@ impl TrxSystem {
 
     fn event(&self, id: TrxId) -> &Event {
         &self.ends[id.0 as usize % END_EVENTS].0
+    }
+
+    /// The session slot of a transaction that is active and not left to the engine.
+    #[inline]
+    pub fn session(&self, id: TrxId) -> Option<usize> {
+        self.states.session(id)
     }
 
     /// Waits until `id` has ended. The caller holds no latch; its session is the thread's current

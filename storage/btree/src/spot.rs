@@ -1,0 +1,162 @@
+//! A place in a tree, and the proof that it still is one: for who locks what he reads.
+//!
+//! 1. A spot stands on an entry, or behind the last one. Its leaf is a copy; `read` says which leaves, in
+//!    which versions, show that there is nothing between the place it came from and the entry.
+//! 2. Who makes a lock visible, then finds the spot current, has a lock that every later change of those
+//!    leaves can see. Both steps are sequentially consistent.
+
+use crate::Tree;
+use crate::descend::{RESTARTS_MAX, Way};
+use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
+use page::Node;
+use std::ops::Bound;
+use stdx::{Ordering, fence};
+
+/// A place in a tree.
+pub struct Spot {
+    leaf: Box<PageBuf>,
+    read: Vec<(PageNo, u32)>,
+    at: u16,
+    end: bool,
+    key: Vec<u8>,
+    fence: Vec<u8>,
+}
+
+impl Default for Spot {
+    fn default() -> Self {
+        Spot {
+            leaf: Box::new([0; PAGE_BYTES]),
+            read: Vec::new(),
+            at: 0,
+            end: true,
+            key: Vec::new(),
+            fence: Vec::new(),
+        }
+    }
+}
+
+impl Spot {
+    /// Goes to the first entry at or above a key, above it, or of all.
+    pub fn seek(&mut self, tree: &Tree, from: Bound<&[u8]>) -> Result<()> {
+        let (key, over) = match from {
+            Bound::Included(key) => (key, false),
+            Bound::Excluded(key) => (key, true),
+            Bound::Unbounded => (&[][..], false),
+        };
+        self.read.clear();
+        self.load(tree, Way::To(key))?;
+        let found = Node::new(&self.leaf)?.search(key)?;
+        self.at = found.slot + u16::from(found.exact && over);
+        self.settle(tree)
+    }
+
+    /// Goes behind the last entry.
+    pub fn seek_end(&mut self, tree: &Tree) -> Result<()> {
+        self.read.clear();
+        self.load(tree, Way::Last)?;
+        self.at = Node::new(&self.leaf)?.count();
+        self.settle(tree)
+    }
+
+    /// Goes to the next entry. Only from an entry.
+    pub fn next(&mut self, tree: &Tree) -> Result<()> {
+        self.read.drain(..self.read.len().saturating_sub(1));
+        self.at += 1;
+        self.settle(tree)
+    }
+
+    /// Goes to the entry before; `false`: there is none, and the spot is not to be used.
+    pub fn prev(&mut self, tree: &Tree) -> Result<bool> {
+        self.read.drain(..self.read.len().saturating_sub(1));
+        while self.at == 0 {
+            let low = Node::new(&self.leaf)?.low_fence();
+            if low.is_empty() {
+                return Ok(false);
+            }
+            self.fence.clear();
+            self.fence.extend_from_slice(low);
+            let fence = std::mem::take(&mut self.fence);
+            self.read.clear();
+            let loaded = self.load(tree, Way::Below(&fence));
+            self.fence = fence;
+            loaded?;
+            let node = Node::new(&self.leaf)?;
+            if node.low_fence() >= &self.fence[..] {
+                return Err(self.astray());
+            }
+            self.at = node.search(&self.fence)?.slot;
+        }
+        self.at -= 1;
+        self.end = false;
+        Node::new(&self.leaf)?.copy_key(self.at, &mut self.key)?;
+        Ok(true)
+    }
+
+    /// The entry: key and payload; `None` behind the last.
+    pub fn entry(&self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.end {
+            return Ok(None);
+        }
+        Ok(Some((&self.key, Node::new(&self.leaf)?.payload(self.at)?)))
+    }
+
+    /// Whether what was read to come here is unchanged. Orders the caller's stores before the look.
+    pub fn is_current(&self, tree: &Tree) -> Result<bool> {
+        fence(Ordering::SeqCst);
+        for &(page, version) in &self.read {
+            if tree.ts.optimistic(page)?.version() != version {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves leaves behind until there is an entry.
+    fn settle(&mut self, tree: &Tree) -> Result<()> {
+        loop {
+            let node = Node::new(&self.leaf)?;
+            self.end = self.at >= node.count();
+            if !self.end {
+                return node.copy_key(self.at, &mut self.key);
+            }
+            let Some(high) = node.high_fence() else { return Ok(()) };
+            self.fence.clear();
+            self.fence.extend_from_slice(high);
+            let fence = std::mem::take(&mut self.fence);
+            let loaded = self.load(tree, Way::To(&fence));
+            self.fence = fence;
+            loaded?;
+            self.at = Node::new(&self.leaf)?.search(&self.fence)?.slot;
+        }
+    }
+
+    fn load(&mut self, tree: &Tree, way: Way<'_>) -> Result<()> {
+        let (page, version) = self.copy(tree, way)?;
+        if let Way::To(key) = way
+            && !Node::new(&self.leaf)?.covers(key)
+        {
+            return Err(self.astray());
+        }
+        self.read.push((page, version));
+        Ok(())
+    }
+
+    fn copy(&mut self, tree: &Tree, way: Way<'_>) -> Result<(PageNo, u32)> {
+        for _ in 0..RESTARTS_MAX {
+            if let Some(page) = tree.try_descend(way)? {
+                page.node().copy_page(&mut self.leaf);
+                if page.validate() {
+                    return Ok((page.page_no(), page.version()));
+                }
+            }
+        }
+        let page = tree.descend_shared(way)?;
+        self.leaf.copy_from_slice(&page[..]);
+        Ok((page::header::page_id(&self.leaf).page, page.version()))
+    }
+
+    /// The leaf that a key or fence led to does not cover it.
+    fn astray(&self) -> Error {
+        Error::corrupt(page::header::page_id(&self.leaf), "not the leaf that the key leads to")
+    }
+}

@@ -1,0 +1,480 @@
+//! A range whose rows are locked as they are read.
+//!
+//! 1. For each entry: its lock is asked for, then the spot it was read from is looked at again. A spot that
+//!    is current then has shown the entry, and what is not in the gap before it, as they stay.
+//! 2. What is locked is InnoDB's: the next key of each entry; the record alone where a unique key is given
+//!    whole and found; the gap alone behind a range that has a definite end; with each secondary entry the
+//!    record of its row. Levels without gap locks lock the records they answer, and nothing else.
+//! 3. An answered row is the latest committed version, or the own one.
+
+use crate::blob::Fetched;
+use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
+use crate::row::{RowHeader, row_bytes};
+use crate::scan::Direction;
+use crate::table::{Secondary, Table, is_marked, split_entry};
+use crate::version::Latest;
+use base::{Error, IndexId, Result, TrxId};
+use btree::{Spot, Tree};
+use lock::{Kind, Shape, Target};
+use std::ops::Bound;
+
+/// One side of a range.
+#[derive(Default)]
+struct Side {
+    key: Vec<u8>,
+    open: bool,
+}
+
+/// A lock that the row read last got, and could give back.
+struct Fresh {
+    index: IndexId,
+    key: Vec<u8>,
+    shape: Shape,
+}
+
+/// What became of an attempt to lock.
+enum Locked {
+    /// It is, and what was read stands.
+    Yes,
+    /// Read again.
+    Again,
+    /// Another has it, and rows of others are left out.
+    Skip,
+}
+
+/// A range being read with locks; its memory is used again by the next range.
+#[derive(Default)]
+pub(crate) struct LockedRange {
+    lock: Option<RowLock>,
+    index: usize,
+    direction: Direction,
+    low: Side,
+    /// The end of the range: keys at or above it are behind.
+    high: Side,
+    /// One key, or the beginning of one, is looked for.
+    equal: bool,
+    low_included: bool,
+    high_included: bool,
+    spot: Spot,
+    placed: bool,
+    started: bool,
+    done: bool,
+    /// The entry that was dealt with last.
+    passed: Option<Vec<u8>>,
+    fresh: Vec<Fresh>,
+    entry: Vec<u8>,
+    /// The row answered last: clustered key and payload.
+    pub key: Vec<u8>,
+    pub payload: Vec<u8>,
+    undo: Vec<u8>,
+    other: Vec<u8>,
+}
+
+impl LockedRange {
+    /// Begins a range of an index. `low` is included in it, `high` is not; `included` says whether each was
+    /// given as the beginning of keys that belong to the range.
+    pub fn open(
+        &mut self,
+        lock: RowLock,
+        index: usize,
+        direction: Direction,
+        (low, high): (Option<&[u8]>, Option<&[u8]>),
+        (low_included, high_included): (bool, bool),
+    ) {
+        for (side, key) in [(&mut self.low, low), (&mut self.high, high)] {
+            side.open = key.is_none();
+            side.key.clear();
+            side.key.extend_from_slice(key.unwrap_or(&[]));
+        }
+        self.lock = Some(lock);
+        (self.index, self.direction) = (index, direction);
+        (self.low_included, self.high_included) = (low_included, high_included);
+        self.equal = low_included && high_included && low.is_some_and(|l| self.ends_behind(l));
+        (self.placed, self.started, self.done) = (false, false, false);
+        self.passed = None;
+        self.fresh.clear();
+    }
+
+    /// Begins a range of one whole clustered key.
+    pub fn open_at(&mut self, lock: RowLock, key: &[u8]) {
+        let mut above = key.to_vec();
+        let high = value::key::successor(&mut above).then_some(&above[..]);
+        self.open(lock, 0, Direction::Forward, (Some(key), high), (true, true));
+    }
+
+    /// Whether the range ends with the keys that begin with `key`.
+    fn ends_behind(&self, key: &[u8]) -> bool {
+        let mut above = key.to_vec();
+        match value::key::successor(&mut above) {
+            true => !self.high.open && above == self.high.key,
+            false => self.high.open,
+        }
+    }
+
+    /// Goes to the next row and locks it: it is then in `key` and `payload`. `false`: there is none.
+    pub fn step(&mut self, l: &Locker<'_>, table: &Table) -> Result<bool> {
+        let tree = table.tree(self.index).ok_or(Error::Internal("no such index"))?;
+        while !self.done {
+            self.place(l, tree)?;
+            if self.done {
+                break;
+            }
+            if !self.placed {
+                continue;
+            }
+            let Some((entry, payload)) = self.spot.entry()? else {
+                self.lock_end(l, tree)?;
+                continue;
+            };
+            self.entry.clear();
+            self.entry.extend_from_slice(entry);
+            let behind = match self.direction {
+                Direction::Forward => !self.high.open && self.entry >= self.high.key,
+                Direction::Backward => self.entry < self.low.key,
+            };
+            if behind {
+                self.other.clear();
+                self.other.extend_from_slice(payload);
+                self.lock_behind(l, table, tree)?;
+                continue;
+            }
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            let found = match self.index.checked_sub(1) {
+                None => self.clustered(l, tree)?,
+                Some(i) => self.secondary(l, table, &table.secondaries[i])?,
+            };
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Gives back what the row answered last was locked with, if nothing had it locked before.
+    pub fn unlock_last(&mut self, l: &Locker<'_>) {
+        for f in self.fresh.drain(..).rev() {
+            l.unlock(Target::record(f.index, &f.key), f.shape);
+        }
+    }
+
+    /// Goes to the entry after the one passed last, in the range's direction.
+    fn place(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
+        if self.placed {
+            return Ok(());
+        }
+        self.placed = true;
+        if self.direction == Direction::Forward {
+            return match &self.passed {
+                Some(key) => self.spot.seek(tree, Bound::Excluded(key)),
+                None => self.spot.seek(tree, Bound::Included(&self.low.key)),
+            };
+        }
+        match &self.passed {
+            Some(key) => self.spot.seek(tree, Bound::Included(key))?,
+            None if self.high.open => self.spot.seek_end(tree)?,
+            None => self.spot.seek(tree, Bound::Included(&self.high.key))?,
+        }
+        if !self.started && !l.gapless {
+            // Nothing is to come in behind the range.
+            let at = self.spot.entry()?.map(|(key, _)| key.to_vec());
+            let target = Target { index: tree.index, key: at.as_deref() };
+            let kind = if at.is_some() { Kind::Gap } else { Kind::NextKey };
+            match self.ask(l, tree, target, kind)? {
+                Locked::Again => return Ok(()),
+                Locked::Yes | Locked::Skip => {}
+            }
+        }
+        self.started = true;
+        self.done = !self.spot.prev(tree)?;
+        Ok(())
+    }
+
+    fn mode(&self) -> LockMode {
+        self.lock.map_or(LockMode::Exclusive, |l| l.mode)
+    }
+
+    fn wait(&self) -> LockWait {
+        self.lock.map_or(LockWait::Wait, |l| l.wait)
+    }
+
+    /// Asks for a lock that goes with the spot.
+    fn ask(
+        &mut self,
+        l: &Locker<'_>,
+        tree: &Tree,
+        target: Target<'_>,
+        kind: Kind,
+    ) -> Result<Locked> {
+        let shape = Shape::new(self.mode(), kind);
+        let granted = match l.lock(target, shape, self.wait()) {
+            Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {
+                return Ok(Locked::Skip);
+            }
+            granted => granted?,
+        };
+        if let (Some(shape), Some(key)) = (granted.fresh, target.key) {
+            self.fresh.push(Fresh { index: target.index, key: key.to_vec(), shape });
+        }
+        if granted.waited || !self.spot.is_current(tree)? {
+            self.placed = false;
+            return Ok(Locked::Again);
+        }
+        Ok(Locked::Yes)
+    }
+
+    /// Behind the last entry of the index.
+    fn lock_end(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
+        let again = !l.gapless
+            && matches!(
+                self.ask(l, tree, Target::supremum(tree.index), Kind::NextKey)?,
+                Locked::Again
+            );
+        self.done = !again;
+        Ok(())
+    }
+
+    /// The first entry outside of the range.
+    fn lock_behind(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<()> {
+        if l.gapless {
+            self.done = true;
+            return Ok(());
+        }
+        let forward = self.direction == Direction::Forward;
+        let gap_only = forward && (self.index == 0 || self.equal);
+        let entry = std::mem::take(&mut self.entry);
+        let target = Target::record(tree.index, &entry);
+        let kind = if gap_only { Kind::Gap } else { Kind::NextKey };
+        if !gap_only {
+            let busy = self.writer_of_entry(l, table, &entry)?;
+            if busy != TrxId::NONE {
+                l.settle_writer(busy, target, self.wait())?;
+            }
+        }
+        let locked = self.ask(l, tree, target, kind);
+        self.entry = entry;
+        if matches!(locked?, Locked::Again) {
+            return Ok(());
+        }
+        self.done = true;
+        if self.index > 0 && !gap_only && !is_marked(&self.other) {
+            let key = split_entry(&self.entry, &self.other)?.1.to_vec();
+            match self.lock_row(l, table, &key) {
+                Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {}
+                done => drop(done?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The active transaction that has written what the spot's entry stands for (its payload is in `other`).
+    fn writer_of_entry(&mut self, l: &Locker<'_>, table: &Table, entry: &[u8]) -> Result<TrxId> {
+        let Some(index) = self.index.checked_sub(1) else {
+            let trx = RowHeader::read(&self.other)?.trx;
+            return Ok(if l.is_busy(trx) { trx } else { TrxId::NONE });
+        };
+        let (parts, key) = split_entry(entry, &self.other)?;
+        let mut payload = Vec::new();
+        let Latest::Busy(trx) = l.engine.read_latest(l.me, table, key, &mut payload)? else {
+            return Ok(TrxId::NONE);
+        };
+        let at = (index, parts);
+        let changed = l.engine.entry_in_doubt(table, key, at, trx, &mut payload, &mut self.undo)?;
+        Ok(if changed { trx } else { TrxId::NONE })
+    }
+
+    /// The spot's entry is dealt with.
+    fn pass(&mut self, tree: &Tree) -> Result<()> {
+        let passed = self.passed.get_or_insert_default();
+        passed.clear();
+        passed.extend_from_slice(&self.entry);
+        match self.direction {
+            Direction::Forward => self.spot.next(tree),
+            Direction::Backward => {
+                self.done |= !self.spot.prev(tree)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// An entry that is no row of the answer: what levels without gaps locked of it is given back.
+    fn reject(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<bool> {
+        if l.gapless {
+            self.unlock_last(l);
+        }
+        self.pass(tree)?;
+        Ok(false)
+    }
+
+    /// Locks the spot's entry; its row's writer, if active, is `busy`.
+    fn lock_entry(
+        &mut self,
+        l: &Locker<'_>,
+        tree: &Tree,
+        shape: Shape,
+        busy: TrxId,
+    ) -> Result<Locked> {
+        // Locks of an entry that has gone meanwhile are not this one's.
+        self.fresh.retain(|f| f.index == tree.index && f.key == self.entry);
+        let entry = std::mem::take(&mut self.entry);
+        let target = Target::record(tree.index, &entry);
+        let locked = self.lock_record(l, tree, target, shape, busy);
+        self.entry = entry;
+        locked
+    }
+
+    fn lock_record(
+        &mut self,
+        l: &Locker<'_>,
+        tree: &Tree,
+        target: Target<'_>,
+        shape: Shape,
+        busy: TrxId,
+    ) -> Result<Locked> {
+        if busy != TrxId::NONE {
+            // One's own lock is of a record that was there before this one.
+            self.give_up(l, target);
+            match l.settle_writer(busy, target, self.wait()) {
+                Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {
+                    return Ok(Locked::Skip);
+                }
+                settled => settled?,
+            }
+        }
+        self.ask(l, tree, target, shape.kind)
+    }
+
+    /// Gives back one's own locks on a record that another transaction has made.
+    fn give_up(&mut self, l: &Locker<'_>, target: Target<'_>) {
+        let locks = l.engine.locks();
+        for mode in [LockMode::Shared, LockMode::Exclusive] {
+            for kind in [Kind::Record, Kind::NextKey] {
+                if locks.has(l.owner, target, Shape::new(mode, kind)) {
+                    l.unlock(target, Shape::new(mode, kind));
+                }
+            }
+        }
+        self.fresh.retain(|f| Target::record(f.index, &f.key) != target);
+    }
+
+    fn clustered(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<bool> {
+        let h = RowHeader::read(&self.payload)?;
+        let whole_low = self.low_included && self.entry == self.low.key;
+        let alone =
+            whole_low && !h.deleted() && (self.equal || self.direction == Direction::Forward);
+        let shape = if alone {
+            Shape::new(self.mode(), Kind::Record)
+        } else {
+            shape(self.mode(), l.gapless)
+        };
+        let busy = if l.is_busy(h.trx) { h.trx } else { TrxId::NONE };
+        match self.lock_entry(l, tree, shape, busy)? {
+            Locked::Again => return Ok(false),
+            Locked::Skip => return self.pass(tree).map(|()| false),
+            Locked::Yes if l.is_busy(h.trx) => {
+                // Active again in the copy's version: it was not settled.
+                self.placed = false;
+                return Ok(false);
+            }
+            Locked::Yes => {}
+        }
+        if h.deleted() {
+            return self.reject(l, tree);
+        }
+        std::mem::swap(&mut self.key, &mut self.entry);
+        self.entry.clear();
+        self.entry.extend_from_slice(&self.key);
+        let last = self.equal && whole_low
+            || self.direction == Direction::Forward
+                && self.high_included
+                && self.ends_behind(&self.key);
+        self.pass(tree)?;
+        self.done |= last;
+        Ok(true)
+    }
+
+    fn secondary(&mut self, l: &Locker<'_>, table: &Table, s: &Secondary) -> Result<bool> {
+        let tree = &s.tree;
+        let marked = is_marked(&self.payload);
+        let (parts, key) = split_entry(&self.entry, &self.payload)?;
+        let (parts, key) = (parts.len(), key.to_vec());
+        self.other.clear();
+        self.other.extend_from_slice(&self.payload);
+        let entry = std::mem::take(&mut self.entry);
+        let busy = self.writer_of_entry(l, table, &entry);
+        self.entry = entry;
+        let busy = busy?;
+        let unique = s.spec.unique
+            && self.equal
+            && !marked
+            && self.entry[..parts] == self.low.key
+            && self.row_has_no_null(table, s, &key)?;
+        let kind = if unique { Kind::Record } else { shape(self.mode(), l.gapless).kind };
+        match self.lock_entry(l, tree, Shape::new(self.mode(), kind), busy)? {
+            Locked::Again => return Ok(false),
+            Locked::Skip => return self.pass(tree).map(|()| false),
+            Locked::Yes => {}
+        }
+        if marked {
+            return self.reject(l, tree);
+        }
+        let there = match self.lock_row(l, table, &key) {
+            Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => false,
+            there => there?,
+        };
+        if !there || !self.row_has_entry(l, table, s, parts)? {
+            return self.reject(l, tree);
+        }
+        self.key = key;
+        self.pass(tree)?;
+        self.done |= unique;
+        Ok(true)
+    }
+
+    /// Whether no part of the key is NULL; a row that is not there has none.
+    fn row_has_no_null(&mut self, table: &Table, s: &Secondary, key: &[u8]) -> Result<bool> {
+        if !table.clustered.get(key, &mut self.payload)? {
+            return Ok(true);
+        }
+        s.has_null(table.layout(), row_bytes(&self.payload)).map(|null| !null)
+    }
+
+    /// Whether the locked row in `payload` has the entry, whose parts have this length.
+    fn row_has_entry(
+        &mut self,
+        l: &Locker<'_>,
+        table: &Table,
+        s: &Secondary,
+        parts: usize,
+    ) -> Result<bool> {
+        match l.engine.entry_prefix(table, s, row_bytes(&self.payload), &mut self.other)? {
+            Fetched::Done => Ok(self.other == self.entry[..parts]),
+            Fetched::Gone(e) => Err(e),
+        }
+    }
+
+    /// Locks the row of a secondary entry, and puts its latest version into `payload`. `false`: there is
+    /// none.
+    fn lock_row(&mut self, l: &Locker<'_>, table: &Table, key: &[u8]) -> Result<bool> {
+        let index = table.clustered.index;
+        let target = Target::record(index, key);
+        let shape = Shape::new(self.mode(), Kind::Record);
+        loop {
+            let seen = l.engine.read_latest(l.me, table, key, &mut self.payload)?;
+            if let Latest::Busy(trx) = seen {
+                self.give_up(l, target);
+                l.settle_writer(trx, target, self.wait())?;
+            }
+            let granted = l.lock(target, shape, self.wait())?;
+            if let Some(shape) = granted.fresh {
+                self.fresh.push(Fresh { index, key: key.to_vec(), shape });
+            }
+            // Whoever changes the row from here on finds the lock.
+            match l.engine.read_latest(l.me, table, key, &mut self.payload)? {
+                Latest::Missing => return Ok(false),
+                Latest::Row => return Ok(true),
+                Latest::Busy(_) => {}
+            }
+        }
+    }
+}

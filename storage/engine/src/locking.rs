@@ -1,0 +1,387 @@
+//! Row locks of a client: asking, settling with a row's writer, looking before a write.
+//!
+//! 1. A row whose writer is active is locked by him; whoever is to wait for it makes that lock an
+//!    explicit one first, and queues behind it ([`Locker::settle_writer`]).
+//! 2. A write, under its leaf's latch, looks whether anybody has locks near; mostly nobody has, and that is
+//!    one load. It makes no lock itself.
+//! 3. An insert looks at the locks of the next key, wherever that lies. Leaves that were read to find it
+//!    must be unchanged after the look; so a lock that moved to another key meanwhile is not missed.
+//! 4. Before an entry goes, who has locked it is given the gap behind it ([`Writer::leave_locks`]).
+
+use crate::blob::Fetched;
+use crate::client::Client;
+use crate::engine::Engine;
+use crate::outside::Need;
+use crate::row::{RowHeader, row_bytes};
+use crate::table::Table;
+use crate::version::Latest;
+use crate::writer::{Try, Wanted, Writer};
+use base::{Error, IndexId, Result, RollPtr, TrxId};
+use btree::{Following, Position, Tree};
+use lock::{Granted, Kind, Owner, Patience, Request, Shape, Target};
+use pool::Mtr;
+use std::time::Duration;
+use sync::{Deadline, SessionSlot};
+
+pub use lock::Mode as LockMode;
+
+/// What a locking read does about a row that another transaction has locked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockWait {
+    /// It waits, as long as `innodb_lock_wait_timeout` says.
+    #[default]
+    Wait,
+    /// [`Error::LockNotAvailable`].
+    NoWait,
+    /// The row is left out.
+    SkipLocked,
+}
+
+/// How a read locks the rows that it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLock {
+    /// How strongly.
+    pub mode: LockMode,
+    /// What it does about the locks of others.
+    pub wait: LockWait,
+}
+
+impl RowLock {
+    /// As FOR UPDATE does it.
+    pub const UPDATE: RowLock = RowLock { mode: LockMode::Exclusive, wait: LockWait::Wait };
+    /// As FOR SHARE does it.
+    pub const SHARE: RowLock = RowLock { mode: LockMode::Shared, wait: LockWait::Wait };
+}
+
+/// Which version of a row somebody has read: a change that depends on it is made to no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    trx: TrxId,
+    roll: RollPtr,
+}
+
+impl Stamp {
+    pub(crate) fn of(h: &RowHeader) -> Stamp {
+        Stamp { trx: h.trx, roll: h.roll }
+    }
+}
+
+/// How a change of a row that was read before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is made.
+    Done,
+    /// The row is not what it was, or gone; nothing was done.
+    Changed,
+}
+
+impl Change {
+    fn made(made: bool) -> Change {
+        if made { Change::Done } else { Change::Changed }
+    }
+}
+
+/// Who locks rows, and how patient he is.
+pub(crate) struct Locker<'a> {
+    pub engine: &'a Engine,
+    pub slot: &'a SessionSlot,
+    pub owner: &'a Owner,
+    /// Its transaction, or none.
+    pub me: TrxId,
+    pub timeout_s: u32,
+    /// The isolation level locks records only.
+    pub gapless: bool,
+    /// Undo records of the transaction.
+    pub weight: u64,
+    /// How a duplicate that an insert meets is locked.
+    pub duplicate: LockMode,
+}
+
+impl Locker<'_> {
+    fn deadline(&self) -> Deadline {
+        Deadline::after(Duration::from_secs(u64::from(self.timeout_s)))
+    }
+
+    /// Asks for a lock; see [`lock::Locks::lock`]. No latch is held.
+    pub fn lock(&self, target: Target<'_>, shape: Shape, wait: LockWait) -> Result<Granted> {
+        self.request(target, shape, wait, false)
+    }
+
+    fn request(
+        &self,
+        target: Target<'_>,
+        shape: Shape,
+        wait: LockWait,
+        implicit: bool,
+    ) -> Result<Granted> {
+        let _entered = sync::enter(self.slot);
+        let patience = match wait {
+            LockWait::Wait => Patience::Until(self.deadline()),
+            LockWait::NoWait | LockWait::SkipLocked => Patience::None,
+        };
+        let (gapless, weight) = (self.gapless, self.weight);
+        let request = Request { target, shape, implicit, gapless, weight, patience };
+        self.engine.locks().lock(self.owner, &request)
+    }
+
+    /// Whether `trx` is another transaction that has not ended.
+    pub fn is_busy(&self, trx: TrxId) -> bool {
+        trx != self.me && self.engine.trx().is_active(trx)
+    }
+
+    /// Makes the lock that `trx` has by having written the record an explicit one (invariant 1). A
+    /// transaction that no session has any more is waited for.
+    pub fn settle_writer(&self, trx: TrxId, target: Target<'_>, wait: LockWait) -> Result<()> {
+        let system = self.engine.trx();
+        if let Some(slot) = system.session(trx) {
+            self.engine.locks().convert(slot, target, || system.session(trx) == Some(slot));
+        } else if system.is_active(trx) {
+            if wait != LockWait::Wait {
+                return Err(Error::LockNotAvailable);
+            }
+            let _entered = sync::enter(self.slot);
+            system.wait_for_end(trx, self.owner.slot(), self.deadline())?;
+        }
+        Ok(())
+    }
+
+    /// Gives back a lock that this transaction got for nothing.
+    pub fn unlock(&self, target: Target<'_>, shape: Shape) {
+        self.engine.locks().unlock(self.owner, target, shape);
+    }
+}
+
+impl Client {
+    /// Puts the row with this clustered key into `out`, the latest committed version or the own one, and
+    /// locks it until the transaction's end; with gap locks (REPEATABLE READ and up) a row that is not
+    /// there is kept from coming. `columns`: those that will be decoded, `None` all. `false`: there is no
+    /// such row, or it was left out.
+    ///
+    /// # Errors
+    /// [`Error::LockWaitTimeout`], [`Error::Deadlock`], [`Error::Killed`], [`Error::LockNotAvailable`],
+    /// [`Error::LockTableFull`]; damage, failed reads.
+    pub fn get_locked(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        columns: Option<&[usize]>,
+        lock: RowLock,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let need = columns.map_or(Need::All, Need::Columns);
+        self.get_with_lock(table, key, need, lock, out)
+    }
+
+    /// Puts the latest committed or own version of a row into `out`, and makes no lock; a lock of others is
+    /// waited for. [`Self::update_stamped`] and [`Self::delete_stamped`] change that version, or nothing.
+    /// `columns` as in [`Self::get_locked`]. `None`: there is no such row.
+    ///
+    /// # Errors
+    /// Those of the wait; damage, failed reads.
+    pub fn read_latest(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        columns: Option<&[usize]>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Stamp>> {
+        let mut payload = std::mem::take(self.before());
+        let read = self.read_latest_into(table, key, columns, &mut payload, out);
+        *self.before() = payload;
+        read
+    }
+
+    fn read_latest_into(
+        &self,
+        table: &Table,
+        key: &[u8],
+        columns: Option<&[usize]>,
+        payload: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Stamp>> {
+        let engine = self.engine();
+        let target = Target::record(table.clustered.index, key);
+        out.clear();
+        loop {
+            let busy = match engine.read_latest(self.me(), table, key, payload)? {
+                Latest::Missing => return Ok(None),
+                Latest::Busy(trx) => trx,
+                Latest::Row => TrxId::NONE,
+            };
+            let free = busy == TrxId::NONE && engine.locks().is_free(target);
+            if !free {
+                let locker = self.locking();
+                if busy != TrxId::NONE {
+                    locker.settle_writer(busy, target, LockWait::Wait)?;
+                }
+                let got = locker.request(target, Shape::WRITE, LockWait::Wait, true)?;
+                if got.waited || busy != TrxId::NONE {
+                    continue;
+                }
+            }
+            let h = RowHeader::read(payload)?;
+            if !h.outside() {
+                out.extend_from_slice(row_bytes(payload));
+                return Ok(Some(Stamp::of(&h)));
+            }
+            let need = columns.map_or(Need::All, Need::Columns);
+            match engine.complete(table, row_bytes(payload), need, out)? {
+                Fetched::Done => return Ok(Some(Stamp::of(&h))),
+                // Changed since: read again; the same row without its values is damage.
+                Fetched::Gone(e) => {
+                    let mut now = Vec::new();
+                    if table.clustered.get(key, &mut now)? && now == *payload {
+                        return Err(e);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a row other contents, as [`Self::update`], if its version is still the one that was read.
+    ///
+    /// # Errors
+    /// As [`Self::update`].
+    pub fn update_stamped(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        stamp: Stamp,
+        row: &[u8],
+    ) -> Result<Change> {
+        self.update_if(table, key, Some(stamp), row).map(Change::made)
+    }
+
+    /// Deletes a row, as [`Self::delete`], if its version is still the one that was read.
+    ///
+    /// # Errors
+    /// As [`Self::delete`].
+    pub fn delete_stamped(&mut self, table: &Table, key: &[u8], stamp: Stamp) -> Result<Change> {
+        self.delete_if(table, key, Some(stamp)).map(Change::made)
+    }
+}
+
+impl Writer<'_> {
+    /// Waits for what an attempt could not have.
+    pub fn wait_for(&self, wanted: &Wanted) -> Result<()> {
+        let Some(locker) = &self.locker else {
+            return Err(Error::Internal("rollback met another transaction's row"));
+        };
+        let target = wanted.target();
+        if wanted.busy != TrxId::NONE {
+            locker.settle_writer(wanted.busy, target, LockWait::Wait)?;
+        }
+        locker.request(target, wanted.shape, LockWait::Wait, !wanted.keep).map(|_| ())
+    }
+
+    /// What keeps this transaction from changing an entry that it found under its leaf's latch: `busy`, the
+    /// row's writer, or locks of others.
+    #[inline]
+    pub fn keeps_from(&self, index: IndexId, key: &[u8], busy: TrxId) -> Option<Wanted> {
+        if busy == self.me() {
+            return None;
+        }
+        if self.engine.trx().is_active(busy) {
+            return Some(Wanted::record(index, key, Shape::WRITE, busy));
+        }
+        let locker = self.locker.as_ref()?;
+        let (locks, target) = (self.engine.locks(), Target::record(index, key));
+        if locks.is_free(target) || locks.check(locker.owner, target, Shape::WRITE) {
+            return None;
+        }
+        Some(Wanted::record(index, key, Shape::WRITE, TrxId::NONE))
+    }
+
+    /// As [`Self::keeps_from`], for a row that is found where one is to be inserted: it stays locked when it
+    /// is a duplicate.
+    pub fn keeps_from_over(&self, index: IndexId, key: &[u8], h: &RowHeader) -> Option<Wanted> {
+        if h.trx == self.me() {
+            return None;
+        }
+        let busy = self.engine.trx().is_active(h.trx);
+        if h.deleted() && !busy {
+            return self.keeps_from(index, key, TrxId::NONE);
+        }
+        let mode = self.locker.as_ref().map_or(LockMode::Shared, |l| l.duplicate);
+        let busy = if busy { h.trx } else { TrxId::NONE };
+        self.lacks(index, key, Shape::new(mode, Kind::Record), busy)
+    }
+
+    /// A lock to keep that this transaction does not have yet, or not with `busy` active.
+    pub fn lacks(&self, index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> Option<Wanted> {
+        let locker = self.locker.as_ref()?;
+        let has = || self.engine.locks().has(locker.owner, Target::record(index, key), shape);
+        (busy != TrxId::NONE || !has()).then(|| Wanted::record(index, key, shape, busy).kept())
+    }
+
+    /// What keeps this transaction from inserting `key` at a position that found nothing; if nothing does,
+    /// the gap's locks are those of both its halves from here on.
+    pub fn keeps_from_gap<T>(
+        &self,
+        tree: &Tree,
+        mtr: &Mtr<'_>,
+        pos: &Position,
+        key: &[u8],
+        next: &mut Vec<u8>,
+    ) -> Result<Option<Try<T>>> {
+        let Some(locker) = &self.locker else { return Ok(None) };
+        let mut read = Vec::new();
+        let target = match tree.following(mtr, pos, pos.slot, next, &mut read)? {
+            Following::Entry => Target::record(tree.index, next),
+            Following::End => Target::supremum(tree.index),
+            Following::Unknown => return Ok(Some(Try::Look(next.clone()))),
+        };
+        let locks = self.engine.locks();
+        if !locks.is_free(target) {
+            if !locks.check(locker.owner, target, Shape::INSERT) {
+                return Ok(Some(Try::Wait(Wanted::gap(target))));
+            }
+            locks.inserted(Target::record(tree.index, key), target);
+        }
+        // Invariant 3.
+        let sure = tree.is_unchanged(&read)?;
+        Ok((!sure).then(|| Try::Look(next.clone())))
+    }
+
+    /// Gives the locks of an entry that is about to be removed to the gap behind it. `Some`: a leaf that
+    /// covers this key must be looked at first, without latches.
+    pub fn leave_locks(
+        &self,
+        tree: &Tree,
+        mtr: &Mtr<'_>,
+        pos: &Position,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let (locks, from) = (self.engine.locks(), Target::record(tree.index, key));
+        if locks.is_free(from) {
+            return Ok(None);
+        }
+        let (mut next, mut read) = (Vec::new(), Vec::new());
+        loop {
+            read.clear();
+            let heir = match tree.following(mtr, pos, pos.slot + 1, &mut next, &mut read)? {
+                Following::Entry => Target::record(tree.index, &next),
+                Following::End => Target::supremum(tree.index),
+                Following::Unknown => return Ok(Some(next)),
+            };
+            locks.leave(from, heir);
+            if tree.is_unchanged(&read)? {
+                break;
+            }
+        }
+        locks.gone(from);
+        Ok(None)
+    }
+
+    /// Before a row's change is undone while its transaction goes on: it stays locked.
+    pub fn keep_lock(&self, index: IndexId, key: &[u8]) {
+        if let Some((owner, gapless)) = self.keeper {
+            self.engine.locks().keep(owner, Target::record(index, key), gapless);
+        }
+    }
+}
+
+/// The shape of a lock on a record, with the gap before it unless the level has none.
+pub(crate) fn shape(mode: LockMode, gapless: bool) -> Shape {
+    Shape::new(mode, if gapless { Kind::Record } else { Kind::NextKey })
+}
