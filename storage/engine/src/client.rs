@@ -218,6 +218,11 @@ impl Client {
         Eyes { me: self.me(), sight }
     }
 
+    /// As [`Self::eyes`], if a view is open already.
+    pub(crate) fn open_eyes(&self) -> Option<Eyes> {
+        self.view.get().map(|_| self.eyes())
+    }
+
     /// As [`Self::eyes`], for a statement that reads one row: the latest committed version is as good as
     /// a view of its own.
     #[inline]

@@ -130,13 +130,11 @@ impl Writer<'_> {
         }
         loop {
             let gate = s.gate.lock();
-            match self.check_range(table, index, (&entry[..parts], key), b)? {
-                Unique::Wait(wanted) => {
-                    drop(gate);
-                    self.wait_for(&wanted)?;
-                    continue;
-                }
-                _ => {}
+            let unique = self.check_range(table, index, (&entry[..parts], key), b)?;
+            if let Unique::Wait(wanted) = unique {
+                drop(gate);
+                self.wait_for(&wanted)?;
+                continue;
             }
             // Waiting for a gap would keep the gate from others: then the check is done again.
             match self.try_entry(s, entry, key, &mut b.old_entry)? {

@@ -90,7 +90,8 @@ impl LockedRange {
         (self.index, self.direction) = (index, direction);
         (self.low_included, self.high_included) = (low_included, high_included);
         self.equal = low_included && high_included && low.is_some_and(|l| self.ends_behind(l));
-        (self.placed, self.started, self.done) = (false, false, false);
+        (self.placed, self.started) = (false, false);
+        self.done = high.is_some_and(<[u8]>::is_empty);
         self.passed = None;
         self.fresh.clear();
     }

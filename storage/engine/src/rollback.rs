@@ -253,10 +253,9 @@ impl Writer<'_> {
         if !pos.found || RowHeader::read(pos.payload(&mtr)?)?.trx != self.me() {
             return Err(Error::Internal("the row of an undo record is another transaction's"));
         }
-        if record.kind != RecordKind::Header && matches!(restored, Restored::Removed) {
-            if let Some(next) = self.leave_locks(tree, &mtr, &pos, record.key)? {
-                return Ok(Try::Look(next));
-            }
+        let goes = record.kind != RecordKind::Header && matches!(restored, Restored::Removed);
+        if goes && let Some(next) = self.leave_locks(tree, &mtr, &pos, record.key)? {
+            return Ok(Try::Look(next));
         }
         let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
         match (record.kind, restored) {

@@ -47,6 +47,8 @@ pub struct Reader {
     horizon: Lsn,
     /// Entries of leaves that only transactions below this one have changed say what the view sees.
     settled_below: TrxId,
+    /// `horizon` and `settled_below` are those of the range.
+    is_settled: bool,
     /// Rows may be made of entries.
     covered: bool,
     wanted: Wanted,
@@ -99,12 +101,15 @@ impl Reader {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Result<()> {
-        self.begin(client.engine(), table, index, range, direction)
+        // A view that the first row opens is young enough, and a locking read opens none.
+        if let Some(eyes) = client.open_eyes() {
+            client.engine().check_age(eyes, table, index)?;
+        }
+        self.begin(table, index, range, direction)
     }
 
     pub(crate) fn begin(
         &mut self,
-        engine: &Engine,
         table: &Table,
         index: usize,
         (low, high): (Bound<&[u8]>, Bound<&[u8]>),
@@ -113,7 +118,6 @@ impl Reader {
         if table.tree(index).is_none() {
             return Err(Error::Internal("no such index"));
         }
-        viewer.engine.check_age(viewer.eyes, table, index)?;
         self.index = index;
         self.direction = direction;
         self.limited = false;
@@ -266,6 +270,9 @@ impl Reader {
     ) -> Result<bool> {
         if out.capacity() > KEPT_BYTES_MAX {
             *out = Vec::new();
+        }
+        if !self.is_settled {
+            self.settle(viewer);
         }
         loop {
             let clustered = self.index == 0;
@@ -475,7 +482,7 @@ impl<'a> Scan<'a> {
         reader: &'a mut Reader,
         row: &'a mut Vec<u8>,
     ) -> Result<Scan<'a>> {
-        reader.begin(viewer.engine, table, index, range, Direction::Forward)?;
+        reader.begin(table, index, range, Direction::Forward)?;
         Ok(Scan { viewer, table, reader, row })
     }
 

@@ -134,12 +134,14 @@ impl Locks {
         queues.covered(hash, target, by, shape) || !queues.conflicts(hash, target, by, shape)
     }
 
-    /// Whether `me` has a granted lock that covers this.
+    /// Whether `me` has granted locks that together cover this.
     pub fn has(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
-        let hash = target.hash();
-        me.has_locks()
-            && !self.shard(hash).is_empty()
-            && self.shard(hash).lock().covered(hash, target, by(me), shape)
+        let (hash, by) = (target.hash(), by(me));
+        if !me.has_locks() || self.shard(hash).is_empty() {
+            return false;
+        }
+        let queues = self.shard(hash).lock();
+        queues.covered(hash, target, by, queues.missing(hash, target, by, shape))
     }
 
     /// Asks for a lock, and waits for it as the request says. The thread's current session is the owner's,

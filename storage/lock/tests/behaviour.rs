@@ -42,6 +42,7 @@ fn an_own_stronger_lock_is_enough_and_a_record_lock_asks_for_the_gap_only() {
     assert_eq!(a.try_lock("l", X).unwrap().fresh, Some(X));
     assert_eq!(a.try_lock("l", NEXT).unwrap().fresh, Some(GAP));
     assert_eq!(a.try_lock("l", NEXT).unwrap().fresh, None, "both halves are a whole");
+    assert!(w.locks.has(a.owner(), key("l"), NEXT));
     a.end();
     assert!(w.locks.snapshot().locks.is_empty());
     assert!(w.locks.is_free(key("k")));
