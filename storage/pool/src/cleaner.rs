@@ -78,6 +78,11 @@ impl Pool {
         self.failure.check()?;
         self.pick(inst, &mut flusher, limit.min(BATCH_MAX), pages);
         self.copy_pages(inst, &mut flusher);
+        if flusher.flights.is_empty() && limit < BATCH_MAX {
+            // Those few are latched, perhaps by somebody who waits for a frame: others will do.
+            self.pick(inst, &mut flusher, BATCH_MAX, pages);
+            self.copy_pages(inst, &mut flusher);
+        }
         let cleaned = flusher.flights.len();
         if cleaned > 0
             && let Err(e) = self.write_batch(&mut flusher)
