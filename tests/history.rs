@@ -13,8 +13,8 @@ use testkit::isolation::Level;
 use testkit::{Server, TempDir};
 
 const SESSIONS: usize = 16;
-/// Some reads are FOR SHARE or FOR UPDATE: from when these are there.
-const LOCKING_READS: bool = false;
+/// Some reads are FOR SHARE or FOR UPDATE.
+const LOCKING_READS: bool = true;
 
 fn setting(name: &str, default: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| default.into())
@@ -73,7 +73,6 @@ fn repeatable_read_reads_one_snapshot() {
 }
 
 #[test]
-#[ignore = "SERIALIZABLE's reads take no locks yet"]
 fn serializable_histories_have_an_order() {
     prove_limpid(Level::Serializable, None);
 }

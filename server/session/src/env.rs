@@ -271,7 +271,20 @@ impl Viewer for Env {
                 _ => Some(String::new()),
             };
             let Process { id, user, host, db, command, time_s, info, transaction, .. } = p;
-            ProcessRow { id, user, host, db, command, time_s, state, info, transaction }
+            let (slot, since_ns) = (p.slot, p.since_ns);
+            ProcessRow {
+                id,
+                slot,
+                since_ns,
+                user,
+                host,
+                db,
+                command,
+                time_s,
+                state,
+                info,
+                transaction,
+            }
         };
         self.server.registry.processes().into_iter().map(row).collect()
     }

@@ -4,6 +4,7 @@
 //! [`login`], `query` and `statement` (text), `prepared` (binary protocol), `transaction`, `set`, `show`,
 //! `admin`, [`variables`], [`errors`] (every MySQL number the session gives), [`registry`].
 
+mod deadlocks;
 pub mod diagnostics;
 pub mod errors;
 mod local_file;

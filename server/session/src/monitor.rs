@@ -1,5 +1,6 @@
 //! SHOW ENGINE INNODB STATUS: MySQL's monitor text, with the sections that have something behind them.
 
+use crate::deadlocks;
 use crate::server::Server;
 use engine::{InstanceStats, PoolStatus};
 use instrument::{Counter, MutexClass, Totals};
@@ -64,8 +65,13 @@ pub fn text(server: &Server) -> String {
     let _ = writeln!(out, "\n{rule}\n{} 0 INNODB MONITOR OUTPUT\n{rule}", clock());
     let seconds = rates.seconds as u64;
     let _ = writeln!(out, "Per second averages calculated from the last {seconds} seconds");
+    if let Some(deadlock) = server.last_deadlock() {
+        section(&mut out, "LATEST DETECTED DEADLOCK");
+        out.push_str(&deadlock);
+    }
     section(&mut out, "TRANSACTIONS");
     transactions(&mut out, server);
+    deadlocks::transactions(server, &mut out);
     section(&mut out, "FILE I/O");
     file_io(&mut out, &rates);
     section(&mut out, "LOG");
@@ -86,7 +92,7 @@ fn section(out: &mut String, title: &str) {
 }
 
 /// Date and time of day, UTC.
-fn clock() -> String {
+pub(crate) fn clock() -> String {
     let seconds = host::clock::unix_micros() / 1_000_000;
     let (year, month, day) = host::clock::date_of(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

@@ -193,7 +193,9 @@ impl Core {
                 if !written.flushed {
                     self.out.rewind(written.start, written.seq);
                 }
-                if written.gone {
+                let killed = self.client.slot().kill_level() == sync::KILL_CONNECTION;
+                if written.gone || killed && !written.flushed {
+                    // A client whose connection was killed finds it closed.
                     self.closing = true;
                     return false;
                 }

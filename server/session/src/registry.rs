@@ -16,6 +16,8 @@ use sync::{Mutex, SlotTable};
 static IDENTITY: MutexClass = MutexClass::new("wait/synch/mutex/sql/THD::LOCK_thd_data");
 
 const TEXT_WORDS: usize = 128;
+/// Tables of a transaction that are shown.
+const WRITTEN_MAX: usize = 16;
 /// Bytes of a statement that the process list keeps.
 pub const TEXT_BYTES_MAX: usize = TEXT_WORDS * 8;
 
@@ -74,6 +76,10 @@ pub struct Entry {
     trx_id: LocalAtomic<u64>,
     /// [`READ_ONLY`] and its kin.
     trx_bits: LocalAtomic<u32>,
+    /// Rows it has changed.
+    trx_changes: LocalAtomic<u64>,
+    /// Tables it has written to, 0 behind the last.
+    trx_written: [LocalAtomic<u64>; WRITTEN_MAX],
     identity: CacheLine<Mutex<Option<Identity>>>,
 }
 
@@ -99,6 +105,8 @@ impl Entry {
             trx_since_us: LocalAtomic::new(0),
             trx_id: LocalAtomic::new(0),
             trx_bits: LocalAtomic::new(0),
+            trx_changes: LocalAtomic::new(0),
+            trx_written: std::array::from_fn(|_| LocalAtomic::new(0)),
             identity: CacheLine(Mutex::new(&IDENTITY, None)),
         }
     }
@@ -124,10 +132,20 @@ impl Entry {
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
     }
 
-    /// Publishes the id of the transaction that the session is in; true when it was not in one before. Only the
-    /// session's own thread calls this and the next.
-    pub fn publish_transaction(&self, id: u64) -> bool {
+    /// Publishes the id of the transaction that the session is in, how many rows it has changed, and in which
+    /// tables; true when it was not in one before. Only the session's own thread calls this and the next.
+    pub fn publish_transaction(
+        &self,
+        id: u64,
+        changes: u64,
+        written: impl Iterator<Item = u64>,
+    ) -> bool {
         self.trx_id.store(id, Ordering::Relaxed);
+        self.trx_changes.store(changes, Ordering::Relaxed);
+        let written = written.chain(std::iter::repeat(0));
+        for (place, table) in self.trx_written.iter().zip(written) {
+            place.store(table, Ordering::Relaxed);
+        }
         self.trx_since_us.load(Ordering::Relaxed) == 0
     }
 
@@ -137,23 +155,38 @@ impl Entry {
         self.trx_since_us.store(now_us, Ordering::Release);
     }
 
+    /// Publishes what the statements to come are, should they be no transaction that [`Self::begin_transaction`]
+    /// tells of.
+    pub fn publish_bits(&self, bits: u32) {
+        self.trx_bits.store(bits, Ordering::Relaxed);
+    }
+
     /// The session is in no transaction any more.
     pub fn end_transaction(&self) {
         self.trx_since_us.store(0, Ordering::Release);
     }
 
-    fn transaction(&self) -> Option<TransactionRow> {
+    fn transaction(&self) -> TransactionRow {
         let since_us = self.trx_since_us.load(Ordering::Acquire);
         let bits = self.trx_bits.load(Ordering::Relaxed);
         let set = |bit: u32| bits & bit != 0;
-        (since_us != 0).then(|| TransactionRow {
-            id: self.trx_id.load(Ordering::Relaxed),
+        let (mut id, mut changes, mut written) = (0, 0, Vec::new());
+        if since_us != 0 {
+            (id, changes) =
+                (self.trx_id.load(Ordering::Relaxed), self.trx_changes.load(Ordering::Relaxed));
+            written.extend(self.trx_written.iter().map(|t| t.load(Ordering::Relaxed)));
+            written.retain(|table| *table != 0);
+        }
+        TransactionRow {
+            id,
             since_us: since_us as i64,
+            written,
+            changes,
             read_only: set(READ_ONLY),
             unique_checks: set(UNIQUE_CHECKS),
             foreign_key_checks: set(FOREIGN_KEY_CHECKS),
             isolation: ISOLATIONS[(bits & 3) as usize],
-        })
+        }
     }
 
     fn read(&self) -> (u32, u64, Vec<u8>) {
@@ -201,8 +234,12 @@ pub struct Process {
     pub info: Option<String>,
     /// Number of the statement; see [`Registry::begin`].
     pub query_id: u64,
-    /// The transaction that it is in.
-    pub transaction: Option<TransactionRow>,
+    /// The transaction that it is in; one that began at 0 is only what its next one would be.
+    pub transaction: TransactionRow,
+    /// Its session slot.
+    pub slot: usize,
+    /// Since when, in [`sync::now_ns`] nanoseconds.
+    pub since_ns: u64,
 }
 
 /// Every session of the server.
@@ -297,7 +334,8 @@ impl Registry {
         let now = sync::now_ns();
         let classes = instrument::classes();
         let mut list = Vec::new();
-        for entry in self.entries.iter().filter_map(OnceLock::get) {
+        let entries = self.entries.iter().enumerate();
+        for (number, entry) in entries.filter_map(|(n, e)| Some((n, e.get()?))) {
             let identity = entry.identity.lock();
             let Some(i) = identity.as_ref() else { continue };
             let slot = self.slots.sessions().find(|s| s.session_id.load(Ordering::Relaxed) == i.id);
@@ -315,6 +353,8 @@ impl Registry {
                 state: waiting.map_or(String::new(), |c| c.name().to_string()),
                 query_id: entry.query_id.load(Ordering::Relaxed),
                 transaction: entry.transaction(),
+                slot: number,
+                since_ns: since,
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
             });
         }

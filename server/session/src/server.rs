@@ -1,5 +1,6 @@
 //! What all sessions of a server share.
 
+use crate::deadlocks;
 use crate::monitor::Monitor;
 use crate::registry::Registry;
 use crate::shared_plans::SharedPlans;
@@ -15,6 +16,7 @@ use sync::Mutex;
 use wire::auth::CachedDigest;
 use wire::rsa_exchange::KeyPair;
 
+static LAST_DEADLOCK: MutexClass = MutexClass::new("wait/synch/mutex/limpid/last_deadlock_text");
 static DIGESTS: MutexClass = MutexClass::new("wait/synch/mutex/sql/sha2_cache");
 
 /// Severity of a line in the error log.
@@ -60,6 +62,7 @@ pub struct Server {
     pub(crate) monitor: Monitor,
     pub(crate) plans: SharedPlans,
     digests: Mutex<Digests>,
+    last_deadlock: Mutex<Option<String>>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
     open_max: SharedAtomic<u32, { class::SESSION }>,
@@ -86,6 +89,7 @@ impl Server {
             monitor: Monitor::new(),
             plans: SharedPlans::new(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
+            last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
             open_max: SharedAtomic::new(0),
@@ -93,7 +97,17 @@ impl Server {
             temptable_bytes_max: SharedAtomic::new(u64::MAX),
         });
         tuning::start(&server);
+        deadlocks::listen(&server);
         server
+    }
+
+    /// The text of the deadlock that was found last.
+    pub(crate) fn last_deadlock(&self) -> Option<String> {
+        self.last_deadlock.lock().clone()
+    }
+
+    pub(crate) fn set_last_deadlock(&self, text: String) {
+        *self.last_deadlock.lock() = Some(text);
     }
 
     /// Counts a connection in: its id and how many are open with it.

@@ -16,7 +16,7 @@ use crate::registry::{Activity, Wake};
 use crate::server::{Server, VERSION};
 use crate::sink::Net;
 use crate::text_plans::TextPlans;
-use crate::transaction::Characteristics;
+use crate::transaction::{Characteristics, Savepoint};
 use crate::variables;
 use base::Isolation;
 use catalog::TableCache;
@@ -78,12 +78,16 @@ pub(crate) struct Core {
     pub codes: Vec<ColumnCode>,
     /// A transaction was begun explicitly, or autocommit is off and a statement began one.
     pub in_transaction: bool,
-    /// Savepoints of this transaction by lower-case name, oldest first.
-    pub savepoints: Vec<(String, engine::UndoMark)>,
+    /// Savepoints of this transaction, oldest first.
+    pub savepoints: Vec<Savepoint>,
     /// What this transaction is, or else the next one.
     pub characteristics: Characteristics,
     /// They were set for that one alone.
     pub one_shot: bool,
+    /// What the variables say of transactions.
+    pub usual: Characteristics,
+    /// `unique_checks` and `foreign_key_checks`, as the registry has them.
+    pub check_bits: u32,
     pub multi_statements: bool,
     /// QUIT, SHUTDOWN or a lost client: the session ends after this command.
     pub closing: bool,
@@ -157,6 +161,8 @@ impl Session {
             parameters: Vec::new(),
             characteristics: Characteristics::default(),
             one_shot: false,
+            usual: Characteristics::default(),
+            check_bits: 0,
             multi_statements: false,
             closing: false,
             phase: Phase::Login(Box::new(Login::new(scramble, &peer))),
@@ -360,6 +366,10 @@ impl Core {
 
     /// Tells the client how its reads are isolated.
     fn set_up_reads(&mut self) {
+        if !self.in_transaction {
+            let entry = self.env.server.registry.entry(self.slot);
+            entry.publish_bits(self.transaction_bits());
+        }
         self.client.set_spans_statements(self.in_transaction || !self.env.autocommit());
         self.client.set_isolation(match self.characteristics.isolation {
             ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
@@ -489,6 +499,7 @@ impl Core {
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);
+        self.refresh_transactions();
         self.set_up_reads();
         self.timeouts = Timeouts {
             connect_s: self.env.server.globals.number("connect_timeout"),

@@ -70,6 +70,7 @@ impl Core {
     pub fn evaluate(&mut self, expr: &Expr) -> Result<OwnedDatum, SqlError> {
         let query = Query::of_values([expr.clone()]);
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
+        prepared.is_needed();
         let Self { env, client, tables, parameters, .. } = self;
         let mut first = First::default();
         let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
@@ -346,6 +347,7 @@ impl Core {
         };
         if !one_shot {
             self.env.vars.set(id, value);
+            self.refresh_transactions();
         }
         if !self.in_transaction {
             self.characterise(next, one_shot || self.one_shot);

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::session::Core;
-use executor::{ResultColumn, SqlError};
+use executor::{Outcome, ResultColumn, SqlError};
 use instrument::Counter;
 use parser::ast::{Explain, MaintainVerb, Show, Statement};
 use parser::{ParseError, SqlMode};
@@ -301,7 +301,10 @@ impl Core {
             S::StartTransaction(start) => self.start_transaction(start)?,
             S::Commit(how) => self.complete(how, true)?,
             S::Rollback(how) => self.complete(how, false)?,
-            S::Set(items) => self.set(items)?,
+            S::Set(items) => {
+                let done = self.set(items).map(|()| Outcome::default());
+                self.end_statement(done)?;
+            }
             S::SetTransaction(set) => self.set_transaction(set)?,
             S::Use(schema) => {
                 self.use_schema(schema)?;

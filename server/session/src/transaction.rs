@@ -40,6 +40,16 @@ impl Characteristics {
     }
 }
 
+/// Where ROLLBACK TO goes back to.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    /// In lower case.
+    name: String,
+    mark: engine::UndoMark,
+    /// The transaction had read or written a table.
+    begun: bool,
+}
+
 /// The level with this number in `transaction_isolation`.
 pub(crate) fn isolation_numbered(number: u64) -> Isolation {
     match number {
@@ -123,16 +133,26 @@ impl Core {
         }
         let id = self.client.trx_id().map_or(0, |id| id.0);
         let entry = self.env.server.registry.entry(self.slot);
-        if !entry.publish_transaction(id) {
-            return;
+        let written = self.client.written_tables().map(|id| id.0);
+        if entry.publish_transaction(id, self.client.changes(), written) {
+            entry.begin_transaction(host::clock::unix_micros(), self.transaction_bits());
         }
+    }
+
+    /// What lists show of the transaction besides its locks.
+    pub(crate) fn transaction_bits(&self) -> u32 {
+        self.characteristics.isolation as u32
+            | if self.characteristics.read_only { registry::READ_ONLY } else { 0 }
+            | self.check_bits
+    }
+
+    /// Takes over the variables that transactions look at.
+    pub(crate) fn refresh_transactions(&mut self) {
         let vars = &self.env.vars;
         let on = |name, bit| if vars.number(name) != 0 { bit } else { 0 };
-        let bits = self.characteristics.isolation as u32
-            | if self.characteristics.read_only { registry::READ_ONLY } else { 0 }
-            | on("unique_checks", registry::UNIQUE_CHECKS)
+        self.check_bits = on("unique_checks", registry::UNIQUE_CHECKS)
             | on("foreign_key_checks", registry::FOREIGN_KEY_CHECKS);
-        entry.begin_transaction(host::clock::unix_micros(), bits);
+        self.usual = Characteristics::of(&self.env);
     }
 
     /// BEGIN, START TRANSACTION. What SET TRANSACTION said of the next transaction holds for this one, also where
@@ -179,7 +199,7 @@ impl Core {
 
     /// The next transaction is what the session's variables say.
     pub(crate) fn take_characteristics(&mut self) {
-        self.characterise(Characteristics::of(&self.env), false);
+        self.characterise(self.usual, false);
     }
 
     /// Commits what is open and gives back its locks.
@@ -241,8 +261,9 @@ impl Core {
             return;
         }
         let name = name.to_lowercase();
-        self.savepoints.retain(|(other, _)| *other != name);
-        self.savepoints.push((name, self.client.mark()));
+        let begun = self.tables.mark() > 0 || self.client.has_written();
+        self.savepoints.retain(|other| other.name != name);
+        self.savepoints.push(Savepoint { name, mark: self.client.mark(), begun });
     }
 
     /// Warns of what ROLLBACK does not undo.
@@ -259,11 +280,16 @@ impl Core {
     }
 
     /// ROLLBACK TO: later savepoints are gone, this one stays. Row and metadata locks are kept until the
-    /// transaction ends.
+    /// transaction ends, but for the row locks of one that had touched no table at the savepoint.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.savepoint_named(name)?;
         self.warn_of_lasting();
-        self.client.rollback_to(self.savepoints[at].1)?;
+        if self.savepoints[at].begun {
+            self.client.rollback_to(self.savepoints[at].mark)?;
+        } else {
+            self.client.rollback()?;
+            self.client.begin();
+        }
         self.savepoints.truncate(at + 1);
         Ok(())
     }
@@ -277,7 +303,7 @@ impl Core {
 
     fn savepoint_named(&self, name: &str) -> Result<usize, SqlError> {
         let lower = name.to_lowercase();
-        let at = self.savepoints.iter().position(|(other, _)| *other == lower);
+        let at = self.savepoints.iter().position(|other| other.name == lower);
         at.ok_or_else(|| errors::no_such_savepoint(name))
     }
 

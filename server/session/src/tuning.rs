@@ -150,6 +150,7 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_rollback_segments" => server.engine.set_rollback_segments(n as usize),
         "limpid_purge_at_commit" => server.engine.settings().set_purge_at_commit(n != 0),
         "limpid_purge_in_background" => server.engine.settings().set_purge_in_background(n != 0),
+        "innodb_deadlock_detect" => server.engine.locks().set_deadlock_detect(n != 0),
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
         "innodb_stats_persistent" => upkeep.set_persistent(n != 0),
         "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),

@@ -218,8 +218,8 @@ impl TableCache {
         Ok(self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?)
     }
 
-    /// A temporary table.
-    fn is_own(&self, table: TableRef) -> bool {
+    /// Whether it is a temporary table.
+    pub fn is_own(&self, table: TableRef) -> bool {
         self.definition(table.handle).is_some_and(|d| d.def.temporary)
     }
 

@@ -48,6 +48,10 @@ pub trait Viewer {
 pub struct ProcessRow {
     /// Connection id.
     pub id: u64,
+    /// Its session slot.
+    pub slot: usize,
+    /// Since when it does what it does, in [`sync::now_ns`] nanoseconds.
+    pub since_ns: u64,
     /// User.
     pub user: String,
     /// Host and port.
@@ -62,17 +66,21 @@ pub struct ProcessRow {
     pub state: Option<String>,
     /// Text of its statement.
     pub info: Option<String>,
-    /// The transaction that it is in.
-    pub transaction: Option<TransactionRow>,
+    /// The transaction that it is in; one that began at 0 is what its next one would be.
+    pub transaction: TransactionRow,
 }
 
 /// A session's transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionRow {
     /// Its id; 0 while it has written nothing.
     pub id: u64,
     /// Since when, in microseconds since 1970.
     pub since_us: i64,
+    /// Ids of the tables it has written to, as of the end of its last statement.
+    pub written: Vec<u64>,
+    /// Rows it has changed, likewise.
+    pub changes: u64,
     /// READ ONLY.
     pub read_only: bool,
     /// `unique_checks`.

@@ -1,11 +1,10 @@
 //! UPDATE and DELETE: find the rows first, then take each and change it.
 //!
-//! 1. All rows are found ([`find`]) before the first changes: none is met twice, and no value is computed from
-//!    what the statement did. 2. Each row is read again for the change, which waits for another transaction's
-//!    uncommitted version. A row that is found by itself alone is looked at again then; where other rows took
-//!    part, the statement begins anew when a row is not what it was. 3. IGNORE makes the statement as lenient
-//!    as without strict mode; a row that cannot be changed stays as it is, with a warning. 4. Where a row's change
-//!    may change others through a foreign key, a row that is not what it was is taken as it is.
+//! 1. All rows are found ([`find`]) and locked before the first changes: none is met twice, and no value is
+//!    computed from what the statement did. 2. A row that is named by its whole primary key is not searched: it
+//!    is read and changed if it still is that version then, so that nothing is written for a lock. It is locked
+//!    where it stays as it is and the transaction goes on. 3. IGNORE makes the statement as lenient as without
+//!    strict mode; a row that cannot be changed stays as it is, with a warning.
 
 mod find;
 
@@ -15,8 +14,9 @@ use crate::rows::check_killed;
 use crate::store::{check_row, convert, default_of, encode, explain_duplicate, forgivable};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableRef};
+use engine::{Change, RowLock, Stamp};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
-use find::{FoundRows, Seen};
+use find::FoundRows;
 use instrument::Counter;
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
@@ -46,24 +46,29 @@ fn run_rows(
 ) -> Result<Outcome, SqlError> {
     if let Some(key) = find::point(plan, context, params)? {
         let mut target = Target::new(plan, 0, context)?;
-        target.alone(&key, context, params)?;
+        target.named(&key, context, params)?;
         return Ok(outcome(plan, &[target], context));
     }
-    loop {
-        check_killed()?;
-        let mark = context.client.mark();
-        let mut found = find::collect(plan, context, params)?;
-        let targets = (0..plan.targets.len()).map(|n| Target::new(plan, n, context));
-        let mut targets = targets.collect::<Result<Vec<_>, SqlError>>()?;
-        let mut settled = true;
-        for (target, rows) in targets.iter_mut().zip(&mut found) {
-            settled = settled && target.rows(rows, context, params)?;
-        }
-        if settled {
-            return Ok(outcome(plan, &targets, context));
-        }
-        context.client.rollback_to(mark)?;
+    let mut found = find::collect(plan, context, params)?;
+    let targets = (0..plan.targets.len()).map(|n| Target::new(plan, n, context));
+    let mut targets = targets.collect::<Result<Vec<_>, SqlError>>()?;
+    for (target, rows) in targets.iter_mut().zip(&mut found) {
+        target.rows(rows, context, params)?;
     }
+    Ok(outcome(plan, &targets, context))
+}
+
+/// What became of a row that was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Was {
+    /// It is changed, and so locked.
+    Changed,
+    /// It stays as it is.
+    Same,
+    /// It is not there, or none that the statement looks for.
+    Other,
+    /// It is another version by now: nothing was done.
+    Outdated,
 }
 
 /// Changes the rows of one table.
@@ -76,9 +81,6 @@ struct Target<'p> {
     open: Vec<usize>,
     /// Layout of the values that were found with the rows.
     assigned: RowLayout,
-    /// What must not have changed since a row was found; `None`: an earlier target changes the table, too, or a
-    /// foreign key does.
-    seen: Option<Seen>,
     matched: u64,
     changed: u64,
     old: Vec<u8>,
@@ -92,20 +94,13 @@ impl<'p> Target<'p> {
         context: &Context<'_>,
     ) -> Result<Target<'p>, SqlError> {
         let target = &plan.targets[number];
-        let (def, table) = (context.tables.def(target.table), context.tables.table(target.table));
+        let def = context.tables.def(target.table);
         let computed = if plan.delete { Computed::default() } else { Computed::of(def)? };
         let by_expression = |(column, value): &(usize, InsertValue)| {
             let expression = matches!(def.columns[*column].default, DefaultValue::Expr(_));
             (expression && *value == InsertValue::Default).then_some(*column)
         };
         let foreign = ForeignKeys::of(target.table, context)?;
-        let mut pulled = foreign.is_some();
-        for earlier in &plan.targets[..number] {
-            pulled |= ForeignKeys::of(earlier.table, context)?.is_some();
-        }
-        let twin = plan.targets[..number].iter().any(|t| t.table == target.table);
-        let seen = (!twin && !pulled && plan.found == Found::Joined)
-            .then(|| Seen::new(table.layout(), &plan.query.query.leaves[usize::from(target.leaf)]));
         Ok(Target {
             plan,
             target,
@@ -113,7 +108,6 @@ impl<'p> Target<'p> {
             foreign,
             open: target.assignments.iter().filter_map(by_expression).collect(),
             assigned: find::assigned_layout(target, def),
-            seen,
             matched: 0,
             changed: 0,
             old: Vec::new(),
@@ -121,104 +115,147 @@ impl<'p> Target<'p> {
         })
     }
 
-    /// Changes the rows; `false`: one is not what it was.
+    /// Changes the rows.
     fn rows(
         &mut self,
         rows: &mut FoundRows,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
-    ) -> Result<bool, SqlError> {
+    ) -> Result<(), SqlError> {
         let mut bytes = Vec::new();
         for n in 0..rows.len() {
             if n % 64 == 0 {
                 check_killed()?;
             }
             let row = rows.get(n, &mut bytes)?;
-            match self.plan.found {
-                Found::Alone(_) => self.alone(row.key, context, params)?,
-                Found::Joined => {
-                    if !self.joined(&row, context)? {
-                        return Ok(false);
-                    }
-                }
+            let table = context.tables.table(self.target.table);
+            // None: an earlier target was the same row.
+            let read = context.client.read_latest(table, row.key, None, &mut self.old)?;
+            let Some(stamp) = read else { continue };
+            let was = match self.plan.found {
+                Found::Alone(_) => self.alone((row.key, stamp), context, params)?,
+                Found::Joined => self.joined(&row, stamp, context)?,
+            };
+            if was == Was::Outdated {
+                let text = "a locked row was changed by another transaction";
+                return Err(SqlError::Storage(base::Error::Internal(text)));
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Changes a row that nothing else has a part in.
-    fn alone(
+    /// Changes the row with this primary key, if it is there and passes the condition.
+    fn named(
         &mut self,
         key: &[u8],
         context: &mut Context<'_>,
         params: &[Datum<'_>],
     ) -> Result<(), SqlError> {
+        loop {
+            check_killed()?;
+            let table = context.tables.table(self.target.table);
+            let read = context.client.read_latest(table, key, None, &mut self.old)?;
+            let before = (self.matched, self.changed);
+            let what = match read {
+                None => Was::Other,
+                Some(stamp) if self.passes(context, params)? => {
+                    self.alone((key, stamp), context, params)?
+                }
+                Some(_) => Was::Other,
+            };
+            let same = match what {
+                Was::Changed => true,
+                Was::Outdated => false,
+                Was::Same => self.is_locked(key, read, context)?,
+                Was::Other => !context.client.locks_gaps() || self.is_locked(key, read, context)?,
+            };
+            if same {
+                return Ok(());
+            }
+            (self.matched, self.changed) = before;
+        }
+    }
+
+    fn passes(&self, context: &mut Context<'_>, params: &[Datum<'_>]) -> Result<bool, SqlError> {
+        let Found::Alone(Some(filter)) = &self.plan.found else { return Ok(true) };
+        let layout = context.tables.table(self.target.table).layout();
+        let row = Row::one(layout, &self.old, params);
+        Ok(condition(filter, &row, context.env)? == Some(true))
+    }
+
+    /// Locks a row that stays as it is until the transaction ends; `false`: it is not what was read.
+    fn is_locked(
+        &mut self,
+        key: &[u8],
+        read: Option<Stamp>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, SqlError> {
+        let own = context.tables.is_own(self.target.table);
+        if own || !context.client.spans_statements() {
+            return Ok(true);
+        }
         let table = context.tables.table(self.target.table);
-        self.old.clear();
-        if !context.client.read_for_update(table, key, &mut self.old)? {
-            return Ok(());
-        }
-        let row = Row::one(table.layout(), &self.old, params);
-        if let Found::Alone(Some(filter)) = &self.plan.found
-            && condition(filter, &row, context.env)? != Some(true)
-        {
-            return Ok(());
-        }
+        let found = context.client.get_locked(table, key, None, RowLock::UPDATE, &mut self.new)?;
+        Ok(found == read.is_some() && (!found || self.new == self.old))
+    }
+
+    /// Changes a row that nothing else has a part in.
+    fn alone(
+        &mut self,
+        (key, stamp): (&[u8], Stamp),
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<Was, SqlError> {
         self.matched += 1;
         if self.plan.delete {
-            let done = self.delete(key, context);
+            let done = self.delete(key, stamp, context);
             return self.forgive(done, context);
         }
-        let done =
-            self.evaluated(context, params).and_then(|values| self.update(key, values, context));
+        let done = self
+            .evaluated(context, params)
+            .and_then(|values| self.update((key, stamp), values, context));
         self.forgive(done, context)
     }
 
-    /// Changes a row by what was computed when it was found; `false`: it is not what it was.
+    /// Changes a row by what was computed when it was found.
     fn joined(
         &mut self,
         found: &find::FoundRow<'_>,
+        stamp: Stamp,
         context: &mut Context<'_>,
-    ) -> Result<bool, SqlError> {
-        let table = context.tables.table(self.target.table);
-        self.old.clear();
-        if !context.client.read_for_update(table, found.key, &mut self.old)? {
-            // An earlier target was the same row, or it is gone by now.
-            return Ok(self.seen.is_none());
-        }
-        if let Some(seen) = &self.seen
-            && seen.hash(table.layout(), &self.old)? != found.seen
-        {
-            return Ok(false);
-        }
+    ) -> Result<Was, SqlError> {
         self.matched += 1;
         if self.plan.delete {
-            let done = self.delete(found.key, context);
-            self.forgive(done, context)?;
-            return Ok(true);
+            let done = self.delete(found.key, stamp, context);
+            return self.forgive(done, context);
         }
-        let mut values = decode(table.layout(), &self.old)?;
+        let layout = context.tables.table(self.target.table).layout();
+        let mut values = decode(layout, &self.old)?;
         for (n, (column, _)) in self.target.assignments.iter().enumerate() {
             let value = self.assigned.decode(found.assigned, n).map_err(expr::damaged)?;
             values[*column] = OwnedDatum::of(&value);
         }
-        let done = self.update(found.key, values, context);
-        self.forgive(done, context)?;
-        Ok(true)
+        let done = self.update((found.key, stamp), values, context);
+        self.forgive(done, context)
     }
 
-    fn delete(&mut self, key: &[u8], context: &mut Context<'_>) -> Result<(), SqlError> {
+    fn delete(
+        &mut self,
+        key: &[u8],
+        stamp: Stamp,
+        context: &mut Context<'_>,
+    ) -> Result<Was, SqlError> {
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
-        if !context.client.delete(table, key)? {
-            return Ok(());
+        if context.client.delete_stamped(table, key, stamp)? == Change::Changed {
+            return Ok(Was::Outdated);
         }
         if let Some(foreign) = &mut self.foreign {
             let done = foreign.deleted(self.target.table, &self.old, context);
             undo_row(done, mark, context)?;
         }
         self.changed += 1;
-        Ok(())
+        Ok(Was::Changed)
     }
 
     /// MySQL evaluates assignments from left to right, each seeing the ones before it.
@@ -252,17 +289,17 @@ impl<'p> Target<'p> {
     /// Puts the new values in the place of the row that was read.
     fn update(
         &mut self,
-        key: &[u8],
+        (key, stamp): (&[u8], Stamp),
         mut values: Vec<OwnedDatum>,
         context: &mut Context<'_>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Was, SqlError> {
         let (def, table) =
             (context.tables.def(self.target.table), context.tables.table(self.target.table));
         let layout = table.layout();
         if self.open.is_empty() {
             encode(layout, &values, &mut self.new)?;
             if self.new == self.old {
-                return Ok(());
+                return Ok(Was::Same);
             }
         }
         let timed =
@@ -279,35 +316,39 @@ impl<'p> Target<'p> {
             encode(layout, &values, &mut self.new)?;
         }
         if self.new == self.old {
-            return Ok(());
+            return Ok(Was::Same);
         }
         check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
         note_autoinc(context, self.target, &values)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
-        let done = context.client.update(table, key, &self.new);
-        done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
+        let done = context.client.update_stamped(table, key, stamp, &self.new);
+        let done =
+            done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
+        if done == Change::Changed {
+            return Ok(Was::Outdated);
+        }
         if let Some(foreign) = &mut self.foreign {
             let done = foreign.updated(self.target.table, (&self.old, &self.new), context);
             undo_row(done, mark, context)?;
         }
         self.changed += 1;
-        Ok(())
+        Ok(Was::Changed)
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.
     fn forgive(
         &self,
-        done: Result<(), SqlError>,
+        done: Result<Was, SqlError>,
         context: &mut Context<'_>,
-    ) -> Result<(), SqlError> {
-        let Err(error) = done else { return Ok(()) };
+    ) -> Result<Was, SqlError> {
+        let Err(error) = done else { return done };
         let (number, _, text) = error.parts();
         if !self.plan.ignore || !forgivable(number) {
             return Err(error);
         }
         context.env.warn(WarningLevel::Warning, number, text);
-        Ok(())
+        Ok(Was::Same)
     }
 }
 

@@ -5,6 +5,7 @@
 //! column is a row of the answer. 4. Keys are those of an index over the column, so that the planner compares
 //! bytes.
 
+use crate::locking::Use;
 use crate::maintain::Report;
 use crate::{Context, ResultColumn, RowSink, SqlError};
 use catalog::{Bucket, BucketEnd, Histogram, TableDef, TableRef};
@@ -222,7 +223,7 @@ fn build(
     let Ok(Statement::Query(query)) = parsed else { return Err(internal()) };
     let plan = planner::query::plan_query(&mut context.planning(), &query)?;
     let mut values = Values { ty: column.ty, nulls: 0, all: Vec::new() };
-    crate::query::run(&plan, &[], context, &[], &mut values)?;
+    crate::query::run((&plan, Use::Shown), &[], context, &[], &mut values)?;
     values.all.sort_by(|a, b| a.end.key.cmp(&b.end.key));
     let counted: u64 = values.all.iter().map(|c| c.rows).sum();
     let rows = (counted + values.nulls).max(1) as f64;

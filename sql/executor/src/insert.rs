@@ -13,6 +13,7 @@ mod records;
 use crate::change::undo_row;
 use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
+use crate::locking::Use;
 use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
@@ -58,6 +59,7 @@ fn run_rows(
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
     let done = inserter.rows(context);
+    inserter.numbers.end(context);
     if done.is_err() && inserter.numbers.first_generated != 0 {
         // LAST_INSERT_ID() knows of rows that went with the statement.
         context.env.set_last_insert_id(inserter.numbers.first_generated);
@@ -133,7 +135,8 @@ impl<'p> Inserter<'p> {
                 }
             }
             InsertSource::Query(source) => {
-                let mut kept = query::collect(source, context, self.params)?;
+                let used = if self.plan.is_select { Use::Copied } else { Use::Needed };
+                let mut kept = query::collect((source, used), context, self.params)?;
                 if !self.plan.is_select {
                     self.numbers.expect(kept.rows.len() as u64);
                 }
@@ -270,7 +273,11 @@ impl<'p> Inserter<'p> {
         loop {
             let table = context.tables.table(self.plan.table);
             let mark = context.client.mark();
-            let error = match context.client.insert(table, &self.encoded) {
+            let inserted = match self.resolves() {
+                true => context.client.insert_or(table, &self.encoded),
+                false => context.client.insert(table, &self.encoded),
+            };
+            let error = match inserted {
                 Ok(()) => {
                     if let Some(foreign) = &mut self.foreign {
                         let done = foreign.inserted(self.plan.table, &self.encoded, context);

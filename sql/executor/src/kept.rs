@@ -5,6 +5,7 @@
 //!    [`SharedPlan`] is immutable. A session that takes it over opens its tables, compares their versions with
 //!    those that it was planned for, and gets a copy that names its own handles.
 
+use crate::locking::Use;
 use crate::{Context, Prepared, Program, SqlError};
 use catalog::{NameEntry, TableCache, TableRef};
 use expr::OwnedDatum;
@@ -181,6 +182,7 @@ impl SharedPlan {
             // Hints have no key.
             sets_variables: false,
             stale: false,
+            used: Use::Shown,
             kept: Some(terms),
         }))
     }

@@ -1,6 +1,7 @@
 //! Ranges of encoded keys: overlapping ones become one.
 //!
-//! 1. Ranges come out sorted and disjoint, so no row is read twice. 2. Every upper bound made here is exclusive.
+//! 1. Ranges come out sorted and disjoint, so no row is read twice. 2. A key stands for all keys that begin with
+//! it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
 
 use std::ops::Bound;
 use value::{ColumnType, Datum};
@@ -13,7 +14,7 @@ pub(crate) fn whole(prefix: &[u8]) -> KeyRange {
     if prefix.is_empty() {
         return (Bound::Unbounded, Bound::Unbounded);
     }
-    (Bound::Included(prefix.to_vec()), after(prefix.to_vec()))
+    (Bound::Included(prefix.to_vec()), Bound::Included(prefix.to_vec()))
 }
 
 /// The bound just behind every key that begins with `key`.
@@ -39,7 +40,7 @@ impl Limit {
     }
 
     pub(crate) fn into_high(self) -> Bound<Vec<u8>> {
-        if self.inclusive { after(self.key) } else { Bound::Excluded(self.key) }
+        if self.inclusive { Bound::Included(self.key) } else { Bound::Excluded(self.key) }
     }
 }
 
@@ -57,15 +58,15 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
     }
 }
 
-/// Sorts ranges and joins those that touch.
-pub(crate) fn merge(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+/// Sorts ranges and joins those that overlap; with `touching`, also those that only touch.
+pub(crate) fn merge(mut ranges: Vec<KeyRange>, touching: bool) -> Vec<KeyRange> {
     ranges.retain(|range| !is_empty(range));
     ranges.sort_by(|a, b| low_key(&a.0).cmp(&low_key(&b.0)));
     let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
     for range in ranges {
         match merged.last_mut() {
-            Some(last) if touches(&last.1, &range.0) => {
-                if high_key(&last.1) < high_key(&range.1) {
+            Some(last) if meets(&last.1, &range.0, touching) => {
+                if is_before(&last.1, &range.1) {
                     last.1 = range.1;
                 }
             }
@@ -82,25 +83,37 @@ fn low_key(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
     }
 }
 
-/// Upper bounds in order: keys, then "no bound".
-fn high_key(bound: &Bound<Vec<u8>>) -> (bool, &[u8]) {
+/// The first key behind an upper bound; none: there is no end.
+fn end(bound: &Bound<Vec<u8>>) -> Option<Vec<u8>> {
     match bound {
-        Bound::Included(key) | Bound::Excluded(key) => (false, key),
-        Bound::Unbounded => (true, &[]),
+        Bound::Excluded(key) => Some(key.clone()),
+        Bound::Included(key) => match after(key.clone()) {
+            Bound::Excluded(key) => Some(key),
+            _ => None,
+        },
+        Bound::Unbounded => None,
     }
 }
 
-fn touches(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>) -> bool {
-    match (high, low_key(low)) {
-        (Bound::Unbounded, _) | (_, None) => true,
-        (Bound::Included(high) | Bound::Excluded(high), Some(low)) => low <= high.as_slice(),
+/// Whether an upper bound is below another.
+fn is_before(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> bool {
+    match (end(a), end(b)) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(a), Some(b)) => a < b,
+    }
+}
+
+fn meets(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>, touching: bool) -> bool {
+    match (end(high), low_key(low)) {
+        (None, _) | (_, None) => true,
+        (Some(high), Some(low)) => low < high.as_slice() || touching && low == high.as_slice(),
     }
 }
 
 fn is_empty(range: &KeyRange) -> bool {
-    match (low_key(&range.0), &range.1) {
-        (Some(low), Bound::Excluded(high)) => low >= high.as_slice(),
-        (Some(low), Bound::Included(high)) => low > high.as_slice(),
+    match (low_key(&range.0), end(&range.1)) {
+        (Some(low), Some(high)) => low >= high.as_slice(),
         _ => false,
     }
 }
@@ -122,18 +135,22 @@ mod tests {
             range(b"z", b"y"),
             range(b"f", b"g"),
         ];
-        assert_eq!(merge(ranges), vec![range(b"a", b"b"), range(b"c", b"g")]);
+        assert_eq!(merge(ranges.clone(), true), vec![range(b"a", b"b"), range(b"c", b"g")]);
+        let apart = vec![range(b"a", b"b"), range(b"c", b"f"), range(b"f", b"g")];
+        assert_eq!(merge(ranges, false), apart);
     }
 
     #[test]
     fn an_open_range_swallows_what_follows() {
         let open = (Bound::Included(b"b".to_vec()), Bound::Unbounded);
-        assert_eq!(merge(vec![range(b"c", b"d"), open.clone()]), vec![open]);
+        assert_eq!(merge(vec![range(b"c", b"d"), open.clone()], true), vec![open]);
     }
 
     #[test]
     fn whole_prefix_covers_exactly_the_keys_that_begin_with_it() {
-        assert_eq!(whole(b"ab"), range(b"ab", b"ac"));
-        assert_eq!(whole(&[0xff]), (Bound::Included(vec![0xff]), Bound::Unbounded));
+        assert_eq!(end(&whole(b"ab").1), Some(b"ac".to_vec()));
+        assert_eq!(end(&whole(&[0xff]).1), None);
+        let both = merge(vec![whole(b"ab"), range(b"ab", b"ab1")], false);
+        assert_eq!(both, vec![whole(b"ab")]);
     }
 }

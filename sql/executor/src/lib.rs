@@ -23,6 +23,7 @@ mod insert;
 pub mod kept;
 mod keyrange;
 mod lock_tables;
+mod locking;
 mod maintain;
 mod memory;
 mod ops;
@@ -43,6 +44,7 @@ pub use planner::plan::{KeyFlags, ResultColumn};
 
 use catalog::{TableCache, TableRef};
 use engine::Client;
+use locking::Use;
 use mdl::Mode;
 use parser::ast::{self, Statement};
 use planner::literals::Literals;
@@ -155,6 +157,8 @@ pub struct Prepared {
     warnings: Vec<(u16, String)>,
     sets_variables: bool,
     stale: bool,
+    /// What becomes of the rows of a query.
+    used: Use,
     /// It is the plan of a text, and kept for others.
     kept: Option<kept::Terms>,
 }
@@ -172,6 +176,7 @@ impl Prepared {
             database: context.env.database().map(str::to_string),
             warnings: Vec::new(),
             stale: false,
+            used: Use::Shown,
             kept: None,
         }
     }
@@ -179,6 +184,11 @@ impl Prepared {
     /// Result columns; empty for a statement without a result set.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
+    }
+
+    /// Its rows go into variables by SET: they are locked, as MySQL does it.
+    pub fn is_needed(&mut self) {
+        self.used = Use::Needed;
     }
 
     /// The statement's tree.
@@ -335,7 +345,9 @@ pub fn execute(
     }
     match &mut prepared.program {
         Program::Point(point) => point.run(context, params, &prepared.columns, sink),
-        Program::Rows(plan) => run_plan(plan, &prepared.columns, context, params, sink),
+        Program::Rows(plan) => {
+            run_plan((plan, prepared.used), &prepared.columns, context, params, sink)
+        }
         Program::Tree => match &*prepared.statement {
             Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
             Statement::Explain(what) => explain::run(what, &prepared.columns, context, sink),
@@ -379,16 +391,16 @@ impl RowSink for Nowhere {
 }
 
 fn run_plan(
-    plan: &Plan,
+    (plan, used): (&Plan, Use),
     columns: &[ResultColumn],
     context: &mut Context<'_>,
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     match plan {
-        Plan::Query(query) => query::run(query, columns, context, params, sink),
+        Plan::Query(query) => query::run((query, used), columns, context, params, sink),
         Plan::Do(query) => {
-            query::run(query, &[], context, params, &mut Nowhere)?;
+            query::run((query, Use::Needed), &[], context, params, &mut Nowhere)?;
             Ok(Outcome::default())
         }
         Plan::Insert(insert) => {

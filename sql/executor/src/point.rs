@@ -2,9 +2,11 @@
 //!
 //! 1. Buffers live in the program, so a warm run allocates nothing. 2. A key value that is not an
 //! integer of the column's range (or text under the column's own collation) takes the general way,
-//! so this path needs no conversion rules.
+//! so this path needs no conversion rules. 3. It locks nothing: a plan that names locks is none of these, and
+//! a SERIALIZABLE transaction takes the general way.
 
 use crate::keyrange::has_exact_key;
+use crate::locking::Use;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, query};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
@@ -112,8 +114,8 @@ impl PointSelect {
         header: &[ResultColumn],
         sink: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
-        if !self.encode_key(params) {
-            return query::run(&self.plan, header, context, params, sink);
+        if context.client.shows_locked() || !self.encode_key(params) {
+            return query::run((&self.plan, Use::Shown), header, context, params, sink);
         }
         sink.header_again(header, &mut self.header)?;
         let parts = &self.parts;

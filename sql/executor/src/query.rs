@@ -1,6 +1,7 @@
 //! Runs the plan of a query and sends its rows.
 
 use crate::files::{Format, OutFile};
+use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::cells::{Cells, made_layout};
@@ -14,12 +15,12 @@ use std::rc::Rc;
 use std::time::Duration;
 use value::{Datum, RowLayout};
 
-/// Runs the query.
+/// Runs the query; `used`: what becomes of the rows that it reads without naming a lock.
 ///
 /// # Errors
 /// Everything a query can end in.
 pub fn run(
-    query: &QueryStatement,
+    (query, used): (&QueryStatement, Use),
     header: &[ResultColumn],
     context: &mut Context<'_>,
     params: &[Datum<'_>],
@@ -28,6 +29,7 @@ pub fn run(
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);
+    st.unnamed = unnamed(used, client);
     st.deadline = deadline(query.execution_ms_max, context.env);
     // All rows are counted: the outermost LIMIT is this loop's.
     let (mut block, mut limit) = match &query.query.root {
@@ -146,18 +148,19 @@ pub struct Kept {
     pub layout: RowLayout,
 }
 
-/// Runs the query to its end and keeps its rows.
+/// Runs the query to its end and keeps its rows; `used` as in [`run`].
 ///
 /// # Errors
 /// Everything a query can end in.
 pub fn collect(
-    query: &QueryStatement,
+    (query, used): (&QueryStatement, Use),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Kept, SqlError> {
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);
+    st.unnamed = unnamed(used, client);
     st.deadline = deadline(query.execution_ms_max, context.env);
     let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
     let layout = made_layout(&types);

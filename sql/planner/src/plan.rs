@@ -166,6 +166,8 @@ pub struct ChangePlan {
     pub targets: Vec<ChangeTarget>,
     /// DELETE: targets have no assignments.
     pub delete: bool,
+    /// Several tables were written.
+    pub several: bool,
     /// What a row is found by.
     pub found: Found,
     /// Values see what the first target was assigned before.

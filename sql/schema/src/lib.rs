@@ -9,12 +9,14 @@ mod buffer;
 mod holds;
 mod information;
 mod lists;
+mod locks;
 mod recovery;
 mod redo;
 mod system;
 mod table;
 
 pub use information::server::PRIVILEGES as ACCOUNT_PRIVILEGES;
+pub use locks::LockNames;
 
 use catalog::VirtualTable;
 use engine::Engine;
@@ -25,6 +27,7 @@ pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
     all.extend(information::tables(&["INNODB_BUFFER_POOL_STATS"]));
     all.extend(system::tables());
+    all.extend(locks::tables());
     all.push(Arc::new(holds::LatchHolds::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
     all.push(Arc::new(redo::RedoFiles::new(engine)));

@@ -51,7 +51,7 @@ pub struct Client {
     isolation: Option<Isolation>,
     /// The transaction has more than one statement.
     spans_statements: bool,
-    /// The running statement reads the latest committed versions: it will change what it reads.
+    /// The running statement reads the latest committed versions where it locks nothing.
     reads_latest: bool,
     /// The open read view.
     view: Cell<Option<View>>,
@@ -138,6 +138,16 @@ impl Client {
         self.running.as_ref().is_some_and(|r| !r.segment.last().is_none())
     }
 
+    /// Rows that the transaction has changed so far.
+    pub fn changes(&self) -> u64 {
+        self.running.as_ref().map_or(0, |r| r.changes)
+    }
+
+    /// The tables that the transaction has written to.
+    pub fn written_tables(&self) -> impl Iterator<Item = base::TableId> + '_ {
+        self.running.iter().flat_map(|r| r.tables.iter().map(|t| t.id()))
+    }
+
     /// The transaction's id, once it has written.
     pub fn trx_id(&self) -> Option<TrxId> {
         self.running.as_ref().map(|r| r.segment.trx())
@@ -166,10 +176,26 @@ impl Client {
         self.spans_statements = spans;
     }
 
-    /// Says whether reads see the latest committed versions, whatever the level: for statements that change
-    /// what they read. Until [`Self::end_statement`].
+    /// Says whether reads without locks see the latest committed versions, whatever the level: for statements
+    /// that change what foreign keys make them look at. Until [`Self::end_statement`].
     pub fn set_reads_latest(&mut self, latest: bool) {
         self.reads_latest = latest;
+    }
+
+    /// Whether the statements belong to one transaction, as [`Self::set_spans_statements`] said.
+    pub fn spans_statements(&self) -> bool {
+        self.spans_statements
+    }
+
+    /// Whether rows are locked that a statement only shows: in a SERIALIZABLE transaction.
+    #[inline]
+    pub fn shows_locked(&self) -> bool {
+        self.isolation == Some(Isolation::Serializable) && self.spans_statements
+    }
+
+    /// Whether locking reads lock the gaps between rows, too.
+    pub fn locks_gaps(&self) -> bool {
+        !self.gapless()
     }
 
     /// Opens the read view now, if the level has one and none is open: START TRANSACTION WITH CONSISTENT
@@ -636,7 +662,7 @@ impl Client {
 
     /// Gives back what [`Self::get_locked`] newly locked last: the row is not wanted after all. Does
     /// nothing at levels that keep such locks.
-    pub fn unlock_last(&mut self) {
+    pub fn unlock_last(&self) {
         let locker = self.locker();
         if let (Some(range), true) = (&mut *self.locked.borrow_mut(), locker.gapless) {
             range.unlock_last(&locker);

@@ -24,6 +24,7 @@ mod outside;
 mod purge;
 mod recovery;
 mod registry;
+mod report;
 mod rollback;
 mod row;
 mod scan;
@@ -43,6 +44,7 @@ pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
 pub use examine::Finding;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
+pub use lock::{Deadlock, DeadlockMember, LockInfo, Names, Snapshot};
 pub use locking::{Change, LockMode, LockWait, RowLock, Stamp};
 pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,

@@ -238,6 +238,29 @@ impl Client {
         }
     }
 
+    /// Takes the lock of a table's AUTO_INCREMENT counter, until [`Self::unlock_autoinc`] or the transaction's
+    /// end. With `if_wanted` only where somebody else has it. It is the lock of an empty key, which no row has.
+    ///
+    /// # Errors
+    /// Those of the wait.
+    pub fn lock_autoinc(&self, table: &Table, if_wanted: bool) -> Result<bool> {
+        let target = Target::record(table.clustered.index, &[]);
+        if if_wanted {
+            let locker = self.locker();
+            let locks = self.engine().locks();
+            if locks.is_free(target) || locks.check(locker.owner, target, Shape::WRITE) {
+                return Ok(false);
+            }
+        }
+        self.locking().lock(target, Shape::WRITE, LockWait::Wait)?;
+        Ok(true)
+    }
+
+    /// Gives back what [`Self::lock_autoinc`] took.
+    pub fn unlock_autoinc(&self, table: &Table) {
+        self.locker().unlock(Target::record(table.clustered.index, &[]), Shape::WRITE);
+    }
+
     /// Gives a row other contents, as [`Self::update`], if its version is still the one that was read.
     ///
     /// # Errors

@@ -195,6 +195,7 @@ impl Reader {
         if let (Some(range), true) = (&mut self.locked, locker.gapless) {
             range.unlock_last(&locker);
         }
+        client.unlock_last();
     }
 
     #[cold]

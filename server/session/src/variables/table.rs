@@ -156,7 +156,7 @@ pub const VARIABLES: &[Variable] = &[
     v("innodb_concurrency_tickets", Global, Int(1, U32), "5000"),
     F("innodb_data_file_path", Text, "ibdata1:12M:autoextend"),
     F("innodb_data_home_dir", Text, ""),
-    v("innodb_deadlock_detect", Global, Bool, "ON"),
+    e("innodb_deadlock_detect", Global, Bool, "ON", E::Setting),
     v("innodb_default_row_format", Global, Enum(&["redundant", "compact", "dynamic"]), "dynamic"),
     F(
         "innodb_doublewrite",

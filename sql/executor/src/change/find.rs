@@ -4,6 +4,7 @@
 //!    a row that is found by itself alone nothing is kept but its key.
 
 use crate::keyrange::has_exact_key;
+use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::store::RowStore;
@@ -55,8 +56,6 @@ pub struct FoundRows(RowStore);
 pub struct FoundRow<'b> {
     /// Its clustered key.
     pub key: &'b [u8],
-    /// [`Seen::hash`] of it; 0 of a row that is found alone.
-    pub seen: u64,
     /// Values of the assigned columns in [`assigned_layout`].
     pub assigned: &'b [u8],
 }
@@ -75,22 +74,21 @@ impl FoundRows {
         self.0.get(n, bytes)?;
         let cut = || SqlError::Storage(base::Error::Internal("a found row is cut"));
         let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-        let (key, rest) =
+        let (key, assigned) =
             rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
-        let (seen, assigned) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
-        Ok(FoundRow { key, seen: u64::from_le_bytes(*seen), assigned })
+        Ok(FoundRow { key, assigned })
     }
 }
 
-/// The columns of a row that finding it and computing its values looked at.
-pub struct Seen {
+/// The columns of a row that finding it and computing its values look at.
+struct Seen {
     narrow: Arc<RowLayout>,
     needed: Vec<usize>,
 }
 
 impl Seen {
     /// Of rows of this layout.
-    pub fn new(layout: &RowLayout, leaf: &LeafDef) -> Seen {
+    fn new(layout: &RowLayout, leaf: &LeafDef) -> Seen {
         let nothing = ColumnType::int(Kind::TinyInt, false);
         let mut types = vec![nothing; layout.columns()];
         for column in &leaf.needed {
@@ -108,16 +106,6 @@ impl Seen {
             values[*column] = OwnedDatum::of(&layout.decode(row, *column).map_err(damaged)?);
         }
         Ok(values)
-    }
-
-    /// A hash of the columns.
-    ///
-    /// # Errors
-    /// A damaged row.
-    pub fn hash(&self, layout: &RowLayout, row: &[u8]) -> Result<u64, SqlError> {
-        let mut bytes = Vec::new();
-        encode(&self.narrow, &self.values(layout, row)?, &mut bytes)?;
-        Ok(hash(&bytes))
     }
 }
 
@@ -142,7 +130,8 @@ pub fn collect(
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
-    st.changes = true;
+    let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
+    st.unnamed = unnamed(used, client);
     st.deadline = query::deadline(None, context.env);
     let mut block = Block::new(&plan.query.query, &st, false)?;
     let takers = plan.targets.iter().map(|target| Taker::new(plan, target, &st));
@@ -216,12 +205,9 @@ impl<'p> Taker<'p> {
         self.record.extend_from_slice(&(leaf.key.len() as u32).to_le_bytes());
         self.record.extend_from_slice(&leaf.key);
         if self.alone {
-            self.record.extend_from_slice(&[0; 8]);
             self.rows.push(run.st, &self.record)?;
             return Ok(None);
         }
-        let seen = self.seen.hash(&leaf.layout, &leaf.bytes)?;
-        self.record.extend_from_slice(&seen.to_le_bytes());
         let (values, before) = self.evaluate(run, frame, immediate)?;
         let mut assigned = Vec::new();
         encode(&self.assigned, &values, &mut assigned)?;

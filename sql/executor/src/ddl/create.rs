@@ -5,6 +5,7 @@ use super::foreign;
 use super::names::check_name;
 use super::{note, options};
 use crate::computed::Computed;
+use crate::locking::Use;
 use crate::store::{convert, default_of, encode};
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, TableDef};
@@ -169,7 +170,7 @@ fn create_as(
     let settled = foreign::settle(None, &mut new, context)?;
     foreign::adopted(&new, &new.full_name(), context)?;
     let mut kept = Kept::default();
-    crate::query::run(&plan, &[], context, &[], &mut kept)?;
+    crate::query::run((&plan, Use::Copied), &[], context, &[], &mut kept)?;
     let rows = kept.rows.len() as u64;
     let places: Vec<Option<usize>> = new
         .columns

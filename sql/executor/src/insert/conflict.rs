@@ -4,7 +4,7 @@ use crate::store::{convert, default_of};
 use crate::{Context, SqlError};
 use base::IndexId;
 use catalog::TableRef;
-use engine::{Direction, Reader};
+use engine::{Direction, Reader, RowLock};
 use expr::{Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
@@ -47,6 +47,7 @@ pub fn find(
             };
             let range = (Bound::Included(key), high);
             reader.open(context.client, table, number, range, Direction::Forward)?;
+            reader.lock(RowLock::UPDATE);
             if !reader.next(context.client, table, &mut row)? {
                 return Ok(None);
             }
@@ -54,7 +55,7 @@ pub fn find(
         }
     };
     row.clear();
-    let found = context.client.read_for_update(table, &clustered, &mut row)?;
+    let found = context.client.get_locked(table, &clustered, None, RowLock::UPDATE, &mut row)?;
     Ok(found.then_some(Met { key: clustered, row }))
 }
 

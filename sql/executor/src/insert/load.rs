@@ -91,6 +91,31 @@ impl Loader<'_> {
         let computed = Computed::of(context.tables.def(insert.table))?;
         let mut inserter = Inserter::new((insert, computed), context, params);
         inserter.foreign = ForeignKeys::of(insert.table, context)?;
+        let done = self.lines(records, &mut inserter, context);
+        inserter.numbers.end(context);
+        done?;
+        let Inserter { records, inserted, deleted, .. } = inserter;
+        let warnings = context.env.warning_count();
+        let skipped = records - inserted;
+        let info = format!(
+            "Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"
+        );
+        let last_insert_id = inserter.numbers.first_generated;
+        Ok(Outcome {
+            affected_rows: inserted + deleted,
+            last_insert_id,
+            info,
+            ..Outcome::default()
+        })
+    }
+
+    /// Inserts the rows of all lines.
+    fn lines(
+        &self,
+        records: &mut Records<'_>,
+        inserter: &mut Inserter<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
         records.skip(self.plan.skip)?;
         let mut values = Vec::new();
         while let Some(fields) = records.line()? {
@@ -98,8 +123,8 @@ impl Loader<'_> {
             inserter.records += 1;
             let number = inserter.records;
             let done = self
-                .row(&mut inserter, fields, context, &mut values)
-                .map_err(|error| super::of_view(error, insert))
+                .row(inserter, fields, context, &mut values)
+                .map_err(|error| super::of_view(error, &self.plan.insert))
                 .and_then(|()| inserter.put(context, &mut values));
             let refused = matches!(&done, Err(error) if matches!(error.parts().0, 1369 | 3819));
             inserter.forgive(done, &values, context)?;
@@ -115,19 +140,7 @@ impl Loader<'_> {
                 complain(1262, text, context.env)?;
             }
         }
-        let Inserter { records, inserted, deleted, .. } = inserter;
-        let warnings = context.env.warning_count();
-        let skipped = records - inserted;
-        let info = format!(
-            "Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"
-        );
-        let last_insert_id = inserter.numbers.first_generated;
-        Ok(Outcome {
-            affected_rows: inserted + deleted,
-            last_insert_id,
-            info,
-            ..Outcome::default()
-        })
+        Ok(())
     }
 
     /// Values of a line in column order.

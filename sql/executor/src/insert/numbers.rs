@@ -3,7 +3,8 @@
 //! 1. A statement that says how many rows it inserts takes as many values at once; any other takes 1, 2, 4, 8 ...
 //!    at a time: what is left of them at its end is a gap, as in InnoDB. 2. A value that was generated for a row
 //!    that is left out goes to the next row. 3. A value that a row brings raises the counter when the row is in
-//!    the table. 4. With `innodb_autoinc_lock_mode = 0` the counter moves with each row, not before.
+//!    the table. 4. With `innodb_autoinc_lock_mode = 0` the counter moves with each row, not before; the lock that
+//!    this mode and mode 1 need is the statement's, not the transaction's.
 
 use crate::{Context, Environment, SqlError};
 use catalog::{TableDef, TableRef};
@@ -34,6 +35,8 @@ pub struct Numbers {
     end: u64,
     /// What the counter was raised to with them.
     counter: u64,
+    /// The statement has the lock of the counter.
+    locked: bool,
     /// What was generated for the row that was filled last.
     present: Option<u64>,
     /// A row was filled and has not come to its end.
@@ -62,6 +65,7 @@ impl Numbers {
             next: 0,
             end: 0,
             counter: 0,
+            locked: false,
             present: None,
             open: false,
             first_generated: 0,
@@ -122,6 +126,7 @@ impl Numbers {
             (self.next, self.end) = (chosen, chosen.saturating_add(1));
             return Ok(());
         }
+        self.lock(context)?;
         let table = context.tables.table(self.table);
         let rows = self.rows_left;
         self.next = match self.mode {
@@ -140,6 +145,28 @@ impl Numbers {
         match self.next {
             u64::MAX => Err(SqlError::Storage(base::Error::AutoincExhausted)),
             _ => Ok(()),
+        }
+    }
+
+    /// Keeps other statements from the counter until this one ends, as its mode says.
+    fn lock(&mut self, context: &Context<'_>) -> Result<(), SqlError> {
+        let simple = self.rows > 0;
+        let wanted = match self.mode {
+            AutoincMode::Interleaved => return Ok(()),
+            AutoincMode::Consecutive => simple,
+            AutoincMode::Traditional => false,
+        };
+        if !self.locked && !context.tables.is_own(self.table) {
+            let table = context.tables.table(self.table);
+            self.locked = context.client.lock_autoinc(table, wanted)?;
+        }
+        Ok(())
+    }
+
+    /// The statement is over, well or not.
+    pub fn end(&self, context: &Context<'_>) {
+        if self.locked {
+            context.client.unlock_autoinc(context.tables.table(self.table));
         }
     }
 

@@ -143,13 +143,13 @@ impl<'t> Encoder<'t> {
         Ok(if same { Part::Exact } else { Part::Near })
     }
 
-    /// The encoded ranges.
+    /// The encoded ranges; `touching` ones become one.
     ///
     /// # Errors
     /// Those of evaluating their values.
     pub fn ranges(
         &self,
-        ranges: &[KeyRange],
+        (ranges, touching): (&[KeyRange], bool),
         run: &mut Run<'_>,
         frame: &Frame,
     ) -> Result<Vec<Encoded>, SqlError> {
@@ -162,7 +162,7 @@ impl<'t> Encoder<'t> {
                 Prefix::Whole => self.last(range, &key, run, frame, &mut found)?,
             }
         }
-        Ok(merge(found))
+        Ok(merge(found, touching))
     }
 
     fn last(

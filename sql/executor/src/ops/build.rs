@@ -81,12 +81,8 @@ impl<'p> Builder<'_, 'p> {
             Node::One => Box::new(One { left: false }),
             Node::Nothing { .. } => Box::new(Nothing),
             Node::Read(read) => {
-                if read.lock.is_some() && !self.st.changes {
-                    // Refuse rather than read without a lock.
-                    return Err(SqlError::unsupported("SELECT ... FOR UPDATE"));
-                }
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                Box::new(ReadTable::new(read, leaf, frame))
+                Box::new(ReadTable::new(read, leaf, self.st, frame))
             }
             Node::Virtual { leaf, table, filter } => {
                 Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
@@ -185,9 +181,9 @@ impl<'p> Builder<'_, 'p> {
     /// The batches of a group over a table. Where operators are measured each stands for itself.
     fn batches(&self, group: &'p Group) -> Option<Batches<'p>> {
         match &group.input {
-            Node::Read(read) if read.lock.is_none() && self.st.measures.is_none() => {
+            Node::Read(read) if self.st.lock_of(read).is_none() && self.st.measures.is_none() => {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                let read = ReadTable::new(read, leaf, self.frame);
+                let read = ReadTable::new(read, leaf, self.st, self.frame);
                 (!leaf.keyed).then(|| Batches::new(group, read, self.st.params)).flatten()
             }
             _ => None,

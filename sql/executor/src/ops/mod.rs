@@ -43,9 +43,9 @@ use crate::memory::Budget;
 use crate::rows::check_killed;
 use crate::{Environment, SqlError};
 use catalog::TableCache;
-use engine::Client;
+use engine::{Client, RowLock};
 use expr::{Expr, Frame, Leaves, Row, Subqueries, Value};
-use planner::query_plan::SharedQuery;
+use planner::query_plan::{Read, SharedQuery};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -88,8 +88,8 @@ pub struct Statement<'s> {
     pub budget: Rc<Budget>,
     /// Rows looked at.
     pub ticks: Cell<u64>,
-    /// It changes the rows that it finds.
-    pub changes: bool,
+    /// How rows are locked for which nothing is written.
+    pub unnamed: Option<RowLock>,
     /// When the statement is to end.
     pub deadline: Option<Instant>,
     /// What operators do is measured here.
@@ -114,10 +114,16 @@ impl<'s> Statement<'s> {
             working: RefCell::default(),
             budget,
             ticks: Cell::new(0),
-            changes: false,
+            unnamed: None,
             deadline: None,
             measures: None,
         }
+    }
+
+    /// The row locks of a read. Nobody else sees temporary tables.
+    pub fn lock_of(&self, read: &Read) -> Option<RowLock> {
+        let lock = read.lock.map(crate::locking::named).or(self.unnamed)?;
+        (!self.tables.is_own(read.table)).then_some(lock)
     }
 
     /// Counts a row; now and then looks whether the statement is to end.

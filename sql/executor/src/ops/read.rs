@@ -4,12 +4,12 @@ use super::access::{Encoded, Encoder, Prefix};
 use super::batch::Batch;
 use super::sift::Sift;
 use super::store::RowStore;
-use super::{Operator, Run};
+use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::rows::slice;
 use crate::views::collect_equal;
 use catalog::{ReadContext, VirtualRef};
-use engine::{Direction, Reader, Table};
+use engine::{Direction, Reader, RowLock, Table};
 use expr::{Expr, Frame, damaged};
 use planner::query_plan::{LeafDef, Read, ReadAccess};
 use std::ops::Bound;
@@ -29,6 +29,7 @@ enum Left {
 pub struct ReadTable<'p> {
     read: &'p Read,
     needed: &'p [usize],
+    lock: Option<RowLock>,
     keyed: bool,
     sift: Sift<'p>,
     layout: Arc<RowLayout>,
@@ -40,11 +41,17 @@ pub struct ReadTable<'p> {
 
 impl<'p> ReadTable<'p> {
     /// The operator of a read; the frame has the leaf's own layout.
-    pub fn new(read: &'p Read, leaf: &'p LeafDef, frame: &Frame) -> ReadTable<'p> {
+    pub fn new(
+        read: &'p Read,
+        leaf: &'p LeafDef,
+        st: &Statement<'_>,
+        frame: &Frame,
+    ) -> ReadTable<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
         ReadTable {
             read,
             needed: &leaf.needed,
+            lock: st.lock_of(read),
             keyed: leaf.keyed,
             sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
@@ -70,6 +77,9 @@ impl<'p> ReadTable<'p> {
         match self.read.covering {
             true => self.reader.need_only(table, self.needed),
             false => self.reader.need(self.needed),
+        }
+        if let Some(lock) = self.lock {
+            self.reader.lock(lock);
         }
         Ok(())
     }
@@ -105,7 +115,11 @@ impl<'p> ReadTable<'p> {
                     self.left = Left::Nothing;
                     run.tick()?;
                     let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
-                    return Ok(found && self.sift.holds(bytes).map_err(damaged)? && take(bytes));
+                    if found && !self.sift.holds(bytes).map_err(damaged)? {
+                        self.leave(run);
+                        return Ok(false);
+                    }
+                    return Ok(found && take(bytes));
                 }
                 Left::Ranges(next) => {
                     let (sift, st) = (&self.sift, run.st);
@@ -127,12 +141,25 @@ impl<'p> ReadTable<'p> {
                     if found {
                         return Ok(true);
                     }
-                    self.left = match self.open_number(run, table, next)? {
-                        true => Left::Ranges(next + 1),
-                        false => Left::Nothing,
-                    };
+                    self.go_on(run, table, next)?;
                 }
             }
+        }
+    }
+
+    /// Opens the next range.
+    fn go_on(&mut self, run: &Run<'_>, table: &Table, next: usize) -> Result<(), SqlError> {
+        self.left = match self.open_number(run, table, next)? {
+            true => Left::Ranges(next + 1),
+            false => Left::Nothing,
+        };
+        Ok(())
+    }
+
+    /// The row that was read last is not wanted: some levels do not keep it locked.
+    fn leave(&mut self, run: &Run<'_>) {
+        if self.lock.is_some() {
+            self.reader.unlock_last(run.st.client);
         }
     }
 }
@@ -188,6 +215,9 @@ impl Operator for ReadTable<'_> {
                 match prefix {
                     Prefix::Nothing => self.left = Left::Nothing,
                     Prefix::Whole if point => {
+                        if let Some(lock) = self.lock {
+                            self.reader.lock(lock);
+                        }
                         self.reader.need(self.needed);
                         self.left = Left::Point;
                     }
@@ -195,7 +225,11 @@ impl Operator for ReadTable<'_> {
                 }
             }
             ReadAccess::Ranges { index, ranges } => {
-                self.ranges = Encoder::new(table, *index)?.ranges(ranges, run, frame)?;
+                self.ranges = Encoder::new(table, *index)?.ranges(
+                    (ranges, self.lock.is_none()),
+                    run,
+                    frame,
+                )?;
                 self.left = match self.open_number(run, table, 0)? {
                     true => Left::Ranges(1),
                     false => Left::Nothing,
@@ -218,6 +252,7 @@ impl Operator for ReadTable<'_> {
                 }
                 return Ok(true);
             }
+            self.leave(run);
         }
         Ok(false)
     }

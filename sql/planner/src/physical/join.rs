@@ -10,7 +10,7 @@ use super::access::{Choice, OPEN_COST};
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
 use crate::logical::{Block, Source, conjunction, leaf_bit, leaves_of};
-use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read};
+use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read, ReadAccess};
 use crate::selectivity::known_share;
 use catalog::IndexDef;
 use expr::SqlError;
@@ -386,7 +386,8 @@ impl Planner<'_> {
         let residual = self.residual_share(nest, &choice, own, fresh, leaves);
         let rows = (before.rows * choice.rows * residual).max(0.1);
         let cost = before.rows * choice.cost + rows * YIELD_COST;
-        if hashable {
+        let looked_up = locks_rows(leaves) && !matches!(choice.access, ReadAccess::Index(_));
+        if hashable && !looked_up {
             let once = self.choose(leaf, *table, leaves, &nest.conds, before.outside);
             let alone: f64 = nest
                 .conds
@@ -432,7 +433,9 @@ impl Planner<'_> {
         let (inner, split) = split_nest(nest, own, before, leaves);
         let hashable =
             |l: u16| own & leaf_bit(l) == 0 || !leaves.list[usize::from(l)].hints.no_hash;
-        if !split.keys.is_empty() && (0..leaves.list.len() as u16).all(hashable) {
+        let looked_up =
+            locks_rows(leaves) && self.looks_up(nest, leaves, before.outside | before.inside);
+        if !split.keys.is_empty() && !looked_up && (0..leaves.list.len() as u16).all(hashable) {
             let once = self.nest(&inner, leaves, before.outside)?;
             let hashed = once.cost + once.rows * BUILD_COST + before.rows * PROBE_COST;
             if hashed < cost {
@@ -440,6 +443,20 @@ impl Planner<'_> {
             }
         }
         Ok(Step { method: Method::Loop(None), rows, cost })
+    }
+
+    /// Whether every table of a nest is looked up by an index.
+    fn looks_up(&self, nest: &Nest, leaves: &Leaves, bound: u64) -> bool {
+        nest.members.iter().all(|member| match &member.what {
+            What::Leaf(leaf) => match &leaves.list[usize::from(*leaf)].source {
+                Source::Table(table) => {
+                    let choice = self.choose(*leaf, *table, leaves, &nest.conds, bound);
+                    !matches!(choice.access, ReadAccess::Index(_))
+                }
+                _ => false,
+            },
+            What::Nest { .. } => false,
+        })
     }
 
     /// The share of the rows found that the conditions let pass which the path has not taken into account.
@@ -653,6 +670,12 @@ fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Option<JoinKey> 
         || p.kind.is_text() && b.kind.is_text();
     let null_safe = *op == Comparison::NullSafeEq;
     alike.then_some(JoinKey { probe, build, collation: *collation, null_safe })
+}
+
+/// Whether rows are locked as they are read: then no more of them are read than need be, as with MySQL, whose hash
+/// joins are for tables without an index.
+fn locks_rows(leaves: &Leaves) -> bool {
+    leaves.list.iter().any(|leaf| leaf.lock.is_some())
 }
 
 /// Conditions of a hash join by what they look at.

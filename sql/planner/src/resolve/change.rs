@@ -270,6 +270,7 @@ impl Resolver<'_, '_> {
             query,
             targets,
             delete: matches!(what, What::Delete(_)),
+            several: is_several(written.tables),
             found: if alone { Found::Alone(filter) } else { Found::Joined },
             immediate: false,
             ignore: written.ignore,

@@ -386,29 +386,3 @@ pub(crate) fn index_stats(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         });
     });
 }
-
-/// Transactions of sessions, as they were at the end of their last statement.
-pub(super) fn transactions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    /// What has written nothing yet has no id; InnoDB shows such large ones then.
-    const UNNAMED: u64 = 1 << 48;
-    for process in context.viewer.processes() {
-        let Some(trx) = process.transaction else { continue };
-        let id = if trx.id == 0 { UNNAMED + process.id } else { trx.id };
-        let mut cells = vec![Cell::Int(0); rows.def.columns.len()];
-        cells[0] = id.into();
-        cells[1] = "RUNNING".into();
-        cells[2] = Cell::Time(trx.since_us);
-        cells[3] = Cell::Null;
-        cells[4] = Cell::Null;
-        cells[6] = process.id.into();
-        cells[7] = process.info.into();
-        cells[8] = Cell::Null;
-        cells[16] = trx.isolation.into();
-        cells[17] = i64::from(trx.unique_checks).into();
-        cells[18] = i64::from(trx.foreign_key_checks).into();
-        cells[19] = Cell::Null;
-        cells[22] = i64::from(trx.read_only).into();
-        cells[24] = Cell::Null;
-        rows.push(&cells);
-    }
-}

@@ -45,7 +45,7 @@ const FILLS: &[(&str, Fill)] = &[
     ("INNODB_TABLESPACES", innodb::tablespaces),
     ("INNODB_TABLESPACES_BRIEF", innodb::tablespaces_brief),
     ("INNODB_TABLESTATS", innodb::tablestats),
-    ("INNODB_TRX", innodb::transactions),
+    ("INNODB_TRX", crate::locks::transactions),
     ("INNODB_VIRTUAL", innodb::virtuals),
     ("KEY_COLUMN_USAGE", keys::key_column_usage),
     ("KEYWORDS", server::keywords),

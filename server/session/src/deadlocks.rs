@@ -1,0 +1,118 @@
+//! Row locks in the monitor's text: the last deadlock, and the transactions there are.
+//!
+//! 1. A deadlock's text is made when it is found, in the thread that found it: what its sessions ran is known
+//!    then. 2. Nothing here waits for a transaction.
+
+use crate::registry::Process;
+use crate::server::{Server, Severity};
+use catalog::TransactionRow;
+use engine::{Deadlock, DeadlockMember, Names};
+use schema::LockNames;
+use std::fmt::Write;
+use std::sync::{Arc, Weak};
+
+/// Makes the server hear of every deadlock.
+pub(crate) fn listen(server: &Arc<Server>) {
+    let weak: Weak<Server> = Arc::downgrade(server);
+    server.engine.locks().on_deadlock(Box::new(move |deadlock| {
+        let Some(server) = weak.upgrade() else { return };
+        let text = text_of(&server, deadlock);
+        if server.globals.number("innodb_print_all_deadlocks") != 0 {
+            let said =
+                format!("Transactions deadlock detected, dumping detailed information.\n{text}");
+            server.host.log(Severity::Note, &said);
+        }
+        server.set_last_deadlock(format!("{} 0x0\n{text}", crate::monitor::clock()));
+    }));
+}
+
+fn text_of(server: &Server, deadlock: &Deadlock) -> String {
+    let names =
+        Named { indexes: LockNames::of(&server.catalog), processes: server.registry.processes() };
+    deadlock.text(&names)
+}
+
+struct Named {
+    indexes: LockNames,
+    processes: Vec<Process>,
+}
+
+impl Names for Named {
+    fn transaction(&self, member: &DeadlockMember) -> String {
+        let mut out = String::new();
+        let process = self.processes.iter().find(|p| p.slot == member.slot);
+        let seconds = process.map_or(0, active_s);
+        let _ = writeln!(out, "TRANSACTION {}, ACTIVE {seconds} sec", member.trx.0);
+        let (structs, locks) = (member.structs, member.row_locks);
+        let _ =
+            write!(out, "LOCK WAIT {structs} lock struct(s), heap size 1128, {locks} row lock(s)");
+        if member.undo > 0 {
+            let _ = write!(out, ", undo log entries {}", member.undo);
+        }
+        out.push('\n');
+        if let Some(process) = process {
+            session(process, &mut out);
+        }
+        out
+    }
+
+    fn index(&self, index: base::IndexId) -> String {
+        format!("space id 0 page no 0 n bits 0 {}", self.indexes.words(index))
+    }
+}
+
+fn active_s(process: &Process) -> u64 {
+    let TransactionRow { since_us, .. } = process.transaction;
+    match u64::try_from(since_us) {
+        Ok(since) if since > 0 => host::clock::unix_micros().saturating_sub(since) / 1_000_000,
+        _ => process.time_s,
+    }
+}
+
+fn session(process: &Process, out: &mut String) {
+    let Process { id, query_id, host, user, info, .. } = process;
+    let host = host.split(':').next().unwrap_or(host);
+    let _ = writeln!(
+        out,
+        "MySQL thread id {id}, OS thread handle 0, query id {query_id} {host} {user}"
+    );
+    if let Some(text) = info {
+        let _ = writeln!(out, "{text}");
+    }
+}
+
+/// The section of transactions.
+pub(crate) fn transactions(server: &Server, out: &mut String) {
+    let locks = server.engine.locks();
+    let _ = writeln!(out, "LIST OF TRANSACTIONS FOR EACH SESSION:");
+    for process in server.registry.processes() {
+        let info = locks.owner_info(locks.owner(process.slot));
+        let trx = &process.transaction;
+        let number = if trx.id == 0 { (1 << 48) + process.id } else { trx.id };
+        let idle = trx.since_us == 0 && info.row_locks == 0;
+        let _ = match idle {
+            true => writeln!(out, "---TRANSACTION {number}, not started"),
+            false => writeln!(out, "---TRANSACTION {number}, ACTIVE {} sec", active_s(&process)),
+        };
+        let wait = if info.waiting_since_ns.is_some() { "LOCK WAIT " } else { "" };
+        let _ = write!(
+            out,
+            "{wait}{} lock struct(s), heap size 1128, {} row lock(s)",
+            info.structs, info.row_locks
+        );
+        if trx.changes > 0 && !idle {
+            let _ = write!(out, ", undo log entries {}", trx.changes);
+        }
+        out.push('\n');
+        if !idle {
+            session(&process, out);
+        }
+        if let Some(since) = info.waiting_since_ns {
+            let seconds = sync::now_ns().saturating_sub(since) / 1_000_000_000;
+            let _ = writeln!(
+                out,
+                "------- TRX HAS BEEN WAITING {seconds} SEC FOR THIS LOCK TO BE GRANTED"
+            );
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! `data_locks`, `data_lock_waits` and `INNODB_TRX`: who holds which row locks, and who waits for whom.
+//!
+//! 1. A row that its transaction has written is locked without a lock that could be listed, until somebody
+//!    wants it; MySQL lists it from then on, too. 2. A table is locked by intention wherever a row of it is
+//!    locked or written; such locks are not kept, but told from the others. 3. Lock ids are opaque.
+
+use crate::information::{Cell, Fill, Information, Rows, definition};
+use catalog::{
+    Catalog, Definition, IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, VirtualTable,
+};
+use engine::{LockInfo, Snapshot, Table};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::sync::Arc;
+use value::{KeyPart, Kind};
+
+const COLUMNS: &str = include_str!("locks.tsv");
+/// Whoever has written nothing has no id; InnoDB shows such large ones then.
+const UNNAMED: u64 = 1 << 48;
+
+/// The tables of locks.
+pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
+    let table = |mut def: catalog::TableDef| -> Arc<dyn VirtualTable> {
+        let (fill, parts): (Fill, &[usize]) = match def.name.as_str() {
+            "data_locks" => (data_locks, &[1, 0]),
+            _ => (data_lock_waits, &[1, 6, 0]),
+        };
+        let parts = parts.iter().map(|p| KeyPart::whole(*p)).collect();
+        def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
+        Arc::new(Information::new(def, fill))
+    };
+    definition::parse(COLUMNS, PERFORMANCE_SCHEMA).into_iter().map(table).collect()
+}
+
+/// Tables and indexes by the ids that locks name.
+pub struct LockNames {
+    /// Definition and number of an index.
+    indexes: HashMap<u64, (Arc<Definition>, usize)>,
+    tables: HashMap<u64, Arc<Definition>>,
+}
+
+impl LockNames {
+    /// Of all stored tables that are open.
+    pub fn of(catalog: &Catalog) -> LockNames {
+        let mut names = LockNames { indexes: HashMap::new(), tables: HashMap::new() };
+        for schema in catalog.schemas() {
+            for definition in catalog.definitions(&schema.name) {
+                let Some(table) = definition.table() else { continue };
+                let clustered = (table.spec().clustered_id.0, 0);
+                let others = (1..table.indexes())
+                    .filter_map(|n| table.index_spec(n).map(|spec| (spec.id.0, n)));
+                for (id, number) in std::iter::once(clustered).chain(others) {
+                    names.indexes.insert(id, (Arc::clone(&definition), number));
+                }
+                names.tables.insert(table.id().0, Arc::clone(&definition));
+            }
+        }
+        names
+    }
+
+    /// `index PRIMARY of table `d`.`t``, for the monitor's text.
+    pub fn words(&self, index: base::IndexId) -> String {
+        match self.indexes.get(&index.0) {
+            None => format!("index {} of a table that is gone", index.0),
+            Some((definition, number)) => {
+                let def = &definition.def;
+                let name = index_name(definition, *number);
+                format!("index {name} of table `{}`.`{}`", def.schema, def.name)
+            }
+        }
+    }
+}
+
+fn index_name(definition: &Definition, number: usize) -> String {
+    let def = &definition.def;
+    let id = definition.table().and_then(|t| t.index_spec(number)).map(|spec| spec.id);
+    let found = def.indexes.iter().find(|i| match number {
+        0 => i.clustered,
+        _ => Some(i.id) == id,
+    });
+    found.map_or_else(|| "GEN_CLUST_INDEX".to_string(), |i| i.name.clone())
+}
+
+/// What a lock is of.
+#[derive(Clone, Copy)]
+enum Of<'s> {
+    Table { exclusive: bool },
+    Record(&'s LockInfo),
+}
+
+/// A lock with its names.
+struct Shown<'s> {
+    slot: usize,
+    definition: Arc<Definition>,
+    of: Of<'s>,
+}
+
+/// Who is who.
+struct Owners {
+    processes: Vec<ProcessRow>,
+}
+
+impl Owners {
+    fn thread(&self, slot: usize) -> Option<u64> {
+        self.processes.iter().find(|p| p.slot == slot).map(|p| p.id)
+    }
+
+    fn transaction(&self, slot: usize) -> u64 {
+        let found = self.processes.iter().find(|p| p.slot == slot);
+        found.map_or(UNNAMED, transaction_id)
+    }
+}
+
+fn transaction_id(process: &ProcessRow) -> u64 {
+    match process.transaction.id {
+        0 => UNNAMED + process.id,
+        id => id,
+    }
+}
+
+/// All locks: first those of tables, then those of records.
+fn shown<'s>(
+    snapshot: &'s Snapshot,
+    owners: &Owners,
+    names: &LockNames,
+) -> (Vec<Shown<'s>>, Vec<Shown<'s>>) {
+    let mut tables: BTreeMap<(usize, u64), bool> = BTreeMap::new();
+    let mut records = Vec::new();
+    for process in &owners.processes {
+        let written = &process.transaction.written;
+        tables.extend(written.iter().map(|table| ((process.slot, *table), true)));
+    }
+    for lock in &snapshot.locks {
+        let Some((definition, _)) = names.indexes.get(&lock.index.0) else { continue };
+        if let Some(table) = definition.table() {
+            let exclusive = lock.shape.mode == engine::LockMode::Exclusive;
+            *tables.entry((lock.slot, table.id().0)).or_default() |= exclusive;
+        }
+        let of = Of::Record(lock);
+        records.push(Shown { slot: lock.slot, definition: Arc::clone(definition), of });
+    }
+    let table = |((slot, id), exclusive): ((usize, u64), bool)| {
+        let definition = Arc::clone(names.tables.get(&id)?);
+        Some(Shown { slot, definition, of: Of::Table { exclusive } })
+    };
+    (tables.into_iter().filter_map(table).collect(), records)
+}
+
+fn lock_id(slot: usize, of: Of<'_>, definition: &Definition) -> String {
+    let table = definition.table().map_or(0, |t| t.id().0);
+    match of {
+        Of::Table { .. } => format!("{slot}:{table}"),
+        Of::Record(lock) => {
+            let mut id = format!("{slot}:{table}:{}:", lock.index.0);
+            match &lock.key {
+                None => id.push_str("supremum"),
+                Some(key) => id.push_str(&format!("{:016x}", hash(key))),
+            }
+            let _ = write!(id, ":{}", lock.shape.name(lock.key.is_none()));
+            if lock.waiting {
+                id.push_str(":waiting");
+            }
+            id
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
+}
+
+fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let names = LockNames::of(context.catalog);
+    let owners = Owners { processes: context.viewer.processes() };
+    let snapshot = context.catalog.engine().locks().snapshot();
+    let (tables, records) = shown(&snapshot, &owners, &names);
+    for lock in tables.iter().chain(&records) {
+        let def = &lock.definition.def;
+        let (index, ty, mode, waiting, data) = match lock.of {
+            Of::Table { exclusive } => {
+                (None, "TABLE", if exclusive { "IX" } else { "IS" }, false, None)
+            }
+            Of::Record(info) if info.key.as_deref() == Some(&[]) => {
+                (None, "TABLE", "AUTO_INC", info.waiting, None)
+            }
+            Of::Record(info) => {
+                let number = names.indexes.get(&info.index.0).map_or(0, |(_, n)| *n);
+                let data = match &info.key {
+                    None => Some("supremum pseudo-record".to_string()),
+                    Some(key) => key_text(context.catalog, &lock.definition, number, key),
+                };
+                let index = Some(index_name(&lock.definition, number));
+                (index, "RECORD", info.shape.name(info.key.is_none()), info.waiting, data)
+            }
+        };
+        rows.push(&[
+            "INNODB".into(),
+            lock_id(lock.slot, lock.of, &lock.definition).into(),
+            owners.transaction(lock.slot).into(),
+            owners.thread(lock.slot).into(),
+            1_u64.into(),
+            (&def.schema).into(),
+            (&def.name).into(),
+            Cell::Null,
+            Cell::Null,
+            index.into(),
+            (lock.slot as u64 + 1).into(),
+            ty.into(),
+            mode.into(),
+            if waiting { "WAITING" } else { "GRANTED" }.into(),
+            data.into(),
+        ]);
+    }
+}
+
+fn data_lock_waits(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let names = LockNames::of(context.catalog);
+    let owners = Owners { processes: context.viewer.processes() };
+    let snapshot = context.catalog.engine().locks().snapshot();
+    for (waiting, blocking) in &snapshot.waits {
+        let side = |position: usize| {
+            let lock = snapshot.locks.get(position)?;
+            let (definition, _) = names.indexes.get(&lock.index.0)?;
+            Some([
+                lock_id(lock.slot, Of::Record(lock), definition).into(),
+                owners.transaction(lock.slot).into(),
+                owners.thread(lock.slot).into(),
+                1_u64.into(),
+                (lock.slot as u64 + 1).into(),
+            ])
+        };
+        let (Some(waiting), Some(blocking)) = (side(*waiting), side(*blocking)) else { continue };
+        let cells: Vec<Cell<'_>> =
+            std::iter::once("INNODB".into()).chain(waiting).chain(blocking).collect();
+        rows.push(&cells);
+    }
+}
+
+/// The values of a key as InnoDB writes them; `None`: its row is gone or has another key by now.
+fn key_text(
+    catalog: &Catalog,
+    definition: &Definition,
+    number: usize,
+    key: &[u8],
+) -> Option<String> {
+    let table: &Table = definition.table()?;
+    let spec = table.spec();
+    let parts_of = |n: usize| table.key(n).map_or(&[][..], |spec| &spec.parts);
+    let mut parts: Vec<KeyPart> = parts_of(number).to_vec();
+    let own = parts.len();
+    let is_new = |p: &&KeyPart| number > 0 && parts_of(number).iter().all(|o| o.column != p.column);
+    let behind: Vec<KeyPart> = parts_of(0).iter().filter(is_new).copied().collect();
+    parts.extend(behind);
+    let hidden = table.key(0).is_none().then(|| &key[key.len().saturating_sub(6)..]);
+    let mut ends = Vec::new();
+    value::KeySpec::new(parts[..own].to_vec()).part_ends(&spec.columns, key, &mut ends);
+    let mut row = Vec::new();
+    let known = catalog.engine().row_of_entry(table, number, key, &mut row).unwrap_or(false);
+    let mut text = String::new();
+    for (n, part) in parts.iter().enumerate() {
+        let from = n.checked_sub(1).and_then(|n| ends.get(n)).copied().unwrap_or(0);
+        let bytes = ends.get(n).and_then(|end| key.get(from..*end));
+        let ty = &spec.columns[part.column];
+        let whole = bytes.and_then(|bytes| integer(ty, part, bytes));
+        let value = match whole {
+            Some(text) => text,
+            None if known => printed(table, &row, part)?,
+            None => return None,
+        };
+        let _ = write!(text, "{}{value}", if text.is_empty() { "" } else { ", " });
+    }
+    if let Some(id) = hidden {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        hex(id, &mut text);
+    }
+    Some(text)
+}
+
+fn hex(bytes: &[u8], out: &mut String) {
+    out.push_str("0x");
+    for byte in bytes {
+        let _ = write!(out, "{byte:02X}");
+    }
+}
+
+/// An integer out of its key.
+fn integer(ty: &value::ColumnType, part: &KeyPart, bytes: &[u8]) -> Option<String> {
+    let flip = if part.descending { 0xFF } else { 0 };
+    let mut bytes: Vec<u8> = bytes.iter().map(|b| b ^ flip).collect();
+    if ty.nullable && bytes.remove(0) == 0 {
+        return Some("NULL".into());
+    }
+    let width = ty.kind.int_bytes().filter(|width| *width == bytes.len())?;
+    if !matches!(
+        ty.kind,
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt
+    ) {
+        return None;
+    }
+    let raw = bytes.iter().fold(0_i128, |n, b| n << 8 | i128::from(*b));
+    let half = 1_i128 << (8 * width - 1);
+    Some(if ty.unsigned { raw } else { raw - half }.to_string())
+}
+
+/// A part's value out of a row.
+fn printed(table: &Table, row: &[u8], part: &KeyPart) -> Option<String> {
+    let value = table.layout().decode(row, part.column).ok()?;
+    let ty = &table.spec().columns[part.column];
+    Some(match value {
+        value::Datum::Null => "NULL".into(),
+        value::Datum::Bytes(bytes) if ty.kind.is_binary_string() => {
+            let mut text = String::new();
+            hex(bytes, &mut text);
+            text
+        }
+        value::Datum::Bytes(bytes) => {
+            let bytes = match part.prefix_chars {
+                Some(chars) => ty.collation.prefix(bytes, chars as usize),
+                None => bytes,
+            };
+            format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "''"))
+        }
+        other => value::format::to_text(&other),
+    })
+}
+
+/// `INNODB_TRX`: transactions that go on, and statements that are one and have locks.
+pub(crate) fn transactions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let engine = context.catalog.engine();
+    let names = LockNames::of(context.catalog);
+    let owners = Owners { processes: context.viewer.processes() };
+    let snapshot = engine.locks().snapshot();
+    let (tables, _) = shown(&snapshot, &owners, &names);
+    let mut lines: Vec<(i64, Vec<Cell<'_>>)> = Vec::new();
+    for process in &owners.processes {
+        let info = engine.locks().owner_info(engine.locks().owner(process.slot));
+        let trx = &process.transaction;
+        if trx.since_us == 0 && info.row_locks == 0 {
+            continue;
+        }
+        let intended = tables.iter().filter(|t| t.slot == process.slot).count() as u64;
+        let structs = info.structs + intended;
+        let waits = |l: &&LockInfo| l.slot == process.slot && l.waiting;
+        let wanted = snapshot.locks.iter().find(waits);
+        let wanted = wanted.and_then(|lock| {
+            let (definition, _) = names.indexes.get(&lock.index.0)?;
+            Some(lock_id(process.slot, Of::Record(lock), definition))
+        });
+        let since_us = |ns: u64| {
+            let ago_us = sync::now_ns().saturating_sub(ns) / 1000;
+            host::clock::unix_micros().saturating_sub(ago_us) as i64
+        };
+        let waits = info.waiting_since_ns.is_some();
+        let started = if trx.since_us != 0 { trx.since_us } else { since_us(process.since_ns) };
+        let cells = vec![
+            transaction_id(process).into(),
+            if waits { "LOCK WAIT" } else { "RUNNING" }.into(),
+            Cell::Time(started),
+            wanted.into(),
+            info.waiting_since_ns.map_or(Cell::Null, |ns| Cell::Time(since_us(ns))),
+            (trx.changes + structs).into(),
+            process.id.into(),
+            process.info.clone().into(),
+            if waits { "starting index read".into() } else { Cell::Null },
+            0_u64.into(),
+            if process.info.is_some() { intended } else { 0 }.into(),
+            structs.into(),
+            1128_u64.into(),
+            info.row_locks.into(),
+            trx.changes.into(),
+            0_u64.into(),
+            trx.isolation.into(),
+            i64::from(trx.unique_checks).into(),
+            i64::from(trx.foreign_key_checks).into(),
+            Cell::Null,
+            0_i64.into(),
+            0_u64.into(),
+            i64::from(trx.read_only).into(),
+            0_i64.into(),
+            if waits { 1_u64.into() } else { Cell::Null },
+        ];
+        lines.push((started, cells));
+    }
+    lines.sort_by_key(|(started, _)| std::cmp::Reverse(*started));
+    lines.iter().for_each(|(_, cells)| rows.push(cells));
+}
