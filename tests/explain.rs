@@ -177,7 +177,9 @@ fn hints_choose_indexes_and_orders() {
     }
     let range = "a FROM t FORCE INDEX (b) WHERE b > 390";
     assert_eq!(key(&format!("SELECT {range}")), "b");
-    assert_eq!(key(&format!("SELECT /*+ NO_RANGE_OPTIMIZATION(t) */ {range}")), "NULL");
+    // The index has all that is needed: then it is read in whole.
+    let whole = format!("SELECT /*+ NO_RANGE_OPTIMIZATION(t) */ {range}");
+    assert!(rows(&server, &whole)[0].starts_with("t index b "), "{whole}");
     let first = |hint: &str| {
         let join = "t.a FROM t JOIN u ON u.a = t.a JOIN u v ON v.a = u.a WHERE t.b < 300";
         let rows = rows(&server, &format!("SELECT {hint} {join}"));
