@@ -131,7 +131,11 @@ pub fn aggregate(
     let mut unmet = false;
     for claim in rest {
         match meet(all, *claim, purpose) {
-            Ok(met) => all = met,
+            Ok(met) => {
+                all = met;
+                // What did not meet is not compared, whatever else there is.
+                unmet |= purpose == Purpose::Compare && met.coercibility == Coercibility::None;
+            }
             Err(Unmet::Charsets) => {
                 // A later explicit collation may still decide.
                 let ascii = all.ascii && claim.ascii;

@@ -84,7 +84,7 @@ impl Builder {
             CastType::Date => ColumnType::of(Kind::Date),
             CastType::Time(n) => ColumnType::temporal(Kind::Time, fsp(*n)?),
             CastType::Datetime(n) => ColumnType::temporal(Kind::DateTime, fsp(*n)?),
-            CastType::Year => ColumnType::of(Kind::Year),
+            CastType::Year => ColumnType { zerofill: false, ..ColumnType::of(Kind::Year) },
             CastType::Spatial(name) => {
                 return Err(SqlError::unsupported(format!("CAST AS {name}")));
             }

@@ -170,7 +170,7 @@ impl Builder {
             return Ok(all.map(super::beside::among_numbers));
         }
         let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
-        let plain = |v: &Typed| is_stringy(&v.ty) || v.ty.kind.has_date();
+        let plain = |v: &Typed| is_stringy(&v.ty) || is_moment(&v.ty);
         if let Some(date) = dated.filter(|_| all.iter().all(plain)) {
             for v in &mut all {
                 *v = self.beside(v.clone(), &date, Strictness::Warn)?;
@@ -189,10 +189,11 @@ impl Builder {
             }
             return Ok([self.to_text(value), low, high]);
         }
-        let text = is_stringy(&value.ty);
+        // Times among texts are texts.
+        let all = [value, low, high];
+        let text = all.iter().any(|v| is_stringy(&v.ty) && !v.is_null());
         let as_text = |v: Typed| if text && v.ty.kind == Kind::Time { self.to_text(v) } else { v };
-        let (low, high) = (as_text(low), as_text(high));
-        Ok([value, low, high])
+        Ok(all.map(as_text))
     }
 
     /// `value [NOT] IN (list)`, of values or rows.

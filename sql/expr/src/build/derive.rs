@@ -281,10 +281,13 @@ pub fn unify(
     Ok((ty, claim))
 }
 
-/// A value as one of a number type that several have; others stay as they are.
+/// A value as one of the type that several have, where another type shows: numbers, and times among moments.
 pub fn alike(value: &mut Typed, ty: &ColumnType) {
+    let bits = matches!(value.ty.kind, Kind::Year | Kind::Bit);
     let inexact = ty.kind == Kind::Double || ty.kind == Kind::Decimal;
-    if inexact && value.ty.kind.is_number() && differs(&value.ty, ty) {
+    let told = inexact && value.ty.kind.is_number() || bits && ty.kind.is_number();
+    let dated = value.ty.kind == Kind::Time && ty.kind == Kind::DateTime;
+    if (told || dated) && differs(&value.ty, ty) {
         let to = ColumnType { nullable: value.ty.nullable, ..*ty };
         *value = Typed::new(call(&AS_ALIKE, value, to), to);
     }

@@ -113,7 +113,8 @@ impl Builder {
         }
         // Operators on bits take byte strings as they are.
         let bytes = args.iter().all(|a| a.ty.kind.is_binary_string());
-        if crate::functions::reads_numbers(function, bytes) {
+        let texts = args.iter().any(|a| is_stringy(&a.ty));
+        if texts && crate::functions::reads_numbers(function, bytes) {
             args = args.into_iter().map(wanted::as_number).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);

@@ -725,7 +725,10 @@ fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if !valid(from) || !valid(to) {
         return Ok(NULL);
     }
-    let text = c.text(0);
+    let text = match c.number(0) {
+        Datum::UInt(v) => v.to_string().into_bytes().into(),
+        _ => c.text(0),
+    };
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
         Some(b'-') => (true, &text[1..]),

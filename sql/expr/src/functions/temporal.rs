@@ -848,11 +848,8 @@ fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
     }
     if simple {
         let count = match c.datum(1) {
-            Datum::Decimal(_)
-            | Datum::Double(_)
-            | Datum::Bytes(_)
-            | Datum::Int(_)
-            | Datum::UInt(_) => c.int(1),
+            // MySQL takes its bits for a signed number.
+            Datum::UInt(v) => v as i64,
             _ => c.int(1),
         };
         return Some(Interval::whole(unit, count));

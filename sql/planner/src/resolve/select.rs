@@ -106,7 +106,7 @@ impl Resolver<'_, '_> {
                     let value = self.bind(expr)?;
                     let own = match expr {
                         ast::Expr::Column(column) => &column.column,
-                        _ => text,
+                        _ => shortened(text),
                     };
                     let defined = self.defined_name(&value.expr).or_else(|| const_name(expr));
                     let name = alias.as_deref().or(defined.as_deref()).unwrap_or(own);
@@ -320,6 +320,15 @@ pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     let count = scope.bind(&limit.count)?.expr;
     let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;
     Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
+}
+
+/// The name of a column that is called as it was written: MySQL's has 255 characters at most.
+fn shortened(text: &str) -> &str {
+    const CHARS_MAX: usize = 255;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }
 
 /// What NAME_CONST calls its value.

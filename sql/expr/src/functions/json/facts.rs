@@ -5,16 +5,16 @@ use super::{
     Derived, Function, NULL, count_type, document, function, long_text_type, text_type, truth_type,
     unicode,
 };
-use crate::build::Derive;
+use crate::build::{Derive, is_stringy};
 use crate::functions::call::{Answer, Call};
-use ::value::Datum;
 use ::value::json::{self, JsonRef};
+use ::value::{Datum, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("json_type", (1, 1), word_type, type_name, "the type of a document"),
     function("json_depth", (1, 1), count_type, depth, "how deeply a document is nested"),
     function("json_length", (1, 1), count_type, length, "how many elements a document has"),
-    function("json_valid", (1, 1), truth_type, valid, "whether the argument is JSON"),
+    function("json_valid", (1, 1), truth_type, valid, "whether the argument is JSON").sees_null(),
     function("json_pretty", (1, 1), long_text_type, pretty, "a document on indented lines"),
     function("json_storage_size", (1, 1), count_type, storage_size, "bytes that MySQL stores"),
     function(
@@ -62,6 +62,8 @@ fn valid<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let ty = c.ty(0);
     let valid = match c.datum(0) {
         Datum::Json(_) => true,
+        // What has another type is never JSON, not even as NULL.
+        Datum::Null if is_stringy(&ty) || ty.kind == Kind::Json => return Ok(NULL),
         Datum::Bytes(_) if ty.kind.is_binary_string() => false,
         Datum::Bytes(_) => json::parse_tree(&unicode(c.text(0), &ty)).is_ok(),
         _ => false,
