@@ -3,7 +3,7 @@
 //! 1. A row is written first, then the rows that refer to what it was are looked for, key by key in the order of
 //!    their names, then its own keys are checked against their parents. The caller undoes the row when that fails.
 //! 2. Rows are looked at as they are now, not as a view shows them, and stay as they are until the transaction
-//!    ends: a parent that was found is locked, and who changes a parent waits for that ([`place`]).
+//!    ends: a parent that was found is locked shared, and who changes a parent waits for that ([`place`]).
 //! 3. What a CASCADE or SET NULL changes is checked and followed in turn, 15 levels deep. A table whose rows a
 //!    chain of these updates is not updated by it again: that would be without end, and is refused.
 //! 4. Nothing is known of a table before its first row asks; a table without foreign keys has no [`ForeignKeys`].
@@ -16,6 +16,7 @@ use crate::computed::Computed;
 use crate::store::encode;
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
+use engine::RowLock;
 use expr::OwnedDatum;
 use mdl::Mode;
 use place::Place;
@@ -230,16 +231,25 @@ impl ForeignKeys {
             }
         }
         let mut row = Vec::new();
-        for key in down.children.keys(prefix, context)? {
+        // To refuse, one child is enough; what the row has become is none: it needs a parent, which is asked for later.
+        let wanted = match action.changes() {
+            true => (RowLock::UPDATE, usize::MAX),
+            false => (RowLock::SHARE, 2),
+        };
+        let delete = link.delete && action == Referential::Cascade;
+        let again = |l: &Link<'_>| l.table == down.child && !l.delete;
+        let refuses = !action.changes() || (!delete && link.chain().any(again));
+        for key in down.children.keys(prefix, wanted, context)? {
             crate::rows::check_killed()?;
-            // What the row has become needs a parent: it is asked for later.
-            if key == present || !down.children.lock(&key, prefix, &mut row, context)? {
+            if key == present {
                 continue;
             }
-            let delete = link.delete && action == Referential::Cascade;
-            let again = |l: &Link<'_>| l.table == down.child && !l.delete;
-            if !action.changes() || (!delete && link.chain().any(again)) {
+            if refuses {
                 return refused(context);
+            }
+            // A child of this very change may have changed it since.
+            if !down.children.lock(&key, prefix, &mut row, context)? {
+                continue;
             }
             if link.chain().count() >= DEPTH_MAX {
                 return Err(text::too_deep(context.tables.def(down.child), &down.key));

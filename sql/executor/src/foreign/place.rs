@@ -1,15 +1,15 @@
 //! Where the rows of a foreign key are found: a table and one of its indexes.
 //!
-//! 1. What an index shows is locked and looked at again before it counts: another transaction's change of the row
-//!    is waited for, never missed.
-//! 2. A parent that was found cannot go before this transaction ends, and whoever changes a parent has it locked:
-//!    so the children that it sees then are all there are.
+//! 1. Rows are read with locks, as they are now: another transaction's change of a row is waited for, never missed.
+//! 2. A parent that was found is locked shared, so it cannot go before this transaction ends; where there is none,
+//!    or no child, the gap is locked against one that comes (at levels with gap locks). Whoever changes a parent has
+//!    it locked: so the children that it sees then are all there are.
 
 use super::{fit, text};
 use crate::rows::check_killed;
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, TableDef, TableRef};
-use engine::{Client, Direction, Reader, Table};
+use engine::{Client, Direction, Reader, RowLock, Table};
 use expr::OwnedDatum;
 use std::ops::Bound;
 use value::{ColumnType, Datum, KeySpec};
@@ -98,17 +98,19 @@ impl Place {
         let mut row = Vec::new();
         let whole = table.key(0).is_some_and(|key| key.parts.len() == self.parts.parts.len());
         if self.index == 0 && whole {
-            return Ok(context.client.read_for_update(table, prefix, &mut row)?);
+            let nothing = Some(&[][..]);
+            return Ok(context.client.get_locked(
+                table,
+                prefix,
+                nothing,
+                RowLock::SHARE,
+                &mut row,
+            )?);
         }
-        for key in self.keys(prefix, context)? {
-            if self.lock(&key, prefix, &mut row, context)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(!self.keys(prefix, (RowLock::SHARE, 1), context)?.is_empty())
     }
 
-    /// Locks a row and puts it into `row`; `false`: its entry does not begin so any more.
+    /// Locks a row for a change and puts it into `row`; `false`: its entry does not begin so any more.
     ///
     /// # Errors
     /// Lock and storage errors.
@@ -120,22 +122,28 @@ impl Place {
         context: &mut Context<'_>,
     ) -> Result<bool, SqlError> {
         let table = context.tables.table(self.table);
-        let found = context.client.read_for_update(table, key, row)?;
+        let found = context.client.get_locked(table, key, None, RowLock::UPDATE, row)?;
         Ok(found && self.leads_to(row, prefix, context)?)
     }
 
-    /// Clustered keys of the rows whose entries begin so.
+    /// Clustered keys of the rows whose entries begin so, `most` at most; they are locked.
     ///
     /// # Errors
-    /// Storage errors.
-    pub fn keys(&self, prefix: &[u8], context: &mut Context<'_>) -> Result<Vec<Vec<u8>>, SqlError> {
+    /// Lock and storage errors.
+    pub fn keys(
+        &self,
+        prefix: &[u8],
+        (lock, most): (RowLock, usize),
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Vec<u8>>, SqlError> {
         let table = context.tables.table(self.table);
         let (mut reader, mut end, mut row) = (Reader::new(), Vec::new(), Vec::new());
         let mut keys = Vec::new();
         let range = range(prefix, &mut end);
         reader.open(context.client, table, self.index, range, Direction::Forward)?;
+        reader.lock(lock);
         reader.need(&[]);
-        while reader.next(context.client, table, &mut row)? {
+        while keys.len() < most && reader.next(context.client, table, &mut row)? {
             if keys.len() % 64 == 63 {
                 check_killed()?;
             }
