@@ -221,7 +221,7 @@ fn damage_is_named_by_table_index_and_page() {
     assert_eq!(pages.len(), 2, "a leaf of each index");
 
     let server = Server::start(folder.path());
-    let error = server.sql_error("SELECT SUM(k) FROM d.t");
+    let error = server.sql_error("SELECT SUM(k), MAX(c) FROM d.t");
     assert!(error.contains("ERROR 1712 (HY000)"), "{error}");
     assert!(error.contains(&format!("Index `d`.`t`.`PRIMARY` (page {}: ", pages[0])), "{error}");
     assert!(error.contains("is corrupted"), "{error}");

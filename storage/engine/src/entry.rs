@@ -183,7 +183,7 @@ impl Writer<'_> {
                     table,
                     index,
                     (prefix, other),
-                    &b.old_entry,
+                    (&b.old_entry, is_marked(node.payload(slot)?)),
                     (&mut b.other, &mut b.undo),
                 )?
             {
@@ -214,7 +214,7 @@ impl Writer<'_> {
                     table,
                     index,
                     (prefix, other),
-                    entry,
+                    (entry, is_marked(payload)),
                     (&mut b.other, &mut b.undo),
                 )?
             {
@@ -224,14 +224,14 @@ impl Writer<'_> {
         Ok(Unique::Free)
     }
 
-    /// Whether the row `other`, whose entry is `entry`, has the unique key `prefix`: then an error, or the
+    /// Whether the row `other`, whose entry is `entry` (`marked`: deleted), has the unique key `prefix`: then an error, or the
     /// lock to get first.
     fn conflict(
         &self,
         table: &Table,
         index: usize,
         (prefix, other): (&[u8], &[u8]),
-        entry: &[u8],
+        (entry, marked): (&[u8], bool),
         (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<Option<Wanted>> {
         let s = &table.secondaries[index];
@@ -242,7 +242,17 @@ impl Writer<'_> {
                 Latest::Busy(trx) => {
                     let at = (index, prefix);
                     if self.engine.entry_in_doubt(table, other, at, trx, payload, undo)? {
-                        return Ok(Some(self.duplicate(s, entry, trx)));
+                        // Who has the entry locked already knows that the writer has not come to it yet:
+                        // its mark says what was committed.
+                        let wanted = self.duplicate(s, entry, trx);
+                        return match self.lacks(s.tree.index, entry, wanted.shape, TrxId::NONE) {
+                            Some(_) => Ok(Some(wanted)),
+                            None if marked => Ok(None),
+                            None => {
+                                let key = prefix.to_vec();
+                                Err(Error::Duplicate { index: s.spec.id, key })
+                            }
+                        };
                     }
                     // Whatever becomes of that transaction, the key is there or is not.
                     if !table.clustered.get(other, payload)? {
