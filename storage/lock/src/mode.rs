@@ -79,7 +79,11 @@ impl<'k> Target<'k> {
                 h = (h.rotate_left(9) ^ u64::from(*byte)).wrapping_mul(K);
             }
         }
-        h ^ h >> 32
+        // Keys are big-endian: what tells neighbours apart is in the highest bits by now, the shard's number
+        // in the lowest (the finish of MurmurHash3, in the public domain).
+        h = (h ^ h >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        h = (h ^ h >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        h ^ h >> 33
     }
 }
 
@@ -158,5 +162,23 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name(false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_numbers_are_spread_over_the_shards() {
+        for bytes in [4, 8, 12] {
+            let mut shards = vec![0u32; 1024];
+            for n in 0..10_240u64 {
+                let key: Vec<u8> = [&[0x80; 8][..], &n.to_be_bytes()[..]].concat();
+                let target = Target::record(IndexId(1025), &key[key.len() - bytes..]);
+                shards[target.hash() as usize % 1024] += 1;
+            }
+            assert!(shards.iter().all(|n| *n < 40), "{bytes}: {:?}", shards.iter().max());
+        }
     }
 }
