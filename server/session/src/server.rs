@@ -76,6 +76,16 @@ pub const VERSION: &str = concat!("8.4.0-Limpid-", env!("CARGO_PKG_VERSION"));
 impl Server {
     /// A server over an open dictionary.
     pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
+        Self::with_keys(catalog, globals, host, KeyPair::new())
+    }
+
+    /// As [`Self::new`], with these keys for passwords that come over the network.
+    pub(crate) fn with_keys(
+        catalog: Arc<Catalog>,
+        globals: Globals,
+        host: Arc<dyn Host>,
+        keys: KeyPair,
+    ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
         catalog.register_virtual(schema::tables(&engine));
         let server = Arc::new(Self {
@@ -83,7 +93,7 @@ impl Server {
             engine,
             catalog,
             globals,
-            keys: KeyPair::new(),
+            keys,
             host,
             started_ns: sync::now_ns(),
             monitor: Monitor::new(),

@@ -48,6 +48,10 @@ fn server() -> Arc<Server> {
 }
 
 fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
+    server_with(disk, KeyPair::new())
+}
+
+fn server_with(disk: Arc<SimDisk>, keys: KeyPair) -> Arc<Server> {
     let config = EngineConfig {
         pool_bytes: 8 << 20,
         log_ring_bytes: 1 << 20,
@@ -61,7 +65,8 @@ fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
     let (engine, _) = Engine::open(config, disk).expect("engine");
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
     let catalog = Catalog::open(engine, mdl).expect("catalog");
-    Server::new(catalog, Globals::new(&[], BTreeMap::new(), None), Arc::new(Nobody))
+    let globals = Globals::new(&[], BTreeMap::new(), None);
+    Server::with_keys(catalog, globals, Arc::new(Nobody), keys)
 }
 
 fn set_password(server: &Server, user: &str, plugin: Plugin, password: &[u8]) {
@@ -216,8 +221,7 @@ fn caching_sha2_goes_the_full_way_once_and_then_the_fast_one() {
 
 #[test]
 fn over_the_network_a_password_must_be_encrypted() {
-    let mut server = server();
-    Arc::get_mut(&mut server).expect("not shared yet").keys = KeyPair::with_bits(768);
+    let server = server_with(SimDisk::new(1), KeyPair::with_bits(768));
     set_password_at(&server, "far", "%", Plugin::CachingSha2, b"secret");
     let far = || Peer::Tcp("10.0.0.7:4000".parse().expect("address"));
     let mut clear = Client::knock(&server, far());

@@ -245,6 +245,10 @@ impl Actor {
         let mut out = Vec::new();
         let result = self.client.read_for_update(table, &common::key(table, id), &mut out);
         let found = self.check(result)?;
+        if self.world.disk.is_off() {
+            // A commit that could not be logged is taken back in memory; nothing will come of it.
+            return Err(self.end(Error::Shutdown));
+        }
         assert!(found, "account {id} is gone");
         let row = common::decode(table.layout(), &out);
         self.world.oracle().locked(self.trx, (key_of(table), id), &row);
