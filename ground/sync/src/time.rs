@@ -18,6 +18,20 @@ impl Deadline {
         now().checked_add(duration).map_or(Self::Never, Self::At)
     }
 
+    /// Whether it is over.
+    pub fn passed(self) -> bool {
+        matches!(self, Deadline::At(end) if end <= now())
+    }
+
+    /// This deadline, or so long from now, whichever comes first.
+    #[must_use]
+    pub fn within(self, duration: Duration) -> Self {
+        match (self, Self::after(duration)) {
+            (Deadline::At(end), Deadline::At(slice)) => Deadline::At(end.min(slice)),
+            (_, slice) => slice,
+        }
+    }
+
     #[cfg(not(loom))]
     /// Time left: `None` for `Never`, zero when passed.
     pub(crate) fn left(self) -> Option<Duration> {

@@ -9,6 +9,7 @@ use instrument::MutexClass;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 static GRAPH: MutexClass = MutexClass::new("wait/synch/mutex/limpid/waits_for");
 
@@ -26,6 +27,29 @@ impl fmt::Display for Deadlock {
 }
 
 impl std::error::Error for Deadlock {}
+
+/// How long a waiter sleeps whose blockers could not be published.
+pub const SLICE: Duration = Duration::from_millis(1);
+/// How long a cycle with edges of several kinds of lock must stay to be believed.
+const BELIEVED: Duration = Duration::from_millis(5);
+
+/// A cycle with edges of other kinds of lock than the looker's, and since when it was seen: such edges
+/// cannot be proved, so it is believed when it stays.
+#[derive(Debug, Default)]
+pub struct Suspicion(Option<(Vec<u64>, Instant)>);
+
+impl Suspicion {
+    /// Whether `cycle` has stayed long enough; another one than before begins anew.
+    pub fn is_proved(&mut self, cycle: Vec<u64>) -> bool {
+        match &self.0 {
+            Some((seen, since)) if *seen == cycle => crate::now() - *since >= BELIEVED,
+            _ => {
+                self.0 = Some((cycle, crate::now()));
+                false
+            }
+        }
+    }
+}
 
 /// Who waits for whom; used when somebody is about to wait, never before.
 #[derive(Debug)]

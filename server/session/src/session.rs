@@ -18,13 +18,11 @@ use crate::sink::Net;
 use crate::text_plans::TextPlans;
 use crate::transaction::{Characteristics, Savepoint};
 use crate::variables;
-use base::Isolation;
 use catalog::TableCache;
 use engine::Client;
 use executor::{OwnedDatum, SqlError};
 use expr::build::Settings;
 use instrument::{Counter, count};
-use parser::ast;
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::SlotTable;
@@ -371,12 +369,7 @@ impl Core {
             entry.publish_bits(self.transaction_bits());
         }
         self.client.set_spans_statements(self.in_transaction || !self.env.autocommit());
-        self.client.set_isolation(match self.characteristics.isolation {
-            ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
-            ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
-            ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
-            ast::Isolation::Serializable => Isolation::Serializable,
-        });
+        self.client.set_isolation(self.characteristics.isolation);
     }
 
     fn login_packet(&mut self, payload: &[u8]) {

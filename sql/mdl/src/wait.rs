@@ -6,7 +6,7 @@
 //!    tries again: a deadlock is never slept through.
 //! 3. A deadlock is believed when all its edges were found in the tickets twice, the second round with the
 //!    same tickets as the first: then all its members waited at once, and nobody who waits releases
-//!    anything. A cycle through other kinds of lock is believed when it stays for `BELIEVED`.
+//!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last.
 
 use crate::locks::{Mdl, MdlError};
@@ -16,15 +16,10 @@ use crate::queue::blockers;
 use instrument::MutexClass;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use sync::waits::{SLICE, Suspicion};
 use sync::{Deadline, Mutex, WaitResult};
 
 static WAITERS: MutexClass = MutexClass::new("wait/synch/mutex/sql/MDL_waiters");
-
-/// How long a waiter sleeps whose blockers could not be published.
-const SLICE: Duration = Duration::from_millis(1);
-/// How long a cycle with edges that are not ours must stay.
-const BELIEVED: Duration = Duration::from_millis(5);
 
 /// One request that waits.
 #[derive(Clone, Copy)]
@@ -64,9 +59,6 @@ enum Cycle {
     Mine,
 }
 
-/// A cycle with edges of other kinds of lock, and since when it was seen.
-type Unproven = Option<(Vec<u64>, Instant)>;
-
 /// A member's ticket: where, which, how heavy. `None`: it waits for another kind of lock.
 type Proof = Option<(Arc<Object>, u64, u32)>;
 
@@ -83,7 +75,7 @@ impl Mdl {
     }
 
     fn wait_loop(&self, w: &Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
-        let mut unproven: Unproven = None;
+        let mut suspicion = Suspicion::default();
         loop {
             let seen = w.object.event.prepare();
             let blocked_by = match self.look(w) {
@@ -93,9 +85,9 @@ impl Mdl {
             };
             let (edges, until) = match self.graph.add_all(w.owner, &blocked_by) {
                 Ok(edges) => (Some(edges), deadline),
-                Err(deadlock) => match self.judge(w, deadlock.cycle, &mut unproven) {
+                Err(deadlock) => match self.judge(w, deadlock.cycle, &mut suspicion) {
                     Cycle::Mine => return Err(MdlError::Deadlock),
-                    Cycle::Again => (None, slice(deadline)),
+                    Cycle::Again => (None, deadline.within(SLICE)),
                 },
             };
             let published = edges.is_some();
@@ -108,7 +100,7 @@ impl Mdl {
             }
             match result {
                 WaitResult::Woken => {}
-                WaitResult::TimedOut if !published && !passed(deadline) => {}
+                WaitResult::TimedOut if !published && !deadline.passed() => {}
                 WaitResult::TimedOut => return Err(MdlError::TimedOut),
                 WaitResult::Killed => return Err(MdlError::Killed),
             }
@@ -140,7 +132,7 @@ impl Mdl {
     }
 
     /// Rules 3 and 4. `cycle` begins with the requester; each member waits for the next.
-    fn judge(&self, w: &Waiting<'_>, cycle: Vec<u64>, unproven: &mut Unproven) -> Cycle {
+    fn judge(&self, w: &Waiting<'_>, cycle: Vec<u64>, suspicion: &mut Suspicion) -> Cycle {
         let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
             return Cycle::Again;
         };
@@ -150,18 +142,8 @@ impl Mdl {
         if numbers(&first) != numbers(&second) {
             return Cycle::Again;
         }
-        if second.iter().any(Option::is_none) {
-            match unproven {
-                Some((seen, since)) if *seen == cycle => {
-                    if sync::now() - *since < BELIEVED {
-                        return Cycle::Again;
-                    }
-                }
-                _ => {
-                    *unproven = Some((cycle, sync::now()));
-                    return Cycle::Again;
-                }
-            }
+        if second.iter().any(Option::is_none) && !suspicion.is_proved(cycle) {
+            return Cycle::Again;
         }
         let mine = w.mode.deadlock_weight(w.object.namespace());
         match second.iter().flatten().min_by_key(|(.., weight)| *weight) {
@@ -206,15 +188,4 @@ fn make_victim(object: &Object, number: u64) {
         ticket.victim = true;
     }
     object.event.notify_all();
-}
-
-fn slice(deadline: Deadline) -> Deadline {
-    match (deadline, Deadline::after(SLICE)) {
-        (Deadline::At(end), Deadline::At(slice)) => Deadline::At(end.min(slice)),
-        (_, slice) => slice,
-    }
-}
-
-fn passed(deadline: Deadline) -> bool {
-    matches!(deadline, Deadline::At(end) if end <= sync::now())
 }

@@ -572,29 +572,6 @@ impl Client {
         Err(Error::Internal("no name is left for a temporary file"))
     }
 
-    /// [`Self::get_locked`] of all columns, exclusively, with waiting.
-    pub fn read_for_update(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<bool> {
-        self.get_with_lock(table, key, Need::All, RowLock::UPDATE, out)
-    }
-
-    /// As [`Self::read_for_update`], for a caller that will decode these columns only, as in
-    /// [`Self::get_columns`]. [`value::RowLayout::encode_changed`] makes the row for
-    /// [`Self::update`]: columns that were not fetched keep their values.
-    pub fn read_columns_for_update(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        columns: &[usize],
-        out: &mut Vec<u8>,
-    ) -> Result<bool> {
-        self.get_with_lock(table, key, Need::Columns(columns), RowLock::UPDATE, out)
-    }
-
     /// Memory for a row as it is.
     pub(crate) fn before(&mut self) -> &mut Vec<u8> {
         &mut self.buffers.before

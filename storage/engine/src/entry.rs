@@ -340,16 +340,29 @@ impl Writer<'_> {
             return Ok(Try::Wait(wanted));
         }
         if !needed()? {
-            if let Some(next) = self.leave_locks(&s.tree, &mtr, &pos, entry)? {
-                return Ok(Try::Look(next));
-            }
-            s.tree.remove_at(&mut mtr, &pos)?;
-        } else if is_marked(pos.payload(&mtr)?) {
-            return Ok(Try::Done(()));
-        } else {
-            s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
-            s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
+            return self.take_out(mtr, &pos, s, entry);
         }
+        if is_marked(pos.payload(&mtr)?) {
+            return Ok(Try::Done(()));
+        }
+        s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
+        s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
+        mtr.commit()?;
+        Ok(Try::Done(()))
+    }
+
+    /// Removes the found entry; its locks go to the gap behind it.
+    fn take_out(
+        &mut self,
+        mut mtr: Mtr<'_>,
+        pos: &Position,
+        s: &Secondary,
+        entry: &[u8],
+    ) -> Result<Try<()>> {
+        if let Some(next) = self.leave_locks(&s.tree, &mtr, pos, entry)? {
+            return Ok(Try::Look(next));
+        }
+        s.tree.remove_at(&mut mtr, pos)?;
         mtr.commit()?;
         Ok(Try::Done(()))
     }
@@ -370,12 +383,7 @@ impl Writer<'_> {
             if !pos.found || needed()? {
                 return Ok(Try::Done(()));
             }
-            if let Some(next) = w.leave_locks(&s.tree, &mtr, &pos, entry)? {
-                return Ok(Try::Look(next));
-            }
-            s.tree.remove_at(&mut mtr, &pos)?;
-            mtr.commit()?;
-            Ok(Try::Done(()))
+            w.take_out(mtr, &pos, s, entry)
         })
     }
 }

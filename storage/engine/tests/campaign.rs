@@ -10,7 +10,7 @@
 mod common;
 
 use common::{Row, Tables};
-use engine::{Client, Engine, Error, Result, Table};
+use engine::{Client, Engine, Error, Result, RowLock, Table};
 use host::{Disk, SimDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -469,7 +469,7 @@ impl World {
     /// The row with this key with the numbers of `row`; its padding may be left unread.
     fn changed(&mut self, table: &Arc<Table>, key: &[u8], row: &Row) -> Result<Vec<u8>> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        assert!(self.client.read_columns_for_update(table, key, &[1, 2], &mut old)?);
+        assert!(self.client.get_locked(table, key, Some(&[1, 2]), RowLock::UPDATE, &mut old)?);
         let number = |n: Option<i64>| n.map_or(Datum::Null, Datum::Int);
         let numbers = [(1, number(row.a)), (2, number(row.u))];
         table.layout().encode_changed(&old, &numbers, &mut new).expect("the row's own columns");
@@ -497,7 +497,7 @@ impl World {
         trace!(self, "  lock {}: {id}", table.id());
         let key = self.key(table, model, id)?;
         let mut out = Vec::new();
-        let found = self.client.read_for_update(table, &key, &mut out)?;
+        let found = self.client.get_locked(table, &key, None, RowLock::UPDATE, &mut out)?;
         let row = found.then(|| common::decode(table.layout(), &out));
         assert_eq!(row.as_ref(), model.rows.get(&id), "seed {}", self.seed);
         Ok(())

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{create_table, get, key, row, rows};
-use engine::{Client, Engine, Error, Result, Table};
+use engine::{Client, Engine, Error, Result, RowLock, Table};
 use host::SimDisk;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -59,7 +59,7 @@ fn a_reader_takes_the_committed_version_or_its_own_and_never_waits() {
     assert!(a.delete(&table, &key(&table, 2)).unwrap());
     insert(&mut a, &table, 6, 106).unwrap();
     let mut locked = Vec::new();
-    assert!(a.read_for_update(&table, &key(&table, 3), &mut locked).unwrap());
+    assert!(a.get_locked(&table, &key(&table, 3), None, RowLock::UPDATE, &mut locked).unwrap());
     let mine = |c: &mut Client, index| {
         let found = rows(c, &table, index).unwrap();
         found.iter().map(|r| (r.id, r.u.unwrap())).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ fn a_writer_waits_for_the_other_transactions_end() {
         let t = Arc::clone(&table);
         let waiter = spawn(&engine, move |c| {
             let mut out = Vec::new();
-            let found = c.read_for_update(&t, &key(&t, 1), &mut out).unwrap();
+            let found = c.get_locked(&t, &key(&t, 1), None, RowLock::UPDATE, &mut out).unwrap();
             assert!(found);
             let seen = common::decode(t.layout(), &out).u.unwrap();
             update(c, &t, 1, 0, 1).unwrap();
@@ -249,7 +249,13 @@ fn increments_of_many_clients_are_all_there() {
                     let order = if (i + n as i64) % 7 == 0 { [2, 1] } else { [1, 2] };
                     let mut round = |c: &mut Client| -> Result<()> {
                         for id in order {
-                            assert!(c.read_for_update(&t, &key(&t, id), &mut out)?);
+                            assert!(c.get_locked(
+                                &t,
+                                &key(&t, id),
+                                None,
+                                RowLock::UPDATE,
+                                &mut out
+                            )?);
                             let mut r = common::decode(t.layout(), &out);
                             r.a = r.a.map(|a| a + 1);
                             assert!(c.update(&t, &key(&t, id), &common::encode(&t, &r))?);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // tests
 
 use engine::{
-    Client, ColumnType, Engine, EngineConfig, Error, IndexSpec, KeyPart, Table, TableSpec,
+    Client, ColumnType, Engine, EngineConfig, Error, IndexSpec, KeyPart, RowLock, Table, TableSpec,
 };
 use host::{Disk, SimDisk};
 use std::ops::Bound;
@@ -300,7 +300,11 @@ fn a_new_primary_key_takes_its_values_along() {
     let (mut seen, mut changed) = (Vec::new(), Vec::new());
     for id in 2..5 {
         let layout = b.table.layout();
-        assert!(b.client.read_columns_for_update(&b.table, &key(id - 1), &[1], &mut seen).unwrap());
+        assert!(
+            b.client
+                .get_locked(&b.table, &key(id - 1), Some(&[1]), RowLock::UPDATE, &mut seen)
+                .unwrap()
+        );
         changed.clear();
         layout.encode_changed(&seen, &[(0, Datum::Int(id))], &mut changed).unwrap();
         assert!(b.client.update(&b.table, &key(id - 1), &changed).unwrap());
@@ -330,7 +334,7 @@ fn columns_that_are_not_needed_stay_outside_and_come_back_unread() {
     assert!(layout.decode(found, 2).is_err() && layout.decode(found, 3).is_err());
     assert!(found.len() < 500);
     // An UPDATE of one column of a row read that way.
-    assert!(b.client.read_columns_for_update(&b.table, &key(1), &[1], &mut out).unwrap());
+    assert!(b.client.get_locked(&b.table, &key(1), Some(&[1]), RowLock::UPDATE, &mut out).unwrap());
     let mut changed = Vec::new();
     layout.encode_changed(&out, &[(1, Datum::Int(44))], &mut changed).unwrap();
     assert!(b.client.update(&b.table, &key(1), &changed).unwrap());
@@ -520,7 +524,9 @@ fn a_purge_after_others_finds_its_entries_removed() {
     let table = engine.open_table(&spec, storage.clone()).unwrap();
     let client = engine.client().unwrap();
     let mut b = Bench { engine, table, client };
-    assert!(b.client.read_for_update(&b.table, &key(1), &mut Vec::new()).unwrap());
+    assert!(
+        b.client.get_locked(&b.table, &key(1), None, RowLock::UPDATE, &mut Vec::new()).unwrap()
+    );
     b.client.commit().unwrap();
     let other = Row::new(2, 100, 0);
     b.insert(&other).unwrap();

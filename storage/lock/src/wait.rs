@@ -7,7 +7,7 @@
 //!    again. Blockers that have gone may still be in the graph: a cycle is only a suspicion.
 //! 3. A deadlock is believed when all its edges were found in the queues twice, the second round with the
 //!    same waits as the first: then all its members waited at once, and nobody who waits releases
-//!    anything. A cycle through other kinds of lock is believed when it stays for `BELIEVED`.
+//!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
 //! 4. The victim is the transaction with the fewest undo records and lock structures; of equals the one
 //!    whose request closed the cycle.
 
@@ -17,14 +17,9 @@ use crate::report::{Deadlock, DeadlockMember};
 use base::{Error, Result};
 use instrument::Counter;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use stdx::Ordering;
+use sync::waits::{SLICE, Suspicion};
 use sync::{Deadline, WaitResult};
-
-/// How long a waiter sleeps whose blockers could not be published.
-const SLICE: Duration = Duration::from_millis(1);
-/// How long a cycle with edges that are not ours must stay.
-const BELIEVED: Duration = Duration::from_millis(5);
 
 /// What to do about a cycle in the graph.
 enum Cycle {
@@ -39,9 +34,6 @@ struct Proof {
     slot: usize,
     wish: Option<(Wish, u64)>,
 }
-
-/// A cycle with edges of other kinds of lock, and since when it was seen.
-type Unproven = Option<(Vec<u64>, Instant)>;
 
 impl Locks {
     /// Waits for the request that is in the queue. `false`: what it was for is there no more.
@@ -63,7 +55,7 @@ impl Locks {
     fn wait_loop(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
         let target = wish.place.target();
         let hash = target.hash();
-        let mut unproven: Unproven = None;
+        let mut suspicion = Suspicion::default();
         loop {
             let seen = me.event.prepare();
             match me.code() {
@@ -83,9 +75,9 @@ impl Locks {
                 let blockers: Vec<u64> = blockers.iter().map(|b| b.slot as u64).collect();
                 match self.graph.add_all(me.slot() as u64, &blockers) {
                     Ok(published) => edges = Some(published),
-                    Err(deadlock) => match self.judge(me, deadlock.cycle, &mut unproven) {
+                    Err(deadlock) => match self.judge(me, deadlock.cycle, &mut suspicion) {
                         Cycle::Mine => return Err(Error::Deadlock),
-                        Cycle::Again => until = slice(deadline),
+                        Cycle::Again => until = deadline.within(SLICE),
                     },
                 }
             }
@@ -94,7 +86,7 @@ impl Locks {
             drop(edges);
             match result {
                 WaitResult::Woken => {}
-                WaitResult::TimedOut if sliced && !passed(deadline) => {}
+                WaitResult::TimedOut if sliced && !deadline.passed() => {}
                 WaitResult::TimedOut => return Err(Error::LockWaitTimeout),
                 WaitResult::Killed => return Err(Error::Killed),
             }
@@ -121,7 +113,7 @@ impl Locks {
     }
 
     /// Rules 3 and 4. `cycle` begins with the requester; each member waits for the next.
-    fn judge(&self, me: &Owner, cycle: Vec<u64>, unproven: &mut Unproven) -> Cycle {
+    fn judge(&self, me: &Owner, cycle: Vec<u64>, suspicion: &mut Suspicion) -> Cycle {
         let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
             return Cycle::Again;
         };
@@ -131,18 +123,8 @@ impl Locks {
         if waits(&first) != waits(&second) {
             return Cycle::Again;
         }
-        if second.iter().any(|p| p.wish.is_none()) {
-            match unproven {
-                Some((seen, since)) if *seen == cycle => {
-                    if sync::now() - *since < BELIEVED {
-                        return Cycle::Again;
-                    }
-                }
-                _ => {
-                    *unproven = Some((cycle, sync::now()));
-                    return Cycle::Again;
-                }
-            }
+        if second.iter().any(|p| p.wish.is_none()) && !suspicion.is_proved(cycle) {
+            return Cycle::Again;
         }
         // The first of equals, and the cycle begins with the requester.
         let weights = second.iter().enumerate().filter_map(|(i, p)| Some((i, p.wish.as_ref()?.1)));
@@ -225,15 +207,4 @@ impl Locks {
             hook(&report);
         }
     }
-}
-
-fn slice(deadline: Deadline) -> Deadline {
-    match (deadline, Deadline::after(SLICE)) {
-        (Deadline::At(end), Deadline::At(slice)) => Deadline::At(end.min(slice)),
-        (_, slice) => slice,
-    }
-}
-
-fn passed(deadline: Deadline) -> bool {
-    matches!(deadline, Deadline::At(end) if end <= sync::now())
 }

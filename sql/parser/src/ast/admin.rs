@@ -1,5 +1,7 @@
 //! Transactions, variables, prepared statements and administration.
 
+pub use base::Isolation;
+
 use super::{Expr, ObjectName, Scope, Statement, SystemVar};
 
 /// BEGIN or START TRANSACTION.
@@ -43,16 +45,6 @@ pub struct SetTransaction {
     pub isolation: Option<Isolation>,
     /// READ ONLY -> `Some(true)`, READ WRITE -> `Some(false)`.
     pub read_only: Option<bool>,
-}
-
-/// Isolation levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names are MySQL's.
-pub enum Isolation {
-    ReadUncommitted,
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
 }
 
 /// EXPLAIN / DESCRIBE / DESC.

@@ -2,7 +2,7 @@
 
 use super::common::{self, Registry, Row};
 use super::oracle::{Key, Oracle, Trx};
-use engine::{Client, Engine, Error, IndexId, Result, Table};
+use engine::{Client, Engine, Error, IndexId, Result, RowLock, Table};
 use host::SimDisk;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -243,7 +243,8 @@ impl Actor {
 
     fn lock(&mut self, table: &Arc<Table>, id: i64) -> Step<Row> {
         let mut out = Vec::new();
-        let result = self.client.read_for_update(table, &common::key(table, id), &mut out);
+        let result =
+            self.client.get_locked(table, &common::key(table, id), None, RowLock::UPDATE, &mut out);
         let found = self.check(result)?;
         if self.world.disk.is_off() {
             // A commit that could not be logged is taken back in memory; nothing will come of it.
