@@ -114,6 +114,17 @@ pub fn sub(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
     }
 }
 
+/// `a - b` under NO_UNSIGNED_SUBTRACTION: a whole result is signed whatever the operands are.
+///
+/// # Errors
+/// The result is outside its type.
+pub fn sub_signed(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
+    match operands(&a, &b) {
+        Operands::Ints(x, y, _) => int(x - y, false),
+        _ => sub(a, b),
+    }
+}
+
 /// `a * b`; NULL when either is.
 ///
 /// # Errors

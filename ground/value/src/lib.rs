@@ -26,7 +26,7 @@ pub mod time;
 mod type_text;
 pub mod types;
 
-pub use arith::{ArithError, add, div, div_with, int_div, mul, neg, rem, sub};
+pub use arith::{ArithError, add, div, div_with, int_div, mul, neg, rem, sub, sub_signed};
 pub use charset::Charset;
 pub use coerce::{Coerced, ConvertError, ConvertMode, Warning, coerce};
 pub use collation::Collation;

@@ -110,6 +110,9 @@ pub fn variable(error: VarError) -> SqlError {
     match error {
         VarError::Unknown(name) => unknown_variable(&name),
         VarError::WrongValue(name, value) => wrong_value(&name, &value),
+        VarError::ForeignMode(bits) => {
+            SqlError::Other(3899, "HY000", format!("sql_mode=0x{bits:08x} is not supported."))
+        }
         VarError::WrongType(name) => wrong_type(&name),
         VarError::ReadOnly(name) => read_only_variable(&name),
         VarError::SessionOnly(name) => session_only(&name),

@@ -142,6 +142,7 @@ impl Core {
         if parsed.more {
             return Err(statement::refuse_second(sql, parsed.end));
         }
+        self.warn_of_text(&parsed.warnings);
         let counter = statement::counter_of(&parsed.statement);
         let about_diagnostics = statement::is_about_diagnostics(&parsed.statement);
         let program = match parsed.statement {

@@ -5,6 +5,7 @@
 //!    of it, unless part of it has been sent already.
 //! 3. Outside a transaction a statement is one: it commits before its OK is written.
 
+use crate::diagnostics::Level;
 use crate::errors;
 use crate::registry::Activity;
 use crate::session::Core;
@@ -47,8 +48,8 @@ impl Core {
         let mut from = 0;
         loop {
             let parsed = statement::parse_next(sql, from, self.env.parser_mode, false);
-            let (statement, end, more) = match parsed {
-                Ok(parsed) => (parsed.statement, parsed.end, parsed.more),
+            let (statement, warnings, end, more) = match parsed {
+                Ok(parsed) => (parsed.statement, parsed.warnings, parsed.end, parsed.more),
                 Err(error) => {
                     self.env.diagnostics.clear();
                     self.env.status.set(StatusFlags::MORE_RESULTS, false);
@@ -64,7 +65,7 @@ impl Core {
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.status.set(StatusFlags::MORE_RESULTS, more);
-            let went_well = self.run_text(statement, net);
+            let went_well = self.run_text(statement, &warnings, net);
             if !more || !went_well || self.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
@@ -75,10 +76,16 @@ impl Core {
     }
 
     /// Runs one parsed statement; false when it ended in an error.
-    fn run_text(&mut self, statement: Statement, net: &mut dyn Net) -> bool {
+    fn run_text(
+        &mut self,
+        statement: Statement,
+        warnings: &[parser::Warning],
+        net: &mut dyn Net,
+    ) -> bool {
         if !statement::is_about_diagnostics(&statement) {
             self.env.diagnostics.clear();
         }
+        self.warn_of_text(warnings);
         count(Counter::Queries, 1);
         if let Some(counter) = statement::counter_of(&statement) {
             count(counter, 1);
@@ -105,6 +112,13 @@ impl Core {
         };
         self.unset_hinted(hinted);
         went_well
+    }
+
+    /// Raises what the parser warns of.
+    pub(crate) fn warn_of_text(&mut self, warnings: &[parser::Warning]) {
+        for (number, text) in warnings {
+            self.env.diagnostics.add(Level::Warning, *number, text.to_string());
+        }
     }
 
     /// Compiles a statement for the executor. Takes metadata locks.
@@ -320,6 +334,8 @@ pub(crate) struct PlanCache {
     mode: SqlMode,
     /// Collation of the literals.
     collation: value::Collation,
+    /// Bits of `sql_mode`.
+    sql_mode: u64,
 }
 
 impl PlanCache {
@@ -347,11 +363,11 @@ impl PlanCache {
         found.map(|(_, position)| *position)
     }
 
-    /// Forgets everything unless literals have this collation.
-    pub fn keep_for(&mut self, collation: value::Collation) {
-        if self.collation != collation {
+    /// Forgets everything unless literals have this collation, and `sql_mode` is what it was.
+    pub fn keep_for(&mut self, collation: value::Collation, sql_mode: u64) {
+        if (self.collation, self.sql_mode) != (collation, sql_mode) {
             self.clear();
-            self.collation = collation;
+            (self.collation, self.sql_mode) = (collation, sql_mode);
         }
     }
 
@@ -441,7 +457,7 @@ impl Core {
         }
         let lifted = shape::parse_lifted(sql, self.plans.mode, scanned.literals()).ok().flatten();
         let plan = lifted
-            .filter(|p| !statement::is_own(&p.statement))
+            .filter(|p| !statement::is_own(&p.statement) && p.warnings.is_empty())
             .and_then(|p| self.compile(p.statement).ok());
         let plan = plan.filter(Prepared::is_point).map(Box::new);
         self.plans.add(sql, scanned, plan);

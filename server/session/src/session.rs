@@ -487,7 +487,7 @@ impl Core {
 
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
-        self.plans.keep_for(self.env.charsets.connection);
+        self.plans.keep_for(self.env.charsets.connection, self.env.sql_mode);
         self.texts.set(Settings::of(&self.env));
         self.packet_bytes_max = self.env.vars.number("max_allowed_packet") as usize;
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");

@@ -110,6 +110,11 @@ impl Core {
                 _ => self.old(&id.get().kind.show(&checked)),
             }
         }
+        if id.get().effect == Effect::SqlMode {
+            for (number, text) in variables::mode_warnings(checked.as_u64()) {
+                self.env.diagnostics.add(Level::Warning, number, text.to_string());
+            }
+        }
         Ok(Action { id, value: checked, scope })
     }
 
@@ -168,7 +173,6 @@ impl Core {
                 Collation::from_name(&shown).unwrap_or_default()
             }
             Some((charset, collation)) => {
-                [Some(charset), collation.as_ref()].into_iter().flatten().for_each(|n| self.old(n));
                 Collation::of_clauses(Some(charset), collation.as_deref(), Collation::default())?
             }
         };
@@ -193,10 +197,7 @@ impl Core {
     ) -> Result<(), SqlError> {
         let charset = match charset {
             None => Charset::default(),
-            Some(name) => {
-                self.old(name);
-                Charset::named(name)?
-            }
+            Some(name) => Charset::named(name)?,
         };
         let collation = Collation::from_name(&self.env.word("collation_database"));
         let collation = collation.unwrap_or_default();

@@ -17,6 +17,8 @@ pub struct Parsed {
     pub more: bool,
     /// Parameter markers in it.
     pub params: usize,
+    /// Warnings about what is written.
+    pub warnings: Vec<parser::Warning>,
 }
 
 /// A result the session makes itself.
@@ -66,6 +68,7 @@ pub fn parse_next(
         end: parsed.next,
         more: follows.kind != parser::token::TokenKind::End,
         params: parsed.params as usize,
+        warnings: parsed.warnings,
     })
 }
 

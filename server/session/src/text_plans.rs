@@ -304,7 +304,8 @@ impl Core {
             .start_once(&parsed.statement, &mut started)
             .and_then(|()| self.plan_text(parsed.statement, given.values));
         match made {
-            Ok(prepared) => {
+            Ok(mut prepared) => {
+                prepared.warn_at_runs(parsed.warnings);
                 let pinned = Pinned::of(&prepared, given.sql, given.cut.literals());
                 if let Some(plan) = prepared.share(&self.tables) {
                     let text = SharedText { pinned: pinned.clone(), plan };
@@ -314,7 +315,10 @@ impl Core {
                 }
                 self.run_and_keep(given, Kept { pinned, prepared: Box::new(prepared) }, net)
             }
-            Err(error) => self.refuse(error),
+            Err(error) => {
+                self.warn_of_text(&parsed.warnings);
+                self.refuse(error)
+            }
         }
     }
 

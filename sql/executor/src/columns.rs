@@ -21,19 +21,12 @@ pub fn define_column(
 ) -> Result<ColumnDef, SqlError> {
     check_name(&column.name, 1166, "Incorrect column name")?;
     let national = matches!(column.ty.kind, TypeKind::NChar | TypeKind::NVarChar);
-    if national {
-        let text = "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be \
-                    replaced by UTF8MB4 in a future release. Please consider using CHAR(x) \
-                    CHARACTER SET UTF8MB4 in order to be unambiguous.";
-        env.warn(WarningLevel::Warning, 3720, text.into());
-    }
     let collation = collation_of(
         column.ty.charset.as_deref(),
         column.collation.as_deref(),
         if national { Charset::Utf8mb3.default_collation() } else { table_collation },
-        env,
     )?;
-    let collation = binary_attribute(column, collation, env);
+    let collation = binary_attribute(column, collation);
     let mut ty = column_type(&column.ty, &column.name, collation, env)?;
     let serial = column.ty.kind == TypeKind::Serial;
     ty.nullable = column.nullable.unwrap_or(!serial && !column.primary);
@@ -64,17 +57,10 @@ pub fn define_column(
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.
-fn binary_attribute(
-    column: &ast::ColumnDef,
-    collation: Collation,
-    env: &mut dyn Environment,
-) -> Collation {
+fn binary_attribute(column: &ast::ColumnDef, collation: Collation) -> Collation {
     if !column.ty.binary {
         return collation;
     }
-    let text = "'BINARY as attribute of a type' is deprecated and will be removed in a future \
-                release. Please use a CHARACTER SET clause with _bin collation instead";
-    env.warn(WarningLevel::Warning, 1287, text.into());
     let free = column.collation.is_none();
     if free { collation.charset().bin_collation() } else { collation }
 }

@@ -4,8 +4,8 @@
 //! comments is in the same ones here: dump files are read by others.
 
 use crate::foreign;
+use crate::quoting::Quoting;
 use catalog::{ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef, ViewDef};
-use parser::print::quoted;
 use std::fmt::Write;
 use value::{Collation, Kind};
 
@@ -25,35 +25,41 @@ fn collate(collation: Collation) -> String {
 }
 
 /// SHOW CREATE DATABASE.
-pub fn create_database(schema: &SchemaDef, if_not_exists: bool) -> String {
+pub fn create_database(schema: &SchemaDef, if_not_exists: bool, quoting: Quoting) -> String {
     let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     format!(
         "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{} */ /*!80016 DEFAULT \
          ENCRYPTION='N' */",
-        quoted(&schema.name),
+        quoting.name(&schema.name),
         schema.collation.charset(),
         collate(schema.collation),
     )
 }
 
 /// SHOW CREATE VIEW; what lies in the current schema is named without it.
-pub fn create_view(def: &TableDef, view: &ViewDef, current: Option<&str>) -> String {
-    let mut name = quoted(&def.name);
+pub fn create_view(
+    def: &TableDef,
+    view: &ViewDef,
+    current: Option<&str>,
+    quoting: Quoting,
+) -> String {
+    let mut name = quoting.name(&def.name);
     if current != Some(&def.schema) {
-        name = format!("{}.{name}", quoted(&def.schema));
+        name = format!("{}.{name}", quoting.name(&def.schema));
     }
     if view.listed {
-        let columns: Vec<String> = def.columns.iter().map(|c| quoted(&c.name)).collect();
+        let columns: Vec<String> = def.columns.iter().map(|c| quoting.name(&c.name)).collect();
         let _ = write!(name, " ({})", columns.join(","));
     }
-    let mut out = format!(
-        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name} AS {}",
-        view.algorithm,
-        quoted(&view.definer.0),
-        quoted(&view.definer.1),
-        if view.invoker { "INVOKER" } else { "DEFINER" },
-        if current == Some(&view.database) { &view.text } else { &view.query },
-    );
+    let mut out = String::from("CREATE ");
+    if !quoting.portable {
+        let security = if view.invoker { "INVOKER" } else { "DEFINER" };
+        let (user, host) = (quoting.name(&view.definer.0), quoting.name(&view.definer.1));
+        let algorithm = &view.algorithm;
+        let _ = write!(out, "ALGORITHM={algorithm} DEFINER={user}@{host} SQL SECURITY {security} ");
+    }
+    let text = if current == Some(&view.database) { &view.text } else { &view.query };
+    let _ = write!(out, "VIEW {name} AS {}", quoting.text(text));
     if let Some(check) = &view.check {
         let _ = write!(out, " WITH {check} CHECK OPTION");
     }
@@ -61,25 +67,26 @@ pub fn create_view(def: &TableDef, view: &ViewDef, current: Option<&str>) -> Str
 }
 
 /// SHOW CREATE TABLE; `autoinc_next` is the counter, if there is one.
-pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
+pub fn create_table(def: &TableDef, autoinc_next: Option<u64>, quoting: Quoting) -> String {
     let shown = def.columns.iter().filter(|c| !c.hidden);
-    let mut lines: Vec<String> = shown.map(|c| create_column(def, c)).collect();
-    lines.extend(def.indexes.iter().map(|i| create_index(def, i)));
+    let mut lines: Vec<String> = shown.map(|c| create_column(def, c, quoting)).collect();
+    lines.extend(def.indexes.iter().map(|i| create_index(def, i, quoting)));
     let mut keys: Vec<_> = def.foreign_keys.iter().collect();
     keys.sort_by(|a, b| a.name.cmp(&b.name));
-    lines.extend(keys.into_iter().map(|key| foreign::text::constraint(def, key)));
+    lines.extend(keys.into_iter().map(|key| foreign::text::constraint(def, key, quoting)));
     let mut checks: Vec<_> = def.checks.iter().collect();
     checks.sort_by(|a, b| a.name.cmp(&b.name));
     lines.extend(checks.into_iter().map(|check| {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
-        format!("CONSTRAINT {} CHECK ({}){enforced}", quoted(&check.name), check.text)
+        format!("CONSTRAINT {} CHECK ({}){enforced}", quoting.name(&check.name), check.text)
     }));
     let temporary = if def.temporary { "TEMPORARY " } else { "" };
-    let mut out = format!(
-        "CREATE {temporary}TABLE {} (\n  {}\n) ENGINE=InnoDB",
-        quoted(&def.name),
-        lines.join(",\n  ")
-    );
+    let name = quoting.name(&def.name);
+    let mut out = format!("CREATE {temporary}TABLE {name} (\n  {}\n)", lines.join(",\n  "));
+    if quoting.portable {
+        return out;
+    }
+    out.push_str(" ENGINE=InnoDB");
     if let Some(next) = autoinc_next.filter(|next| *next > 1) {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }
@@ -98,8 +105,8 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>) -> String {
     out
 }
 
-fn create_column(def: &TableDef, column: &ColumnDef) -> String {
-    let mut out = format!("{} {}", quoted(&column.name), column.ty.to_sql());
+fn create_column(def: &TableDef, column: &ColumnDef, quoting: Quoting) -> String {
+    let mut out = format!("{} {}", quoting.name(&column.name), column.ty.to_sql());
     if column.ty.is_text() || column.ty.kind.has_members() {
         let collation = column.ty.collation;
         let other = collation != def.collation;
@@ -113,14 +120,15 @@ fn create_column(def: &TableDef, column: &ColumnDef) -> String {
     }
     if let Some(generated) = &column.generated {
         let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
-        let _ = write!(out, " GENERATED ALWAYS AS ({}) {kind}", generated.text);
+        let _ =
+            write!(out, " GENERATED ALWAYS AS ({}) {kind}", quoting.expression(&generated.text));
     }
     if !column.ty.nullable {
         out.push_str(" NOT NULL");
     } else if column.ty.kind == Kind::Timestamp {
         out.push_str(" NULL");
     }
-    if let Some(default) = default_clause(column) {
+    if let Some(default) = default_clause(column, quoting) {
         let _ = write!(out, " DEFAULT {default}");
     }
     if let Some(digits) = column.on_update {
@@ -145,7 +153,7 @@ fn now(digits: u8) -> String {
     }
 }
 
-fn default_clause(column: &ColumnDef) -> Option<String> {
+fn default_clause(column: &ColumnDef, quoting: Quoting) -> Option<String> {
     match &column.default {
         _ if column.generated.is_some() => None,
         DefaultValue::Null if column.ty.kind.is_large() => None,
@@ -154,7 +162,7 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
         DefaultValue::Int(v) => Some(format!("'{v}'")),
         DefaultValue::Bytes(bytes) => Some(default_bytes(column, bytes)),
         DefaultValue::Now(digits) => Some(now(*digits)),
-        DefaultValue::Expr(text) => Some(format!("({text})")),
+        DefaultValue::Expr(text) => Some(format!("({})", quoting.expression(text))),
     }
 }
 
@@ -175,12 +183,14 @@ fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
     }
 }
 
-fn create_index(def: &TableDef, index: &IndexDef) -> String {
+fn create_index(def: &TableDef, index: &IndexDef, quoting: Quoting) -> String {
     let part = |part: &value::KeyPart| {
         let column = &def.columns[part.column];
         let mut out = match &column.generated {
-            Some(generated) if column.hidden => format!("({})", generated.text),
-            _ => quoted(&column.name),
+            Some(generated) if column.hidden => {
+                format!("({})", quoting.expression(&generated.text))
+            }
+            _ => quoting.name(&column.name),
         };
         if let Some(length) = part.prefix_chars {
             let _ = write!(out, "({length})");
@@ -193,17 +203,17 @@ fn create_index(def: &TableDef, index: &IndexDef) -> String {
     let parts: Vec<_> = index.parts.iter().map(part).collect();
     let head = match (index.primary, index.unique) {
         (true, _) => "PRIMARY KEY".to_string(),
-        (_, true) => format!("UNIQUE KEY {}", quoted(&index.name)),
-        _ => format!("KEY {}", quoted(&index.name)),
+        (_, true) => format!("UNIQUE KEY {}", quoting.name(&index.name)),
+        _ => format!("KEY {}", quoting.name(&index.name)),
     };
     let mut out = format!("{head} ({})", parts.join(","));
-    if index.attributes.using_btree {
+    if index.attributes.using_btree && !quoting.portable {
         out.push_str(" USING BTREE");
     }
-    if index.attributes.key_block_size > 0 {
+    if index.attributes.key_block_size > 0 && !quoting.portable {
         let _ = write!(out, " KEY_BLOCK_SIZE={}", index.attributes.key_block_size);
     }
-    if !index.comment.is_empty() {
+    if !index.comment.is_empty() && !quoting.portable {
         let _ = write!(out, " COMMENT {}", string(&index.comment));
     }
     if index.attributes.invisible {

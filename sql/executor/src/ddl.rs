@@ -14,7 +14,7 @@ mod view;
 pub(crate) use alter::rebuild;
 pub(crate) use names::check_name;
 
-use crate::{Context, Environment, Outcome, SqlError, WarningLevel, views};
+use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, SchemaDef};
 use parser::ast::{self, Statement};
 use std::sync::Arc;
@@ -82,12 +82,8 @@ fn create_database(
     check_name(&create.name, 1102, "Incorrect database name")?;
     let fallback = context.env.server_collation();
     let options = &create.options;
-    let collation = collation_of(
-        options.charset.as_deref(),
-        options.collation.as_deref(),
-        fallback,
-        context.env,
-    )?;
+    let collation =
+        collation_of(options.charset.as_deref(), options.collation.as_deref(), fallback)?;
     let def = SchemaDef { name: create.name.clone(), collation };
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
@@ -114,12 +110,8 @@ fn alter_database(
     let catalog = Arc::clone(context.tables.catalog());
     let old = catalog.schema(&name).ok_or_else(|| CatalogError::UnknownDatabase(name.clone()))?;
     let options = &alter.options;
-    let collation = collation_of(
-        options.charset.as_deref(),
-        options.collation.as_deref(),
-        old.collation,
-        context.env,
-    )?;
+    let collation =
+        collation_of(options.charset.as_deref(), options.collation.as_deref(), old.collation)?;
     let deadline = context.env.lock_deadline();
     let def = SchemaDef { name, collation };
     catalog.alter_schema(context.client, context.tables, def, deadline)?;
@@ -206,17 +198,11 @@ fn note(context: &mut Context<'_>, error: CatalogError) {
     context.env.warn(WarningLevel::Note, number, text);
 }
 
-/// The collation that CHARACTER SET and COLLATE options name together; warns of old names.
+/// The collation that CHARACTER SET and COLLATE options name together.
 pub(crate) fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
     fallback: Collation,
-    env: &mut dyn Environment,
 ) -> Result<Collation, SqlError> {
-    for name in [charset, collation].into_iter().flatten() {
-        if let Some((number, text)) = value::charset::deprecation(name) {
-            env.warn(WarningLevel::Warning, number, text);
-        }
-    }
     Ok(Collation::of_clauses(charset, collation, fallback)?)
 }

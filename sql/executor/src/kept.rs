@@ -96,6 +96,7 @@ impl Prepared {
             tables: self.tables.iter().map(named).collect(),
             columns: self.columns.clone(),
             database: self.database.clone(),
+            written: self.written.clone(),
             warnings: self.warnings.clone(),
             terms: terms.clone(),
             nodes: nodes + self.columns.len(),
@@ -119,6 +120,7 @@ pub struct SharedPlan {
     tables: Vec<SharedTable>,
     columns: Vec<ResultColumn>,
     database: Option<String>,
+    written: Vec<parser::Warning>,
     warnings: Vec<(u16, String)>,
     terms: Terms,
     nodes: usize,
@@ -178,6 +180,7 @@ impl SharedPlan {
             columns: self.columns.clone(),
             tables,
             database: self.database.clone(),
+            written: self.written.clone(),
             warnings: self.warnings.clone(),
             // Hints have no key.
             sets_variables: false,

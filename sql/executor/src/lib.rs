@@ -29,6 +29,7 @@ mod memory;
 mod ops;
 mod point;
 mod query;
+mod quoting;
 mod rows;
 mod show;
 mod spill;
@@ -153,6 +154,8 @@ pub struct Prepared {
     columns: Vec<ResultColumn>,
     tables: Vec<(TableRef, Mode)>,
     database: Option<String>,
+    /// Warnings of the parser, raised at every run of a kept text.
+    written: Vec<parser::Warning>,
     /// Warnings about what is written, raised at every run unless they were announced.
     warnings: Vec<(u16, String)>,
     sets_variables: bool,
@@ -174,6 +177,7 @@ impl Prepared {
             columns: Vec::new(),
             tables: Vec::new(),
             database: context.env.database().map(str::to_string),
+            written: Vec::new(),
             warnings: Vec::new(),
             stale: false,
             used: Use::Shown,
@@ -206,6 +210,11 @@ impl Prepared {
         for (number, text) in std::mem::take(&mut self.warnings) {
             env.warn(WarningLevel::Warning, number, text);
         }
+    }
+
+    /// The text of a kept plan deserves these warnings whenever it is run.
+    pub fn warn_at_runs(&mut self, warnings: Vec<parser::Warning>) {
+        self.written = warnings;
     }
 
     /// Hints of the statement set variables for the time of its run.
@@ -339,6 +348,9 @@ pub fn execute(
 ) -> Result<Outcome, SqlError> {
     if prepared.kept.is_none() {
         lock(prepared, context)?;
+    }
+    for (number, text) in &prepared.written {
+        context.env.warn(WarningLevel::Warning, *number, text.to_string());
     }
     for (number, text) in &prepared.warnings {
         context.env.warn(WarningLevel::Warning, *number, text.clone());

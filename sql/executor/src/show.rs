@@ -1,6 +1,7 @@
 //! SHOW of what no table of `information_schema` has: CREATE texts, and temporary tables. What has one is
 //! planned as a query of it; SHOW of the session's own state is the session's.
 
+use crate::quoting::Quoting;
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, create_text};
 use catalog::{ColumnDef, INFORMATION_SCHEMA, IndexDef, SchemaDef, TableDef};
 use expr::like;
@@ -124,7 +125,8 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
             };
             let collation = collation.unwrap_or(schema.collation);
             let shown = SchemaDef { name: schema.name.clone(), collation };
-            let text = create_text::create_database(&shown, *if_not_exists);
+            let text =
+                create_text::create_database(&shown, *if_not_exists, Quoting::of(context.env));
             Ok(vec![vec![Some(name.clone()), Some(text)]])
         }
         other => Err(SqlError::unsupported(construct(other))),
@@ -152,11 +154,12 @@ pub fn passes(filter: Option<&ShowFilter>, name: &str) -> bool {
 fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
     let schema = context.schema_of(name)?;
     let current = context.env.database().map(str::to_string);
+    let quoting = Quoting::of(context.env);
     let row = with_table(name, context, |def| {
         let view = def.view.as_deref()?;
         Some(vec![
             Some(def.name.clone()),
-            Some(create_text::create_view(def, view, current.as_deref())),
+            Some(create_text::create_view(def, view, current.as_deref(), quoting)),
             Some(view.client_charset.clone()),
             Some(view.connection_collation.clone()),
         ])
@@ -177,8 +180,9 @@ fn create_table(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<Text
                 if is_view { None } else { context.tables.table(table).autoinc_next() }
             }
         };
+    let quoting = Quoting::of(context.env);
     with_table(name, context, |def| {
-        vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next))]]
+        vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next, quoting))]]
     })
 }
 

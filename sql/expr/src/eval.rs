@@ -330,6 +330,7 @@ fn arithmetic(
     let result = match op {
         Arithmetic::Add => value::add(a, b),
         Arithmetic::Sub => value::sub(a, b),
+        Arithmetic::SubSigned => value::sub_signed(a, b),
         Arithmetic::Mul => value::mul(a, b),
         Arithmetic::Div(increment) => value::div_with(a, b, increment),
         Arithmetic::IntDiv => value::int_div(a, b),

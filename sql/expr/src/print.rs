@@ -242,7 +242,7 @@ pub fn cast_type(ty: &ColumnType) -> String {
 fn arithmetic(op: Arithmetic) -> &'static str {
     match op {
         Arithmetic::Add => "+",
-        Arithmetic::Sub => "-",
+        Arithmetic::Sub | Arithmetic::SubSigned => "-",
         Arithmetic::Mul => "*",
         Arithmetic::Div(_) => "/",
         Arithmetic::IntDiv => "DIV",

@@ -45,6 +45,8 @@ impl Comparison {
 pub enum Arithmetic {
     Add,
     Sub,
+    /// Subtraction whose result is signed: under NO_UNSIGNED_SUBTRACTION.
+    SubSigned,
     Mul,
     /// Digits that the quotient has beyond the dividend's.
     Div(u8),

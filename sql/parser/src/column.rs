@@ -2,8 +2,10 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::mode::SqlMode;
 use crate::special::plain_call;
 use crate::token::TokenKind;
 
@@ -264,11 +266,15 @@ impl Parser<'_> {
         match kind {
             TinyInt | SmallInt | MediumInt | Int | BigInt | Decimal | Float | Double | Year => {
                 self.number_attributes(&mut ty);
+                deprecated::of_number(&ty).for_each(|warning| self.warn(warning));
             }
             Char | VarChar | TinyText | Text | MediumText | LongText | Enum | Set => {
                 self.charset_attributes(&mut ty)?;
             }
-            NChar | NVarChar => ty.binary = self.eat_kw(Kw::BINARY),
+            NChar | NVarChar => {
+                self.warn(deprecated::NATIONAL);
+                ty.binary = self.binary_attribute();
+            }
             _ => {}
         }
         Ok(ty)
@@ -286,6 +292,7 @@ impl Parser<'_> {
             Kw::SERIAL => TypeKind::Serial,
             Kw::DECIMAL | Kw::DEC | Kw::NUMERIC | Kw::FIXED => TypeKind::Decimal,
             Kw::FLOAT | Kw::FLOAT4 => TypeKind::Float,
+            Kw::REAL if self.mode.has(SqlMode::REAL_AS_FLOAT) => TypeKind::Float,
             Kw::REAL => TypeKind::Double,
             Kw::DOUBLE | Kw::FLOAT8 => {
                 self.eat_kw(Kw::PRECISION);
@@ -369,7 +376,7 @@ impl Parser<'_> {
 
     fn number_attributes(&mut self, ty: &mut DataType) {
         while let Some(word) = self.eat_any(&[Kw::SIGNED, Kw::UNSIGNED, Kw::ZEROFILL]) {
-            ty.unsigned |= word != Kw::SIGNED;
+            ty.unsigned |= word == Kw::UNSIGNED;
             ty.zerofill |= word == Kw::ZEROFILL;
         }
     }
@@ -380,16 +387,30 @@ impl Parser<'_> {
             ty.charset = Some("binary".to_string());
             return Ok(());
         }
-        ty.binary = self.eat_kw(Kw::BINARY);
+        ty.binary = self.binary_attribute();
         ty.charset = match self.eat_any(&[Kw::ASCII, Kw::UNICODE]) {
-            Some(Kw::ASCII) => Some("latin1".to_string()),
-            Some(_) => Some("ucs2".to_string()),
+            Some(Kw::ASCII) => {
+                self.warn(deprecated::ASCII);
+                Some("latin1".to_string())
+            }
+            Some(_) => {
+                self.warn(deprecated::UNICODE);
+                Some("ucs2".to_string())
+            }
             None => self.charset_attribute()?,
         };
         if ty.charset.is_some() && !ty.binary {
-            ty.binary = self.eat_kw(Kw::BINARY);
+            ty.binary = self.binary_attribute();
         }
         Ok(())
+    }
+
+    fn binary_attribute(&mut self) -> bool {
+        let written = self.eat_kw(Kw::BINARY);
+        if written {
+            self.warn(deprecated::BINARY_ATTRIBUTE);
+        }
+        written
     }
 
     /// `CHARACTER SET name` or `CHARSET name`, without `=`.
@@ -404,6 +425,13 @@ impl Parser<'_> {
 
     /// A character set's name.
     pub(crate) fn charset_name(&mut self) -> Result<String> {
+        let name = self.charset_word()?;
+        self.warn_name(&name);
+        Ok(name)
+    }
+
+    /// As [`Self::charset_name`], without the warning about old names.
+    pub(crate) fn charset_word(&mut self) -> Result<String> {
         if self.eat_kw(Kw::BINARY) {
             return Ok("binary".to_string());
         }

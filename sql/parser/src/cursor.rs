@@ -57,6 +57,8 @@ pub(crate) struct Parser<'a> {
     pub into_allowed: bool,
     /// Inside the body of a stored program.
     pub program: Option<crate::body::Scope>,
+    /// What is still taken and should not be written: behind which token, and what to say.
+    pub warnings: Vec<(usize, crate::deprecated::Warning)>,
     depth: usize,
     height: usize,
     start: usize,
@@ -79,6 +81,7 @@ impl<'a> Parser<'a> {
             pending_into: None,
             into_allowed: false,
             program: None,
+            warnings: Vec::new(),
             digest_bytes_max,
             marks: Vec::new(),
             depth: 0,
@@ -144,6 +147,7 @@ impl<'a> Parser<'a> {
             statement,
             next: self.lexer.position(),
             params: self.params,
+            warnings: self.warnings.into_iter().map(|(_, warning)| warning).collect(),
         }
     }
 
@@ -484,6 +488,7 @@ impl<'a> Parser<'a> {
 
     pub fn rewind(&mut self, place: usize) {
         self.at = place;
+        self.warnings.retain(|(behind, _)| *behind <= place);
     }
 
     /// Index (relative to here) of the token after the parenthesis that closes the one `ahead`.

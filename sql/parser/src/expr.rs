@@ -6,6 +6,7 @@
 
 use crate::ast::{BinaryOp, Expr, IsWhat, UnaryOp};
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
 use crate::token::TokenKind;
@@ -33,8 +34,15 @@ impl Parser<'_> {
     fn or_expr(&mut self) -> Result<Expr> {
         let pipes_or = !self.mode.has(SqlMode::PIPES_AS_CONCAT);
         let mut terms = vec![self.xor_expr()?];
-        while self.eat_kw(Kw::OR) || (pipes_or && self.eat(TokenKind::Pipes)) {
+        loop {
+            let pipes = pipes_or && self.eat(TokenKind::Pipes);
+            if !pipes && !self.eat_kw(Kw::OR) {
+                break;
+            }
             terms.push(self.xor_expr()?);
+            if pipes {
+                self.warn(deprecated::PIPES);
+            }
         }
         Ok(balanced(BinaryOp::Or, terms))
     }
@@ -53,8 +61,15 @@ impl Parser<'_> {
 
     fn and_expr(&mut self) -> Result<Expr> {
         let mut terms = vec![self.not_expr()?];
-        while self.eat_kw(Kw::AND) || self.eat(TokenKind::Amps) {
+        loop {
+            let amps = self.eat(TokenKind::Amps);
+            if !amps && !self.eat_kw(Kw::AND) {
+                break;
+            }
             terms.push(self.not_expr()?);
+            if amps {
+                self.warn(deprecated::AMPS);
+            }
         }
         Ok(balanced(BinaryOp::And, terms))
     }
@@ -247,6 +262,9 @@ impl Parser<'_> {
         }
         self.bump();
         let operand = self.nested(Self::unary)?;
+        if op == UnaryOp::Bang {
+            self.warn(deprecated::BANG);
+        }
         Ok(Expr::Unary(op, Box::new(operand)))
     }
 
@@ -265,7 +283,12 @@ impl Parser<'_> {
 
     /// A collation's name: `binary` is a reserved word and a collation.
     pub(crate) fn collation_name(&mut self) -> Result<String> {
-        if self.eat_kw(Kw::BINARY) { Ok("binary".to_string()) } else { self.ident_or_text() }
+        if self.eat_kw(Kw::BINARY) {
+            return Ok("binary".to_string());
+        }
+        let name = self.ident_or_text()?;
+        self.warn_name(&name);
+        Ok(name)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::mode::SqlMode;
 use crate::special::plain_call;
 use crate::token::TokenKind;
 
@@ -202,6 +204,7 @@ impl Parser<'_> {
     pub(crate) fn binary_cast(&mut self) -> Result<Expr> {
         self.bump();
         let expr = Box::new(self.nested(Self::unary)?);
+        self.warn(deprecated::BINARY);
         Ok(Expr::Cast { expr, to: CastType::Binary(None), array: false, at_time_zone: None })
     }
 
@@ -214,10 +217,13 @@ impl Parser<'_> {
                 let length = self.length()?;
                 CastType::Char(length, self.cast_charset()?)
             }
-            Kw::NCHAR => CastType::NChar(self.length()?),
-            Kw::NATIONAL => {
-                self.expect_any(&[Kw::CHAR, Kw::CHARACTER])?;
-                CastType::NChar(self.length()?)
+            Kw::NCHAR | Kw::NATIONAL => {
+                if word == Kw::NATIONAL {
+                    self.expect_any(&[Kw::CHAR, Kw::CHARACTER])?;
+                }
+                let length = self.length()?;
+                self.warn(deprecated::NATIONAL);
+                CastType::NChar(length)
             }
             Kw::SIGNED | Kw::UNSIGNED => {
                 self.eat_any(&[Kw::INT, Kw::INTEGER, Kw::INT4]);
@@ -233,7 +239,7 @@ impl Parser<'_> {
                 let double = self.length()?.is_some_and(|bits| bits > 24);
                 CastType::Float(double)
             }
-            Kw::REAL => CastType::Float(true),
+            Kw::REAL => CastType::Float(!self.mode.has(SqlMode::REAL_AS_FLOAT)),
             Kw::DOUBLE | Kw::FLOAT8 => {
                 self.eat_kw(Kw::PRECISION);
                 CastType::Float(true)
@@ -262,8 +268,14 @@ impl Parser<'_> {
     fn cast_charset(&mut self) -> Result<Option<String>> {
         let binary = self.eat_kw(Kw::BINARY);
         let charset = match self.eat_any(&[Kw::ASCII, Kw::UNICODE, Kw::BYTE]) {
-            Some(Kw::ASCII) => Some("latin1".to_string()),
-            Some(Kw::UNICODE) => Some("ucs2".to_string()),
+            Some(Kw::ASCII) => {
+                self.warn(deprecated::ASCII);
+                Some("latin1".to_string())
+            }
+            Some(Kw::UNICODE) => {
+                self.warn(deprecated::UNICODE);
+                Some("ucs2".to_string())
+            }
             Some(_) if !binary => return Ok(Some("binary".to_string())),
             Some(_) => return self.fail(),
             None => self.charset_attribute()?,

@@ -142,6 +142,11 @@ pub fn all() -> Vec<(&'static str, bool)> {
     words
 }
 
+/// Whether a word is a keyword, reserved or not; functions that are keywords before `(` only are not.
+pub fn is_keyword(word: &str) -> bool {
+    lookup(word.as_bytes()).is_some_and(|(_, class)| class != Class::Function)
+}
+
 /// The keyword that `word` spells in any case, and its class.
 pub fn lookup(word: &[u8]) -> Option<(Kw, Class)> {
     if word.len() < 2 || word.len() > WORD_BYTES_MAX {

@@ -19,10 +19,13 @@ impl SqlMode {
     pub const IGNORE_SPACE: SqlMode = SqlMode(16);
     /// The text was converted from latin1 to UTF-8: the bytes behind an introducer were others.
     pub const FROM_LATIN1: SqlMode = SqlMode(32);
+    /// REAL is FLOAT, not DOUBLE.
+    pub const REAL_AS_FLOAT: SqlMode = SqlMode(64);
 
     /// Of the bits that `sql_mode` is made of.
     pub const fn of_bits(sql_mode: u64) -> SqlMode {
-        const BITS: [(u64, SqlMode); 5] = [
+        const BITS: [(u64, SqlMode); 6] = [
+            (1 << 0, SqlMode::REAL_AS_FLOAT),
             (1 << 1, SqlMode::PIPES_AS_CONCAT),
             (1 << 2, SqlMode::ANSI_QUOTES),
             (1 << 3, SqlMode::IGNORE_SPACE),

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::keywords::{self, Kw};
 use crate::literal::{bit_value, hex_value, unescape};
 use crate::mode::SqlMode;
@@ -117,6 +118,9 @@ impl Parser<'_> {
         while self.kind() == TokenKind::String {
             self.append_string(&mut bytes);
         }
+        if national {
+            self.warn(deprecated::NATIONAL);
+        }
         Ok(Expr::Literal(Literal::String(StringLiteral { bytes, charset })))
     }
 
@@ -159,6 +163,7 @@ impl Parser<'_> {
     fn introduced(&mut self) -> Result<Expr> {
         let token = self.bump();
         let charset = keywords::introducer(token.text(self.sql)).map(str::to_string);
+        self.warn_name(std::str::from_utf8(&token.text(self.sql)[1..]).unwrap_or_default());
         let mut bytes = Vec::new();
         if self.kind() == TokenKind::String {
             while self.kind() == TokenKind::String {
@@ -191,7 +196,9 @@ impl Parser<'_> {
         if !self.eat(TokenKind::Assign) {
             return Ok(Expr::UserVar(name));
         }
-        Ok(Expr::AssignUserVar(name, self.boxed_expr()?))
+        let value = self.boxed_expr()?;
+        self.warn(deprecated::ASSIGN);
+        Ok(Expr::AssignUserVar(name, value))
     }
 
     /// `@@[scope.][component.]name`.

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
@@ -222,7 +223,11 @@ impl Parser<'_> {
                 _ => return Ok(options),
             };
             *flag = true;
-            self.bump();
+            match self.bump().kw {
+                Kw::SQL_CALC_FOUND_ROWS => self.warn(deprecated::CALC_FOUND_ROWS),
+                Kw::SQL_NO_CACHE => self.warn(deprecated::NO_CACHE),
+                _ => {}
+            }
         }
     }
 

@@ -80,7 +80,7 @@ impl Parser<'_> {
             if self.eat_kw(Kw::DEFAULT) {
                 return Ok(SetItem::Charset(None));
             }
-            return Ok(SetItem::Charset(Some(self.charset_name()?)));
+            return Ok(SetItem::Charset(Some(self.charset_word()?)));
         }
         let var = if self.kind() == TokenKind::SystemAt {
             self.system_var()?

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated::Warning;
 use crate::digest::Digest;
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::Kw;
@@ -19,6 +20,8 @@ pub struct Parsed {
     pub params: u32,
     /// Its digest, if one was asked for.
     pub digest: Option<Digest>,
+    /// Warnings about what is written.
+    pub warnings: Vec<Warning>,
 }
 
 /// Parses a text that holds one statement, without parameter markers.

@@ -1,4 +1,4 @@
-//! Which type a written type is: MySQL's defaults, limits, errors and deprecation warnings.
+//! Which type a written type is: MySQL's defaults, limits and errors.
 //!
 //! 1. What MySQL changes silently is changed here the same way: TEXT(n) becomes the smallest kind that
 //! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
@@ -44,21 +44,21 @@ pub fn column_type(
     env: &mut Notes,
 ) -> Result<ColumnType, SqlError> {
     Ok(match ty.kind {
-        TypeKind::TinyInt => integer(Kind::TinyInt, ty, column, env)?,
-        TypeKind::SmallInt => integer(Kind::SmallInt, ty, column, env)?,
-        TypeKind::MediumInt => integer(Kind::MediumInt, ty, column, env)?,
-        TypeKind::Int => integer(Kind::Int, ty, column, env)?,
-        TypeKind::BigInt => integer(Kind::BigInt, ty, column, env)?,
+        TypeKind::TinyInt => integer(Kind::TinyInt, ty, column)?,
+        TypeKind::SmallInt => integer(Kind::SmallInt, ty, column)?,
+        TypeKind::MediumInt => integer(Kind::MediumInt, ty, column)?,
+        TypeKind::Int => integer(Kind::Int, ty, column)?,
+        TypeKind::BigInt => integer(Kind::BigInt, ty, column)?,
         TypeKind::Bool => ColumnType { length: 1, ..ColumnType::int(Kind::TinyInt, false) },
         TypeKind::Serial => ColumnType::int(Kind::BigInt, true),
-        TypeKind::Decimal => decimal(ty, column, env)?,
-        TypeKind::Float | TypeKind::Double => float(ty, column, env)?,
+        TypeKind::Decimal => decimal(ty, column)?,
+        TypeKind::Float | TypeKind::Double => float(ty, column)?,
         TypeKind::Bit => bit(ty, column)?,
         TypeKind::Date => ColumnType::of(Kind::Date),
         TypeKind::Time => temporal(Kind::Time, ty, column)?,
         TypeKind::Datetime => temporal(Kind::DateTime, ty, column)?,
         TypeKind::Timestamp => temporal(Kind::Timestamp, ty, column)?,
-        TypeKind::Year => year(ty, env)?,
+        TypeKind::Year => year(ty)?,
         TypeKind::Json => ColumnType::json(),
         TypeKind::Enum => with_members(Kind::Enum, ty, column, collation, env)?,
         TypeKind::Set => with_members(Kind::Set, ty, column, collation, env)?,
@@ -137,29 +137,6 @@ fn variable(ty: ColumnType, column: &str, env: &mut Notes) -> Result<ColumnType,
     Ok(sized(Some(ty.length), ty.collation, Kind::Text, Kind::Blob))
 }
 
-fn deprecated(env: &mut Notes, text: &str) {
-    env.warn(WarningLevel::Warning, 1681, text.into());
-}
-
-fn zerofill(ty: &DataType, env: &mut Notes) {
-    if ty.zerofill {
-        let text = "The ZEROFILL attribute is deprecated and will be removed in a future release. \
-                    Use the LPAD function to zero-pad numbers, or store the formatted numbers in \
-                    a CHAR column.";
-        deprecated(env, text);
-    }
-}
-
-/// ZEROFILL or UNSIGNED of a number with a fraction.
-fn unsigned_fraction(ty: &DataType, env: &mut Notes) {
-    zerofill(ty, env);
-    if ty.unsigned && !ty.zerofill {
-        let text = "UNSIGNED for decimal and floating point data types is deprecated and support \
-                    for it will be removed in a future release.";
-        deprecated(env, text);
-    }
-}
-
 fn width_out_of_range(column: &str, max: u32) -> SqlError {
     let text = format!("Display width out of range for column '{column}' (max = {max})");
     SqlError::Other(1439, "42000", text)
@@ -182,17 +159,7 @@ fn scale_above_precision(column: &str) -> SqlError {
     SqlError::Other(1427, "42000", text)
 }
 
-fn integer(
-    kind: Kind,
-    ty: &DataType,
-    column: &str,
-    env: &mut Notes,
-) -> Result<ColumnType, SqlError> {
-    zerofill(ty, env);
-    if ty.length.is_some() {
-        let text = "Integer display width is deprecated and will be removed in a future release.";
-        deprecated(env, text);
-    }
+fn integer(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
     let mut made = ColumnType::int(kind, ty.unsigned || ty.zerofill);
     made.zerofill = ty.zerofill;
     made.length = match ty.length {
@@ -206,8 +173,7 @@ fn integer(
     Ok(made)
 }
 
-fn decimal(ty: &DataType, column: &str, env: &mut Notes) -> Result<ColumnType, SqlError> {
-    unsigned_fraction(ty, env);
+fn decimal(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
     let scale = ty.scale.unwrap_or(0);
     if scale > SCALE_MAX {
         return Err(too_big_scale(column, scale));
@@ -227,13 +193,7 @@ fn decimal(ty: &DataType, column: &str, env: &mut Notes) -> Result<ColumnType, S
     Ok(ColumnType { unsigned: ty.unsigned || ty.zerofill, zerofill: ty.zerofill, ..made })
 }
 
-fn float(ty: &DataType, column: &str, env: &mut Notes) -> Result<ColumnType, SqlError> {
-    if ty.scale.is_some() {
-        let text = "Specifying number of digits for floating point data types is deprecated and \
-                    will be removed in a future release.";
-        deprecated(env, text);
-    }
-    unsigned_fraction(ty, env);
+fn float(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
     let mut kind = if ty.kind == TypeKind::Float { Kind::Float } else { Kind::Double };
     let (length, decimals) = match (ty.length, ty.scale) {
         (Some(_), Some(scale)) if scale > SCALE_MAX => return Err(too_big_scale(column, scale)),
@@ -273,20 +233,14 @@ fn temporal(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlEr
     }
 }
 
-fn year(ty: &DataType, env: &mut Notes) -> Result<ColumnType, SqlError> {
+fn year(ty: &DataType) -> Result<ColumnType, SqlError> {
     match ty.length {
-        None => {}
-        Some(4) => {
-            let text = "'YEAR(4)' is deprecated and will be removed in a future release. Please \
-                        use YEAR instead";
-            env.warn(WarningLevel::Warning, 1287, text.into());
-        }
+        None | Some(4) => Ok(ColumnType::of(Kind::Year)),
         Some(_) => {
             let text = "Invalid display width. Use YEAR instead.";
-            return Err(SqlError::Other(1818, "HY000", text.into()));
+            Err(SqlError::Other(1818, "HY000", text.into()))
         }
     }
-    Ok(ColumnType::of(Kind::Year))
 }
 
 fn with_members(

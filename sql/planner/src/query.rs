@@ -28,12 +28,6 @@ pub(crate) fn plan_query_with(
 ) -> Result<QueryStatement, SqlError> {
     let into = query.into.as_ref().map(into_target).transpose()?;
     let count_all = query.as_select().is_some_and(|s| s.options.calc_found_rows);
-    if count_all {
-        context.deprecated(
-            "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider \
-             using two separate queries instead.",
-        );
-    }
     let resolved = resolve(context, query)?;
     if let Some(IntoTarget::Variables(names)) = &into
         && names.len() != resolved.block.outputs.len()

@@ -18,8 +18,10 @@ pub enum Kind {
     Enum(&'static [&'static str]),
     /// One of these words, or NULL.
     NullableEnum(&'static [&'static str]),
-    /// A set of words, comma-separated, or a bit mask; with `true`: `word=on` and `word=off`.
-    Flags(&'static [&'static str], bool),
+    /// `sql_mode`: words of [`SQL_MODES`], comma-separated, or a bit mask.
+    Modes,
+    /// A set of words, comma-separated: `word=on` and `word=off`.
+    Switches(&'static [&'static str]),
     /// Any text.
     Text,
 }
@@ -60,7 +62,7 @@ pub const SQL_MODES: &[&str] = &[
     "PIPES_AS_CONCAT",
     "ANSI_QUOTES",
     "IGNORE_SPACE",
-    "",
+    "NOT_USED",
     "ONLY_FULL_GROUP_BY",
     "NO_UNSIGNED_SUBTRACTION",
     "NO_DIR_IN_CREATE",
@@ -171,10 +173,8 @@ impl Kind {
                 Assign::Null => Ok((Value::Null, None)),
                 v => word(words, v).map(|i| (Value::UInt(i), None)).ok_or_else(wrong_value),
             },
-            Kind::Flags(words, false) => {
-                flags(words, v).map(|m| (Value::UInt(m), None)).ok_or_else(wrong_value)
-            }
-            Kind::Flags(words, true) => {
+            Kind::Modes => modes(name, v).map(|m| (Value::UInt(m), None)),
+            Kind::Switches(words) => {
                 switches(words, v).map(|m| (Value::UInt(m), None)).ok_or_else(wrong_value)
             }
             Kind::Text => match v {
@@ -212,8 +212,8 @@ impl Kind {
             (Kind::Enum(words) | Kind::NullableEnum(words), Value::UInt(n)) => {
                 words.get(*n as usize).copied().unwrap_or_default().to_string()
             }
-            (Kind::Flags(words, false), Value::UInt(mask)) => names(words, *mask).join(","),
-            (Kind::Flags(words, true), Value::UInt(mask)) => {
+            (Kind::Modes, Value::UInt(mask)) => names(SQL_MODES, *mask).join(","),
+            (Kind::Switches(words), Value::UInt(mask)) => {
                 let one = |(i, w): (usize, &&str)| {
                     format!("{w}={}", if mask >> i & 1 == 1 { "on" } else { "off" })
                 };
@@ -274,41 +274,60 @@ fn names(words: &[&'static str], mask: u64) -> Vec<&'static str> {
     set.map(|(_, w)| *w).collect()
 }
 
-fn flags(words: &[&str], v: &Assign<'_>) -> Option<u64> {
-    let known = words
-        .iter()
-        .enumerate()
-        .filter(|(_, w)| !w.is_empty())
-        .fold(0, |mask, (i, _)| mask | 1u64 << i);
+/// Bits that other servers' modes have, and that are refused by their number.
+const FOREIGN_MODES: u64 = 0x1003_ff00;
+
+/// The mask of modes that a value stands for; ANSI and TRADITIONAL stand for others too.
+fn modes(name: &str, v: &Assign<'_>) -> Result<u64, VarError> {
+    let wrong = |what: &str| VarError::WrongValue(name.to_string(), what.to_string());
     let mask = match v {
-        Assign::Int(n) => u64::try_from(*n).ok()?,
+        Assign::Int(n) => u64::try_from(*n).map_err(|_| wrong(&v.to_text()))?,
         Assign::UInt(n) => *n,
-        Assign::Text(t) => {
+        Assign::Text(text) => {
             let mut mask = 0;
-            for part in t.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-                let by_name =
-                    words.iter().position(|w| !w.is_empty() && w.eq_ignore_ascii_case(part));
-                match by_name {
-                    Some(i) => mask |= 1 << i,
-                    // A bit mask in a string, as dumps restore it.
-                    None => mask |= part.parse::<u64>().ok()?,
-                }
+            for part in text.split(',').filter(|part| !part.is_empty()) {
+                let known =
+                    |word: &&str| !word.is_empty() && word.eq_ignore_ascii_case(part.trim_end());
+                let bit = SQL_MODES.iter().position(known).ok_or_else(|| wrong(part))?;
+                mask |= 1 << bit;
             }
             mask
         }
-        _ => return None,
+        Assign::Double(_) => return Err(VarError::WrongType(name.to_string())),
+        Assign::Null => return Err(wrong("NULL")),
     };
-    (mask & !known == 0).then(|| expand_modes(words, mask))
-}
-
-/// ANSI and TRADITIONAL stand for other modes too.
-fn expand_modes(words: &[&str], mask: u64) -> u64 {
-    if words.first() != SQL_MODES.first() {
-        return mask;
+    if mask & FOREIGN_MODES != 0 {
+        return Err(VarError::ForeignMode(mask & FOREIGN_MODES));
+    }
+    if mask >> SQL_MODES.len() != 0 {
+        return Err(wrong(&v.to_text()));
     }
     let ansi = if mask >> 18 & 1 == 1 { ANSI_BITS } else { 0 };
     let traditional = if mask >> 27 & 1 == 1 { TRADITIONAL_BITS } else { 0 };
-    mask | ansi | traditional
+    Ok(mask | ansi | traditional)
+}
+
+/// What MySQL warns of when `sql_mode` becomes this mask.
+pub fn mode_warnings(mask: u64) -> Vec<(u16, &'static str)> {
+    /// NO_ZERO_IN_DATE, NO_ZERO_DATE, ERROR_FOR_DIVISION_BY_ZERO.
+    const STRICT_ONLY: u64 = 1 << 23 | 1 << 24 | 1 << 26;
+    const STRICT: u64 = 1 << 21 | 1 << 22;
+    const PAD_CHAR_TO_FULL_LENGTH: u64 = 1 << 31;
+    let all = mask & STRICT_ONLY;
+    let mixed = if mask & STRICT != 0 { all != STRICT_ONLY } else { all != 0 };
+    let mut warnings = Vec::new();
+    if mixed {
+        let text = "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes \
+                    should be used with strict mode. They will be merged with strict mode in a \
+                    future release.";
+        warnings.push((3135, text));
+    }
+    if mask & PAD_CHAR_TO_FULL_LENGTH != 0 {
+        let text = "Changing sql mode 'PAD_CHAR_TO_FULL_LENGTH' is deprecated. It will be removed \
+                    in a future release.";
+        warnings.push((3090, text));
+    }
+    warnings
 }
 
 fn switches(words: &[&str], v: &Assign<'_>) -> Option<u64> {

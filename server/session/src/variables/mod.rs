@@ -9,7 +9,7 @@
 pub mod kind;
 mod table;
 
-pub use kind::Kind;
+pub use kind::{Kind, mode_warnings};
 pub use table::VARIABLES;
 
 use instrument::MutexClass;
@@ -187,6 +187,8 @@ pub enum VarError {
     Unknown(String),
     /// The value is none it can have (1231).
     WrongValue(String, String),
+    /// Bits of `sql_mode` that no mode here has (3899).
+    ForeignMode(u64),
     /// The value has the wrong type (1232).
     WrongType(String),
     /// Set at start-up only (1238, "read only").

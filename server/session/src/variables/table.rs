@@ -5,9 +5,7 @@
 //! `docs/status.md` says which have none.
 
 use super::Effect as E;
-use super::kind::{
-    AI_CI, CHARSETS, COLLATIONS, Kind, Kind::*, OPTIMIZER_SWITCHES, SQL_MODES, THREADS,
-};
+use super::kind::{AI_CI, CHARSETS, COLLATIONS, Kind, Kind::*, OPTIMIZER_SWITCHES, THREADS};
 use super::{Scope::*, Variable};
 
 const G: u64 = 1 << 30;
@@ -20,7 +18,7 @@ const YEAR: u64 = 31_536_000;
 
 const ISOLATIONS: Kind =
     Enum(&["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"]);
-const SWITCH: Kind = Flags(OPTIMIZER_SWITCHES, true);
+const SWITCH: Kind = Switches(OPTIMIZER_SWITCHES);
 
 const fn v(name: &'static str, scope: super::Scope, kind: Kind, default: &'static str) -> Variable {
     Variable { name, scope, kind, default, fixed: false, effect: E::None }
@@ -370,7 +368,7 @@ pub const VARIABLES: &[Variable] = &[
     v("sql_generate_invisible_primary_key", Both, Bool, "OFF"),
     v("sql_log_bin", Session, Bool, "ON"),
     v("sql_log_off", Both, Bool, "OFF"),
-    e("sql_mode", Both, Flags(SQL_MODES, false), super::kind::DEFAULT_SQL_MODE, E::SqlMode),
+    e("sql_mode", Both, Modes, super::kind::DEFAULT_SQL_MODE, E::SqlMode),
     v("sql_notes", Both, Bool, "ON"),
     v("sql_quote_show_create", Both, Bool, "ON"),
     v("sql_require_primary_key", Both, Bool, "OFF"),

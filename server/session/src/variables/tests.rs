@@ -15,7 +15,7 @@ fn names_are_unique_and_defaults_are_valid() {
     for v in VARIABLES {
         let (value, warning) = v.kind.parse(v.name, v.default).expect(v.name);
         assert_eq!(warning, None, "{}", v.name);
-        if !matches!(v.kind, Kind::Flags(_, true)) {
+        if !matches!(v.kind, Kind::Switches(_)) {
             let shown = v.kind.show(&value);
             let again = v.kind.parse(v.name, &shown).expect(v.name).0;
             assert_eq!(again, value, "{} = {shown}", v.name);

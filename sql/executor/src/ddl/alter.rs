@@ -286,8 +286,7 @@ fn apply(
         }
         AlterAction::Convert { charset, collation } => {
             let charset = charset.as_deref().or(Some(base.collation.charset().name()));
-            base.collation =
-                collation_of(charset, collation.as_deref(), base.collation, context.env)?;
+            base.collation = collation_of(charset, collation.as_deref(), base.collation)?;
             wish.convert = true;
             convert_columns(builder, base.collation);
             Ok(())

@@ -54,7 +54,7 @@ pub fn apply(
             TableOption::Other(name, value) => set(def, name, value),
         }
     }
-    def.collation = collation_of(charset, collate, def.collation, env)?;
+    def.collation = collation_of(charset, collate, def.collation)?;
     Ok(asked)
 }
 

@@ -1,6 +1,7 @@
 //! A foreign key as SHOW CREATE TABLE and messages print it, and the errors of rows.
 
 use crate::SqlError;
+use crate::quoting::Quoting;
 use base::IndexId;
 use catalog::{ForeignKeyDef, Referential, TableDef};
 use expr::OwnedDatum;
@@ -8,11 +9,16 @@ use parser::print::quoted;
 use std::fmt::Write;
 
 /// The constraint as SHOW CREATE TABLE prints it; `child` is its table.
-pub fn constraint(child: &TableDef, key: &ForeignKeyDef) -> String {
-    printed(child, key, &[Referential::NoAction])
+pub fn constraint(child: &TableDef, key: &ForeignKeyDef, quoting: Quoting) -> String {
+    printed(child, key, &[Referential::NoAction], &|name| quoting.name(name))
 }
 
-fn printed(child: &TableDef, key: &ForeignKeyDef, silent: &[Referential]) -> String {
+fn printed(
+    child: &TableDef,
+    key: &ForeignKeyDef,
+    silent: &[Referential],
+    quoted: &dyn Fn(&str) -> String,
+) -> String {
     let mine = key.columns.iter().filter_map(|c| child.columns.get(*c));
     let mine: Vec<String> = mine.map(|c| quoted(&c.name)).collect();
     let theirs: Vec<String> = key.parent_columns.iter().map(|c| quoted(c)).collect();
@@ -36,7 +42,7 @@ fn printed(child: &TableDef, key: &ForeignKeyDef, silent: &[Referential]) -> Str
 
 /// The table and the constraint as InnoDB's messages name them: SET DEFAULT is nothing to it.
 fn shown(child: &TableDef, table: &str, key: &ForeignKeyDef) -> String {
-    let text = printed(child, key, &[Referential::NoAction, Referential::SetDefault]);
+    let text = printed(child, key, &[Referential::NoAction, Referential::SetDefault], &quoted);
     format!("{}.{}, {text}", quoted(&child.schema), quoted(table))
 }
 

@@ -5,14 +5,24 @@ use super::literal::charset;
 use super::widths;
 use super::{Builder, one_column};
 use crate::SqlError;
-use crate::functions::CAST;
 use crate::functions::json::{CAST_OF_JSON, is_truth};
+use crate::functions::moments::mode;
+use crate::functions::{CAST, PADDED};
 use crate::tree::Typed;
 use parser::ast::CastType;
 use value::collation::aggregate::Coercibility;
 use value::{Charset, Collation, ColumnType, Kind};
 
 impl Builder {
+    /// A column's value as PAD_CHAR_TO_FULL_LENGTH shows it.
+    pub fn padded(&self, value: Typed) -> Typed {
+        let chars = value.ty.kind == Kind::Char && value.ty.is_text();
+        match chars && self.settings.has_mode(mode::PAD_CHAR_TO_FULL_LENGTH) {
+            true => Typed { expr: call(&PADDED, &value, value.ty), ..value },
+            false => value,
+        }
+    }
+
     /// `CAST(value AS to)`; `array` was written behind it.
     ///
     /// # Errors

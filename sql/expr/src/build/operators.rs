@@ -4,6 +4,7 @@ use super::wanted::as_number;
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
 use crate::SqlError;
+use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
@@ -53,6 +54,11 @@ impl Builder {
                 Ok(logic(op, self.truth_of(a), self.truth_of(b)))
             }
             BinaryOp::Add => Ok(self.arithmetic(Arithmetic::Add, a, b)),
+            BinaryOp::Sub if self.settings.has_mode(mode::NO_UNSIGNED_SUBTRACTION) => {
+                let difference = self.arithmetic(Arithmetic::SubSigned, a, b);
+                let ty = ColumnType { unsigned: false, ..difference.ty };
+                Ok(Typed { ty, ..difference })
+            }
             BinaryOp::Sub => Ok(self.arithmetic(Arithmetic::Sub, a, b)),
             BinaryOp::Mul => Ok(self.arithmetic(Arithmetic::Mul, a, b)),
             BinaryOp::Div => Ok(self.arithmetic(Arithmetic::Div(increment), a, b)),

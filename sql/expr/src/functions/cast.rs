@@ -24,6 +24,10 @@ pub static AS_CHARSET: Function =
     function("convert", (1, 1), same_type, convert_wholly, "the text in another character set")
         .written(Shape::Cast);
 
+/// A column's CHAR under PAD_CHAR_TO_FULL_LENGTH: with the blanks that were not kept.
+pub static PADDED: Function =
+    function("rpad", (1, 1), same_type, padded, "CHAR in its full length").written(Shape::Bare);
+
 /// CONVERT ... USING: text in the result's character set.
 pub static CONVERT_CHARSET: Function =
     function("convert", (1, 1), same_type, convert, "the text in another character set")
@@ -34,6 +38,14 @@ pub static FUNCTIONS: &[Function] = &[];
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
     Ok(d.ty(0))
+}
+
+fn padded<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let text = c.text(0);
+    let missing = (c.site.ty.length as usize).saturating_sub(c.collation().char_count(&text));
+    let mut padded = text.into_owned();
+    padded.resize(padded.len() + missing, b' ');
+    Ok(padded.into())
 }
 
 fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -26,8 +26,14 @@ impl Wanted {
 
 /// Bits of `sql_mode`.
 pub mod mode {
+    /// ANSI_QUOTES.
+    pub const ANSI_QUOTES: u64 = 1 << 2;
+    /// ANSI, as a whole.
+    pub const ANSI: u64 = 1 << 18;
     /// ONLY_FULL_GROUP_BY.
     pub const ONLY_FULL_GROUP_BY: u64 = 1 << 5;
+    /// NO_UNSIGNED_SUBTRACTION.
+    pub const NO_UNSIGNED_SUBTRACTION: u64 = 1 << 6;
     /// NO_ZERO_IN_DATE.
     pub const NO_ZERO_IN_DATE: u64 = 1 << 23;
     /// NO_ZERO_DATE.
@@ -36,6 +42,8 @@ pub mod mode {
     pub const ALLOW_INVALID_DATES: u64 = 1 << 25;
     /// ERROR_FOR_DIVISION_BY_ZERO.
     pub const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
+    /// PAD_CHAR_TO_FULL_LENGTH.
+    pub const PAD_CHAR_TO_FULL_LENGTH: u64 = 1 << 31;
     /// TIME_TRUNCATE_FRACTIONAL.
     pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
 }

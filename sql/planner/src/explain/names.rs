@@ -304,7 +304,7 @@ impl<'p> Names<'p> {
             Expr::Arith(op, a, b) => {
                 let op = match op {
                     Arithmetic::Add => "+",
-                    Arithmetic::Sub => "-",
+                    Arithmetic::Sub | Arithmetic::SubSigned => "-",
                     Arithmetic::Mul => "*",
                     Arithmetic::Div(_) => "/",
                     Arithmetic::IntDiv => "DIV",

@@ -31,13 +31,8 @@ impl Resolver<'_, '_> {
                 self.context.literals.constant(*number);
                 self.build.literal(literal)
             }
-            E::Column(column) => self.column(column),
+            E::Column(column) => self.column(column).map(|value| self.padded(value)),
             E::AssignUserVar(name, value) => {
-                self.context.deprecated(
-                    "Setting user variables within expressions is deprecated and will be removed \
-                     in a future release. Consider alternatives: 'SET variable=expression, ...', or \
-                     'SELECT expression(s) INTO variables(s)'.",
-                );
                 let value = self.bind(value)?;
                 let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
                 Ok(Typed { expr, ..value })

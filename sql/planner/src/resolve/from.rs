@@ -312,6 +312,7 @@ impl Resolver<'_, '_> {
             let scope = self.scope();
             let a = scope.column(column.leaf, column.column);
             let b = scope.column(other.leaf, other.column);
+            let (a, b) = (self.padded(a), self.padded(b));
             on.push(self.build.compare(Comparison::Eq, a, b)?.expr);
         }
         let once = |side: &[Visible]| {
@@ -338,18 +339,23 @@ impl Resolver<'_, '_> {
             if scope.leaves.is_empty() {
                 return Err(error(1096, "HY000", "No tables used"));
             }
-            let shown = scope.visible.iter().map(|v| output(scope, v.leaf, v.column));
-            outputs.extend(shown.collect::<Vec<_>>());
+            let shown: Vec<Output> =
+                scope.visible.iter().map(|v| output(scope, v.leaf, v.column)).collect();
+            outputs.extend(shown.into_iter().map(|output| self.padded_output(output)));
             return Ok(());
         };
         let Some(leaf) = scope.leaf_named(name.schema.as_deref(), &name.name) else {
             return Err(error(1051, "42S02", format!("Unknown table '{}'", name.name)));
         };
         let columns = &scope.leaves[usize::from(leaf)].columns;
-        for position in (0..columns.len()).filter(|p| columns[*p].listed) {
-            outputs.push(output(scope, leaf, position));
-        }
+        let listed = (0..columns.len()).filter(|p| columns[*p].listed);
+        let shown: Vec<Output> = listed.map(|p| output(scope, leaf, p)).collect();
+        outputs.extend(shown.into_iter().map(|output| self.padded_output(output)));
         Ok(())
+    }
+
+    fn padded_output(&self, output: Output) -> Output {
+        Output { value: self.padded(output.value), ..output }
     }
 }
 

@@ -115,9 +115,6 @@ impl Columns<'_> {
         ty: &ast::DataType,
         collation: Option<&str>,
     ) -> Result<ColumnType, SqlError> {
-        for clause in [ty.charset.as_deref(), collation].into_iter().flatten() {
-            self.warnings.extend(value::charset::deprecation(clause));
-        }
         let text = Collation::of_clauses(ty.charset.as_deref(), collation, self.collation)?;
         // Not strict: text too long for VARCHAR becomes TEXT, and nothing is said of it.
         let mut notes = Notes::default();

@@ -5,7 +5,7 @@
 //!    select list: after the columns in GROUP BY and ORDER BY, instead of them in HAVING.
 
 use super::{Resolver, error};
-use crate::logical::{Leaf, Subquery, WindowUse, column_of, deeper};
+use crate::logical::{Leaf, Source, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
@@ -237,6 +237,17 @@ pub(crate) fn ambiguous(name: &str, clause: &str) -> SqlError {
 }
 
 impl Resolver<'_, '_> {
+    /// A stored column's value as the session's mode shows it.
+    pub(crate) fn padded(&self, value: Typed) -> Typed {
+        let expr::tree::Expr::Column(place) = &value.expr else { return value };
+        let scope = self.scopes.iter().rev().nth(usize::from(place.depth));
+        let leaf = scope.and_then(|scope| scope.leaves.get(usize::from(place.leaf)));
+        match leaf.is_some_and(|leaf| matches!(leaf.source, Source::Table(_))) {
+            true => self.build.padded(value),
+            false => value,
+        }
+    }
+
     /// The place of a column as seen from the innermost block.
     pub(crate) fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
         let innermost = self.scopes.len() - 1;
