@@ -159,6 +159,7 @@ impl<'p> Target<'p> {
             let what = match read {
                 None => Was::Other,
                 Some(stamp) if self.passes(context, params)? => {
+                    context.client.note_named(context.tables.table(self.target.table), key);
                     self.alone((key, stamp), context, params)?
                 }
                 Some(_) => Was::Other,

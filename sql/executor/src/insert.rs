@@ -302,8 +302,8 @@ impl<'p> Inserter<'p> {
             let table = context.tables.table(self.plan.table);
             self.require_visible(&met, table.layout(), context.env)?;
             let referenced = !context.tables.children(self.plan.table).is_empty();
-            if met.row == self.encoded && !referenced {
-                // It is there already: nothing is deleted.
+            if met.row == self.encoded && met.last && !referenced {
+                // It is there already, and MySQL would change it in its place: nothing is deleted.
                 self.inserted += 1;
                 return self.numbers.inserted(context, values);
             }

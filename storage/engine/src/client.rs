@@ -11,7 +11,7 @@ use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::history::Purger;
 use crate::locked_range::LockedRange;
-use crate::locking::{LockMode, Locker, RowLock, Stamp};
+use crate::locking::{LockMode, Locker, RowLock, Stamp, TableLocks};
 use crate::outside::Need;
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
@@ -21,7 +21,7 @@ use crate::writer::{Buffers, Writer};
 use crate::{Scan, Table};
 use base::{Error, Isolation, Lsn, Result, TrxId};
 use instrument::Counter;
-use lock::Owner;
+use lock::{Owner, Shape, Target};
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -37,8 +37,6 @@ struct Running {
     segment: Segment,
     /// The tables it wrote to, for rollback and purge.
     tables: Vec<Arc<Table>>,
-    /// Rows it has changed: its weight in a deadlock.
-    changes: u64,
 }
 
 /// One client of the engine; used by one thread at a time.
@@ -59,6 +57,8 @@ pub struct Client {
     running: Option<Running>,
     /// Its row locks.
     owner: Arc<Owner>,
+    /// What else its weight is made of.
+    tables: RefCell<TableLocks>,
     /// For single rows that are read with locks.
     locked: RefCell<Option<Box<LockedRange>>>,
     /// A statement could not be undone: the transaction can only be rolled back.
@@ -78,6 +78,7 @@ impl Client {
         let slot = slots.acquire_session().ok_or(Error::TooManyTransactions)?;
         Ok(Client {
             owner: Arc::clone(engine.locks().owner(slot.index())),
+            tables: RefCell::default(),
             locked: RefCell::new(None),
             slot,
             worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
@@ -138,9 +139,9 @@ impl Client {
         self.running.as_ref().is_some_and(|r| !r.segment.last().is_none())
     }
 
-    /// Rows that the transaction has changed so far.
+    /// Undo records of the transaction so far: about as many as rows it has changed.
     pub fn changes(&self) -> u64 {
-        self.running.as_ref().map_or(0, |r| r.changes)
+        self.running.as_ref().map_or(0, |r| r.segment.records())
     }
 
     /// The tables that the transaction has written to.
@@ -223,6 +224,13 @@ impl Client {
         }
     }
 
+    /// The transaction ends: it reads and locks nothing more.
+    fn end_begun(&mut self) {
+        self.begun.set(false);
+        self.close_view();
+        self.tables.get_mut().clear();
+    }
+
     fn sight_of_view(&self) -> Sight {
         let view = self.view.get().unwrap_or_else(|| {
             let view = self.engine.trx().open_view(&self.slot);
@@ -280,8 +288,7 @@ impl Client {
                 "a statement could not be undone: its transaction was rolled back",
             ));
         }
-        self.begun.set(false);
-        self.close_view();
+        self.end_begun();
         let Some(mut running) = self.running.take() else {
             self.end_locks();
             return Ok(());
@@ -346,8 +353,7 @@ impl Client {
     /// Undoes the whole transaction. What cannot be undone now (disk full) is left to the
     /// background; the client is out of the transaction in any case.
     pub fn rollback(&mut self) -> Result<()> {
-        self.begun.set(false);
-        self.close_view();
+        self.end_begun();
         if self.running.is_none() {
             self.end_locks();
             return Ok(());
@@ -417,9 +423,6 @@ impl Client {
         let mut buffers = std::mem::take(&mut self.buffers);
         let result = self.writer().and_then(|mut writer| f(&mut writer, &mut buffers));
         self.buffers = buffers;
-        if let (Ok(_), Some(running)) = (&result, &mut self.running) {
-            running.changes += 1;
-        }
         if result.is_err() && self.mark() != mark {
             self.rollback_to(mark)?;
         }
@@ -436,6 +439,7 @@ impl Client {
             // A newer handle of a table (DDL in between) takes the older one's place.
             running.tables.retain(|t| t.id() != table.id());
             running.tables.push(table.handle()?);
+            self.tables.get_mut().note(table.id(), LockMode::Exclusive);
         }
         Ok(())
     }
@@ -450,7 +454,7 @@ impl Client {
         let cached = self.cached.take();
         let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
         self.owner.set_trx(segment.trx());
-        self.running = Some(Running { segment, tables: Vec::new(), changes: 0 });
+        self.running = Some(Running { segment, tables: Vec::new() });
         Ok(())
     }
 
@@ -460,12 +464,22 @@ impl Client {
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
         let (engine, slot, owner) = (&*self.engine, &*self.slot, &*self.owner);
         let me = running.segment.trx();
-        let weight = running.changes;
         let mut writer = Writer::alone(engine, &self.worker, &mut running.segment);
         let duplicate = LockMode::Shared;
-        let locker = Locker { engine, slot, owner, me, timeout_s, gapless, weight, duplicate };
+        let (undo, tables) = (0, &self.tables);
+        let locker =
+            Locker { engine, slot, owner, me, timeout_s, gapless, undo, tables, duplicate };
         writer.locker = Some(locker);
         Ok(writer)
+    }
+
+    /// Says that the row with this clustered key is about to be changed because its key was named: its weight
+    /// is that of a locked one.
+    pub fn note_named(&self, table: &Table, key: &[u8]) {
+        let (target, index) = (Target::record(table.clustered.index, key), table.clustered.index);
+        if !self.engine.locks().has(&self.owner, target, Shape::WRITE) {
+            self.tables.borrow_mut().note_changed(index);
+        }
     }
 
     /// The segment of the transaction, for DDL.
@@ -586,14 +600,16 @@ impl Client {
             me: self.me(),
             timeout_s: self.timeout_s(),
             gapless: self.gapless(),
-            weight: self.running.as_ref().map_or(0, |r| r.changes),
+            undo: self.changes(),
+            tables: &self.tables,
             duplicate: LockMode::Shared,
         }
     }
 
-    /// As [`Self::locker`], to lock something: there is a transaction from here on.
-    pub(crate) fn locking(&self) -> Locker<'_> {
+    /// As [`Self::locker`], to lock something of a table: there is a transaction from here on.
+    pub(crate) fn locking(&self, table: &Table, mode: LockMode) -> Locker<'_> {
         self.begun.set(true);
+        self.tables.borrow_mut().note(table.id(), mode);
         self.locker()
     }
 
@@ -624,7 +640,7 @@ impl Client {
         out.clear();
         let mut range = self.locked.take().unwrap_or_default();
         range.open_at(lock, key);
-        let found = range.step(&self.locking(), table);
+        let found = range.step(&self.locking(table, lock.mode), table);
         if matches!(found, Ok(true)) {
             let payload = &range.payload;
             match RowHeader::read(payload)?.outside() {

@@ -2,7 +2,8 @@
 //! entries.
 //!
 //! 1. The clustered row comes first, then the secondary entries, each in a mini-transaction of its
-//!    own, the old ones' marks last (`entry`); who finds an entry without a matching row ignores it.
+//!    own, an old one's mark before the new one (`entry`), so that who waits for the old one has not made
+//!    the new one yet, as in InnoDB; who finds an entry without a matching row ignores it.
 //! 2. A lock is a header written anew with the own trx id: from then on others wait for this
 //!    transaction.
 //! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
@@ -141,9 +142,8 @@ impl Writer<'_> {
             if b.old_entry != b.entry {
                 // The unique check needs the buffer.
                 let prefix = std::mem::take(&mut b.old_entry);
-                let done = self.insert_entry(table, index, key, new, b);
-                let done =
-                    done.and_then(|()| self.mark_entry(secondary, (&prefix, key), &mut b.entry));
+                let done = self.mark_entry(secondary, (&prefix, key), &mut b.entry);
+                let done = done.and_then(|()| self.insert_entry(table, index, key, new, b));
                 b.old_entry = prefix;
                 done?;
             }

@@ -4,7 +4,9 @@
 //!    leaf, or else the index's gate is held from the check to the insert. Leaves are never merged,
 //!    so entries that share a leaf with all their neighbours once did so always before.
 //! 2. An entry is a duplicate when the latest version of its row has the same key; a row of another
-//!    active transaction is waited for first, since either outcome is possible.
+//!    active transaction is waited for first, since either outcome is possible. As in InnoDB, all entries
+//!    with the key are locked with their gaps, marked ones too, and when none is a duplicate, what is behind
+//!    the last one.
 //! 3. An entry is removed only when no version of its row that somebody may still see or roll back
 //!    to has its key; that is looked up under the latch of the entry's leaf.
 //! 4. Before a transaction ends, the entries of its rows say what the rows do: one without a mark
@@ -23,8 +25,8 @@ use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split
 use crate::version::Latest;
 use crate::writer::{Buffers, Try, Wanted, Writer};
 use base::{Error, Result, TrxId};
-use btree::{Fit, Position};
-use lock::{Kind, Shape};
+use btree::{Fit, Following, Position};
+use lock::{Kind, Shape, Target};
 use pool::Mtr;
 use std::ops::Bound;
 
@@ -170,27 +172,39 @@ impl Writer<'_> {
         if left_open || right_open {
             return Ok(Unique::Spread);
         }
-        let first = node.search(prefix)?.slot;
-        for slot in first..node.count() {
+        let mut met = false;
+        let mut slot = node.search(prefix)?.slot;
+        while slot < node.count() {
             node.copy_key(slot, &mut b.old_entry)?;
             if !b.old_entry.starts_with(prefix) {
                 break;
             }
-            let (parts, other) = split_entry(&b.old_entry, node.payload(slot)?)?;
-            if parts.len() == prefix.len()
-                && other != key
-                && let Some(wanted) = self.conflict(
-                    table,
-                    index,
-                    (prefix, other),
-                    (&b.old_entry, is_marked(node.payload(slot)?)),
-                    (&mut b.other, &mut b.undo),
-                )?
-            {
-                return Ok(Unique::Wait(wanted));
+            let entry = (&b.old_entry[..], node.payload(slot)?);
+            if split_entry(entry.0, entry.1)?.0.len() == prefix.len() {
+                met = true;
+                let memory = (&mut b.other, &mut b.undo);
+                if let Some(wanted) = self.conflict((table, index), (prefix, key), entry, memory)? {
+                    return Ok(Unique::Wait(wanted));
+                }
             }
+            slot += 1;
         }
-        Ok(Unique::Free)
+        if !met || self.locker.is_none() {
+            return Ok(Unique::Free);
+        }
+        let tree = &table.secondaries[index].tree;
+        let following = tree.following(mtr, pos, slot, &mut b.old_entry, &mut Vec::new())?;
+        let next = match following {
+            Following::Entry if slot < node.count() => {
+                Some((&b.old_entry[..], Some(node.payload(slot)?)))
+            }
+            Following::Entry => Some((&b.old_entry[..], None)),
+            Following::End => None,
+            Following::Unknown => return Ok(Unique::Spread),
+        };
+        let memory = (&mut b.other, &mut b.undo);
+        let wanted = self.lacks_behind((table, index), next, memory)?;
+        Ok(wanted.map_or(Unique::Free, Unique::Wait))
     }
 
     /// Looks at the entries with key `prefix` wherever they are. The caller holds the gate.
@@ -203,51 +217,56 @@ impl Writer<'_> {
     ) -> Result<Unique> {
         let mut range =
             table.secondaries[index].tree.range(Bound::Included(prefix), Bound::Unbounded);
-        while let Some((entry, payload)) = range.next()? {
-            if !entry.starts_with(prefix) {
-                break;
+        let mut met = false;
+        let wanted = loop {
+            let memory = (&mut b.other, &mut b.undo);
+            match range.next()? {
+                Some(entry) if entry.0.starts_with(prefix) => {
+                    if split_entry(entry.0, entry.1)?.0.len() == prefix.len() {
+                        met = true;
+                        let at = (table, index);
+                        if let Some(wanted) = self.conflict(at, (prefix, key), entry, memory)? {
+                            break Some(wanted);
+                        }
+                    }
+                }
+                _ if !met => break None,
+                next => {
+                    let next = next.map(|(entry, stored)| (entry, Some(stored)));
+                    break self.lacks_behind((table, index), next, memory)?;
+                }
             }
-            let (parts, other) = split_entry(entry, payload)?;
-            if parts.len() == prefix.len()
-                && other != key
-                && let Some(wanted) = self.conflict(
-                    table,
-                    index,
-                    (prefix, other),
-                    (entry, is_marked(payload)),
-                    (&mut b.other, &mut b.undo),
-                )?
-            {
-                return Ok(Unique::Wait(wanted));
-            }
-        }
-        Ok(Unique::Free)
+        };
+        Ok(wanted.map_or(Unique::Free, Unique::Wait))
     }
 
-    /// Whether the row `other`, whose entry is `entry` (`marked`: deleted), has the unique key `prefix`: then an error, or the
-    /// lock to get first.
+    /// Whether the row of an entry (key and payload) is another than `key` and has the unique key `prefix`:
+    /// then an error. `Some`: the lock to get first.
     fn conflict(
         &self,
-        table: &Table,
-        index: usize,
-        (prefix, other): (&[u8], &[u8]),
-        (entry, marked): (&[u8], bool),
+        (table, index): (&Table, usize),
+        (prefix, key): (&[u8], &[u8]),
+        (entry, stored): (&[u8], &[u8]),
         (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<Option<Wanted>> {
         let s = &table.secondaries[index];
+        let (_, other) = split_entry(entry, stored)?;
         let (mut found, mut before) = (Vec::new(), Vec::new());
+        let lacks = || self.lacks_next_key(s, entry, TrxId::NONE);
+        if other == key {
+            return Ok(lacks());
+        }
         loop {
             match self.engine.read_latest(self.me(), table, other, payload)? {
-                Latest::Missing => return Ok(None),
+                Latest::Missing => return Ok(lacks()),
                 Latest::Busy(trx) => {
-                    let at = (index, prefix);
+                    let at = (index, prefix, None);
                     if self.engine.entry_in_doubt(table, other, at, trx, payload, undo)? {
                         // Who has the entry locked already knows that the writer has not come to it yet:
                         // its mark says what was committed.
-                        let wanted = self.duplicate(s, entry, trx);
-                        return match self.lacks(s.tree.index, entry, wanted.shape, TrxId::NONE) {
-                            Some(_) => Ok(Some(wanted)),
-                            None if marked => Ok(None),
+                        return match lacks() {
+                            Some(_) => Ok(self.lacks_next_key(s, entry, trx)),
+                            None if is_marked(stored) => Ok(None),
                             None => {
                                 let key = prefix.to_vec();
                                 Err(Error::Duplicate { index: s.spec.id, key })
@@ -259,17 +278,16 @@ impl Writer<'_> {
                         continue;
                     }
                     if RowHeader::read(payload)?.deleted() {
-                        return Ok(None);
+                        return Ok(lacks());
                     }
                 }
                 Latest::Row => {}
             }
             match self.engine.entry_prefix(table, s, row_bytes(payload), &mut found)? {
-                Fetched::Done if found != prefix => return Ok(None),
+                Fetched::Done if found != prefix => return Ok(lacks()),
                 Fetched::Done => {
                     // The error comes with the lock in hand.
-                    let shape = self.duplicate(s, entry, TrxId::NONE).shape;
-                    let wanted = self.lacks(s.tree.index, entry, shape, TrxId::NONE);
+                    let wanted = lacks();
                     let error = Error::Duplicate { index: s.spec.id, key: found };
                     return wanted.map_or(Err(error), |w| Ok(Some(w)));
                 }
@@ -280,10 +298,30 @@ impl Writer<'_> {
     }
 
     /// The lock on an entry that may be a duplicate.
-    fn duplicate(&self, s: &Secondary, entry: &[u8], busy: TrxId) -> Wanted {
-        let mode = self.locker.as_ref().map_or(LockMode::Shared, |l| l.duplicate);
-        let shape = Shape::new(mode, Kind::NextKey);
-        Wanted::record(s.tree.index, entry, shape, busy).kept()
+    fn lacks_next_key(&self, s: &Secondary, entry: &[u8], busy: TrxId) -> Option<Wanted> {
+        let mode = self.locker.as_ref()?.duplicate;
+        self.lacks(Target::record(s.tree.index, entry), Shape::new(mode, Kind::NextKey), busy)
+    }
+
+    /// The lock behind the entries with a unique key none of which is a duplicate: on the gap before `next`,
+    /// and on that one too if duplicates are to be changed. (Its writer is only known in the same leaf.)
+    fn lacks_behind(
+        &self,
+        (table, index): (&Table, usize),
+        next: Option<(&[u8], Option<&[u8]>)>,
+        memory: (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<Option<Wanted>> {
+        let Some(locker) = &self.locker else { return Ok(None) };
+        let tree = &table.secondaries[index].tree;
+        let target = Target { index: tree.index, key: next.map(|n| n.0) };
+        let record = locker.duplicate == LockMode::Exclusive;
+        let mut busy = TrxId::NONE;
+        if let (Some((entry, Some(stored))), true) = (next, record) {
+            let at = (table, index);
+            busy = self.engine.writer_of_entry(self.me(), at, (entry, stored), memory)?;
+        }
+        let kind = if record || target.key.is_none() { Kind::NextKey } else { Kind::Gap };
+        Ok(self.lacks(target, Shape::new(locker.duplicate, kind), busy))
     }
 
     /// Marks the entries of a row that this transaction has deleted.

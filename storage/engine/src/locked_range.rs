@@ -6,13 +6,16 @@
 //!    whole and found; the gap alone behind a range that has a definite end; with each secondary entry the
 //!    record of its row. Levels without gap locks lock the records they answer, and nothing else.
 //! 3. An answered row is the latest committed version, or the own one.
+//! 4. An entry without a mark that nobody else has locked is a row with that key: where shared locks are taken
+//!    and the entry says all that is asked for, its row is neither read nor locked.
+//! 5. With [`LockWait::IfWanted`] a row of others is shown before it is waited for.
 
 use crate::blob::Fetched;
 use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
 use crate::row::{RowHeader, row_bytes};
 use crate::scan::Direction;
 use crate::table::{Secondary, Table, is_marked, split_entry};
-use crate::version::Latest;
+use crate::version::{Eyes, Latest, Sight};
 use base::{Error, IndexId, Result, TrxId};
 use btree::{Spot, Tree};
 use lock::{Kind, Shape, Target};
@@ -63,6 +66,15 @@ pub(crate) struct LockedRange {
     passed: Option<Vec<u8>>,
     fresh: Vec<Fresh>,
     entry: Vec<u8>,
+    /// Invariant 4; and where the key parts of the entry answered last end.
+    pub covered: bool,
+    parts: usize,
+    /// The row answered last is another's (invariant 5).
+    others: bool,
+    /// The row with this clustered key is waited for.
+    insists: bool,
+    /// So is the present one.
+    patient: bool,
     /// The row answered last: clustered key and payload.
     pub key: Vec<u8>,
     pub payload: Vec<u8>,
@@ -93,6 +105,7 @@ impl LockedRange {
         (self.placed, self.started) = (false, false);
         self.done = high.is_some_and(<[u8]>::is_empty);
         self.passed = None;
+        (self.others, self.insists, self.patient, self.covered) = (false, false, true, false);
         self.fresh.clear();
     }
 
@@ -115,6 +128,9 @@ impl LockedRange {
     /// Goes to the next row and locks it: it is then in `key` and `payload`. `false`: there is none.
     pub fn step(&mut self, l: &Locker<'_>, table: &Table) -> Result<bool> {
         let tree = table.tree(self.index).ok_or(Error::Internal("no such index"))?;
+        if std::mem::take(&mut self.others) {
+            self.leave_answered(tree)?;
+        }
         while !self.done {
             self.place(l, tree)?;
             if self.done {
@@ -142,7 +158,7 @@ impl LockedRange {
             self.payload.clear();
             self.payload.extend_from_slice(payload);
             let found = match self.index.checked_sub(1) {
-                None => self.clustered(l, tree)?,
+                None => self.clustered(l, table, tree)?,
                 Some(i) => self.secondary(l, table, &table.secondaries[i])?,
             };
             if found {
@@ -150,6 +166,21 @@ impl LockedRange {
             }
         }
         Ok(false)
+    }
+
+    /// The entry of the row answered last, and where its key parts end.
+    pub fn entry(&self) -> (&[u8], usize) {
+        (&self.entry, self.parts)
+    }
+
+    /// Whether the row answered last is another's.
+    pub fn is_others(&self) -> bool {
+        self.others
+    }
+
+    /// Waits for the row answered last, which is another's, at the next step.
+    pub fn insist(&mut self) {
+        (self.others, self.insists, self.placed) = (false, true, false);
     }
 
     /// Gives back what the row answered last was locked with, if nothing had it locked before.
@@ -196,7 +227,12 @@ impl LockedRange {
     }
 
     fn wait(&self) -> LockWait {
-        self.lock.map_or(LockWait::Wait, |l| l.wait)
+        let wait = self.lock.map_or(LockWait::Wait, |l| l.wait);
+        if wait == LockWait::IfWanted && self.patient { LockWait::Wait } else { wait }
+    }
+
+    fn skips(&self) -> bool {
+        matches!(self.wait(), LockWait::SkipLocked | LockWait::IfWanted)
     }
 
     /// Asks for a lock that goes with the spot.
@@ -209,9 +245,7 @@ impl LockedRange {
     ) -> Result<Locked> {
         let shape = Shape::new(self.mode(), kind);
         let granted = match l.lock(target, shape, self.wait()) {
-            Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {
-                return Ok(Locked::Skip);
-            }
+            Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
             granted => granted?,
         };
         if let (Some(shape), Some(key)) = (granted.fresh, target.key) {
@@ -258,7 +292,7 @@ impl LockedRange {
             return Ok(());
         }
         self.done = true;
-        if self.index > 0 && !gap_only && !is_marked(&self.other) {
+        if self.index > 0 && !gap_only && !self.covered && !is_marked(&self.other) {
             let key = split_entry(&self.entry, &self.other)?.1.to_vec();
             match self.lock_row(l, table, &key) {
                 Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {}
@@ -274,14 +308,9 @@ impl LockedRange {
             let trx = RowHeader::read(&self.other)?.trx;
             return Ok(if l.is_busy(trx) { trx } else { TrxId::NONE });
         };
-        let (parts, key) = split_entry(entry, &self.other)?;
-        let mut payload = Vec::new();
-        let Latest::Busy(trx) = l.engine.read_latest(l.me, table, key, &mut payload)? else {
-            return Ok(TrxId::NONE);
-        };
-        let at = (index, parts);
-        let changed = l.engine.entry_in_doubt(table, key, at, trx, &mut payload, &mut self.undo)?;
-        Ok(if changed { trx } else { TrxId::NONE })
+        let (mut payload, undo) = (Vec::new(), &mut self.undo);
+        let entry = (entry, &self.other[..]);
+        l.engine.writer_of_entry(l.me, (table, index), entry, (&mut payload, undo))
     }
 
     /// The spot's entry is dealt with.
@@ -336,9 +365,7 @@ impl LockedRange {
             // One's own lock is of a record that was there before this one.
             self.give_up(l, target);
             match l.settle_writer(busy, target, self.wait()) {
-                Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {
-                    return Ok(Locked::Skip);
-                }
+                Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
                 settled => settled?,
             }
         }
@@ -358,7 +385,7 @@ impl LockedRange {
         self.fresh.retain(|f| Target::record(f.index, &f.key) != target);
     }
 
-    fn clustered(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<bool> {
+    fn clustered(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<bool> {
         let h = RowHeader::read(&self.payload)?;
         let whole_low = self.low_included && self.entry == self.low.key;
         let alone =
@@ -369,8 +396,12 @@ impl LockedRange {
             shape(self.mode(), l.gapless)
         };
         let busy = if l.is_busy(h.trx) { h.trx } else { TrxId::NONE };
+        self.patient = self.equal && whole_low || self.insists && self.entry == self.key;
         match self.lock_entry(l, tree, shape, busy)? {
             Locked::Again => return Ok(false),
+            Locked::Skip if self.wait() == LockWait::IfWanted => {
+                return self.show_others(l, table, tree);
+            }
             Locked::Skip => return self.pass(tree).map(|()| false),
             Locked::Yes if l.is_busy(h.trx) => {
                 // Active again in the copy's version: it was not settled.
@@ -382,15 +413,39 @@ impl LockedRange {
         if h.deleted() {
             return self.reject(l, tree);
         }
-        std::mem::swap(&mut self.key, &mut self.entry);
-        self.entry.clear();
-        self.entry.extend_from_slice(&self.key);
-        let last = self.equal && whole_low
-            || self.direction == Direction::Forward
-                && self.high_included
-                && self.ends_behind(&self.key);
+        self.key.clone_from(&self.entry);
+        self.leave_answered(tree)?;
+        Ok(true)
+    }
+
+    /// Goes on from a row of the clustered index that was answered.
+    fn leave_answered(&mut self, tree: &Tree) -> Result<()> {
+        let whole_low = self.low_included && self.key == self.low.key;
+        let alone = self.equal && whole_low;
+        let last = self.direction == Direction::Forward
+            && self.high_included
+            && self.ends_behind(&self.key);
         self.pass(tree)?;
-        self.done |= last;
+        // InnoDB locks what is behind the last entry of all, though the range cannot reach there.
+        self.done |= alone || last && self.spot.entry()?.is_some();
+        Ok(())
+    }
+
+    /// Answers the spot's row, which another has locked, as it was committed last, if it was.
+    fn show_others(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<bool> {
+        let eyes = Eyes { me: l.me, sight: Sight::Committed };
+        let (payload, undo) = (&mut self.payload, &mut self.undo);
+        let seen = l.engine.read_visible(eyes, table, &self.entry, payload, undo)?;
+        if !seen.is_there() {
+            return self.pass(tree).map(|()| false);
+        }
+        self.key.clone_from(&self.entry);
+        self.others = true;
+        if !seen.is_plain() {
+            // Values outside of it may be gone by the time they are read.
+            self.insist();
+            return Ok(false);
+        }
         Ok(true)
     }
 
@@ -418,6 +473,12 @@ impl LockedRange {
         }
         if marked {
             return self.reject(l, tree);
+        }
+        if self.covered {
+            (self.key, self.parts) = (key, parts);
+            self.pass(tree)?;
+            self.done |= unique;
+            return Ok(true);
         }
         let there = match self.lock_row(l, table, &key) {
             Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => false,

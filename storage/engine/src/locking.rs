@@ -16,10 +16,11 @@ use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
 use crate::version::Latest;
 use crate::writer::{Try, Wanted, Writer};
-use base::{Error, IndexId, Result, RollPtr, TrxId};
+use base::{Error, IndexId, Result, RollPtr, TableId, TrxId};
 use btree::{Following, Position, Tree};
-use lock::{Granted, Kind, Owner, Patience, Request, Shape, Target};
+use lock::{Beside, Granted, Kind, Owner, Patience, Request, Shape, Target};
 use pool::Mtr;
+use std::cell::RefCell;
 use std::time::Duration;
 use sync::{Deadline, SessionSlot};
 
@@ -35,6 +36,9 @@ pub enum LockWait {
     NoWait,
     /// The row is left out.
     SkipLocked,
+    /// A row of the clustered index that is not named by its whole key is answered as it was committed last,
+    /// without a lock; [`crate::Reader::insist`] waits for it.
+    IfWanted,
 }
 
 /// How a read locks the rows that it answers.
@@ -81,6 +85,35 @@ impl Change {
     }
 }
 
+/// What a transaction has locked without a lock object, for its weight: InnoDB counts lock structures.
+#[derive(Default)]
+pub(crate) struct TableLocks {
+    /// Intentions on tables; the weaker one stays when the stronger one comes.
+    intended: Vec<(TableId, LockMode)>,
+    /// Clustered indexes of which rows were changed that have no lock of their own.
+    changed: Vec<IndexId>,
+}
+
+impl TableLocks {
+    /// Rows of a table are going to be locked or changed.
+    pub fn note(&mut self, table: TableId, mode: LockMode) {
+        if !self.intended.iter().rev().any(|(t, m)| *t == table && *m >= mode) {
+            self.intended.push((table, mode));
+        }
+    }
+
+    pub fn note_changed(&mut self, clustered: IndexId) {
+        if !self.changed.contains(&clustered) {
+            self.changed.push(clustered);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.intended.clear();
+        self.changed.clear();
+    }
+}
+
 /// Who locks rows, and how patient he is.
 pub(crate) struct Locker<'a> {
     pub engine: &'a Engine,
@@ -92,7 +125,9 @@ pub(crate) struct Locker<'a> {
     /// The isolation level locks records only.
     pub gapless: bool,
     /// Undo records of the transaction.
-    pub weight: u64,
+    pub undo: u64,
+    /// What else its weight is made of.
+    pub tables: &'a RefCell<TableLocks>,
     /// How a duplicate that an insert meets is locked.
     pub duplicate: LockMode,
 }
@@ -117,10 +152,11 @@ impl Locker<'_> {
         let _entered = sync::enter(self.slot);
         let patience = match wait {
             LockWait::Wait => Patience::Until(self.deadline()),
-            LockWait::NoWait | LockWait::SkipLocked => Patience::None,
+            LockWait::NoWait | LockWait::SkipLocked | LockWait::IfWanted => Patience::None,
         };
-        let (gapless, weight) = (self.gapless, self.weight);
-        let request = Request { target, shape, implicit, gapless, weight, patience };
+        let (gapless, undo, tables) = (self.gapless, self.undo, self.tables.borrow());
+        let beside = Beside { tables: tables.intended.len() as u64, changed: &tables.changed };
+        let request = Request { target, shape, implicit, gapless, undo, beside, patience };
         self.engine.locks().lock(self.owner, &request)
     }
 
@@ -210,7 +246,7 @@ impl Client {
             };
             let free = busy == TrxId::NONE && engine.locks().is_free(target);
             if !free {
-                let locker = self.locking();
+                let locker = self.locking(table, LockMode::Exclusive);
                 if busy != TrxId::NONE {
                     locker.settle_writer(busy, target, LockWait::Wait)?;
                 }
@@ -252,7 +288,8 @@ impl Client {
                 return Ok(false);
             }
         }
-        self.locking().lock(target, Shape::WRITE, LockWait::Wait)?;
+        let locker = self.locking(table, LockMode::Exclusive);
+        locker.lock(target, Shape::WRITE, LockWait::Wait)?;
         Ok(true)
     }
 
@@ -286,10 +323,12 @@ impl Client {
 
 impl Writer<'_> {
     /// Waits for what an attempt could not have.
-    pub fn wait_for(&self, wanted: &Wanted) -> Result<()> {
-        let Some(locker) = &self.locker else {
+    pub fn wait_for(&mut self, wanted: &Wanted) -> Result<()> {
+        let undo = self.segment.records();
+        let Some(locker) = &mut self.locker else {
             return Err(Error::Internal("rollback met another transaction's row"));
         };
+        locker.undo = undo;
         let target = wanted.target();
         if wanted.busy != TrxId::NONE {
             locker.settle_writer(wanted.busy, target, LockWait::Wait)?;
@@ -327,14 +366,14 @@ impl Writer<'_> {
         }
         let mode = self.locker.as_ref().map_or(LockMode::Shared, |l| l.duplicate);
         let busy = if busy { h.trx } else { TrxId::NONE };
-        self.lacks(index, key, Shape::new(mode, Kind::Record), busy)
+        self.lacks(Target::record(index, key), Shape::new(mode, Kind::Record), busy)
     }
 
     /// A lock to keep that this transaction does not have yet, or not with `busy` active.
-    pub fn lacks(&self, index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> Option<Wanted> {
+    pub fn lacks(&self, target: Target<'_>, shape: Shape, busy: TrxId) -> Option<Wanted> {
         let locker = self.locker.as_ref()?;
-        let has = || self.engine.locks().has(locker.owner, Target::record(index, key), shape);
-        (busy != TrxId::NONE || !has()).then(|| Wanted::record(index, key, shape, busy).kept())
+        let has = || self.engine.locks().has(locker.owner, target, shape);
+        (busy != TrxId::NONE || !has()).then(|| Wanted::on(target, shape, busy).kept())
     }
 
     /// What keeps this transaction from inserting `key` at a position that found nothing; if nothing does,

@@ -14,7 +14,7 @@ use crate::blob::Fetched;
 use crate::client::Client;
 use crate::engine::Engine;
 use crate::locked_range::LockedRange;
-use crate::locking::RowLock;
+use crate::locking::{LockMode, RowLock};
 use crate::outside::Need;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::{Table, is_marked, split_entry};
@@ -186,6 +186,20 @@ impl Reader {
         let range = self.locked.get_or_insert_default();
         let ends = self.cursor.ends();
         range.open(lock, self.index, self.direction, ends, self.included);
+        range.covered = self.covered && lock.mode == LockMode::Shared;
+    }
+
+    /// Whether the row answered last is another transaction's, as it was committed last: see
+    /// [`crate::LockWait::IfWanted`].
+    pub fn is_others(&self) -> bool {
+        self.locked.as_ref().is_some_and(|range| range.is_others())
+    }
+
+    /// The row answered last is wanted, though it is another's: the next one is what has become of it, locked.
+    pub fn insist(&mut self) {
+        if let Some(range) = &mut self.locked {
+            range.insist();
+        }
     }
 
     /// Gives back what the row answered last was newly locked with: it is not wanted after all. Does nothing
@@ -206,17 +220,22 @@ impl Reader {
         out: &mut Vec<u8>,
         wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool> {
-        let locker = client.locking();
+        let mode = self.locks.map_or(LockMode::Exclusive, |lock| lock.mode);
+        let locker = client.locking(table, mode);
         let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
         let range = self.locked.get_or_insert_default();
         while range.step(&locker, table)? {
             let payload = &range.payload;
-            match RowHeader::read(payload)?.outside() {
-                true => client.engine().complete_own(table, payload, need, out)?,
-                false => {
-                    out.clear();
-                    out.extend_from_slice(row_bytes(payload));
+            if range.covered {
+                let rows = &table.entry_rows[self.index - 1];
+                if !rows.make(range.entry(), &mut self.wanted, out) {
+                    return Err(Error::Internal("an entry's key contradicts its index"));
                 }
+            } else if RowHeader::read(payload)?.outside() {
+                client.engine().complete_own(table, payload, need, out)?;
+            } else {
+                out.clear();
+                out.extend_from_slice(row_bytes(payload));
             }
             instrument::count(Counter::InnodbRowsRead, 1);
             if wanted(out) {

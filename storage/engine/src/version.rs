@@ -22,7 +22,7 @@
 use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
-use crate::table::Table;
+use crate::table::{Table, is_marked, split_entry};
 use base::{Error, Lsn, Result, TrxId};
 use trx::{RecordKind, UndoPos, UndoRecord, View};
 
@@ -326,19 +326,22 @@ impl Engine {
         }
     }
 
-    /// Whether active transaction `trx`, whose version `payload` is, has made or taken away the entry
-    /// `prefix` of the row in secondary index `index`: then it has that entry locked. The payload is used up.
+    /// Whether active transaction `trx`, whose version `payload` is, makes or takes away the entry `prefix` of the
+    /// row in secondary index `index`. `marked`: whether the entry is; with it, only if the transaction has come to
+    /// the entry by now: then it has that entry locked. The payload is used up.
     pub(crate) fn entry_in_doubt(
         &self,
         table: &Table,
         key: &[u8],
-        (index, prefix): (usize, &[u8]),
+        (index, prefix, marked): (usize, &[u8], Option<bool>),
         trx: TrxId,
         payload: &mut Vec<u8>,
         undo: &mut Vec<u8>,
     ) -> Result<bool> {
         let (mut with, mut without) = (false, false);
         let mut found = Vec::new();
+        // What was committed, all later versions being otherwise: an entry that says so still was not touched.
+        let touched = |committed: bool| marked.is_none_or(|marked| marked == committed);
         loop {
             let h = RowHeader::read(payload)?;
             let mut has = false;
@@ -352,15 +355,36 @@ impl Engine {
             }
             with |= has;
             without |= !has;
-            if with && without || h.trx != trx {
-                return Ok(with && without);
+            if h.trx != trx {
+                return Ok(with && without && touched(has));
+            }
+            if with && without {
+                return Ok(true);
             }
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
-                Older::Nothing => return Ok(with),
+                Older::Nothing => return Ok(with && touched(false)),
                 Older::Gone => return Ok(true),
             }
         }
+    }
+
+    /// The active transaction, other than `me`, that has made or taken away an entry (key and payload) of
+    /// secondary index `index`; or none.
+    pub(crate) fn writer_of_entry(
+        &self,
+        me: TrxId,
+        (table, index): (&Table, usize),
+        (entry, stored): (&[u8], &[u8]),
+        (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<TrxId> {
+        let (parts, key) = split_entry(entry, stored)?;
+        let Latest::Busy(trx) = self.read_latest(me, table, key, payload)? else {
+            return Ok(TrxId::NONE);
+        };
+        let at = (index, parts, Some(is_marked(stored)));
+        let changed = self.entry_in_doubt(table, key, at, trx, payload, undo)?;
+        Ok(if changed { trx } else { TrxId::NONE })
     }
 
     /// Whether a version of the row, from the one in `payload` backwards, has the key `prefix` in

@@ -30,7 +30,12 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     pub fn record(index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> Wanted {
-        Wanted { index, key: Some(key.to_vec()), shape, busy, keep: false }
+        Wanted::on(Target::record(index, key), shape, busy)
+    }
+
+    pub fn on(target: Target<'_>, shape: Shape, busy: TrxId) -> Wanted {
+        let key = target.key.map(<[u8]>::to_vec);
+        Wanted { index: target.index, key, shape, busy, keep: false }
     }
 
     /// The same, to be kept when it is free.
@@ -40,8 +45,7 @@ impl Wanted {
 
     /// The gap before `next`, to insert into it.
     pub fn gap(next: Target<'_>) -> Wanted {
-        let key = next.key.map(<[u8]>::to_vec);
-        Wanted { index: next.index, key, shape: Shape::INSERT, busy: TrxId::NONE, keep: false }
+        Wanted::on(next, Shape::INSERT, TrxId::NONE)
     }
 
     pub fn target(&self) -> Target<'_> {

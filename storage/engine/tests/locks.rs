@@ -149,6 +149,7 @@ fn a_range_locks_what_mysql_locks() {
         (0, (Unbounded, Included(15)), f, x, "P 10 X; P 15 X; P 5 X"),
         (0, (Unbounded, Excluded(16)), f, x, "P 10 X; P 15 X; P 20 X,GAP; P 5 X"),
         (0, (Excluded(15), Unbounded), f, x, "P 20 X; P sup X"),
+        (0, (Excluded(15), Included(20)), f, x, "P 20 X; P sup X"),
         (0, (Included(11), Included(15)), f, s, "P 15 S"),
         (0, (Included(10), Unbounded), b, x, "P 10 X; P 15 X; P 20 X; P 5 X; P sup X"),
         (0, (Excluded(8), Included(15)), b, x, "P 10 X; P 15 X; P 20 X,GAP; P 5 X"),

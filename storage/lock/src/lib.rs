@@ -15,7 +15,7 @@ mod queue;
 mod report;
 mod wait;
 
-pub use locks::{Granted, Locks, MEMORY_BYTES, Patience, Request};
+pub use locks::{Beside, Granted, Locks, MEMORY_BYTES, Patience, Request};
 pub use mode::{Kind, Mode, Shape, Target};
 pub use owner::Owner;
 pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};

@@ -13,7 +13,7 @@ use crate::mode::{Kind, Mode, Shape, Target};
 use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
 use crate::queue::{By, Lock, Locked, Shard};
 use crate::report::Hook;
-use base::{Error, Result};
+use base::{Error, IndexId, Result};
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, Ordering, SharedAtomic, class, fence};
 use sync::waits::WaitsFor;
@@ -45,10 +45,21 @@ pub struct Request<'k> {
     pub implicit: bool,
     /// The asker's isolation level has no gap locks.
     pub gapless: bool,
-    /// Undo records and table locks of the transaction: the lighter one gives way in a deadlock.
-    pub weight: u64,
+    /// Undo records of the transaction: the lighter one gives way in a deadlock.
+    pub undo: u64,
+    /// What else it has locked, as InnoDB counts it.
+    pub beside: Beside<'k>,
     /// What to do when it is not free.
     pub patience: Patience,
+}
+
+/// Locks of a transaction that are none here, for its weight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'k> {
+    /// Table locks.
+    pub tables: u64,
+    /// Clustered indexes of which it has changed records without a lock.
+    pub changed: &'k [IndexId],
 }
 
 /// How a request ended well.
@@ -136,8 +147,11 @@ impl Locks {
 
     /// Whether `me` has granted locks that together cover this.
     pub fn has(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
+        if !me.has_locks() {
+            return false;
+        }
         let (hash, by) = (target.hash(), by(me));
-        if !me.has_locks() || self.shard(hash).is_empty() {
+        if self.shard(hash).is_empty() {
             return false;
         }
         let queues = self.shard(hash).lock();
@@ -185,7 +199,9 @@ impl Locks {
             number: waiting,
             place,
             shape,
-            weight: request.weight,
+            undo: request.undo,
+            tables: request.beside.tables,
+            changed: request.beside.changed.into(),
             since_ns: sync::now_ns(),
         };
         me.begin_wait(wish.clone());
@@ -197,7 +213,8 @@ impl Locks {
     /// Puts a lock where it belongs; `false`: its owner's transaction has ended.
     fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
         let (by, shape, granted) = (lock.by, lock.shape, lock.granted());
-        if !owner.note(by.serial, Held { hash, index: lock.place.index, shape }) {
+        let held = Held { hash, index: lock.place.index, shape, waited: !granted };
+        if !owner.note(by.serial, held) {
             return false;
         }
         let held_up = match granted {
@@ -306,7 +323,7 @@ impl Locks {
     }
 
     /// The record `from` is about to be removed: who has locked it, or waits for it, has its gap locked
-    /// instead, which will be before `heir`. The caller has latched the record's page exclusively, looks
+    /// instead, if his level has gap locks; it will be before `heir`. The caller has latched the record's page exclusively, looks
     /// whether `heir` is still the next key, and calls [`Self::gone`].
     pub fn leave(&self, from: Target<'_>, heir: Target<'_>) {
         let hash = from.hash();
@@ -315,9 +332,9 @@ impl Locks {
         }
         let locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
         for lock in &locks {
-            // Shared ones are of foreign keys and duplicate checks, whose gaps every level has.
-            let gapless = lock.gapless && lock.shape.mode == Mode::Exclusive;
-            if lock.shape.kind != Kind::InsertIntention && !gapless {
+            // An insert that waits for what may be a duplicate is looking for its place.
+            let inserts = lock.shape.mode == Mode::Shared && !lock.granted();
+            if lock.shape.kind != Kind::InsertIntention && (inserts || !lock.gapless) {
                 self.give_gap(lock, heir);
             }
         }

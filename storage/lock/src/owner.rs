@@ -35,6 +35,8 @@ pub(crate) struct Held {
     pub hash: u64,
     pub index: IndexId,
     pub shape: Shape,
+    /// It was waited for: InnoDB gives it a structure of its own.
+    pub waited: bool,
 }
 
 /// A target with its own memory.
@@ -60,8 +62,11 @@ pub(crate) struct Wish {
     pub number: u64,
     pub place: Place,
     pub shape: Shape,
-    /// Undo records and table locks of the transaction.
-    pub weight: u64,
+    /// Undo records of the transaction.
+    pub undo: u64,
+    /// Its table locks, and the indexes of which it has changed records without a lock.
+    pub tables: u64,
+    pub changed: Box<[IndexId]>,
     pub since_ns: u64,
 }
 
@@ -158,17 +163,21 @@ impl Owner {
         self.serial.store(self.serial.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Entries of the list and how many of them InnoDB would call lock structures (on tables of one
-    /// page): as many as there are different indexes and shapes.
-    pub(crate) fn sizes(&self) -> (u64, u64) {
+    /// Entries of the list and how many lock structures InnoDB would have for them (on tables of one
+    /// page), and for the changed records of these indexes: as many as there are different indexes and
+    /// shapes, and one for each that was waited for.
+    pub(crate) fn sizes(&self, changed: &[IndexId]) -> (u64, u64) {
         let list = self.held.lock();
-        let mut kinds: Vec<(IndexId, Shape)> = Vec::new();
+        let mut kinds: Vec<_> = changed.iter().map(|index| (*index, Shape::WRITE)).collect();
+        let mut alone = 0;
         for h in &*list {
-            if !kinds.contains(&(h.index, h.shape)) {
+            if h.waited {
+                alone += 1;
+            } else if !kinds.contains(&(h.index, h.shape)) {
                 kinds.push((h.index, h.shape));
             }
         }
-        (list.len() as u64, kinds.len() as u64)
+        (list.len() as u64, kinds.len() as u64 + alone)
     }
 
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.

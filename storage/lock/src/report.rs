@@ -62,11 +62,11 @@ pub struct DeadlockMember {
     pub slot: usize,
     /// Its id, none when it has not written.
     pub trx: TrxId,
-    /// What InnoDB would call lock structures.
+    /// What InnoDB would call lock structures, those of tables too.
     pub structs: u64,
     /// Its locks.
     pub row_locks: u64,
-    /// Undo records and table locks.
+    /// Undo records.
     pub undo: u64,
     pub(crate) holds: Vec<(Place, Shape)>,
     pub(crate) waits: Option<(Place, Shape)>,
@@ -162,7 +162,7 @@ impl Locks {
 
     /// Figures of a session slot's transaction.
     pub fn owner_info(&self, owner: &Owner) -> OwnerInfo {
-        let (row_locks, structs) = owner.sizes();
+        let (row_locks, structs) = owner.sizes(&[]);
         let waiting_since_ns = owner.wish().map(|w| w.since_ns);
         OwnerInfo { row_locks, structs, waiting_since_ns }
     }

@@ -8,8 +8,8 @@
 //! 3. A deadlock is believed when all its edges were found in the queues twice, the second round with the
 //!    same waits as the first: then all its members waited at once, and nobody who waits releases
 //!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
-//! 4. The victim is the transaction with the fewest undo records and lock structures; of equals the one
-//!    whose request closed the cycle.
+//! 4. The victim is the transaction with the fewest undo records and lock structures, table locks among
+//!    them; of equals the one whose request closed the cycle.
 
 use crate::locks::{Locks, by};
 use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
@@ -163,7 +163,7 @@ impl Locks {
         let hash = target.hash();
         let blockers = self.shard(hash).lock().blockers(hash, target, by(owner), wish.number);
         if blockers.is_some_and(|all| all.iter().any(|b| b.slot as u64 == next)) {
-            let weight = wish.weight + owner.sizes().1;
+            let weight = wish.undo + wish.tables + owner.sizes(&wish.changed).1;
             return Some(Proof { slot, wish: Some((wish, weight)) });
         }
         owner.poke();
@@ -174,7 +174,8 @@ impl Locks {
     fn describe(&self, cycle: &[Proof], victim: usize) -> Deadlock {
         let member = |(i, p): (usize, &Proof)| {
             let owner = self.owner(p.slot);
-            let (row_locks, structs) = owner.sizes();
+            let wish = p.wish.as_ref().map(|(w, _)| w);
+            let (row_locks, structs) = owner.sizes(wish.map_or(&[], |w| &w.changed));
             // What the one before waits for.
             let before = &cycle[(i + cycle.len() - 1) % cycle.len()];
             let wanted = before.wish.as_ref().map(|(w, _)| w);
@@ -189,11 +190,11 @@ impl Locks {
             DeadlockMember {
                 slot: p.slot,
                 trx: owner.trx(),
-                structs,
+                structs: structs + wish.map_or(0, |w| w.tables),
                 row_locks,
-                undo: p.wish.as_ref().map_or(0, |(w, _)| w.weight),
+                undo: wish.map_or(0, |w| w.undo),
                 holds,
-                waits: p.wish.as_ref().map(|(w, _)| (w.place.clone(), w.shape)),
+                waits: wish.map(|w| (w.place.clone(), w.shape)),
             }
         };
         Deadlock { members: cycle.iter().enumerate().map(member).collect(), victim }

@@ -108,6 +108,8 @@ pub struct Segment {
     begun: UndoPos,
     /// It has written a record.
     written: bool,
+    /// How many of the transaction's records count.
+    records: u64,
     /// It has written a record that others may follow.
     versions: bool,
     /// As recovery found it: how far the top page is written is not known.
@@ -135,6 +137,7 @@ impl Segment {
             top: top.offset,
             begun: top,
             written: false,
+            records: 0,
             versions: false,
             recovered: false,
             history: Arc::<History>::default(),
@@ -227,6 +230,7 @@ impl Segment {
         (f.trx, f.state, f.last, f.purge, f.drops) =
             (trx, State::Active, UndoPos::NONE, false, false);
         (self.written, self.versions, self.recovered) = (false, false, false);
+        self.records = 0;
         self.begun = self.next_pos();
     }
 
@@ -248,6 +252,11 @@ impl Segment {
     /// The transaction has written a record.
     pub fn has_written(&self) -> bool {
         self.written
+    }
+
+    /// How many records count: those that were written and not undone.
+    pub fn records(&self) -> u64 {
+        self.records
     }
 
     /// Some record asks for work after the commit.
@@ -425,6 +434,7 @@ impl Segment {
         self.fields.purge |= new.purge;
         self.fields.drops |= new.kind == RecordKind::DropIndex;
         self.written = true;
+        self.records += 1;
         self.versions |= new.kind.keeps_a_version();
         self.write_fields(mtr, at.page)
     }
@@ -455,6 +465,8 @@ impl Segment {
     /// The last record is undone by this mini-transaction; `previous` is the one before it.
     pub fn step_back(&mut self, mtr: &mut Mtr<'_>, top: Held, previous: UndoPos) -> Result<()> {
         self.fields.last = previous;
+        // A recovered transaction's were never counted.
+        self.records = self.records.saturating_sub(1);
         self.write_fields(mtr, top)
     }
 

@@ -132,6 +132,8 @@ pub fn collect(
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
     let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
     st.unnamed = unnamed(used, client);
+    // As in MySQL: only an UPDATE of one table, where rows that do not match stay unlocked.
+    st.semi_consistent = !plan.delete && !plan.several && !client.locks_gaps();
     st.deadline = query::deadline(None, context.env);
     let mut block = Block::new(&plan.query.query, &st, false)?;
     let takers = plan.targets.iter().map(|target| Taker::new(plan, target, &st));

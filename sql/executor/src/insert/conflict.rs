@@ -17,6 +17,8 @@ pub struct Met {
     pub key: Vec<u8>,
     /// The row.
     pub row: Vec<u8>,
+    /// No unique index comes after the one whose key it has.
+    pub last: bool,
 }
 
 /// Finds and locks the row that has `key` in `index`; `None` when it is gone.
@@ -34,6 +36,9 @@ pub fn find(
         0 => false,
         n => table.index_spec(*n).is_some_and(|spec| spec.id == index),
     });
+    let later = number.unwrap_or(0) + 1..table.indexes();
+    let unique = |n| table.index_spec(n).is_some_and(|spec| spec.unique);
+    let last = !later.into_iter().any(unique);
     let mut row = Vec::new();
     let clustered = match number {
         // Not a secondary index: the key is the row's own.
@@ -56,7 +61,7 @@ pub fn find(
     };
     row.clear();
     let found = context.client.get_locked(table, &clustered, None, RowLock::UPDATE, &mut row)?;
-    Ok(found.then_some(Met { key: clustered, row }))
+    Ok(found.then_some(Met { key: clustered, row, last }))
 }
 
 /// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be

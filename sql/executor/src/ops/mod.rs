@@ -43,7 +43,7 @@ use crate::memory::Budget;
 use crate::rows::check_killed;
 use crate::{Environment, SqlError};
 use catalog::TableCache;
-use engine::{Client, RowLock};
+use engine::{Client, LockWait, RowLock};
 use expr::{Expr, Frame, Leaves, Row, Subqueries, Value};
 use planner::query_plan::{Read, SharedQuery};
 use std::cell::{Cell, RefCell};
@@ -90,6 +90,8 @@ pub struct Statement<'s> {
     pub ticks: Cell<u64>,
     /// How rows are locked for which nothing is written.
     pub unnamed: Option<RowLock>,
+    /// Rows to be changed are waited for only when they are wanted.
+    pub semi_consistent: bool,
     /// When the statement is to end.
     pub deadline: Option<Instant>,
     /// What operators do is measured here.
@@ -115,6 +117,7 @@ impl<'s> Statement<'s> {
             budget,
             ticks: Cell::new(0),
             unnamed: None,
+            semi_consistent: false,
             deadline: None,
             measures: None,
         }
@@ -122,7 +125,10 @@ impl<'s> Statement<'s> {
 
     /// The row locks of a read. Nobody else sees temporary tables.
     pub fn lock_of(&self, read: &Read) -> Option<RowLock> {
-        let lock = read.lock.map(crate::locking::named).or(self.unnamed)?;
+        let mut lock = read.lock.map(crate::locking::named).or(self.unnamed)?;
+        if self.semi_consistent && lock == RowLock::UPDATE {
+            lock.wait = LockWait::IfWanted;
+        }
         (!self.tables.is_own(read.table)).then_some(lock)
     }
 

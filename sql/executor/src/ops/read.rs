@@ -245,6 +245,10 @@ impl Operator for ReadTable<'_> {
         frame.leaves[leaf].null = false;
         while self.step(run, table, &mut frame.leaves[leaf].bytes, &mut |_| true)? {
             if self.sift.rest_holds(run, frame)? {
+                if self.reader.is_others() {
+                    self.reader.insist();
+                    continue;
+                }
                 if self.keyed {
                     let key = &mut frame.leaves[leaf].key;
                     key.clear();
