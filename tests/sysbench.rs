@@ -4,6 +4,7 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+use testkit::sysbench::{Counted, WORKLOADS, tables_of};
 use testkit::{Answer, Server, TempDir};
 
 const SHAPE: [&str; 2] = ["--tables=8", "--table-size=100000"];
@@ -82,18 +83,6 @@ fn every_statement_that_sysbench_sends_runs() {
     }
 }
 
-/// The stock workloads of transactions, those that change rows for good last.
-const WORKLOADS: [&str; 9] = [
-    "oltp_read_only",
-    "select_random_points",
-    "select_random_ranges",
-    "oltp_update_non_index",
-    "oltp_update_index",
-    "oltp_read_write",
-    "oltp_write_only",
-    "oltp_insert",
-    "oltp_delete",
-];
 /// Where one transaction locks several rows, so that circles can close.
 const MAY_DEADLOCK: [&str; 2] = ["oltp_read_write", "oltp_write_only"];
 /// Of a hundred transactions. Over these tables MySQL 9.7 had 1 deadlock in 21,000 of them, Limpid 3 in 52,000.
@@ -101,36 +90,18 @@ const DEADLOCK_PERCENT_MAX: f64 = 0.1;
 const TABLES: u32 = 4;
 const ROWS: u32 = 10_000;
 
-/// What sysbench counted: transactions, and errors that it passed over.
-struct Counted {
-    transactions: f64,
-    ignored: f64,
-}
-
-fn counted(answer: &Answer) -> Counted {
-    let figure = |name: &str| {
-        let line = answer.out.lines().find(|l| l.trim_start().starts_with(name))?;
-        line.split_once(':')?.1.split_whitespace().next()?.parse().ok()
-    };
-    let missing = || panic!("{}\n{}", answer.out, answer.err);
-    Counted {
-        transactions: figure("transactions:").unwrap_or_else(missing),
-        ignored: figure("ignored errors:").unwrap_or_else(missing),
-    }
-}
-
 /// Runs a workload over tables that are there; only deadlocks (1213) are passed over by sysbench.
 fn run_workload(server: &Server, workload: &str, threads: u32, seconds: u32) -> Counted {
     let (threads_option, time) = (format!("--threads={threads}"), format!("--time={seconds}"));
-    // These two know one table only.
-    let tables = if workload.starts_with("select_random") { 1 } else { TABLES };
-    let (tables, rows) = (format!("--tables={tables}"), format!("--table-size={ROWS}"));
+    let tables = format!("--tables={}", tables_of(workload, TABLES));
+    let rows = format!("--table-size={ROWS}");
     let answer = server.sysbench(
         false,
         &[workload, &threads_option, &time, &tables, &rows, "--mysql-ignore-errors=1213", "run"],
     );
     assert!(answer.ok, "{workload}, {threads} threads: {}\n{}", answer.out, answer.err);
-    let counted = counted(&answer);
+    let counted = Counted::of(&answer.out);
+    let counted = counted.unwrap_or_else(|| panic!("{}\n{}", answer.out, answer.err));
     println!(
         "{workload}, {threads} threads: {} transactions in {seconds} s, {} deadlocks",
         counted.transactions, counted.ignored
@@ -185,11 +156,12 @@ fn every_workload_runs_ten_seconds_at_16_threads() {
 #[test]
 #[ignore = "long: cargo xtask soak"]
 fn every_workload_runs_at_1_to_256_threads() {
+    let seconds = std::env::var("LIMPID_SECONDS").map_or(10, |text| text.parse().unwrap());
     let folder = TempDir::new();
     let server = prepared(&folder);
     for workload in WORKLOADS {
         for threads in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            run_workload(&server, workload, threads, 10);
+            run_workload(&server, workload, threads, seconds);
         }
     }
     check_tables(&server);

@@ -6,7 +6,7 @@
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
 //! misbehave), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
 //! [`isolation`] (conversations of several sessions), [`history`] (random transactions and what they may see), [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed),
-//! [`tpch`] (the benchmark's data and queries).
+//! [`sysbench`] (its workloads), [`tpch`] (the benchmark's data and queries).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -18,6 +18,7 @@ pub mod random_sql;
 pub mod raw;
 pub mod server;
 pub mod sqllogic;
+pub mod sysbench;
 pub mod text;
 pub mod tpch;
 

@@ -6,7 +6,7 @@
 use super::Settings;
 use super::point_select::load;
 use super::rounds::compare;
-use super::target::{Own, Target};
+use super::target::Own;
 
 const POOL_MB: f64 = 128.0;
 const OVERHEAD_MB_MAX: f64 = 256.0;
@@ -20,13 +20,13 @@ const ROWS: u32 = 400_000;
 pub fn run(settings: &Settings) -> Result<(), String> {
     let own = Own::start(&["--innodb-buffer-pool-size=128M"])?;
     let mut targets = vec![own.target()];
-    targets.extend(settings.peer.as_deref().map(Target::peer).transpose()?);
+    targets.extend(settings.peer()?);
     targets.iter().try_for_each(|t| t.prepare(TABLES, ROWS))?;
     for target in &targets {
         let pool = target.sql("SELECT @@innodb_buffer_pool_size")?;
         println!("{}: buffer pool of {pool} bytes", target.name);
     }
-    let one = Settings { rounds: 1, peer: None, only: None, ..*settings };
+    let one = Settings { rounds: 1, peers: Vec::new(), only: None, ..*settings };
     compare("warming up", &targets, &load(TABLES, ROWS, "auto"), &one)?;
     let before = targets[0].rss_mb().ok_or("no memory figure")?;
     let ratio = compare("data 5 times the pool", &targets, &load(TABLES, ROWS, "auto"), settings)?;

@@ -1,8 +1,9 @@
 //! `cargo xtask bench NAME [options]`: Limpid beside a peer, in interleaved rounds.
 //!
 //! 1. The machines are noisy: only ratios of the same rounds are worth reading.
-//! 2. A DSN is `"socket=PATH user=NAME pid=PID"`; the process id gives the server's CPU time and
-//!    memory. Without `--peer`, Limpid alone is measured. Missing tables are prepared.
+//! 2. A DSN is `"socket=PATH user=NAME pid=PID name=WORD"`; the process id gives the server's CPU time and
+//!    memory, the name stands in tables. Without `--peer`, Limpid alone is measured; `sysbench` takes several peers.
+//!    Missing tables are prepared.
 
 mod larger_than_pool;
 mod point_select;
@@ -26,15 +27,23 @@ usage: cargo xtask bench NAME [options]
   queue             insert at the tail, delete at the head, under a view of 60 s
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
-options: [--peer DSN] [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
+options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
 
 /// What the command line says.
 struct Settings {
-    peer: Option<String>,
+    /// DSNs; all benchmarks but one take the first only.
+    peers: Vec<String>,
     threads: u32,
     seconds: u32,
     rounds: u32,
     only: Option<String>,
+}
+
+impl Settings {
+    /// The only peer of most benchmarks.
+    fn peer(&self) -> Result<Option<target::Target>, String> {
+        self.peers.first().map(|dsn| target::Target::peer(dsn)).transpose()
+    }
 }
 
 /// Runs the benchmark named by the first argument.
@@ -54,13 +63,14 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, String> {
-    let mut settings = Settings { peer: None, threads: 8, seconds: 5, rounds: 4, only: None };
+    let mut settings =
+        Settings { peers: Vec::new(), threads: 8, seconds: 5, rounds: 4, only: None };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
         let value = rest.next().ok_or(USAGE)?;
         let number = || value.parse().map_err(|_| format!("{option}: {value} is no number"));
         match option.as_str() {
-            "--peer" => settings.peer = Some(value.clone()),
+            "--peer" => settings.peers.push(value.clone()),
             "--only" => settings.only = Some(value.clone()),
             "--threads" => settings.threads = number()?,
             "--seconds" => settings.seconds = number()?,

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::rounds::compare;
-use super::target::{Own, Target};
+use super::target::Own;
 
 const TABLES: u32 = 8;
 const ROWS: u32 = 100_000;
@@ -11,7 +11,7 @@ const ROWS: u32 = 100_000;
 pub fn run(settings: &Settings) -> Result<(), String> {
     let own = Own::start(&["--innodb-buffer-pool-size=1G"])?;
     let mut targets = vec![own.target()];
-    targets.extend(settings.peer.as_deref().map(Target::peer).transpose()?);
+    targets.extend(settings.peer()?);
     targets.iter().try_for_each(|t| t.prepare(TABLES, ROWS))?;
     for mode in ["auto", "disable"] {
         let title = format!("point select, ps-mode {mode}");

@@ -14,7 +14,9 @@ const START: Duration = Duration::from_secs(300);
 
 /// A server that answers on a socket.
 pub struct Target {
-    pub name: &'static str,
+    pub name: String,
+    /// Limpid, not a peer.
+    pub is_own: bool,
     pub socket: String,
     pub user: String,
     pub pid: Option<u32>,
@@ -27,7 +29,8 @@ impl Target {
             dsn.split_whitespace().filter_map(|f| f.split_once('=')).collect();
         let socket = fields.get("socket").ok_or("the DSN names no socket")?;
         Ok(Target {
-            name: "peer",
+            name: (*fields.get("name").unwrap_or(&"peer")).to_string(),
+            is_own: false,
             socket: (*socket).to_string(),
             user: fields.get("user").unwrap_or(&"root").to_string(),
             pid: fields.get("pid").and_then(|p| p.parse().ok()),
@@ -121,9 +124,9 @@ impl Target {
     /// fsyncs of data and log so far. MySQL and MariaDB count those of the log in the first figure too.
     pub fn fsyncs(&self) -> Result<f64, String> {
         let data = self.status("Innodb_data_fsyncs")?;
-        match self.name {
-            "peer" => Ok(data),
-            _ => Ok(data + self.status("Innodb_os_log_fsyncs")?),
+        match self.is_own {
+            false => Ok(data),
+            true => Ok(data + self.status("Innodb_os_log_fsyncs")?),
         }
     }
 
@@ -170,7 +173,8 @@ impl Own {
     /// Where to reach it.
     pub fn target(&self) -> Target {
         let socket = self.folder.join("s.sock").display().to_string();
-        Target { name: "limpid", socket, user: "root".into(), pid: Some(self.child.id()) }
+        let (name, user) = ("limpid".to_string(), "root".to_string());
+        Target { name, is_own: true, socket, user, pid: Some(self.child.id()) }
     }
 }
 

@@ -16,7 +16,7 @@ const DATABASE: &str = "tpch";
 pub fn run(settings: &Settings) -> Result<(), String> {
     let own = Own::start(&["--innodb-buffer-pool-size=512M"])?;
     let mut targets = vec![own.target()];
-    targets.extend(settings.peer.as_deref().map(Target::peer).transpose()?);
+    targets.extend(settings.peer()?);
     for target in &targets {
         let begin = Instant::now();
         load(target)?;
