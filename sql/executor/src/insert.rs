@@ -13,7 +13,7 @@ mod records;
 use crate::change::undo_row;
 use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
-use crate::locking::Use;
+use crate::locking::{Use, read_for_change};
 use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
@@ -136,7 +136,9 @@ impl<'p> Inserter<'p> {
             }
             InsertSource::Query(source) => {
                 let used = if self.plan.is_select { Use::Copied } else { Use::Needed };
-                let mut kept = query::collect((source, used), context, self.params)?;
+                let mut kept = read_for_change(used, context, |context| {
+                    query::collect((source, used), context, self.params)
+                })?;
                 if !self.plan.is_select {
                     self.numbers.expect(kept.rows.len() as u64);
                 }

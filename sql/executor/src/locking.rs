@@ -1,5 +1,6 @@
 //! Row locks of reads: what is written of them, and what MySQL takes where nothing is written.
 
+use crate::{Context, SqlError};
 use engine::{Client, LockMode, LockWait, RowLock};
 use parser::ast;
 use planner::query_plan;
@@ -24,6 +25,23 @@ pub fn unnamed(used: Use, client: &Client) -> Option<RowLock> {
         Use::Needed => true,
     };
     locks.then_some(RowLock::SHARE)
+}
+
+/// Reads in a statement that changes rows. What it copies without locks is seen as the isolation level shows it;
+/// everything else of such a statement looks at the latest versions.
+///
+/// # Errors
+/// Those of `read`.
+pub fn read_for_change<T>(
+    used: Use,
+    context: &mut Context<'_>,
+    read: impl FnOnce(&mut Context<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
+    let shows = used == Use::Copied && unnamed(used, context.client).is_none();
+    context.client.set_reads_latest(!shows);
+    let done = read(context);
+    context.client.set_reads_latest(true);
+    done
 }
 
 /// The lock that a plan asks for.

@@ -4,7 +4,7 @@
 //!    a row that is found by itself alone nothing is kept but its key.
 
 use crate::keyrange::has_exact_key;
-use crate::locking::{Use, unnamed};
+use crate::locking::{Use, read_for_change, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::store::RowStore;
@@ -127,10 +127,18 @@ pub fn collect(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
+    let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
+    read_for_change(used, context, |context| find((plan, used), context, params))
+}
+
+fn find(
+    (plan, used): (&ChangePlan, Use),
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Vec<FoundRows>, SqlError> {
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
-    let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
     st.unnamed = unnamed(used, client);
     // As in MySQL: only an UPDATE of one table, where rows that do not match stay unlocked.
     st.semi_consistent = !plan.delete && !plan.several && !client.locks_gaps();
