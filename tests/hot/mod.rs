@@ -37,6 +37,7 @@ impl Host for Nobody {
 
 impl Wake for Nobody {
     fn wake(&self) {}
+    fn cut(&self) {}
 }
 
 /// No reply of these tests is larger than the send buffer.

@@ -82,6 +82,11 @@ impl Wake for Socket {
         // The reader sees the end of the stream; what is being written may still arrive.
         let _ = shutdown(&self.fd, Shutdown::Read);
     }
+
+    fn cut(&self) {
+        self.woken.store(true, Ordering::Relaxed);
+        let _ = shutdown(&self.fd, Shutdown::Both);
+    }
 }
 
 /// The way out, for results that are sent before their statement ends.

@@ -27,15 +27,15 @@ impl Core {
     /// Kills a connection, or only its statement.
     pub fn kill(&mut self, id: u64, query_only: bool) -> Result<(), SqlError> {
         let level = if query_only { sync::KILL_QUERY } else { sync::KILL_CONNECTION };
-        if !self.env.server.registry.kill(id, level) {
-            return Err(errors::no_such_thread(&id.to_string()));
-        }
         if id == self.env.id {
             // MySQL interrupts the KILL itself.
             self.closing = !query_only;
             return Err(SqlError::Storage(base::Error::Killed));
         }
-        Ok(())
+        match self.env.server.registry.kill(id, level) {
+            true => Ok(()),
+            false => Err(errors::no_such_thread(&id.to_string())),
+        }
     }
 
     /// ALTER USER: passwords. Other options answer 1235.

@@ -6,7 +6,7 @@
 use crate::registry::Process;
 use crate::server::{Server, Severity};
 use catalog::TransactionRow;
-use engine::{Deadlock, DeadlockMember, Names};
+use engine::{Abandoned, Deadlock, DeadlockMember, Names};
 use schema::LockNames;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
@@ -83,36 +83,55 @@ fn session(process: &Process, out: &mut String) {
 
 /// The section of transactions.
 pub(crate) fn transactions(server: &Server, out: &mut String) {
-    let locks = server.engine.locks();
     let _ = writeln!(out, "LIST OF TRANSACTIONS FOR EACH SESSION:");
     for process in server.registry.processes() {
-        let info = locks.owner_info(locks.owner(process.slot));
-        let trx = &process.transaction;
-        let number = if trx.id == 0 { (1 << 48) + process.id } else { trx.id };
-        let idle = trx.since_us == 0 && info.row_locks == 0;
-        let _ = match idle {
-            true => writeln!(out, "---TRANSACTION {number}, not started"),
-            false => writeln!(out, "---TRANSACTION {number}, ACTIVE {} sec", active_s(&process)),
-        };
-        let wait = if info.waiting_since_ns.is_some() { "LOCK WAIT " } else { "" };
-        let _ = write!(
+        transaction(server, &process, out);
+    }
+    for Abandoned { trx, changes, since_us } in server.engine.abandoned() {
+        let seconds = host::clock::unix_micros().saturating_sub(since_us) / 1_000_000;
+        let _ = writeln!(
             out,
-            "{wait}{} lock struct(s), heap size 1128, {} row lock(s)",
-            info.structs, info.row_locks
+            "---TRANSACTION {}, ACTIVE {seconds} sec recovered trx\n\
+             ROLLING BACK 0 lock struct(s), heap size 1128, 0 row lock(s), undo log entries {changes}",
+            trx.0
         );
-        if trx.changes > 0 && !idle {
-            let _ = write!(out, ", undo log entries {}", trx.changes);
-        }
-        out.push('\n');
-        if !idle {
-            session(&process, out);
-        }
-        if let Some(since) = info.waiting_since_ns {
-            let seconds = sync::now_ns().saturating_sub(since) / 1_000_000_000;
-            let _ = writeln!(
-                out,
-                "------- TRX HAS BEEN WAITING {seconds} SEC FOR THIS LOCK TO BE GRANTED"
-            );
-        }
+    }
+}
+
+fn transaction(server: &Server, process: &Process, out: &mut String) {
+    let locks = server.engine.locks();
+    let info = locks.owner_info(locks.owner(process.slot));
+    let progress = server.engine.progress(process.slot);
+    let number = if progress.trx.0 == 0 { (1 << 48) + process.id } else { progress.trx.0 };
+    let idle = process.transaction.since_us == 0 && info.row_locks == 0 && progress.trx.0 == 0;
+    let _ = write!(out, "---TRANSACTION {number}, ");
+    let _ = match idle {
+        true => write!(out, "not started"),
+        false => write!(out, "ACTIVE {} sec", active_s(process)),
+    };
+    if let Some(what) = progress.undoing {
+        let _ = write!(out, " {}", what.words());
+    }
+    let state = match progress.undoing {
+        Some(_) => "ROLLING BACK ",
+        None if info.waiting_since_ns.is_some() => "LOCK WAIT ",
+        None => "",
+    };
+    let _ = write!(
+        out,
+        "\n{state}{} lock struct(s), heap size 1128, {} row lock(s)",
+        info.structs, info.row_locks
+    );
+    if progress.changes > 0 {
+        let _ = write!(out, ", undo log entries {}", progress.changes);
+    }
+    out.push('\n');
+    if !idle {
+        session(process, out);
+    }
+    if let Some(since) = info.waiting_since_ns {
+        let seconds = sync::now_ns().saturating_sub(since) / 1_000_000_000;
+        let _ =
+            writeln!(out, "------- TRX HAS BEEN WAITING {seconds} SEC FOR THIS LOCK TO BE GRANTED");
     }
 }

@@ -8,6 +8,7 @@ use crate::server::{Server, VERSION};
 use crate::status;
 use crate::variables::{self, Effect, SessionVars, Value, VarId};
 use catalog::{ProcessRow, ServerList, Viewer};
+use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -244,6 +245,14 @@ impl Env {
     }
 }
 
+/// MySQL's state of a session that undoes something.
+fn state_of(what: Undoing) -> &'static str {
+    match what {
+        Undoing::Statement => "query end",
+        Undoing::Transaction | Undoing::Savepoint => "starting",
+    }
+}
+
 impl Viewer for Env {
     fn list(&self, which: ServerList) -> Vec<(String, String)> {
         let status = |global| {
@@ -265,12 +274,12 @@ impl Viewer for Env {
 
     fn processes(&self) -> Vec<ProcessRow> {
         let row = |p: Process| {
-            let state = match p.state {
-                state if !state.is_empty() => Some(state),
-                _ if p.id == self.id => Some("executing".to_string()),
-                _ => Some(String::new()),
+            let state = match self.server.engine.progress(p.slot).undoing {
+                Some(what) => Some(state_of(what).to_string()),
+                None if p.id == self.id => Some("executing".to_string()),
+                None => Some(p.state),
             };
-            let Process { id, user, host, db, command, time_s, info, transaction, .. } = p;
+            let Process { id, user, host, db, command, time_s, info, transaction, leaves, .. } = p;
             let (slot, since_ns) = (p.slot, p.since_ns);
             ProcessRow {
                 id,
@@ -284,6 +293,7 @@ impl Viewer for Env {
                 state,
                 info,
                 transaction,
+                leaves,
             }
         };
         self.server.registry.processes().into_iter().map(row).collect()

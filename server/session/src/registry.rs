@@ -16,8 +16,6 @@ use sync::{Mutex, SlotTable};
 static IDENTITY: MutexClass = MutexClass::new("wait/synch/mutex/sql/THD::LOCK_thd_data");
 
 const TEXT_WORDS: usize = 128;
-/// Tables of a transaction that are shown.
-const WRITTEN_MAX: usize = 16;
 /// Bytes of a statement that the process list keeps.
 pub const TEXT_BYTES_MAX: usize = TEXT_WORDS * 8;
 
@@ -53,6 +51,8 @@ impl Activity {
 pub trait Wake: Send + Sync {
     /// Makes the thread look at its kill flag.
     fn wake(&self);
+    /// The same, and the client finds its connection closed, whatever the thread is at.
+    fn cut(&self);
 }
 
 struct Identity {
@@ -61,6 +61,8 @@ struct Identity {
     host: String,
     db: Option<String>,
     wake: Arc<dyn Wake>,
+    /// The client is gone.
+    leaves: bool,
 }
 
 /// What one session publishes about itself.
@@ -73,13 +75,8 @@ pub struct Entry {
     text: [LocalAtomic<u64>; TEXT_WORDS],
     /// Since when the session is in a transaction, in microseconds since 1970; 0: it is in none.
     trx_since_us: LocalAtomic<u64>,
-    trx_id: LocalAtomic<u64>,
     /// [`READ_ONLY`] and its kin.
     trx_bits: LocalAtomic<u32>,
-    /// Rows it has changed.
-    trx_changes: LocalAtomic<u64>,
-    /// Tables it has written to, 0 behind the last.
-    trx_written: [LocalAtomic<u64>; WRITTEN_MAX],
     identity: CacheLine<Mutex<Option<Identity>>>,
 }
 
@@ -103,10 +100,7 @@ impl Entry {
             since_ns: LocalAtomic::new(0),
             text: std::array::from_fn(|_| LocalAtomic::new(0)),
             trx_since_us: LocalAtomic::new(0),
-            trx_id: LocalAtomic::new(0),
             trx_bits: LocalAtomic::new(0),
-            trx_changes: LocalAtomic::new(0),
-            trx_written: std::array::from_fn(|_| LocalAtomic::new(0)),
             identity: CacheLine(Mutex::new(&IDENTITY, None)),
         }
     }
@@ -132,21 +126,9 @@ impl Entry {
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
     }
 
-    /// Publishes the id of the transaction that the session is in, how many rows it has changed, and in which
-    /// tables; true when it was not in one before. Only the session's own thread calls this and the next.
-    pub fn publish_transaction(
-        &self,
-        id: u64,
-        changes: u64,
-        written: impl Iterator<Item = u64>,
-    ) -> bool {
-        self.trx_id.store(id, Ordering::Relaxed);
-        self.trx_changes.store(changes, Ordering::Relaxed);
-        let written = written.chain(std::iter::repeat(0));
-        for (place, table) in self.trx_written.iter().zip(written) {
-            place.store(table, Ordering::Relaxed);
-        }
-        self.trx_since_us.load(Ordering::Relaxed) == 0
+    /// Whether the session was said to be in a transaction. Only its own thread calls this and the next.
+    pub fn is_in_transaction(&self) -> bool {
+        self.trx_since_us.load(Ordering::Relaxed) != 0
     }
 
     /// Publishes when a transaction began, and what else there is to say about it.
@@ -170,18 +152,8 @@ impl Entry {
         let since_us = self.trx_since_us.load(Ordering::Acquire);
         let bits = self.trx_bits.load(Ordering::Relaxed);
         let set = |bit: u32| bits & bit != 0;
-        let (mut id, mut changes, mut written) = (0, 0, Vec::new());
-        if since_us != 0 {
-            (id, changes) =
-                (self.trx_id.load(Ordering::Relaxed), self.trx_changes.load(Ordering::Relaxed));
-            written.extend(self.trx_written.iter().map(|t| t.load(Ordering::Relaxed)));
-            written.retain(|table| *table != 0);
-        }
         TransactionRow {
-            id,
             since_us: since_us as i64,
-            written,
-            changes,
             read_only: set(READ_ONLY),
             unique_checks: set(UNIQUE_CHECKS),
             foreign_key_checks: set(FOREIGN_KEY_CHECKS),
@@ -236,6 +208,8 @@ pub struct Process {
     pub query_id: u64,
     /// The transaction that it is in; one that began at 0 is only what its next one would be.
     pub transaction: TransactionRow,
+    /// [`Registry::leave`] was called.
+    pub leaves: bool,
     /// Its session slot.
     pub slot: usize,
     /// Since when, in [`sync::now_ns`] nanoseconds.
@@ -267,7 +241,7 @@ impl Registry {
         entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
         let user = String::from("unauthenticated user");
-        *entry.identity.lock() = Some(Identity { id, user, host, db: None, wake });
+        *entry.identity.lock() = Some(Identity { id, user, host, db: None, wake, leaves: false });
     }
 
     /// A session learns who its user is, or changes its schema.
@@ -278,21 +252,31 @@ impl Registry {
         }
     }
 
+    /// The client of a session is gone, or is to be. No list of clients has it any more and no KILL finds it, while
+    /// its transaction is rolled back.
+    pub fn leave(&self, slot: usize) {
+        let entry = self.entry(slot);
+        entry.publish(Activity::Sleep, sync::now_ns(), b"");
+        if let Some(identity) = entry.identity.lock().as_mut() {
+            identity.leaves = true;
+        }
+    }
+
     /// A session ends.
     pub fn end(&self, slot: usize) {
         self.entry(slot).end_transaction();
         *self.entry(slot).identity.lock() = None;
     }
 
-    /// Kills the session with this connection id; false when there is none.
+    /// Kills another session, the one with this connection id; false when there is none.
     pub fn kill(&self, id: u64, level: u8) -> bool {
         let mut found = false;
         self.for_each(|slot, identity| {
-            if identity.id == id {
+            if identity.id == id && !identity.leaves {
                 found = true;
                 slot.kill(level);
                 if level == sync::KILL_CONNECTION {
-                    identity.wake.wake();
+                    identity.wake.cut();
                 }
             }
         });
@@ -329,7 +313,7 @@ impl Registry {
         entries.map(|e| &**e).find(|e| e.identity.lock().as_ref().is_some_and(|i| i.id == id))
     }
 
-    /// The process list, ordered by connection id.
+    /// The process list, ordered by connection id, and the sessions that are leaving.
     pub fn processes(&self) -> Vec<Process> {
         let now = sync::now_ns();
         let classes = instrument::classes();
@@ -343,12 +327,14 @@ impl Registry {
             let waiting = wait.and_then(|w| classes.get(usize::from(w.class)));
             let (activity, since, text) = entry.read();
             let name = Activity::ALL.iter().find(|(a, _)| *a as u32 == activity);
+            let killed = slot.is_some_and(|s| s.kill_level() == sync::KILL_CONNECTION);
             list.push(Process {
                 id: i.id,
                 user: i.user.clone(),
                 host: i.host.clone(),
                 db: i.db.clone(),
-                command: name.map_or("Query", |(_, n)| n),
+                command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
+                leaves: i.leaves,
                 time_s: now.saturating_sub(since) / 1_000_000_000,
                 state: waiting.map_or(String::new(), |c| c.name().to_string()),
                 query_id: entry.query_id.load(Ordering::Relaxed),
@@ -370,6 +356,7 @@ mod tests {
     struct Silent;
     impl Wake for Silent {
         fn wake(&self) {}
+        fn cut(&self) {}
     }
 
     #[test]
@@ -388,6 +375,9 @@ mod tests {
         assert!(!registry.kill(99, sync::KILL_QUERY));
         let killed: Vec<_> = sessions.iter().map(|s| s.killed()).collect();
         assert_eq!(killed, [false, true, false]);
+        registry.leave(sessions[2].index());
+        assert!(!registry.kill(12, sync::KILL_QUERY), "it has no client any more");
+        assert_eq!(registry.processes().iter().filter(|p| p.leaves).count(), 1);
         registry.end(sessions[0].index());
         assert_eq!(registry.processes().iter().map(|p| p.id).collect::<Vec<_>>(), [11, 12]);
     }

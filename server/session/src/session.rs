@@ -304,6 +304,7 @@ impl Drop for Session {
         let Self { slots, slot, core, .. } = self;
         {
             let _entered = sync::enter(slots.session(*slot));
+            core.env.server.registry.leave(*slot);
             core.end_transaction_for_ever();
             core.tables.drop_temporary_tables(&core.client);
             core.env.server.count_statements(-(core.statements.len() as i64));

@@ -37,8 +37,8 @@ fn is_computed(c: Counter) -> bool {
 
 fn computed(server: &Server, totals: &Totals) -> Vec<(&'static str, u64)> {
     let open = u64::from(server.connections_open());
-    let running =
-        server.registry.processes().iter().filter(|p| p.command != "Sleep").count() as u64;
+    let processes = server.registry.processes();
+    let running = processes.iter().filter(|p| p.command != "Sleep" && !p.leaves).count() as u64;
     let slots = server.engine.slots().sessions();
     let live = slots.filter(|s| s.session_id.load(Ordering::Relaxed) != 0).count() as u64;
     vec![

@@ -24,6 +24,7 @@ impl Host for Nobody {
 
 impl Wake for Nobody {
     fn wake(&self) {}
+    fn cut(&self) {}
 }
 
 /// Takes what is sent in the middle of a result.

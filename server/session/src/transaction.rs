@@ -131,10 +131,8 @@ impl Core {
         if self.tables.mark() == 0 && !self.client.has_written() {
             return;
         }
-        let id = self.client.trx_id().map_or(0, |id| id.0);
         let entry = self.env.server.registry.entry(self.slot);
-        let written = self.client.written_tables().map(|id| id.0);
-        if entry.publish_transaction(id, self.client.changes(), written) {
+        if !entry.is_in_transaction() {
             entry.begin_transaction(host::clock::unix_micros(), self.transaction_bits());
         }
     }
@@ -285,7 +283,7 @@ impl Core {
         let at = self.savepoint_named(name)?;
         self.warn_of_lasting();
         if self.savepoints[at].begun {
-            self.client.rollback_to(self.savepoints[at].mark)?;
+            self.client.rollback_to_savepoint(self.savepoints[at].mark)?;
         } else {
             self.client.rollback()?;
             self.client.begin();

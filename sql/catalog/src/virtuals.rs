@@ -66,21 +66,18 @@ pub struct ProcessRow {
     pub state: Option<String>,
     /// Text of its statement.
     pub info: Option<String>,
-    /// The transaction that it is in; one that began at 0 is what its next one would be.
+    /// The transaction that it is in; one that began at 0 is what its next one would be. How far it is
+    /// [`engine::Engine::progress`] tells.
     pub transaction: TransactionRow,
+    /// The client is gone; its transaction is being rolled back.
+    pub leaves: bool,
 }
 
 /// A session's transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionRow {
-    /// Its id; 0 while it has written nothing.
-    pub id: u64,
     /// Since when, in microseconds since 1970.
     pub since_us: i64,
-    /// Ids of the tables it has written to, as of the end of its last statement.
-    pub written: Vec<u64>,
-    /// Rows it has changed, likewise.
-    pub changes: u64,
     /// READ ONLY.
     pub read_only: bool,
     /// `unique_checks`.

@@ -8,7 +8,7 @@ use crate::information::{Cell, Fill, Information, Rows, definition};
 use catalog::{
     Catalog, Definition, IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, VirtualTable,
 };
-use engine::{LockInfo, Snapshot, Table};
+use engine::{Abandoned, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -95,26 +95,42 @@ struct Shown<'s> {
     of: Of<'s>,
 }
 
-/// Who is who.
-struct Owners {
-    processes: Vec<ProcessRow>,
+/// A session and how far its transaction is.
+struct Owner {
+    process: ProcessRow,
+    progress: TrxProgress,
 }
 
+impl Owner {
+    fn transaction(&self) -> u64 {
+        match self.progress.trx.0 {
+            0 => UNNAMED + self.process.id,
+            id => id,
+        }
+    }
+}
+
+/// Who is who.
+struct Owners(Vec<Owner>);
+
 impl Owners {
+    fn of(context: &ReadContext<'_>) -> Owners {
+        let engine = context.catalog.engine();
+        let owner =
+            |process: ProcessRow| Owner { progress: engine.progress(process.slot), process };
+        Owners(context.viewer.processes().into_iter().map(owner).collect())
+    }
+
+    fn find(&self, slot: usize) -> Option<&Owner> {
+        self.0.iter().find(|o| o.process.slot == slot)
+    }
+
     fn thread(&self, slot: usize) -> Option<u64> {
-        self.processes.iter().find(|p| p.slot == slot).map(|p| p.id)
+        self.find(slot).map(|o| o.process.id)
     }
 
     fn transaction(&self, slot: usize) -> u64 {
-        let found = self.processes.iter().find(|p| p.slot == slot);
-        found.map_or(UNNAMED, transaction_id)
-    }
-}
-
-fn transaction_id(process: &ProcessRow) -> u64 {
-    match process.transaction.id {
-        0 => UNNAMED + process.id,
-        id => id,
+        self.find(slot).map_or(UNNAMED, Owner::transaction)
     }
 }
 
@@ -126,9 +142,8 @@ fn shown<'s>(
 ) -> (Vec<Shown<'s>>, Vec<Shown<'s>>) {
     let mut tables: BTreeMap<(usize, u64), bool> = BTreeMap::new();
     let mut records = Vec::new();
-    for process in &owners.processes {
-        let written = &process.transaction.written;
-        tables.extend(written.iter().map(|table| ((process.slot, *table), true)));
+    for Owner { process, progress } in &owners.0 {
+        tables.extend(progress.tables.iter().map(|table| ((process.slot, table.0), true)));
     }
     for lock in &snapshot.locks {
         let Some((definition, _)) = names.indexes.get(&lock.index.0) else { continue };
@@ -172,7 +187,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
-    let owners = Owners { processes: context.viewer.processes() };
+    let owners = Owners::of(context);
     let snapshot = context.catalog.engine().locks().snapshot();
     let (tables, records) = shown(&snapshot, &owners, &names);
     for lock in tables.iter().chain(&records) {
@@ -216,7 +231,7 @@ fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 
 fn data_lock_waits(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
-    let owners = Owners { processes: context.viewer.processes() };
+    let owners = Owners::of(context);
     let snapshot = context.catalog.engine().locks().snapshot();
     for (waiting, blocking) in &snapshot.waits {
         let side = |position: usize| {
@@ -325,63 +340,117 @@ fn printed(table: &Table, row: &[u8], part: &KeyPart) -> Option<String> {
     })
 }
 
-/// `INNODB_TRX`: transactions that go on, and statements that are one and have locks.
+/// `INNODB_TRX`: transactions that go on, statements that are one and have locks or have written, and what is rolled
+/// back without a session.
 pub(crate) fn transactions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let engine = context.catalog.engine();
     let names = LockNames::of(context.catalog);
-    let owners = Owners { processes: context.viewer.processes() };
+    let owners = Owners::of(context);
     let snapshot = engine.locks().snapshot();
     let (tables, _) = shown(&snapshot, &owners, &names);
     let mut lines: Vec<(i64, Vec<Cell<'_>>)> = Vec::new();
-    for process in &owners.processes {
-        let info = engine.locks().owner_info(engine.locks().owner(process.slot));
-        let trx = &process.transaction;
-        if trx.since_us == 0 && info.row_locks == 0 {
+    for owner in &owners.0 {
+        let info = engine.locks().owner_info(engine.locks().owner(owner.process.slot));
+        let progress = &owner.progress;
+        let since_us = owner.process.transaction.since_us;
+        if since_us == 0 && info.row_locks == 0 && progress.trx == engine::TrxId::NONE {
             continue;
         }
-        let intended = tables.iter().filter(|t| t.slot == process.slot).count() as u64;
-        let structs = info.structs + intended;
-        let waits = |l: &&LockInfo| l.slot == process.slot && l.waiting;
-        let wanted = snapshot.locks.iter().find(waits);
-        let wanted = wanted.and_then(|lock| {
-            let (definition, _) = names.indexes.get(&lock.index.0)?;
-            Some(lock_id(process.slot, Of::Record(lock), definition))
-        });
-        let since_us = |ns: u64| {
-            let ago_us = sync::now_ns().saturating_sub(ns) / 1000;
-            host::clock::unix_micros().saturating_sub(ago_us) as i64
-        };
-        let waits = info.waiting_since_ns.is_some();
-        let started = if trx.since_us != 0 { trx.since_us } else { since_us(process.since_ns) };
-        let cells = vec![
-            transaction_id(process).into(),
-            if waits { "LOCK WAIT" } else { "RUNNING" }.into(),
-            Cell::Time(started),
-            wanted.into(),
-            info.waiting_since_ns.map_or(Cell::Null, |ns| Cell::Time(since_us(ns))),
-            (trx.changes + structs).into(),
-            process.id.into(),
-            process.info.clone().into(),
-            if waits { "starting index read".into() } else { Cell::Null },
-            0_u64.into(),
-            if process.info.is_some() { intended } else { 0 }.into(),
-            structs.into(),
-            1128_u64.into(),
-            info.row_locks.into(),
-            trx.changes.into(),
-            0_u64.into(),
-            trx.isolation.into(),
-            i64::from(trx.unique_checks).into(),
-            i64::from(trx.foreign_key_checks).into(),
-            Cell::Null,
-            0_i64.into(),
-            0_u64.into(),
-            i64::from(trx.read_only).into(),
-            0_i64.into(),
-            if waits { 1_u64.into() } else { Cell::Null },
-        ];
-        lines.push((started, cells));
+        let intended = tables.iter().filter(|t| t.slot == owner.process.slot).count() as u64;
+        let started = if since_us != 0 { since_us } else { at_us(owner.process.since_ns) };
+        lines.push((started, line((owner, started), info, intended, (&snapshot, &names))));
     }
+    let abandoned = engine.abandoned();
+    lines.extend(abandoned.iter().map(|a| (a.since_us as i64, abandoned_line(a))));
     lines.sort_by_key(|(started, _)| std::cmp::Reverse(*started));
     lines.iter().for_each(|(_, cells)| rows.push(cells));
+}
+
+/// A time of [`sync::now_ns`] in microseconds since 1970.
+fn at_us(ns: u64) -> i64 {
+    let ago_us = sync::now_ns().saturating_sub(ns) / 1000;
+    host::clock::unix_micros().saturating_sub(ago_us) as i64
+}
+
+/// A session's line; `intended`: locks of tables.
+fn line(
+    (owner, started_us): (&Owner, i64),
+    info: OwnerInfo,
+    intended: u64,
+    (snapshot, names): (&Snapshot, &LockNames),
+) -> Vec<Cell<'static>> {
+    let Owner { process, progress } = owner;
+    let trx = &process.transaction;
+    let wanted = snapshot.locks.iter().find(|l| l.slot == process.slot && l.waiting);
+    let wanted = wanted.and_then(|lock| {
+        let (definition, _) = names.indexes.get(&lock.index.0)?;
+        Some(lock_id(process.slot, Of::Record(lock), definition))
+    });
+    let waits = info.waiting_since_ns.is_some();
+    let (state, operation) = match progress.undoing {
+        // A statement that stands alone is a whole transaction.
+        Some(Undoing::Statement) if trx.since_us == 0 => ("ROLLING BACK", "rollback".into()),
+        Some(what) => ("ROLLING BACK", what.words().into()),
+        None if waits => ("LOCK WAIT", "starting index read".into()),
+        None => ("RUNNING", Cell::Null),
+    };
+    let structs = info.structs + intended;
+    vec![
+        owner.transaction().into(),
+        state.into(),
+        Cell::Time(started_us),
+        wanted.into(),
+        info.waiting_since_ns.map_or(Cell::Null, |ns| Cell::Time(at_us(ns))),
+        (progress.changes + structs).into(),
+        process.id.into(),
+        process.info.clone().into(),
+        operation,
+        0_u64.into(),
+        if process.info.is_some() { intended } else { 0 }.into(),
+        structs.into(),
+        1128_u64.into(),
+        info.row_locks.into(),
+        progress.changes.into(),
+        0_u64.into(),
+        trx.isolation.into(),
+        i64::from(trx.unique_checks).into(),
+        i64::from(trx.foreign_key_checks).into(),
+        Cell::Null,
+        0_i64.into(),
+        0_u64.into(),
+        i64::from(trx.read_only).into(),
+        0_i64.into(),
+        if waits { 1_u64.into() } else { Cell::Null },
+    ]
+}
+
+/// The line of a transaction that no session has.
+fn abandoned_line(of: &Abandoned) -> Vec<Cell<'static>> {
+    vec![
+        of.trx.0.into(),
+        "ROLLING BACK".into(),
+        Cell::Time(of.since_us as i64),
+        Cell::Null,
+        Cell::Null,
+        of.changes.into(),
+        0_u64.into(),
+        Cell::Null,
+        Undoing::Transaction.words().into(),
+        0_u64.into(),
+        0_u64.into(),
+        0_u64.into(),
+        1128_u64.into(),
+        0_u64.into(),
+        of.changes.into(),
+        0_u64.into(),
+        "REPEATABLE READ".into(),
+        1_i64.into(),
+        1_i64.into(),
+        Cell::Null,
+        0_i64.into(),
+        0_u64.into(),
+        0_i64.into(),
+        0_i64.into(),
+        Cell::Null,
+    ]
 }

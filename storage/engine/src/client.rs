@@ -13,6 +13,7 @@ use crate::history::Purger;
 use crate::locked_range::LockedRange;
 use crate::locking::{LockMode, Locker, RowLock, Stamp, TableLocks};
 use crate::outside::Need;
+use crate::progress::{Progress, Undoing};
 use crate::rollback::Lookup;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::scan::{Reader, Viewer};
@@ -137,16 +138,6 @@ impl Client {
     /// The transaction has changed something.
     pub fn has_written(&self) -> bool {
         self.running.as_ref().is_some_and(|r| !r.segment.last().is_none())
-    }
-
-    /// Undo records of the transaction so far: about as many as rows it has changed.
-    pub fn changes(&self) -> u64 {
-        self.running.as_ref().map_or(0, |r| r.segment.records())
-    }
-
-    /// The tables that the transaction has written to.
-    pub fn written_tables(&self) -> impl Iterator<Item = base::TableId> + '_ {
-        self.running.iter().flat_map(|r| r.tables.iter().map(|t| t.id()))
     }
 
     /// The transaction's id, once it has written.
@@ -305,6 +296,7 @@ impl Client {
         };
         self.engine.trx().end(segment.trx(), ended.lsn, Some(&self.slot));
         self.engine.locks().end(&self.owner);
+        self.progress().end();
         let durable = if ended.wrote { self.engine.log().commit(ended.lsn) } else { Ok(()) };
         if segment.drops_index() && (durable.is_err() || !self.free_dropped(segment)) {
             self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
@@ -317,6 +309,7 @@ impl Client {
     /// Leaves an active transaction to the engine, which will roll it back.
     fn leave_active(&mut self, running: Running) {
         self.engine.trx().orphan(running.segment.trx(), &self.slot);
+        self.progress().end();
         self.engine.locks().end(&self.owner);
         self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
     }
@@ -358,6 +351,7 @@ impl Client {
             self.end_locks();
             return Ok(());
         }
+        self.progress().set_undoing(Some(Undoing::Transaction));
         let undone = self.undo_to(UndoPos::NONE, false);
         self.doomed = false;
         let Some(mut running) = self.running.take() else { return undone };
@@ -366,6 +360,7 @@ impl Client {
             let lsn = self.engine.trx().finish_rollback(&self.worker, segment)?;
             self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
             self.engine.locks().end(&self.owner);
+            self.engine.progress[self.slot.index()].end();
             Ok(lsn)
         });
         match freed {
@@ -386,12 +381,30 @@ impl Client {
         UndoMark(self.running.as_ref().map_or(UndoPos::NONE, |r| r.segment.last()))
     }
 
-    /// Undoes everything since `mark`, which is of the same transaction. After an error the
+    /// Undoes everything since `mark`, which is of the same transaction and statement. After an error the
     /// transaction can only be rolled back.
     pub fn rollback_to(&mut self, mark: UndoMark) -> Result<()> {
+        self.rollback_part(mark, Undoing::Statement)
+    }
+
+    /// As [`Self::rollback_to`], for a mark that an earlier statement made.
+    pub fn rollback_to_savepoint(&mut self, mark: UndoMark) -> Result<()> {
+        self.rollback_part(mark, Undoing::Savepoint)
+    }
+
+    fn rollback_part(&mut self, mark: UndoMark, what: Undoing) -> Result<()> {
+        if self.mark() == mark {
+            return Ok(());
+        }
+        self.progress().set_undoing(Some(what));
         let undone = self.undo_to(mark.0, true);
+        self.progress().set_undoing(None);
         self.doomed |= undone.is_err();
         undone
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.engine.progress[self.slot.index()]
     }
 
     /// `keep`: the transaction goes on, and what it had locked stays so.
@@ -402,6 +415,7 @@ impl Client {
         let engine = &*self.engine;
         let mut writer = Writer::alone(engine, &self.worker, segment);
         writer.keeper = keep.then_some((&*self.owner, gapless));
+        writer.progress = Some(&engine.progress[self.slot.index()]);
         let lookup = |id| match Engine::lookup_in(tables, id) {
             Lookup::Later => Ok(Lookup::Dropped),
             found => Ok(found),
@@ -423,6 +437,7 @@ impl Client {
         let mut buffers = std::mem::take(&mut self.buffers);
         let result = self.writer().and_then(|mut writer| f(&mut writer, &mut buffers));
         self.buffers = buffers;
+        self.progress().set_changes(self.changes());
         if result.is_err() && self.mark() != mark {
             self.rollback_to(mark)?;
         }
@@ -440,6 +455,9 @@ impl Client {
             running.tables.retain(|t| t.id() != table.id());
             running.tables.push(table.handle()?);
             self.tables.get_mut().note(table.id(), LockMode::Exclusive);
+            let progress = &self.engine.progress[self.slot.index()];
+            let tables = running.tables.iter().enumerate();
+            tables.for_each(|(n, table)| progress.set_table(n, table.id()));
         }
         Ok(())
     }
@@ -454,6 +472,7 @@ impl Client {
         let cached = self.cached.take();
         let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
         self.owner.set_trx(segment.trx());
+        self.progress().begin(segment.trx());
         self.running = Some(Running { segment, tables: Vec::new() });
         Ok(())
     }
@@ -611,6 +630,12 @@ impl Client {
         self.begun.set(true);
         self.tables.borrow_mut().note(table.id(), mode);
         self.locker()
+    }
+
+    /// Undo records of the transaction so far: about as many as rows that it has changed.
+    #[inline]
+    fn changes(&self) -> u64 {
+        self.running.as_ref().map_or(0, |r| r.segment.records())
     }
 
     fn timeout_s(&self) -> u32 {

@@ -7,6 +7,7 @@
 
 use crate::background::{Background, Periodic};
 use crate::files::space_name;
+use crate::progress::{Abandoned, Progress};
 use crate::recovery::{Recovery, TableFinder};
 use crate::registry::Registry;
 use crate::rollback::{Lookup, Tables};
@@ -20,7 +21,7 @@ use redo::{FlushMode, Log};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
-use stdx::Ordering;
+use stdx::{CacheLine, Ordering};
 use sync::waits::WaitsFor;
 use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
 use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
@@ -52,6 +53,10 @@ pub(crate) struct Unfinished {
     history: Option<Unpurged>,
     /// Where a purge that was interrupted goes on.
     purge_at: Option<UndoPos>,
+    /// Since when it is here, in microseconds since 1970.
+    since_us: u64,
+    /// The records of a recovered transaction were counted.
+    counted: bool,
 }
 
 /// What a round of [`Engine::finish`] did.
@@ -65,7 +70,10 @@ pub(crate) struct Finished {
 
 impl Unfinished {
     pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
-        Unfinished { segment, tables, dropped: Vec::new(), history: None, purge_at: None }
+        let counted = !segment.is_recovered();
+        let since_us = host::clock::unix_micros();
+        let (dropped, history, purge_at) = (Vec::new(), None, None);
+        Unfinished { segment, tables, dropped, history, purge_at, since_us, counted }
     }
 
     pub fn state(&self) -> State {
@@ -90,6 +98,8 @@ pub struct Engine {
     /// Finds tables in the dictionary, once there is one.
     pub(crate) finder: OnceLock<Arc<TableFinder>>,
     locks: lock::Locks,
+    /// By session slot.
+    pub(crate) progress: Box<[CacheLine<Progress>]>,
     slots: Arc<SlotTable>,
     waits: Arc<WaitsFor>,
     settings: Settings,
@@ -135,6 +145,7 @@ impl Engine {
             registry: Registry::new(),
             finder: OnceLock::new(),
             locks: lock::Locks::new(p.slots.sessions_max(), &p.waits),
+            progress: (0..p.slots.sessions_max()).map(|_| CacheLine(Progress::new())).collect(),
             slots: p.slots,
             waits: p.waits,
             settings: Settings::new(),
@@ -372,6 +383,18 @@ impl Engine {
         active.map(|u| u.segment.trx()).collect()
     }
 
+    /// The transactions of [`Self::losers`], and how far each is.
+    pub fn abandoned(&self) -> Vec<Abandoned> {
+        let _none_is_running = self.finishing.lock();
+        let unfinished = self.unfinished.lock();
+        let active = unfinished.iter().filter(|u| u.state() == State::Active);
+        let shown = |u: &Unfinished| {
+            let (trx, changes) = (u.segment.trx(), u.segment.records());
+            Abandoned { trx, changes, since_us: u.since_us }
+        };
+        active.map(shown).collect()
+    }
+
     /// Whether nothing is left that recovery found or a client could not finish.
     pub(crate) fn all_finished(&self) -> bool {
         // Not in the middle of a step, which has taken its transaction out of the list.
@@ -418,7 +441,11 @@ impl Engine {
         rows_max: u64,
         done: &mut Finished,
     ) -> Result<()> {
-        let Unfinished { segment, tables: known, dropped, history, purge_at } = work;
+        let Unfinished { segment, tables: known, dropped, history, purge_at, .. } = work;
+        if segment.state() == State::Active && !work.counted && !self.recovery.is_opening() {
+            self.trx.count_records(segment)?;
+            work.counted = true;
+        }
         let looked_up = Cell::new(0);
         // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).
         let last = RefCell::new(None);

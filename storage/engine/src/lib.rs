@@ -21,6 +21,7 @@ mod locked_range;
 mod locking;
 mod open;
 mod outside;
+mod progress;
 mod purge;
 mod recovery;
 mod registry;
@@ -44,12 +45,13 @@ pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
 pub use examine::Finding;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
-pub use lock::{Deadlock, DeadlockMember, LockInfo, Names, Snapshot};
+pub use lock::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};
 pub use locking::{Change, LockMode, LockWait, RowLock, Stamp};
 pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,
     rounded_bytes,
 };
+pub use progress::{Abandoned, TrxProgress, Undoing};
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
 pub use scan::{Direction, Reader, Scan};
 pub use statistics::{IndexSample, Look, TablePages, TableSample};

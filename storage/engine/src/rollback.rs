@@ -70,6 +70,9 @@ impl Writer<'_> {
             if !self.undo_record(&record, tables, b)? {
                 return Ok(false);
             }
+            if let Some(progress) = self.progress {
+                progress.set_changes(self.segment.records());
+            }
         }
         Ok(true)
     }

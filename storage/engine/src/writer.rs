@@ -8,6 +8,7 @@
 
 use crate::engine::Engine;
 use crate::locking::{Locker, Stamp};
+use crate::progress::Progress;
 use crate::row::RowHeader;
 use base::{IndexId, Result, TrxId};
 use btree::Tree;
@@ -96,6 +97,8 @@ pub(crate) struct Writer<'a> {
     pub locker: Option<Locker<'a>>,
     /// Undoing a part of a transaction: whose locks stay, and whether its level has no gap locks.
     pub keeper: Option<(&'a Owner, bool)>,
+    /// Undoing for a session: where it says how far that is.
+    pub progress: Option<&'a Progress>,
     /// The version of the row that is to be changed; another one is not.
     pub expects: Option<Stamp>,
     pub segment: &'a mut Segment,
@@ -117,7 +120,8 @@ impl<T> Try<T> {
 impl<'a> Writer<'a> {
     /// One that never waits: for rollback and purge.
     pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
-        Writer { engine, worker, locker: None, keeper: None, expects: None, segment }
+        let (locker, keeper, progress, expects) = (None, None, None, None);
+        Writer { engine, worker, locker, keeper, progress, expects, segment }
     }
 
     /// Whether a row is in the version that the change is for.

@@ -254,9 +254,15 @@ impl Segment {
         self.written
     }
 
-    /// How many records count: those that were written and not undone.
+    /// How many records count: those that were written and not undone; of a recovered transaction as far as they were
+    /// counted.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// So many records count, as was found out after a crash.
+    pub(crate) fn set_records(&mut self, records: u64) {
+        self.records = records;
     }
 
     /// Some record asks for work after the commit.

@@ -79,7 +79,11 @@ pub(super) fn keywords(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 }
 
 pub(super) fn processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    context.viewer.processes().into_iter().for_each(|p| rows.push(&process(p)));
+    clients(context).for_each(|p| rows.push(&process(p)));
+}
+
+fn clients(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
+    context.viewer.processes().into_iter().filter(|p| !p.leaves)
 }
 
 fn process(p: ProcessRow) -> [Cell<'static>; 8] {
@@ -140,7 +144,7 @@ pub(super) fn performance_group() -> impl Iterator<Item = Information> {
 /// The process list as `performance_schema` has it.
 pub(super) fn performance_processlist() -> impl Iterator<Item = Information> {
     let fill: Fill = |context, rows| {
-        for p in context.viewer.processes() {
+        for p in clients(context) {
             let cells: Vec<_> = process(p).into_iter().chain(cells!["PRIMARY"]).collect();
             rows.push(&cells);
         }

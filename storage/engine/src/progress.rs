@@ -1,0 +1,136 @@
+//! How far transactions are: what lists show of them while they run and while they are rolled back.
+//!
+//! 1. Each session slot has a place here that its own thread alone writes, by plain stores; a statement writes nothing
+//!    that another session writes. 2. A reader may see two moments at once, also those of two transactions.
+//! 3. What no session has any more (losers of a crash, rollbacks that failed) is asked of its list.
+
+use crate::engine::Engine;
+use base::{TableId, TrxId};
+use stdx::{LocalAtomic, Ordering};
+
+/// Tables of a transaction that are shown.
+const TABLES_MAX: usize = 16;
+
+/// What is being undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Undoing {
+    /// A whole transaction.
+    Transaction = 1,
+    /// What came after a savepoint.
+    Savepoint = 2,
+    /// A statement that failed.
+    Statement = 3,
+}
+
+impl Undoing {
+    /// InnoDB's words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Undoing::Transaction => "rollback",
+            Undoing::Savepoint => "rollback to a savepoint",
+            Undoing::Statement => "rollback of SQL statement",
+        }
+    }
+}
+
+/// How far a session's transaction is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrxProgress {
+    /// Its id, none until it writes.
+    pub trx: TrxId,
+    /// Undo records that it has written and not undone: about as many as rows that it has changed.
+    pub changes: u64,
+    /// What is being undone.
+    pub undoing: Option<Undoing>,
+    /// The tables that it has written to.
+    pub tables: Vec<TableId>,
+}
+
+/// A transaction without a session that is to be rolled back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abandoned {
+    /// Its id.
+    pub trx: TrxId,
+    /// Undo records that are still to be undone; 0 until they were counted.
+    pub changes: u64,
+    /// Since when it has no session, in microseconds since 1970.
+    pub since_us: u64,
+}
+
+/// A session slot's place.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    trx: LocalAtomic<u64>,
+    changes: LocalAtomic<u64>,
+    undoing: LocalAtomic<u8>,
+    /// Ids, 0 behind the last.
+    tables: [LocalAtomic<u64>; TABLES_MAX],
+}
+
+impl Progress {
+    pub fn new() -> Progress {
+        Progress {
+            trx: LocalAtomic::new(TrxId::NONE.0),
+            changes: LocalAtomic::new(0),
+            undoing: LocalAtomic::new(0),
+            tables: std::array::from_fn(|_| LocalAtomic::new(0)),
+        }
+    }
+
+    /// A transaction begins to write.
+    pub fn begin(&self, trx: TrxId) {
+        self.set_changes(0);
+        self.tables[0].store(0, Ordering::Relaxed);
+        self.trx.store(trx.0, Ordering::Relaxed);
+    }
+
+    /// Its `n`th table, from 0.
+    pub fn set_table(&self, n: usize, table: TableId) {
+        if let Some(behind) = self.tables.get(n + 1) {
+            behind.store(0, Ordering::Relaxed);
+        }
+        if let Some(place) = self.tables.get(n) {
+            place.store(table.0, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub fn set_changes(&self, changes: u64) {
+        self.changes.store(changes, Ordering::Relaxed);
+    }
+
+    pub fn set_undoing(&self, what: Option<Undoing>) {
+        self.undoing.store(what.map_or(0, |what| what as u8), Ordering::Relaxed);
+    }
+
+    /// The transaction has ended.
+    #[inline]
+    pub fn end(&self) {
+        self.trx.store(TrxId::NONE.0, Ordering::Relaxed);
+        self.set_undoing(None);
+    }
+
+    fn read(&self) -> TrxProgress {
+        let trx = TrxId(self.trx.load(Ordering::Relaxed));
+        if trx == TrxId::NONE {
+            return TrxProgress::default();
+        }
+        let kinds = [Undoing::Transaction, Undoing::Savepoint, Undoing::Statement];
+        let undoing = self.undoing.load(Ordering::Relaxed);
+        let tables = self.tables.iter().map(|t| TableId(t.load(Ordering::Relaxed)));
+        TrxProgress {
+            trx,
+            changes: self.changes.load(Ordering::Relaxed),
+            undoing: kinds.into_iter().find(|kind| *kind as u8 == undoing),
+            tables: tables.take_while(|t| t.0 != 0).collect(),
+        }
+    }
+}
+
+impl Engine {
+    /// How far the transaction of a session slot is.
+    pub fn progress(&self, slot: usize) -> TrxProgress {
+        self.progress.get(slot).map(|p| p.read()).unwrap_or_default()
+    }
+}
