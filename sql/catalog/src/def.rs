@@ -10,7 +10,7 @@
 use crate::ForeignKeyDef;
 use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
-use value::{Collation, ColumnType, KeyPart};
+use value::{Collation, ColumnType, ConvertMode, Datum, KeyPart, OwnedDatum, TimeZone};
 
 /// A schema (MySQL: database).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +99,29 @@ impl ColumnDef {
             invisible: false,
             hidden: false,
             own_collation: false,
+        }
+    }
+
+    /// The default as far as it is a value of its own: no expression, not the time of day.
+    pub fn stored_default(&self) -> Option<OwnedDatum> {
+        match &self.default {
+            DefaultValue::Int(v) => Some(match (i64::try_from(*v), u64::try_from(*v)) {
+                (Ok(v), _) => OwnedDatum::Int(v),
+                (_, Ok(v)) => OwnedDatum::UInt(v),
+                _ => OwnedDatum::Null,
+            }),
+            DefaultValue::Bytes(bytes) if self.ty.kind.is_string() => {
+                Some(OwnedDatum::Bytes(bytes.clone()))
+            }
+            DefaultValue::Bytes(bytes) => {
+                // TIMESTAMP's text is UTC.
+                let (zone, mut scratch) = (TimeZone::utc(), Vec::new());
+                let mode = ConvertMode::new(false, &zone);
+                let coerced =
+                    value::coerce(Datum::Bytes(bytes), None, &self.ty, &mode, &mut scratch);
+                Some(coerced.map_or(OwnedDatum::Null, |c| OwnedDatum::of(&c.value)))
+            }
+            _ => None,
         }
     }
 

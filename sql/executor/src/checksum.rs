@@ -10,7 +10,6 @@
 
 mod image;
 
-use crate::store::stored_default;
 use catalog::ColumnDef;
 use crc_fast::{CrcAlgorithm, Digest};
 use expr::SqlError;
@@ -83,7 +82,7 @@ impl Checksum {
 impl Column {
     fn new(def: &ColumnDef) -> Column {
         let mut absent = Vec::new();
-        match stored_default(def) {
+        match def.stored_default() {
             Some(value) => image::append(&def.ty, &value.datum(), &mut absent),
             None => image::append_zero(&def.ty, &mut absent),
         }

@@ -124,13 +124,20 @@ pub fn literal_default(
     if ty.kind.has_members() && !matches!(constant, expr::OwnedDatum::Bytes(_)) {
         return Err(invalid());
     }
-    let stored = store::convert_strictly(&constant.datum(), column, ty, env);
-    let stored = stored.map_err(|problem| {
-        if let Some((number, text)) = problem {
-            env.warn(WarningLevel::Error, number, text);
+    let stored = match env.strict() {
+        false => {
+            store::convert_leniently(&constant.datum(), column, ty, env).ok_or_else(invalid)?
         }
-        invalid()
-    })?;
+        true => {
+            let stored = store::convert_strictly(&constant.datum(), column, ty, env);
+            stored.map_err(|problem| {
+                if let Some((number, text)) = problem {
+                    env.warn(WarningLevel::Error, number, text);
+                }
+                invalid()
+            })?
+        }
+    };
     Ok(match stored {
         expr::OwnedDatum::Int(v) if !ty.zerofill => DefaultValue::Int(i128::from(v)),
         expr::OwnedDatum::UInt(v) if !ty.zerofill => DefaultValue::Int(i128::from(v)),

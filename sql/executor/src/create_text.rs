@@ -7,7 +7,7 @@ use crate::foreign;
 use crate::quoting::Quoting;
 use catalog::{ColumnDef, DefaultValue, IndexDef, SchemaDef, TableDef, ViewDef};
 use std::fmt::Write;
-use value::{Collation, Kind};
+use value::{Collation, Kind, OwnedDatum};
 
 fn string(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n");
@@ -25,7 +25,7 @@ fn collate(collation: Collation) -> String {
 }
 
 /// SHOW CREATE DATABASE.
-pub fn create_database(schema: &SchemaDef, if_not_exists: bool, quoting: Quoting) -> String {
+pub fn create_database(schema: &SchemaDef, if_not_exists: bool, quoting: &Quoting) -> String {
     let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     format!(
         "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{} */ /*!80016 DEFAULT \
@@ -41,7 +41,7 @@ pub fn create_view(
     def: &TableDef,
     view: &ViewDef,
     current: Option<&str>,
-    quoting: Quoting,
+    quoting: &Quoting,
 ) -> String {
     let mut name = quoting.name(&def.name);
     if current != Some(&def.schema) {
@@ -67,7 +67,7 @@ pub fn create_view(
 }
 
 /// SHOW CREATE TABLE; `autoinc_next` is the counter, if there is one.
-pub fn create_table(def: &TableDef, autoinc_next: Option<u64>, quoting: Quoting) -> String {
+pub fn create_table(def: &TableDef, autoinc_next: Option<u64>, quoting: &Quoting) -> String {
     let shown = def.columns.iter().filter(|c| !c.hidden);
     let mut lines: Vec<String> = shown.map(|c| create_column(def, c, quoting)).collect();
     lines.extend(def.indexes.iter().map(|i| create_index(def, i, quoting)));
@@ -105,7 +105,7 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>, quoting: Quoting)
     out
 }
 
-fn create_column(def: &TableDef, column: &ColumnDef, quoting: Quoting) -> String {
+fn create_column(def: &TableDef, column: &ColumnDef, quoting: &Quoting) -> String {
     let mut out = format!("{} {}", quoting.name(&column.name), column.ty.to_sql());
     if column.ty.is_text() || column.ty.kind.has_members() {
         let collation = column.ty.collation;
@@ -153,13 +153,21 @@ fn now(digits: u8) -> String {
     }
 }
 
-fn default_clause(column: &ColumnDef, quoting: Quoting) -> Option<String> {
+fn default_clause(column: &ColumnDef, quoting: &Quoting) -> Option<String> {
     match &column.default {
         _ if column.generated.is_some() => None,
         DefaultValue::Null if column.ty.kind.is_large() => None,
         DefaultValue::None => None,
         DefaultValue::Null => Some("NULL".into()),
         DefaultValue::Int(v) => Some(format!("'{v}'")),
+        DefaultValue::Bytes(_) if column.ty.kind == Kind::Timestamp => {
+            let moment = match column.stored_default()? {
+                OwnedDatum::Timestamp(0, fsp) => value::DateTime::ZERO.with_fsp(fsp),
+                OwnedDatum::Timestamp(micros, fsp) => quoting.zone.to_local(micros, fsp)?,
+                _ => return None,
+            };
+            Some(format!("'{moment}'"))
+        }
         DefaultValue::Bytes(bytes) => Some(default_bytes(column, bytes)),
         DefaultValue::Now(digits) => Some(now(*digits)),
         DefaultValue::Expr(text) => Some(format!("({})", quoting.expression(text))),
@@ -183,7 +191,7 @@ fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
     }
 }
 
-fn create_index(def: &TableDef, index: &IndexDef, quoting: Quoting) -> String {
+fn create_index(def: &TableDef, index: &IndexDef, quoting: &Quoting) -> String {
     let part = |part: &value::KeyPart| {
         let column = &def.columns[part.column];
         let mut out = match &column.generated {

@@ -191,7 +191,11 @@ impl<'p> Inserter<'p> {
         for (position, value) in self.plan.columns.iter().zip(row) {
             let column = &def.columns[*position];
             let InsertValue::Expr(Typed { expr, ty, .. }) = value else {
-                values[*position] = open_value(column, context.env)?;
+                // DEFAULT that is written is 0 where 0 asks for no number.
+                values[*position] = match column.auto_increment && context.env.zero_is_a_value() {
+                    true => OwnedDatum::Int(0),
+                    false => open_value(column, context.env)?,
+                };
                 self.open.push(*position);
                 continue;
             };

@@ -9,15 +9,18 @@ use expr::functions::moments::mode;
 use parser::SqlMode;
 use parser::lex::Lexer;
 use parser::token::TokenKind;
+use value::TimeZone;
 
 /// A session's way to write names.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Quoting {
     quote: char,
     /// Names that need no quotes have them too.
     always: bool,
     /// ANSI: what other servers would not understand is left out.
     pub portable: bool,
+    /// Defaults of TIMESTAMP columns are shown in it.
+    pub zone: TimeZone,
 }
 
 impl Quoting {
@@ -29,6 +32,7 @@ impl Quoting {
             quote: if set(mode::ANSI_QUOTES) { '"' } else { '`' },
             always: always.ok().and_then(|v| v.datum().as_u64()) != Some(0),
             portable: set(mode::ANSI),
+            zone: env.time_zone(),
         }
     }
 
@@ -68,7 +72,11 @@ impl Quoting {
 
     /// The text of a column's or an index's expression.
     pub fn expression(&self, text: &str) -> String {
-        if self.always { text.to_string() } else { Quoting { quote: '`', ..*self }.text(text) }
+        if self.always {
+            text.to_string()
+        } else {
+            Quoting { quote: '`', ..self.clone() }.text(text)
+        }
     }
 }
 
@@ -87,7 +95,8 @@ mod tests {
 
     #[test]
     fn names_are_quoted_as_the_mode_says() {
-        let quoting = |quote, always| Quoting { quote, always, portable: false };
+        let quoting =
+            |quote, always| Quoting { quote, always, portable: false, zone: TimeZone::utc() };
         assert_eq!(quoting('"', true).name("a\"b`"), "\"a\"\"b`\"");
         assert_eq!(quoting('`', false).name("substr"), "substr");
         for name in ["date", "1", "a b", "$x", "select", "é", ""] {

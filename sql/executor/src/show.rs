@@ -126,7 +126,7 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
             let collation = collation.unwrap_or(schema.collation);
             let shown = SchemaDef { name: schema.name.clone(), collation };
             let text =
-                create_text::create_database(&shown, *if_not_exists, Quoting::of(context.env));
+                create_text::create_database(&shown, *if_not_exists, &Quoting::of(context.env));
             Ok(vec![vec![Some(name.clone()), Some(text)]])
         }
         other => Err(SqlError::unsupported(construct(other))),
@@ -159,7 +159,7 @@ fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextR
         let view = def.view.as_deref()?;
         Some(vec![
             Some(def.name.clone()),
-            Some(create_text::create_view(def, view, current.as_deref(), quoting)),
+            Some(create_text::create_view(def, view, current.as_deref(), &quoting)),
             Some(view.client_charset.clone()),
             Some(view.connection_collation.clone()),
         ])
@@ -182,7 +182,7 @@ fn create_table(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<Text
         };
     let quoting = Quoting::of(context.env);
     with_table(name, context, |def| {
-        vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next, quoting))]]
+        vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next, &quoting))]]
     })
 }
 

@@ -12,7 +12,7 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
     Ok(match &column.default {
         DefaultValue::Null => OwnedDatum::Null,
         DefaultValue::Int(_) | DefaultValue::Bytes(_) => {
-            let value = stored_default(column).unwrap_or(OwnedDatum::Null);
+            let value = column.stored_default().unwrap_or(OwnedDatum::Null);
             refuse_zero_date(&value, column, env)?;
             value
         }
@@ -20,6 +20,8 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
         // `computed` fills it in.
         DefaultValue::Expr(_) => OwnedDatum::Null,
         DefaultValue::None if column.generated.is_some() => OwnedDatum::Null,
+        // An ENUM always has one: its first member.
+        DefaultValue::None if column.ty.kind == Kind::Enum => implicit_default(&column.ty),
         DefaultValue::None => {
             let text = format!("Field '{}' doesn't have a default value", column.name);
             if env.strict() {
@@ -53,35 +55,6 @@ fn refuse_zero_date(
     };
     let text = format!("Incorrect {kind} value: '{shown}' for column '{}' at row 1", column.name);
     Err(SqlError::Other(1292, "22007", text))
-}
-
-/// The default of a column as far as it is a value of its own: no expression, not the time of day.
-pub fn stored_default(column: &ColumnDef) -> Option<OwnedDatum> {
-    match &column.default {
-        DefaultValue::Int(v) => Some(integer(*v)),
-        DefaultValue::Bytes(bytes) if column.ty.kind.is_string() => {
-            Some(OwnedDatum::Bytes(bytes.clone()))
-        }
-        DefaultValue::Bytes(bytes) => Some(literal(bytes, &column.ty)),
-        _ => None,
-    }
-}
-
-fn integer(v: i128) -> OwnedDatum {
-    match (i64::try_from(v), u64::try_from(v)) {
-        (Ok(v), _) => OwnedDatum::Int(v),
-        (_, Ok(v)) => OwnedDatum::UInt(v),
-        _ => OwnedDatum::Null,
-    }
-}
-
-/// A default that the definition keeps as text; TIMESTAMP's is UTC.
-fn literal(text: &[u8], ty: &ColumnType) -> OwnedDatum {
-    let mut scratch = Vec::new();
-    let zone = value::TimeZone::utc();
-    let mode = value::ConvertMode::new(false, &zone);
-    let coerced = value::coerce(Datum::Bytes(text), None, ty, &mode, &mut scratch);
-    coerced.map_or(OwnedDatum::Null, |c| OwnedDatum::of(&c.value))
 }
 
 /// CURRENT_TIMESTAMP(`fsp`) for a column.
@@ -157,6 +130,34 @@ pub fn convert_strictly(
             Err(Some((number, text)))
         }
     }
+}
+
+/// Converts a DEFAULT as without strict mode: what does not fit is warned of and refused, but for dates with zeros
+/// that the mode does not like.
+///
+/// # Errors
+/// The value is none of the column's.
+pub fn convert_leniently(
+    value: &Datum<'_>,
+    column: &str,
+    ty: &ColumnType,
+    env: &mut dyn Environment,
+) -> Option<OwnedDatum> {
+    let mut scratch = Vec::new();
+    let mode = env.convert_mode();
+    let coerced = value::coerce(*value, None, ty, &mode, &mut scratch).ok()?;
+    let stored = OwnedDatum::of(&coerced.value);
+    let Some(warning) = coerced.warning else { return Some(stored) };
+    if ty.kind.has_members() {
+        return None;
+    }
+    let dates =
+        value::time::DateRules { no_zero_date: false, no_zero_in_date: false, ..mode.dates };
+    let plain = value::ConvertMode { dates, ..mode };
+    let is_date =
+        value::coerce(*value, None, ty, &plain, &mut scratch).is_ok_and(|c| c.warning.is_none());
+    warn(&warning, column, 1, env);
+    (is_date || matches!(warning, Warning::Truncated { note: true })).then_some(stored)
 }
 
 fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {

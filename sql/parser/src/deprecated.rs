@@ -99,6 +99,13 @@ pub(crate) fn of_number(ty: &DataType) -> impl Iterator<Item = Fixed> {
     .filter_map(|(written, warning)| written.then_some(warning))
 }
 
+/// What CREATE TABLE ... LIKE says of a column that has digits (FLOAT(M,D)), is an unsigned fraction, has zeros.
+pub fn of_copied(digits: bool, unsigned: bool, zerofill: bool) -> impl Iterator<Item = Fixed> {
+    [(digits, DIGITS), (unsigned, UNSIGNED), (zerofill, ZEROFILL)]
+        .into_iter()
+        .filter_map(|(has, warning)| has.then_some(warning))
+}
+
 impl Parser<'_> {
     /// Notes a warning about what ends here.
     pub fn warn(&mut self, (number, text): Fixed) {

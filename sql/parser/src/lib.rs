@@ -44,7 +44,7 @@ pub mod template;
 pub mod token;
 mod view;
 
-pub use deprecated::Warning;
+pub use deprecated::{Warning, of_copied};
 pub use error::{ErrorKind, ParseError};
 pub use keywords::Kw;
 pub use keywords::all as keywords;

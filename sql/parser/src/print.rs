@@ -43,6 +43,7 @@ impl Printer<'_> {
         Ok(match expr {
             Expr::Literal(literal) => self.literal(literal)?,
             Expr::Column(column) => (self.column)(column)?,
+            Expr::DefaultOf(column) => format!("default({})", (self.column)(column)?),
             Expr::Aggregate(aggregate) => self.aggregate(aggregate)?,
             Expr::Subquery(query) => format!("({})", (self.query)(query)?),
             Expr::Exists(query) => format!("exists({})", (self.query)(query)?),

@@ -48,6 +48,12 @@ impl<'a> Scope<'a> {
                 ColumnType::varchar(16_383, self.settings.collation),
             )),
             E::Column(column) => self.column(column),
+            E::DefaultOf(column) => match (self.column(column)?.expr, self.table) {
+                (Expr::Column(place), Some((def, _))) => {
+                    crate::defaults::default_of(&def.columns[usize::from(place.column)])
+                }
+                _ => Err(SqlError::unsupported("DEFAULT of what is no column")),
+            },
             E::UserVar(name) => Ok(Typed::new(
                 Expr::UserVar(name.clone()),
                 ColumnType::varchar(16_383, self.settings.collation),

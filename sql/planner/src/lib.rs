@@ -12,6 +12,7 @@ mod adopt;
 pub mod bind;
 pub mod canonical;
 pub mod column_types;
+mod defaults;
 pub mod explain;
 pub mod hints;
 pub mod literals;

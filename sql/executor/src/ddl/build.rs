@@ -186,11 +186,13 @@ impl Builder {
 
     fn fill_expressions(&mut self, old: &TableDef, charset: &str) -> Result<(), SqlError> {
         let exprs = std::mem::take(&mut self.exprs);
-        let will_be: Vec<usize> = exprs
-            .iter()
-            .filter(|(_, what, _)| matches!(what, Use::Generated { .. }))
-            .map(|(token, ..)| *token)
-            .collect();
+        let tokens = |generated: bool| -> Vec<usize> {
+            let of = exprs
+                .iter()
+                .filter(|(_, what, _)| generated == matches!(what, Use::Generated { .. }));
+            of.map(|(token, ..)| *token).collect()
+        };
+        let (will_be, defaults) = (tokens(true), tokens(false));
         for (token, what, expr) in exprs {
             let text = self.print(&expr, charset)?;
             let Some(at) = self.shape.slots.iter().position(|s| s.token == token) else { continue };
@@ -204,10 +206,10 @@ impl Builder {
             let automatic = |c: &usize| table.columns[*c].auto_increment;
             if let Some(_used) = columns_of([&bound]).into_iter().find(automatic) {
                 let (number, kind) = match what {
-                    Use::Default => (3774, "Default value expression of column"),
+                    Use::Default => (3768, "Default value expression of column"),
                     Use::Generated { .. } => (3109, "Generated column"),
                 };
-                let article = if number == 3774 { "an " } else { "" };
+                let article = if number == 3768 { "an " } else { "" };
                 let text =
                     format!("{kind} '{name}' cannot refer to {article}auto-increment column.");
                 return Err(SqlError::Other(number, "HY000", text));
@@ -216,6 +218,14 @@ impl Builder {
                 table.columns[c].generated.is_some() || will_be.contains(&self.shape.slots[c].token)
             };
             let computed_after = |c: &usize| *c >= at && is_generated(*c);
+            let is_expression = |c: usize| {
+                matches!(table.columns[c].default, DefaultValue::Expr(_))
+                    || defaults.contains(&self.shape.slots[c].token)
+            };
+            let made_after = |c: &usize| computed_after(c) || *c >= at && is_expression(*c);
+            if matches!(what, Use::Default) && columns_of([&bound]).iter().any(made_after) {
+                return Err(refers_to_later(&name));
+            }
             if matches!(what, Use::Generated { .. })
                 && columns_of([&bound]).iter().any(computed_after)
             {
@@ -384,6 +394,14 @@ impl Builder {
 
 fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<expr::tree::Expr, SqlError> {
     Ok(computed::bind_typed(def, text, clause)?.expr)
+}
+
+fn refers_to_later(column: &str) -> SqlError {
+    let text = format!(
+        "Default value expression of column '{column}' cannot refer to a column defined after it if \
+         that column is a generated column or has an expression as default value."
+    );
+    SqlError::Other(3767, "HY000", text)
 }
 
 /// A new index with the key of another one is made, with a warning.

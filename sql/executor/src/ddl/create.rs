@@ -102,6 +102,15 @@ fn like(
         let (schema, name) = (from, other.name.clone());
         return Err(CatalogError::NotBaseTable { schema, name }.into());
     }
+    for column in &old.columns {
+        let (ty, float) = (&column.ty, column.ty.kind.is_float());
+        let digits = float && ty.decimals != value::types::NOT_FIXED;
+        let unsigned = ty.unsigned && (float || ty.kind == value::Kind::Decimal);
+        let zerofill = ty.zerofill && ty.kind != value::Kind::Year;
+        for (number, text) in parser::of_copied(digits, unsigned, zerofill) {
+            context.env.warn(WarningLevel::Warning, number, text.into());
+        }
+    }
     let mut new = old.clone();
     // Names of checks are a schema's: the copy's are made anew.
     for (number, check) in (1..).zip(&mut new.checks) {

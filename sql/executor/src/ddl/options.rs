@@ -44,13 +44,17 @@ pub fn apply(
     for option in options {
         match option {
             TableOption::Engine(name) => {
-                asked.no_foreign_keys = check_engine(name, &def.name, env)?;
+                asked.no_foreign_keys = check_engine(name, def, env)?;
                 asked.engine = true;
             }
             TableOption::AutoIncrement(v) => asked.autoinc = Some((*v).max(1)),
             TableOption::Charset(name) => charset = Some(name.as_str()),
             TableOption::Collation(name) => collate = Some(name.as_str()),
             TableOption::Comment(text) => def.comment = comment(text, &def.name)?,
+            TableOption::Other(name, _) if name.ends_with(" DIRECTORY") => {
+                let text = format!("<{name}> option ignored");
+                env.warn(WarningLevel::Warning, 1618, text);
+            }
             TableOption::Other(name, value) => set(def, name, value),
         }
     }
@@ -68,11 +72,11 @@ fn comment(text: &[u8], table: &str) -> Result<String, SqlError> {
 }
 
 /// Whether it is an engine without foreign keys.
-fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<bool, SqlError> {
+fn check_engine(name: &str, def: &TableDef, env: &mut dyn Environment) -> Result<bool, SqlError> {
     if name.eq_ignore_ascii_case("innodb") {
         return Ok(false);
     }
-    let instead = format!("Using storage engine InnoDB for table '{table}'");
+    let instead = format!("Using storage engine InnoDB for table '{}'", def.name);
     // Engines that every MySQL has: dump tools and test suites ask for them, and InnoDB does all they do. Foreign
     // keys they ignore, and so their tables are without.
     if ["myisam", "memory", "heap"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
@@ -89,7 +93,10 @@ fn check_engine(name: &str, table: &str, env: &mut dyn Environment) -> Result<bo
         return Err(SqlError::Other(1286, "42000", text));
     }
     env.warn(WarningLevel::Warning, 1286, text);
-    env.warn(WarningLevel::Warning, 1266, instead);
+    // A table that is there keeps the engine it has.
+    if def.columns.is_empty() {
+        env.warn(WarningLevel::Warning, 1266, instead);
+    }
     Ok(false)
 }
 

@@ -9,7 +9,7 @@ use parser::print::quoted;
 use std::fmt::Write;
 
 /// The constraint as SHOW CREATE TABLE prints it; `child` is its table.
-pub fn constraint(child: &TableDef, key: &ForeignKeyDef, quoting: Quoting) -> String {
+pub fn constraint(child: &TableDef, key: &ForeignKeyDef, quoting: &Quoting) -> String {
     printed(child, key, &[Referential::NoAction], &|name| quoting.name(name))
 }
 

@@ -22,8 +22,8 @@ mod wanted;
 pub mod widths;
 
 pub use calls::no_function;
-pub use derive::{Derive, alike, claim, is_stringy, string};
-pub use operators::stored_bits;
+pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string};
+pub use operators::stored;
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};

@@ -4,6 +4,7 @@ use super::wanted::as_number;
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
 use crate::SqlError;
+use crate::functions::json::STORED_JSON;
 use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
@@ -217,8 +218,15 @@ pub(super) fn bits_as_number(value: Typed) -> Typed {
     Typed::new(Expr::Const(OwnedDatum::UInt(number)), ty)
 }
 
-/// A value that is stored in a column of that kind: bits that are written as such are a number among numbers.
-pub fn stored_bits(value: &Typed, kind: Kind) -> Typed {
+/// A value that is stored in a column of that kind: bits that are written as such are a number among numbers,
+/// JSON is converted with its own warnings.
+pub fn stored(value: &Typed, kind: Kind) -> Typed {
+    let scalar = matches!(kind, Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Timestamp);
+    let scalar = scalar || kind.is_int() || kind.is_float() || kind == Kind::Time;
+    if value.ty.kind == Kind::Json && scalar {
+        let ty = ColumnType { decimals: 6, ..ColumnType::of(kind) };
+        return Typed::new(super::derive::call(&STORED_JSON, value, ty), ty);
+    }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
         false => value.clone(),

@@ -28,6 +28,11 @@ pub static AS_CHARSET: Function =
 pub static PADDED: Function =
     function("rpad", (1, 1), same_type, padded, "CHAR in its full length").written(Shape::Bare);
 
+/// A TIMESTAMP that is no column's, in the session's time zone.
+pub static IN_ZONE: Function =
+    function("default", (1, 1), same_type, in_zone, "a moment in the session's time zone")
+        .written(Shape::Bare);
+
 /// CONVERT ... USING: text in the result's character set.
 pub static CONVERT_CHARSET: Function =
     function("convert", (1, 1), same_type, convert, "the text in another character set")
@@ -38,6 +43,15 @@ pub static FUNCTIONS: &[Function] = &[];
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
     Ok(d.ty(0))
+}
+
+fn in_zone<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let Datum::Timestamp(micros, fsp) = c.datum(0) else { return Ok(NULL) };
+    let local = match micros {
+        0 => Some(value::DateTime::ZERO.with_fsp(fsp)),
+        micros => c.env.time_zone().to_local(micros, fsp),
+    };
+    Ok(local.map_or(NULL, |local| Value::Datum(Datum::DateTime(local))))
 }
 
 fn padded<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

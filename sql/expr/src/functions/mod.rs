@@ -27,7 +27,7 @@ pub use call::{
     Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, number_of_bits,
     round, text_of,
 };
-pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, PADDED};
+pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED};
 pub use compared::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, NO_TIME, is_conversion};
 pub use locks::release_all as release_user_locks;
 pub use numeric::Random;

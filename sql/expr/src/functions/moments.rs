@@ -134,7 +134,8 @@ pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> O
     }
 }
 
-fn truncates(env: &dyn Environment) -> bool {
+/// Digits of a second are cut off, not rounded.
+pub fn truncates(env: &dyn Environment) -> bool {
     env.sql_mode() & mode::TIME_TRUNCATE_FRACTIONAL != 0
 }
 

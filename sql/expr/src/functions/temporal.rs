@@ -591,14 +591,15 @@ fn makedate<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 /// A decimal as microseconds.
-fn micros_of(v: &Decimal) -> i128 {
+fn micros_of(v: &Decimal, cut: bool) -> i128 {
     let million = Decimal::from_i128(1_000_000, 0);
-    v.round(6).and_then(|v| v.mul(&million)).and_then(|v| v.trunc_to_i128()).unwrap_or(i128::MAX)
+    let v = if cut { Some(*v) } else { v.round(6) };
+    v.and_then(|v| v.mul(&million)).and_then(|v| v.trunc_to_i128()).unwrap_or(i128::MAX)
 }
 
 fn maketime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let (hours, minutes) = (c.integer(0), c.integer(1));
-    let micros = micros_of(&c.decimal(2));
+    let micros = micros_of(&c.decimal(2), moments::truncates(c.env));
     let second = i128::from(MICROS_PER_SECOND);
     if !(0..60).contains(&minutes) || !(0..60 * second).contains(&micros) {
         return Ok(NULL);
@@ -626,7 +627,7 @@ fn limited<'v>(c: &mut Call<'_, 'v>, micros: i128, digits: u8) -> Value<'v> {
 fn sec_to_time<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let v = c.decimal(0);
     let digits = shown(c);
-    let micros = micros_of(&v);
+    let micros = micros_of(&v, moments::truncates(c.env));
     let beyond = micros.unsigned_abs() > value::time::TIME_MICROS_MAX as u128;
     if beyond {
         super::call::incorrect(c.env, "time", v.to_string().as_bytes());
@@ -843,7 +844,7 @@ fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
             | Unit::Year
     );
     if unit == Unit::Second && !c.ty(1).kind.is_int() {
-        let micros = micros_of(&c.decimal(1));
+        let micros = micros_of(&c.decimal(1), moments::truncates(c.env));
         return Some(Interval { months: 0, micros });
     }
     if simple {

@@ -469,7 +469,9 @@ fn str_to_date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             let date = p.date()?;
             let hour = u8::try_from(p.hours()).ok()?;
             let moment = DateTime::new(date, hour, p.minute, p.second, p.micros, ty.decimals)?;
-            let real = moments::is_allowed(date, c.env) && (date.has_zero() || date.is_real());
+            let any = c.env.sql_mode() & moments::mode::ALLOW_INVALID_DATES != 0;
+            let real =
+                moments::is_allowed(date, c.env) && (any || date.has_zero() || date.is_real());
             real.then_some(match kind {
                 Kind::Date => Datum::Date(date),
                 _ => Datum::DateTime(moment),

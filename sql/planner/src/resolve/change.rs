@@ -443,7 +443,7 @@ fn assign(
         let value = match value {
             Some(value) => {
                 let kind = def.columns[usize::from(column)].ty.kind;
-                InsertValue::Expr(expr::build::stored_bits(&outputs[*value].value, kind))
+                InsertValue::Expr(expr::build::stored(&outputs[*value].value, kind))
             }
             None if def.columns[usize::from(column)].generated.is_some() => continue,
             None => InsertValue::Default,

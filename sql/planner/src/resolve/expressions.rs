@@ -57,6 +57,7 @@ impl Resolver<'_, '_> {
                     .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
                 self.quantified(op, *all, expr, query)
             }
+            E::DefaultOf(column) => self.default_of(column),
             E::ValuesOf(column) => self.values_of(column),
             other => {
                 let build = self.build;

@@ -53,7 +53,7 @@ pub fn plan_insert(
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     let mut source = source(context, insert, columns.len(), &leaf, named)?;
     if let InsertSource::Values(rows) = &mut source {
-        bits_as_numbers(context.tables.def(table), &columns, rows);
+        as_stored(context.tables.def(table), &columns, rows);
     }
     if let (Some(selected), InsertSource::Query(query)) = (&mut selected, &source) {
         selected.first = columns.len();
@@ -85,11 +85,11 @@ pub fn plan_insert(
     })
 }
 
-/// A literal that is written as bits is a number in a column of numbers.
-fn bits_as_numbers(def: &TableDef, columns: &[usize], rows: &mut [Vec<InsertValue>]) {
+/// Values as columns take them that convert in their own way: bits, JSON.
+fn as_stored(def: &TableDef, columns: &[usize], rows: &mut [Vec<InsertValue>]) {
     for (column, value) in rows.iter_mut().flat_map(|row| columns.iter().zip(row)) {
         if let InsertValue::Expr(value) = value {
-            *value = expr::build::stored_bits(value, def.columns[*column].ty.kind);
+            *value = expr::build::stored(value, def.columns[*column].ty.kind);
         }
     }
 }

@@ -5,6 +5,7 @@
 //!    select list: after the columns in GROUP BY and ORDER BY, instead of them in HAVING.
 
 use super::{Resolver, error};
+use crate::defaults::default_of_leaf;
 use crate::logical::{Leaf, Source, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
 use expr::SqlError;
@@ -246,6 +247,18 @@ impl Resolver<'_, '_> {
             true => self.build.padded(value),
             false => value,
         }
+    }
+
+    /// DEFAULT(column).
+    pub(crate) fn default_of(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        let found = self.column(column)?;
+        let expr::tree::Expr::Column(place) = found.expr else {
+            return Err(SqlError::unsupported("DEFAULT of what is no column"));
+        };
+        let scope = self.scopes.iter().rev().nth(usize::from(place.depth));
+        let leaf = scope.and_then(|scope| scope.leaves.get(usize::from(place.leaf)));
+        let leaf = leaf.ok_or_else(|| SqlError::unsupported("DEFAULT of what is no column"))?;
+        default_of_leaf(leaf, usize::from(place.column), self.context.tables)
     }
 
     /// The place of a column as seen from the innermost block.

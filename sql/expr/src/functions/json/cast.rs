@@ -28,6 +28,18 @@ pub static CAST_OF_JSON: Function = Function {
     doc: "a JSON value as another type",
 };
 
+/// A JSON value that is stored in a column of numbers, dates or times: as what the column converts further.
+pub static STORED_JSON: Function = Function {
+    name: "cast",
+    arity: (1, 1),
+    nulls: Nulls::Own,
+    purity: Purity::Constant,
+    shape: Shape::Bare,
+    derive: |d| Ok(d.ty(0)),
+    run: Run::Lazy(stored),
+    doc: "a JSON value as a column takes it",
+};
+
 /// A value read out of JSON.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Read<T> {
@@ -254,6 +266,28 @@ fn cast<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Ans
         _ => {
             let whole = taken(integer(value), to.kind, source, row, env);
             if to.unsigned { Datum::UInt(whole as u64) } else { Datum::Int(whole as i64) }
+        }
+    }))
+}
+
+fn stored<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
+    let source = &site.arguments[0];
+    let value = eval(source, row, env)?;
+    let Datum::Json(bytes) = value.get() else { return Ok(NULL) };
+    let (value, kind) = (JsonRef::new(bytes), site.ty.kind);
+    Ok(Value::Datum(match kind {
+        Kind::Decimal => Datum::Decimal(taken(decimal(value), kind, source, row, env)),
+        Kind::Double | Kind::Float => Datum::Double(taken(double(value), kind, source, row, env)),
+        Kind::Date | Kind::DateTime | Kind::Timestamp | Kind::Time => {
+            let found = temporal(value, &site.ty, false);
+            if found.is_none() {
+                warn(3156, kind, source, row, env);
+            }
+            found.unwrap_or_default()
+        }
+        _ => {
+            let whole = taken(integer(value), kind, source, row, env);
+            i64::try_from(whole).map_or(Datum::UInt(whole as u64), Datum::Int)
         }
     }))
 }

@@ -17,7 +17,7 @@ mod search;
 mod table;
 mod value;
 
-pub use cast::{CAST_OF_JSON, number_of};
+pub use cast::{CAST_OF_JSON, STORED_JSON, number_of};
 pub(super) use make::to_json;
 pub use table::{Misfit, column_value, exists_value};
 
