@@ -89,6 +89,7 @@ pub fn convert(
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, SqlError> {
     let mut scratch = Vec::new();
+    warn_of_delimiter(value, &column.ty, row, env);
     let coerced = value::coerce(*value, from, &column.ty, &env.convert_mode(), &mut scratch);
     match coerced {
         Ok(coerced) => {
@@ -115,6 +116,7 @@ pub fn convert_strictly(
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, Option<(u16, String)>> {
     let mut scratch = Vec::new();
+    warn_of_delimiter(value, ty, 1, env);
     let mode = value::ConvertMode { strict: true, ..env.convert_mode() };
     match value::coerce(*value, None, ty, &mode, &mut scratch) {
         Ok(coerced) => {
@@ -144,6 +146,7 @@ pub fn convert_leniently(
     env: &mut dyn Environment,
 ) -> Option<OwnedDatum> {
     let mut scratch = Vec::new();
+    warn_of_delimiter(value, ty, 1, env);
     let mode = env.convert_mode();
     let coerced = value::coerce(*value, None, ty, &mode, &mut scratch).ok()?;
     let stored = OwnedDatum::of(&coerced.value);
@@ -158,6 +161,16 @@ pub fn convert_leniently(
         value::coerce(*value, None, ty, &plain, &mut scratch).is_ok_and(|c| c.warning.is_none());
     warn(&warning, column, 1, env);
     (is_date || matches!(warning, Warning::Truncated { note: true })).then_some(stored)
+}
+
+/// Warnings 4095 and 4096 about a text that becomes a date or time.
+fn warn_of_delimiter(value: &Datum<'_>, ty: &ColumnType, row: u64, env: &mut dyn Environment) {
+    if let Datum::Bytes(text) = value
+        && (ty.kind.has_date() || ty.kind == Kind::Time && text.len() >= 12)
+        && let Some((number, text)) = value::time::parse::delimiter_warning(text, row)
+    {
+        env.warn(WarningLevel::Warning, number, text);
+    }
 }
 
 fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {

@@ -180,7 +180,44 @@ pub fn date_time(s: &[u8], rules: DateRules) -> Result<DateTimeText, BadTime> {
         rest = &rest[taken..];
     }
     read.cut = spaces(rest) < rest.len();
+    if start > 0 {
+        read.delimiter = Some((b' ', 0, true));
+    } else if read.delimiter.is_none() && !read.cut && !rest.is_empty() {
+        read.delimiter = Some((b' ', s.len() - rest.len(), true));
+    }
     Ok(read)
+}
+
+/// The delimiter of a date and time that should not be there: MySQL's warning 4095 or 4096 about it, where `row`
+/// (from 1) of a statement has that text.
+pub fn delimiter_warning(s: &[u8], row: u64) -> Option<(u16, String)> {
+    if is_standard(s) {
+        return None;
+    }
+    let read = date_time(s, DateRules { allow_invalid: true, ..DateRules::default() }).ok()?;
+    let (delimiter, at, more) = read.delimiter?;
+    let (delimiter, shown) = (char::from(delimiter), String::from_utf8_lossy(s));
+    let place = format!("Delimiter '{delimiter}' in position {at} in datetime value '{shown}'");
+    if more {
+        let text = format!("{place} at row {row} is superfluous and is deprecated. Please remove.");
+        return Some((4096, text));
+    }
+    let runs = s[..at].split(|b| !b.is_ascii_digit()).filter(|run| !run.is_empty()).count();
+    let standard = match runs {
+        0..=2 => '-',
+        3 => ' ',
+        _ => ':',
+    };
+    let text = format!("{place} at row {row} is deprecated. Prefer the standard '{standard}'.");
+    Some((4095, text))
+}
+
+/// `2024-01-02` or `2024-01-02 10:11:12`, perhaps with a fraction: most texts, told at a glance.
+fn is_standard(s: &[u8]) -> bool {
+    let date = s.len() >= 10 && s[4] == b'-' && s[7] == b'-';
+    let time = |s: &[u8]| s.len() >= 19 && s[10] == b' ' && s[13] == b':' && s[16] == b':';
+    let digit = |at: usize| s.get(at).is_some_and(u8::is_ascii_digit);
+    date && digit(0) && digit(s.len() - 1) && (s.len() == 10 || time(s) && digit(11))
 }
 
 /// `+HH:MM` behind a time, -13:59 to +14:00: seconds and bytes.

@@ -123,7 +123,11 @@ pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> O
             if read.cut {
                 truncated(env, if read.date_only { "date" } else { "datetime" }, &shown);
             }
-            delimited(env, &read, &shown);
+            if read.delimiter.is_some()
+                && let Some((number, text)) = parse::delimiter_warning(shown.as_bytes(), 1)
+            {
+                env.warn(WarningLevel::Warning, number, text);
+            }
             let local = if read.utc { shifted(env, &read) } else { Some(read) };
             local.and_then(|read| read.rounded(wanted.fsp, truncates(env)))
         }
@@ -144,22 +148,6 @@ fn shifted(env: &dyn Environment, read: &DateTimeText) -> Option<DateTimeText> {
     let micros = value::time::zone::utc_micros(read.value)?;
     let value = env.time_zone().to_local(micros, read.value.fsp())?;
     Some(DateTimeText { value, ..*read })
-}
-
-fn delimited(env: &mut dyn Environment, read: &DateTimeText, shown: &str) {
-    if let Some((delimiter, at, more)) = read.delimiter {
-        let delimiter = char::from(delimiter);
-        let text = if more {
-            format!(
-                "Delimiter '{delimiter}' in position {at} in datetime value '{shown}' at row 1 is superfluous and is deprecated. Please remove."
-            )
-        } else {
-            format!(
-                "Delimiter '{delimiter}' in position {at} in datetime value '{shown}' at row 1 is deprecated. Prefer the standard '-'."
-            )
-        };
-        env.warn(WarningLevel::Warning, if more { 4096 } else { 4095 }, text);
-    }
 }
 
 fn taken(
