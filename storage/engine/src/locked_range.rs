@@ -4,7 +4,8 @@
 //!    is current then has shown the entry, and what is not in the gap before it, as they stay.
 //! 2. What is locked is InnoDB's: the next key of each entry; the record alone where a unique key is given
 //!    whole and found; the gap alone behind a range that has a definite end; with each secondary entry the
-//!    record of its row. Levels without gap locks lock the records they answer, and nothing else.
+//!    record of its row. Levels without gap locks lock the records they answer, and nothing else; they wait for
+//!    the one behind a range, though, and give it back.
 //! 3. An answered row is the latest committed version, or the own one.
 //! 4. An entry without a mark that nobody else has locked is a row with that key: where shared locks are taken
 //!    and the entry says all that is asked for, its row is neither read nor locked.
@@ -28,7 +29,7 @@ struct Side {
     open: bool,
 }
 
-/// A lock that the row read last got, and could give back.
+/// A lock that the row read last got, and could give back. (One that was waited for stays, as in InnoDB.)
 struct Fresh {
     index: IndexId,
     key: Vec<u8>,
@@ -66,6 +67,8 @@ pub(crate) struct LockedRange {
     passed: Option<Vec<u8>>,
     fresh: Vec<Fresh>,
     entry: Vec<u8>,
+    /// What is outside of the range is told by the entry alone: the row behind it is not locked.
+    pub sifted: bool,
     /// Invariant 4; and where the key parts of the entry answered last end.
     pub covered: bool,
     parts: usize,
@@ -106,6 +109,7 @@ impl LockedRange {
         self.done = high.is_some_and(<[u8]>::is_empty);
         self.passed = None;
         (self.others, self.insists, self.patient, self.covered) = (false, false, true, false);
+        self.sifted = false;
         self.fresh.clear();
     }
 
@@ -129,7 +133,7 @@ impl LockedRange {
     pub fn step(&mut self, l: &Locker<'_>, table: &Table) -> Result<bool> {
         let tree = table.tree(self.index).ok_or(Error::Internal("no such index"))?;
         if std::mem::take(&mut self.others) {
-            self.leave_answered(tree)?;
+            self.leave_answered(l, tree)?;
         }
         while !self.done {
             self.place(l, tree)?;
@@ -248,7 +252,7 @@ impl LockedRange {
             Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
             granted => granted?,
         };
-        if let (Some(shape), Some(key)) = (granted.fresh, target.key) {
+        if let (Some(shape), Some(key), false) = (granted.fresh, target.key, granted.waited) {
             self.fresh.push(Fresh { index: target.index, key: key.to_vec(), shape });
         }
         if granted.waited || !self.spot.is_current(tree)? {
@@ -271,35 +275,45 @@ impl LockedRange {
 
     /// The first entry outside of the range.
     fn lock_behind(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<()> {
-        if l.gapless {
+        if l.gapless && self.equal {
             self.done = true;
             return Ok(());
         }
         let forward = self.direction == Direction::Forward;
-        let gap_only = forward && (self.index == 0 || self.equal);
-        let entry = std::mem::take(&mut self.entry);
-        let target = Target::record(tree.index, &entry);
-        let kind = if gap_only { Kind::Gap } else { Kind::NextKey };
-        if !gap_only {
-            let busy = self.writer_of_entry(l, table, &entry)?;
-            if busy != TrxId::NONE {
-                l.settle_writer(busy, target, self.wait())?;
-            }
-        }
-        let locked = self.ask(l, tree, target, kind);
-        self.entry = entry;
-        if matches!(locked?, Locked::Again) {
+        let gap_only = !l.gapless && forward && (self.index == 0 || self.equal);
+        if gap_only {
+            let entry = std::mem::take(&mut self.entry);
+            let locked = self.ask(l, tree, Target::record(tree.index, &entry), Kind::Gap);
+            self.entry = entry;
+            self.done = !matches!(locked?, Locked::Again);
             return Ok(());
         }
-        self.done = true;
-        if self.index > 0 && !gap_only && !self.covered && !is_marked(&self.other) {
+        let entry = std::mem::take(&mut self.entry);
+        let busy = self.writer_of_entry(l, table, &entry);
+        self.entry = entry;
+        self.patient = self.index > 0;
+        let locked = self.lock_entry(l, tree, shape(self.mode(), l.gapless), busy?)?;
+        if matches!(locked, Locked::Again) {
+            return Ok(());
+        }
+        let marked = match self.index {
+            0 => RowHeader::read(&self.other)?.deleted(),
+            _ => is_marked(&self.other),
+        };
+        let row = self.index > 0 && !marked && !self.covered && !self.sifted;
+        if row && matches!(locked, Locked::Yes) {
             let key = split_entry(&self.entry, &self.other)?.1.to_vec();
             match self.lock_row(l, table, &key) {
-                Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => {}
+                Err(Error::LockNotAvailable) if self.skips() => {}
                 done => drop(done?),
             }
         }
-        Ok(())
+        if l.gapless {
+            self.unlock_last(l);
+        }
+        // What is deleted does not end the range.
+        self.done = !marked;
+        if marked { self.pass(tree) } else { Ok(()) }
     }
 
     /// The active transaction that has written what the spot's entry stands for (its payload is in `other`).
@@ -414,12 +428,12 @@ impl LockedRange {
             return self.reject(l, tree);
         }
         self.key.clone_from(&self.entry);
-        self.leave_answered(tree)?;
+        self.leave_answered(l, tree)?;
         Ok(true)
     }
 
     /// Goes on from a row of the clustered index that was answered.
-    fn leave_answered(&mut self, tree: &Tree) -> Result<()> {
+    fn leave_answered(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
         let whole_low = self.low_included && self.key == self.low.key;
         let alone = self.equal && whole_low;
         let last = self.direction == Direction::Forward
@@ -427,7 +441,7 @@ impl LockedRange {
             && self.ends_behind(&self.key);
         self.pass(tree)?;
         // InnoDB locks what is behind the last entry of all, though the range cannot reach there.
-        self.done |= alone || last && self.spot.entry()?.is_some();
+        self.done |= alone || last && !l.gapless && self.spot.entry()?.is_some();
         Ok(())
     }
 
@@ -481,7 +495,10 @@ impl LockedRange {
             return Ok(true);
         }
         let there = match self.lock_row(l, table, &key) {
-            Err(Error::LockNotAvailable) if self.wait() == LockWait::SkipLocked => false,
+            // The entry stays locked, as in InnoDB.
+            Err(Error::LockNotAvailable) if self.skips() => {
+                return self.pass(tree).map(|()| false);
+            }
             there => there?,
         };
         if !there || !self.row_has_entry(l, table, s, parts)? {
@@ -528,7 +545,7 @@ impl LockedRange {
                 l.settle_writer(trx, target, self.wait())?;
             }
             let granted = l.lock(target, shape, self.wait())?;
-            if let Some(shape) = granted.fresh {
+            if let (Some(shape), false) = (granted.fresh, granted.waited) {
                 self.fresh.push(Fresh { index, key: key.to_vec(), shape });
             }
             // Whoever changes the row from here on finds the lock.

@@ -189,6 +189,14 @@ impl Reader {
         range.covered = self.covered && lock.mode == LockMode::Shared;
     }
 
+    /// Says that the entries of the range tell what is outside of it, before their rows are locked: MySQL does
+    /// so where a query's rows are not in the index (index condition pushdown). After [`Reader::lock`].
+    pub fn lock_sifted(&mut self) {
+        if let Some(range) = &mut self.locked {
+            range.sifted = true;
+        }
+    }
+
     /// Whether the row answered last is another transaction's, as it was committed last: see
     /// [`crate::LockWait::IfWanted`].
     pub fn is_others(&self) -> bool {

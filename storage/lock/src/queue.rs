@@ -2,7 +2,7 @@
 //!
 //! 1. A request waits for every conflicting lock of others that is granted, and for every conflicting
 //!    request of others that was there before it; unless that one waits for the asker himself (then
-//!    nobody would gain by its going first).
+//!    nobody would gain by its going first). An insert waits for that one, too: as in InnoDB.
 //! 2. Whoever takes a lock out of a queue grants in order all that can be granted.
 
 use crate::mode::{Kind, Shape, Target};
@@ -152,14 +152,15 @@ impl Locked<'_> {
         self.on(hash, target).any(|l| {
             l.by != by
                 && shape.waits_for(l.shape, supremum)
-                && (l.granted() || !self.waits_for_owner(hash, l, by))
+                && (l.granted() || !self.may_pass(hash, l, by, shape))
         })
     }
 
-    /// Whether the waiting request `l` waits for a granted lock of `by`.
-    fn waits_for_owner(&self, hash: u64, l: &Lock, by: By) -> bool {
-        self.on(hash, l.place.target())
-            .any(|g| g.by == by && g.granted() && l.shape.waits_for(g.shape, l.supremum()))
+    /// Whether a request of `by` may go before the waiting request `l`, which waits for a granted lock of `by`.
+    fn may_pass(&self, hash: u64, l: &Lock, by: By, shape: Shape) -> bool {
+        let mut on = self.on(hash, l.place.target());
+        shape.kind != Kind::InsertIntention
+            && on.any(|g| g.by == by && g.granted() && l.shape.waits_for(g.shape, l.supremum()))
     }
 
     /// Whom the waiting request of `by` waits for: the owners of granted locks, and of the last request
@@ -177,7 +178,7 @@ impl Locked<'_> {
             }
             if l.granted() {
                 found.push(l.by);
-            } else if ahead && !(holds && self.waits_for_owner(hash, l, by)) {
+            } else if ahead && !(holds && self.may_pass(hash, l, by, me.shape)) {
                 last = Some(l.by);
             }
         }
@@ -194,7 +195,7 @@ impl Locked<'_> {
             l.by != me.by
                 && (l.granted() || ahead)
                 && me.shape.waits_for(l.shape, me.supremum())
-                && (l.granted() || !self.waits_for_owner(hash, l, me.by))
+                && (l.granted() || !self.may_pass(hash, l, me.by, me.shape))
         })
     }
 

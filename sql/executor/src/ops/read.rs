@@ -80,6 +80,9 @@ impl<'p> ReadTable<'p> {
         }
         if let Some(lock) = self.lock {
             self.reader.lock(lock);
+            if !self.read.covering && !self.keyed {
+                self.reader.lock_sifted();
+            }
         }
         Ok(())
     }
