@@ -1,3 +1,4 @@
+SET timestamp = 1795258800;
 -- Dates, times, bits and members as numbers; fractions of results whose arguments have different ones.
 create table x (id int primary key, dt datetime(3), ts timestamp(2) null, t time(2), d date, y year, bt bit(9), e enum('b','a'), s set('x','y'));
 insert into x values (1,'2024-02-29 12:34:56.789','2024-02-29 12:34:56.78','12:34:56.78','2024-02-29',2024,97,'a','x,y'),(2,null,null,null,null,null,null,null,null),(3,'1999-12-31 23:59:59','1999-12-31 23:59:59','-01:00:00','1000-01-01',1999,511,'b','');

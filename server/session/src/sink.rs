@@ -361,10 +361,8 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
         Kind::BigInt => ColumnCode::LongLong,
         Kind::Char | Kind::Binary => ColumnCode::String,
         Kind::VarChar | Kind::VarBinary => by_length(c),
-        // What GROUP_CONCAT makes of its limit.
-        Kind::LongText | Kind::LongBlob if !is_stored(c) && c.ty.length < u32::MAX => {
-            ColumnCode::LongBlob
-        }
+        // What is computed is announced by its length.
+        Kind::LongText | Kind::LongBlob if !is_stored(c) => ColumnCode::LongBlob,
         Kind::TinyText
         | Kind::Text
         | Kind::MediumText

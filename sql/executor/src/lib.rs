@@ -283,6 +283,9 @@ fn compile(
         };
     let (warnings, literals) = (planning.warnings, planning.literals);
     let plan = planned.map_err(|error| preceded(error, &warnings, &made.statement, context))?;
+    if let Some(error) = refused(&warnings, &made.statement, context) {
+        return Err(error);
+    }
     if let Some(terms) = &mut made.kept {
         *terms = kept::Terms::of(literals);
     }
@@ -312,24 +315,35 @@ fn compile(
     Ok(())
 }
 
-/// The error that ends planning, behind the warnings that came before it; a strict change of rows ends with the
-/// first of these that it cannot take.
-fn preceded(
-    error: SqlError,
+/// The first warning of planning that a strict change of rows cannot take: of a constant that does not fit the
+/// column beside it.
+fn refused(
     warnings: &[(u16, String)],
     statement: &Statement,
-    context: &mut Context<'_>,
-) -> SqlError {
+    context: &Context<'_>,
+) -> Option<SqlError> {
     let changes = match statement {
         Statement::Insert(insert) => !insert.ignore,
         Statement::Update(update) => !update.ignore,
         Statement::Delete(delete) => !delete.ignore,
         _ => false,
     };
+    let (_, text) = warnings.iter().find(|(number, _)| *number == 1292)?;
+    let strict = changes && context.env.strict();
+    strict.then(|| SqlError::Other(1292, "22007", text.clone()))
+}
+
+/// The error that ends planning, behind the warnings that came before it.
+fn preceded(
+    error: SqlError,
+    warnings: &[(u16, String)],
+    statement: &Statement,
+    context: &mut Context<'_>,
+) -> SqlError {
+    if let Some(error) = refused(warnings, statement, context) {
+        return error;
+    }
     for (number, text) in warnings {
-        if changes && *number == 1292 && context.env.strict() {
-            return SqlError::Other(1292, "22007", text.clone());
-        }
         context.env.warn(WarningLevel::Warning, *number, text.clone());
     }
     error

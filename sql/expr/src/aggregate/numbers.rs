@@ -8,7 +8,7 @@ use super::{Accumulator, Aggregate, AggregateCall, aggregate};
 use crate::SqlError;
 use crate::build::{Derive, widths};
 use crate::functions::MANY;
-use crate::tree::OwnedDatum;
+use crate::tree::{OwnedDatum, Typed};
 use value::types::NOT_FIXED;
 use value::{ArithError, ColumnType, Datum, Decimal, Kind};
 
@@ -51,10 +51,10 @@ fn digits(ty: &ColumnType) -> u32 {
     if ty.kind == Kind::Bit { ty.length.max(1) } else { widths::precision(ty) }
 }
 
-fn double(ty: &ColumnType, more: u8) -> ColumnType {
+fn double(of: &Typed, more: u8) -> ColumnType {
     /// Digits of a double, with sign and point.
     const DIGITS: u32 = 17;
-    let decimals = if ty.kind.is_float() { ty.decimals } else { NOT_FIXED };
+    let decimals = crate::build::value_digits(of);
     let fixed = decimals.saturating_add(more);
     match decimals < NOT_FIXED && fixed < NOT_FIXED {
         true => ColumnType {
@@ -69,7 +69,7 @@ fn double(ty: &ColumnType, more: u8) -> ColumnType {
 fn sum_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
     let ty = d.ty(0);
     if !is_exact(&ty) {
-        return Ok(double(&ty, 0));
+        return Ok(double(&d.args[0], 0));
     }
     let (digits, scale) = (digits(&ty), widths::scale(&ty));
     Ok(widths::decimal(digits.saturating_sub(scale) + SUM_DIGITS, scale, false))
@@ -78,7 +78,7 @@ fn sum_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
 fn average_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
     let (ty, more) = (d.ty(0), d.settings.div_increment);
     if !is_exact(&ty) {
-        return Ok(double(&ty, more));
+        return Ok(double(&d.args[0], more));
     }
     let (digits, scale) = (digits(&ty), widths::scale(&ty));
     Ok(widths::decimal(digits.saturating_sub(scale), scale + u32::from(more), false))

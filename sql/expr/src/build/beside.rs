@@ -10,7 +10,7 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use crate::SqlError;
 use crate::functions::json::is_truth;
-use crate::functions::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST, NO_TIME};
+use crate::functions::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST};
 use crate::tree::{Expr, OwnedDatum, Typed};
 use value::number::{Rest, double_of_text};
 use value::time::parse;
@@ -78,12 +78,10 @@ impl Builder {
         }
         let fsp = time.ty.decimals;
         match (is_column(&time), text.constant()) {
-            (true, Some(OwnedDatum::Bytes(bytes))) if parse::time(bytes).is_ok() => {
+            (true, Some(OwnedDatum::Bytes(bytes)))
+                if parse::time(bytes).is_ok_and(|read| !read.cut && !read.beyond) =>
+            {
                 (time, span(text, fsp))
-            }
-            (true, Some(OwnedDatum::Bytes(_))) => {
-                let warned = Typed { expr: call(&NO_TIME, &text, text.ty), ..text };
-                (self.to_text(time), warned)
             }
             _ => (self.to_text(time), text),
         }

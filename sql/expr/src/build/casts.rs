@@ -99,7 +99,7 @@ impl Builder {
                 return Err(SqlError::unsupported(format!("CAST AS {name}")));
             }
         };
-        let parsed = ty.kind.is_temporal() && is_stringy(of) || ty.kind == Kind::Year;
+        let parsed = ty.kind.is_temporal() || ty.kind == Kind::Year;
         let bytes = ty.kind == Kind::VarBinary || ty.kind == Kind::Binary;
         let nullable = nullable || parsed || bytes || ty.is_text() || ty.kind == Kind::Json;
         Ok(ColumnType { nullable, ..ty })

@@ -19,6 +19,7 @@ pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
             let all =
                 types[1..].iter().fold(plain(types[0]), |a, b| merge(a, plain(*b), collation));
             let bits = |t: &ColumnType| t.kind == Kind::Bit;
+            let all = ColumnType { kind: char_kind(&all, types), ..all };
             match all.is_text() && types.iter().any(bits) {
                 true => bytes(ColumnType { length: bytes_of(&all), ..all }),
                 false if all.kind == Kind::Decimal => ColumnType { unsigned: false, ..all },
@@ -34,6 +35,17 @@ pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
         ty
     };
     ColumnType { nullable, collation, ..ty }
+}
+
+/// CHAR among numbers, dates and members stays CHAR.
+fn char_kind(all: &ColumnType, types: &[ColumnType]) -> Kind {
+    const CHARS_MAX: u32 = 255;
+    let varies = |t: &ColumnType| t.kind.is_string() && t.kind != Kind::Char;
+    let char = types.iter().any(|t| t.kind == Kind::Char) && !types.iter().any(varies);
+    match all.kind {
+        Kind::VarChar if char && all.length <= CHARS_MAX => Kind::Char,
+        kind => kind,
+    }
 }
 
 fn bytes_of(ty: &ColumnType) -> u32 {
@@ -119,7 +131,13 @@ fn numbers(a: ColumnType, b: ColumnType) -> ColumnType {
         if a.kind == Kind::Float && b.kind == Kind::Float {
             return a;
         }
-        return ColumnType { length: super::widths::DOUBLE_CHARS, ..ColumnType::double() };
+        let fixed = |t: &ColumnType| if t.kind.is_float() { t.decimals } else { scale(t) as u8 };
+        let decimals = fixed(&a).max(fixed(&b)).min(NOT_FIXED);
+        return ColumnType {
+            length: super::widths::DOUBLE_CHARS,
+            decimals,
+            ..ColumnType::double()
+        };
     }
     if a.kind == Kind::Decimal || b.kind == Kind::Decimal {
         let whole = |t: &ColumnType| precision(t).saturating_sub(scale(t));

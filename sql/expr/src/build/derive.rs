@@ -119,6 +119,15 @@ impl<'a> Derive<'a> {
         Ok(claim.collation)
     }
 
+    /// Makes text of argument `n` if it is bytes: 3854 where they are none.
+    pub fn bytes_as_text(&mut self, n: usize, collation: Collation) {
+        let Some(value) = self.args.get_mut(n) else { return };
+        let bytes = value.ty.kind.is_string() && value.ty.collation == Collation::Binary;
+        if bytes && collation != Collation::Binary && !value.is_null() {
+            *value = converted(&AS_CHARSET, value.clone(), collation);
+        }
+    }
+
     /// Text of so many characters in the call's collation, or bytes; perhaps NULL whatever the
     /// arguments are.
     pub fn string(&self, chars: u32) -> ColumnType {

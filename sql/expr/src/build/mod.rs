@@ -24,6 +24,7 @@ pub mod widths;
 pub use calls::no_function;
 pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string};
 pub use operators::stored;
+pub(crate) use operators::value_digits;
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};

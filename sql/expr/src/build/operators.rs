@@ -9,6 +9,7 @@ use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
+use value::types::NOT_FIXED;
 use value::{ColumnType, Kind};
 
 impl Builder {
@@ -114,6 +115,10 @@ impl Builder {
         let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
         let nullable = zero_divides || a.ty.nullable || b.ty.nullable;
         let ty = ColumnType { nullable, ..arithmetic_type(op, &a.ty, &b.ty) };
+        let ty = match ty.kind {
+            Kind::Double => ColumnType { decimals: real_digits(op, &a, &b), ..ty },
+            _ => ty,
+        };
         // The place of a member is an integer, with which MySQL computes as a double.
         let double = |v: Typed| match ty.kind == Kind::Double && v.ty.kind.has_members() {
             true => Typed { expr: super::derive::call(&crate::functions::CAST, &v, ty), ..v },
@@ -200,7 +205,10 @@ fn negate(value: Typed) -> Typed {
             signed(ColumnType { kind: Kind::BigInt, length, ..ty })
         }
         Kind::Decimal => signed(ty),
-        _ => ColumnType { length: 23, nullable: ty.nullable, ..ColumnType::double() },
+        _ => {
+            let decimals = value_digits(&value);
+            ColumnType { length: 23, decimals, nullable: ty.nullable, ..ColumnType::double() }
+        }
     };
     let expr = if minimum {
         Expr::Const(OwnedDatum::Decimal(value::Decimal::from_i128(-i128::from(i64::MIN), 0)))
@@ -241,6 +249,28 @@ fn is_double(ty: &ColumnType) -> bool {
 fn is_exact_int(ty: &ColumnType) -> bool {
     let whole_time = ty.kind.is_temporal() && ty.decimals == 0;
     ty.kind.is_int() || whole_time || matches!(ty.kind, Kind::Bit | Kind::Year)
+}
+
+/// Digits behind the point of a double that is computed from two values: fixed where both have so many.
+fn real_digits(op: Arithmetic, a: &Typed, b: &Typed) -> u8 {
+    let (x, y) = (value_digits(a), value_digits(b));
+    match op {
+        _ if x.max(y) >= NOT_FIXED => NOT_FIXED,
+        Arithmetic::Div(increment) => (x + increment).min(NOT_FIXED),
+        _ => x.max(y),
+    }
+}
+
+/// Digits behind the point of a value as a double; the literal NULL has none.
+pub(crate) fn value_digits(value: &Typed) -> u8 {
+    match value.ty.kind {
+        _ if value.is_null() => 0,
+        kind if kind.is_int() => 0,
+        kind if kind.is_float() || kind == Kind::Decimal => value.ty.decimals,
+        kind if kind.has_date() || kind == Kind::Time => value.ty.decimals,
+        Kind::Year | Kind::Bit => 0,
+        _ => NOT_FIXED,
+    }
 }
 
 fn arithmetic_type(op: Arithmetic, a: &ColumnType, b: &ColumnType) -> ColumnType {

@@ -8,8 +8,8 @@
 use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
-use crate::functions::{AS_ALIKE, AS_NUMBER_QUIETLY, number_of_bits};
-use crate::tree::{Expr, Typed};
+use crate::functions::{AS_ALIKE, AS_NUMBER_QUIETLY, moments_of, number_of_bits};
+use crate::tree::{CallSite, Expr, Typed};
 use value::{ColumnType, Kind};
 
 /// A value that is wanted as a double.
@@ -72,9 +72,21 @@ fn chosen(expr: &Expr) -> Option<Expr> {
             }
             Expr::Call(site)
         }
+        Expr::Call(site) if matches!(site.function.name, "greatest" | "least") => {
+            return moment_as_number(site);
+        }
         _ => return None,
     };
     found.then_some(chosen)
+}
+
+/// The digits of the date that GREATEST or LEAST chooses among values that are no dates by themselves.
+fn moment_as_number(site: &CallSite) -> Option<Expr> {
+    let kind = moments_of(site.types.iter())?;
+    let ty = ColumnType { nullable: true, ..ColumnType::temporal(kind, 0) };
+    let moment = Expr::Call(Box::new(CallSite { ty, ..site.clone() }));
+    let double = ColumnType { length: DOUBLE_CHARS, ..ColumnType::double() };
+    Some(call(&crate::functions::CAST, &Typed::new(moment, ty), double))
 }
 
 /// The number that a value is which is among texts; `None` where it is the number that its text is.

@@ -6,7 +6,7 @@ use super::{Function, Shape, function};
 use crate::build::Derive;
 use crate::eval::Value;
 use crate::tree::{Expr, OwnedDatum};
-use crate::{SqlError, WarningLevel};
+use crate::{Environment, SqlError, WarningLevel};
 use value::number::{self, Rest};
 use value::{ColumnType, Datum, Kind};
 
@@ -99,7 +99,8 @@ fn to_int<'v>(c: &mut Call<'_, 'v>, unsigned: bool) -> Answer<'v> {
                 } else {
                     i128::MAX
                 });
-                let (least, most) = match unsigned {
+                // What is negative wraps, whatever is asked for.
+                let (least, most) = match unsigned && !v.is_negative() {
                     true => (0, i128::from(u64::MAX)),
                     false => (i64::MIN.into(), i64::MAX.into()),
                 };
@@ -168,16 +169,8 @@ fn to_year<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::DateTime(v) => i128::from(v.date().year()),
         Datum::Time(_) => moments::now(c.env, 0).map_or(0, |v| i128::from(v.date().year())),
         Datum::Bytes(text) => {
-            let (v, rest) = number::double_of_text(text);
-            if rest != Rest::Clean {
-                let text = text.to_vec();
-                incorrect(c.env, "YEAR", &text);
-                if rest == Rest::NoNumber {
-                    return Ok(Value::Datum(Datum::Year(0)));
-                }
-            }
-            let short = text_len(&c.datum(0)) <= 2 || v != 0.0;
-            if v == 0.0 && short { 2000 } else { v as i128 }
+            let text = text.to_vec();
+            return Ok(year_of_text(&text, c.env));
         }
         other => super::round(&other),
     };
@@ -194,8 +187,30 @@ fn to_year<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(Value::Datum(Datum::Year(year as u16)))
 }
 
-fn text_len(datum: &Datum<'_>) -> usize {
-    datum.as_bytes().map_or(0, <[u8]>::len)
+/// Text as a YEAR: its leading digits; zeros are 2000.
+fn year_of_text<'v>(text: &[u8], env: &mut dyn Environment) -> Value<'v> {
+    let blank = |b: &u8| b.is_ascii_whitespace();
+    let spaces = text.iter().take_while(|b| blank(b)).count();
+    let signed = usize::from(text.get(spaces) == Some(&b'+'));
+    let digits = &text[spaces + signed..];
+    let count = digits.iter().take_while(|b| b.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&digits[..count]).ok().and_then(|d| d.parse::<u64>().ok());
+    let Some(number) = number else {
+        let text = format!("Incorrect YEAR value: '{}'", String::from_utf8_lossy(text));
+        env.warn(WarningLevel::Warning, 1525, text);
+        return NULL;
+    };
+    let year = match number {
+        0 => Some(2000),
+        1..=69 => Some(number + 2000),
+        70..=99 => Some(number + 1900),
+        1901..=2155 => Some(number),
+        _ => None,
+    };
+    if year.is_none() || count < digits.len() {
+        incorrect(env, "YEAR", text);
+    }
+    year.map_or(NULL, |year| Value::Datum(Datum::Year(year as u16)))
 }
 
 fn to_string<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
@@ -255,7 +270,8 @@ fn convert_wholly<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let (from, to) = (c.ty(0).collation.charset(), c.site.ty.collation.charset());
     let text = c.text(0);
     let mut out = Vec::new();
-    if value::charset::convert(&text, from, to, &mut out).any() {
+    let invalid = from == value::Charset::Binary && !to.is_valid(&text);
+    if invalid || value::charset::convert(&text, from, to, &mut out).any() {
         return Err(not_convertible(&text, from, to));
     }
     Ok(out.into())

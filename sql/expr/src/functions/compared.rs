@@ -2,7 +2,7 @@
 //!
 //! 1. Text that is none counts as zero, warned of (1292); NULL stays NULL. 2. They are built, not found by name.
 
-use super::call::{Answer, Call, incorrect};
+use super::call::{Answer, Call};
 use super::moments::{self, Wanted};
 use super::{Function, Shape, function};
 use crate::SqlError;
@@ -31,14 +31,9 @@ pub static AS_NUMBER_QUIETLY: Function =
     function("cast", (1, 1), same_type, quiet_number, "text as a number, never warned of")
         .written(Shape::Bare);
 
-/// A constant text beside a column of times that cannot be read as one: both compare as texts.
-pub static NO_TIME: Function =
-    function("cast", (1, 1), same_type, no_time, "the argument, warned of as no time")
-        .written(Shape::Bare);
-
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
-    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY, &NO_TIME].contains(&function)
+    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY].contains(&function)
 }
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
@@ -66,10 +61,4 @@ fn quiet_number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::Bytes(text) => Ok(Value::Datum(Datum::Double(double_of_text(text).0))),
         _ => Ok(c.take(0)),
     }
-}
-
-fn no_time<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let text = c.datum(0).as_bytes().unwrap_or_default().to_vec();
-    incorrect(c.env, "time", &text);
-    Ok(c.take(0))
 }

@@ -28,9 +28,9 @@ pub use call::{
     round, text_of,
 };
 pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED};
-pub use compared::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, NO_TIME, is_conversion};
+pub use compared::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, is_conversion};
 pub use locks::release_all as release_user_locks;
-pub use numeric::Random;
+pub use numeric::{Random, moments_of};
 pub use string::base64;
 
 use crate::build::Derive;

@@ -175,6 +175,10 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
         Datum::Time(v) => return Some(if truncates(env) { v.truncate(fsp) } else { v.round(fsp) }),
         Datum::DateTime(v) => return Some(v.time().round(fsp)),
         Datum::Date(_) => return Some(Time::ZERO),
+        // A column of times takes what is blank; a function does not.
+        Datum::Bytes(text) if text.trim_ascii().is_empty() => {
+            (Err(BadTime::Form), String::from_utf8_lossy(text).into_owned())
+        }
         Datum::Bytes(text) => (parse::time(text), String::from_utf8_lossy(text).into_owned()),
         Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) => {
             let text = value::format::to_text(datum);

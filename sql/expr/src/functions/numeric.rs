@@ -74,7 +74,7 @@ fn abs_type(d: &mut Derive<'_>) -> Derived {
             ColumnType { kind: Kind::BigInt, length: widths::int_width(&ty), zerofill: false, ..ty }
         }
         Kind::Decimal => ty,
-        _ => d.double(),
+        _ => ColumnType { decimals: crate::build::value_digits(&d.args[0]), ..d.double() },
     })
 }
 
@@ -151,17 +151,22 @@ fn rounded(d: &mut Derive<'_>, carries: bool) -> Derived {
 fn extreme_type(d: &mut Derive<'_>) -> Derived {
     let written = d.args.clone();
     let ty = d.common(0..written.len())?;
-    if are_dates_and_texts(written.iter().map(|a| &a.ty)) {
+    if moments_of(written.iter().map(|a| &a.ty)).is_some() {
         *d.args = written;
     }
     Ok(ty)
 }
 
-/// Dates and texts compare as dates.
-fn are_dates_and_texts<'t>(types: impl Iterator<Item = &'t ColumnType> + Clone) -> bool {
+/// As what dates and other values are compared, which are text together: dates, or moments if one of them is one.
+pub fn moments_of<'t>(types: impl Iterator<Item = &'t ColumnType> + Clone) -> Option<Kind> {
     let dated = |ty: &ColumnType| ty.kind.has_date();
-    let all = types.clone().all(|t| dated(t) || is_stringy(t));
-    all && types.clone().any(dated) && types.into_iter().any(is_stringy)
+    let moment = |ty: &ColumnType| dated(ty) || ty.kind == Kind::Time;
+    let json = types.clone().any(|t| t.kind == Kind::Json);
+    if json || !types.clone().any(dated) || types.clone().all(moment) {
+        return None;
+    }
+    let days = types.into_iter().filter(|t| dated(t)).all(|t| t.kind == Kind::Date);
+    Some(if days { Kind::Date } else { Kind::DateTime })
 }
 
 fn interval_type(d: &mut Derive<'_>) -> Derived {
@@ -461,33 +466,35 @@ fn bit_count<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 /// Dates and texts: all are read as dates, and the chosen one is shown as the dates among them would be.
-fn extreme_moment<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: std::cmp::Ordering) -> Answer<'v> {
+    // What is no date is never chosen.
     let mut best: Option<DateTime> = None;
     for n in 0..c.len() {
-        let moment = moments::argument(c, n, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+        let Some(moment) = moments::argument(c, n, Wanted::MOMENT) else { continue };
         if best.is_none_or(|best| moment.packed().cmp(&best.packed()) == wanted) {
             best = Some(moment);
         }
     }
-    let dates = |kind: Kind| !matches!(kind, Kind::DateTime | Kind::Timestamp);
     let digits = |n: usize, ty: &ColumnType| match c.datum(n) {
-        _ if ty.kind.has_date() => ty.decimals.min(6),
+        _ if !is_stringy(ty) => ty.decimals.min(6),
         Datum::Bytes(text) if c.site.arguments[n].is_row_constant() => {
             value::time::parse::date_time(text, DateRules::default()).map_or(6, |t| t.value.fsp())
         }
         _ => 6,
     };
     let fsp = c.site.types.iter().enumerate().map(|(n, ty)| digits(n, ty)).max().unwrap_or(0);
-    let best = best.unwrap_or(DateTime::ZERO);
-    Ok(match c.site.types.iter().all(|ty| dates(ty.kind)) {
-        true => best.date().to_string().into(),
-        false => best.with_fsp(fsp).to_string().into(),
+    let best = best.unwrap_or(DateTime::ZERO).with_fsp(fsp);
+    Ok(match kind {
+        Kind::Date if c.site.ty.kind == Kind::Date => Value::Datum(Datum::Date(best.date())),
+        Kind::Date => best.date().to_string().into(),
+        _ if c.site.ty.kind == Kind::DateTime => Value::Datum(Datum::DateTime(best)),
+        _ => best.to_string().into(),
     })
 }
 
 fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
-    if are_dates_and_texts(c.site.types.iter()) {
-        return extreme_moment(c, wanted);
+    if let Some(kind) = moments_of(c.site.types.iter()) {
+        return extreme_moment(c, kind, wanted);
     }
     let collation = c.collation();
     let mut best = 0;

@@ -185,6 +185,9 @@ fn insert_type(d: &mut Derive<'_>) -> Derived {
 
 fn field_type(d: &mut Derive<'_>) -> Derived {
     if d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
+        // Bytes are compared with text as text.
+        let wanted = d.ty(0).collation;
+        (1..d.args.len()).for_each(|n| d.bytes_as_text(n, wanted));
         d.compared(0..d.args.len())?;
     }
     Ok(ColumnType { nullable: false, ..d.int(11) })
@@ -247,9 +250,9 @@ fn digits_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn quote_type(d: &mut Derive<'_>) -> Derived {
+    d.bytes_as_text(0, d.settings.collation);
     d.text(0)?;
-    let ty = d.string(d.chars(0).saturating_mul(2).saturating_add(2));
-    Ok(ColumnType { nullable: d.nullable(), ..ty })
+    Ok(d.string(d.chars(0).saturating_mul(2).saturating_add(2)))
 }
 
 fn soundex_type(d: &mut Derive<'_>) -> Derived {

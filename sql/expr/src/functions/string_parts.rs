@@ -88,8 +88,11 @@ fn index_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn trim_type(d: &mut Derive<'_>) -> Derived {
-    d.text(0)?;
     let text = d.args.len() - 1;
+    if text > 0 && crate::build::is_stringy(&d.ty(text)) {
+        d.bytes_as_text(0, d.ty(text).collation);
+    }
+    d.text(0)?;
     Ok(d.string(d.chars(text)))
 }
 

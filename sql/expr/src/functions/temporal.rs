@@ -89,11 +89,11 @@ pub static FUNCTIONS: &[Function] = &[
         timestampdiff,
         "whole units from the first to the second",
     ),
-    function("period_add", (2, 2), int_of::<7>, period_add, "a period YYYYMM so many months later"),
+    function("period_add", (2, 2), period_type, period_add, "a period YYYYMM so many months later"),
     function(
         "period_diff",
         (2, 2),
-        int_of::<7>,
+        period_type,
         period_diff,
         "months from the second period to the first",
     ),
@@ -186,6 +186,10 @@ fn timestamp_type(d: &mut Derive<'_>) -> Derived {
 
 fn int_of<const WIDTH: u32>(d: &mut Derive<'_>) -> Derived {
     nullable(d.int(WIDTH))
+}
+
+fn period_type(d: &mut Derive<'_>) -> Derived {
+    Ok(d.int(7))
 }
 
 fn year_type(_: &mut Derive<'_>) -> Derived {

@@ -59,6 +59,13 @@ impl Resolver<'_, '_> {
             }
             E::DefaultOf(column) => self.default_of(column),
             E::ValuesOf(column) => self.values_of(column),
+            E::Between { expr, low, high, negated } => {
+                let value = self.value_or_row(expr)?;
+                let (low, high) = (self.value_or_row(low)?, self.value_or_row(high)?);
+                let low = self.limit(low, &value);
+                let high = self.limit(high, &value);
+                self.build.between(value, low, high, *negated)
+            }
             other => {
                 let build = self.build;
                 build
@@ -85,6 +92,7 @@ impl Resolver<'_, '_> {
     /// `a op b`, of values that are bound.
     pub(super) fn operator(&mut self, op: BinaryOp, a: Typed, b: Typed) -> Result<Typed, SqlError> {
         let column = self.column_name(&a).or_else(|| self.column_name(&b));
+        let (a, b) = if comparison(op).is_some() { self.tried(a, b) } else { (a, b) };
         self.build.binary(op, a, b).inspect_err(|error| {
             self.warn_of_date(error, column.as_deref());
         })
@@ -101,7 +109,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The name of a column of a table.
-    fn column_name(&self, value: &Typed) -> Option<String> {
+    pub(super) fn column_name(&self, value: &Typed) -> Option<String> {
         let Expr::Column(place) = value.expr else { return None };
         let scope = self.scopes.iter().rev().nth(usize::from(place.depth))?;
         let leaf = scope.leaves.get(usize::from(place.leaf))?;
@@ -143,6 +151,17 @@ impl Resolver<'_, '_> {
         }
         let arguments =
             call.args.iter().map(|a| self.bind(a)).collect::<Result<Vec<_>, SqlError>>()?;
+        let mut arguments = arguments;
+        if builtin
+            && name == "NULLIF"
+            && let [_, _] = &arguments[..]
+        {
+            let (b, a) = (arguments.pop(), arguments.pop());
+            if let (Some(a), Some(b)) = (a, b) {
+                let (a, b) = self.tried(a, b);
+                arguments = vec![a, b];
+            }
+        }
         if builtin
             && name == "ANY_VALUE"
             && let [value] = &arguments[..]

@@ -37,6 +37,7 @@ impl Resolver<'_, '_> {
             E::Between { expr, low, high, negated } if matches!(**expr, E::Column(_)) => {
                 let value = self.bind(expr)?;
                 let (low, high) = (self.beside(&value, low)?, self.beside(&value, high)?);
+                let (low, high) = (self.limit(low, &value), self.limit(high, &value));
                 self.build.between(value, low, high, *negated)
             }
             E::In { expr, list, negated } if matches!(**expr, E::Column(_)) => {

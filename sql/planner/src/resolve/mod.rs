@@ -10,6 +10,7 @@
 //!    MySQL's order: FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY.
 
 mod change;
+mod constants;
 mod expressions;
 mod from;
 mod full_group;

@@ -190,7 +190,16 @@ impl Resolver<'_, '_> {
         all: bool,
         mut inputs: Vec<Block>,
     ) -> Result<Leaf, SqlError> {
-        let columns = self.common_outputs(&inputs)?;
+        let mut columns = self.common_outputs(&inputs)?;
+        for (place, column) in columns.iter_mut().enumerate() {
+            let mut nullable = inputs.iter().map(|b| b.outputs[place].value.ty.nullable);
+            column.ty.nullable = match op {
+                SetOperator::Union => column.ty.nullable,
+                SetOperator::Intersect => nullable.all(|n| n),
+                SetOperator::Except => nullable.next().unwrap_or(true),
+            };
+            column.result.ty.nullable = column.ty.nullable;
+        }
         for block in &mut inputs {
             for (output, column) in block.outputs.iter_mut().zip(&columns) {
                 expr::build::alike(&mut output.value, &column.ty);

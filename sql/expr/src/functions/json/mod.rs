@@ -95,6 +95,7 @@ pub fn is_truth(value: &Typed) -> bool {
         "json_valid",
         "member of",
         "regexp_like",
+        "strcmp",
     ];
     let call = matches!(value.expr, Expr::Call(_));
     if !value.ty.kind.is_int() || value.ty.length != 1 && !call {
