@@ -462,9 +462,9 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     let number = number || c.ty.kind == Kind::Bit;
     flags.set(ColumnFlags::BINARY, !text && !number || text && c.ty.collation.is_bin());
     flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);
-    flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum);
-    flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set);
-    let document = c.ty.kind == Kind::Json && !is_stored(c);
+    flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum && is_stored(c));
+    flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set && is_stored(c));
+    let document = c.ty.kind == Kind::Json && (c.kept || c.org_table.is_empty());
     let blob = c.ty.kind.is_large() || c.ty.kind == Kind::Json || is_long(c);
     flags.set(ColumnFlags::BLOB, blob && is_stored(c));
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;

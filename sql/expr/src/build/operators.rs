@@ -256,7 +256,7 @@ fn real_digits(op: Arithmetic, a: &Typed, b: &Typed) -> u8 {
     let (x, y) = (value_digits(a), value_digits(b));
     match op {
         _ if x.max(y) >= NOT_FIXED => NOT_FIXED,
-        Arithmetic::Div(increment) => (x + increment).min(NOT_FIXED),
+        Arithmetic::Div(increment) => (x + y + increment).min(NOT_FIXED),
         _ => x.max(y),
     }
 }
