@@ -3,7 +3,8 @@
 //! 1. All rows are found ([`find`]) and locked before the first changes: none is met twice, and no value is
 //!    computed from what the statement did. 2. A row that is named by its whole primary key is not searched: it
 //!    is read and changed if it still is that version then, so that nothing is written for a lock. It is locked
-//!    where it stays as it is and the transaction goes on. 3. IGNORE makes the statement as lenient as without
+//!    where it stays as it is and the transaction goes on; where the transaction ends with it, change and
+//!    commit are one ([`Then::Commit`]). 3. IGNORE makes the statement as lenient as without
 //!    strict mode; a row that cannot be changed stays as it is, with a warning.
 
 mod find;
@@ -14,7 +15,7 @@ use crate::rows::check_killed;
 use crate::store::{check_row, convert, default_of, encode, explain_duplicate, forgivable};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableRef};
-use engine::{Change, RowLock, Stamp};
+use engine::{Change, RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::FoundRows;
 use instrument::Counter;
@@ -46,6 +47,7 @@ fn run_rows(
 ) -> Result<Outcome, SqlError> {
     if let Some(key) = find::point(plan, context, params)? {
         let mut target = Target::new(plan, 0, context)?;
+        target.only = true;
         target.named(&key, context, params)?;
         return Ok(outcome(plan, &[target], context));
     }
@@ -83,6 +85,8 @@ struct Target<'p> {
     assigned: RowLayout,
     matched: u64,
     changed: u64,
+    /// It changes one row, which is all that the statement does.
+    only: bool,
     old: Vec<u8>,
     new: Vec<u8>,
 }
@@ -110,6 +114,7 @@ impl<'p> Target<'p> {
             assigned: find::assigned_layout(target, def),
             matched: 0,
             changed: 0,
+            only: false,
             old: Vec::new(),
             new: Vec::new(),
         })
@@ -246,9 +251,10 @@ impl<'p> Target<'p> {
         stamp: Stamp,
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {
+        let then = self.then(context)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
-        if context.client.delete_stamped(table, key, stamp)? == Change::Changed {
+        if context.client.delete_stamped(table, key, stamp, then)? == Change::Changed {
             return Ok(Was::Outdated);
         }
         if let Some(foreign) = &mut self.foreign {
@@ -257,6 +263,19 @@ impl<'p> Target<'p> {
         }
         self.changed += 1;
         Ok(Was::Changed)
+    }
+
+    /// What comes after the change that is about to be made. All that may still fail is asked before: a change
+    /// that is its transaction's commit is not undone.
+    fn then(&self, context: &mut Context<'_>) -> Result<Then, SqlError> {
+        let last = self.only
+            && !self.plan.ignore
+            && self.foreign.is_none()
+            && !context.client.spans_statements();
+        if !last {
+            return Ok(Then::More);
+        }
+        context.env.strict_failure().map_or(Ok(Then::Commit), Err)
     }
 
     /// MySQL evaluates assignments from left to right, each seeing the ones before it.
@@ -321,9 +340,10 @@ impl<'p> Target<'p> {
         }
         check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
         note_autoinc(context, self.target, &values)?;
+        let then = self.then(context)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
-        let done = context.client.update_stamped(table, key, stamp, &self.new);
+        let done = context.client.update_stamped(table, key, stamp, (&self.new, then));
         let done =
             done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
         if done == Change::Changed {

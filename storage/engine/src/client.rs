@@ -27,17 +27,29 @@ use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
 use sync::{SessionSlot, SessionSlotRef, WorkerSlot, WorkerSlotRef};
-use trx::{IdKind, Segment, State, UndoPos, View};
+use trx::{Ended, IdKind, Segment, State, UndoPos, View};
 
 /// A place in a transaction's undo to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndoMark(UndoPos);
+
+/// What comes after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Perhaps others.
+    More,
+    /// [`Client::commit`]: the change is all that the transaction does. It may be committed with it at once, in one
+    /// mini-transaction; then nothing undoes it any more. The log is made durable by [`Client::commit`].
+    Commit,
+}
 
 /// A transaction that has written.
 struct Running {
     segment: Segment,
     /// The tables it wrote to, for rollback and purge.
     tables: Vec<Arc<Table>>,
+    /// Its only change was its commit, at this place of the log; others see it.
+    ended: Option<Lsn>,
 }
 
 /// One client of the engine; used by one thread at a time.
@@ -133,6 +145,11 @@ impl Client {
     /// Between [`Self::begin`] (or the first write or lock) and the end.
     pub fn in_transaction(&self) -> bool {
         self.begun.get() || self.running.is_some()
+    }
+
+    /// It was committed with its only change ([`Then::Commit`]).
+    fn has_ended(&self) -> bool {
+        self.running.as_ref().is_some_and(|r| r.ended.is_some())
     }
 
     /// The transaction has changed something.
@@ -285,18 +302,18 @@ impl Client {
             return Ok(());
         };
         let segment = &mut running.segment;
-        let ended = match self.engine.trx().commit(&self.worker, segment) {
-            Ok(ended) => ended,
-            Err(e) => {
-                // The log has failed: nothing is acknowledged any more, recovery decides.
-                segment.restore_state(State::Active);
-                self.leave_active(running);
-                return Err(e);
-            }
+        let ended = match running.ended {
+            Some(lsn) => Ended { lsn, wrote: true },
+            None => match self.engine.trx().commit(&self.worker, segment) {
+                Ok(ended) => self.end(segment.trx(), ended),
+                Err(e) => {
+                    // The log has failed: nothing is acknowledged any more, recovery decides.
+                    segment.restore_state(State::Active);
+                    self.leave_active(running);
+                    return Err(e);
+                }
+            },
         };
-        self.engine.trx().end(segment.trx(), ended.lsn, Some(&self.slot));
-        self.engine.locks().end(&self.owner);
-        self.progress().end();
         let durable = if ended.wrote { self.engine.log().commit(ended.lsn) } else { Ok(()) };
         if segment.drops_index() && (durable.is_err() || !self.free_dropped(segment)) {
             self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
@@ -304,6 +321,14 @@ impl Client {
         }
         self.keep_segment(running.segment, ended.lsn, true);
         durable
+    }
+
+    /// The commit is in the log: lets others see it, and have what was locked.
+    fn end(&self, trx: TrxId, ended: Ended) -> Ended {
+        self.engine.trx().end(trx, ended.lsn, Some(&self.slot));
+        self.engine.locks().end(&self.owner);
+        self.progress().end();
+        ended
     }
 
     /// Leaves an active transaction to the engine, which will roll it back.
@@ -350,6 +375,11 @@ impl Client {
         if self.running.is_none() {
             self.end_locks();
             return Ok(());
+        }
+        if self.has_ended() {
+            self.doomed = false;
+            self.commit()?;
+            return Err(Error::Internal("a transaction that has ended cannot be rolled back"));
         }
         self.progress().set_undoing(Some(Undoing::Transaction));
         let undone = self.undo_to(UndoPos::NONE, false);
@@ -399,7 +429,7 @@ impl Client {
         self.progress().set_undoing(Some(what));
         let undone = self.undo_to(mark.0, true);
         self.progress().set_undoing(None);
-        self.doomed |= undone.is_err();
+        self.doomed |= undone.is_err() && !self.has_ended();
         undone
     }
 
@@ -411,6 +441,9 @@ impl Client {
     fn undo_to(&mut self, until: UndoPos, keep: bool) -> Result<()> {
         let gapless = self.gapless();
         let Some(running) = &mut self.running else { return Ok(()) };
+        if running.ended.is_some() {
+            return Err(Error::Internal("a change that is committed cannot be undone"));
+        }
         let (segment, tables) = (&mut running.segment, &running.tables);
         let engine = &*self.engine;
         let mut writer = Writer::alone(engine, &self.worker, segment);
@@ -428,15 +461,28 @@ impl Client {
     pub(crate) fn write<T>(
         &mut self,
         table: &Table,
+        then: Then,
         f: impl FnOnce(&mut Writer<'_>, &mut Buffers) -> Result<T>,
     ) -> Result<T> {
         self.engine.relieve_log()?;
         self.engine.keep_to_purge_lag();
         self.start_writing(table)?;
         let mark = self.mark();
+        let ends = then == Then::Commit && !self.has_written();
         let mut buffers = std::mem::take(&mut self.buffers);
-        let result = self.writer().and_then(|mut writer| f(&mut writer, &mut buffers));
+        let (result, ended) = match self.writer() {
+            Ok(mut writer) => {
+                writer.ends = ends;
+                (f(&mut writer, &mut buffers), writer.ended)
+            }
+            Err(e) => (Err(e), None),
+        };
         self.buffers = buffers;
+        if let (Some(lsn), Some(running)) = (ended, &mut self.running) {
+            running.ended = ended;
+            self.end(self.me(), Ended { lsn, wrote: true });
+            return result;
+        }
         self.progress().set_changes(self.changes());
         if result.is_err() && self.mark() != mark {
             self.rollback_to(mark)?;
@@ -473,7 +519,7 @@ impl Client {
         let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
         self.owner.set_trx(segment.trx());
         self.progress().begin(segment.trx());
-        self.running = Some(Running { segment, tables: Vec::new() });
+        self.running = Some(Running { segment, tables: Vec::new(), ended: None });
         Ok(())
     }
 
@@ -717,7 +763,7 @@ impl Client {
             let id = self.engine.trx().ids.take(IdKind::Row, self.engine.pool(), &self.worker)?;
             key.extend_from_slice(&id.to_be_bytes()[2..]);
         }
-        self.write(table, |w, b| {
+        self.write(table, Then::More, |w, b| {
             if let Some(locker) = &mut w.locker {
                 locker.duplicate = duplicate;
             }
@@ -730,23 +776,22 @@ impl Client {
     /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`:
     /// there is no such row. Errors as [`Self::insert`]; then the row is as it was.
     pub fn update(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
-        self.update_if(table, old_key, None, new_row)
+        self.update_if((table, old_key, None), new_row, Then::More)
     }
 
     /// As [`Self::update`], of the version with this stamp only.
     pub(crate) fn update_if(
         &mut self,
-        table: &Table,
-        old_key: &[u8],
-        expects: Option<Stamp>,
+        (table, old_key, expects): (&Table, &[u8], Option<Stamp>),
         new_row: &[u8],
+        then: Then,
     ) -> Result<bool> {
         let mut key = std::mem::take(&mut self.buffers.key);
         let hidden = match table.clustered_key_of(new_row, &mut key) {
             Ok(known) => !known,
             Err(e) => return Err(e),
         };
-        let result = self.write(table, |w, b| {
+        let result = self.write(table, then, |w, b| {
             w.expects = expects;
             if hidden || key == old_key {
                 return w.update(table, old_key, new_row, b);
@@ -762,17 +807,16 @@ impl Client {
 
     /// Deletes a row. `false`: there is no such row. Errors: the waits' errors.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
-        self.delete_if(table, key, None)
+        self.delete_if((table, key, None), Then::More)
     }
 
     /// As [`Self::delete`], of the version with this stamp only.
     pub(crate) fn delete_if(
         &mut self,
-        table: &Table,
-        key: &[u8],
-        expects: Option<Stamp>,
+        (table, key, expects): (&Table, &[u8], Option<Stamp>),
+        then: Then,
     ) -> Result<bool> {
-        let found = self.write(table, |w, b| {
+        let found = self.write(table, then, |w, b| {
             w.expects = expects;
             w.delete(table, key, b)
         })?;

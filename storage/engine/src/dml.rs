@@ -7,7 +7,9 @@
 //! 2. A lock is a header written anew with the own trx id: from then on others wait for this
 //!    transaction.
 //! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
-//! 4. Values that do not fit their row's page are written before the row (`blob`, `outside`).
+//! 4. A transaction of one change commits in its mini-transaction when that is the last of the change
+//!    ([`Writer::ends`]): so row, undo and commit take one place in the log, and each page is latched once.
+//! 5. Values that do not fit their row's page are written before the row (`blob`, `outside`).
 
 use crate::blob::Fetched;
 use crate::outside::{Need, mark_shared};
@@ -92,8 +94,7 @@ impl Writer<'_> {
         }
         let kind = if pos.found { RecordKind::Update } else { RecordKind::Insert };
         let new = NewRecord { kind, purge: pos.found, table: table.id(), key, body: &b.before };
-        self.segment.append(&mut mtr, undo, new)?;
-        mtr.commit()?;
+        self.log_change(mtr, undo, new, table.secondaries.is_empty())?;
         Ok(Try::Done(()))
     }
 
@@ -192,8 +193,7 @@ impl Writer<'_> {
         }
         let kind = RecordKind::Update;
         let new = NewRecord { kind, purge: !same, table: table.id(), key, body: &b.before };
-        self.segment.append(&mut mtr, undo, new)?;
-        mtr.commit()?;
+        self.log_change(mtr, undo, new, same)?;
         Ok(Try::Done(if same { Updated::Row } else { Updated::Keys }))
     }
 
@@ -256,8 +256,7 @@ impl Writer<'_> {
         let purge = !same_keys || RowHeader::read(&b.before)?.outside();
         let kind = RecordKind::Update;
         let new = NewRecord { kind, purge, table: table.id(), key, body: &b.before };
-        self.segment.append(&mut mtr, undo, new)?;
-        mtr.commit()?;
+        self.log_change(mtr, undo, new, same_keys)?;
         Ok(Try::Done(()))
     }
 
@@ -280,9 +279,11 @@ impl Writer<'_> {
                 return Err(e);
             }
         }
+        let ends = std::mem::take(&mut self.ends);
         if !self.delete(table, old_key, b)? {
             return Ok(false);
         }
+        self.ends = ends;
         self.insert(table, key, if whole.is_empty() { row } else { &whole }, b).map(|()| true)
     }
 
@@ -344,8 +345,7 @@ impl Writer<'_> {
         // See `purge`, invariant 4.
         let (kind, purge) = (RecordKind::Header, delete || h.outside());
         let new = NewRecord { kind, purge, table: table.id(), key, body };
-        self.segment.append(&mut mtr, undo, new)?;
-        mtr.commit()?;
+        self.log_change(mtr, undo, new, delete && table.secondaries.is_empty())?;
         Ok(Try::Done(true))
     }
 }

@@ -118,7 +118,7 @@ impl Engine {
         let mut done = 0;
         let mut failed = Ok(());
         for rseg in (first..RSEGS).step_by(every.max(1)) {
-            for history in self.trx().histories(rseg) {
+            for history in self.trx().waiting_histories(rseg) {
                 if stop() {
                     return Ok(done);
                 }

@@ -39,7 +39,7 @@ pub use autoinc::Steps;
 pub use background::Tick;
 pub use base::{Error, IndexId, Lsn, PageNo, Result, SpaceId, TableId, TrxId};
 pub use check::{TableCheck, TableVerdict};
-pub use client::{Client, UndoMark};
+pub use client::{Client, Then, UndoMark};
 pub use config::{EngineConfig, IndexSpec, NoteLevel, NoteReceiver, Notes, RecoveryReport};
 pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;

@@ -9,7 +9,7 @@
 //! 4. Before an entry goes, who has locked it is given the gap behind it ([`Writer::leave_locks`]).
 
 use crate::blob::Fetched;
-use crate::client::Client;
+use crate::client::{Client, Then};
 use crate::engine::Engine;
 use crate::outside::Need;
 use crate::row::{RowHeader, row_bytes};
@@ -307,17 +307,23 @@ impl Client {
         table: &Table,
         key: &[u8],
         stamp: Stamp,
-        row: &[u8],
+        (row, then): (&[u8], Then),
     ) -> Result<Change> {
-        self.update_if(table, key, Some(stamp), row).map(Change::made)
+        self.update_if((table, key, Some(stamp)), row, then).map(Change::made)
     }
 
     /// Deletes a row, as [`Self::delete`], if its version is still the one that was read.
     ///
     /// # Errors
     /// As [`Self::delete`].
-    pub fn delete_stamped(&mut self, table: &Table, key: &[u8], stamp: Stamp) -> Result<Change> {
-        self.delete_if(table, key, Some(stamp)).map(Change::made)
+    pub fn delete_stamped(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        stamp: Stamp,
+        then: Then,
+    ) -> Result<Change> {
+        self.delete_if((table, key, Some(stamp)), then).map(Change::made)
     }
 }
 

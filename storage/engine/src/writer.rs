@@ -10,12 +10,12 @@ use crate::engine::Engine;
 use crate::locking::{Locker, Stamp};
 use crate::progress::Progress;
 use crate::row::RowHeader;
-use base::{IndexId, Result, TrxId};
+use base::{IndexId, Lsn, Result, TrxId};
 use btree::Tree;
 use lock::{Owner, Shape, Target};
 use pool::Mtr;
 use sync::WorkerSlot;
-use trx::Segment;
+use trx::{Latched, NewRecord, Segment, State};
 
 /// A lock that an attempt needs and does not have.
 pub(crate) struct Wanted {
@@ -101,6 +101,10 @@ pub(crate) struct Writer<'a> {
     pub progress: Option<&'a Progress>,
     /// The version of the row that is to be changed; another one is not.
     pub expects: Option<Stamp>,
+    /// The change is all that the transaction does: it commits with it, if one mini-transaction will do.
+    pub ends: bool,
+    /// It did so, here.
+    pub ended: Option<Lsn>,
     pub segment: &'a mut Segment,
 }
 
@@ -121,7 +125,8 @@ impl<'a> Writer<'a> {
     /// One that never waits: for rollback and purge.
     pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
         let (locker, keeper, progress, expects) = (None, None, None, None);
-        Writer { engine, worker, locker, keeper, progress, expects, segment }
+        let (ends, ended) = (false, None);
+        Writer { engine, worker, locker, keeper, progress, expects, ends, ended, segment }
     }
 
     /// Whether a row is in the version that the change is for.
@@ -140,6 +145,28 @@ impl<'a> Writer<'a> {
     /// Whether `trx` is another transaction that has not ended.
     pub fn is_busy(&self, trx: TrxId) -> bool {
         trx != self.me() && self.engine.trx().is_active(trx)
+    }
+
+    /// Appends the undo record of a change and ends its mini-transaction. `last`: nothing else of the change
+    /// follows.
+    pub fn log_change(
+        &mut self,
+        mut mtr: Mtr<'_>,
+        undo: Latched,
+        new: NewRecord<'_>,
+        last: bool,
+    ) -> Result<()> {
+        if !(self.ends && last) {
+            self.segment.append(&mut mtr, undo, new)?;
+            return mtr.commit().map(drop);
+        }
+        self.segment.append_last(&mut mtr, undo, new)?;
+        let ended = self.engine.trx().commit_with(self.me(), mtr);
+        if ended.is_err() {
+            self.segment.restore_state(State::Active);
+        }
+        self.ended = Some(ended?);
+        Ok(())
     }
 
     /// Attempts until done; `tree` and `key` say where a split is needed.

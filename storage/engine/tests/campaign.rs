@@ -10,7 +10,7 @@
 mod common;
 
 use common::{Row, Tables};
-use engine::{Client, Engine, Error, Result, RowLock, Table};
+use engine::{Change, Client, Engine, Error, Result, RowLock, Table, Then};
 use host::{Disk, SimDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ struct Totals {
     old_views: u64,
     /// Crashes while transactions were not purged, because of a view or otherwise.
     unpurged: u64,
+    /// Transactions of one change that was, or could have been, their commit.
+    at_once: u64,
 }
 
 struct World {
@@ -162,8 +164,9 @@ impl World {
     /// there too.
     fn step(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
         let plain = |e| (e, None);
-        match self.rng.below(23) {
-            20.. => self.look_back(),
+        match self.rng.below(26) {
+            20..23 => self.look_back(),
+            23.. if !self.tables.is_empty() => self.change_at_once(),
             0 | 1 => {
                 trace!(self, "clean");
                 self.engine.step_cleaner().map(|_| ()).map_err(plain)
@@ -320,7 +323,7 @@ impl World {
         let mut rows = model.clone();
         let result = match self.rng.below(10) {
             0..=3 => self.insert_rows(table, &mut rows),
-            4..=6 => self.update_row(table, &mut rows),
+            4..=6 => self.update_row(table, &mut rows, Then::More),
             7 => self.delete_rows(table, &mut rows),
             8 => self.lock_row(table, &mut rows),
             _ => self.compare(table, &rows),
@@ -427,7 +430,7 @@ impl World {
         Ok(vec![0xFF; 6])
     }
 
-    fn update_row(&mut self, table: &Arc<Table>, model: &mut Model) -> Result<()> {
+    fn update_row(&mut self, table: &Arc<Table>, model: &mut Model, then: Then) -> Result<()> {
         let id = self.some_id(model);
         let new_id = if self.rng.chance(1, 8) { self.rng.below(200) as i64 + 1 } else { id };
         if model.hidden && new_id != id && model.rows.contains_key(&new_id) {
@@ -455,7 +458,7 @@ impl World {
             true => self.changed(table, &key, &row)?,
             false => common::encode(table, &row),
         };
-        let result = trouble(self.client.update(table, &key, &new))?;
+        let result = trouble(self.put(table, &key, &new, then))?;
         let duplicate = matches!(result, Err(Error::Duplicate { .. }));
         assert_eq!(duplicate, expected, "seed {}: {id} -> {row:?}", self.seed);
         assert_eq!(result?, found, "seed {}", self.seed);
@@ -463,6 +466,50 @@ impl World {
             model.rows.remove(&id);
             model.rows.insert(new_id, row);
         }
+        Ok(())
+    }
+
+    /// Gives a row other contents; `false`: it is not there.
+    fn put(&mut self, table: &Arc<Table>, key: &[u8], new: &[u8], then: Then) -> Result<bool> {
+        if then == Then::More {
+            return self.client.update(table, key, new);
+        }
+        let read = self.client.read_latest(table, key, None, &mut Vec::new())?;
+        let Some(stamp) = read else { return Ok(false) };
+        let done = self.client.update_stamped(table, key, stamp, (new, then))?;
+        assert_eq!(done, Change::Done, "seed {}: nobody else is there", self.seed);
+        Ok(true)
+    }
+
+    /// A transaction of one change, which may be its commit.
+    fn change_at_once(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
+        let mut after = self.models.clone();
+        let id = self.some_table();
+        let table = Arc::clone(&self.tables[&id]);
+        let model = after.get_mut(&id).expect("every table has a model");
+        trace!(self, "one change, and commit");
+        let done = match self.rng.chance(1, 4) {
+            true => self.delete_at_once(&table, model),
+            false => self.update_row(&table, model, Then::Commit),
+        };
+        match done {
+            Ok(()) => {
+                self.totals.at_once += 1;
+                self.commit(after)
+            }
+            Err(Error::Duplicate { .. }) => self.client.rollback().map_err(|e| (e, None)),
+            Err(e) => Err((e, Some(after))),
+        }
+    }
+
+    fn delete_at_once(&mut self, table: &Arc<Table>, model: &mut Model) -> Result<()> {
+        let id = self.some_id(model);
+        let key = self.key(table, model, id)?;
+        let read = self.client.read_latest(table, &key, None, &mut Vec::new())?;
+        assert_eq!(read.is_some(), model.rows.remove(&id).is_some(), "seed {}", self.seed);
+        let Some(stamp) = read else { return Ok(()) };
+        let done = self.client.delete_stamped(table, &key, stamp, Then::Commit)?;
+        assert_eq!(done, Change::Done, "seed {}: nobody else is there", self.seed);
         Ok(())
     }
 
@@ -680,6 +727,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
         t.old_views,
         t.unpurged,
         t.unsettled_checks,
+        t.at_once,
     ];
     assert!(done < 100 || !happened.contains(&0), "a kind of trouble never happened: {totals:?}");
     let count = |c| instrument::totals().counter(c);

@@ -7,7 +7,7 @@ mod common;
 
 use base::Isolation;
 use common::{create_table, key, row};
-use engine::{Change, Client, Direction, Engine, Error, LockMode, LockWait, Reader, Result};
+use engine::{Change, Client, Direction, Engine, Error, LockMode, LockWait, Reader, Result, Then};
 use engine::{RowLock, Table};
 use host::SimDisk;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -353,11 +353,14 @@ fn a_stamped_change_is_made_to_the_version_that_was_read_or_not_at_all() {
     assert!(w.update(&mut b, 10, 7, 10).unwrap());
     b.commit().unwrap();
     let new = common::encode(&w.table, &row(10, 8, 10, 3));
-    assert_eq!(a.update_stamped(&w.table, &ten, stamp, &new).unwrap(), Change::Changed);
-    assert_eq!(a.delete_stamped(&w.table, &ten, stamp).unwrap(), Change::Changed);
+    assert_eq!(
+        a.update_stamped(&w.table, &ten, stamp, (&new, Then::More)).unwrap(),
+        Change::Changed
+    );
+    assert_eq!(a.delete_stamped(&w.table, &ten, stamp, Then::More).unwrap(), Change::Changed);
     let stamp = a.read_latest(&w.table, &ten, None, &mut out).unwrap().unwrap();
     assert_eq!(common::decode(w.table.layout(), &out).a, Some(7));
-    assert_eq!(a.update_stamped(&w.table, &ten, stamp, &new).unwrap(), Change::Done);
+    assert_eq!(a.update_stamped(&w.table, &ten, stamp, (&new, Then::More)).unwrap(), Change::Done);
     assert!(w.locks().is_empty());
     // Who reads it so waits for the writer, and then has it locked.
     let reader = spawn(&w, |w, c| {
@@ -365,7 +368,8 @@ fn a_stamped_change_is_made_to_the_version_that_was_read_or_not_at_all() {
         let stamp = c.read_latest(&w.table, &key(&w.table, 10), None, &mut out).unwrap().unwrap();
         let a = common::decode(w.table.layout(), &out).a;
         let new = common::encode(&w.table, &row(10, 9, 10, 3));
-        let end = c.update_stamped(&w.table, &key(&w.table, 10), stamp, &new).unwrap();
+        let end =
+            c.update_stamped(&w.table, &key(&w.table, 10), stamp, (&new, Then::More)).unwrap();
         c.commit().unwrap();
         (a, end)
     });

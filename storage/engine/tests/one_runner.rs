@@ -62,6 +62,8 @@ pub struct Totals {
     /// Crashes while transactions were not purged.
     unpurged: u64,
     definitions: u64,
+    /// Transactions of one change that was, or could have been, their commit.
+    at_once: u64,
     steps: u64,
     switches: u64,
 }
@@ -488,6 +490,7 @@ impl Totals {
             (&mut self.scans, t.scans),
             (&mut self.old_views, t.old_views),
             (&mut self.unpurged, t.unpurged),
+            (&mut self.at_once, t.at_once),
         ];
         pairs.into_iter().for_each(|(sum, n)| *sum += n);
     }

@@ -32,21 +32,16 @@ const CHUNK: u64 = 1 << 20;
 
 /// What the leader works with.
 pub(crate) struct Writer {
-    /// The block that holds the end of what is written, as it stands in the file.
-    pub last_block: AlignedBuf,
-    chunk: AlignedBuf,
+    /// Between writes one block: the one that holds the end of what is written, as it stands in the file, with
+    /// zeros behind. During a write, all blocks of it.
+    pub chunk: AlignedBuf,
     pub output: Output,
     group: u64,
 }
 
 impl Writer {
     pub(crate) fn new() -> Writer {
-        Writer {
-            last_block: AlignedBuf::zeroed(BLOCK_BYTES),
-            chunk: AlignedBuf::new(),
-            output: Output::default(),
-            group: 0,
-        }
+        Writer { chunk: AlignedBuf::zeroed(BLOCK_BYTES), output: Output::default(), group: 0 }
     }
 }
 
@@ -213,11 +208,9 @@ impl Log {
         while from < end {
             let base = from / BLOCK * BLOCK;
             let to = end.min(base + CHUNK);
-            let Writer { last_block, chunk, output, .. } = &mut *writer;
+            let Writer { chunk, output, .. } = &mut *writer;
             let (head, bytes) = ((from - base) as usize, (to - base) as usize);
-            chunk.clear();
             chunk.resize(bytes.next_multiple_of(BLOCK_BYTES));
-            chunk[..head].copy_from_slice(&last_block[..head]);
             self.ring.get(from, &mut chunk[head..bytes]);
             let file = output.number();
             self.files.write(output, base, chunk)?;
@@ -226,10 +219,9 @@ impl Log {
                 sync::sched::point("redo: file switch");
                 self.governor_work.notify_all();
             }
-            let last = chunk.len() - BLOCK_BYTES;
-            last_block.copy_from_slice(&chunk[last..]);
             count(Counter::InnodbLogWrites, 1);
             count(Counter::InnodbOsLogWritten, chunk.len() as u64);
+            keep_last_block(chunk, bytes);
             self.tell(LogEvent::Written(Lsn(to)));
             self.marks.written.store(to, Ordering::Release);
             self.room.notify_all();
@@ -237,4 +229,16 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Leaves the block in which the next write begins: the last of `chunk`, of which `bytes` are used, or an
+/// empty one behind it.
+fn keep_last_block(chunk: &mut AlignedBuf, bytes: usize) {
+    let last = chunk.len() - BLOCK_BYTES;
+    if bytes.is_multiple_of(BLOCK_BYTES) {
+        chunk[..BLOCK_BYTES].fill(0);
+    } else if last > 0 {
+        chunk.copy_within(last.., 0);
+    }
+    chunk.resize(BLOCK_BYTES);
 }

@@ -98,9 +98,9 @@ impl Log {
     fn load_last_block(&self, writer: &mut Writer, tail: u64) -> Result<()> {
         let used = (tail % BLOCK) as usize;
         if used > 0 {
-            self.files.read(tail / BLOCK * BLOCK, &mut writer.last_block)?;
+            self.files.read(tail / BLOCK * BLOCK, &mut writer.chunk)?;
         }
-        writer.last_block[used..].fill(0);
+        writer.chunk[used..].fill(0);
         Ok(())
     }
 

@@ -34,4 +34,7 @@ pub use states::{End, Past, STATES_MAX, States};
 pub use system::{Ended, TrxSystem};
 pub use views::View;
 #[cfg(loom)]
-pub use {history::Claim, views::Views};
+pub use {
+    history::{Claim, Item, Tail},
+    views::Views,
+};

@@ -8,7 +8,7 @@
 use crate::history::History;
 use crate::ids::Ids;
 use crate::segment::{PAGES_KEPT, Segment, State};
-use base::{Error, IndexId, PageBuf, PageNo, Result, UNDO_SPACE};
+use base::{Error, IndexId, Lsn, PageBuf, PageNo, Result, UNDO_SPACE};
 use instrument::MutexClass;
 use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
@@ -112,6 +112,17 @@ impl Rseg {
     /// The histories of all its segments.
     pub(crate) fn histories(&self) -> Vec<Arc<History>> {
         self.histories.lock().clone()
+    }
+
+    /// Those in which purge may find something.
+    pub(crate) fn waiting_histories(&self) -> Vec<Arc<History>> {
+        let histories = self.histories.lock();
+        histories.iter().filter(|h| h.is_waiting()).cloned().collect()
+    }
+
+    /// How many ended transactions are kept.
+    pub(crate) fn history_len(&self, horizon: Lsn) -> usize {
+        self.histories.lock().iter().map(|h| h.len(horizon)).sum()
     }
 
     /// Writes how far the free segments are purged.

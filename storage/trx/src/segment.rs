@@ -13,7 +13,7 @@
 //!    commit record, which names the one before it. Ids grow from one to the next, so `purged_to` tells where to stop.
 //! 5. Latch order: table pages, first page, other undo pages, space header.
 
-use crate::history::{Claim, History};
+use crate::history::{Claim, History, Item, Tail};
 use crate::ids::{IdKind, Ids};
 use crate::reader::ReadPage;
 use crate::record::{RecordKind, UndoRecord};
@@ -115,6 +115,8 @@ pub struct Segment {
     /// As recovery found it: how far the top page is written is not known.
     recovered: bool,
     history: Arc<History>,
+    /// What of the history nobody else has to know yet.
+    tail: Tail,
     ids: Arc<Ids>,
     scratch: Vec<u8>,
 }
@@ -141,6 +143,7 @@ impl Segment {
             versions: false,
             recovered: false,
             history: Arc::<History>::default(),
+            tail: Tail::default(),
             ids: Arc::clone(ids),
             scratch: Vec::new(),
         }
@@ -394,7 +397,7 @@ impl Segment {
 
     /// Takes back the pages that the history has released; whether nothing is pending in it.
     fn recycle(&mut self) -> bool {
-        let Claim { released, pending, purged_to } = self.history.claim();
+        let Claim { released, pending, purged_to } = self.history.claim(&mut self.tail);
         if purged_to > self.fields.purged_to {
             self.set_purged_to(purged_to);
         }
@@ -435,6 +438,26 @@ impl Segment {
 
     /// Writes a record that [`Self::reserve`] made room for.
     pub fn append(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
+        self.put_next(mtr, at, new)?;
+        self.write_fields(mtr, at.page)
+    }
+
+    /// As [`Self::append`], with the transaction's commit: it has done all it does. For
+    /// [`crate::TrxSystem::commit_with`].
+    pub fn append_last(
+        &mut self,
+        mtr: &mut Mtr<'_>,
+        at: Latched,
+        new: NewRecord<'_>,
+    ) -> Result<()> {
+        self.put_next(mtr, at, new)?;
+        match self.fields.purge {
+            true => self.set_committed(mtr, at.page),
+            false => self.set_state(mtr, at.page, State::Free),
+        }
+    }
+
+    fn put_next(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
         self.put(mtr, at, new)?;
         self.fields.last = at.at;
         self.fields.purge |= new.purge;
@@ -442,7 +465,7 @@ impl Segment {
         self.written = true;
         self.records += 1;
         self.versions |= new.kind.keeps_a_version();
-        self.write_fields(mtr, at.page)
+        Ok(())
     }
 
     fn put(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
@@ -510,7 +533,7 @@ impl Segment {
         }
         let work = committed && self.fields.purge;
         let at = if work { self.fields.commit } else { self.next_pos() };
-        self.history.push(lsn, at, work, horizon)
+        self.history.push(&mut self.tail, Item::new(lsn, at, work), horizon)
     }
 
     /// What the transaction wrote is written over.

@@ -193,15 +193,20 @@ impl TrxSystem {
         }
         let wrote = !segment.last().is_none();
         let trx = segment.trx();
-        let lsn = self.write_end(worker, segment, Writes::Commit, |mtr| {
-            self.states.committing(trx);
-            let committed = mtr.commit();
-            if committed.is_err() {
-                self.states.not_committing(trx);
-            }
-            committed
-        })?;
+        let lsn =
+            self.write_end(worker, segment, Writes::Commit, |mtr| self.commit_with(trx, mtr))?;
         Ok(Ended { lsn, wrote })
+    }
+
+    /// Ends the mini-transaction that has the commit of `trx` in it ([`Segment::append_last`]); its LSN.
+    /// [`Self::end`] must follow as after [`Self::commit`].
+    pub fn commit_with(&self, trx: TrxId, mtr: Mtr<'_>) -> Result<Lsn> {
+        self.states.committing(trx);
+        let committed = mtr.commit();
+        if committed.is_err() {
+            self.states.not_committing(trx);
+        }
+        committed
     }
 
     /// Writes that a segment whose transaction has ended is free: the dropped indexes, or what recovery found
@@ -259,10 +264,15 @@ impl TrxSystem {
         self.rsegs[rseg % RSEGS].histories()
     }
 
+    /// Those in which purge may find something.
+    pub fn waiting_histories(&self, rseg: usize) -> Vec<Arc<History>> {
+        self.rsegs[rseg % RSEGS].waiting_histories()
+    }
+
     /// How many ended transactions are kept.
     pub fn history_len(&self) -> usize {
-        let of = |rseg: &CacheLine<Rseg>| rseg.histories().iter().map(|h| h.len()).sum::<usize>();
-        self.rsegs.iter().map(of).sum()
+        let horizon = self.horizon();
+        self.rsegs.iter().map(|rseg| rseg.history_len(horizon)).sum()
     }
 
     /// What stands for a transaction in the hands of who purges it.

@@ -12,7 +12,7 @@ use loom::thread;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{SessionSlotRef, SlotTable};
-use trx::{Claim, History, States, UndoPos, View, Views};
+use trx::{Claim, History, Item, States, Tail, UndoPos, View, Views};
 
 /// Entries of a model's ring.
 const RING: u64 = 16;
@@ -210,7 +210,8 @@ fn records_are_written_over_when_nobody_needs_them() {
         rig.commit(id, &a);
         let end = Lsn(rig.end.load(Ordering::Acquire));
         let commit = UndoPos { page: PageNo(7), offset: 200 };
-        history.push(end, commit, true, rig.views.horizon());
+        let mut tail = Tail::default();
+        history.push(&mut tail, Item::new(end, commit, true), rig.views.horizon());
         rig.tail.store(end.0 - 5, Ordering::Release);
         let purger = {
             let (rig, history, page) = (Arc::clone(&rig), Arc::clone(&history), Arc::clone(&page));
@@ -228,7 +229,7 @@ fn records_are_written_over_when_nobody_needs_them() {
         let owner = {
             let (history, page) = (Arc::clone(&history), Arc::clone(&page));
             thread::spawn(move || {
-                let Claim { released, pending, .. } = history.claim();
+                let Claim { released, pending, .. } = history.claim(&mut tail);
                 if !pending {
                     assert_eq!(released, Some(PageNo(7)));
                     page.store(T.0 + 1, Ordering::Release);

@@ -31,6 +31,10 @@ enum Status {
     Ended,
 }
 
+/// So many yields of a thread that is alone are a spin: they take their steps' time. Then it waits for something that
+/// only time brings.
+const SPINS: u32 = 64;
+
 struct Thread {
     name: String,
     status: Status,
@@ -42,6 +46,8 @@ struct Thread {
     unwinding: bool,
     /// It will never get a turn again: the run is over without it.
     abandoned: bool,
+    /// Yields in a row while nobody else could run.
+    lone_yields: u32,
     joiners: Vec<usize>,
     turn: Arc<Condvar>,
 }
@@ -107,6 +113,7 @@ impl Runner {
             name: name.to_string(),
             status: Status::Able,
             waits: None,
+            lone_yields: 0,
             at: "start",
             unwinding: false,
             abandoned: false,
@@ -162,8 +169,13 @@ impl Runner {
         }
         s.choice.fall_behind(me);
         s.threads[me].status = Status::Blocked(None);
-        if s.able().is_empty() {
-            s.jump();
+        if !s.able().is_empty() {
+            s.threads[me].lone_yields = 0;
+        } else {
+            s.threads[me].lone_yields += 1;
+            if s.threads[me].lone_yields.is_multiple_of(SPINS) {
+                s.jump();
+            }
         }
         let others = s.able();
         s.threads[me].status = Status::Able;

@@ -2,7 +2,7 @@
 
 use super::common::{self, Registry, Row};
 use super::oracle::{Key, Oracle, Trx};
-use engine::{Client, Engine, Error, IndexId, Result, RowLock, Table};
+use engine::{Change, Client, Engine, Error, IndexId, Result, RowLock, Table, Then};
 use host::SimDisk;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -129,6 +129,7 @@ impl Actor {
         }
         let done = match self.rng.below(10) {
             _ if self.is_owner && self.rng.chance(1, 3) => return self.define(),
+            _ if self.rng.chance(1, 6) => return self.change_at_once(),
             0..=2 => self.transfer(),
             3 => self.audit(),
             4 => self.look_around(),
@@ -180,6 +181,48 @@ impl Actor {
         let clients: Vec<_> = self.world.engine.slots().sessions().collect();
         let victim = clients[self.rng.below(clients.len() as u64) as usize];
         victim.kill(sync::KILL_QUERY);
+    }
+
+    /// A transaction of one change that is its commit.
+    fn change_at_once(&mut self) -> std::result::Result<(), ()> {
+        let table = self.some_items();
+        let id = self.rng.below(ITEMS) as i64;
+        match self.commit_with_change(&table, id) {
+            Ok(()) => self.commit(),
+            Err(End::Off) => Err(()),
+            Err(End::Victim) => self.rollback(),
+        }
+    }
+
+    /// Gives the row, if there is one, another padding, or deletes it. It is locked first: the oracle must know of the
+    /// change before anybody sees it, and in which order changes are made.
+    fn commit_with_change(&mut self, table: &Arc<Table>, id: i64) -> Step<()> {
+        let (key, place) = (common::key(table, id), (key_of(table), id));
+        let mut out = Vec::new();
+        let locked = self.client.get_locked(table, &key, None, RowLock::UPDATE, &mut out);
+        if !self.check(locked)? {
+            return Ok(());
+        }
+        let read = self.client.read_latest(table, &key, None, &mut out);
+        let stamp = self.check(read)?.expect("a locked row stays");
+        let mut row = common::decode(table.layout(), &out);
+        // Keys of indexes stay as they are; what comes behind tells whose write it is.
+        row.pad.truncate(12);
+        row.pad.extend(self.new_row(id).pad);
+        let new = self.rng.chance(4, 5).then_some(row);
+        trace!(self, "{place:?} becomes {new:?}, and commit");
+        self.world.oracle().wrote(self.trx, place, new.clone());
+        self.world.oracle().committing(self.trx);
+        let changed = match new {
+            None => self.client.delete_stamped(table, &key, stamp, Then::Commit),
+            Some(row) => {
+                let row = common::encode(table, &row);
+                self.client.update_stamped(table, &key, stamp, (&row, Then::Commit))
+            }
+        };
+        assert_eq!(self.check(changed)?, Change::Done, "{place:?}");
+        self.world.count(|t| t.at_once += 1);
+        Ok(())
     }
 
     /// Thinks about it, now and then for longer than others want to wait.
