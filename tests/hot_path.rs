@@ -143,17 +143,19 @@ fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
     assert!(after.allocations > before.allocations, "an allocation went unseen");
     assert!(!counted || !after.writes_since(&before).is_empty(), "an update wrote nothing?");
     if counted {
+        // Nobody purges here but who is asked; commits behind work look after it.
+        rig.engine().purge_all().unwrap();
         count_updates(&mut conn);
     }
 }
 
 /// The engine study's count (6.1), in which waiting for the log is apart.
 fn count_updates(conn: &mut Conn) {
-    let (set_c, set_k) =
-        ("UPDATE sbtest1 SET c=k+1 WHERE id=77", "UPDATE sbtest1 SET k=k+1 WHERE id=77");
+    let set_c = "UPDATE sbtest1 SET c=IF(c='a', 'b', 'a') WHERE id=77";
+    let set_k = "UPDATE sbtest1 SET k=k+1 WHERE id=77";
     writes_of_update(conn, "autocommitted update of a plain column, durable", set_c);
     conn.ok("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
     let plain = writes_of_update(conn, "of a plain column", set_c);
     writes_of_update(conn, "of an indexed column", set_k);
-    assert!(plain <= UPDATE_WRITES_MAX, "an update wrote {plain} shared lines");
+    assert!((1.0..=UPDATE_WRITES_MAX).contains(&plain), "an update wrote {plain} shared lines");
 }

@@ -65,6 +65,29 @@ impl Spot {
         self.settle(tree)
     }
 
+    /// Leaves the entry, and those that follow in its leaf as long as `pass` says yes to their payloads. `left` gets
+    /// the key of the last of them.
+    pub fn next_while(
+        &mut self,
+        tree: &Tree,
+        left: &mut Vec<u8>,
+        pass: impl Fn(&[u8]) -> bool,
+    ) -> Result<()> {
+        self.read.drain(..self.read.len().saturating_sub(1));
+        let node = Node::new(&self.leaf)?;
+        self.at += 1;
+        while self.at < node.count() && pass(node.payload(self.at)?) {
+            self.at += 1;
+        }
+        node.copy_key(self.at - 1, left)?;
+        self.settle(tree)
+    }
+
+    /// Whether no entry of its leaf is at or above `key`, wherever the leaf ends.
+    pub fn leaf_is_below(&self, key: &[u8]) -> Result<bool> {
+        Ok(Node::new(&self.leaf)?.high_fence().is_some_and(|high| high <= key))
+    }
+
     /// Goes to the entry before; `false`: there is none, and the spot is not to be used.
     pub fn prev(&mut self, tree: &Tree) -> Result<bool> {
         self.read.drain(..self.read.len().saturating_sub(1));

@@ -75,7 +75,13 @@ impl Writer<'_> {
             }
             b.before.extend_from_slice(old);
             mark_shared(table.layout(), &mut b.before, row)?;
-        } else if let Some(stop) = self.keeps_from_gap(tree, &mtr, &pos, key, &mut b.old_entry)? {
+        }
+        if let Some(wanted) = self.keeps_from_deleted(tree, &mtr, &pos, key)? {
+            return Ok(Try::Wait(wanted));
+        }
+        if !pos.found
+            && let Some(stop) = self.keeps_from_gap(tree, &mtr, &pos, key, &mut b.old_entry)?
+        {
             return Ok(stop);
         }
         let bytes = record_bytes(key.len(), b.before.len());

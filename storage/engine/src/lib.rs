@@ -11,6 +11,7 @@ mod check;
 mod client;
 mod config;
 mod ddl;
+mod deleted_rows;
 mod dml;
 mod engine;
 mod entry;

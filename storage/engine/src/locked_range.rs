@@ -12,6 +12,7 @@
 //! 5. With [`LockWait::IfWanted`] a row of others is shown before it is waited for.
 
 use crate::blob::Fetched;
+use crate::deleted_rows::Run;
 use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
 use crate::row::{RowHeader, row_bytes};
 use crate::scan::Direction;
@@ -24,9 +25,9 @@ use std::ops::Bound;
 
 /// One side of a range.
 #[derive(Default)]
-struct Side {
-    key: Vec<u8>,
-    open: bool,
+pub(crate) struct Side {
+    pub key: Vec<u8>,
+    pub open: bool,
 }
 
 /// A lock that the row read last got, and could give back. (One that was waited for stays, as in InnoDB.)
@@ -37,7 +38,7 @@ struct Fresh {
 }
 
 /// What became of an attempt to lock.
-enum Locked {
+pub(crate) enum Locked {
     /// It is, and what was read stands.
     Yes,
     /// Read again.
@@ -51,20 +52,22 @@ enum Locked {
 pub(crate) struct LockedRange {
     lock: Option<RowLock>,
     index: usize,
-    direction: Direction,
+    pub direction: Direction,
     low: Side,
     /// The end of the range: keys at or above it are behind.
-    high: Side,
+    pub high: Side,
     /// One key, or the beginning of one, is looked for.
     equal: bool,
     low_included: bool,
     high_included: bool,
-    spot: Spot,
+    pub spot: Spot,
     placed: bool,
     started: bool,
     done: bool,
     /// The entry that was dealt with last.
-    passed: Option<Vec<u8>>,
+    pub passed: Option<Vec<u8>>,
+    /// Deleted rows on the way.
+    pub run: Run,
     fresh: Vec<Fresh>,
     entry: Vec<u8>,
     /// What is outside of the range is told by the entry alone: the row behind it is not locked.
@@ -108,6 +111,7 @@ impl LockedRange {
         (self.placed, self.started) = (false, false);
         self.done = high.is_some_and(<[u8]>::is_empty);
         self.passed = None;
+        self.run = Run::default();
         (self.others, self.insists, self.patient, self.covered) = (false, false, true, false);
         self.sifted = false;
         self.fresh.clear();
@@ -240,7 +244,7 @@ impl LockedRange {
     }
 
     /// Asks for a lock that goes with the spot.
-    fn ask(
+    pub fn ask(
         &mut self,
         l: &Locker<'_>,
         tree: &Tree,
@@ -402,6 +406,11 @@ impl LockedRange {
     fn clustered(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<bool> {
         let h = RowHeader::read(&self.payload)?;
         let whole_low = self.low_included && self.entry == self.low.key;
+        if !h.deleted() {
+            self.run.ends();
+        } else if !whole_low && self.pass_over(l, tree)? {
+            return Ok(false);
+        }
         let alone =
             whole_low && !h.deleted() && (self.equal || self.direction == Direction::Forward);
         let shape = if alone {

@@ -28,6 +28,14 @@ pub enum Kind {
     InsertIntention,
 }
 
+/// Marks an index in [`Target::deleted_rows`].
+const DELETED_ROWS: u64 = 1 << 63;
+
+/// The index whose [`Target::deleted_rows`] these are.
+pub(crate) fn index_of_deleted_rows(index: IndexId) -> Option<IndexId> {
+    (index.0 & DELETED_ROWS != 0).then_some(IndexId(index.0 & !DELETED_ROWS))
+}
+
 /// What is locked: a key of an index, or with `None` what is behind its last key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target<'k> {
@@ -62,6 +70,12 @@ impl<'k> Target<'k> {
     /// Behind the last record of `index`.
     pub fn supremum(index: IndexId) -> Target<'k> {
         Target { index, key: None }
+    }
+
+    /// The deleted rows of `index` over which somebody has passed without a lock of each: a gap to insert beside
+    /// them.
+    pub fn deleted_rows(index: IndexId) -> Target<'static> {
+        Target { index: IndexId(index.0 | DELETED_ROWS), key: Some(&[]) }
     }
 
     /// Equal targets have equal hashes; cheap, since every inserted or changed row asks for it.

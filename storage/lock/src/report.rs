@@ -4,7 +4,7 @@
 //! 2. Names of tables and sessions are not known here: who prints a deadlock gives them.
 
 use crate::locks::Locks;
-use crate::mode::Shape;
+use crate::mode::{Shape, index_of_deleted_rows};
 use crate::owner::{Owner, Place};
 use base::{IndexId, TrxId};
 use instrument::MutexClass;
@@ -138,11 +138,13 @@ impl Locks {
             let first = all.locks.len();
             let locks: Vec<_> = queues.all().collect();
             for (i, a) in locks.iter().enumerate() {
+                // Deleted rows have no place of their own: they are shown as the index's end.
+                let deleted = index_of_deleted_rows(a.place.index);
                 all.locks.push(LockInfo {
                     slot: a.by.slot,
                     trx: self.owner(a.by.slot).trx(),
-                    index: a.place.index,
-                    key: a.place.key.clone(),
+                    index: deleted.unwrap_or(a.place.index),
+                    key: a.place.key.clone().filter(|_| deleted.is_none()),
                     shape: a.shape,
                     waiting: !a.granted(),
                 });
