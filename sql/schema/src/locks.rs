@@ -1,15 +1,16 @@
 //! `data_locks`, `data_lock_waits` and `INNODB_TRX`: who holds which row locks, and who waits for whom.
 //!
-//! 1. A row that its transaction has written is locked without a lock that could be listed, until somebody
-//!    wants it; MySQL lists it from then on, too. 2. A table is locked by intention wherever a row of it is
+//! 1. A row that its transaction has inserted is locked without a lock that could be listed, until somebody
+//!    wants it, as in MySQL. One that it has updated or deleted has no lock here either, where MySQL has one: those
+//!    are listed by what undo says. 2. A table is locked by intention wherever a row of it is
 //!    locked or written; such locks are not kept, but told from the others. 3. Lock ids are opaque.
 
 use crate::information::{Cell, Fill, Information, Rows, definition};
 use catalog::{
     Catalog, Definition, IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, VirtualTable,
 };
-use engine::{Abandoned, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
-use std::collections::{BTreeMap, HashMap};
+use engine::{Abandoned, Engine, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 use value::{KeyPart, Kind};
@@ -185,10 +186,31 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
+/// Adds the rows that were updated and deleted without a lock.
+fn add_changed_rows(snapshot: &mut Snapshot, engine: &Engine, names: &LockNames) {
+    // A list of locks is no place to tell of damage.
+    let Ok(changed) = engine.changed_rows() else { return };
+    let has_record = |l: &&LockInfo| {
+        !l.waiting && matches!(l.shape.name(l.key.is_none()), "X" | "X,REC_NOT_GAP")
+    };
+    let listed = snapshot.locks.iter().filter(has_record);
+    let mut listed: HashSet<_> =
+        listed.filter_map(|l| Some((l.slot, l.index, l.key.clone()?))).collect();
+    for row in changed {
+        let definition = names.tables.get(&row.table.0);
+        let Some(table) = definition.and_then(|d| d.table()) else { continue };
+        let index = table.spec().clustered_id;
+        if listed.insert((row.slot, index, row.key.clone())) {
+            snapshot.locks.push(row.lock(index));
+        }
+    }
+}
+
 fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
     let owners = Owners::of(context);
-    let snapshot = context.catalog.engine().locks().snapshot();
+    let mut snapshot = context.catalog.engine().locks().snapshot();
+    add_changed_rows(&mut snapshot, context.catalog.engine(), &names);
     let (tables, records) = shown(&snapshot, &owners, &names);
     for lock in tables.iter().chain(&records) {
         let def = &lock.definition.def;

@@ -54,6 +54,7 @@ pub use pool::{
 };
 pub use progress::{Abandoned, TrxProgress, Undoing};
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
+pub use report::ChangedRow;
 pub use scan::{Direction, Reader, Scan};
 pub use statistics::{IndexSample, Look, TablePages, TableSample};
 pub use sync::SessionSlot;

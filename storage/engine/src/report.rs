@@ -6,9 +6,51 @@ use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Table, split_entry};
-use base::Result;
+use base::{IndexId, Result, TableId, TrxId};
+use lock::{Kind, LockInfo, Mode, Shape};
+use trx::RecordKind;
+
+/// A row that a running transaction has updated or deleted: it has it locked, without a lock.
+#[derive(Clone, Debug)]
+pub struct ChangedRow {
+    /// The transaction's session slot.
+    pub slot: usize,
+    /// The transaction.
+    pub trx: TrxId,
+    /// The table.
+    pub table: TableId,
+    /// Its key in the clustered index.
+    pub key: Box<[u8]>,
+}
+
+impl ChangedRow {
+    /// The lock that it stands for, in the clustered index `index` of its table.
+    pub fn lock(self, index: IndexId) -> LockInfo {
+        let shape = Shape::new(Mode::Exclusive, Kind::Record);
+        let ChangedRow { slot, trx, key, .. } = self;
+        LockInfo { slot, trx, index, key: Some(key), shape, waiting: false }
+    }
+}
 
 impl Engine {
+    /// The rows that running transactions of sessions have updated or deleted, some of them twice. Reads all their undo.
+    ///
+    /// # Errors
+    /// Damage, failed reads.
+    pub fn changed_rows(&self) -> Result<Vec<ChangedRow>> {
+        let mut found = Vec::new();
+        self.trx().running_records(&mut |record| {
+            // A row that is inserted over a deleted one is an inserted one.
+            let changed = matches!(record.kind, RecordKind::Update | RecordKind::Header)
+                && RowHeader::read(record.body).is_ok_and(|before| !before.deleted());
+            if let (true, Some(slot)) = (changed, self.trx().session(record.trx)) {
+                let (trx, table, key) = (record.trx, record.table, record.key.into());
+                found.push(ChangedRow { slot, trx, table, key });
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Puts the newest version of the row that an index's entry stands for into `out`; `false`: there is none,
     /// or it has another key by now. `index` as in [`crate::Client::scan`], `key` the whole key.
     ///

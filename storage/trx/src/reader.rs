@@ -1,4 +1,4 @@
-//! Reading undo without a running engine: what `limpid inspect` shows.
+//! Reading undo from outside: what `limpid inspect` shows of a stopped server, and lists of locks of a running one.
 //!
 //! 1. Pages come from the caller, who has checked them; what they say is checked here.
 
@@ -6,8 +6,9 @@ use crate::ids::Ids;
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, first_pages, page_of};
 use crate::segment::{Segment, State, UndoPos};
-use crate::undo_page::{commit_before, record_in};
+use crate::undo_page::{commit_before, read_record, record_in};
 use base::{Error, PageBuf, PageId, PageNo, Result, TrxId, UNDO_SPACE};
+use pool::Tablespace;
 use std::sync::Arc;
 
 /// Gives a page of the undo space.
@@ -99,6 +100,46 @@ impl<'a> UndoReader<'a> {
         let place = PageId::new(UNDO_SPACE, at.page);
         let record = UndoRecord::decode(record_in(&page, at)?, place, at.offset)?;
         Ok((tell(&record), record.previous))
+    }
+}
+
+/// The records of the transactions that run over a live undo space, the newest of each first. What ends meanwhile is
+/// left out, in part perhaps.
+pub(crate) fn running(
+    undo: &Tablespace,
+    ids: &Arc<Ids>,
+    tell: &mut dyn FnMut(&UndoRecord<'_>),
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    for rseg in (0..RSEGS as u8).map(page_of) {
+        for first in first_pages(&*undo.shared(rseg)?, rseg)? {
+            let loaded = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first, ids);
+            // An error is that of a page which is begun anew.
+            let Ok(segment) = loaded else { continue };
+            if segment.state() == State::Active {
+                tell_chain(undo, (segment.last(), segment.trx()), &mut bytes, tell);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tell_chain(
+    undo: &Tablespace,
+    (mut at, trx): (UndoPos, TrxId),
+    bytes: &mut Vec<u8>,
+    tell: &mut dyn FnMut(&UndoRecord<'_>),
+) {
+    while !at.is_none() && read_record(undo, at, bytes).is_ok() {
+        let place = PageId::new(UNDO_SPACE, at.page);
+        match UndoRecord::decode(bytes, place, at.offset) {
+            Ok(record) if record.trx == trx => {
+                tell(&record);
+                at = record.previous;
+            }
+            // Written over: its owner has ended.
+            _ => return,
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::history::History;
 use crate::ids::{IdKind, Ids};
-use crate::reader::unpurged;
+use crate::reader::{running, unpurged};
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
 use crate::segment::{Segment, State, UndoPos};
@@ -460,6 +460,12 @@ impl TrxSystem {
             }
         }
         Ok(())
+    }
+
+    /// Shows `tell` the records of the transactions that run, the newest of each first; who ends meanwhile may be left
+    /// out in part.
+    pub fn running_records(&self, tell: &mut dyn FnMut(&UndoRecord<'_>)) -> Result<()> {
+        running(&self.undo, &self.ids, tell)
     }
 
     /// Copies the undo record at `pos` into `out`. An error means nothing once the owner has ended.
