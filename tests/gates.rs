@@ -91,8 +91,8 @@ fn instructions_per_event(
         *dumps += 1;
         totals.push(dumped(folder.path(), *dumps));
     }
-    let each = |n: usize| (totals[1][n] - totals[0][n]) / (EVENTS.1 - EVENTS.0) as f64;
-    let (each, background) = (each(0), each(1));
+    let each = (totals[1][0] - totals[0][0]) / (EVENTS.1 - EVENTS.0) as f64;
+    let background = totals[1][1] / EVENTS.1 as f64;
     println!(
         "{script}, ps-mode {mode}: {each:.0} user instructions per event, in the background {background:.0}"
     );

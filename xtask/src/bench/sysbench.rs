@@ -59,12 +59,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         }
         for (target, of) in targets.iter().zip(&runs).skip(1) {
             let ratio = |column: &Column| median(&runs[0], column.1) / median(of, column.1);
-            line(
-                &mut ratios,
-                workload,
-                &target.name,
-                COLUMNS[..5].iter().map(|c| format!("{:.2}", ratio(c))),
-            );
+            line(&mut ratios, workload, &target.name, COLUMNS[..5].iter().map(|c| shown(ratio(c))));
         }
     }
     println!(
@@ -76,6 +71,11 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         println!("{ratios}");
     }
     Ok(())
+}
+
+/// A ratio; a dash where the peer has nothing to divide by.
+fn shown(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_string() }
 }
 
 /// A table's first lines, without its last `less` columns.
