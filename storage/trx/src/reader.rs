@@ -7,7 +7,7 @@ use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, first_pages, page_of};
 use crate::segment::{Segment, State, UndoPos};
 use crate::undo_page::{commit_before, read_record, record_in};
-use base::{Error, PageBuf, PageId, PageNo, Result, TrxId, UNDO_SPACE};
+use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, TrxId, UNDO_SPACE};
 use pool::Tablespace;
 use std::sync::Arc;
 
@@ -110,37 +110,46 @@ pub(crate) fn running(
     ids: &Arc<Ids>,
     tell: &mut dyn FnMut(&UndoRecord<'_>),
 ) -> Result<()> {
-    let mut bytes = Vec::new();
     for rseg in (0..RSEGS as u8).map(page_of) {
         for first in first_pages(&*undo.shared(rseg)?, rseg)? {
             let loaded = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first, ids);
             // An error is that of a page which is begun anew.
             let Ok(segment) = loaded else { continue };
             if segment.state() == State::Active {
-                tell_chain(undo, (segment.last(), segment.trx()), &mut bytes, tell);
+                // An error is that of a record written over: its owner has ended.
+                let _ = follow(undo, (segment.last(), segment.trx()), tell);
             }
         }
     }
     Ok(())
 }
 
-fn tell_chain(
+/// Shows `tell` the records of transaction `trx` in a live undo space, from the one at `at` back to its first.
+///
+/// # Errors
+/// Another transaction's record (damage, unless the owner has ended), a chain without an end, failed reads.
+pub(crate) fn follow(
     undo: &Tablespace,
     (mut at, trx): (UndoPos, TrxId),
-    bytes: &mut Vec<u8>,
     tell: &mut dyn FnMut(&UndoRecord<'_>),
-) {
-    while !at.is_none() && read_record(undo, at, bytes).is_ok() {
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    let mut bytes_left = u64::from(undo.pages_in_file()) * PAGE_BYTES as u64;
+    while !at.is_none() {
+        read_record(undo, at, &mut bytes)?;
         let place = PageId::new(UNDO_SPACE, at.page);
-        match UndoRecord::decode(bytes, place, at.offset) {
-            Ok(record) if record.trx == trx => {
-                tell(&record);
-                at = record.previous;
-            }
-            // Written over: its owner has ended.
-            _ => return,
+        let record = UndoRecord::decode(&bytes, place, at.offset)?;
+        if record.trx != trx {
+            return Err(Error::corrupt(place, "another transaction's undo record"));
         }
+        // Otherwise a damaged chain might have no end.
+        bytes_left = bytes_left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| Error::corrupt(place, "the undo records form a circle"))?;
+        tell(&record);
+        at = record.previous;
     }
+    Ok(())
 }
 
 /// Follows the commit records back from `newest` to the one of `purged_to`; whose they are, and the last

@@ -6,14 +6,14 @@
 
 use crate::history::History;
 use crate::ids::{IdKind, Ids};
-use crate::reader::{running, unpurged};
+use crate::reader::{follow, running, unpurged};
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
 use crate::segment::{Segment, State, UndoPos};
 use crate::states::States;
 use crate::undo_page::{commit_before, read_kept_record, read_record};
 use crate::views::{View, Views};
-use base::{Error, Lsn, PAGE_BYTES, PageId, Result, TrxId, UNDO_SPACE};
+use base::{Error, Lsn, PageId, Result, TrxId, UNDO_SPACE};
 use instrument::CondClass;
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
@@ -299,22 +299,8 @@ impl TrxSystem {
 
     /// Counts the records of an active transaction that recovery found: all are read.
     pub fn count_records(&self, segment: &mut Segment) -> Result<()> {
-        let (mut at, mut records, mut bytes) = (segment.last(), 0, Vec::new());
-        let mut bytes_left = u64::from(self.undo.pages_in_file()) * PAGE_BYTES as u64;
-        while !at.is_none() {
-            self.read_undo(at, &mut bytes)?;
-            let place = PageId::new(UNDO_SPACE, at.page);
-            let record = UndoRecord::decode(&bytes, place, at.offset)?;
-            if record.trx != segment.trx() {
-                return Err(Error::corrupt(place, "another transaction's undo record"));
-            }
-            // Otherwise a damaged chain might have no end.
-            bytes_left = bytes_left
-                .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| Error::corrupt(place, "the undo records form a circle"))?;
-            records += 1;
-            at = record.previous;
-        }
+        let mut records = 0;
+        follow(&self.undo, (segment.last(), segment.trx()), &mut |_| records += 1)?;
         segment.set_records(records);
         Ok(())
     }
