@@ -5,6 +5,7 @@
 //! then, the insert is tried once more. 3. IGNORE makes the statement as lenient as without strict mode; a
 //! duplicate or a value that still does not fit leaves its row out with a warning.
 
+mod asked;
 mod conflict;
 pub mod load;
 mod numbers;
@@ -18,6 +19,7 @@ use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
+use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{LeafRow, OwnedDatum, Row, Typed, condition, eval};
 use numbers::Numbers;
@@ -55,6 +57,7 @@ fn run_rows(
     let computed = Computed::of(context.tables.def(plan.table))?;
     let mut inserter = Inserter::new((plan, computed), context, params);
     inserter.foreign = ForeignKeys::of(plan.table, context)?;
+    inserter.asked = Asked::of(plan, context, params)?;
     for _ in 0..plan.values_calls {
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
@@ -75,6 +78,8 @@ struct Inserter<'p> {
     numbers: Numbers,
     computed: Computed,
     foreign: Option<ForeignKeys>,
+    /// Subqueries of the assignments.
+    asked: Option<Asked<'p>>,
     /// Columns that the row was given no value for.
     open: Vec<usize>,
     encoded: Vec<u8>,
@@ -105,6 +110,7 @@ impl<'p> Inserter<'p> {
             numbers: Numbers::new(table, insists, context.env),
             computed,
             foreign: None,
+            asked: None,
             open: Vec::new(),
             encoded: Vec::new(),
             selected: None,
@@ -356,10 +362,10 @@ impl<'p> Inserter<'p> {
         let number = self.records;
         let mut new = conflict::assigned(
             (self.plan, self.params),
+            self.asked.as_mut(),
             context,
-            met,
+            (met, number),
             &self.encoded,
-            number,
             self.selected.as_ref(),
         )?;
         let table = context.tables.table(self.plan.table);

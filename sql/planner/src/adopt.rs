@@ -30,10 +30,12 @@ impl Probe {
 fn insert(insert: &mut InsertPlan, f: Change<'_>) -> usize {
     f(&mut insert.table);
     insert.tables.iter_mut().for_each(|(table, _)| f(table));
-    match &mut insert.source {
-        InsertSource::Values(rows) => rows.iter().map(Vec::len).sum(),
-        InsertSource::Query(query) => statement(query, f),
-    }
+    let asked = insert.asked.as_mut().map_or(0, |asked| statement(asked, f));
+    asked
+        + match &mut insert.source {
+            InsertSource::Values(rows) => rows.iter().map(Vec::len).sum(),
+            InsertSource::Query(query) => statement(query, f),
+        }
 }
 
 fn change(change: &mut ChangePlan, f: Change<'_>) -> usize {

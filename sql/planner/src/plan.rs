@@ -125,6 +125,8 @@ pub struct InsertPlan {
     /// ON DUPLICATE KEY UPDATE, in order: leaf 0 is the row in the way, leaf 1 the new one, leaf 2 that of the
     /// query.
     pub on_duplicate: Vec<(usize, InsertValue)>,
+    /// The subqueries of these assignments, or of LOAD DATA's: a block that reads none of its leaves.
+    pub asked: Option<Box<QueryStatement>>,
 }
 
 /// LOAD DATA.

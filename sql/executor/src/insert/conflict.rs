@@ -1,15 +1,16 @@
 //! The row that is in the way of a new one.
 
+use super::asked::{self, Asked, leaf};
 use crate::store::{convert, default_of};
 use crate::{Context, SqlError};
 use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
-use expr::{Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
+use expr::{Frame, LeafRow, OwnedDatum};
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
-use value::{Datum, RowLayout};
+use value::Datum;
 
 /// A row in the way, locked.
 pub struct Met {
@@ -65,38 +66,41 @@ pub fn find(
 }
 
 /// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be
-/// inserted, `selected` the one of the query that it is made of.
+/// inserted, `selected` the one of the query that it is made of, `number` the number of the row.
 ///
 /// # Errors
 /// Those of evaluation and conversion.
 pub fn assigned(
     (plan, params): (&InsertPlan, &[Datum<'_>]),
+    mut asked: Option<&mut Asked<'_>>,
     context: &mut Context<'_>,
-    met: &Met,
+    (met, number): (&Met, u64),
     new: &[u8],
-    number: u64,
     selected: Option<&LeafRow>,
 ) -> Result<Vec<OwnedDatum>, SqlError> {
-    let def = context.tables.def(plan.table);
     let layout = Arc::new(context.tables.table(plan.table).layout().clone());
-    let leaf = |layout: &Arc<RowLayout>, bytes: &[u8]| LeafRow {
-        layout: Arc::clone(layout),
-        bytes: bytes.to_vec(),
-        null: false,
-        key: Vec::new(),
-    };
     let mut frame = Frame { leaves: vec![leaf(&layout, &met.row), leaf(&layout, new)] };
     frame.leaves.extend(selected.map(|row| leaf(&row.layout, &row.bytes)));
-    let mut values = (0..def.columns.len())
+    let columns = context.tables.def(plan.table).columns.len();
+    let mut values = (0..columns)
         .map(|c| layout.decode(&met.row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
         .collect::<Result<Vec<_>, _>>()?;
     for (position, value) in &plan.on_duplicate {
+        let value = match value {
+            InsertValue::Default => None,
+            InsertValue::Expr(typed) => {
+                let what = (&typed.expr, &mut frame);
+                let value = asked::assigned(asked.as_deref_mut(), what, context, params)?;
+                Some((value, typed))
+            }
+        };
+        let def = context.tables.def(plan.table);
         let column = &def.columns[*position];
         values[*position] = match value {
-            InsertValue::Default => default_of(column, context.env)?,
-            InsertValue::Expr(typed) => {
-                let row = Row { leaves: Leaves::Frame(&frame), params, ..Row::default() };
-                let value = eval(&typed.expr, &row, context.env)?.into_owned();
+            // It is computed again in any case.
+            None if column.generated.is_some() => continue,
+            None => default_of(column, context.env)?,
+            Some((value, typed)) => {
                 if value.datum().is_null() && !column.ty.nullable && context.env.strict() {
                     let text = format!("Column '{}' cannot be null", column.name);
                     return Err(SqlError::Other(1048, "23000", text));

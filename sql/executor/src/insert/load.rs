@@ -4,6 +4,7 @@
 //!    that they make. 2. A file of the client is read while rows are inserted; what is left of it is read and
 //!    forgotten when the statement ends early.
 
+use super::asked::{self, Asked, leaf};
 use super::records::Records;
 use super::{Inserter, complete, stored};
 use crate::computed::Computed;
@@ -12,10 +13,11 @@ use crate::foreign::ForeignKeys;
 use crate::store::{convert, default_of, encode, implicit_default};
 use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
 use catalog::TableDef;
-use expr::{OwnedDatum, Row, eval};
+use expr::{Frame, OwnedDatum, Typed};
 use planner::plan::{InsertValue, LoadField, LoadPlan};
 use std::io::Read;
-use value::{Charset, Collation, ColumnType, Datum, Kind};
+use std::sync::Arc;
+use value::{Charset, Collation, ColumnType, Datum, Kind, RowLayout};
 
 /// Runs the plan; the caller rolls back on error.
 ///
@@ -42,7 +44,8 @@ pub fn run(
     if plan.insert.ignore {
         context.env.set_lenient(true);
     }
-    let done = Loader { plan, text }.rows(&mut records, context, params);
+    let layout = Arc::new(context.tables.table(plan.insert.table).layout().clone());
+    let done = Loader { plan, text, layout }.rows(&mut records, context, params);
     if plan.insert.ignore {
         context.env.set_lenient(false);
     }
@@ -78,6 +81,8 @@ fn text_type(plan: &LoadPlan, env: &dyn Environment) -> Result<ColumnType, SqlEr
 struct Loader<'p> {
     plan: &'p LoadPlan,
     text: ColumnType,
+    /// Of the table.
+    layout: Arc<RowLayout>,
 }
 
 impl Loader<'_> {
@@ -91,6 +96,7 @@ impl Loader<'_> {
         let computed = Computed::of(context.tables.def(insert.table))?;
         let mut inserter = Inserter::new((insert, computed), context, params);
         inserter.foreign = ForeignKeys::of(insert.table, context)?;
+        inserter.asked = Asked::of(insert, context, params)?;
         let done = self.lines(records, &mut inserter, context);
         inserter.numbers.end(context);
         done?;
@@ -167,22 +173,39 @@ impl Loader<'_> {
                 }
             }
         }
-        let layout = context.tables.table(plan.insert.table).layout();
         for (column, value) in &plan.assignments {
-            let named = &def.columns[*column];
             inserter.open.retain(|open| open != column);
-            values[*column] = match value {
-                InsertValue::Default => default_of(named, context.env)?,
+            let value = match value {
+                InsertValue::Default => None,
                 InsertValue::Expr(typed) => {
-                    encode(layout, &complete(def, values), &mut inserter.encoded)?;
-                    let row = Row::one(layout, &inserter.encoded, inserter.params);
-                    let value = eval(&typed.expr, &row, context.env)?.into_owned();
-                    let value = (&value.datum(), Some(&typed.ty));
-                    stored(value, def, named, (number, false), context.env)?
+                    Some((self.assigned(inserter, typed, context, values)?, &typed.ty))
+                }
+            };
+            let def = context.tables.def(plan.insert.table);
+            let named = &def.columns[*column];
+            values[*column] = match value {
+                None => default_of(named, context.env)?,
+                Some((value, ty)) => {
+                    stored((&value.datum(), Some(ty)), def, named, (number, false), context.env)?
                 }
             };
         }
         Ok(())
+    }
+
+    /// The value of an assignment over the row as it is so far.
+    fn assigned(
+        &self,
+        inserter: &mut Inserter<'_>,
+        value: &Typed,
+        context: &mut Context<'_>,
+        values: &[OwnedDatum],
+    ) -> Result<OwnedDatum, SqlError> {
+        let def = context.tables.def(self.plan.insert.table);
+        encode(&self.layout, &complete(def, values), &mut inserter.encoded)?;
+        let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.encoded)] };
+        let what = (&value.expr, &mut frame);
+        asked::assigned(inserter.asked.as_mut(), what, context, inserter.params)
     }
 
     /// A field as its column stores it; `None`: the line has no such field.

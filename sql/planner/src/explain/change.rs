@@ -5,7 +5,7 @@
 use super::blocks;
 use super::json::{Fields, Json, number, text, truth};
 use super::names::Names;
-use super::rows::{ExplainRow, part_bytes, traditional};
+use super::rows::{ExplainRow, nested, part_bytes, traditional};
 use super::tree::{Item, items};
 use crate::plan::{ChangePlan, Found, InsertPlan, InsertSource};
 use crate::query_plan::{LeafLayout, Node};
@@ -84,6 +84,13 @@ pub fn traditional_insert(plan: &InsertPlan, name: &str, tables: &TableCache) ->
         && plan.is_select
     {
         rows.extend(traditional(query, tables));
+    }
+    if let Some(asked) = &plan.asked {
+        let last = rows.iter().filter_map(|row| row.id).max().unwrap_or(1);
+        rows.iter_mut().filter(|row| row.select_type == "SIMPLE").for_each(|row| {
+            row.select_type = "PRIMARY".to_string();
+        });
+        rows.extend(nested(asked, last + 1, tables));
     }
     rows
 }

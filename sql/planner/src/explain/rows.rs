@@ -49,6 +49,14 @@ pub fn traditional(statement: &QueryStatement, tables: &TableCache) -> Vec<Expla
     lister.rows
 }
 
+/// The rows of the subqueries that belong to a block which is shown otherwise; the first is SELECT `first`.
+pub fn nested(statement: &QueryStatement, first: u64, tables: &TableCache) -> Vec<ExplainRow> {
+    let mut lister = Lister::new(statement, tables);
+    lister.next = first;
+    lister.query(&statement.query, 1, "", None);
+    lister.rows.split_off(1)
+}
+
 fn is_simple(plan: &QueryPlan) -> bool {
     let mut simple = plan.subplans.iter().all(|s| s.query.outputs.is_empty());
     visit(&plan.root, &mut |node| {

@@ -381,22 +381,26 @@ fn refuse_read(
         let shown = &written[usize::from(target.shown)];
         let name = &shown.name;
         let own = view_of(shown).map(|_| name.clone());
-        return Err(match own.or_else(|| view.clone()) {
-            None => error(
-                1093,
-                "HY000",
-                format!("You can't specify target table '{name}' for update in FROM clause"),
-            ),
-            Some(view) => error(
-                1443,
-                "HY000",
-                format!(
-                    "The definition of table '{view}' prevents operation {verb} on table '{name}'."
-                ),
-            ),
-        });
+        let view = own.or_else(|| view.clone());
+        return Err(reads_target(name, view.as_deref(), verb));
     }
     Ok(())
+}
+
+/// 1093, or 1443 where a view is in between: `name` is changed and read.
+pub(super) fn reads_target(name: &str, view: Option<&str>, verb: &str) -> SqlError {
+    match view {
+        None => {
+            let text = format!("You can't specify target table '{name}' for update in FROM clause");
+            error(1093, "HY000", text)
+        }
+        Some(view) => {
+            let text = format!(
+                "The definition of table '{view}' prevents operation {verb} on table '{name}'."
+            );
+            error(1443, "HY000", text)
+        }
+    }
 }
 
 /// Tables that subqueries read, but those of derived tables in them.

@@ -1,11 +1,13 @@
 //! INSERT and REPLACE: the target, what its rows come from, and what happens to a row in the way.
 //!
-//! 1. Leaf 0 is the target. In VALUES it is the row in the making, so that a value may look at columns before
-//!    it; in ON DUPLICATE KEY UPDATE it is the row that is in the way. 2. Leaf 1 is the new row there: the row
-//!    alias, and what VALUES() means. 3. VALUES with a subquery is planned as a query.
+//! 1. Leaf 0 is the target: in VALUES the row in the making, so that a value may look at columns before it.
+//!    2. VALUES with a subquery is planned as a query.
 
 use super::change::{Writing, refuse_generated};
-use super::names::{Scope, Selected, Visible};
+use super::names::{Scope, Visible};
+use super::on_duplicate::{
+    OnDuplicate, Unread, Where, names_of_select, on_duplicate, with_columns,
+};
 use super::updatable::{
     check_of, condition_of, is_join, is_target, not_a_column, several_tables, view_of,
 };
@@ -15,16 +17,13 @@ use crate::hints::StatementHints;
 use crate::logical::{Block, Leaf, LeafColumn, Source};
 use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
 use crate::query::plan_query;
+use crate::query_plan::QueryStatement;
 use crate::transform::transform;
 use catalog::{TableDef, TableRef};
 use expr::{Expr, SqlError};
 use mdl::Mode;
 use parser::ast;
-use std::borrow::Cow;
 use value::name::same_name;
-
-/// What ON DUPLICATE KEY UPDATE sets, in order.
-type Assignments = Vec<(usize, InsertValue)>;
 
 /// Plans INSERT and REPLACE.
 ///
@@ -49,9 +48,14 @@ pub fn plan_insert(
         }
         None => Leaf { name: String::new(), ..leaf.clone() },
     };
-    let mut selected = names_of_select(context, insert, &leaf, &new_row);
+    let is_select = matches!(insert.source, ast::InsertSource::Query(_));
+    let def = context.tables.def(table);
+    let own = if view.is_some() { def.name.clone() } else { leaf.name.clone() };
+    let name = &insert.table.name;
+    let unread = Unread { table, name, alias: Some(&own), own_view: view.is_some() };
+    let mut selected = names_of_select(context, insert, (&leaf, &new_row), &unread);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
-    let mut source = source(context, insert, columns.len(), &leaf, named)?;
+    let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
     if let InsertSource::Values(rows) = &mut source {
         as_stored(context.tables.def(table), &columns, rows);
     }
@@ -61,16 +65,22 @@ pub fn plan_insert(
         selected.types = Some(more.iter().map(|o| o.value.ty).collect());
     }
     refuse_generated_columns(context.tables.def(table), &columns, &source)?;
-    let (on_duplicate, values_calls) = match insert.on_duplicate.is_empty() {
-        true => (Vec::new(), 0),
-        false => on_duplicate(context, &insert.on_duplicate, leaf, new_row, selected)?.0,
-    };
+    let OnDuplicate { assignments: on_duplicate, asked, values_calls, .. } =
+        match insert.on_duplicate.is_empty() {
+            true => OnDuplicate::default(),
+            false => {
+                let leaves = (leaf, new_row);
+                let place = if is_select { Where::Nowhere } else { Where::Nested };
+                let unread = (&unread, place);
+                on_duplicate(context, &insert.on_duplicate, leaves, selected, unread)?
+            }
+        };
     if let InsertSource::Query(query) = &source {
-        let new = |(t, _): &&(TableRef, Mode)| tables.iter().all(|(known, _)| known != t);
-        let more: Vec<_> = query.tables.iter().filter(new).copied().collect();
-        tables.extend(more);
+        add_tables(&mut tables, query);
     }
-    let is_select = matches!(insert.source, ast::InsertSource::Query(_));
+    if let Some(asked) = &asked {
+        add_tables(&mut tables, asked);
+    }
     Ok(InsertPlan {
         table,
         tables,
@@ -82,7 +92,15 @@ pub fn plan_insert(
         values_calls,
         view,
         on_duplicate,
+        asked,
     })
+}
+
+/// The tables of a query beside those that are there.
+pub(super) fn add_tables(tables: &mut Vec<(TableRef, Mode)>, query: &QueryStatement) {
+    let new = |(t, _): &&(TableRef, Mode)| tables.iter().all(|(known, _)| known != t);
+    let more: Vec<_> = query.tables.iter().filter(new).copied().collect();
+    tables.extend(more);
 }
 
 /// Values as columns take them that convert in their own way: bits, JSON.
@@ -282,9 +300,9 @@ fn renamed(mut leaf: Leaf, columns: &[usize], names: &[String]) -> Result<Leaf, 
 fn source(
     context: &mut PlanContext<'_>,
     insert: &ast::Insert,
-    width: usize,
-    target: &Leaf,
+    (width, target): (usize, &Leaf),
     named: &[ast::ColumnRef],
+    unread: &Unread<'_>,
 ) -> Result<InsertSource, SqlError> {
     let rows = match &insert.source {
         ast::InsertSource::Query(query) => {
@@ -305,9 +323,11 @@ fn source(
     scope.leaves.push(target.clone());
     resolver.scopes.push(scope);
     let bound = resolver.insert_rows(rows, width)?;
-    if resolver.scope().subqueries.is_empty() {
+    let subqueries = std::mem::take(&mut resolver.scope().subqueries);
+    if subqueries.is_empty() {
         return Ok(InsertSource::Values(bound));
     }
+    unread.refuse(&subqueries, &resolver.shared, Where::Direct)?;
     if rows.iter().flatten().any(|e| matches!(e, ast::Expr::Default)) {
         return Err(SqlError::unsupported("DEFAULT beside a subquery in VALUES"));
     }
@@ -339,82 +359,6 @@ pub(super) fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {
     named.map(|(column, c)| Visible { name: c.result.name.clone(), leaf: number, column }).collect()
 }
 
-/// The query with more columns selected behind its own.
-fn with_columns<'q>(query: &'q ast::Query, columns: &[ast::ColumnRef]) -> Cow<'q, ast::Query> {
-    let mut query = Cow::Borrowed(query);
-    if !columns.is_empty()
-        && let ast::QueryBody::Select(select) = &mut query.to_mut().body
-    {
-        let item = |column: &ast::ColumnRef| ast::SelectItem::Expr {
-            expr: ast::Expr::Column(column.clone()),
-            alias: None,
-            text: column.column.clone(),
-        };
-        select.items.extend(columns.iter().map(item));
-    }
-    query
-}
-
-/// The names of ON DUPLICATE KEY UPDATE that are neither the table's nor the new row's, where they may be
-/// columns of the SELECT's tables; `None` where they may not.
-fn names_of_select(
-    context: &mut PlanContext<'_>,
-    insert: &ast::Insert,
-    target: &Leaf,
-    new_row: &Leaf,
-) -> Option<Selected> {
-    let ast::InsertSource::Query(query) = &insert.source else { return None };
-    let select = query.as_select()?;
-    let simple = select.group_by.is_empty() && select.having.is_none() && !select.options.distinct;
-    if insert.on_duplicate.is_empty() || !simple || select.from.is_empty() {
-        return None;
-    }
-    let warnings = context.warnings.len();
-    let (leaves, none) = ((target.clone(), new_row.clone()), Some(Selected::default()));
-    let bound = on_duplicate(context, &insert.on_duplicate, leaves.0, leaves.1, none);
-    context.warnings.truncate(warnings);
-    // What is wrong with them is found when they are bound in earnest.
-    bound.ok().and_then(|(_, selected)| selected)
-}
-
-/// Assignments of ON DUPLICATE KEY UPDATE, and the calls of VALUES() in them; what they name of the SELECT.
-fn on_duplicate(
-    context: &mut PlanContext<'_>,
-    written: &[ast::Assignment],
-    target: Leaf,
-    new_row: Leaf,
-    selected: Option<Selected>,
-) -> Result<((Assignments, usize), Option<Selected>), SqlError> {
-    let mut resolver = Resolver::new(context);
-    let mut scope = Scope::new("field list");
-    scope.visible = visible(&target, 0);
-    if !new_row.name.is_empty() {
-        // A column of the alias that the target does not have needs no qualifier.
-        let known = |name: &str| target.columns.iter().any(|c| same_name(&c.result.name, name));
-        let more = visible(&new_row, 1).into_iter().filter(|v| !known(&v.name));
-        scope.visible.extend(more);
-    }
-    let names: Vec<String> = target.columns.iter().map(|c| c.result.name.clone()).collect();
-    scope.new_row = Some(1);
-    scope.selected = selected;
-    scope.leaves = vec![target, new_row];
-    resolver.scopes.push(scope);
-    let mut assignments = Vec::with_capacity(written.len());
-    for assignment in written {
-        let position = names.iter().position(|n| same_name(n, &assignment.column.column));
-        let position = position.ok_or_else(|| SqlError::UnknownColumn {
-            name: super::names::written(&assignment.column),
-            clause: "field list",
-        })?;
-        assignments.push((position, resolver.insert_value(&assignment.value)?));
-    }
-    let scope = resolver.scope();
-    match scope.subqueries.is_empty() {
-        true => Ok(((assignments, scope.values_calls), scope.selected.take())),
-        false => Err(SqlError::unsupported("subquery in ON DUPLICATE KEY UPDATE")),
-    }
-}
-
 impl Resolver<'_, '_> {
     fn insert_rows(
         &mut self,
@@ -440,21 +384,5 @@ impl Resolver<'_, '_> {
             }
             other => Ok(InsertValue::Expr(self.bind(other)?)),
         }
-    }
-
-    /// VALUES(column): the new row's value in ON DUPLICATE KEY UPDATE, NULL anywhere else.
-    pub(super) fn values_of(&mut self, column: &ast::ColumnRef) -> Result<expr::Typed, SqlError> {
-        let scope = self.scope();
-        let Some(leaf) = scope.new_row else {
-            return self.build.literal(&ast::Literal::Null);
-        };
-        scope.values_calls += 1;
-        let columns = &scope.leaves[0].columns;
-        let position = columns.iter().position(|c| same_name(&c.result.name, &column.column));
-        let position = position.ok_or_else(|| SqlError::UnknownColumn {
-            name: super::names::written(column),
-            clause: "field list",
-        })?;
-        Ok(scope.column(leaf, position))
     }
 }

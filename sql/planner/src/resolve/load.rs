@@ -1,7 +1,8 @@
 //! LOAD DATA: an INSERT whose values come from a file.
 
-use super::insert::{target, target_columns};
+use super::insert::{add_tables, target, target_columns};
 use super::names::Scope;
+use super::on_duplicate::{Unread, Where};
 use super::{Resolver, error};
 use crate::PlanContext;
 use crate::plan::{InsertPlan, InsertSource, LoadField, LoadPlan};
@@ -67,7 +68,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
         true => Vec::new(),
         false => target_columns(&target, Some(&assigned))?,
     };
-    let (table, tables, view) = (target.table, target.tables, target.view);
+    let (table, mut tables, view) = (target.table, target.tables, target.view);
     let mut resolver = Resolver::new(context);
     let mut scope = Scope::new("field list");
     scope.visible = super::insert::visible(&target.leaf, 0);
@@ -77,8 +78,11 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
     for (column, assignment) in assigned.into_iter().zip(&load.assignments) {
         assignments.push((column, resolver.insert_value(&assignment.value)?));
     }
-    if !resolver.scope().subqueries.is_empty() {
-        return Err(SqlError::unsupported("subquery in LOAD DATA"));
+    let name = &load.table.name;
+    let unread = Unread { table, name, alias: None, own_view: view.is_some() };
+    let asked = resolver.plan_asked(&mut assignments, (&unread, Where::Nested))?;
+    if let Some(asked) = &asked {
+        add_tables(&mut tables, asked);
     }
     let insert = InsertPlan {
         table,
@@ -91,6 +95,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
         values_calls: 0,
         view,
         on_duplicate: Vec::new(),
+        asked,
     };
     Ok(LoadPlan {
         insert,

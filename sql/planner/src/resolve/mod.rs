@@ -2,7 +2,7 @@
 //!
 //! Reading order: this file (what is carried along), [`names`] (how a name is looked up), [`from`],
 //! [`expressions`], [`lift`] (literals that become parameters), [`select`], [`group`] (what grouping makes of a block), [`windows`], [`queries`] (set
-//! operations, common table expressions), [`insert`], [`change`], [`updatable`]
+//! operations, common table expressions), [`insert`], [`on_duplicate`], [`change`], [`updatable`]
 //! (what a change of a view changes).
 //!
 //! 1. The innermost scope is the last; a column at depth `d` belongs to the scope `d` before it. Each
@@ -21,6 +21,7 @@ mod lift;
 mod load;
 mod locking;
 mod names;
+mod on_duplicate;
 mod queries;
 mod select;
 mod updatable;

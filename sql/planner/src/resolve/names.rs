@@ -92,6 +92,12 @@ impl Selected {
     /// The leaf of the SELECT's row beside the row in the way and the new one.
     const LEAF: u16 = 2;
 
+    /// Types of the outputs, as far as they matter.
+    pub(crate) fn all_types(&self) -> impl Iterator<Item = ColumnType> + '_ {
+        let before = std::iter::repeat_n(ColumnType::varbinary(0), self.first);
+        before.chain(self.types.iter().flatten().copied())
+    }
+
     fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
         let known = self.named.iter().position(|named| named == column);
         let position = known.unwrap_or(self.named.len());
@@ -138,7 +144,7 @@ impl Scope {
     }
 
     /// A column of FROM by name.
-    fn find(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+    pub(super) fn find(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
         let mut found: Option<Typed> = None;
         let mut meet = |typed: Typed| {
             if found.is_some() {
@@ -285,8 +291,11 @@ impl Resolver<'_, '_> {
             }
             return Ok(Typed { expr: deeper(&typed.expr, depth as u8), ..typed });
         }
-        if let Some(selected) = &mut self.scopes[innermost].selected {
-            return selected.column(column);
+        for (depth, scope) in self.scopes.iter_mut().rev().enumerate() {
+            if let Some(selected) = &mut scope.selected {
+                let found = selected.column(column)?;
+                return Ok(Typed { expr: deeper(&found.expr, depth as u8), ..found });
+            }
         }
         let scope = &self.scopes[innermost];
         let clause = scope.clause;

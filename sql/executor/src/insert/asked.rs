@@ -1,0 +1,80 @@
+//! Subqueries of the assignments of ON DUPLICATE KEY UPDATE and of LOAD DATA.
+//!
+//! 1. One that looks at no row of the statement runs once for all of its rows. 2. What they read is locked as
+//!    what a change depends on.
+
+use crate::locking::{Use, unnamed};
+use crate::memory::Budget;
+use crate::ops::Statement;
+use crate::ops::block::Block;
+use crate::{Context, SqlError};
+use expr::{Expr, Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
+use planner::plan::InsertPlan;
+use planner::query_plan::QueryStatement;
+use std::sync::Arc;
+use value::{Datum, RowLayout};
+
+/// The block that the subqueries of a statement's assignments belong to.
+pub struct Asked<'p> {
+    query: &'p QueryStatement,
+    params: &'p [Datum<'p>],
+    block: Block<'p>,
+}
+
+impl<'p> Asked<'p> {
+    /// The plan's; `None`: it has none.
+    ///
+    /// # Errors
+    /// 1235 for what cannot run yet.
+    pub fn of(
+        plan: &'p InsertPlan,
+        context: &Context<'_>,
+        params: &'p [Datum<'p>],
+    ) -> Result<Option<Asked<'p>>, SqlError> {
+        let Some(query) = &plan.asked else { return Ok(None) };
+        let budget = Budget::of_session(context.env);
+        let st = Statement::new(context.client, context.tables, params, &query.shared, budget);
+        let block = Block::new(&query.query, &st, false)?;
+        Ok(Some(Asked { query, params, block }))
+    }
+
+    fn eval(
+        &mut self,
+        expr: &Expr,
+        frame: &mut Frame,
+        context: &mut Context<'_>,
+    ) -> Result<OwnedDatum, SqlError> {
+        let budget = Budget::of_session(context.env);
+        let (client, tables) = (&*context.client, &*context.tables);
+        let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
+        st.unnamed = unnamed(Use::Needed, client);
+        std::mem::swap(&mut self.block.frame, frame);
+        let value = self
+            .block
+            .look(&st, context.env, None, |run, frame| Ok(run.eval(expr, frame)?.into_owned()));
+        std::mem::swap(&mut self.block.frame, frame);
+        value
+    }
+}
+
+/// The value of an assignment over the rows of the frame.
+///
+/// # Errors
+/// Those of evaluation.
+pub fn assigned(
+    asked: Option<&mut Asked<'_>>,
+    (expr, frame): (&Expr, &mut Frame),
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<OwnedDatum, SqlError> {
+    if let Some(asked) = asked {
+        return asked.eval(expr, frame, context);
+    }
+    let row = Row { leaves: Leaves::Frame(frame), params, ..Row::default() };
+    Ok(eval(expr, &row, context.env)?.into_owned())
+}
+
+/// A row as a frame has it.
+pub fn leaf(layout: &Arc<RowLayout>, bytes: &[u8]) -> LeafRow {
+    LeafRow { layout: Arc::clone(layout), bytes: bytes.to_vec(), null: false, key: Vec::new() }
+}
