@@ -87,6 +87,8 @@ fn every_statement_that_sysbench_sends_runs() {
 const MAY_DEADLOCK: [&str; 2] = ["oltp_read_write", "oltp_write_only"];
 /// Of a hundred transactions. Over these tables MySQL 9.7 had 1 deadlock in 21,000 of them, Limpid 3 in 52,000.
 const DEADLOCK_PERCENT_MAX: f64 = 0.1;
+/// The same with more than 16 threads: MySQL 9.7 had 0.9 at 256 of them, Limpid 0.4.
+const DEADLOCK_PERCENT_MAX_CROWDED: f64 = 1.0;
 const TABLES: u32 = 4;
 const ROWS: u32 = 10_000;
 
@@ -107,12 +109,13 @@ fn run_workload(server: &Server, workload: &str, threads: u32, seconds: u32) -> 
         counted.transactions, counted.ignored
     );
     assert!(counted.transactions > 0.0, "{workload}: nothing was done");
-    let deadlocks_max = match MAY_DEADLOCK.contains(&workload) {
-        true => counted.transactions * DEADLOCK_PERCENT_MAX / 100.0,
-        false => 0.0,
+    let percent_max = match (MAY_DEADLOCK.contains(&workload), threads) {
+        (true, ..=16) => DEADLOCK_PERCENT_MAX,
+        (true, _) => DEADLOCK_PERCENT_MAX_CROWDED,
+        (false, _) => 0.0,
     };
     assert!(
-        counted.ignored <= deadlocks_max || threads > 16,
+        counted.ignored <= counted.transactions * percent_max / 100.0,
         "{workload}: {} deadlocks of {} transactions",
         counted.ignored,
         counted.transactions

@@ -2,7 +2,9 @@
 //!
 //! 1. The graph never has a cycle: an edge that would close one is refused, and its requester is the
 //!    victim.
-//! 2. An edge is in the graph exactly as long as its guard.
+//! 2. Who waits, waits for one thing: its edges are in the graph exactly as long as their guard, or until
+//!    somebody redirects them.
+//! 3. The first of a waiter's blockers is the one that counts it among those whom it holds up.
 
 use crate::Mutex;
 use instrument::MutexClass;
@@ -51,11 +53,18 @@ impl Suspicion {
     }
 }
 
+#[derive(Debug, Default)]
+struct Graph {
+    /// Per waiter its blockers.
+    edges: HashMap<u64, Vec<u64>>,
+    /// How many waiters each blocker holds up: those whose first blocker it is, and whom they hold up.
+    held_up: HashMap<u64, u64>,
+}
+
 /// Who waits for whom; used when somebody is about to wait, never before.
 #[derive(Debug)]
 pub struct WaitsFor {
-    /// Per waiter its blockers, a blocker once per living edge.
-    edges: Mutex<HashMap<u64, Vec<u64>>>,
+    graph: Mutex<Graph>,
 }
 
 /// Edges of one wait; they leave the graph when this is dropped.
@@ -64,13 +73,56 @@ pub struct WaitsFor {
 pub struct EdgeGuard<'a> {
     graph: &'a WaitsFor,
     waiter: u64,
-    blockers: Vec<u64>,
+}
+
+impl Graph {
+    /// Makes these the blockers of `waiter`; with none it is no waiter any more.
+    fn set(&mut self, waiter: u64, blockers: &[u64]) {
+        self.count(waiter, u64::wrapping_sub);
+        match blockers {
+            [] => drop(self.edges.remove(&waiter)),
+            some => drop(self.edges.insert(waiter, some.to_vec())),
+        }
+        self.count(waiter, u64::wrapping_add);
+    }
+
+    /// Whether there would be no cycle with `waits` either, whose waiters have no edges yet.
+    fn stays_acyclic(&mut self, waits: &[(u64, Vec<u64>)]) -> bool {
+        let places: HashMap<u64, usize> = waits.iter().map(|(w, _)| *w).zip(0..).collect();
+        let leads_on = |n: usize, blocker: &u64| match places.get(blocker) {
+            Some(place) => *place >= n,
+            None => self.edges.contains_key(blocker),
+        };
+        // As a rule they wait for whom is before them, and for somebody who runs.
+        if !waits.iter().enumerate().any(|(n, (_, to))| to.iter().any(|b| leads_on(n, b))) {
+            return true;
+        }
+        self.edges.extend(waits.iter().cloned());
+        let cyclic = is_cyclic(&self.edges, waits.iter().map(|(waiter, _)| *waiter));
+        waits.iter().for_each(|(waiter, _)| drop(self.edges.remove(waiter)));
+        !cyclic
+    }
+
+    /// Adds `waiter` and whom it holds up to all who hold it up, or takes them away.
+    fn count(&mut self, waiter: u64, apply: fn(u64, u64) -> u64) {
+        let n = 1 + self.held_up.get(&waiter).copied().unwrap_or(0);
+        let mut at = waiter;
+        // Without a cycle (invariant 1) this ends.
+        while let Some(&blocker) = self.edges.get(&at).and_then(|all| all.first()) {
+            let sum = self.held_up.entry(blocker).or_default();
+            *sum = apply(*sum, n);
+            if *sum == 0 {
+                self.held_up.remove(&blocker);
+            }
+            at = blocker;
+        }
+    }
 }
 
 impl WaitsFor {
     /// An empty graph.
     pub fn new() -> Self {
-        Self { edges: Mutex::new(&GRAPH, HashMap::new()) }
+        Self { graph: Mutex::new(&GRAPH, Graph::default()) }
     }
 
     /// Notes that `waiter` is about to wait for `blocker`.
@@ -78,24 +130,46 @@ impl WaitsFor {
         self.add_all(waiter, &[blocker])
     }
 
-    /// Notes that `waiter` is about to wait for all of `blockers`; on a deadlock with one of them
-    /// nothing is noted. The thread holds no page latch (checked in debug builds).
+    /// Notes that `waiter`, who waits for nobody yet, is about to wait for all of `blockers`; on a deadlock
+    /// with one of them nothing is noted. The thread holds no page latch (checked in debug builds).
     pub fn add_all(&self, waiter: u64, blockers: &[u64]) -> Result<EdgeGuard<'_>, Deadlock> {
         debug_assert!(crate::page_latches_held() <= 0, "no lock wait while holding a page latch");
-        let mut edges = self.edges.lock();
+        let mut graph = self.graph.lock();
+        debug_assert!(!graph.edges.contains_key(&waiter), "one wait at a time");
         for &blocker in blockers {
-            if let Some(cycle) = path(&edges, waiter, blocker) {
+            if let Some(cycle) = path(&graph.edges, waiter, blocker) {
                 return Err(Deadlock { cycle });
             }
         }
-        edges.entry(waiter).or_default().extend_from_slice(blockers);
-        Ok(EdgeGuard { graph: self, waiter, blockers: blockers.to_vec() })
+        graph.set(waiter, blockers);
+        Ok(EdgeGuard { graph: self, waiter })
+    }
+
+    /// Waiters have other blockers now: says so for them while they sleep, each after those of the others
+    /// that it waits for. `false`: one of them has noted nothing, being about to wait, or these edges would
+    /// close a cycle; then none of these waiters has edges, and each has to look again for itself.
+    pub fn redirect(&self, waits: &[(u64, Vec<u64>)]) -> bool {
+        let mut graph = self.graph.lock();
+        let there = waits.iter().all(|(w, to)| to.is_empty() || graph.edges.contains_key(w));
+        waits.iter().for_each(|(waiter, _)| graph.set(*waiter, &[]));
+        let noted = there && graph.stays_acyclic(waits);
+        if noted {
+            waits.iter().for_each(|(waiter, blockers)| graph.set(*waiter, blockers));
+        }
+        noted
+    }
+
+    /// How many others wait for each of these, directly or through others, by their first blockers.
+    pub fn held_up(&self, who: &[u64]) -> Vec<u64> {
+        let graph = self.graph.lock();
+        who.iter().map(|w| graph.held_up.get(w).copied().unwrap_or(0)).collect()
     }
 
     /// All edges (waiter, blocker) at this moment, in no particular order.
     pub fn edges(&self) -> Vec<(u64, u64)> {
-        let edges = self.edges.lock();
-        edges.iter().flat_map(|(w, blockers)| blockers.iter().map(move |b| (*w, *b))).collect()
+        let graph = self.graph.lock();
+        let all = graph.edges.iter();
+        all.flat_map(|(w, blockers)| blockers.iter().map(move |b| (*w, *b))).collect()
     }
 }
 
@@ -107,16 +181,7 @@ impl Default for WaitsFor {
 
 impl Drop for EdgeGuard<'_> {
     fn drop(&mut self) {
-        let mut edges = self.graph.edges.lock();
-        let Some(all) = edges.get_mut(&self.waiter) else { return };
-        for blocker in &self.blockers {
-            if let Some(at) = all.iter().position(|b| b == blocker) {
-                all.swap_remove(at);
-            }
-        }
-        if all.is_empty() {
-            edges.remove(&self.waiter);
-        }
+        self.graph.graph.lock().set(self.waiter, &[]);
     }
 }
 
@@ -137,6 +202,28 @@ fn path(edges: &HashMap<u64, Vec<u64>>, waiter: u64, blocker: u64) -> Option<Vec
         }
     }
     None
+}
+
+/// Whether a cycle can be reached from one of these.
+fn is_cyclic(edges: &HashMap<u64, Vec<u64>>, from: impl Iterator<Item = u64>) -> bool {
+    // Depth first; per node whether all behind it is known.
+    let mut done: HashMap<u64, bool> = HashMap::new();
+    for start in from {
+        let mut open = vec![(start, false)];
+        while let Some((at, back)) = open.pop() {
+            match done.get(&at) {
+                _ if back => drop(done.insert(at, true)),
+                Some(true) => {}
+                Some(false) => return true,
+                None => {
+                    done.insert(at, false);
+                    open.push((at, true));
+                    open.extend(edges.get(&at).into_iter().flatten().map(|next| (*next, false)));
+                }
+            }
+        }
+    }
+    false
 }
 
 fn unwind(came_from: &HashMap<u64, u64>, waiter: u64, blocker: u64) -> Vec<u64> {
@@ -169,14 +256,44 @@ mod tests {
     fn several_blockers_are_all_or_nothing_and_leave_with_the_guard() {
         let graph = WaitsFor::new();
         let a = graph.add_all(1, &[2, 3, 3]).unwrap();
-        let b = graph.add(1, 3).unwrap();
         assert!(graph.add_all(3, &[7, 1]).is_err());
-        assert_eq!(graph.edges().len(), 4);
+        assert_eq!(graph.edges().len(), 3);
         drop(a);
-        assert_eq!(graph.edges(), [(1, 3)]);
-        assert!(graph.add(2, 1).is_ok());
-        drop(b);
         assert!(graph.edges().is_empty());
         assert!(graph.add(3, 1).is_ok());
+    }
+
+    #[test]
+    fn who_holds_up_how_many_follows_every_change() {
+        let graph = WaitsFor::new();
+        let held_up = |who: [u64; 4]| graph.held_up(&who);
+        let a = graph.add_all(1, &[2, 9]).unwrap();
+        let _b = graph.add(3, 1).unwrap();
+        let c = graph.add(2, 4).unwrap();
+        assert_eq!(held_up([1, 2, 4, 9]), [1, 2, 3, 0]);
+        assert!(graph.redirect(&[(1, vec![9])]));
+        assert_eq!(held_up([1, 2, 4, 9]), [1, 0, 1, 2]);
+        assert!(graph.redirect(&[(2, vec![])]));
+        drop(c);
+        drop(a);
+        assert_eq!(held_up([1, 2, 4, 9]), [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_redirection_closes_no_cycle_and_is_all_or_nothing() {
+        let graph = WaitsFor::new();
+        let (_a, _b) = (graph.add(1, 9).unwrap(), graph.add(2, 1).unwrap());
+        let _c = graph.add(8, 2).unwrap();
+        // 8 waits for 2, which would wait for 8.
+        assert!(!graph.redirect(&[(1, vec![7]), (2, vec![8, 1])]));
+        assert_eq!(graph.edges(), [(8, 2)]);
+        // 1 has noted nothing any more.
+        assert!(!graph.redirect(&[(8, vec![5]), (1, vec![7])]));
+        assert_eq!((graph.edges(), graph.held_up(&[2, 5])), (vec![], vec![0, 0]));
+        let _d = graph.add(3, 4).unwrap();
+        let _e = graph.add(6, 3).unwrap();
+        let _f = graph.add(7, 3).unwrap();
+        assert!(graph.redirect(&[(3, vec![]), (6, vec![3]), (7, vec![3, 6])]));
+        assert_eq!(graph.held_up(&[3, 6, 4]), [2, 0, 0]);
     }
 }

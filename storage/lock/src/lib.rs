@@ -1,7 +1,7 @@
 //! Row locks: records and the gaps between them, by key.
 //!
 //! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard),
-//! `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
+//! `order` (who goes next), `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
 //!
 //! 1. A lock names a key, not a place: pages split and rows move without any lock noticing.
 //! 2. A gap is named by the key behind it, or by the supremum behind the last.
@@ -10,6 +10,7 @@
 
 mod locks;
 mod mode;
+mod order;
 mod owner;
 mod queue;
 mod report;

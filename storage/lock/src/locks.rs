@@ -185,7 +185,8 @@ impl Locks {
         }
         let waiting = if conflict { me.next_number() } else { 0 };
         let place = Place::of(target);
-        let lock = Lock { place: place.clone(), by, shape, waiting, gapless: request.gapless };
+        let lock =
+            Lock { place: place.clone(), by, shape, waiting, passed: 0, gapless: request.gapless };
         if !self.put(&mut queues, hash, me, lock) {
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
@@ -246,8 +247,14 @@ impl Locks {
         if queues.covered(hash, target, by, Shape::WRITE) {
             return still();
         }
-        let lock =
-            Lock { place: Place::of(target), by, shape: Shape::WRITE, waiting: 0, gapless: false };
+        let lock = Lock {
+            place: Place::of(target),
+            by,
+            shape: Shape::WRITE,
+            waiting: 0,
+            passed: 0,
+            gapless: false,
+        };
         if !self.put(&mut queues, hash, &owner, lock) {
             return false;
         }
@@ -272,7 +279,7 @@ impl Locks {
         let full = queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed);
         if !full && !queues.covered(hash, target, by, Shape::WRITE) {
             let (place, shape) = (Place::of(target), Shape::WRITE);
-            let lock = Lock { place, by, shape, waiting: 0, gapless };
+            let lock = Lock { place, by, shape, waiting: 0, passed: 0, gapless };
             self.put(&mut queues, hash, me, lock);
         }
     }
@@ -317,9 +324,56 @@ impl Locks {
         }
     }
 
-    /// Grants what has become free on a target.
+    /// Grants what has become free on a target. Who goes on waiting may have other blockers now, and they
+    /// are in the graph before anybody who was granted something can wait again: no deadlock is slept
+    /// through.
     pub(crate) fn grant(&self, queues: &mut Locked<'_>, hash: u64, target: Target<'_>) {
-        queues.grant(hash, target, |l| self.owner(l.by.slot).end_with(l.waiting, GRANTED));
+        let mut refused = Vec::new();
+        loop {
+            let held_up = |slots: &[u64]| self.graph.held_up(slots);
+            let (go, passed) = queues.line(hash, target).choose(&refused, held_up);
+            passed.into_iter().for_each(|at| queues.at(hash, at).map_or((), |l| l.passed += 1));
+            let granted: Vec<(usize, By, u64)> = go
+                .into_iter()
+                .filter_map(|at| {
+                    let lock = queues.at(hash, at)?;
+                    Some((at, lock.by, std::mem::take(&mut lock.waiting)))
+                })
+                .collect();
+            self.redirect(queues, hash, target, granted.iter().map(|(_, by, _)| *by));
+            let before = refused.len();
+            for (at, by, number) in granted {
+                // Who gives up takes the request out himself.
+                if !self.owner(by.slot).end_with(number, GRANTED)
+                    && let Some(lock) = queues.at(hash, at)
+                {
+                    lock.waiting = number;
+                    refused.push(at);
+                }
+            }
+            if refused.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Tells the graph whom the requests on a target wait for now, and that `granted` wait no more.
+    fn redirect(
+        &self,
+        queues: &Locked<'_>,
+        hash: u64,
+        target: Target<'_>,
+        granted: impl Iterator<Item = By>,
+    ) {
+        let gone = granted.map(|by| (by, Vec::new()));
+        let waits: Vec<(u64, Vec<u64>)> = gone
+            .chain(queues.line(hash, target).waits())
+            .map(|(by, blockers)| (by.slot as u64, slots(blockers)))
+            .collect();
+        let published = self.detect.load(Ordering::Relaxed) && !waits.is_empty();
+        if published && !self.graph.redirect(&waits) {
+            waits.iter().for_each(|(slot, _)| self.owner(*slot as usize).poke());
+        }
     }
 
     /// The record `from` is about to be removed: who has locked it, or waits for it, has its gap locked
@@ -372,10 +426,14 @@ impl Locks {
         let mut queues = self.shard(hash).lock();
         if !queues.covered(hash, target, lock.by, shape) {
             let (place, by) = (Place::of(target), lock.by);
-            let lock = Lock { place, by, shape, waiting: 0, gapless: lock.gapless };
+            let lock = Lock { place, by, shape, waiting: 0, passed: 0, gapless: lock.gapless };
             self.put(&mut queues, hash, self.owner(by.slot), lock);
         }
     }
+}
+
+pub(crate) fn slots(all: Vec<By>) -> Vec<u64> {
+    all.into_iter().map(|by| by.slot as u64).collect()
 }
 
 pub(crate) fn by(owner: &Owner) -> By {

@@ -1,11 +1,11 @@
 //! One shard: the locks of some targets, in the order they were asked for.
 //!
-//! 1. A request waits for every conflicting lock of others that is granted, and for every conflicting
-//!    request of others that was there before it; unless that one waits for the asker himself (then
-//!    nobody would gain by its going first). An insert waits for that one, too: as in InnoDB.
-//! 2. Whoever takes a lock out of a queue grants in order all that can be granted.
+//! 1. A new request waits for every conflicting lock of others, granted or asked for; but not for one that
+//!    waits for the asker himself. Who goes next is the matter of [`crate::order`].
+//! 2. Whoever takes a lock out of a queue grants all that can be granted.
 
 use crate::mode::{Kind, Shape, Target};
+use crate::order::{Line, may_pass};
 use crate::owner::Place;
 use instrument::MutexClass;
 use std::collections::HashMap;
@@ -30,6 +30,8 @@ pub(crate) struct Lock {
     pub shape: Shape,
     /// The number of its owner's wait; 0: granted.
     pub waiting: u64,
+    /// How often a later request was granted before this one.
+    pub passed: u32,
     /// Its owner's isolation level has no gap locks: it is not inherited as one.
     pub gapless: bool,
 }
@@ -45,7 +47,7 @@ impl Lock {
         self.waiting == 0
     }
 
-    fn supremum(&self) -> bool {
+    pub fn supremum(&self) -> bool {
         self.place.key.is_none()
     }
 }
@@ -152,66 +154,20 @@ impl Locked<'_> {
         self.on(hash, target).any(|l| {
             l.by != by
                 && shape.waits_for(l.shape, supremum)
-                && (l.granted() || !self.may_pass(hash, l, by, shape))
+                && (l.granted() || !may_pass(self.on(hash, target), l, by, shape))
         })
     }
 
-    /// Whether a request of `by` may go before the waiting request `l`, which waits for a granted lock of `by`.
-    fn may_pass(&self, hash: u64, l: &Lock, by: By, shape: Shape) -> bool {
-        let mut on = self.on(hash, l.place.target());
-        shape.kind != Kind::InsertIntention
-            && on.any(|g| g.by == by && g.granted() && l.shape.waits_for(g.shape, l.supremum()))
+    /// The locks on `target` as they stand in line.
+    pub fn line<'a>(&'a self, hash: u64, target: Target<'a>) -> Line<'a> {
+        let queue = self.queues.map.get(&hash).map_or(&[][..], |q| &q[..]);
+        let on = queue.iter().enumerate().filter(move |(_, l)| l.place.target() == target);
+        Line::new(on, target.key.is_none())
     }
 
-    /// Whom the waiting request of `by` waits for: the owners of granted locks, and of the last request
-    /// before it that goes first (the others before that are that one's to wait for). `None`: it waits
-    /// no more.
-    pub fn blockers(&self, hash: u64, target: Target<'_>, by: By, number: u64) -> Option<Vec<By>> {
-        let supremum = target.key.is_none();
-        let me = self.on(hash, target).find(|l| l.by == by && l.waiting == number)?;
-        let holds = self.on(hash, target).any(|l| l.by == by && l.granted());
-        let (mut found, mut last, mut ahead): (Vec<By>, _, _) = (Vec::new(), None, true);
-        for l in self.on(hash, target) {
-            ahead &= !std::ptr::eq(l, me);
-            if l.by == by || !me.shape.waits_for(l.shape, supremum) {
-                continue;
-            }
-            if l.granted() {
-                found.push(l.by);
-            } else if ahead && !(holds && self.may_pass(hash, l, by, me.shape)) {
-                last = Some(l.by);
-            }
-        }
-        found.extend(last);
-        found.dedup();
-        Some(found)
-    }
-
-    /// Whether the request `me` must go on waiting: [`Self::blockers`] is not empty.
-    fn is_blocked(&self, hash: u64, me: &Lock) -> bool {
-        let mut ahead = true;
-        self.on(hash, me.place.target()).any(|l| {
-            ahead &= !std::ptr::eq(l, me);
-            l.by != me.by
-                && (l.granted() || ahead)
-                && me.shape.waits_for(l.shape, me.supremum())
-                && (l.granted() || !self.may_pass(hash, l, me.by, me.shape))
-        })
-    }
-
-    /// Grants in order what can be granted on `target`; `grant` says whether the waiter takes it.
-    pub fn grant(&mut self, hash: u64, target: Target<'_>, mut grant: impl FnMut(&Lock) -> bool) {
-        let mut at = 0;
-        while let Some(lock) = self.queues.map.get(&hash).and_then(|q| q.get(at)) {
-            let grants = !lock.granted()
-                && lock.place.target() == target
-                && !self.is_blocked(hash, lock)
-                && grant(lock);
-            if grants && let Some(queue) = self.queues.map.get_mut(&hash) {
-                queue[at].waiting = 0;
-            }
-            at += 1;
-        }
+    /// The lock that stands there in the queue, while nothing is taken out of it.
+    pub fn at(&mut self, hash: u64, at: usize) -> Option<&mut Lock> {
+        self.queues.map.get_mut(&hash)?.get_mut(at)
     }
 
     /// The owners, other than `by`, of requests that a granted lock of `shape` now holds up.

@@ -3,15 +3,16 @@
 //! 1. A waiter parks only with its present blockers in the waits-for graph, or for a short slice after
 //!    which it looks again: a deadlock is never slept through. (Without the search for deadlocks nothing
 //!    is published.)
-//! 2. Whoever makes a granted lock that holds up a request, or takes back a request, has the waiters look
-//!    again. Blockers that have gone may still be in the graph: a cycle is only a suspicion.
+//! 2. Whoever makes a granted lock that holds up a request has the waiters look again; whoever grants a
+//!    request or takes one back publishes for the others whom they wait for now ([`Locks::redirect`]).
+//!    Blockers that have gone may still be in the graph: a cycle is only a suspicion.
 //! 3. A deadlock is believed when all its edges were found in the queues twice, the second round with the
 //!    same waits as the first: then all its members waited at once, and nobody who waits releases
 //!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
 //! 4. The victim is the transaction with the fewest undo records and lock structures, table locks among
 //!    them; of equals the one whose request closed the cycle.
 
-use crate::locks::{Locks, by};
+use crate::locks::{Locks, by, slots};
 use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
 use crate::report::{Deadlock, DeadlockMember};
 use base::{Error, Result};
@@ -64,7 +65,8 @@ impl Locks {
                 VICTIM => return Err(Error::Deadlock),
                 _ => {}
             }
-            let blockers = self.shard(hash).lock().blockers(hash, target, by(me), wish.number);
+            let blockers =
+                self.shard(hash).lock().line(hash, target).blockers_of(by(me), wish.number);
             let Some(blockers) = blockers else {
                 // It was taken out just now; how it ended is about to be said.
                 sync::yield_now();
@@ -72,8 +74,7 @@ impl Locks {
             };
             let (mut edges, mut until) = (None, deadline);
             if self.detect.load(Ordering::Relaxed) {
-                let blockers: Vec<u64> = blockers.iter().map(|b| b.slot as u64).collect();
-                match self.graph.add_all(me.slot() as u64, &blockers) {
+                match self.graph.add_all(me.slot() as u64, &slots(blockers)) {
                     Ok(published) => edges = Some(published),
                     Err(deadlock) => match self.judge(me, deadlock.cycle, &mut suspicion) {
                         Cycle::Mine => return Err(Error::Deadlock),
@@ -107,8 +108,6 @@ impl Locks {
         queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
         me.forget(by.serial, hash, wish.shape);
         self.grant(&mut queues, hash, target);
-        let waiting = queues.on(hash, target).filter(|l| !l.granted());
-        waiting.for_each(|l| self.owner(l.by.slot).poke());
         Err(if given_up { error } else { Error::Deadlock })
     }
 
@@ -161,7 +160,8 @@ impl Locks {
         };
         let target = wish.place.target();
         let hash = target.hash();
-        let blockers = self.shard(hash).lock().blockers(hash, target, by(owner), wish.number);
+        let blockers =
+            self.shard(hash).lock().line(hash, target).blockers_of(by(owner), wish.number);
         if blockers.is_some_and(|all| all.iter().any(|b| b.slot as u64 == next)) {
             let weight = wish.undo + wish.tables + owner.sizes(&wish.changed).1;
             return Some(Proof { slot, wish: Some((wish, weight)) });

@@ -5,6 +5,7 @@ mod support;
 
 use base::Error;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 use support::{GAP, INSERT, NEXT, S, Session, World, X, key, world};
@@ -308,3 +309,128 @@ fn a_deadlocks_text_has_innodbs_form() {
 }
 
 static CLASS: instrument::CondClass = instrument::CondClass::new("wait/synch/cond/test/heard");
+
+/// Until so many waiters are in the graph, whose blockers know then whom they hold up.
+fn until_noted(world: &World, n: usize) {
+    let give_up = Instant::now() + Duration::from_secs(10);
+    let waiters = || {
+        let mut waiters: Vec<u64> = world.graph.edges().into_iter().map(|(w, _)| w).collect();
+        waiters.sort_unstable();
+        waiters.dedup();
+        waiters.len()
+    };
+    while waiters() != n {
+        assert!(Instant::now() < give_up, "{} wait, not {n}", waiters());
+        std::thread::yield_now();
+    }
+}
+
+/// A thread that waits for `k` exclusively, says so in `order`, and ends.
+fn waiter(
+    s: Session,
+    k: &'static str,
+    name: &'static str,
+    order: &Sender<&'static str>,
+) -> std::thread::JoinHandle<()> {
+    let order = order.clone();
+    spawn(move || {
+        s.lock(k, X).unwrap();
+        order.send(name).unwrap();
+        s.end();
+    })
+}
+
+#[test]
+fn who_holds_up_others_goes_first_and_of_equals_who_was_first() {
+    let w = world();
+    let (order, granted) = channel();
+    let (holder, busy) = (w.session(), w.session());
+    holder.lock("k", X).unwrap();
+    busy.lock("m", X).unwrap();
+    let mut threads = Vec::new();
+    for (n, (s, k, name)) in [
+        (w.session(), "k", "first"),
+        (w.session(), "k", "second"),
+        (busy, "k", "busy"),
+        (w.session(), "m", "behind busy"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        threads.push(waiter(s, k, name, &order));
+        until_noted(&w, n + 1);
+    }
+    holder.end();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    let granted: Vec<_> = granted.try_iter().collect();
+    assert_eq!(granted[0], "busy");
+    let alone: Vec<_> = granted.into_iter().filter(|n| !n.ends_with("busy")).collect();
+    assert_eq!(alone, ["first", "second"]);
+    assert!(w.locks.graph_is_empty());
+}
+
+/// A deadlock through a lock that was granted out of turn is found by whom it concerns.
+#[test]
+fn a_waiter_that_was_passed_waits_for_the_one_who_passed_it() {
+    let w = world();
+    let (holder, passed, busy, behind) = (w.session(), w.session(), w.session(), w.session());
+    holder.lock("k", X).unwrap();
+    passed.lock("p", X).unwrap();
+    busy.lock("m", X).unwrap();
+    let passed = spawn(move || {
+        let end = passed.lock("k", X);
+        passed.end();
+        end.is_ok()
+    });
+    until_noted(&w, 1);
+    let busy = spawn(move || {
+        busy.lock("k", X).unwrap();
+        let end = busy.lock("p", X);
+        busy.end();
+        end.is_ok()
+    });
+    until_noted(&w, 2);
+    let behind = spawn(move || {
+        behind.lock("m", X).unwrap();
+        behind.end();
+    });
+    until_noted(&w, 3);
+    holder.end();
+    behind.join().unwrap();
+    assert!(passed.join().unwrap() != busy.join().unwrap(), "one victim, not two, not none");
+    assert!(w.locks.graph_is_empty());
+}
+
+#[test]
+fn nobody_is_passed_for_ever() {
+    let w = world();
+    let (order, granted) = channel();
+    let mut holder = w.session();
+    holder.lock("k", X).unwrap();
+    let patient = waiter(w.session(), "k", "patient", &order);
+    until_noted(&w, 1);
+    let (ignored, _behind) = channel();
+    let mut rounds = 0;
+    while granted.try_recv().is_err() {
+        assert!(rounds < 100, "passed {rounds} times");
+        rounds += 1;
+        // Whoever comes now is heavier than the patient one.
+        let (heavy, behind) = (w.session(), w.session());
+        heavy.lock("m", X).unwrap();
+        let behind = waiter(behind, "m", "behind", &ignored);
+        until_noted(&w, 2);
+        let heavy = spawn(move || {
+            heavy.lock("k", X).unwrap();
+            heavy
+        });
+        until_noted(&w, 3);
+        holder.end();
+        holder = heavy.join().unwrap();
+        // He ends with the next round's heavy one waiting; whom he holds up has nothing to do with it.
+        w.locks.unlock(holder.owner(), key("m"), X);
+        behind.join().unwrap();
+    }
+    assert!(rounds > 10, "it was passed");
+    holder.end();
+    patient.join().unwrap();
+}

@@ -18,6 +18,7 @@ pub const INSERT: Shape = Shape::INSERT;
 pub struct World {
     pub locks: Arc<Locks>,
     pub slots: Arc<SlotTable>,
+    pub graph: Arc<WaitsFor>,
 }
 
 pub struct Session {
@@ -28,7 +29,7 @@ pub struct Session {
 
 pub fn world() -> World {
     let graph = Arc::new(WaitsFor::new());
-    World { locks: Arc::new(Locks::new(8, &graph)), slots: SlotTable::new(8, 8) }
+    World { locks: Arc::new(Locks::new(8, &graph)), slots: SlotTable::new(8, 8), graph }
 }
 
 impl World {
