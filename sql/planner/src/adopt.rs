@@ -81,7 +81,10 @@ fn node(root: &mut Node, f: Change<'_>) -> usize {
         | Node::Limit { input, .. }
         | Node::Project { input, .. }
         | Node::Distinct { input, .. } => node(input, f),
-        Node::Group(group) => node(&mut group.input, f),
+        Node::Group(group) => {
+            group.ends.iter_mut().for_each(|read| f(&mut read.table));
+            node(&mut group.input, f)
+        }
         Node::Window(window) => node(&mut window.input, f),
         Node::SetOp { inputs, .. } => inputs.iter_mut().map(|p| block(p, f)).sum(),
         Node::Recursive { seeds, steps, .. } => {

@@ -461,6 +461,9 @@ pub struct Group {
     pub strategy: GroupStrategy,
     /// WITH ROLLUP; then `Sorted`.
     pub rollup: bool,
+    /// Where the aggregates are extremes that indexes end with: the read whose first row has each. Then `input`
+    /// is not run.
+    pub ends: Vec<Read>,
 }
 
 /// How groups are found.

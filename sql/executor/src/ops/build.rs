@@ -4,6 +4,7 @@ use super::batch::Batches;
 use super::block::Block;
 use super::cells::Cells;
 use super::derived::{Derived, Leaf, Project, Shared, Values, Working};
+use super::ends::Ends;
 use super::filter::{Filter, Limit, Nothing, One};
 use super::group::SortedGroup;
 use super::hash_group::{HashGroup, Input};
@@ -20,7 +21,7 @@ use super::window::Windows;
 use super::{Operator, Statement};
 use crate::SqlError;
 use expr::Frame;
-use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan};
+use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan, Read};
 use value::ColumnType;
 
 /// What operators of a block are made with.
@@ -80,10 +81,7 @@ impl<'p> Builder<'_, 'p> {
         Ok(match node {
             Node::One => Box::new(One { left: false }),
             Node::Nothing { .. } => Box::new(Nothing),
-            Node::Read(read) => {
-                let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                Box::new(ReadTable::new(read, leaf, self.st, frame))
-            }
+            Node::Read(read) => Box::new(self.read(read)),
             Node::Virtual { leaf, table, filter } => {
                 Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
             }
@@ -157,6 +155,10 @@ impl<'p> Builder<'_, 'p> {
                 key: Vec::new(),
                 row: Vec::new(),
             }),
+            Node::Group(group) if !group.ends.is_empty() => {
+                let reads = group.ends.iter().map(|read| self.read(read));
+                Box::new(Ends::new(group, reads.collect(), frame))
+            }
             Node::Group(group) => {
                 let input = match self.batches(group) {
                     Some(batches) => Input::Batches(Box::new(batches)),
@@ -178,12 +180,17 @@ impl<'p> Builder<'_, 'p> {
         })
     }
 
+    fn read(&self, read: &'p Read) -> ReadTable<'p> {
+        let leaf = &self.plan.leaves[usize::from(read.leaf)];
+        ReadTable::new(read, leaf, self.st, self.frame)
+    }
+
     /// The batches of a group over a table. Where operators are measured each stands for itself.
     fn batches(&self, group: &'p Group) -> Option<Batches<'p>> {
         match &group.input {
             Node::Read(read) if self.st.lock_of(read).is_none() && self.st.measures.is_none() => {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                let read = ReadTable::new(read, leaf, self.st, self.frame);
+                let read = self.read(read);
                 (!leaf.keyed).then(|| Batches::new(group, read, self.st.params)).flatten()
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! Row operators: each pulls rows from those below it into the frame of its block.
 //!
 //! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`join`],
-//! [`hash_join`], [`sort`], [`group`], [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
+//! [`hash_join`], [`sort`], [`group`], [`ends`], [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
 //!
 //! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
 //!    answers whether there was a row. 2. An operator that keeps rows packs its leaves ([`pack`]) and counts
@@ -15,6 +15,7 @@ pub mod block;
 mod build;
 pub mod cells;
 mod derived;
+mod ends;
 mod filter;
 mod group;
 mod hash_group;

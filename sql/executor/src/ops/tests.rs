@@ -327,7 +327,15 @@ fn group(input: Node, leaf: u16, keys: Vec<Typed>, strategy: GroupStrategy, roll
         aggregate(&expr::aggregate::COUNT, number(0, 1)),
         aggregate(&expr::aggregate::MAX, number(0, 0)),
     ];
-    Node::Group(Box::new(Group { input, leaf, keys, aggregates, strategy, rollup }))
+    Node::Group(Box::new(Group {
+        input,
+        leaf,
+        keys,
+        aggregates,
+        strategy,
+        rollup,
+        ends: Vec::new(),
+    }))
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::json::{Fields, Json, cost, list, number, quoted, text, truth};
 use super::names::Names;
-use super::rows::{ExplainRow, Lister};
+use super::rows::{ExplainRow, Lister, OPTIMIZED_AWAY};
 use crate::query_plan::{GroupStrategy, JoinKind, Node, QueryPlan, QueryStatement, Read, Window};
 use catalog::{TableCache, TableDef};
 use expr::tree::Expr;
@@ -137,6 +137,9 @@ impl Writer<'_> {
                 let below = self.node(input, place);
                 let how = [("using_temporary_table", true), ("using_filesort", false)];
                 around("duplicates_removal", &how, below)
+            }
+            Node::Group(group) if !group.ends.is_empty() => {
+                vec![("message", text(OPTIMIZED_AWAY))]
             }
             Node::Group(group) => {
                 let below = self.node(&group.input, place);

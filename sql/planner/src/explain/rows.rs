@@ -41,6 +41,9 @@ pub struct ExplainRow {
     pub condition: Option<String>,
 }
 
+/// Nothing is left of the tables but what is known before the query runs.
+pub(super) const OPTIMIZED_AWAY: &str = "Select tables optimized away";
+
 /// The rows of a statement.
 pub fn traditional(statement: &QueryStatement, tables: &TableCache) -> Vec<ExplainRow> {
     let mut lister = Lister::new(statement, tables);
@@ -201,6 +204,12 @@ impl<'p> Lister<'p> {
                 self.node(input, id, select_type, names, notes);
                 notes.push("Using filesort");
             }
+            Node::Group(group) if !group.ends.is_empty() => self.rows.push(ExplainRow {
+                id: Some(id),
+                select_type: select_type.to_string(),
+                extra: Some(OPTIMIZED_AWAY.to_string()),
+                ..ExplainRow::default()
+            }),
             Node::Group(group) => {
                 self.node(&group.input, id, select_type, names, notes);
                 if group.strategy == GroupStrategy::Hash {
@@ -448,7 +457,8 @@ impl<'p> Lister<'p> {
             .indexes
             .iter()
             .filter(|i| {
-                i.parts.first().is_some_and(|p| compared.contains(&p.column))
+                !i.attributes.invisible
+                    && i.parts.first().is_some_and(|p| compared.contains(&p.column))
                     || narrowed && Some(&i.name) == used
             })
             .map(|i| i.name.as_str())

@@ -222,6 +222,10 @@ impl Printer<'_> {
 
     fn reduced(&mut self, node: &Node, names: &Names<'_>) -> Item {
         match node {
+            Node::Group(group) if !group.ends.is_empty() => {
+                let estimate = Some((0.0, 1.0));
+                Item { estimate, ..Item::new("Rows fetched before execution", Vec::new()) }
+            }
             Node::Group(group) => {
                 let input = self.node(&group.input, names);
                 let calls =

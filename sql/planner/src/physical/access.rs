@@ -48,7 +48,7 @@ enum Interval {
 }
 
 /// One table in the eyes of the chooser.
-struct Target<'t> {
+pub(super) struct Target<'t> {
     leaf: u16,
     def: &'t TableDef,
     leaves: &'t Leaves,
@@ -78,8 +78,7 @@ impl Planner<'_> {
                 c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
             })
             .collect();
-        let computed = computed(def, leaf);
-        let target = Target { leaf, def, leaves, bound, computed };
+        let target = Target { bound, ..Target::new(leaf, def, leaves) };
         let mut best: Option<Choice> = None;
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.join.allows(&index.name) {
@@ -203,7 +202,7 @@ fn is_range(ranges: &[KeyRange]) -> bool {
     ranges.len() != 1 || ranges[0].last != LastPart::Any
 }
 
-fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAccess {
+pub(super) fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAccess {
     if is_range(&ranges) {
         return ReadAccess::Ranges { index: number, ranges };
     }
@@ -217,7 +216,12 @@ fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>) -> ReadAcc
     }
 }
 
-impl Target<'_> {
+impl<'t> Target<'t> {
+    /// A table that is read first.
+    pub(super) fn new(leaf: u16, def: &'t TableDef, leaves: &'t Leaves) -> Target<'t> {
+        Target { leaf, def, leaves, bound: 0, computed: computed(def, leaf) }
+    }
+
     /// Ranges that the conditions leave of an index, with the conditions that they come from.
     fn paths(&self, index: &IndexDef, own: &[(usize, &Cond)]) -> Vec<(Vec<KeyRange>, Vec<usize>)> {
         let mut paths = Vec::new();
@@ -255,7 +259,7 @@ impl Target<'_> {
     }
 
     /// Ranges over the first parts; `None` when the conditions say nothing about the first one.
-    fn ranges(
+    pub(super) fn ranges(
         &self,
         index: &IndexDef,
         conds: &[(usize, &Expr)],

@@ -1,13 +1,14 @@
 //! From blocks to operators.
 //!
 //! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
-//! which conditions), [`access`] (how one table is read), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
+//! which conditions), [`access`] (how one table is read), [`ends`] (MIN and MAX without reading it), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
 //! (what order rows have already).
 //!
 //! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
 //!    numbered as in the block; those of grouping, windows and projection follow.
 
 mod access;
+mod ends;
 mod guess;
 mod join;
 mod members;
@@ -118,7 +119,12 @@ impl<'a> Planner<'a> {
                 "<temporary>",
                 group_types(&group.keys, &group.aggregates, group.rollup),
             ));
-            node = self.grouped(node, group, leaf, &leaves, &fixed);
+            if group.keys.is_empty() {
+                // One row has any order.
+                block.order_by.clear();
+                block.distinct = false;
+            }
+            node = self.grouped((node, windows.is_empty()), group, leaf, &leaves, &fixed);
             fixed = order::Fixed::default();
         }
         if let Some(filter) = conjunction(cheap_first(std::mem::take(&mut block.having))) {
@@ -156,11 +162,11 @@ impl<'a> Planner<'a> {
         defs.collect()
     }
 
-    /// GROUP BY: in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
+    /// GROUP BY (`alone`: without windows over it): in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
     /// aggregates that MySQL cannot gather in a table.
     fn grouped(
         &self,
-        node: Node,
+        (node, alone): (Node, bool),
         group: crate::logical::Grouping,
         leaf: u16,
         leaves: &Leaves,
@@ -168,6 +174,10 @@ impl<'a> Planner<'a> {
     ) -> Node {
         let ascending = |key: &Typed| SortKey { value: key.clone(), descending: false };
         let keys: Vec<SortKey> = group.keys.iter().map(ascending).collect();
+        let ends = match alone && keys.is_empty() {
+            true => self.ends(&node, &group.aggregates, leaves),
+            false => Vec::new(),
+        };
         let (node, strategy) = if keys.is_empty() {
             (node, GroupStrategy::Single)
         } else if group.rollup {
@@ -190,6 +200,7 @@ impl<'a> Planner<'a> {
             aggregates: group.aggregates,
             strategy,
             rollup: group.rollup,
+            ends,
         }))
     }
 

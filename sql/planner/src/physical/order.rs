@@ -69,7 +69,7 @@ fn driver_mut(node: &mut Node) -> Option<&mut Read> {
 }
 
 /// Columns by which an index orders its rows, and whether descending.
-fn parts(def: &TableDef, index: &IndexDef) -> Vec<(usize, bool)> {
+pub(super) fn parts(def: &TableDef, index: &IndexDef) -> Vec<(usize, bool)> {
     let whole = |i: &IndexDef| {
         i.parts
             .iter()
