@@ -4,7 +4,7 @@ use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
 use crate::error::ErrorKind;
-use crate::keywords::Kw;
+use crate::keywords::{self, Kw};
 use crate::mode::SqlMode;
 use crate::special::plain_call;
 use crate::token::TokenKind;
@@ -134,20 +134,24 @@ impl Parser<'_> {
             }
             _ => String::from_utf8_lossy(text).into_owned(),
         };
+        let apart = keywords::is_called(&name);
         let name = ObjectName { schema: None, name };
         self.expect(TokenKind::Open)?;
         if self.eat(TokenKind::Close) {
-            return Ok(Expr::Call(plain_call(name, Vec::new())));
+            return Ok(Expr::Call(Call { apart, ..plain_call(name, Vec::new()) }));
         }
         let args = self.nested(|p| p.comma_list(Self::argument))?;
         self.expect(TokenKind::Close)?;
         if args.iter().any(|(_, named)| *named) {
-            let text =
-                format!("Incorrect parameters in the call to native function '{}'", name.name);
-            return self.fail_with(ErrorKind::Other(1583, "42000", text));
+            let what = "Incorrect parameters in the call to";
+            let (number, text) = match apart {
+                true => (1584, format!("{what} stored function `{}`", name.name)),
+                false => (1583, format!("{what} native function '{}'", name.name)),
+            };
+            return self.fail_with(ErrorKind::Other(number, "42000", text));
         }
         let args = args.into_iter().map(|(expr, _)| expr).collect();
-        Ok(Expr::Call(plain_call(name, args)))
+        Ok(Expr::Call(Call { apart, ..plain_call(name, args) }))
     }
 
     /// An argument; MySQL's grammar lets it have an alias (then true), which only loadable functions take.

@@ -147,6 +147,11 @@ pub fn is_keyword(word: &str) -> bool {
     lookup(word.as_bytes()).is_some_and(|(_, class)| class != Class::Function)
 }
 
+/// Whether a word is a function that is a keyword only right before its parenthesis.
+pub fn is_called(word: &str) -> bool {
+    lookup(word.as_bytes()).is_some_and(|(_, class)| class == Class::Function)
+}
+
 /// The keyword that `word` spells in any case, and its class.
 pub fn lookup(word: &[u8]) -> Option<(Kw, Class)> {
     if word.len() < 2 || word.len() > WORD_BYTES_MAX {

@@ -48,7 +48,7 @@ pub use deprecated::{Warning, of_copied};
 pub use error::{ErrorKind, ParseError};
 pub use keywords::Kw;
 pub use keywords::all as keywords;
-pub use keywords::is_keyword;
+pub use keywords::{is_called, is_keyword};
 pub use literal::{literal_value, unescape};
 pub use mode::SqlMode;
 pub use statement::{Parsed, parse, parse_digested, parse_next};

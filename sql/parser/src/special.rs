@@ -353,5 +353,5 @@ impl Parser<'_> {
 
 /// A call without keyword, modifier and OVER.
 pub(crate) fn plain_call(name: ObjectName, args: Vec<Expr>) -> Call {
-    Call { name, args, keyword: None, over: None, modifier: None }
+    Call { name, args, keyword: None, over: None, modifier: None, apart: false }
 }

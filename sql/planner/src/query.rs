@@ -27,7 +27,7 @@ pub(crate) fn plan_query_with(
     statistics: Option<&dyn Statistics>,
 ) -> Result<QueryStatement, SqlError> {
     let into = query.into.as_ref().map(into_target).transpose()?;
-    let count_all = query.as_select().is_some_and(|s| s.options.calc_found_rows);
+    let count_all = counts_all(&query.body);
     let resolved = resolve(context, query)?;
     if let Some(IntoTarget::Variables(names)) = &into
         && names.len() != resolved.block.outputs.len()
@@ -38,6 +38,16 @@ pub(crate) fn plan_query_with(
     let sampled = Sampled::new(context.tables);
     let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled))?;
     Ok(QueryStatement { into, count_all, ..query })
+}
+
+/// SQL_CALC_FOUND_ROWS of the first SELECT.
+fn counts_all(body: &ast::QueryBody) -> bool {
+    match body {
+        ast::QueryBody::Select(select) => select.options.calc_found_rows,
+        ast::QueryBody::SetOperation { left, .. } => counts_all(left),
+        ast::QueryBody::Nested(query) => counts_all(&query.body),
+        ast::QueryBody::Table(_) | ast::QueryBody::Values(_) => false,
+    }
 }
 
 fn plan_resolved(

@@ -17,6 +17,9 @@ impl Builder {
         if let Some(schema) = &call.name.schema {
             return Err(no_function(schema, &call.name.name));
         }
+        if call.apart {
+            return Err(missing(&call.name.name));
+        }
         if let Some(keyword) = &call.keyword {
             return self.with_keyword(&name, keyword, args);
         }
@@ -63,7 +66,7 @@ impl Builder {
                 let text = format!("Access to native function '{name}' is rejected.");
                 SqlError::Other(3566, "HY000", text)
             }
-            false => SqlError::Other(1305, "42000", format!("FUNCTION {name} does not exist")),
+            false => missing(name),
         }
     }
 
@@ -106,9 +109,22 @@ impl Builder {
     }
 }
 
-/// 1305: a function of a schema that is not there; there are no stored functions.
+fn missing(name: &str) -> SqlError {
+    SqlError::Other(1305, "42000", format!("FUNCTION {name} does not exist"))
+}
+
+/// 1305: a function of a schema that is not there; there are no stored functions. 1630 where the name is that of
+/// a built-in one but for a space.
 pub fn no_function(schema: &str, name: &str) -> SqlError {
-    SqlError::Other(1305, "42000", format!("FUNCTION {schema}.{name} does not exist"))
+    let text = format!("FUNCTION {schema}.{name} does not exist");
+    match parser::is_called(name) {
+        true => {
+            let more =
+                "Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
+            SqlError::Other(1630, "42000", format!("{text}. {more}"))
+        }
+        false => SqlError::Other(1305, "42000", text),
+    }
 }
 
 /// Functions of MySQL's own information_schema, which nobody else may call.

@@ -11,7 +11,7 @@ use crate::functions::{CAST, PADDED};
 use crate::tree::Typed;
 use parser::ast::CastType;
 use value::collation::aggregate::Coercibility;
-use value::{Charset, Collation, ColumnType, Kind};
+use value::{Collation, ColumnType, Kind};
 
 impl Builder {
     /// A column's value as PAD_CHAR_TO_FULL_LENGTH shows it.
@@ -50,7 +50,7 @@ impl Builder {
         };
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {
             let (from, target) = (value.ty.collation.charset(), ty.collation.charset());
-            if from != target && from != Charset::Binary {
+            if from != target {
                 let converted = convert(value, ty.collation);
                 return Ok(claimed(Typed::new(call(&CAST, &converted, ty), ty)));
             }

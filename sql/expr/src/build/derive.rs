@@ -237,7 +237,8 @@ pub fn convert(value: Typed, collation: Collation) -> Typed {
 
 fn converted(function: &'static Function, value: Typed, collation: Collation) -> Typed {
     let chars = widths::chars(&value.ty);
-    let ty = ColumnType { nullable: value.ty.nullable, ..string(chars, collation) };
+    let bytes = value.ty.collation == Collation::Binary;
+    let ty = ColumnType { nullable: value.ty.nullable || bytes, ..string(chars, collation) };
     let (from, to) = (value.ty.collation.charset(), collation.charset());
     if let Some(OwnedDatum::Bytes(bytes)) = value.constant()
         && from != Charset::Binary

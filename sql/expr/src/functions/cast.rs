@@ -256,10 +256,10 @@ fn convert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             return Ok(text.into());
         }
         let at = to.valid_len(&text);
-        let bad: String = text[at..].iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
-        let text = format!("Invalid {} character string: '{}'", to.name(), bad.replace("\\x", ""));
-        c.env.warn(WarningLevel::Warning, 1300, text);
-        return Ok(NULL);
+        let bad: String = text[at..].iter().take(3).map(|b| format!("{b:02X}")).collect();
+        let complaint = format!("Invalid {} character string: '{bad}'", to.name());
+        c.env.warn(WarningLevel::Warning, 1300, complaint);
+        return Ok(if c.env.strict() { NULL } else { super::call::slice(text, 0..at) });
     }
     let mut out = Vec::new();
     value::charset::convert(&text, from, to, &mut out);

@@ -335,6 +335,9 @@ pub struct Call {
     pub over: Option<Box<Window>>,
     /// `FROM LAST`, `IGNORE NULLS` or another modifier MySQL itself refuses to run.
     pub modifier: Option<String>,
+    /// The name of a built-in function that is one only right before its parenthesis, which stands apart here:
+    /// a stored function is meant.
+    pub apart: bool,
 }
 
 /// An aggregate function call.

@@ -18,6 +18,10 @@ impl Resolver<'_, '_> {
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Limit>,
     ) -> Result<Block, SqlError> {
+        if select.options.calc_found_rows && self.blocks > 0 && self.view_schemas.is_empty() {
+            let text = "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'";
+            return Err(error(1234, "42000", text));
+        }
         self.blocks += 1;
         let number = self.blocks;
         self.enter_hints(number, select.options.hints.as_deref());
