@@ -11,7 +11,7 @@ use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::history::Purger;
 use crate::locked_range::LockedRange;
-use crate::locking::{LockMode, Locker, RowLock, Stamp, TableLocks};
+use crate::locking::{LockMode, Locker, RowLock, Stamp, TableLocks, inherited};
 use crate::outside::Need;
 use crate::progress::{Progress, Undoing};
 use crate::rollback::Lookup;
@@ -67,6 +67,8 @@ pub struct Client {
     /// The open read view.
     view: Cell<Option<View>>,
     begun: Cell<bool>,
+    /// Rows that the running statement has found to change: see [`Client::intend_change`].
+    intended: Cell<u64>,
     running: Option<Running>,
     /// Its row locks.
     owner: Arc<Owner>,
@@ -102,6 +104,7 @@ impl Client {
             reads_latest: false,
             view: Cell::new(None),
             begun: Cell::new(false),
+            intended: Cell::new(0),
             running: None,
             doomed: false,
             cached: None,
@@ -439,7 +442,7 @@ impl Client {
 
     /// `keep`: the transaction goes on, and what it had locked stays so.
     fn undo_to(&mut self, until: UndoPos, keep: bool) -> Result<()> {
-        let gapless = self.gapless();
+        let inherited = inherited(self.gapless());
         let Some(running) = &mut self.running else { return Ok(()) };
         if running.ended.is_some() {
             return Err(Error::Internal("a change that is committed cannot be undone"));
@@ -447,7 +450,7 @@ impl Client {
         let (segment, tables) = (&mut running.segment, &running.tables);
         let engine = &*self.engine;
         let mut writer = Writer::alone(engine, &self.worker, segment);
-        writer.keeper = keep.then_some((&*self.owner, gapless));
+        writer.keeper = keep.then_some((&*self.owner, inherited));
         writer.progress = Some(&engine.progress[self.slot.index()]);
         let lookup = |id| match Engine::lookup_in(tables, id) {
             Lookup::Later => Ok(Lookup::Dropped),
@@ -665,7 +668,7 @@ impl Client {
             me: self.me(),
             timeout_s: self.timeout_s(),
             gapless: self.gapless(),
-            undo: self.changes(),
+            undo: self.changes() + self.intended.get(),
             tables: &self.tables,
             duplicate: LockMode::Shared,
         }
@@ -676,6 +679,17 @@ impl Client {
         self.begun.set(true);
         self.tables.borrow_mut().note(table.id(), mode);
         self.locker()
+    }
+
+    /// A row that was locked will be changed when all that the statement looks for are found. InnoDB changes it at
+    /// once: until [`Self::change_intended`] it weighs as if it were changed when a victim is chosen.
+    pub fn intend_change(&self) {
+        self.intended.set(self.intended.get() + 1);
+    }
+
+    /// The rows that the statement looks for are found, or it has failed: from now on what is changed counts.
+    pub fn change_intended(&self) {
+        self.intended.set(0);
     }
 
     /// Undo records of the transaction so far: about as many as rows that it has changed.

@@ -13,7 +13,7 @@
 
 use crate::blob::Fetched;
 use crate::deleted_rows::Run;
-use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
+use crate::locking::{LockMode, LockWait, Locker, RowLock, inherited, shape};
 use crate::row::{RowHeader, row_bytes};
 use crate::scan::Direction;
 use crate::table::{Secondary, Table, is_marked, split_entry};
@@ -66,6 +66,9 @@ pub(crate) struct LockedRange {
     done: bool,
     /// The entry that was dealt with last.
     pub passed: Option<Vec<u8>>,
+    /// The entry that was waited for, without gap locks: what came in before it meanwhile is not looked at, as in
+    /// InnoDB, whose cursor stays where it waits.
+    awaited: Option<Vec<u8>>,
     /// Deleted rows on the way.
     pub run: Run,
     fresh: Vec<Fresh>,
@@ -110,7 +113,7 @@ impl LockedRange {
         self.equal = low_included && high_included && low.is_some_and(|l| self.ends_behind(l));
         (self.placed, self.started) = (false, false);
         self.done = high.is_some_and(<[u8]>::is_empty);
-        self.passed = None;
+        (self.passed, self.awaited) = (None, None);
         self.run = Run::default();
         (self.others, self.insists, self.patient, self.covered) = (false, false, true, false);
         self.sifted = false;
@@ -204,6 +207,15 @@ impl LockedRange {
             return Ok(());
         }
         self.placed = true;
+        if let Some(key) = self.awaited.take() {
+            self.spot.seek(tree, Bound::Included(&key))?;
+            let there = self.spot.entry()?.is_some_and(|(entry, _)| entry == key);
+            if there || self.direction == Direction::Forward {
+                return Ok(());
+            }
+            self.done = !self.spot.prev(tree)?;
+            return Ok(());
+        }
         if self.direction == Direction::Forward {
             return match &self.passed {
                 Some(key) => self.spot.seek(tree, Bound::Excluded(key)),
@@ -261,6 +273,7 @@ impl LockedRange {
         }
         if granted.waited || !self.spot.is_current(tree)? {
             self.placed = false;
+            self.awaited = target.key.filter(|_| granted.waited && l.gapless).map(<[u8]>::to_vec);
             return Ok(Locked::Again);
         }
         Ok(Locked::Yes)
@@ -268,20 +281,26 @@ impl LockedRange {
 
     /// Behind the last entry of the index.
     fn lock_end(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
-        let again = !l.gapless
-            && matches!(
-                self.ask(l, tree, Target::supremum(tree.index), Kind::NextKey)?,
-                Locked::Again
-            );
-        self.done = !again;
+        if l.gapless {
+            return self.end_unlocked(tree);
+        }
+        let asked = self.ask(l, tree, Target::supremum(tree.index), Kind::NextKey)?;
+        self.done = !matches!(asked, Locked::Again);
+        Ok(())
+    }
+
+    /// Ends a range without a lock behind it, unless something may have come in while its last row was waited
+    /// for: then it is looked at again.
+    fn end_unlocked(&mut self, tree: &Tree) -> Result<()> {
+        self.done = self.spot.is_current(tree)?;
+        self.placed = self.done;
         Ok(())
     }
 
     /// The first entry outside of the range.
     fn lock_behind(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<()> {
         if l.gapless && self.equal {
-            self.done = true;
-            return Ok(());
+            return self.end_unlocked(tree);
         }
         let forward = self.direction == Direction::Forward;
         let gap_only = !l.gapless && forward && (self.index == 0 || self.equal);
@@ -338,10 +357,8 @@ impl LockedRange {
         passed.extend_from_slice(&self.entry);
         match self.direction {
             Direction::Forward => self.spot.next(tree),
-            Direction::Backward => {
-                self.done |= !self.spot.prev(tree)?;
-                Ok(())
-            }
+            Direction::Backward if self.spot.prev(tree)? => Ok(()),
+            Direction::Backward => self.end_unlocked(tree),
         }
     }
 
@@ -420,6 +437,14 @@ impl LockedRange {
         };
         let busy = if l.is_busy(h.trx) { h.trx } else { TrxId::NONE };
         self.patient = self.equal && whole_low || self.insists && self.entry == self.key;
+        if l.wrote(h.trx) {
+            // As InnoDB: of one's own row only the gap is asked for.
+            l.engine.locks().keep(
+                l.owner,
+                Target::record(tree.index, &self.entry),
+                inherited(l.gapless),
+            );
+        }
         match self.lock_entry(l, tree, shape, busy)? {
             Locked::Again => return Ok(false),
             Locked::Skip if self.wait() == LockWait::IfWanted => {

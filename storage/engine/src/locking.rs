@@ -18,7 +18,7 @@ use crate::version::Latest;
 use crate::writer::{Try, Wanted, Writer};
 use base::{Error, IndexId, Result, RollPtr, TableId, TrxId};
 use btree::{Following, Position, Tree};
-use lock::{Beside, Granted, Kind, Owner, Patience, Request, Shape, Target};
+use lock::{Beside, Granted, Inherited, Kind, Owner, Patience, Request, Shape, Target};
 use pool::Mtr;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl Locker<'_> {
 
     /// Asks for a lock; see [`lock::Locks::lock`]. No latch is held.
     pub fn lock(&self, target: Target<'_>, shape: Shape, wait: LockWait) -> Result<Granted> {
-        self.request(target, shape, wait, false)
+        self.request(target, shape, wait, (false, inherited(self.gapless)))
     }
 
     fn request(
@@ -147,22 +147,27 @@ impl Locker<'_> {
         target: Target<'_>,
         shape: Shape,
         wait: LockWait,
-        implicit: bool,
+        (implicit, inherited): (bool, Inherited),
     ) -> Result<Granted> {
         let _entered = sync::enter(self.slot);
         let patience = match wait {
             LockWait::Wait => Patience::Until(self.deadline()),
             LockWait::NoWait | LockWait::SkipLocked | LockWait::IfWanted => Patience::None,
         };
-        let (gapless, undo, tables) = (self.gapless, self.undo, self.tables.borrow());
+        let (undo, tables) = (self.undo, self.tables.borrow());
         let beside = Beside { tables: tables.intended.len() as u64, changed: &tables.changed };
-        let request = Request { target, shape, implicit, gapless, undo, beside, patience };
+        let request = Request { target, shape, implicit, inherited, undo, beside, patience };
         self.engine.locks().lock(self.owner, &request)
     }
 
     /// Whether `trx` is another transaction that has not ended.
     pub fn is_busy(&self, trx: TrxId) -> bool {
         trx != self.me && self.engine.trx().is_active(trx)
+    }
+
+    /// Whether `trx` is the own transaction.
+    pub fn wrote(&self, trx: TrxId) -> bool {
+        trx == self.me && trx != TrxId::NONE
     }
 
     /// Makes the lock that `trx` has by having written the record an explicit one (invariant 1). A
@@ -250,7 +255,12 @@ impl Client {
                 if busy != TrxId::NONE {
                     locker.settle_writer(busy, target, LockWait::Wait)?;
                 }
-                let got = locker.request(target, Shape::WRITE, LockWait::Wait, true)?;
+                let got = locker.request(
+                    target,
+                    Shape::WRITE,
+                    LockWait::Wait,
+                    (true, inherited(locker.gapless)),
+                )?;
                 if got.waited || busy != TrxId::NONE {
                     continue;
                 }
@@ -339,7 +349,10 @@ impl Writer<'_> {
         if wanted.busy != TrxId::NONE {
             locker.settle_writer(wanted.busy, target, LockWait::Wait)?;
         }
-        locker.request(target, wanted.shape, LockWait::Wait, !wanted.keep).map(|_| ())
+        let duplicate = wanted.keep && locker.gapless;
+        let inherited = if duplicate { Inherited::WhileWaiting } else { inherited(locker.gapless) };
+        let how = (!wanted.keep, inherited);
+        locker.request(target, wanted.shape, LockWait::Wait, how).map(drop)
     }
 
     /// What keeps this transaction from changing an entry that it found under its leaf's latch: `busy`, the
@@ -443,10 +456,15 @@ impl Writer<'_> {
 
     /// Before a row's change is undone while its transaction goes on: it stays locked.
     pub fn keep_lock(&self, index: IndexId, key: &[u8]) {
-        if let Some((owner, gapless)) = self.keeper {
-            self.engine.locks().keep(owner, Target::record(index, key), gapless);
+        if let Some((owner, inherited)) = self.keeper {
+            self.engine.locks().keep(owner, Target::record(index, key), inherited);
         }
     }
+}
+
+/// What becomes of a lock when its record goes.
+pub(crate) fn inherited(gapless: bool) -> Inherited {
+    if gapless { Inherited::Never } else { Inherited::Always }
 }
 
 /// The shape of a lock on a record, with the gap before it unless the level has none.

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::row::RowHeader;
 use base::{IndexId, Lsn, Result, TrxId};
 use btree::Tree;
-use lock::{Owner, Shape, Target};
+use lock::{Inherited, Owner, Shape, Target};
 use pool::Mtr;
 use sync::WorkerSlot;
 use trx::{Latched, NewRecord, Segment, State};
@@ -95,8 +95,8 @@ pub(crate) struct Writer<'a> {
     pub worker: &'a WorkerSlot,
     /// `None`: never waits for another transaction (rollback, purge).
     pub locker: Option<Locker<'a>>,
-    /// Undoing a part of a transaction: whose locks stay, and whether its level has no gap locks.
-    pub keeper: Option<(&'a Owner, bool)>,
+    /// Undoing a part of a transaction: whose locks stay, and what becomes of them when records go.
+    pub keeper: Option<(&'a Owner, Inherited)>,
     /// Undoing for a session: where it says how far that is.
     pub progress: Option<&'a Progress>,
     /// The version of the row that is to be changed; another one is not.

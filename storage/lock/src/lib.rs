@@ -17,6 +17,6 @@ mod report;
 mod wait;
 
 pub use locks::{Beside, Granted, Locks, MEMORY_BYTES, Patience, Request};
-pub use mode::{Kind, Mode, Shape, Target};
+pub use mode::{Inherited, Kind, Mode, Shape, Target};
 pub use owner::Owner;
 pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};

@@ -9,7 +9,7 @@
 //!    Before somebody waits for it, he gives the writer a lock ([`Locks::convert`]).
 //! 4. Memory is limited per shard, so that counting it is nobody's meeting point.
 
-use crate::mode::{Kind, Mode, Shape, Target};
+use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
 use crate::queue::{By, Lock, Locked, Shard};
 use crate::report::Hook;
@@ -43,8 +43,8 @@ pub struct Request<'k> {
     pub shape: Shape,
     /// Make no lock when it is free: a write to the row follows at once, or an insert.
     pub implicit: bool,
-    /// The asker's isolation level has no gap locks.
-    pub gapless: bool,
+    /// What becomes of the lock when its record goes.
+    pub inherited: Inherited,
     /// Undo records of the transaction: the lighter one gives way in a deadlock.
     pub undo: u64,
     /// What else it has locked, as InnoDB counts it.
@@ -185,8 +185,14 @@ impl Locks {
         }
         let waiting = if conflict { me.next_number() } else { 0 };
         let place = Place::of(target);
-        let lock =
-            Lock { place: place.clone(), by, shape, waiting, passed: 0, gapless: request.gapless };
+        let lock = Lock {
+            place: place.clone(),
+            by,
+            shape,
+            waiting,
+            passed: 0,
+            inherited: request.inherited,
+        };
         if !self.put(&mut queues, hash, me, lock) {
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
@@ -253,7 +259,7 @@ impl Locks {
             shape: Shape::WRITE,
             waiting: 0,
             passed: 0,
-            gapless: false,
+            inherited: Inherited::Always,
         };
         if !self.put(&mut queues, hash, &owner, lock) {
             return false;
@@ -273,13 +279,13 @@ impl Locks {
 
     /// Makes the lock that the owner has by having written a row one of its own: a savepoint's rollback
     /// takes the writing back, and the row stays locked. Without memory for it, it does not.
-    pub fn keep(&self, me: &Owner, target: Target<'_>, gapless: bool) {
+    pub fn keep(&self, me: &Owner, target: Target<'_>, inherited: Inherited) {
         let (hash, by) = (target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
         let full = queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed);
         if !full && !queues.covered(hash, target, by, Shape::WRITE) {
             let (place, shape) = (Place::of(target), Shape::WRITE);
-            let lock = Lock { place, by, shape, waiting: 0, passed: 0, gapless };
+            let lock = Lock { place, by, shape, waiting: 0, passed: 0, inherited };
             self.put(&mut queues, hash, me, lock);
         }
     }
@@ -377,7 +383,7 @@ impl Locks {
     }
 
     /// The record `from` is about to be removed: who has locked it, or waits for it, has its gap locked
-    /// instead, if his level has gap locks; it will be before `heir`. The caller has latched the record's page exclusively, looks
+    /// instead, as [`Inherited`] says; it will be before `heir`. The caller has latched the record's page exclusively, looks
     /// whether `heir` is still the next key, and calls [`Self::gone`].
     pub fn leave(&self, from: Target<'_>, heir: Target<'_>) {
         let hash = from.hash();
@@ -386,9 +392,12 @@ impl Locks {
         }
         let locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
         for lock in &locks {
-            // An insert that waits for what may be a duplicate is looking for its place.
-            let inserts = lock.shape.mode == Mode::Shared && !lock.granted();
-            if lock.shape.kind != Kind::InsertIntention && (inserts || !lock.gapless) {
+            let inherited = match lock.inherited {
+                Inherited::Always => true,
+                Inherited::WhileWaiting => !lock.granted(),
+                Inherited::Never => false,
+            };
+            if inherited && lock.shape.kind != Kind::InsertIntention {
                 self.give_gap(lock, heir);
             }
         }
@@ -426,7 +435,7 @@ impl Locks {
         let mut queues = self.shard(hash).lock();
         if !queues.covered(hash, target, lock.by, shape) {
             let (place, by) = (Place::of(target), lock.by);
-            let lock = Lock { place, by, shape, waiting: 0, passed: 0, gapless: lock.gapless };
+            let lock = Lock { place, by, shape, waiting: 0, passed: 0, inherited: lock.inherited };
             self.put(&mut queues, hash, self.owner(by.slot), lock);
         }
     }

@@ -28,6 +28,17 @@ pub enum Kind {
     InsertIntention,
 }
 
+/// Whether a lock on a record that goes becomes one of the gap where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inherited {
+    /// At levels with gap locks.
+    Always,
+    /// Of an insert that waits for what may be a duplicate: it is looking for its place.
+    WhileWaiting,
+    /// At levels without gap locks.
+    Never,
+}
+
 /// Marks an index in [`Target::deleted_rows`].
 const DELETED_ROWS: u64 = 1 << 63;
 

@@ -4,7 +4,7 @@
 //!    waits for the asker himself. Who goes next is the matter of [`crate::order`].
 //! 2. Whoever takes a lock out of a queue grants all that can be granted.
 
-use crate::mode::{Kind, Shape, Target};
+use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Line, may_pass};
 use crate::owner::Place;
 use instrument::MutexClass;
@@ -32,8 +32,7 @@ pub(crate) struct Lock {
     pub waiting: u64,
     /// How often a later request was granted before this one.
     pub passed: u32,
-    /// Its owner's isolation level has no gap locks: it is not inherited as one.
-    pub gapless: bool,
+    pub inherited: Inherited,
 }
 
 impl Lock {

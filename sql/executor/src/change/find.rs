@@ -128,7 +128,23 @@ pub fn collect(
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
     let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
-    read_for_change(used, context, |context| find((plan, used), context, params))
+    let found = read_for_change(used, context, |context| find((plan, used), context, params));
+    context.client.change_intended();
+    found
+}
+
+/// Whether MySQL changes each row when it is found: one table, read in the order of an index that the change
+/// leaves as it is.
+fn is_direct(plan: &ChangePlan, context: &Context<'_>) -> bool {
+    let root = match &plan.query.query.root {
+        Node::Limit { input, .. } => input,
+        root => root,
+    };
+    let (Node::Read(read), [target]) = (root, &plan.targets[..]) else { return false };
+    let table = context.tables.table(target.table);
+    let keys = || [table.key(read.access.index()), table.key(0)].into_iter().flatten();
+    let is_key = |column: usize| keys().any(|k| k.parts.iter().any(|part| part.column == column));
+    plan.delete || !target.assignments.iter().any(|(column, _)| is_key(*column))
 }
 
 fn find(
@@ -137,6 +153,7 @@ fn find(
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
     let budget = Budget::of_session(context.env);
+    let direct = is_direct(plan, context);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
     st.unnamed = unnamed(used, client);
@@ -154,6 +171,9 @@ fn find(
                 let immediate = plan.immediate && n == 0;
                 let shown = taker.take(run, frame, immediate)?;
                 before = before.or(shown.map(|leaf| (usize::from(taker.target.leaf), leaf)));
+            }
+            if direct {
+                client.intend_change();
             }
             if let Some((leaf, row)) = before {
                 frame.leaves[leaf] = row;

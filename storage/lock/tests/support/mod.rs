@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use base::{IndexId, Result};
-use lock::{Beside, Granted, Kind, Locks, Mode, Patience, Request, Shape, Target};
+use lock::{Beside, Granted, Inherited, Kind, Locks, Mode, Patience, Request, Shape, Target};
 use std::sync::Arc;
 use std::time::Duration;
 use sync::waits::WaitsFor;
@@ -50,7 +50,15 @@ impl Session {
     fn request<'k>(&self, k: &'k str, shape: Shape, patience: Patience) -> Request<'k> {
         let (target, weight) = (key(k), self.weight);
         let beside = Beside::default();
-        Request { target, shape, implicit: false, gapless: false, undo: weight, beside, patience }
+        Request {
+            target,
+            shape,
+            implicit: false,
+            inherited: Inherited::Always,
+            undo: weight,
+            beside,
+            patience,
+        }
     }
 
     pub fn owner(&self) -> &lock::Owner {
