@@ -5,8 +5,9 @@
 //! definition they are used with, once per statement.
 
 use crate::store::convert;
-use crate::{Environment, SqlError};
+use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use expr::functions::json::missed;
 use expr::tree::{Expr, Typed};
 use expr::{OwnedDatum, Row, condition, eval};
 use parser::ast::{self, Statement};
@@ -89,6 +90,9 @@ impl Computed {
         for (name, expr) in &self.checks {
             let row = Row::one(layout, &bytes, &[]);
             if condition(expr, &row, env)? == Some(false) {
+                if let Some(missed) = missed(expr, &row, env)? {
+                    env.warn(WarningLevel::Error, 3934, missed);
+                }
                 let text = format!("Check constraint '{name}' is violated.");
                 return Err(SqlError::Other(3819, "HY000", text));
             }

@@ -196,7 +196,7 @@ pub fn delimiter_warning(s: &[u8], row: u64) -> Option<(u16, String)> {
     }
     let read = date_time(s, DateRules { allow_invalid: true, ..DateRules::default() }).ok()?;
     let (delimiter, at, more) = read.delimiter?;
-    let (delimiter, shown) = (char::from(delimiter), String::from_utf8_lossy(s));
+    let (delimiter, shown) = (delimiter.escape_ascii(), String::from_utf8_lossy(s));
     let place = format!("Delimiter '{delimiter}' in position {at} in datetime value '{shown}'");
     if more {
         let text = format!("{place} at row {row} is superfluous and is deprecated. Please remove.");

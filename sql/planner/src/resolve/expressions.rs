@@ -31,6 +31,14 @@ impl Resolver<'_, '_> {
                 self.context.literals.constant(*number);
                 self.build.literal(literal)
             }
+            E::Literal(literal @ ast::Literal::Temporal(kind, text)) => {
+                let value = self.build.literal(literal)?;
+                if *kind != ast::TemporalKind::Time {
+                    let warning = value::time::parse::delimiter_warning(text, 1);
+                    self.context.warnings.extend(warning);
+                }
+                Ok(value)
+            }
             E::Column(column) => self.column(column).map(|value| self.padded(value)),
             E::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;

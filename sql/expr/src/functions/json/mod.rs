@@ -19,6 +19,7 @@ mod value;
 
 pub use cast::{CAST_OF_JSON, STORED_JSON, number_of};
 pub(super) use make::to_json;
+pub use schema::missed;
 pub use table::{Misfit, column_value, exists_value};
 
 use super::call::{Call, NULL};

@@ -5,9 +5,9 @@
 //!    is no requirement (a word of another type, a pattern that is no regular expression) holds.
 
 use super::{Derived, Function, NULL, document, function, json_type, refusal, result, truth_type};
-use crate::SqlError;
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
+use crate::{Environment, Expr, Row, SqlError, eval};
 use ::value::json::tree::Object;
 use ::value::json::{self, JsonRef, JsonValue, Members, View};
 use ::value::{ColumnType, Kind};
@@ -45,6 +45,35 @@ struct Failure {
     document: String,
 }
 
+impl Failure {
+    fn reason(&self) -> String {
+        let Failure { keyword, schema, document } = self;
+        format!(
+            "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema \
+             location '{schema}'"
+        )
+    }
+}
+
+/// What a condition that is JSON_SCHEMA_VALID and nothing else misses in a document: the text of error 3934.
+///
+/// # Errors
+/// Those of the function.
+pub fn missed(
+    condition: &Expr,
+    row: &Row<'_>,
+    env: &mut dyn Environment,
+) -> Result<Option<String>, SqlError> {
+    let Expr::Call(site) = condition else { return Ok(None) };
+    if site.function.name != "json_schema_valid" {
+        return Ok(None);
+    }
+    let args = site.arguments.iter().map(|argument| eval(argument, row, env));
+    let mut args = args.collect::<Result<Vec<_>, _>>()?;
+    let failure = judged(&mut Call { args: &mut args, site, env })?.flatten();
+    Ok(failure.map(|failure| failure.reason() + "."))
+}
+
 /// Both documents, then the first requirement that fails; `None` when one of them is NULL.
 fn judged(c: &mut Call<'_, '_>) -> Result<Option<Option<Failure>>, SqlError> {
     let Some(schema) = document(c, 0)? else { return Ok(None) };
@@ -72,11 +101,9 @@ fn report<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let Some(failure) = judged(c)? else { return Ok(NULL) };
     let text = |s: String| JsonValue::String(s.into_bytes());
     let mut members = vec![(b"valid".to_vec(), JsonValue::Bool(failure.is_none()))];
-    if let Some(Failure { keyword, schema, document }) = failure {
-        let reason = format!(
-            "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema \
-             location '{schema}'"
-        );
+    if let Some(failure) = failure {
+        let reason = failure.reason();
+        let Failure { keyword, schema, document } = failure;
         members.push((b"reason".to_vec(), text(reason)));
         members.push((b"schema-location".to_vec(), text(schema)));
         members.push((b"document-location".to_vec(), text(document)));
