@@ -24,6 +24,9 @@ enum Format {
     Analyze,
 }
 
+/// A name was resolved in a block around its own.
+const OUTER_REFERENCE: u16 = 1276;
+
 /// An EXPLAIN of a statement, looked at.
 struct Asked<'e> {
     statement: &'e Statement,
@@ -135,11 +138,16 @@ pub fn run(
         planner::show::schema_of(Some(schema), &planning)?;
         planning.database = Some(schema);
     }
+    planning.explains = true;
     let plan = planned(asked.statement, &mut planning)?;
     let warnings = std::mem::take(&mut planning.warnings);
     let shown = plan.shown(asked.format, context)?;
     for (number, text) in warnings {
-        context.env.warn(WarningLevel::Warning, number, text);
+        let level = match number {
+            OUTER_REFERENCE => WarningLevel::Note,
+            _ => WarningLevel::Warning,
+        };
+        context.env.warn(level, number, text);
     }
     let mut outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
     match (shown, asked.into) {

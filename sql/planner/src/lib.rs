@@ -55,7 +55,7 @@ pub struct PlanContext<'a> {
     pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
-    /// EXPLAIN: locking clauses have no effect.
+    /// EXPLAIN: outer references are noted (1276).
     pub explains: bool,
 }
 

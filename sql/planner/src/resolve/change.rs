@@ -160,9 +160,12 @@ impl Resolver<'_, '_> {
         self.blocks += 1;
         let number = self.blocks;
         self.enter_hints(number, written.hints);
-        self.scopes.push(Scope::new("field list"));
+        self.scopes.push(Scope { number, ..Scope::new("field list") });
         self.writing = written.writing.clone();
+        self.counted = false;
         let from = self.sources(written.tables)?;
+        // SET stands before WHERE and is resolved after it.
+        self.counted = written.verb == "DELETE" && self.blocks == number;
         self.writing = Writing::Nothing;
         let mut filter = Vec::new();
         if let Some(condition) = written.filter {

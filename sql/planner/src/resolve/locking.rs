@@ -52,7 +52,7 @@ impl Resolver<'_, '_> {
         clauses: &[Locking],
     ) -> Result<(), SqlError> {
         self.locking.clauses.clear();
-        if clauses.is_empty() || self.context.explains {
+        if clauses.is_empty() {
             return Ok(());
         }
         let mut tables = Vec::new();

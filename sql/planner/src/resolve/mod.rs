@@ -100,6 +100,9 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) tables: Vec<(TableRef, Mode)>,
     recursions: usize,
     blocks: u32,
+    /// Blocks are numbered as MySQL numbers them, by where they are written: none in FROM, whose blocks come first
+    /// here, is or was resolved.
+    counted: bool,
     hints: StatementHints,
     /// The statement is a query.
     alone: bool,
@@ -127,6 +130,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             tables: Vec::new(),
             recursions: 0,
             blocks: 0,
+            counted: true,
             hints: StatementHints::default(),
             alone: false,
             build,

@@ -41,6 +41,8 @@ pub(crate) struct Scope {
     pub(crate) leaves: Vec<Leaf>,
     /// Unqualified names: common columns of natural joins once.
     pub(crate) visible: Vec<Visible>,
+    /// The block's number.
+    pub(crate) number: u32,
     /// While an ON clause is bound: the leaves it may look at.
     pub(crate) only_leaves: Option<Vec<u16>>,
     /// Leaves that nothing may look at: those left of a RIGHT JOIN, while what is right of it is resolved.
@@ -243,6 +245,35 @@ pub(crate) fn ambiguous(name: &str, clause: &str) -> SqlError {
     error(1052, "23000", format!("Column '{name}' in {clause} is ambiguous"))
 }
 
+/// Note 1276: a name of block `inner` is a column of `outer`.
+fn outer_reference(
+    column: &ast::ColumnRef,
+    found: &Typed,
+    outer: &Scope,
+    inner: &Scope,
+) -> Option<(u16, String)> {
+    let leaf = match &found.expr {
+        expr::tree::Expr::Column(place) => {
+            let leaf = outer.leaves.get(usize::from(place.leaf));
+            // Not by the alias of an output.
+            let own = |leaf: &&Leaf| {
+                let named = leaf.columns.get(usize::from(place.column));
+                named.is_some_and(|c| same_name(&c.result.name, &column.column))
+            };
+            leaf.filter(|leaf| !leaf.schema.is_empty()).filter(own)
+        }
+        _ => None,
+    };
+    let name = match leaf {
+        Some(leaf) => format!("{}.{}.{}", leaf.schema, leaf.name, column.column),
+        None => written(column),
+    };
+    let (outer, inner) = (outer.number, inner.number);
+    let text =
+        format!("Field or reference '{name}' of SELECT #{inner} was resolved in SELECT #{outer}");
+    (outer > 0 && inner > 0).then_some((1276, text))
+}
+
 impl Resolver<'_, '_> {
     /// A stored column's value as the session's mode shows it.
     pub(crate) fn padded(&self, value: Typed) -> Typed {
@@ -289,6 +320,9 @@ impl Resolver<'_, '_> {
                     "outer reference to a select item with a subquery",
                 ));
             }
+            let note = (self.context.explains && self.counted)
+                .then(|| outer_reference(column, &typed, scope, &self.scopes[innermost]));
+            self.context.warnings.extend(note.flatten());
             return Ok(Typed { expr: deeper(&typed.expr, depth as u8), ..typed });
         }
         for (depth, scope) in self.scopes.iter_mut().rev().enumerate() {

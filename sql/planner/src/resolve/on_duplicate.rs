@@ -109,7 +109,10 @@ pub(super) fn on_duplicate(
     (unread, place): (&Unread<'_>, Where),
 ) -> Result<OnDuplicate, SqlError> {
     let mut resolver = Resolver::new(context);
-    let mut scope = Scope::new("field list");
+    // Only behind VALUES it is known how many blocks come before these.
+    let number = u32::from(place != Where::Nowhere);
+    resolver.blocks = number;
+    let mut scope = Scope { number, ..Scope::new("field list") };
     scope.visible = visible(&target, 0);
     if !new_row.name.is_empty() {
         // A column of the alias that the target does not have needs no qualifier.

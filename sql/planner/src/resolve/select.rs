@@ -25,8 +25,8 @@ impl Resolver<'_, '_> {
         self.blocks += 1;
         let number = self.blocks;
         self.enter_hints(number, select.options.hints.as_deref());
-        self.scopes
-            .push(Scope { named_windows: select.windows.clone(), ..Scope::new("field list") });
+        let named_windows = select.windows.clone();
+        self.scopes.push(Scope { named_windows, number, ..Scope::new("field list") });
         let block = self.select_in_scope(select, order_by, limit, number);
         self.scopes.pop();
         block
@@ -39,7 +39,9 @@ impl Resolver<'_, '_> {
         limit: Option<&ast::Limit>,
         number: u32,
     ) -> Result<Block, SqlError> {
+        let counted = std::mem::replace(&mut self.counted, false);
         let from = self.sources(&select.from)?;
+        self.counted = counted && self.blocks == number;
         let lifts = std::mem::replace(&mut self.lifts, false);
         self.locking = super::locking::Asked::default();
         let scope = self.scope();
