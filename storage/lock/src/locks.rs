@@ -298,7 +298,7 @@ impl Locks {
             l.by == by && l.granted() && l.shape == shape && l.place.target() == target
         });
         if !gone.is_empty() {
-            me.forget(by.serial, hash, shape);
+            me.give_back(by.serial, hash, shape);
             self.grant(&mut queues, hash, target);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! 1. `serial` is the number of the slot's transaction. A lock belongs to a slot and a serial, so one
 //!    that was made for a transaction which has ended meanwhile never passes for the next one's.
-//! 2. A lock is in a shard only while it is in the list of its owner (`held`), and it enters the list
+//! 2. A lock is in a shard only while it is in the list of its owner (`locks`), and it enters the list
 //!    only if the serial is still its own, looked at under the list's mutex. The end of a transaction
 //!    raises the serial and takes the list under the same mutex. So whoever makes locks for others
 //!    (conversion, inheritance) never leaves one behind an ended transaction.
@@ -37,6 +37,14 @@ pub(crate) struct Held {
     pub shape: Shape,
     /// It was waited for: InnoDB gives it a structure of its own.
     pub waited: bool,
+}
+
+/// What an owner has.
+#[derive(Debug, Default)]
+struct Locks {
+    held: Vec<Held>,
+    /// Of which indexes it gave back locks of which shapes: InnoDB keeps their structures, empty.
+    given_back: Vec<(IndexId, Shape)>,
 }
 
 /// A target with its own memory.
@@ -77,7 +85,7 @@ pub struct Owner {
     serial: LocalAtomic<u64>,
     trx: LocalAtomic<u64>,
     count: SharedAtomic<u32, { class::ROW_LOCK }>,
-    held: Mutex<Vec<Held>>,
+    locks: Mutex<Locks>,
     word: SharedAtomic<u64, { class::ROW_LOCK }>,
     wish: Mutex<Option<Wish>>,
     /// Waited time that no counter has yet, in microseconds, below 1000.
@@ -92,7 +100,7 @@ impl Owner {
             serial: LocalAtomic::new(1),
             trx: LocalAtomic::new(0),
             count: SharedAtomic::new(0),
-            held: Mutex::new(&HELD, Vec::new()),
+            locks: Mutex::new(&HELD, Locks::default()),
             word: SharedAtomic::new(GRANTED),
             wish: Mutex::new(&WAIT, None),
             rest_us: LocalAtomic::new(0),
@@ -128,34 +136,47 @@ impl Owner {
 
     /// Invariant 2; `false`: the transaction has ended.
     pub(crate) fn note(&self, serial: u64, held: Held) -> bool {
-        let mut list = self.held.lock();
+        let mut locks = self.locks.lock();
         if self.serial.load(Ordering::Relaxed) != serial {
             return false;
         }
-        list.push(held);
+        locks.held.push(held);
         self.count.fetch_add(1, Ordering::SeqCst);
         true
     }
 
-    /// A lock that was noted last and not found by anybody is taken back.
+    /// A lock that was noted last is taken back.
     pub(crate) fn forget(&self, serial: u64, hash: u64, shape: Shape) {
-        let mut list = self.held.lock();
+        self.take_out(serial, hash, shape, false);
+    }
+
+    /// A lock that was noted last is given back.
+    pub(crate) fn give_back(&self, serial: u64, hash: u64, shape: Shape) {
+        self.take_out(serial, hash, shape, true);
+    }
+
+    fn take_out(&self, serial: u64, hash: u64, shape: Shape, given_back: bool) {
+        let mut locks = self.locks.lock();
         if self.serial.load(Ordering::Relaxed) != serial {
             return;
         }
-        if let Some(at) = list.iter().rposition(|h| h.hash == hash && h.shape == shape) {
-            list.swap_remove(at);
+        if let Some(at) = locks.held.iter().rposition(|h| h.hash == hash && h.shape == shape) {
+            let kind = (locks.held.swap_remove(at).index, shape);
             // The count only says "perhaps": it goes down to zero at the end.
+            if given_back && !locks.given_back.contains(&kind) {
+                locks.given_back.push(kind);
+            }
         }
     }
 
     /// Ends the transaction: its serial and what it had. Only the session's own thread calls it.
     pub(crate) fn take(&self) -> (u64, Vec<Held>) {
-        let mut list = self.held.lock();
+        let mut locks = self.locks.lock();
         let serial = self.serial.load(Ordering::Relaxed);
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
-        (serial, std::mem::take(&mut *list))
+        locks.given_back.clear();
+        (serial, std::mem::take(&mut locks.held))
     }
 
     /// Ends a transaction that had nothing.
@@ -164,20 +185,22 @@ impl Owner {
     }
 
     /// Entries of the list and how many lock structures InnoDB would have for them (on tables of one
-    /// page), and for the changed records of these indexes: as many as there are different indexes and
-    /// shapes, and one for each that was waited for.
+    /// page), for those that it gave back, and for the changed records of these indexes: as many as there
+    /// are different indexes and shapes, and one for each that was waited for.
     pub(crate) fn sizes(&self, changed: &[IndexId]) -> (u64, u64) {
-        let list = self.held.lock();
-        let mut kinds: Vec<_> = changed.iter().map(|index| (*index, Shape::WRITE)).collect();
+        let locks = self.locks.lock();
+        let mut kinds = locks.given_back.clone();
+        let written = changed.iter().map(|index| (*index, Shape::WRITE));
+        kinds.extend(written.filter(|kind| !locks.given_back.contains(kind)));
         let mut alone = 0;
-        for h in &*list {
+        for h in &locks.held {
             if h.waited {
                 alone += 1;
             } else if !kinds.contains(&(h.index, h.shape)) {
                 kinds.push((h.index, h.shape));
             }
         }
-        (list.len() as u64, kinds.len() as u64 + alone)
+        (locks.held.len() as u64, kinds.len() as u64 + alone)
     }
 
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.
