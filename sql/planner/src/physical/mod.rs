@@ -124,7 +124,9 @@ impl<'a> Planner<'a> {
                 block.order_by.clear();
                 block.distinct = false;
             }
-            node = self.grouped((node, windows.is_empty()), group, leaf, &leaves, &fixed);
+            let asked = leaves.subqueries.iter().any(|seen| seen & leaf_bit(leaf) != 0);
+            let alone = windows.is_empty() && !asked;
+            node = self.grouped((node, alone), group, leaf, &leaves, &fixed);
             fixed = order::Fixed::default();
         }
         if let Some(filter) = conjunction(cheap_first(std::mem::take(&mut block.having))) {
@@ -162,7 +164,7 @@ impl<'a> Planner<'a> {
         defs.collect()
     }
 
-    /// GROUP BY (`alone`: without windows over it): in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
+    /// GROUP BY (`alone`: no window and no subquery looks at it): in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
     /// aggregates that MySQL cannot gather in a table.
     fn grouped(
         &self,
