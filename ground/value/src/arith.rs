@@ -64,7 +64,16 @@ fn operands(a: &Datum<'_>, b: &Datum<'_>) -> Operands {
             Operands::Ints(x, y, is_unsigned(a) || is_unsigned(b))
         }
         (Some(x), Some(y)) => Operands::Decimals(x.decimal(), y.decimal()),
-        _ => Operands::Doubles(to_double(a), to_double(b)),
+        _ => Operands::Doubles(signed_double(a), signed_double(b)),
+    }
+}
+
+/// As [`to_double`]; a negative zero keeps its sign, which MySQL shows.
+#[must_use]
+pub fn signed_double(d: &Datum<'_>) -> f64 {
+    match *d {
+        Datum::Double(v) => v,
+        ref other => to_double(other),
     }
 }
 

@@ -104,6 +104,8 @@ impl ConvertError {
 pub enum Warning {
     /// 1264, not strict: the nearest value was stored.
     OutOfRange,
+    /// Not strict: all bits are set in a BIT column that is too short. 1406 under IGNORE, else 1264.
+    TooLong,
     /// 1265 (`Data truncated`): characters were cut off, or trailing spaces (then a note).
     Truncated {
         /// Only spaces were lost: a note, even in strict mode.

@@ -8,7 +8,7 @@
 
 use crate::decimal::Decimal;
 use crate::json::{self, JsonRef, JsonValue};
-use crate::time::{DateRules, parse};
+use crate::time::{Date, DateRules, parse};
 use crate::{Collation, ColumnType, ConvertMode, Datum, Kind, format, number};
 use std::cmp::Ordering;
 
@@ -84,6 +84,8 @@ fn moment(d: &Datum<'_>) -> Option<(u64, u16)> {
     let read = match *d {
         Datum::Date(v) => return Some((v.midnight().packed(), 0)),
         Datum::DateTime(v) => return Some((v.packed(), 0)),
+        // A year is before all of its days.
+        Datum::Year(v) => return Some((Date::new(v, 0, 0)?.midnight().packed(), 0)),
         Datum::Bytes(s) => parse::date_time(s, rules),
         Datum::Int(v) => parse::date_time_of_number(v, 0, rules),
         Datum::UInt(v) => parse::date_time_of_number(i64::try_from(v).ok()?, 0, rules),

@@ -450,10 +450,13 @@ fn atomically(
     context.client.begin();
     context.client.set_reads_latest(true);
     let mark = context.client.mark();
-    let done = run(context).and_then(|done| {
-        let failure = if ignore { None } else { context.env.strict_failure() };
-        failure.map_or(Ok(done), Err)
-    });
+    let done = run(context);
+    // What a strict change cannot take came before the error that ends it, if one does.
+    let done = match done {
+        Err(SqlError::Storage(_)) => done,
+        _ if ignore => done,
+        _ => context.env.strict_failure().map_or(done, Err),
+    };
     done.or_else(|error| {
         context.client.rollback_to(mark)?;
         Err(error)

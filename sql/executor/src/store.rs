@@ -175,7 +175,10 @@ fn warn_of_delimiter(value: &Datum<'_>, ty: &ColumnType, row: u64, env: &mut dyn
 
 fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {
     let (level, error) = match warning {
-        Warning::OutOfRange => (WarningLevel::Warning, ConvertError::OutOfRange),
+        Warning::TooLong if env.sql_mode() & mode::STRICT != 0 => {
+            (WarningLevel::Warning, ConvertError::TooLong)
+        }
+        Warning::OutOfRange | Warning::TooLong => (WarningLevel::Warning, ConvertError::OutOfRange),
         Warning::Truncated { note: true } => (WarningLevel::Note, ConvertError::Truncated),
         Warning::Truncated { note: false } => (WarningLevel::Warning, ConvertError::Truncated),
         Warning::Incorrect { wanted, value } => {

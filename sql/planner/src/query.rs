@@ -1,6 +1,7 @@
 //! A query's whole way: names, transformations, operators.
 
 use crate::PlanContext;
+use crate::logical::Block;
 use crate::physical::Planner;
 use crate::query_plan::{IntoTarget, QueryStatement};
 use crate::resolve::{Resolved, resolve};
@@ -8,6 +9,7 @@ use crate::stats::{Sampled, Statistics};
 use crate::transform::transform;
 use expr::SqlError;
 use parser::ast;
+use value::Kind;
 
 /// Plans a query.
 ///
@@ -58,10 +60,24 @@ fn plan_resolved(
     let Resolved { mut block, shared, tables, execution_ms_max } = resolved;
     let mut planner = Planner::new(context, statistics, &shared);
     transform(&mut block, &shared);
+    show_chosen(&mut block);
     let query = planner.block(block)?;
     let shared = planner.done;
     let execution_ms_max = execution_ms_max.map(u64::from);
     Ok(QueryStatement { query, shared, tables, into: None, count_all: false, execution_ms_max })
+}
+
+/// Decimals are sent with the digits that they have by themselves, unless rows are kept on the way.
+fn show_chosen(block: &mut Block) {
+    let sorted = block.leaves.len() > 1 && !block.order_by.is_empty();
+    if block.group.is_some() || block.distinct || !block.windows.is_empty() || sorted {
+        return;
+    }
+    for output in &mut block.outputs {
+        if output.value.ty.kind == Kind::Decimal {
+            output.value = expr::build::as_text(output.value.clone());
+        }
+    }
 }
 
 fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {

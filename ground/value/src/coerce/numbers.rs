@@ -104,16 +104,25 @@ pub(super) fn store_bit<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Stor
     let all = u64::MAX >> (64 - bits);
     let given = match d {
         Datum::Bytes(s) => of_bytes(s),
-        Datum::Double(v) => i64_bits(v.clamp(-1e30, 1e30) as i128),
         _ => match exact(&d) {
             Some(Exact::Int(v)) => i64_bits(v),
-            Some(Exact::Decimal(v)) => v.round_to_i128().and_then(i64_bits),
-            None => i64_bits(to_double(&d).clamp(-1e30, 1e30) as i128),
+            // A decimal is taken for an unsigned number first.
+            Some(Exact::Decimal(v)) => {
+                let whole = v.round_to_i128().unwrap_or(i128::MAX);
+                let nearest = whole.clamp(0, u64::MAX.into()) as u64;
+                if i128::from(nearest) != whole {
+                    let stored = Datum::Bits(nearest.min(all), bits);
+                    return settle(strict, ConvertError::OutOfRange, stored, Warning::OutOfRange);
+                }
+                Some(nearest)
+            }
+            // Saturates at the ends of BIGINT.
+            None => Some(to_double(&d) as i64 as u64),
         },
     };
     match given.filter(|v| *v <= all) {
         Some(v) => Ok(Coerced::plain(Datum::Bits(v, bits))),
-        None => settle(strict, ConvertError::TooLong, Datum::Bits(all, bits), Warning::OutOfRange),
+        None => settle(strict, ConvertError::TooLong, Datum::Bits(all, bits), Warning::TooLong),
     }
 }
 

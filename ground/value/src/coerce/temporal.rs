@@ -103,6 +103,9 @@ fn number(d: &Datum<'_>) -> Option<(i64, u32)> {
     u32::try_from(nanos.min(999_999_999)).ok().map(|nanos| (whole, nanos))
 }
 
+/// 9999-12-31 23:59:59 as a number.
+const LAST_MOMENT: i64 = 99_991_231_235_959;
+
 /// A moment of `fsp` digits; for a DATE (`date`) it is not rounded.
 fn read_date_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>, date: bool) -> Read<DateTime> {
     let cut_off = mode.truncate_fraction || date;
@@ -128,9 +131,9 @@ fn read_date_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>, date: bool) -> 
             parse::date_time(crate::format::to_text(&d).as_bytes(), mode.dates)
         }
         _ => match number(&d) {
-            Some((v, _)) if v < 0 => Err(BadTime::Range),
+            Some((v, _)) if !(0..=LAST_MOMENT).contains(&v) => Err(BadTime::Range),
             Some((v, nanos)) => parse::date_time_of_number(v, nanos, mode.dates),
-            None => Err(BadTime::Form),
+            None => Err(BadTime::Range),
         },
     };
     match text {
@@ -178,7 +181,10 @@ fn read_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>) -> Read<Time> {
                 }
                 read
             }),
-            None => Err(BadTime::Form),
+            None => {
+                let longest = if to_double(&d) < 0.0 { i64::MIN } else { i64::MAX };
+                return Read::Value(Time::saturated(longest, fsp).0, Lost::Beyond);
+            }
         },
     };
     match text {

@@ -225,7 +225,7 @@ pub struct SetOp<'p> {
     pub(super) at: usize,
     pub(super) seen: Seen,
     pub(super) part: Option<SpillReader>,
-    /// INTERSECT and EXCEPT: how often each row of the second query is there.
+    /// INTERSECT and EXCEPT: how often each row of the queries behind the first is there.
     pub(super) counts: Vec<u64>,
 }
 
@@ -238,20 +238,30 @@ impl SetOp<'_> {
         }
     }
 
-    /// Counts the rows of the second query.
-    fn count_second(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.at = 1;
-        self.open_input(run, frame)?;
+    /// Counts the rows of the queries behind the first. INTERSECT DISTINCT counts in how many of them a row is.
+    fn count_others(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let once = self.op == SetOperator::Intersect && !self.all;
         let mut charge = run.st.budget.charge();
-        while self.leaf.pull(&mut self.inputs[1], run, frame)? {
-            self.leaf.make_key(frame)?;
-            let (n, new) = self.seen.table.insert(&self.leaf.key, hash(&self.leaf.key));
-            if new {
-                self.counts.push(0);
-                charge.set(self.seen.table.bytes() + 8 * self.counts.len());
-                charge.check()?;
+        for at in 1..self.inputs.len() {
+            self.at = at;
+            self.open_input(run, frame)?;
+            while self.leaf.pull(&mut self.inputs[at], run, frame)? {
+                self.leaf.make_key(frame)?;
+                let (n, new) = self.seen.table.insert(&self.leaf.key, hash(&self.leaf.key));
+                if new {
+                    self.counts.push(0);
+                    charge.set(self.seen.table.bytes() + 8 * self.counts.len());
+                    charge.check()?;
+                }
+                // Those that an earlier query lacks stay behind.
+                if !once || self.counts[n] + 1 == at as u64 {
+                    self.counts[n] += 1;
+                }
             }
-            self.counts[n] += 1;
+        }
+        let others = self.inputs.len() as u64 - 1;
+        if once {
+            self.counts.iter_mut().filter(|count| **count < others).for_each(|count| *count = 0);
         }
         self.seen.charge = Some(charge);
         self.at = 0;
@@ -336,7 +346,7 @@ impl Operator for SetOp<'_> {
         self.at = 0;
         match self.op {
             SetOperator::Union => self.open_input(run, frame),
-            _ => self.count_second(run, frame),
+            _ => self.count_others(run, frame),
         }
     }
 

@@ -16,7 +16,7 @@ use value::number::{Rest, double_of_text};
 use value::time::parse;
 use value::{Charset, Collation, ColumnType, Kind};
 
-/// Whether constants that are no dates are refused.
+/// Whether constants that are no dates are refused, and those beside a column of years are tried as years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strictness {
     /// An operator: 1525.
@@ -41,7 +41,7 @@ impl Builder {
             Kind::Json => Ok(beside_json(value)),
             Kind::Time if is_stringy(&value.ty) => Ok(span(value, 6)),
             kind if kind.is_number() || matches!(kind, Kind::Year | Kind::Bit) => {
-                Ok(beside_number(value, other))
+                Ok(beside_number(value, other, strictness))
             }
             _ => Ok(value),
         }
@@ -110,7 +110,18 @@ fn span(value: Typed, fsp: u8) -> Typed {
 
 /// A value that is compared with a number: text as a double, bits that are written as such as an integer. A
 /// date is a number too, unless it is a column: then the constant beside it is a date.
-fn beside_number(value: Typed, other: &Typed) -> Typed {
+fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
+    if strictness == Strictness::Refuse
+        && other.ty.kind == Kind::Year
+        && is_column(other)
+        && let Some(year) = year_of(&value)
+    {
+        return year;
+    }
+    // A year is compared with a moment as the moment before all of its days.
+    if other.ty.kind == Kind::Year && value.ty.kind.has_date() {
+        return value;
+    }
     let fixed = other.constant().is_some() || matches!(other.expr, Expr::Param(_));
     let both = value.ty.kind.has_date() && other.ty.kind.is_number();
     if both && !(fixed && is_column(&value)) {
@@ -138,6 +149,24 @@ fn beside_number(value: Typed, other: &Typed) -> Typed {
     }
     let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
+}
+
+/// A constant beside a column of years, as it would be stored there: 24 is 2024. `None` for what does not fit.
+pub(super) fn year_of(value: &Typed) -> Option<Typed> {
+    let value = bits_as_number(value.clone());
+    let constant = value.constant()?;
+    let whole = match constant {
+        OwnedDatum::Decimal(v) => v.to_f64().fract() == 0.0,
+        OwnedDatum::Double(v) => v.fract() == 0.0,
+        OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_) => false,
+        _ => true,
+    };
+    let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
+    let strict = value::ConvertMode::new(true, &zone);
+    let mut scratch = Vec::new();
+    let stored = value::coerce(constant.datum(), None, &year, &strict, &mut scratch).ok()?;
+    let plain = whole && stored.warning.is_none();
+    plain.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
 
 /// One of several values that are compared as numbers.

@@ -46,6 +46,8 @@ impl Builder {
         let value = match ty.kind {
             Kind::Decimal => super::wanted::as_chosen(value),
             kind if kind.is_float() => super::wanted::as_number(value),
+            kind if kind.is_string() => super::wanted::as_text(value),
+            kind if kind.has_date() || kind == Kind::Time => super::wanted::as_moment(value),
             _ => value,
         };
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {
@@ -140,7 +142,7 @@ impl Builder {
 }
 
 fn claimed(value: Typed) -> Typed {
-    let text = value.ty.kind.is_string();
+    let text = value.ty.kind.is_string() || value.ty.kind == Kind::Json;
     let coercibility = if text { Coercibility::Implicit } else { Coercibility::Numeric };
     Typed { coercibility, ..value }
 }

@@ -1,13 +1,15 @@
 //! One type for several values: CASE, IF, COALESCE, set operations.
 
+use super::wanted::is_nothing;
 use super::widths::{chars, decimal, int_width, precision, scale};
 use crate::tree::Typed;
 use value::types::NOT_FIXED;
 use value::{Collation, ColumnType, Kind};
 
-/// The type that holds every value; literals NULL do not count. `collation` is that of text.
+/// The type that holds every value; what is NULL anyway does not count. `collation` is that of text.
 pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
-    let counted: Vec<ColumnType> = values.iter().filter(|v| !v.is_null()).map(|v| v.ty).collect();
+    let counted: Vec<ColumnType> =
+        values.iter().filter(|v| !is_nothing(&v.expr)).map(|v| v.ty).collect();
     let nullable = values.iter().any(|v| v.ty.nullable);
     let ty = match counted.as_slice() {
         [] => ColumnType { decimals: NOT_FIXED, ..ColumnType::varbinary(0) },

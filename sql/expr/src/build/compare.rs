@@ -1,7 +1,7 @@
 //! Comparisons: of values and rows, BETWEEN, IN, LIKE, CASE.
 
 use super::Builder;
-use super::beside::{Strictness, is_column};
+use super::beside::{Strictness, is_column, year_of};
 use super::derive::{call, is_stringy, meet, unify};
 use super::operators::{not, truth};
 use crate::SqlError;
@@ -143,6 +143,7 @@ impl Builder {
             )
         } else {
             let [value, low, high] = all;
+            let [value, low, high] = years(value, low, high);
             let [value, low, high] = self.limits(value, low, high)?;
             (
                 self.compare_leniently(Comparison::Ge, value.clone(), low)?,
@@ -302,8 +303,13 @@ impl Builder {
 
     fn one_by_one(&self, all: Vec<Typed>) -> Result<Typed, SqlError> {
         let (value, items) = all.split_first().ok_or_else(|| columns(1))?;
+        // A date or time beside a text is text.
+        let beside = |item: &Typed| match is_moment(&item.ty) {
+            true => self.to_text(item.clone()),
+            false => item.clone(),
+        };
         let mut same =
-            items.iter().map(|i| self.compare_leniently(Comparison::Eq, value.clone(), i.clone()));
+            items.iter().map(|i| self.compare_leniently(Comparison::Eq, value.clone(), beside(i)));
         let first = same.next().ok_or_else(|| columns(1))??;
         same.try_fold(first, |a, b| {
             let b = b?;
@@ -412,6 +418,15 @@ impl Builder {
 fn compared(op: Comparison, a: Typed, b: Typed, collation: Collation) -> Typed {
     let nullable = a.ty.nullable || b.ty.nullable;
     truth(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation), nullable)
+}
+
+/// The values of BETWEEN; constants are years beside a column of years.
+fn years(value: Typed, low: Typed, high: Typed) -> [Typed; 3] {
+    let is_year = value.ty.kind == Kind::Year && is_column(&value);
+    match year_of(&low).zip(year_of(&high)).filter(|_| is_year) {
+        Some((low, high)) => [value, low, high],
+        None => [value, low, high],
+    }
 }
 
 fn is_moment(ty: &ColumnType) -> bool {

@@ -103,6 +103,11 @@ impl<'a> Derive<'a> {
     /// # Errors
     /// 1267 and its kin.
     pub fn text_of(&mut self, range: std::ops::Range<usize>) -> Result<Collation, SqlError> {
+        for value in &mut self.args[range.clone()] {
+            if value.ty.kind == Kind::Decimal {
+                *value = super::wanted::as_text(value.clone());
+            }
+        }
         let claim = meet(&mut self.args[range], self.name, Purpose::Result, self.settings)?;
         self.collation = claim.collation;
         self.coercibility = Some(claim.coercibility);
@@ -283,6 +288,9 @@ pub fn unify(
     for value in values.iter_mut() {
         // Bits keep their wrapping, which knows that they may be wanted as a number.
         let bits = ty.kind.is_string() && is_bits(value);
+        if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
+            *value = super::wanted::as_text(value.clone());
+        }
         if !value.is_null() && (bits || differs(&value.ty, &ty)) {
             let to = ColumnType { nullable: value.ty.nullable, ..ty };
             *value = Typed::new(call(&AS_ALIKE, value, to), to);

@@ -25,6 +25,7 @@ pub use calls::no_function;
 pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string};
 pub use operators::stored;
 pub(crate) use operators::value_digits;
+pub use wanted::{as_text, is_nothing};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
@@ -116,7 +117,13 @@ impl Builder {
         let bytes = args.iter().all(|a| a.ty.kind.is_binary_string());
         let texts = args.iter().any(|a| is_stringy(&a.ty));
         if texts && crate::functions::reads_numbers(function, bytes) {
-            args = args.into_iter().map(wanted::as_number).collect();
+            let wanted = match crate::functions::reads_bits(function) {
+                true => wanted::as_integer,
+                false => wanted::as_number,
+            };
+            args = args.into_iter().map(wanted).collect();
+        } else if texts && crate::functions::reads_a_moment(function) {
+            args = args.into_iter().map(wanted::as_moment).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
         let ty = (function.derive)(&mut derive)?;

@@ -200,7 +200,7 @@ fn negate(value: Typed) -> Typed {
     let minimum = matches!(value.constant(), Some(OwnedDatum::Int(i64::MIN)));
     let result = match ty.kind {
         _ if minimum => ColumnType { nullable: false, ..ColumnType::decimal(19, 0) },
-        kind if kind.is_int() => {
+        kind if kind.is_int() || kind == Kind::Year => {
             let length = precision(&ty) + 1;
             signed(ColumnType { kind: Kind::BigInt, length, ..ty })
         }
@@ -227,13 +227,21 @@ pub(super) fn bits_as_number(value: Typed) -> Typed {
 }
 
 /// A value that is stored in a column of that kind: bits that are written as such are a number among numbers,
-/// JSON is converted with its own warnings.
+/// JSON is converted with its own warnings. Dates and times that IF, CASE and their kin choose are texts there,
+/// and so is JSON in a column of bits.
 pub fn stored(value: &Typed, kind: Kind) -> Typed {
     let scalar = matches!(kind, Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Timestamp);
     let scalar = scalar || kind.is_int() || kind.is_float() || kind == Kind::Time;
     if value.ty.kind == Kind::Json && scalar {
         let ty = ColumnType { decimals: 6, ..ColumnType::of(kind) };
         return Typed::new(super::derive::call(&STORED_JSON, value, ty), ty);
+    }
+    let moment = value.ty.kind.has_date() || value.ty.kind == Kind::Time;
+    let through_text = moment && kind.is_number() && super::wanted::chooses(&value.expr);
+    if through_text || value.ty.kind == Kind::Json && kind == Kind::Bit {
+        let ty = super::string(super::widths::chars(&value.ty), value::Collation::Utf8mb4Bin);
+        let ty = ColumnType { nullable: value.ty.nullable, ..ty };
+        return Typed::new(super::derive::call(&crate::functions::AS_ALIKE, value, ty), ty);
     }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
@@ -256,7 +264,7 @@ fn real_digits(op: Arithmetic, a: &Typed, b: &Typed) -> u8 {
     let (x, y) = (value_digits(a), value_digits(b));
     match op {
         _ if x.max(y) >= NOT_FIXED => NOT_FIXED,
-        Arithmetic::Div(increment) => (x + y + increment).min(NOT_FIXED),
+        Arithmetic::Div(increment) => (x.max(y) + increment).min(NOT_FIXED),
         _ => x.max(y),
     }
 }

@@ -61,6 +61,7 @@ impl Builder {
         negative: bool,
     ) -> Result<Typed, SqlError> {
         let name = if negative { "- interval" } else { "+ interval" };
+        let date = super::wanted::as_moment(date);
         self.invoke(functions::known(name)?, vec![date, n], Extra::Unit(unit))
     }
 

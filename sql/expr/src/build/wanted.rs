@@ -1,15 +1,17 @@
-//! What IF, CASE and NULLIF choose, where a number is wanted.
+//! What IF, CASE and NULLIF choose, where a number, a text or a moment is wanted.
 //!
 //! 1. Their text is that of all branches; a number is read from the chosen branch by itself: a date gives its
 //! digits, ENUM its place, `x'41'` 65. 2. CAST AS SIGNED and COALESCE read the text (MySQL's ways).
 //! 3. Numbers are read without a warning from columns of TEXT and BLOB and from what COALESCE, IFNULL, GREATEST
-//! and LEAST give.
+//! and LEAST give. 4. A decimal's text has the digits of the chosen branch.
 
 use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
-use crate::functions::{AS_ALIKE, AS_NUMBER_QUIETLY, moments_of, number_of_bits};
-use crate::tree::{CallSite, Expr, Typed};
+use crate::functions::{
+    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, moments_of, number_of_bits,
+};
+use crate::tree::{CallSite, Expr, OwnedDatum, Typed};
 use value::{ColumnType, Kind};
 
 /// A value that is wanted as a double.
@@ -19,6 +21,19 @@ pub(super) fn as_number(value: Typed) -> Typed {
         true => {
             let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
             Typed { expr: call(&AS_NUMBER_QUIETLY, &value, ty), ..value }
+        }
+        false => value,
+    }
+}
+
+/// A value that is wanted as an integer.
+pub(super) fn as_integer(value: Typed) -> Typed {
+    let value = as_chosen(value);
+    match is_quiet(&value) {
+        true => {
+            let ty = ColumnType::int(Kind::BigInt, false);
+            let ty = ColumnType { nullable: value.ty.nullable, ..ty };
+            Typed { expr: call(&AS_INTEGER_QUIETLY, &value, ty), ..value }
         }
         false => value,
     }
@@ -48,36 +63,100 @@ fn is_quiet(value: &Typed) -> bool {
 
 /// The expression with branches that are numbers by themselves; `None` if none is.
 fn chosen(expr: &Expr) -> Option<Expr> {
+    through(expr, &|site| match site.function.name {
+        _ if site.function == &AS_ALIKE => own_number(&site.arguments[0], &site.types[0]),
+        "greatest" | "least" => moment_as_number(site),
+        _ => None,
+    })
+}
+
+/// A value that is wanted as text: of the decimals that IF and CASE choose among, each shows the digits that it
+/// has by itself.
+pub fn as_text(value: Typed) -> Typed {
+    if value.ty.kind != Kind::Decimal {
+        return value;
+    }
+    match bare(&value.expr, &|ty| ty.kind.is_int() || ty.kind == Kind::Decimal) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
+/// A value that is wanted as a moment: a date or time that is chosen among texts is read by itself.
+pub(super) fn as_moment(value: Typed) -> Typed {
+    if !is_stringy(&value.ty) {
+        return value;
+    }
+    match bare(&value.expr, &|ty| ty.kind.has_date() || ty.kind == Kind::Time) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
+/// The expression with branches of some types as they stand, not converted to the type of all.
+fn bare(expr: &Expr, counts: &dyn Fn(&ColumnType) -> bool) -> Option<Expr> {
+    through(expr, &|site| {
+        let converted = site.function == &AS_ALIKE && counts(&site.types[0]);
+        let inner = &site.arguments[0];
+        converted.then(|| bare(inner, counts).unwrap_or_else(|| inner.clone()))
+    })
+}
+
+/// The expression with other calls in the branches of IF, CASE and NULLIF; `None` if `change` changes none.
+fn through(expr: &Expr, change: &dyn Fn(&CallSite) -> Option<Expr>) -> Option<Expr> {
     let mut found = false;
-    let mut number = |branch: &Expr| {
-        let number = chosen(branch);
-        found |= number.is_some();
-        number.unwrap_or_else(|| branch.clone())
+    let mut branch = |branch: &Expr| {
+        let changed = through(branch, change);
+        found |= changed.is_some();
+        changed.unwrap_or_else(|| branch.clone())
     };
-    let chosen = match expr {
+    let changed = match expr {
         Expr::Case(branches, otherwise) => {
-            let branches = branches.iter().map(|(when, then)| (when.clone(), number(then)));
+            let branches = branches.iter().map(|(when, then)| (when.clone(), branch(then)));
             let branches = branches.collect();
-            let otherwise = otherwise.as_ref().map(|e| Box::new(number(e)));
+            let otherwise = otherwise.as_ref().map(|e| Box::new(branch(e)));
             Expr::Case(branches, otherwise)
-        }
-        Expr::Call(site) if site.function == &AS_ALIKE => {
-            return own_number(&site.arguments[0], &site.types[0]);
         }
         Expr::Call(site) if matches!(site.function.name, "if" | "nullif") => {
             let mut site = site.clone();
             let results = if site.function.name == "if" { 1..3 } else { 0..1 };
             for result in &mut site.arguments[results] {
-                *result = number(result);
+                *result = branch(result);
             }
             Expr::Call(site)
         }
-        Expr::Call(site) if matches!(site.function.name, "greatest" | "least") => {
-            return moment_as_number(site);
-        }
+        Expr::Call(site) => return change(site),
         _ => return None,
     };
-    found.then_some(chosen)
+    found.then_some(changed)
+}
+
+/// Whether an expression chooses among its parts: IF, CASE and their kin.
+pub(super) fn chooses(expr: &Expr) -> bool {
+    match expr {
+        Expr::Case(..) => true,
+        Expr::Call(site) => {
+            matches!(site.function.name, "if" | "ifnull" | "coalesce" | "nullif")
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is NULL whatever is chosen: MySQL gives it no type.
+pub fn is_nothing(expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(value) => *value == OwnedDatum::Null,
+        Expr::Case(branches, otherwise) => {
+            branches.iter().all(|(_, then)| is_nothing(then))
+                && otherwise.iter().all(|e| is_nothing(e))
+        }
+        Expr::Call(site) => match site.function.name {
+            "if" => site.arguments[1..].iter().all(is_nothing),
+            "ifnull" | "coalesce" => site.arguments.iter().all(is_nothing),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// The digits of the date that GREATEST or LEAST chooses among values that are no dates by themselves.
@@ -92,7 +171,7 @@ fn moment_as_number(site: &CallSite) -> Option<Expr> {
 /// The number that a value is which is among texts; `None` where it is the number that its text is.
 fn own_number(value: &Expr, ty: &ColumnType) -> Option<Expr> {
     let written_as_bits = match value {
-        Expr::Const(crate::tree::OwnedDatum::Bytes(bytes)) => number_of_bits(ty, bytes).is_some(),
+        Expr::Const(OwnedDatum::Bytes(bytes)) => number_of_bits(ty, bytes).is_some(),
         _ => false,
     };
     let moment = ty.kind.has_date() || ty.kind == Kind::Time;

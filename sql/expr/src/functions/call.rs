@@ -230,7 +230,7 @@ pub fn bits_of(value: &Datum<'_>, env: &mut dyn Environment) -> u64 {
 
 /// See [`Call::double`].
 pub fn double_of(value: &Datum<'_>, env: &mut dyn Environment) -> f64 {
-    let Datum::Bytes(text) = *value else { return value::compare::to_double(value) };
+    let Datum::Bytes(text) = *value else { return value::arith::signed_double(value) };
     let (v, rest) = number::double_of_text(text);
     // Nothing, and nothing but spaces, is zero.
     if rest != Rest::Clean && !text.trim_ascii().is_empty() {

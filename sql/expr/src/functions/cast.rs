@@ -8,7 +8,7 @@ use crate::eval::Value;
 use crate::tree::{Expr, OwnedDatum};
 use crate::{Environment, SqlError, WarningLevel};
 use value::number::{self, Rest};
-use value::{ColumnType, Datum, Kind};
+use value::{ColumnType, Datum, Kind, Time};
 
 /// CAST: to the type of the call's result.
 pub static CAST: Function =
@@ -80,9 +80,10 @@ fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Kind::DateTime | Kind::Timestamp => {
             let wanted = moments::Wanted { fsp: to.decimals, ..moments::Wanted::MOMENT };
             let moment = moments::argument(c, 0, wanted);
-            Ok(moment.map_or(NULL, |v| Value::Datum(Datum::DateTime(v))))
+            Ok(moment.map_or(NULL, |v| Value::Datum(Datum::DateTime(v.with_fsp(to.decimals)))))
         }
         Kind::Time => Ok(moments::time_argument(c, 0, to.decimals)
+            .and_then(|v| Time::from_micros(v.micros(), to.decimals))
             .map_or(NULL, |v| Value::Datum(Datum::Time(v)))),
         Kind::Year => to_year(c),
         Kind::Json => super::json::to_json(c),

@@ -2,7 +2,7 @@
 //!
 //! 1. Text that is none counts as zero, warned of (1292); NULL stays NULL. 2. They are built, not found by name.
 
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, leading_integer};
 use super::moments::{self, Wanted};
 use super::{Function, Shape, function};
 use crate::SqlError;
@@ -31,9 +31,14 @@ pub static AS_NUMBER_QUIETLY: Function =
     function("cast", (1, 1), same_type, quiet_number, "text as a number, never warned of")
         .written(Shape::Bare);
 
+/// As [`AS_NUMBER_QUIETLY`], the integer that text starts with.
+pub static AS_INTEGER_QUIETLY: Function =
+    function("cast", (1, 1), same_type, quiet_integer, "text as an integer, never warned of")
+        .written(Shape::Bare);
+
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
-    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY].contains(&function)
+    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
 }
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
@@ -59,6 +64,16 @@ fn number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn quiet_number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     match c.datum(0) {
         Datum::Bytes(text) => Ok(Value::Datum(Datum::Double(double_of_text(text).0))),
+        _ => Ok(c.take(0)),
+    }
+}
+
+fn quiet_integer<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    match c.datum(0) {
+        Datum::Bytes(text) => {
+            let v = leading_integer(text).0.clamp(i64::MIN.into(), i64::MAX.into());
+            Ok((v as i64).into())
+        }
         _ => Ok(c.take(0)),
     }
 }

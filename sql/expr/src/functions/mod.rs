@@ -28,7 +28,9 @@ pub use call::{
     round, text_of,
 };
 pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED};
-pub use compared::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, is_conversion};
+pub use compared::{
+    AS_INTEGER_QUIETLY, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, is_conversion,
+};
 pub use locks::release_all as release_user_locks;
 pub use numeric::{Random, moments_of};
 pub use string::base64;
@@ -112,12 +114,24 @@ pub struct Function {
     pub doc: &'static str,
 }
 
+/// Whether a function takes its one argument as a date or a time.
+pub fn reads_a_moment(function: &Function) -> bool {
+    const NUMBERS: &[&str] = &["from_days", "sec_to_time", "unix_timestamp"];
+    let temporal = temporal::FUNCTIONS.iter().any(|f| f.name == function.name);
+    temporal && function.arity.1 == 1 && !NUMBERS.contains(&function.name)
+}
+
+/// Whether a function takes its arguments as integers of 64 bits.
+pub fn reads_bits(function: &Function) -> bool {
+    function.name == "bit_count" || operators::FUNCTIONS.iter().any(|f| f.name == function.name)
+}
+
 /// Whether a function takes its arguments as numbers, given whether all of them are byte strings.
 pub fn reads_numbers(function: &Function, bytes: bool) -> bool {
     // By name: a table may be in memory more than once.
     let of = |table: &[Function]| table.iter().any(|f| f.name == function.name);
     let other = matches!(function.name, "crc32" | "greatest" | "least");
-    let bits = function.name == "bit_count" || of(operators::FUNCTIONS);
+    let bits = reads_bits(function);
     !(other || bits && bytes) && (bits || of(numeric::FUNCTIONS))
 }
 

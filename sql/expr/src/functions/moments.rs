@@ -34,6 +34,8 @@ pub mod mode {
     pub const ONLY_FULL_GROUP_BY: u64 = 1 << 5;
     /// NO_UNSIGNED_SUBTRACTION.
     pub const NO_UNSIGNED_SUBTRACTION: u64 = 1 << 6;
+    /// STRICT_TRANS_TABLES and STRICT_ALL_TABLES.
+    pub const STRICT: u64 = 1 << 21 | 1 << 22;
     /// NO_ZERO_IN_DATE.
     pub const NO_ZERO_IN_DATE: u64 = 1 << 23;
     /// NO_ZERO_DATE.
@@ -78,13 +80,20 @@ fn truncated(env: &mut dyn Environment, kind: &str, shown: &str) {
     env.warn(WarningLevel::Warning, 1292, text);
 }
 
+/// Bytes as warnings show them.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |shown, b| match b {
+        b' '..=b'~' => shown + &char::from(*b).to_string(),
+        _ => shown + &format!("\\x{b:02X}"),
+    })
+}
+
 /// A number's whole part and billionths.
 fn parts(datum: &Datum<'_>) -> Option<(i64, u32)> {
     let decimal = match datum {
         Datum::Int(v) => return Some((*v, 0)),
         Datum::UInt(v) => return i64::try_from(*v).ok().map(|v| (v, 0)),
         Datum::Year(v) => return Some((i64::from(*v), 0)),
-        Datum::Bits(v, _) => return i64::try_from(*v).ok().map(|v| (v, 0)),
         Datum::Decimal(v) => *v,
         Datum::Double(v) => Decimal::from_f64(*v).0.round(9)?,
         _ => return None,
@@ -109,6 +118,10 @@ pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> O
         Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) => {
             let text = value::format::to_text(datum);
             (parse::date_time(text.trim_matches('"').as_bytes(), rules), text)
+        }
+        Datum::Bits(..) => {
+            let bytes = crate::eval::text(datum);
+            (parse::date_time(&bytes, rules), escaped(&bytes))
         }
         number => {
             let shown = value::format::to_text(number);
@@ -184,6 +197,10 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
             let text = value::format::to_text(datum);
             (parse::time(text.trim_matches('"').as_bytes()), text)
         }
+        Datum::Bits(..) => {
+            let bytes = crate::eval::text(datum);
+            (parse::time(&bytes), escaped(&bytes))
+        }
         number => {
             let shown = value::format::to_text(number);
             match parts(number) {
@@ -192,8 +209,10 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
             }
         }
     };
-    let number =
-        !matches!(datum, Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..) | Datum::Json(_));
+    let number = !matches!(
+        datum,
+        Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) | Datum::Bits(..)
+    );
     match read {
         Ok(read) => {
             if read.cut || read.beyond {

@@ -56,9 +56,7 @@ pub fn plan_insert(
     let mut selected = names_of_select(context, insert, (&leaf, &new_row), &unread);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
-    if let InsertSource::Values(rows) = &mut source {
-        as_stored(context.tables.def(table), &columns, rows);
-    }
+    as_stored(context.tables.def(table), &columns, &mut source);
     if let (Some(selected), InsertSource::Query(query)) = (&mut selected, &source) {
         selected.first = columns.len();
         let more = &query.query.outputs[columns.len()..];
@@ -103,11 +101,26 @@ pub(super) fn add_tables(tables: &mut Vec<(TableRef, Mode)>, query: &QueryStatem
     tables.extend(more);
 }
 
-/// Values as columns take them that convert in their own way: bits, JSON.
-fn as_stored(def: &TableDef, columns: &[usize], rows: &mut [Vec<InsertValue>]) {
-    for (column, value) in rows.iter_mut().flat_map(|row| columns.iter().zip(row)) {
-        if let InsertValue::Expr(value) = value {
-            *value = expr::build::stored(value, def.columns[*column].ty.kind);
+/// Values as columns take them that convert in their own way: bits, JSON, moments.
+fn as_stored(def: &TableDef, columns: &[usize], source: &mut InsertSource) {
+    let stored = |column: &usize, value: &mut expr::Typed| {
+        *value = expr::build::stored(value, def.columns[*column].ty.kind);
+    };
+    match source {
+        InsertSource::Values(rows) => {
+            for (column, value) in rows.iter_mut().flat_map(|row| columns.iter().zip(row)) {
+                if let InsertValue::Expr(value) = value {
+                    stored(column, value);
+                }
+            }
+        }
+        InsertSource::Query(query) => {
+            for (column, output) in columns.iter().zip(&mut query.query.outputs) {
+                // Literals were kept as a query keeps them.
+                if output.value.constant().is_none() {
+                    stored(column, &mut output.value);
+                }
+            }
         }
     }
 }

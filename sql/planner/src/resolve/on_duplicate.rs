@@ -121,6 +121,7 @@ pub(super) fn on_duplicate(
         scope.visible.extend(more);
     }
     let names: Vec<String> = target.columns.iter().map(|c| c.result.name.clone()).collect();
+    let kinds: Vec<_> = target.columns.iter().map(|c| c.ty.kind).collect();
     scope.new_row = Some(1);
     scope.selected = selected;
     scope.leaves = vec![target, new_row];
@@ -132,7 +133,12 @@ pub(super) fn on_duplicate(
             name: written(&assignment.column),
             clause: "field list",
         })?;
-        let value = resolver.insert_value(&assignment.value)?;
+        let value = match resolver.insert_value(&assignment.value)? {
+            InsertValue::Expr(value) => {
+                InsertValue::Expr(expr::build::stored(&value, kinds[position]))
+            }
+            default => default,
+        };
         let def = resolver.context.tables.def(unread.table);
         change::refuse_generated(def, position, &value)?;
         assignments.push((position, value));

@@ -167,10 +167,13 @@ impl Resolver<'_, '_> {
         inputs: &mut Vec<Block>,
     ) -> Result<(), SqlError> {
         if let QueryBody::SetOperation { op: o, all: a, left, right } = left
-            && op == SetOperator::Union
             && *o == op
-            // A UNION DISTINCT above takes away what a UNION ALL below it would have kept.
-            && (*a == all || !all)
+            && match op {
+                // A UNION DISTINCT above takes away what a UNION ALL below it would have kept.
+                SetOperator::Union => *a == all || !all,
+                SetOperator::Except => *a == all,
+                SetOperator::Intersect => !*a && !all,
+            }
         {
             self.set_inputs(op, all, left, inputs)?;
             inputs.push(self.operand(right)?);

@@ -7,7 +7,7 @@ use crate::logical::{Block, Leaf, Source, WINDOW_LEAF, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::transform::is_mergeable;
 use expr::SqlError;
-use expr::tree::{Expr, OwnedDatum, Typed};
+use expr::tree::{Expr, Typed};
 use parser::ast::{self, SelectItem};
 
 impl Resolver<'_, '_> {
@@ -163,7 +163,7 @@ impl Resolver<'_, '_> {
                 let kept = matches!(&value.expr, Expr::Column(c) if c.leaf == WINDOW_LEAF);
                 let ty = if kept { super::windows::kept_type(value.ty) } else { value.ty };
                 ResultColumn {
-                    null_literal: value.expr == Expr::Const(OwnedDatum::Null),
+                    null_literal: expr::build::is_nothing(&value.expr),
                     kept,
                     ..ResultColumn::computed(name, ty, ty.decimals)
                 }
@@ -328,13 +328,10 @@ pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
 }
 
-/// The name of a column that is called as it was written: MySQL's has 255 characters at most.
+/// The name of a column that is called as it was written: MySQL's has 255 bytes at most.
 fn shortened(text: &str) -> &str {
-    const CHARS_MAX: usize = 255;
-    match text.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
+    const BYTES_MAX: usize = 255;
+    &text[..text.floor_char_boundary(BYTES_MAX)]
 }
 
 /// What NAME_CONST calls its value.
