@@ -7,13 +7,15 @@
 //!    until one of a few random points takes its priority away: it finds bugs that need one thread to stay
 //!    away for long at one exact moment.
 //! 3. Nobody runs for ever while others could: turns have an end in either strategy, with priorities the
-//!    thread that has waited longest becomes the first every `FAIR_EVERY` points, and a thread that yields
-//!    comes after all others.
+//!    thread that has waited longest becomes the first every `FAIR_EVERY` points, or `FAIR_NS` where points
+//!    take long, and a thread that yields comes after all others.
 
 use stdx::rng::Rng;
 
 /// Points after which, with priorities, the thread that has waited longest has its turn.
 const FAIR_EVERY: u64 = 8_000;
+/// The same as virtual time: no machine keeps a thread that spins from its next try for half a second.
+const FAIR_NS: u64 = 10_000_000;
 
 /// How the next thread is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ const PRIORITIES: u64 = 1 << 40;
 pub(crate) struct Choice {
     rng: Rng,
     strategy: Strategy,
+    /// [`FAIR_EVERY`] for points of this length.
+    fair_every: u64,
     /// Points until the turn ends (random), or until somebody's turn has come (priorities).
     left: u64,
     /// Per thread; the higher the sooner. Only of use with priorities.
@@ -54,7 +58,7 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    pub(crate) fn new(seed: u64, strategy: Strategy) -> Choice {
+    pub(crate) fn new(seed: u64, strategy: Strategy, step_ns: u64) -> Choice {
         let mut rng = Rng::new(seed ^ 0x5EED_0F5C_8ED0_1E55);
         let strategy = match strategy {
             Strategy::Seeded if rng.chance(1, 3) => {
@@ -72,6 +76,7 @@ impl Choice {
         Choice {
             rng,
             strategy,
+            fair_every: FAIR_EVERY.min(FAIR_NS / step_ns.max(1)).max(1),
             left: 0,
             priorities: Vec::new(),
             lowest: 0,
@@ -136,7 +141,7 @@ impl Choice {
         match self.strategy {
             Strategy::Priorities { .. } => {
                 if self.left == 0 {
-                    self.left = FAIR_EVERY;
+                    self.left = self.fair_every;
                     let longest = able.iter().copied().min_by_key(|t| self.turns[*t]);
                     self.highest += 1;
                     self.priorities[longest.unwrap_or(able[0])] = self.highest;

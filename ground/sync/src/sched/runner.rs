@@ -85,7 +85,7 @@ type Locked<'a> = MutexGuard<'a, State>;
 impl Runner {
     pub(crate) fn new(seed: u64, options: Options) -> Arc<Runner> {
         let state = State {
-            choice: Choice::new(seed, options.strategy),
+            choice: Choice::new(seed, options.strategy, options.step_ns),
             threads: Vec::new(),
             running: 0,
             preempt: false,
