@@ -428,8 +428,8 @@ impl LockedRange {
         } else if !whole_low && self.pass_over(l, tree)? {
             return Ok(false);
         }
-        let alone =
-            whole_low && !h.deleted() && (self.equal || self.direction == Direction::Forward);
+        let forward = !h.deleted() && self.direction == Direction::Forward;
+        let alone = whole_low && (self.equal || forward);
         let shape = if alone {
             Shape::new(self.mode(), Kind::Record)
         } else {
@@ -459,7 +459,11 @@ impl LockedRange {
             Locked::Yes => {}
         }
         if h.deleted() {
-            return self.reject(l, tree);
+            // As in InnoDB: nothing else has this key, and who inserts it meets this lock.
+            let one = self.equal && whole_low;
+            self.reject(l, tree)?;
+            self.done |= one;
+            return Ok(false);
         }
         self.key.clone_from(&self.entry);
         self.leave_answered(l, tree)?;
