@@ -112,7 +112,7 @@ fn give_name(files: &Files, spare: &Spare, number: u64, start: u64) -> Result<Re
     Ok(file)
 }
 
-fn sync_dir(files: &Files) -> Result<()> {
+pub(crate) fn sync_dir(files: &Files) -> Result<()> {
     files.disk.sync_dir().map_err(|e| Error::io("sync the folder", FOLDER, e))
 }
 

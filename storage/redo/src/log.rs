@@ -159,6 +159,9 @@ impl Log {
         let was = control.control.clone();
         govern::check_names(&**disk, &was)?;
         let files = Arc::new(Files::open(disk, &was)?);
+        // A process that was killed may have named the last file a moment ago: the name is durable before log is
+        // secured in that file, or the control file tells of it.
+        govern::sync_dir(&files)?;
         let incarnation = was
             .incarnation
             .checked_add(1)

@@ -107,9 +107,11 @@ fn campaign(seed: u64) {
         }
         let result = live(&one, &mut model, &mut rng, fixed);
         assert!(result.is_ok() || one.log.failed() || matches!(result, Err(Error::Io { .. })));
-        disk = disk.crash();
+        // What a process that was killed had not synced is seen by the next one, and not durable.
+        let killed = rng.chance(1, 3);
+        disk = if killed { disk.kill() } else { disk.crash() };
         // A crash during recovery must do no harm either.
-        if rng.chance(1, 3) {
+        if killed || rng.chance(1, 3) {
             disk.power_off_after(rng.below(12));
             if let Ok((next, mut replay)) = One::open(&disk)
                 && replay.next_window().is_ok()
