@@ -5,7 +5,8 @@
 //!    the wait ended. So a wake-up is never lost to a timeout that comes at the same moment.
 //! 2. A killer first raises the kill flag, then reads where the session is parked; a waiter first
 //!    publishes where it will park, then reads the flag under the bucket's lock. With a full fence
-//!    between the two steps on both sides, at least one of them sees the other.
+//!    between the two steps on both sides, at least one of them sees the other. Both may: so a killer
+//!    ends a wait only if the flag is still up under the bucket's lock, and one kill ends one statement.
 //! 3. `validate`, `pick` and `done` run under a bucket's lock: they touch atomics only.
 //! 4. The lot outlives simulations, whose addresses come again in later ones, and a failed one may leave
 //!    entries of threads that sleep for ever: an entry is seen only by threads of its own simulation.
@@ -221,10 +222,16 @@ impl ParkingLot {
         self.unpark(key, |_| Pick::Wake(0), |_| ())
     }
 
-    /// Ends the killable wait of the session whose slot is at address `owner`, if it is parked on `key`.
-    pub(crate) fn kill(&self, key: usize, owner: usize) {
+    /// Ends the killable wait of a session, if it is parked on `key` and its kill still stands: a session
+    /// that saw its flag before it parked may have ended that statement, taken the kill back, and be
+    /// parked for its next one. While its entry is in the queue it takes nothing back.
+    pub(crate) fn kill(&self, key: usize, session: &SessionSlot) {
+        let owner = std::ptr::from_ref(session).addr();
         let parker = self.with(key, |queue| {
             let at = queue.iter().position(|e| e.waits_for(key) && e.owner == owner)?;
+            if !session.killed() {
+                return None;
+            }
             let entry = queue.remove(at)?;
             entry.parker.finish(parker::KILLED);
             Some(entry.parker)

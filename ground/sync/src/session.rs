@@ -123,7 +123,7 @@ impl SessionSlot {
         fence(Ordering::SeqCst);
         let key = self.parked.load(Ordering::Relaxed);
         if key != 0 {
-            lot().kill(key, std::ptr::from_ref(self).addr());
+            lot().kill(key, self);
         }
     }
 

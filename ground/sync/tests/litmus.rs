@@ -190,7 +190,16 @@ fn an_event_loses_no_notification() {
     });
 }
 
-/// Kills that race with the beginning of the wait, many times: none is lost.
+/// Yields until `number` is `n`. The other side may have failed, so it does not wait for ever.
+fn await_number(number: &Number, n: u64) {
+    let deadline = Deadline::after(Duration::from_secs(60));
+    while number.load(Ordering::Acquire) != n {
+        assert!(!deadline.passed(), "still {}, not {n}", number.load(Ordering::Acquire));
+        thread::yield_now();
+    }
+}
+
+/// Kills that race with the beginning of the wait, many times: none is lost, and none ends two waits.
 #[test]
 fn a_kill_is_never_lost() {
     let slots = SlotTable::new(1, 1);
@@ -201,14 +210,10 @@ fn a_kill_is_never_lost() {
     thread::scope(|s| {
         s.spawn(|| {
             for round in 1..=ROUNDS {
-                while begun.load(Ordering::Acquire) != round {
-                    thread::yield_now();
-                }
+                await_number(&begun, round);
                 (0..round % 50).for_each(|_| std::hint::spin_loop());
                 slot.kill(KILL_QUERY);
-                while ended.load(Ordering::Acquire) != round {
-                    thread::yield_now();
-                }
+                await_number(&ended, round);
             }
         });
         let _entered = enter(&slot);

@@ -276,6 +276,28 @@ fn a_kill_is_never_lost() {
     });
 }
 
+/// One kill ends one statement: a killer that looks where the session waits only after the statement has
+/// ended leaves the wait of the next one alone.
+#[test]
+fn a_kill_ends_one_statement() {
+    explore(3, || {
+        let slots = SlotTable::new(1, 1);
+        let slot = Arc::new(slots.acquire_session().unwrap());
+        let killer = {
+            let slot = Arc::clone(&slot);
+            thread::spawn(move || slot.kill(KILL_QUERY))
+        };
+        let event = Event::new(&COND);
+        let entered = enter(&slot);
+        assert_eq!(event.wait_until(Deadline::Never, || false), WaitResult::Killed);
+        slot.clear_query_kill();
+        let soon = Deadline::after(std::time::Duration::from_secs(1));
+        assert_eq!(event.wait_until(soon, || false), WaitResult::TimedOut);
+        drop(entered);
+        killer.join().unwrap();
+    });
+}
+
 /// Kill and notification at once: the wait ends once, and a wake-up that was given is not lost.
 #[test]
 fn a_kill_beside_a_notification_ends_the_wait_once() {
