@@ -65,11 +65,12 @@ fn random_conversations_have_mysqls_waits_results_and_victims() {
         println!("{what}");
     }
     println!(
-        "{} the same ({} with waits, {} with deadlocks), {} open, {} listed, {} different",
+        "{} the same ({} with waits, {} with deadlocks), {} open, in several ways {:?}, {} listed, {} different",
         compared.same,
         compared.with_waits,
         compared.with_deadlocks,
         compared.open,
+        compared.raced,
         listed.len(),
         others.len()
     );
