@@ -203,13 +203,28 @@ pub fn coerce<'a>(
             other => {
                 let mut text = std::mem::take(scratch);
                 text.clear();
-                crate::format::append_typed(&other, from, &mut text);
+                match other {
+                    Datum::Double(v) if from.is_none_or(is_free_double) => {
+                        crate::format::append_double_within(v, double_width(ty), &mut text);
+                    }
+                    _ => crate::format::append_typed(&other, from, &mut text),
+                }
                 *scratch = text;
                 store_plain_text(ty, strict, scratch)
             }
         },
         _ => store_other(d, from, ty, mode, scratch),
     }
+}
+
+/// A DOUBLE whose digits behind the point are not fixed.
+fn is_free_double(ty: &ColumnType) -> bool {
+    ty.kind == Kind::Double && ty.decimals >= crate::types::NOT_FIXED
+}
+
+/// Characters that a double is written in when it is stored as text.
+fn double_width(ty: &ColumnType) -> usize {
+    if ty.kind.is_large() { crate::format::DOUBLE_CHARS_MAX } else { ty.length as usize }
 }
 
 /// The kinds that are neither integers nor strings.

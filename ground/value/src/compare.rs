@@ -99,7 +99,11 @@ fn span(d: &Datum<'_>) -> Option<(i64, u16)> {
     let read = match *d {
         Datum::Time(v) => return Some((v.micros(), 0)),
         Datum::Bytes(s) => parse::time(s),
-        Datum::Int(v) => parse::time_of_number(v, 0),
+        // What no time is so long is a number, and so is the time then.
+        Datum::Int(v) => parse::time_of_number(v, 0).and_then(|read| match read.beyond {
+            true => Err(parse::BadTime::Form),
+            false => Ok(read),
+        }),
         _ => return None,
     };
     read.ok().map(|read| (read.value.micros(), read.rest_nanos))

@@ -13,6 +13,10 @@ const INT_TEXT_MAX: usize = 20;
 /// Beyond so many digits before the point, or zeros behind it, doubles print with an exponent.
 const POINT_MAX: i32 = 15;
 
+/// Characters that a double has as the text of an expression or of a TEXT or BLOB column; a result's own are not
+/// limited.
+pub const DOUBLE_CHARS_MAX: usize = 22;
+
 const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 2021222324252627282930313233343536373839\
 4041424344454647484950515253545556575859\
@@ -131,6 +135,46 @@ pub fn append_double(v: f64, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a double in so many characters: with all of its digits if they fit, with or without an exponent, else with
+/// as many as fit. What does not fit at all is written as [`append_double`] does.
+pub fn append_double_within(v: f64, width: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    append_double(v, out);
+    if out.len() - start <= width || !v.is_finite() {
+        return;
+    }
+    let shortest = format!("{v:e}");
+    let exponent = shortest.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
+    // Digits that fit with an exponent, and without.
+    let sign = usize::from(v.is_sign_negative());
+    let exponent_chars = 1 + exponent.to_string().len();
+    let beside_exponent = width.saturating_sub(sign + exponent_chars);
+    let with = if beside_exponent > 2 { beside_exponent - 1 } else { beside_exponent.min(1) };
+    let without = match usize::try_from(exponent) {
+        // The zero before the point, the point and the zeros behind it.
+        Err(_) => width.saturating_sub(sign + 1 + exponent.unsigned_abs() as usize),
+        Ok(more) if sign + more + 1 > width => 0,
+        Ok(more) => (width - sign - 1).max(more + 1),
+    };
+    let plain_allowed = (-POINT_MAX..POINT_MAX).contains(&exponent);
+    let rounded = |digits: usize| format!("{v:.*e}", digits - 1).parse().unwrap_or(v);
+    let plain = (plain_allowed && without > 0).then(|| {
+        let mut text = Vec::new();
+        append_double(rounded(without), &mut text);
+        text
+    });
+    let plain = plain.filter(|text| text.len() <= width && without >= with);
+    let shorter = (with > 0).then(|| format!("{:e}", rounded(with)).into_bytes());
+    let text = match shortest.len() <= width {
+        true => Some(shortest.into_bytes()),
+        false => plain.or(shorter.filter(|text| text.len() <= width)),
+    };
+    if let Some(text) = text {
+        out.truncate(start);
+        out.extend_from_slice(&text);
+    }
+}
+
 /// Appends the text of a value of a known type: FLOAT's six digits, digits behind the point that are
 /// fixed, zeros up to the width. Without a type as [`append_text`].
 pub fn append_typed(d: &Datum<'_>, ty: Option<&ColumnType>, out: &mut Vec<u8>) {
@@ -147,6 +191,7 @@ pub fn append_typed(d: &Datum<'_>, ty: Option<&ColumnType>, out: &mut Vec<u8>) {
         }
         _ => append_text(d, out),
     }
+    // A YEAR has its zeros by itself.
     if ty.zerofill && !d.is_null() && ty.kind != Kind::Year {
         let width = ty.display_width() as usize;
         let short = width.saturating_sub(out.len() - start);

@@ -221,7 +221,7 @@ fn text_row(out: &mut Outbox, values: &[Datum<'_>]) {
 /// Whether the text of a number depends on its type: FLOAT, digits behind the point that are fixed,
 /// ZEROFILL.
 fn is_formatted(ty: &ColumnType) -> bool {
-    ty.zerofill && ty.kind != Kind::Year
+    ty.zerofill
         || ty.kind == Kind::Float
         || ty.kind == Kind::Double && ty.decimals < value::types::NOT_FIXED
 }
@@ -235,7 +235,11 @@ fn is_padded(ty: &ColumnType) -> bool {
 #[cold]
 fn text_of_other(row: &mut TextRow<'_>, v: &Datum<'_>) {
     let mut text = Vec::new();
-    value::format::append_text(v, &mut text);
+    match v {
+        // Only columns have its zeros, which are formatted.
+        Datum::Year(year) => value::format::append_text(&Datum::Int((*year).into()), &mut text),
+        _ => value::format::append_text(v, &mut text),
+    }
     row.bytes(&text);
 }
 

@@ -35,7 +35,17 @@ fn joined_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
             d.collation = value::Collation::Binary;
             d.collation
         }
-        false => d.text(0)?,
+        false => {
+            // What is joined was kept before: decimals have the digits of their type.
+            let written = d.args.clone();
+            let met = d.text(0)?;
+            for (value, kept) in d.args.iter_mut().zip(written) {
+                if kept.ty.kind == value::Kind::Decimal {
+                    *value = kept;
+                }
+            }
+            met
+        }
     };
     let most = d.settings.group_concat_max_len;
     if most <= VARCHAR_MAX {

@@ -18,8 +18,8 @@ impl Builder {
         arguments: Vec<Typed>,
         order_by: Vec<SortKey>,
     ) -> Result<AggregateCall, SqlError> {
-        let window = written.over.is_some();
-        let mut call = self.aggregate_of(of_kind(written.kind)?, arguments, window)?;
+        let kept = written.over.is_some() || written.distinct;
+        let mut call = self.aggregate_of(of_kind(written.kind)?, arguments, kept)?;
         call.distinct = written.distinct;
         call.order_by = order_by;
         let separator = written.separator.as_deref().unwrap_or(b",");
@@ -58,7 +58,7 @@ impl Builder {
         &self,
         function: &'static Aggregate,
         arguments: Vec<Typed>,
-        window: bool,
+        kept: bool,
     ) -> Result<AggregateCall, SqlError> {
         let mut args = arguments;
         if args.iter().any(Typed::is_row) {
@@ -66,8 +66,8 @@ impl Builder {
         }
         let bits = function.name.starts_with("bit_");
         let bytes = bits && args.iter().all(|a| a.ty.kind.is_binary_string());
-        // A window's values are kept before they are summed up: text is text then.
-        if !window && matches!(function.name, "sum" | "avg") || bits && !bytes {
+        // The values of a window and of DISTINCT are kept before they are summed up: text is text then.
+        if !kept && matches!(function.name, "sum" | "avg") || bits && !bytes {
             args = args.into_iter().map(super::wanted::as_chosen).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, Extra::None, &self.settings);

@@ -169,6 +169,18 @@ pub(super) fn year_of(value: &Typed) -> Option<Typed> {
     plain.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
 
+/// A whole number beside a column of dates or moments, as it would be stored there.
+pub(super) fn as_stored_date(value: &mut Typed, kind: Kind) {
+    let Some(OwnedDatum::Int(number)) = value.constant() else { return };
+    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
+    let Ok(read) = parse::date_time_of_number(*number, 0, rules) else { return };
+    let stored = match kind {
+        Kind::Date => OwnedDatum::Date(read.value.date()),
+        _ => OwnedDatum::DateTime(read.value),
+    };
+    *value = super::temporal::constant(stored);
+}
+
 /// One of several values that are compared as numbers.
 pub(super) fn among_numbers(value: Typed) -> Typed {
     if value.is_null() {

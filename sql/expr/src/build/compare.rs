@@ -168,6 +168,10 @@ impl Builder {
             && !json
             && !(constants && is_column(&all[0]) && is_moment(&all[0].ty))
         {
+            if is_column(&all[0]) && all[0].ty.kind.has_date() {
+                let kind = all[0].ty.kind;
+                all[1..].iter_mut().for_each(|limit| super::beside::as_stored_date(limit, kind));
+            }
             return Ok(all.map(super::beside::among_numbers));
         }
         let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
@@ -267,6 +271,7 @@ impl Builder {
         }
         let mut all = vec![value];
         all.extend(list);
+        self.meet_in_list(&all)?;
         let mut collation = all[0].ty.collation;
         if all.iter().all(|v| is_stringy(&v.ty)) {
             collation = meet(&mut all, " IN ", Purpose::Compare, &self.settings)?.collation;
@@ -292,6 +297,19 @@ impl Builder {
         let mut exprs = all.into_iter().map(|v| v.expr);
         let value = exprs.next().ok_or_else(|| columns(1))?;
         Ok(truth(Expr::In(Box::new(value), exprs.collect(), collation), nullable))
+    }
+
+    /// Texts, dates and times that are looked for among such have one collation, whatever else stands in the list.
+    fn meet_in_list(&self, all: &[Typed]) -> Result<(), SqlError> {
+        /// With fewer of them the error names each.
+        const UNNAMED: usize = 4;
+        let text = |v: &Typed| is_stringy(&v.ty) && !v.is_null();
+        let textual = |v: &Typed| text(v) || is_moment(&v.ty);
+        let counts = text(&all[0]) || textual(&all[0]) && all.len() >= UNNAMED;
+        if counts && all[1..].iter().any(textual) {
+            meet(&mut all.to_vec(), " IN ", Purpose::Compare, &self.settings)?;
+        }
+        Ok(())
     }
 
     /// Whether a text is looked for among texts and numbers: it is compared with each in another way.

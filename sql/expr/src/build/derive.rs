@@ -299,8 +299,17 @@ pub fn unify(
     Ok((ty, claim))
 }
 
-/// A value as one of the type that several have, where another type shows: numbers, and times among moments.
+/// A value as one of the type that several have, where another type shows: numbers, decimals among texts, and times
+/// among moments.
 pub fn alike(value: &mut Typed, ty: &ColumnType) {
+    if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
+        *value = super::wanted::kept_as_text(value.clone());
+    }
+    if ty.kind.is_string() && value.ty.kind == Kind::Year {
+        // Its zero is one digit among texts.
+        let int = ColumnType { nullable: value.ty.nullable, ..ColumnType::int(Kind::Int, true) };
+        *value = Typed::new(call(&AS_ALIKE, value, int), int);
+    }
     let bits = matches!(value.ty.kind, Kind::Year | Kind::Bit);
     let inexact = ty.kind == Kind::Double || ty.kind == Kind::Decimal;
     let told = inexact && value.ty.kind.is_number() || bits && ty.kind.is_number();

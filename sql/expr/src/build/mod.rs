@@ -15,6 +15,7 @@ pub mod common;
 mod compare;
 mod compose;
 mod derive;
+mod fold;
 mod literal;
 mod operators;
 mod temporal;
@@ -23,9 +24,10 @@ pub mod widths;
 
 pub use calls::no_function;
 pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string};
+pub use fold::{folded, folded_text};
 pub use operators::stored;
-pub(crate) use operators::value_digits;
-pub use wanted::{as_text, is_nothing};
+pub(crate) use operators::{bits_as_number, value_digits};
+pub use wanted::{as_text, is_nothing, kept_as_text};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};

@@ -219,7 +219,7 @@ fn negate(value: Typed) -> Typed {
 }
 
 /// A literal written as bits, as the number that it is in arithmetic: its last eight bytes.
-pub(super) fn bits_as_number(value: Typed) -> Typed {
+pub(crate) fn bits_as_number(value: Typed) -> Typed {
     let Some(OwnedDatum::Bytes(bytes)) = value.constant() else { return value };
     let Some(number) = number_of_bits(&value.ty, bytes) else { return value };
     let ty = ColumnType::int(Kind::BigInt, true).not_null();
@@ -245,6 +245,7 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
     }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
+        false if kind.is_string() => super::wanted::kept_as_text(value.clone()),
         false => value.clone(),
     }
 }

@@ -9,7 +9,7 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
 use crate::functions::{
-    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, moments_of, number_of_bits,
+    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, TEMPORAL_OF_TEXT, moments_of, number_of_bits,
 };
 use crate::tree::{CallSite, Expr, OwnedDatum, Typed};
 use value::{ColumnType, Kind};
@@ -66,8 +66,23 @@ fn chosen(expr: &Expr) -> Option<Expr> {
     through(expr, &|site| match site.function.name {
         _ if site.function == &AS_ALIKE => own_number(&site.arguments[0], &site.types[0]),
         "greatest" | "least" => moment_as_number(site),
-        _ => None,
+        _ => {
+            let double = ColumnType { length: DOUBLE_CHARS, ..ColumnType::double() };
+            let ty = ColumnType { nullable: true, ..ColumnType::temporal(Kind::DateTime, 6) };
+            let temporal = Typed::new(temporal_of_text(site)?, ty);
+            Some(call(&crate::functions::CAST, &temporal, double))
+        }
     })
+}
+
+/// What ADDTIME or an interval makes of text, which is text of a date or time, as one; `None` for other calls.
+fn temporal_of_text(site: &CallSite) -> Option<Expr> {
+    let hybrid = matches!(site.function.name, "addtime" | "subtime" | "+ interval" | "- interval");
+    if !hybrid || !is_stringy(&site.ty) {
+        return None;
+    }
+    let text = Typed::new(Expr::Call(Box::new(site.clone())), site.ty);
+    Some(call(&TEMPORAL_OF_TEXT, &text, site.ty))
 }
 
 /// A value that is wanted as text: of the decimals that IF and CASE choose among, each shows the digits that it
@@ -82,12 +97,49 @@ pub fn as_text(value: Typed) -> Typed {
     }
 }
 
+/// A decimal that is stored as text, or kept among texts: as [`as_text`], and COALESCE, GREATEST and their kin, too,
+/// give the digits of what they choose.
+pub fn kept_as_text(value: Typed) -> Typed {
+    if value.ty.kind != Kind::Decimal {
+        return value;
+    }
+    let exact = |ty: &ColumnType| ty.kind.is_int() || ty.kind == Kind::Decimal;
+    let own = |site: &CallSite| match site.function.name {
+        "coalesce" | "ifnull" | "greatest" | "least" => {
+            let mut site = site.clone();
+            for argument in &mut site.arguments {
+                let bare = match &*argument {
+                    Expr::Call(inner) if inner.function == &AS_ALIKE => {
+                        exact(&inner.types[0]).then(|| inner.arguments[0].clone())
+                    }
+                    _ => None,
+                };
+                if let Some(bare) = bare {
+                    *argument = bare;
+                }
+            }
+            Some(Expr::Call(Box::new(site)))
+        }
+        _ => None,
+    };
+    let value = as_text(value);
+    match through(&value.expr, &own) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
 /// A value that is wanted as a moment: a date or time that is chosen among texts is read by itself.
 pub(super) fn as_moment(value: Typed) -> Typed {
     if !is_stringy(&value.ty) {
         return value;
     }
-    match bare(&value.expr, &|ty| ty.kind.has_date() || ty.kind == Kind::Time) {
+    let moment = |ty: &ColumnType| ty.kind.has_date() || ty.kind == Kind::Time;
+    let value = match bare(&value.expr, &moment) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    };
+    match through(&value.expr, &temporal_of_text) {
         Some(expr) => Typed { expr, ..value },
         None => value,
     }

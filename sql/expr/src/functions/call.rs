@@ -178,7 +178,10 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
         Datum::Double(v) if ty.kind == Kind::Float && ty.decimals >= value::types::NOT_FIXED => {
             out.extend_from_slice(float_text(v as f32).as_bytes());
         }
-        Datum::Double(v) if ty.decimals < value::types::NOT_FIXED => {
+        Datum::Double(v) if ty.decimals >= value::types::NOT_FIXED => {
+            value::format::append_double_within(v, value::format::DOUBLE_CHARS_MAX, out);
+        }
+        Datum::Double(v) => {
             out.extend_from_slice(format!("{v:.*}", usize::from(ty.decimals)).as_bytes());
         }
         Datum::Int(_) | Datum::UInt(_) if ty.zerofill => {

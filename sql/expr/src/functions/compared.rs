@@ -36,6 +36,11 @@ pub static AS_INTEGER_QUIETLY: Function =
     function("cast", (1, 1), same_type, quiet_integer, "text as an integer, never warned of")
         .written(Shape::Bare);
 
+/// A date or time that ADDTIME or an interval made of text, as one.
+pub static TEMPORAL_OF_TEXT: Function =
+    function("cast", (1, 1), same_type, temporal_of_text, "text of a date or time, as one")
+        .written(Shape::Bare);
+
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
     [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
@@ -59,6 +64,23 @@ fn number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::Bytes(_) => Ok(Value::Datum(Datum::Double(c.double(0)))),
         _ => Ok(c.take(0)),
     }
+}
+
+fn temporal_of_text<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
+    let found = match c.datum(0) {
+        Datum::Bytes(text) if text.get(4) == Some(&b'-') => {
+            value::time::parse::date_time(text, rules).ok().map(|read| match read.date_only {
+                true => Datum::Date(read.value.date()),
+                false => Datum::DateTime(read.value),
+            })
+        }
+        Datum::Bytes(text) => {
+            value::time::parse::time(text).ok().map(|read| Datum::Time(read.value))
+        }
+        _ => None,
+    };
+    Ok(found.map_or_else(|| c.take(0), Value::Datum))
 }
 
 fn quiet_number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -66,9 +66,9 @@ pub static FUNCTIONS: &[Function] = &[
         .per_statement(),
     function("found_rows", (0, 0), count_type, found_rows, "rows of the previous SELECT")
         .per_statement(),
-    function("charset", (1, 1), word_type, charset, "the character set of the argument")
+    function("charset", (1, 1), told_type, charset, "the character set of the argument")
         .sees_null(),
-    function("collation", (1, 1), word_type, collation, "the collation of the argument")
+    function("collation", (1, 1), told_type, collation, "the collation of the argument")
         .sees_null(),
     function(
         "coercibility",
@@ -116,6 +116,13 @@ fn version_type(d: &mut Derive<'_>) -> Derived {
 
 fn word_type(d: &mut Derive<'_>) -> Derived {
     Ok(system(d, 64))
+}
+
+/// A word about the argument.
+fn told_type(d: &mut Derive<'_>) -> Derived {
+    let ty = word_type(d)?;
+    d.coercibility = Some(Coercibility::Coercible);
+    Ok(ty)
 }
 
 fn id_type(d: &mut Derive<'_>) -> Derived {

@@ -29,7 +29,8 @@ pub use call::{
 };
 pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED};
 pub use compared::{
-    AS_INTEGER_QUIETLY, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, is_conversion,
+    AS_INTEGER_QUIETLY, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, TEMPORAL_OF_TEXT,
+    is_conversion,
 };
 pub use locks::release_all as release_user_locks;
 pub use numeric::{Random, moments_of};

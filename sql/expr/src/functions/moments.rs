@@ -203,7 +203,12 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
         }
         number => {
             let shown = value::format::to_text(number);
-            match parts(number) {
+            // As MySQL: an integer is one with a sign.
+            let signed = match *number {
+                Datum::UInt(v) => Datum::Int(v as i64),
+                other => other,
+            };
+            match parts(&signed) {
                 Some((v, nanos)) => (parse::time_of_number(v, nanos), shown),
                 None => (Err(BadTime::Form), shown),
             }

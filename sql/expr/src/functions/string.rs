@@ -184,7 +184,7 @@ fn insert_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn field_type(d: &mut Derive<'_>) -> Derived {
-    if d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
+    if !d.args[0].is_null() && d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
         // Bytes are compared with text as text.
         let wanted = d.ty(0).collation;
         (1..d.args.len()).for_each(|n| d.bytes_as_text(n, wanted));
@@ -246,10 +246,16 @@ fn unhex_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn digits_type(d: &mut Derive<'_>) -> Derived {
+    d.args[0] = crate::build::bits_as_number(d.args[0].clone());
     Ok(d.own_string(65))
 }
 
 fn quote_type(d: &mut Derive<'_>) -> Derived {
+    if d.args[0].is_null() {
+        let ty = d.own_string(4);
+        d.coercibility = Some(value::collation::aggregate::Coercibility::Ignorable);
+        return Ok(ty);
+    }
     d.bytes_as_text(0, d.settings.collation);
     d.text(0)?;
     Ok(d.string(d.chars(0).saturating_mul(2).saturating_add(2)))

@@ -154,7 +154,7 @@ pub(super) fn digits(d: &Derive<'_>, n: usize) -> u8 {
         Kind::Date | Kind::Year => 0,
         Kind::DateTime | Kind::Timestamp | Kind::Time | Kind::Decimal => ty.decimals.min(6),
         kind if kind.is_int() => 0,
-        _ => match d.args.get(n).and_then(|a| a.constant()) {
+        _ => match d.args.get(n).and_then(|a| crate::build::folded(a, d.settings)) {
             Some(value::OwnedDatum::Bytes(text)) => {
                 let fraction =
                     text.iter().rposition(|b| *b == b'.').map_or(0, |at| text.len() - at - 1);

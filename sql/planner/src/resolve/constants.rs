@@ -14,18 +14,33 @@ use value::{ConvertMode, DateTime, Datum, Kind, TimeZone};
 impl Resolver<'_, '_> {
     /// The two sides of a comparison, the constant one tried.
     pub(super) fn tried(&mut self, a: Typed, b: Typed) -> (Typed, Typed) {
+        let a = self.computed(a, &b);
+        let b = self.computed(b, &a);
         let first = self.beside_column(a.clone(), &b, false);
         (first, self.beside_column(b, &a, false))
     }
 
     /// A limit of BETWEEN: what is no date is the zero date.
     pub(super) fn limit(&mut self, limit: Typed, value: &Typed) -> Typed {
+        let limit = self.computed(limit, value);
         self.beside_column(limit, value, true)
     }
 
+    /// A text that is computed of constants, as the text that it is, beside a date or time.
+    fn computed(&self, value: Typed, other: &Typed) -> Typed {
+        match other.ty.kind.has_date() || other.ty.kind == Kind::Time {
+            true => expr::build::folded_text(value, &self.context.settings),
+            false => value,
+        }
+    }
+
     fn beside_column(&mut self, value: Typed, other: &Typed, limit: bool) -> Typed {
-        let Some(constant) = value.constant().cloned() else { return value };
         let temporal = other.ty.kind.has_date() || other.ty.kind == Kind::Time;
+        if !temporal {
+            return value;
+        }
+        let constant = expr::build::folded(&value, &self.context.settings);
+        let Some(constant) = constant else { return value };
         let tried = matches!(
             constant,
             OwnedDatum::Int(_)
@@ -34,7 +49,7 @@ impl Resolver<'_, '_> {
                 | OwnedDatum::Double(_)
                 | OwnedDatum::Bytes(_)
         );
-        if !temporal || !tried {
+        if !tried {
             return value;
         }
         let Some(column) = self.column_name(other) else { return value };

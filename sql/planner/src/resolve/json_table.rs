@@ -122,7 +122,9 @@ impl Columns<'_> {
         let said = notes.list.into_iter().filter(|(level, ..)| *level == WarningLevel::Warning);
         self.warnings.extend(said.map(|(_, number, text)| (number, text)));
         // Nothing is stored, and zeros are not shown.
-        Ok(ColumnType { nullable: true, zerofill: false, ..made? })
+        let made = made?;
+        // A YEAR has its zeros all the same.
+        Ok(ColumnType { nullable: true, zerofill: made.kind == value::Kind::Year, ..made })
     }
 }
 

@@ -11,6 +11,7 @@ use expr::SqlError;
 use expr::tree::Typed;
 use parser::ast::{self, QueryBody, SetOperator};
 use std::rc::Rc;
+use value::collation::aggregate::{Purpose, aggregate};
 use value::{ColumnType, name::same_name};
 
 impl Resolver<'_, '_> {
@@ -240,9 +241,20 @@ impl Resolver<'_, '_> {
         let columns = first.iter().enumerate().map(|(position, output)| {
             let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
             let ty = self.build.common(&values);
-            made_column(&output.column.name, ty, ty.decimals)
+            self.one_collation(&values, &ty)?;
+            Ok(made_column(&output.column.name, ty, ty.decimals))
         });
-        Ok(columns.collect())
+        columns.collect()
+    }
+
+    /// Error 1271 where texts of a set operation have no collation in common.
+    fn one_collation(&self, values: &[&Typed], ty: &ColumnType) -> Result<(), SqlError> {
+        let settings = &self.build.settings;
+        let claims: Vec<_> = values.iter().map(|v| expr::build::claim(v, settings)).collect();
+        if !ty.is_text() || aggregate(&claims, Purpose::Compare, settings.collation).is_ok() {
+            return Ok(());
+        }
+        Err(error(1271, "HY000", "Illegal mix of collations for operation 'UNION'"))
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<Leaf, SqlError> {
