@@ -5,6 +5,7 @@ use expr::SqlError;
 use expr::build::Settings;
 use expr::tree::Typed;
 use parser::ast;
+use value::collation::aggregate::{Purpose, aggregate};
 use value::{Collation, ColumnType};
 
 /// Makes expressions under a session's settings.
@@ -49,8 +50,15 @@ impl Builder {
             let any = |ty: ColumnType| ColumnType { nullable: true, ..ty };
             any(pair[0].ty) == any(pair[1].ty)
         });
-        let text = values.iter().find(|v| v.ty.is_text()).map(|v| v.ty.collation);
-        let common = expr::build::common::common(values, text.unwrap_or(self.settings.collation));
+        let texts: Vec<_> = values.iter().filter(|v| v.ty.is_text()).collect();
+        let claims: Vec<_> = texts.iter().map(|v| expr::build::claim(v, &self.settings)).collect();
+        let met = aggregate(&claims, Purpose::Compare, self.settings.collation);
+        let text = match (met, texts.first()) {
+            (_, None) => self.settings.collation,
+            (Ok(met), _) => met.collation,
+            (Err(_), Some(first)) => first.ty.collation,
+        };
+        let common = expr::build::common::common(values, text);
         match values.first().filter(|_| same) {
             Some(first) => ColumnType { nullable: common.nullable, ..first.ty },
             None => common,

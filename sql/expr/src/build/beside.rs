@@ -190,10 +190,13 @@ pub(super) fn among_numbers(value: Typed) -> Typed {
         return digits(value);
     }
     let value = super::wanted::as_number(bits_as_number(value));
-    if !is_stringy(&value.ty) || is_read_quietly(&value) || matches!(value.expr, Expr::Param(_)) {
+    if !is_stringy(&value.ty) || matches!(value.expr, Expr::Param(_)) {
         return value;
     }
     let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+    if is_read_quietly(&value) {
+        return Typed { ty, ..value };
+    }
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
 }
 

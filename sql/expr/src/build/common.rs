@@ -1,6 +1,6 @@
 //! One type for several values: CASE, IF, COALESCE, set operations.
 
-use super::wanted::is_nothing;
+use super::wanted::has_no_type;
 use super::widths::{chars, decimal, int_width, precision, scale};
 use crate::tree::Typed;
 use value::types::NOT_FIXED;
@@ -9,7 +9,7 @@ use value::{Collation, ColumnType, Kind};
 /// The type that holds every value; what is NULL anyway does not count. `collation` is that of text.
 pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
     let counted: Vec<ColumnType> =
-        values.iter().filter(|v| !is_nothing(&v.expr)).map(|v| v.ty).collect();
+        values.iter().filter(|v| !has_no_type(&v.expr)).map(|v| v.ty).collect();
     let nullable = values.iter().any(|v| v.ty.nullable);
     let ty = match counted.as_slice() {
         [] => ColumnType { decimals: NOT_FIXED, ..ColumnType::varbinary(0) },
@@ -132,6 +132,13 @@ fn numbers(a: ColumnType, b: ColumnType) -> ColumnType {
     if a.kind.is_float() || b.kind.is_float() {
         if a.kind == Kind::Float && b.kind == Kind::Float {
             return a;
+        }
+        // As MySQL has it: not INT.
+        let small = |t: &ColumnType| t.kind.is_int() && t.kind != Kind::Int;
+        for (float, other) in [(a, b), (b, a)] {
+            if float.kind == Kind::Float && small(&other) {
+                return float;
+            }
         }
         let fixed = |t: &ColumnType| if t.kind.is_float() { t.decimals } else { scale(t) as u8 };
         let decimals = fixed(&a).max(fixed(&b)).min(NOT_FIXED);

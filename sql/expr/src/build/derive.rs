@@ -310,6 +310,12 @@ pub fn alike(value: &mut Typed, ty: &ColumnType) {
         let int = ColumnType { nullable: value.ty.nullable, ..ColumnType::int(Kind::Int, true) };
         *value = Typed::new(call(&AS_ALIKE, value, int), int);
     }
+    let (from, to) = (value.ty.collation.charset(), ty.collation.charset());
+    let convertible = is_stringy(&value.ty) && ty.kind.is_string() && !value.is_null();
+    let same = from == to || from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
+    if convertible && !same && from != Charset::Binary && to != Charset::Binary {
+        *value = converted(&AS_CHARSET, value.clone(), ty.collation);
+    }
     let bits = matches!(value.ty.kind, Kind::Year | Kind::Bit);
     let inexact = ty.kind == Kind::Double || ty.kind == Kind::Decimal;
     let told = inexact && value.ty.kind.is_number() || bits && ty.kind.is_number();

@@ -211,6 +211,19 @@ pub fn is_nothing(expr: &Expr) -> bool {
     }
 }
 
+/// As [`is_nothing`], and NULLIF, LEAST and GREATEST: what says nothing of the type beside others, though MySQL
+/// announces it as text by itself.
+pub(super) fn has_no_type(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(site) => match site.function.name {
+            "nullif" => site.arguments.first().is_some_and(has_no_type),
+            "least" | "greatest" => site.arguments.iter().all(has_no_type),
+            _ => is_nothing(expr),
+        },
+        _ => is_nothing(expr),
+    }
+}
+
 /// The digits of the date that GREATEST or LEAST chooses among values that are no dates by themselves.
 fn moment_as_number(site: &CallSite) -> Option<Expr> {
     let kind = moments_of(site.types.iter())?;

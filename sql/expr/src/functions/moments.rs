@@ -195,7 +195,9 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
         Datum::Bytes(text) => (parse::time(text), String::from_utf8_lossy(text).into_owned()),
         Datum::Enum(..) | Datum::Set(..) | Datum::Json(_) => {
             let text = value::format::to_text(datum);
-            (parse::time(text.trim_matches('"').as_bytes()), text)
+            let blank = text.trim_ascii().is_empty();
+            let read = parse::time(text.trim_matches('"').as_bytes());
+            (if blank { Err(BadTime::Form) } else { read }, text)
         }
         Datum::Bits(..) => {
             let bytes = crate::eval::text(datum);

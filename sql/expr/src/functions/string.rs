@@ -798,7 +798,7 @@ fn soundex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     const CODES: &[u8; 26] = b"01230120022455012623010202";
     let text = c.text(0);
     let charset = c.collation().charset();
-    let mut out = Vec::new();
+    let mut out = String::new();
     let mut last = 0;
     for (character, _) in charset.chars(&text) {
         let Some(ch) = character.and_then(char::from_u32).filter(|ch| ch.is_alphabetic()) else {
@@ -810,13 +810,11 @@ fn soundex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             _ => b'0',
         };
         if out.is_empty() {
-            let mut one = [0; 4];
-            out.extend_from_slice(
-                ch.to_uppercase().next().unwrap_or(ch).encode_utf8(&mut one).as_bytes(),
-            );
+            // Other letters keep their case.
+            out.push_str(upper.encode_utf8(&mut [0; 4]));
             last = code;
         } else if code != b'0' && code != last {
-            out.push(code);
+            out.push(code.into());
             last = code;
         } else if code != b'0' {
             last = code;
@@ -825,10 +823,12 @@ fn soundex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if out.is_empty() {
         return Ok(Vec::new().into());
     }
-    while out.len() < 4 {
-        out.push(b'0');
+    while out.chars().count() < 4 {
+        out.push('0');
     }
-    Ok(out.into())
+    let mut text = Vec::new();
+    value::charset::convert(out.as_bytes(), value::Charset::Utf8mb4, charset, &mut text);
+    Ok(text.into())
 }
 
 fn strcmp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -12,7 +12,7 @@ use expr::tree::Typed;
 use parser::ast::{self, QueryBody, SetOperator};
 use std::rc::Rc;
 use value::collation::aggregate::{Purpose, aggregate};
-use value::{ColumnType, name::same_name};
+use value::{ColumnType, Kind, name::same_name};
 
 impl Resolver<'_, '_> {
     /// Resolves a query expression.
@@ -240,8 +240,13 @@ impl Resolver<'_, '_> {
         }
         let columns = first.iter().enumerate().map(|(position, output)| {
             let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
-            let ty = self.build.common(&values);
+            let mut ty = self.build.common(&values);
             self.one_collation(&values, &ty)?;
+            // FLOAT beside whole numbers is DOUBLE here.
+            if ty.kind == Kind::Float && values.iter().any(|v| v.ty.kind.is_int()) {
+                let double = ColumnType::double();
+                ty = ColumnType { kind: double.kind, length: double.length, ..ty };
+            }
             Ok(made_column(&output.column.name, ty, ty.decimals))
         });
         columns.collect()
