@@ -68,6 +68,21 @@ pub trait File: Send + Sync {
     fn write_atomic(&self, buf: &[u8], at: u64) -> io::Result<()> {
         self.write_at(buf, at)
     }
+    /// Gives the room of a range of whole blocks back to the file system; it reads as zeroes then, and
+    /// the length stays. `false`: the system cannot do that, and nothing has changed. Until the next
+    /// `sync_data` a crash may bring each block back as it was; after an error each is as it was, or gone.
+    fn give_back(&self, _at: u64, _bytes: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// Makes sure that all blocks of a range of the file have room, so that no later write there meets a
+    /// full disk; what they hold stays. `false`: the system cannot promise that.
+    fn make_room(&self, _at: u64, _bytes: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// How many bytes of the file system its blocks take.
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        self.len()
+    }
     /// The name it was opened by, for messages.
     fn name(&self) -> &str;
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -309,6 +309,32 @@ fn atomic_write_unit(file: &fs::File) -> usize {
     number(UNIT_MAX_AT) as usize
 }
 
+/// The unit of `st_blocks`, whatever the file system's own.
+const STAT_BLOCK_BYTES: u64 = 512;
+
+/// `fallocate` of a range; `false`: the file system or the kernel has no such thing.
+fn fallocate(file: &fs::File, mode: libc::c_int, at: u64, bytes: u64) -> io::Result<bool> {
+    let end = at.checked_add(bytes).and_then(|end| libc::off_t::try_from(end).ok());
+    if end.is_none() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    loop {
+        // SAFETY: no memory is handed over, and both numbers fit (`end` does).
+        let done = unsafe {
+            libc::fallocate(file.as_raw_fd(), mode, at as libc::off_t, bytes as libc::off_t)
+        };
+        if done == 0 {
+            return Ok(true);
+        }
+        let e = io::Error::last_os_error();
+        match e.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => return Ok(false),
+            _ => return Err(e),
+        }
+    }
+}
+
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
@@ -371,6 +397,18 @@ impl File for RealFile {
         self.file.set_len(bytes)
     }
 
+    fn give_back(&self, at: u64, bytes: u64) -> io::Result<bool> {
+        fallocate(&self.file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, at, bytes)
+    }
+
+    fn make_room(&self, at: u64, bytes: u64) -> io::Result<bool> {
+        fallocate(&self.file, libc::FALLOC_FL_KEEP_SIZE, at, bytes)
+    }
+
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.blocks() * STAT_BLOCK_BYTES)
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -423,6 +461,38 @@ mod tests {
         assert!(disk.exists("b").unwrap() && !disk.exists("redo/a").unwrap());
         disk.remove("b").unwrap();
         assert!(disk.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn room_is_given_back_and_taken_again() {
+        const BLOCK: u64 = BLOCK_BYTES as u64;
+        let scratch = Scratch::new("room");
+        let disk = RealDisk::open(&scratch.0).unwrap();
+        let file = disk.open("a", OpenMode::Create).unwrap();
+        let mut buf = AlignedBuf::zeroed(256 * BLOCK_BYTES);
+        buf.fill(7);
+        file.write_at(&buf, 0).unwrap();
+        file.sync_data().unwrap();
+        let full = file.allocated_bytes().unwrap();
+        assert!(full >= 256 * BLOCK);
+        if !file.give_back(64 * BLOCK, 128 * BLOCK).unwrap() {
+            eprintln!("this file system gives nothing back");
+            return;
+        }
+        assert_eq!(file.len().unwrap(), 256 * BLOCK);
+        assert!(file.allocated_bytes().unwrap() <= full - 120 * BLOCK);
+        file.read_exact_at(&mut buf, 0).unwrap();
+        for (n, block) in buf.chunks(BLOCK_BYTES).enumerate() {
+            let value = if (64..192).contains(&n) { 0 } else { 7 };
+            assert!(block.iter().all(|b| *b == value), "block {n}");
+        }
+        // What is there stays when room is made for the rest.
+        if file.make_room(0, 128 * BLOCK).unwrap() {
+            assert!(file.allocated_bytes().unwrap() > full - 72 * BLOCK);
+        }
+        file.read_exact_at(&mut buf, 0).unwrap();
+        assert_eq!((buf[0], buf[100 * BLOCK_BYTES]), (7, 0));
+        assert!(file.give_back(u64::MAX - 5, 4096).is_err());
     }
 
     #[test]

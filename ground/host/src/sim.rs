@@ -3,8 +3,8 @@
 //! 1. What is written is readable at once, but durable only after `sync_data` of that file; what
 //!    is created, removed or renamed is in force at once, but durable only after `sync_dir`.
 //! 2. [`SimDisk::crash`] keeps any subset of what is not durable: each 512-byte sector by itself
-//!    is old or new (a sector written twice may hold the first write), each file's length is old
-//!    or new, each folder operation has happened or has not; across files nothing is ordered.
+//!    is old or new (a sector written twice may hold the first write), each block given back is there
+//!    or gone, each file's length is old or new, each folder operation has happened or has not; across files nothing is ordered.
 //! 3. A failed `sync_data` forgets that the bytes are dirty: they are still read back, a later
 //!    `sync_data` succeeds, and a crash loses them. This is what Linux was observed to do.
 //! 4. With one thread, or in a simulation (`sync::sched`), the same seed and the same calls give the same
@@ -14,6 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use instrument::MutexClass;
@@ -43,6 +44,8 @@ pub struct SimStats {
     pub syncs: u64,
     /// Calls of `sync_dir` that succeeded.
     pub dir_syncs: u64,
+    /// Blocks that were given back to the file system.
+    pub blocks_given_back: u64,
     /// Syncs that were answered and not done ([`SimDisk::ignore_syncs_of`]).
     pub ignored_syncs: u64,
 }
@@ -468,6 +471,13 @@ impl SimFile {
     }
 }
 
+/// The blocks of a range that has to be made of whole ones.
+fn whole_blocks(name: &str, at: u64, bytes: u64) -> io::Result<Range<u64>> {
+    check_blocks(name, std::ptr::null(), 0, at)?;
+    check_blocks(name, std::ptr::null(), 0, bytes)?;
+    Ok(at / BLOCK_BYTES as u64..(at + bytes) / BLOCK_BYTES as u64)
+}
+
 /// Takes room for blocks that the file does not have yet.
 fn take_room(state: &mut State, inode: &Inode, first: u64, blocks: u64) -> io::Result<()> {
     let Some(free) = &mut state.faults.free_bytes else { return Ok(()) };
@@ -544,6 +554,36 @@ impl File for SimFile {
             inode.set_bytes(bytes);
             Ok(())
         })
+    }
+
+    fn give_back(&self, at: u64, bytes: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let numbers = whole_blocks(&self.name, at, bytes)?;
+        self.disk.wait_about(|latency| latency.write_ns);
+        self.with(|state, inode| {
+            state.faults.operation()?;
+            let given = inode.give_back(numbers, &mut state.rng);
+            state.stats.blocks_given_back += given;
+            if let Some(free) = &mut state.faults.free_bytes {
+                *free += given * BLOCK_BYTES as u64;
+            }
+            Ok(true)
+        })
+    }
+
+    fn make_room(&self, at: u64, bytes: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let numbers = whole_blocks(&self.name, at, bytes)?;
+        self.with(|state, inode| {
+            state.faults.operation()?;
+            take_room(state, inode, numbers.start, numbers.end - numbers.start)?;
+            inode.make_room(numbers);
+            Ok(true)
+        })
+    }
+
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        self.with(|_, inode| Ok(inode.blocks_with_room() * BLOCK_BYTES as u64))
     }
 
     fn name(&self) -> &str {

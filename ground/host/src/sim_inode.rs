@@ -1,9 +1,11 @@
 //! A simulated file's contents: what is durable, what is only cached, and what a crash leaves.
 //!
 //! 1. A block is `cached` from its write to the sync that makes it durable; reading prefers it.
-//! 2. Blocks that were never written take no room and read as zero.
+//! 2. Blocks that were never written take no room and read as zero. A block that was given back takes none
+//!    either; until it is durable a crash may bring it back, as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use stdx::rng::Rng;
@@ -23,6 +25,14 @@ pub(crate) struct Dirty {
     lost: bool,
     /// First block of the atomic write that it belongs to: their fate is one.
     unit: Option<u64>,
+    /// It was given back: zeroes that take no room.
+    hole: bool,
+}
+
+impl Dirty {
+    fn new(bytes: Block, unit: Option<u64>) -> Dirty {
+        Dirty { bytes: Arc::new(bytes), lost: false, unit, hole: false }
+    }
 }
 
 /// A file's contents, apart from its names.
@@ -34,6 +44,8 @@ pub(crate) struct Inode {
     pub(crate) bytes: u64,
     /// The length waits for a sync.
     length_dirty: bool,
+    /// Blocks that have room and were never written; a crash forgets them.
+    reserved: BTreeSet<u64>,
 }
 
 impl Inode {
@@ -45,7 +57,46 @@ impl Inode {
     }
 
     pub(crate) fn has_room_for(&self, number: u64) -> bool {
-        self.cached.contains_key(&number) || self.durable.contains_key(&number)
+        match self.cached.get(&number) {
+            Some(dirty) => !dirty.hole,
+            None => self.durable.contains_key(&number) || self.reserved.contains(&number),
+        }
+    }
+
+    /// Gives blocks back; how many had room. What they were may have reached the disk before, and what
+    /// becomes of each is not the others' fate.
+    pub(crate) fn give_back(&mut self, numbers: Range<u64>, rng: &mut Rng) -> u64 {
+        let mut given = 0;
+        let end = self.bytes.div_ceil(BLOCK_BYTES as u64).min(numbers.end);
+        for number in numbers.start..end {
+            if !self.has_room_for(number) {
+                continue;
+            }
+            given += 1;
+            if !self.reserved.remove(&number) {
+                self.write_unit(number, &[[0; BLOCK_BYTES]], rng);
+                self.cached.entry(number).and_modify(|dirty| dirty.hole = true);
+            }
+        }
+        given
+    }
+
+    /// Makes room for blocks, which keep what they hold.
+    pub(crate) fn make_room(&mut self, numbers: Range<u64>) {
+        for number in numbers {
+            match self.cached.get_mut(&number) {
+                Some(dirty) => dirty.hole = false,
+                None if self.durable.contains_key(&number) => {}
+                None => drop(self.reserved.insert(number)),
+            }
+        }
+    }
+
+    /// How many blocks have room.
+    pub(crate) fn blocks_with_room(&self) -> u64 {
+        let others = self.durable.keys().chain(&self.reserved);
+        let others = others.filter(|n| !self.cached.contains_key(n)).count();
+        (others + self.cached.values().filter(|dirty| !dirty.hole).count()) as u64
     }
 
     /// Puts one block into the cache. Before it replaces a dirty one, some of that one's sectors
@@ -54,11 +105,13 @@ impl Inode {
         if let Some(old) = self.cached.get(&number).filter(|d| !d.lost)
             && rng.chance(1, 4)
         {
-            let old = old.bytes.clone();
+            let (old, whole) = (old.bytes.clone(), old.hole);
             let durable = self.durable.get(&number).map_or([0; BLOCK_BYTES], |b| **b);
-            self.durable.insert(number, Arc::new(mix(&durable, &old, rng)));
+            let reached = if whole { *old } else { mix(&durable, &old, rng) };
+            self.durable.insert(number, Arc::new(reached));
         }
-        self.cached.insert(number, Dirty { bytes: Arc::new(*bytes), lost: false, unit: None });
+        self.reserved.remove(&number);
+        self.cached.insert(number, Dirty::new(*bytes, None));
     }
 
     /// Puts blocks into the cache that reach the disk together or not at all; so may those that they
@@ -73,8 +126,8 @@ impl Inode {
             }
         }
         for (number, bytes) in numbers.zip(blocks) {
-            let dirty = Dirty { bytes: Arc::new(*bytes), lost: false, unit: Some(first) };
-            self.cached.insert(number, dirty);
+            self.reserved.remove(&number);
+            self.cached.insert(number, Dirty::new(*bytes, Some(first)));
         }
     }
 
@@ -88,8 +141,7 @@ impl Inode {
             let last = self.bytes.div_ceil(BLOCK_BYTES as u64);
             for number in first..last {
                 if self.has_room_for(number) {
-                    let zero = Dirty { bytes: Arc::new([0; BLOCK_BYTES]), lost: false, unit: None };
-                    self.cached.insert(number, zero);
+                    self.cached.insert(number, Dirty::new([0; BLOCK_BYTES], None));
                 }
             }
         }
@@ -102,6 +154,8 @@ impl Inode {
         for (number, dirty) in cached {
             if dirty.lost {
                 self.cached.insert(number, dirty);
+            } else if dirty.hole {
+                self.durable.remove(&number);
             } else {
                 self.durable.insert(number, dirty.bytes);
             }
@@ -153,7 +207,7 @@ impl Inode {
             if self.length_dirty && rng.chance(1, 2) { self.bytes } else { self.durable_bytes };
         let end = bytes.div_ceil(BLOCK_BYTES as u64);
         durable.retain(|number, _| *number < end);
-        Inode { durable, durable_bytes: bytes, cached: BTreeMap::new(), bytes, length_dirty: false }
+        Inode { durable, durable_bytes: bytes, bytes, ..Inode::default() }
     }
 }
 

@@ -374,3 +374,55 @@ fn an_atomic_write_reaches_the_disk_wholly_or_not_at_all() {
     }
     assert!(old > 10 && new > 10 && torn > 10, "{old} old, {new} new, {torn} others torn");
 }
+
+#[test]
+fn a_block_that_was_given_back_is_there_or_gone_until_it_is_synced() {
+    let (mut back, mut gone, mut first) = (0, 0, 0);
+    for seed in 0..200 {
+        let (disk, file) = with_file(seed);
+        file.write_at(&block(2), 0).unwrap();
+        assert!(file.give_back(0, 3 * BLOCK).unwrap());
+        assert_eq!((file.len().unwrap(), file.allocated_bytes().unwrap()), (4 * BLOCK, BLOCK));
+        assert!(read(&disk, "a")[..3 * BLOCK_BYTES].iter().all(|b| *b == 0));
+        assert!(read(&disk.kill(), "a")[..3 * BLOCK_BYTES].iter().all(|b| *b == 0));
+        let after = read(&disk.crash(), "a");
+        for (n, found) in after.chunks(BLOCK_BYTES).enumerate() {
+            // Only the block whose write was not durable may be torn between that and what was there.
+            assert!(n == 0 || found.iter().all(|b| *b == found[0]), "a block has one fate");
+            back += u32::from(found[0] != 0);
+            gone += u32::from(found[0] == 0);
+            first += u32::from(found.contains(&2));
+        }
+        assert!(after[3 * BLOCK_BYTES..].iter().all(|b| *b == 1));
+        file.sync_data().unwrap();
+        let after = disk.crash();
+        assert!(read(&after, "a")[..3 * BLOCK_BYTES].iter().all(|b| *b == 0));
+        let again = after.open("a", OpenMode::Read).unwrap();
+        assert_eq!(again.allocated_bytes().unwrap(), BLOCK);
+        assert_eq!(disk.stats().blocks_given_back, 3);
+    }
+    assert!(back > 50 && gone > 50 && first > 5, "{back} back, {gone} gone, {first} of the write");
+}
+
+#[test]
+fn room_that_was_given_back_is_others_until_it_is_taken_again() {
+    let (disk, file) = with_file(1);
+    disk.enospc_after(0);
+    file.give_back(0, 2 * BLOCK).unwrap();
+    let other = disk.open("b", OpenMode::Create).unwrap();
+    other.write_at(&block(3), 0).unwrap();
+    let e = file.make_room(0, 4 * BLOCK).unwrap_err();
+    assert_eq!(e.kind(), io::ErrorKind::StorageFull);
+    assert!(file.make_room(0, BLOCK).unwrap());
+    assert!(other.write_at(&block(3), BLOCK).is_err());
+    file.write_at(&block(4), 0).unwrap();
+    assert!(file.write_at(&block(4), BLOCK).is_err(), "the other block's room is gone");
+    // What is there keeps its bytes.
+    assert!(file.make_room(2 * BLOCK, 2 * BLOCK).unwrap());
+    assert!(read(&disk, "a")[2 * BLOCK_BYTES..].iter().all(|b| *b == 1));
+    // Room without bytes has to be taken again after a crash.
+    disk.heal();
+    assert!(file.make_room(BLOCK, BLOCK).unwrap());
+    assert_eq!(file.allocated_bytes().unwrap(), 4 * BLOCK);
+    assert!(file.give_back(100, BLOCK).is_err());
+}

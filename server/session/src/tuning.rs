@@ -147,6 +147,8 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_buffer_pool_dump_pct" => settings.set_dump_pct(small),
         "innodb_max_purge_lag" => server.engine.settings().set_max_purge_lag(n),
         "innodb_max_purge_lag_delay" => server.engine.settings().set_max_purge_lag_delay(n),
+        "innodb_undo_log_truncate" => server.engine.settings().set_undo_log_truncate(n != 0),
+        "innodb_max_undo_log_size" => server.engine.settings().set_max_undo_log_size(n),
         "innodb_rollback_segments" => server.engine.set_rollback_segments(n as usize),
         "limpid_purge_at_commit" => server.engine.settings().set_purge_at_commit(n != 0),
         "limpid_purge_in_background" => server.engine.settings().set_purge_in_background(n != 0),

@@ -12,6 +12,7 @@
 
 use crate::engine::Engine;
 use crate::history::Purger;
+use crate::undo_room::Giver;
 use base::{Lsn, Result};
 use host::thread::JoinHandle;
 use instrument::CondClass;
@@ -246,7 +247,8 @@ fn horizon(engine: Weak<Engine>, stop: Arc<Stop>) {
     }
 }
 
-/// Purges its share of the rollback segments. The first one also looks how long history is.
+/// Purges its share of the rollback segments. The first one also looks how long history is, and gives disk
+/// space back that it needed.
 fn purger(share: (usize, usize), engine: &Weak<Engine>, stop: &Stop) {
     let Some((mut purger, worker)) = engine
         .upgrade()
@@ -255,12 +257,14 @@ fn purger(share: (usize, usize), engine: &Weak<Engine>, stop: &Stop) {
         return;
     };
     let (mut tail, mut told) = (Lsn::ZERO, String::new());
+    let mut giver = Giver::new();
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let turn = if engine.log().tail() == tail { HORIZON_IDLE_TURN } else { HORIZON_TURN };
         tail = engine.log().tail();
         if share.0 == 0 {
             engine.look_at_purge_lag();
+            engine.undo_room_round(&worker, &mut giver);
         }
         let done = match engine.settings().purge_in_background() {
             true => engine.purge_round(&worker, share, &mut purger, &|| stop.is_set()),

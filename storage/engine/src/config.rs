@@ -170,7 +170,16 @@ pub struct Settings {
     max_purge_lag: SharedAtomic<u64, { class::OTHER }>,
     max_purge_lag_delay_us: SharedAtomic<u64, { class::OTHER }>,
     purge_delay_us: SharedAtomic<u64, { class::OTHER }>,
+    undo_log_truncate: SharedAtomic<bool, { class::OTHER }>,
+    max_undo_log_bytes: SharedAtomic<u64, { class::OTHER }>,
+    undo_reserve_extents: SharedAtomic<u32, { class::OTHER }>,
+    undo_rest_ms: SharedAtomic<u64, { class::OTHER }>,
 }
+
+/// Free extents of undo that are kept: 32 MiB.
+const UNDO_RESERVE_EXTENTS: u32 = 32;
+/// How long an extent of undo is free before it is given back.
+const UNDO_REST_MS: u64 = 5_000;
 
 impl Settings {
     pub(crate) fn new() -> Settings {
@@ -182,6 +191,10 @@ impl Settings {
             max_purge_lag: SharedAtomic::new(0),
             max_purge_lag_delay_us: SharedAtomic::new(0),
             purge_delay_us: SharedAtomic::new(0),
+            undo_log_truncate: SharedAtomic::new(true),
+            max_undo_log_bytes: SharedAtomic::new(1 << 30),
+            undo_reserve_extents: SharedAtomic::new(UNDO_RESERVE_EXTENTS),
+            undo_rest_ms: SharedAtomic::new(UNDO_REST_MS),
         }
     }
 
@@ -234,6 +247,40 @@ impl Settings {
     /// Sets [`Self::max_purge_lag_delay`].
     pub fn set_max_purge_lag_delay(&self, us: u64) {
         self.max_purge_lag_delay_us.store(us, Ordering::Relaxed);
+    }
+
+    /// `innodb_undo_log_truncate`: whether disk space that undo needs no more goes back to the file system.
+    pub fn undo_log_truncate(&self) -> bool {
+        self.undo_log_truncate.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::undo_log_truncate`].
+    pub fn set_undo_log_truncate(&self, on: bool) {
+        self.undo_log_truncate.store(on, Ordering::Relaxed);
+    }
+
+    /// `innodb_max_undo_log_size`: how much disk space undo takes before that begins, in bytes.
+    pub fn max_undo_log_size(&self) -> u64 {
+        self.max_undo_log_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::max_undo_log_size`].
+    pub fn set_max_undo_log_size(&self, bytes: u64) {
+        self.max_undo_log_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What is kept then.
+    pub(crate) fn undo_kept(&self) -> space::Limits {
+        space::Limits {
+            reserve: self.undo_reserve_extents.load(Ordering::Relaxed) as usize,
+            rest: Duration::from_millis(self.undo_rest_ms.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// How many free extents of undo are kept, and for how long the others. For tests.
+    pub fn set_undo_kept(&self, extents: u32, rest_ms: u64) {
+        self.undo_reserve_extents.store(extents, Ordering::Relaxed);
+        self.undo_rest_ms.store(rest_ms, Ordering::Relaxed);
     }
 
     /// By how much each change of a row is delayed now.

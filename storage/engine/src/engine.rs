@@ -12,7 +12,7 @@ use crate::recovery::{Recovery, TableFinder};
 use crate::registry::Registry;
 use crate::rollback::{Lookup, Tables};
 use crate::writer::{Buffers, Writer};
-use crate::{Client, Settings, Table, TableSpec, TableStorage};
+use crate::{Client, Settings, Table, TableSpec, TableStorage, undo_room};
 use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
 use host::Disk;
 use instrument::MutexClass;
@@ -118,6 +118,7 @@ pub struct Engine {
     pub(crate) recovering: Mutex<Option<Background>>,
     pub(crate) recovery_threads: usize,
     pub(crate) purge_threads: usize,
+    pub(crate) undo_room: undo_room::Figures,
 }
 
 /// What an engine is put together from.
@@ -161,6 +162,7 @@ impl Engine {
             recovering: Mutex::new(&RECOVERING, None),
             recovery_threads: p.recovery_threads,
             purge_threads: p.purge_threads,
+            undo_room: undo_room::Figures::default(),
         })
     }
 

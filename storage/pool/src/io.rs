@@ -56,6 +56,18 @@ pub(crate) fn write_atomic(file: &dyn File, buf: &[u8], at: u64) -> Result<()> {
     Ok(())
 }
 
+/// Gives the room of a range back; `false`: the system cannot.
+pub(crate) fn give_back(file: &dyn File, at: u64, bytes: u64) -> Result<bool> {
+    timed(Of::Data, || file.give_back(at, bytes))
+        .map_err(|e| Error::io("give room back of", file.name(), e))
+}
+
+/// Makes room for a range that the file has; `false`: the system cannot promise it.
+pub(crate) fn make_room(file: &dyn File, at: u64, bytes: u64) -> Result<bool> {
+    timed(Of::Data, || file.make_room(at, bytes))
+        .map_err(|e| Error::io("make room in", file.name(), e))
+}
+
 /// Makes all bytes written before durable.
 pub(crate) fn sync_data(of: Of, file: &dyn File) -> Result<()> {
     timed(of, || file.sync_data()).map_err(|e| Error::io("fdatasync", file.name(), e))?;

@@ -2,7 +2,8 @@
 //!
 //! 1. `pages` is how many whole pages the file has room for: no page at or above it is read,
 //!    latched or given a word. It only grows while the tablespace is open.
-//! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk.
+//! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk. Whoever takes
+//!    pages whose room may have been given back makes room for them first ([`Tablespace::make_room`]).
 
 use crate::arena::Arena;
 use crate::read_ahead::Run;
@@ -52,6 +53,10 @@ pub struct Tablespace {
     growth: Mutex<()>,
     attachment: OnceLock<Box<dyn Any + Send + Sync>>,
     sync_growth: bool,
+    /// Page writes are made durable by themselves, wherever they go.
+    syncs_data: bool,
+    /// Some pages of the file may have no room; where, nobody remembers.
+    has_holes: SharedAtomic<bool, { class::POOL }>,
     /// Pages that read-ahead threads are about to read or reading.
     loading: SharedAtomic<u32, { class::POOL }>,
     /// No more of those: it is being closed.
@@ -79,6 +84,8 @@ impl Tablespace {
             growth: Mutex::new(&GROWTH_MUTEX, ()),
             attachment: OnceLock::new(),
             sync_growth: pool.flush_method.syncs_growth() && !pool.flush_method.syncs_data(),
+            syncs_data: pool.flush_method.syncs_data(),
+            has_holes: SharedAtomic::new(false),
             loading: SharedAtomic::new(0),
             closing: SharedAtomic::new(false),
             run: Run::default(),
@@ -115,6 +122,9 @@ impl Tablespace {
         let bytes = ts.file.len().map_err(|e| Error::io("measure", name, e))?;
         let pages = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
         ts.pages.store(pages, Ordering::Release);
+        // Where it cannot be asked there are none that matter.
+        let room = ts.file.allocated_bytes().unwrap_or(bytes);
+        ts.has_holes.store(room < bytes, Ordering::Release);
         let mut first = AlignedBuf::zeroed(PAGE_BYTES);
         io::read_or_zero(&*ts.file, &mut first, 0)?;
         spacefile::check(as_page(&mut first), id, name)?;
@@ -180,10 +190,7 @@ impl Tablespace {
             let n = EXTENT_PAGES.min(to - at);
             let bytes = &zeroes[..n as usize * PAGE_BYTES];
             let write = io::write(io::Of::Data, &*self.file, bytes, offset(PageNo(at)));
-            write.map_err(|e| match e {
-                Error::Io { source, path, .. } if is_full(&source) => Error::NoSpace { path },
-                other => other,
-            })?;
+            write.map_err(no_space)?;
             at += n;
         }
         if self.sync_growth {
@@ -191,6 +198,44 @@ impl Tablespace {
             io::sync_data(io::Of::Data, &*self.file)?;
         }
         Ok(to)
+    }
+
+    /// How much of the file system the file takes, in bytes; its length where that is not known.
+    pub fn allocated_bytes(&self) -> Result<u64> {
+        self.file.allocated_bytes().map_err(|e| Error::io("measure", &*self.name, e))
+    }
+
+    /// Gives the room of pages back to the file system: they read as never written from now on, or, after a
+    /// crash, as whatever mixture of that and of what they were. `false`: it cannot be given back here.
+    ///
+    /// The caller knows that nobody reads the pages, that no redo which recovery might read changes them,
+    /// and that nobody takes them meanwhile (crate `space`).
+    pub fn give_back(&self, first: PageNo, pages: u32) -> Result<bool> {
+        // Otherwise a later write there could be lost with the room that it was given.
+        if !self.syncs_data {
+            return Ok(false);
+        }
+        let pages = pages.min(self.pages_in_file().saturating_sub(first.0));
+        let (at, bytes) = (offset(first), u64::from(pages) * PAGE_BYTES as u64);
+        // What cannot be had again safely is kept: asked of page 0, which has its room.
+        if pages == 0 || !io::make_room(&*self.file, 0, PAGE_BYTES as u64)? {
+            return Ok(false);
+        }
+        self.has_holes.store(true, Ordering::Release);
+        io::give_back(&*self.file, at, bytes)
+    }
+
+    /// Makes sure that pages which the file has can be written, whatever becomes of the disk's other room.
+    ///
+    /// [`Error::NoSpace`]: the disk is full. [`Error::Io`].
+    pub fn make_room(&self, first: PageNo, pages: u32) -> Result<()> {
+        if !self.has_holes.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let pages = pages.min(self.pages_in_file().saturating_sub(first.0));
+        let (at, bytes) = (offset(first), u64::from(pages) * PAGE_BYTES as u64);
+        // Who cannot promise room has not given any back.
+        io::make_room(&*self.file, at, bytes).map(drop).map_err(no_space)
     }
 
     /// The id of a page of this tablespace.
@@ -264,6 +309,14 @@ pub(crate) fn offset(page: PageNo) -> u64 {
 /// The bytes of a buffer that is one page long.
 pub(crate) fn as_page(buf: &mut [u8]) -> &mut PageBuf {
     buf.try_into().expect("the buffer is one page long")
+}
+
+/// An error that is that of a full disk says so.
+fn no_space(e: Error) -> Error {
+    match e {
+        Error::Io { source, path, .. } if is_full(&source) => Error::NoSpace { path },
+        other => other,
+    }
 }
 
 fn is_full(e: &std::io::Error) -> bool {

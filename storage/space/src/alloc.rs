@@ -27,7 +27,7 @@ pub(crate) struct Work<'m, 'p> {
     m: &'m mut Mtr<'p>,
     ts: &'p Tablespace,
     page0: Held,
-    hints: MutexGuard<'p, Hints>,
+    pub(crate) hints: MutexGuard<'p, Hints>,
 }
 
 /// An unused page that the file has room for, and its extent.
@@ -175,11 +175,23 @@ impl<'m, 'p> Work<'m, 'p> {
     /// Makes sure that the file has room for the page.
     fn room(&mut self, extent: u32, found: Extent, bit: u32) -> Result<Room> {
         self.ts.grow(page_of(extent, bit))?;
+        if found.state == State::Free {
+            self.back(extent)?;
+        }
         Ok(Room { extent, found, bit })
     }
 
+    /// Makes sure that a free extent has room in the file: it may have been given back.
+    fn back(&mut self, extent: u32) -> Result<()> {
+        if !self.hints.is_backed(extent) {
+            self.ts.make_room(page_of(extent, 0), EXTENT_PAGES)?;
+            self.hints.set_backed(extent);
+        }
+        Ok(())
+    }
+
     /// Looks at one more page of descriptions, the last ones first. `false`: all were looked at.
-    fn scan(&mut self) -> Result<bool> {
+    pub(crate) fn scan(&mut self) -> Result<bool> {
         let maps = self.extents().div_ceil(MAP_EXTENTS);
         let Some(map) = self.hints.unscanned.unwrap_or(maps).checked_sub(1) else {
             return Ok(false);
@@ -265,6 +277,7 @@ impl<'m, 'p> Work<'m, 'p> {
                 if let Some(bit) = found.unused_from(0)
                     && page_of(extent, bit).0 < work.ts.pages_in_file()
                     && best.as_ref().is_none_or(|(r, _)| rank < *r)
+                    && (found.state != State::Free || work.back(extent).is_ok())
                 {
                     best = Some((rank, Room { extent, found, bit }));
                 }

@@ -29,6 +29,7 @@ mod hints;
 mod pages;
 mod release;
 mod report;
+mod shrink;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub use pages::PageSet;
 pub use release::free_segments;
 pub use report::{Claim, Problem, SegmentReport, SpaceReport};
 pub use report::{audit, owner, report, report_file};
+pub use shrink::{GivenBack, Limits, give_back, is_in_use};
 
 static HINTS_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/extent_hints");
 

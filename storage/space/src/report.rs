@@ -38,6 +38,8 @@ pub struct SpaceReport {
     pub extents: u32,
     /// Extents that are nobody's.
     pub extents_free: u32,
+    /// Which these are: nobody reads their pages, whatever they hold.
+    pub free: Vec<u32>,
     /// Extents whose pages are given out one by one.
     pub extents_shared: u32,
     /// Extents that one segment has.
@@ -223,7 +225,10 @@ fn report_of(mut maps: Maps<'_>) -> Result<SpaceReport> {
             problems.add(map_of(extent), map_at(extent), "a page of descriptions is not in use");
         }
         match found.state {
-            State::Free => r.extents_free += 1,
+            State::Free => {
+                r.extents_free += 1;
+                r.free.push(extent);
+            }
             State::Shared => {
                 r.extents_shared += 1;
                 scattered += used - u64::from(is_first && found.used & 1 == 1);

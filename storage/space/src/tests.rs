@@ -3,6 +3,7 @@
 mod damage;
 mod large;
 mod model;
+mod shrink;
 
 use super::*;
 use base::{Lsn, PAGE_BYTES, SpaceId};

@@ -220,13 +220,24 @@ pub(crate) fn read_kept_record(
     trx: TrxId,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
-    let page = undo.shared(pos.page)?;
-    if header::kind(&page) != Some(PageKind::Undo) || !Stamp::of(&page).has(trx) {
-        return Ok(false);
+    for may_be_old in [true, true, false] {
+        let page = match undo.shared(pos.page) {
+            // Its page was freed, and the room of a free page may be given back: then it is no page.
+            Err(Error::Corrupt { .. }) if may_be_old => match space::is_in_use(undo, pos.page)? {
+                false => return Ok(false),
+                // Damage; or somebody has just made the page anew.
+                true => continue,
+            },
+            page => page?,
+        };
+        if header::kind(&page) != Some(PageKind::Undo) || !Stamp::of(&page).has(trx) {
+            return Ok(false);
+        }
+        out.clear();
+        out.extend_from_slice(record_in(&page, pos)?);
+        return Ok(true);
     }
-    out.clear();
-    out.extend_from_slice(record_in(&page, pos)?);
-    Ok(true)
+    Err(Error::Internal("the last look at an undo page has an answer"))
 }
 
 /// The bytes of the record at `pos` of its page.

@@ -1,10 +1,14 @@
 //! Reads every page of every tablespace.
+//!
+//! 1. A page of a free extent is not damaged, whatever it holds: a crash may have left it half given back to
+//!    the file system.
 
 use crate::Failure;
 use crate::folder::{Folder, Soundness, SpaceFile, as_page};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo};
 use host::AlignedBuf;
 use page::{Node, PageKind, header};
+use pool::spacefile::EXTENT_PAGES;
 use std::io::Write;
 
 /// A line for each damaged page, then one for each tablespace; false when any is damaged.
@@ -13,9 +17,14 @@ pub fn check(folder: &Folder, out: &mut dyn Write) -> Result<bool, Failure> {
     let mut sound = true;
     for space in folder.spaces()? {
         let (mut written, mut damaged) = (0u32, 0u32);
+        let report = report(&space, &mut buf)?;
+        let free = report.as_ref().map_or(&[][..], |r| &r.free);
         for no in 0..space.pages {
             let problem = match space.read(PageNo(no), &mut buf)? {
                 Soundness::NeverWritten => continue,
+                Soundness::Damaged(_) if free.binary_search(&(no / EXTENT_PAGES)).is_ok() => {
+                    continue;
+                }
                 Soundness::Damaged(what) => Some(what),
                 Soundness::Sound => inside(as_page(&buf)),
             };
@@ -26,15 +35,17 @@ pub fn check(folder: &Folder, out: &mut dyn Write) -> Result<bool, Failure> {
             }
         }
         sound &= damaged == 0;
-        extents(&space, &mut buf, out)?;
+        extents(&space, report, out)?;
         writeln!(out, "{}: {written} pages, {damaged} damaged", space.name)?;
     }
     Ok(sound)
 }
 
-/// A line for each segment and each contradiction of what describes the extents. Those are no damage:
-/// pages of different age, which a crash leaves, contradict each other until recovery has run.
-fn extents(space: &SpaceFile, buf: &mut AlignedBuf, out: &mut dyn Write) -> Result<(), Failure> {
+/// What describes the extents; an error of it is told in its place.
+fn report(
+    space: &SpaceFile,
+    buf: &mut AlignedBuf,
+) -> Result<Result<space::SpaceReport, Error>, Failure> {
     let mut failed = None;
     let report = space::report_file(space.id, space.pages, |page, into| {
         let bad = |what| Err(Error::corrupt(PageId::new(space.id, page), what));
@@ -49,9 +60,19 @@ fn extents(space: &SpaceFile, buf: &mut AlignedBuf, out: &mut dyn Write) -> Resu
         }
         Ok(())
     });
-    if let Some(failure) = failed {
-        return Err(failure);
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(report),
     }
+}
+
+/// A line for each segment and each contradiction of what describes the extents. Those are no damage:
+/// pages of different age, which a crash leaves, contradict each other until recovery has run.
+fn extents(
+    space: &SpaceFile,
+    report: Result<space::SpaceReport, Error>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let report = match report {
         Ok(report) => report,
         Err(e) => {

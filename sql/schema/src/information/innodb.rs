@@ -262,7 +262,8 @@ pub(super) fn fields(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 pub(super) fn tablespaces(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each(context, &mut |def, _| {
         let file = context.catalog.engine().pool().tablespace(def.storage.space);
-        let bytes = file.map_or(0, |t| u64::from(t.pages_in_file()) * PAGE_BYTES as u64);
+        let bytes = file.as_ref().map_or(0, |t| u64::from(t.pages_in_file()) * PAGE_BYTES as u64);
+        let allocated = file.and_then(|t| t.allocated_bytes().ok()).unwrap_or(bytes);
         rows.push(&cells![
             u64::from(def.storage.space.0),
             name_of(def),
@@ -273,7 +274,7 @@ pub(super) fn tablespaces(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             "Single",
             4096_i64,
             bytes,
-            bytes,
+            allocated,
             0_i64,
             SERVER_VERSION,
             1_i64,

@@ -17,12 +17,14 @@ pub(super) fn metrics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for line in METRICS.lines().filter(|l| !l.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [name, subsystem, kind, source, comment] = fields[..] else { continue };
-        let history;
+        let own = match source {
+            "=history" => Some(context.catalog.engine().history_len().to_string()),
+            "=undo_times" => Some(context.catalog.engine().undo_given_back().times.to_string()),
+            "=undo_us" => Some(context.catalog.engine().undo_given_back().us.to_string()),
+            _ => None,
+        };
         let value = match (source, source.strip_prefix('@')) {
-            ("=history", _) => {
-                history = context.catalog.engine().history_len().to_string();
-                Some(&history)
-            }
+            _ if own.is_some() => own.as_ref(),
             (_, Some(variable)) => variables.get(variable),
             _ => status.get(source),
         };

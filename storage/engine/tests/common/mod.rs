@@ -181,6 +181,7 @@ pub fn open_with(
     let rest = engine.finish_recovery(&|id| Ok(tables.get(&(id.0 as i64)).cloned()), &live)?;
     report.losers += rest.losers;
     report.purged += rest.purged;
+    report.damaged_pages += rest.damaged_pages;
     report.orphans.extend(rest.orphans);
     Ok((engine, tables, report))
 }
