@@ -462,3 +462,36 @@ fn records_of_an_ended_transaction_are_there_until_their_page_is_written_again()
     }
     assert!(gone > 0);
 }
+
+#[test]
+fn an_old_reference_into_room_that_was_given_back_finds_nothing() {
+    let disk = SimDisk::new(6);
+    let w = world(&disk);
+    let mut segment = start(&w, None);
+    let trx = segment.trx();
+    let body = vec![7; 3000];
+    let places: Vec<_> =
+        (0..800u32).map(|i| append(&w, &mut segment, &i.to_be_bytes(), &body).unwrap()).collect();
+    commit(&w, &mut segment);
+    assert_eq!(purge(&w), [trx]);
+    w.system.give_back(segment);
+    for rseg in 0..trx::RSEGS {
+        while w.system.trim(&w.worker, rseg).unwrap() {}
+    }
+    w.pool.flush_all().unwrap();
+    w.system.ids.with_checkpoint_payload(|p| w.pool.checkpoint(p)).unwrap();
+    let limits = space::Limits { reserve: 0, rest: std::time::Duration::ZERO };
+    let give = || space::give_back(&w.pool, &w.worker, &w.undo, limits).unwrap();
+    let given = (0..8).filter(|_| matches!(give(), space::GivenBack::Bytes(1..))).count();
+    assert!(given >= 1, "{given} extents");
+    // Some pages are in memory as they were, some are on the disk, some are no more.
+    let mut bytes = Vec::new();
+    let mut holes = 0;
+    for at in places {
+        let is_hole = w.undo.shared(at.page).is_err();
+        let kept = w.system.read_kept_undo(at, trx, &mut bytes).unwrap();
+        assert!(!(is_hole && kept), "page {}", at.page);
+        holes += u32::from(is_hole);
+    }
+    assert!(holes > 50, "{holes} of the records lay there");
+}
