@@ -81,3 +81,10 @@ SELECT SOUNDEX('é'), HEX(SOUNDEX(CONVERT('Ärger' USING latin1))), SOUNDEX('Är
 SELECT TIME(e) FROM (SELECT CAST('' AS CHAR) e) q;
 UPDATE c SET t = '5', v = '5';
 SELECT t BETWEEN v AND id, v BETWEEN t AND id FROM c;
+# A time beside the texts of a subquery is text.
+CREATE TABLE s (id INT PRIMARY KEY, tm TIME, d DATE, t VARCHAR(20));
+INSERT INTO s VALUES (1, '00:00:00', '1999-12-31', 'a'), (2, '10:00:00', '2024-01-01', '10:00:00'), (4, '00:00:10', '2000-10-10', '10');
+SELECT id FROM s WHERE tm IN (SELECT t FROM s);
+SELECT id FROM s WHERE tm NOT IN (SELECT t FROM s) ORDER BY id;
+SELECT id FROM s WHERE (id, tm) IN (SELECT id, t FROM s);
+SELECT id FROM s WHERE tm > ALL (SELECT t FROM s WHERE id = 1);

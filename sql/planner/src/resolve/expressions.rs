@@ -8,7 +8,7 @@ use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Column, Comparison, Expr, Quantified, Typed};
 use parser::ast::{self, BinaryOp};
-use value::ColumnType;
+use value::{ColumnType, Kind};
 
 /// Aggregates are numbered from here until the number of group keys is known.
 pub(crate) const FIRST_AGGREGATE: u16 = 0x8000;
@@ -348,6 +348,14 @@ impl Resolver<'_, '_> {
         if outputs.len() != left.len() {
             let text = format!("Operand should contain {} column(s)", left.len());
             return Err(super::error(1241, "21000", text));
+        }
+        let mut left = left;
+        for (value, output) in left.iter_mut().zip(&outputs) {
+            // A time beside texts is text, as for an operator.
+            let texts = expr::build::is_stringy(&output.ty) && output.constant().is_none();
+            if value.ty.kind == Kind::Time && texts {
+                *value = self.build.to_text(value.clone());
+            }
         }
         let collations = left
             .iter()
