@@ -677,8 +677,13 @@ impl Client {
     /// As [`Self::locker`], to lock something of a table: there is a transaction from here on.
     pub(crate) fn locking(&self, table: &Table, mode: LockMode) -> Locker<'_> {
         self.begun.set(true);
-        self.tables.borrow_mut().note(table.id(), mode);
+        self.intend(table, mode);
         self.locker()
+    }
+
+    /// Rows of a table are going to be locked or changed.
+    pub(crate) fn intend(&self, table: &Table, mode: LockMode) {
+        self.tables.borrow_mut().note(table.id(), mode);
     }
 
     /// A row that was locked will be changed when all that the statement looks for are found. InnoDB changes it at

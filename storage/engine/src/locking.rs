@@ -226,6 +226,8 @@ impl Client {
         columns: Option<&[usize]>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Stamp>> {
+        // As InnoDB, whether there is a row or not.
+        self.intend(table, LockMode::Exclusive);
         let mut payload = std::mem::take(self.before());
         let read = self.read_latest_into(table, key, columns, &mut payload, out);
         *self.before() = payload;
@@ -454,9 +456,12 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    /// Before a row's change is undone while its transaction goes on: it stays locked.
-    pub fn keep_lock(&self, index: IndexId, key: &[u8]) {
-        if let Some((owner, inherited)) = self.keeper {
+    /// Before a row's change is undone while its transaction goes on: it stays locked. Of a row that was
+    /// inserted only the gap would be, which the level may not lock.
+    pub fn keep_lock(&self, index: IndexId, key: &[u8], inserted: bool) {
+        if let Some((owner, inherited)) = self.keeper
+            && !(inserted && inherited == Inherited::Never)
+        {
             self.engine.locks().keep(owner, Target::record(index, key), inherited);
         }
     }

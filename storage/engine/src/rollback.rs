@@ -120,7 +120,7 @@ impl Writer<'_> {
     }
 
     fn undo_row(&mut self, record: &UndoRecord<'_>, table: &Table, b: &mut Buffers) -> Result<()> {
-        self.keep_lock(table.clustered.index, record.key);
+        self.keep_lock(table.clustered.index, record.key, Self::undoes_insert(record)?);
         loop {
             let restored = match record.kind {
                 RecordKind::Update if self.is_old_mark(record.body)? => Restored::Removed,
@@ -141,6 +141,11 @@ impl Writer<'_> {
                 };
             }
         }
+    }
+
+    /// Whether there was no row, or a deleted one, before the change.
+    fn undoes_insert(record: &UndoRecord<'_>) -> Result<bool> {
+        Ok(record.kind == RecordKind::Insert || RowHeader::read(record.body)?.deleted())
     }
 
     /// Whether a version is another transaction's delete mark that nobody sees past any more.

@@ -125,9 +125,10 @@ impl Locks {
         if second.iter().any(|p| p.wish.is_none()) && !suspicion.is_proved(cycle) {
             return Cycle::Again;
         }
-        // The first of equals, and the cycle begins with the requester.
+        // Of equals the requester, who is the cycle's first; else who waits for him, then who waits for that one.
+        let before = |i: usize| (second.len() - i) % second.len();
         let weights = second.iter().enumerate().filter_map(|(i, p)| Some((i, p.wish.as_ref()?.1)));
-        let Some((victim, _)) = weights.min_by_key(|(_, weight)| *weight) else {
+        let Some((victim, _)) = weights.min_by_key(|(i, weight)| (*weight, before(*i))) else {
             return Cycle::Again;
         };
         let report = self.describe(&second, victim);
