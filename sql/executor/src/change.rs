@@ -1,7 +1,7 @@
-//! UPDATE and DELETE: find the rows first, then take each and change it.
+//! UPDATE and DELETE: find rows and change them.
 //!
-//! 1. All rows are found ([`find`]) and locked before the first changes: none is met twice, and no value is
-//!    computed from what the statement did. 2. A row that is named by its whole primary key is not searched: it
+//! 1. None is met twice, and no value is computed from what the statement did: all rows are found ([`find`]) and
+//!    locked before the first changes, unless changes cannot matter to the search. 2. A row that is named by its whole primary key is not searched: it
 //!    is read and changed if it still is that version then, so that nothing is written for a lock. It is locked
 //!    where it stays as it is and the transaction goes on; where the transaction ends with it, change and
 //!    commit are one ([`Then::Commit`]). 3. IGNORE makes the statement as lenient as without
@@ -17,7 +17,7 @@ use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableRef};
 use engine::{Change, RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
-use find::FoundRows;
+use find::{FoundRow, FoundRows};
 use instrument::Counter;
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
@@ -49,6 +49,11 @@ fn run_rows(
         let mut target = Target::new(plan, 0, context)?;
         target.only = true;
         target.named(&key, context, params)?;
+        return Ok(outcome(plan, &[target], context));
+    }
+    if find::is_one_by_one(plan, context) {
+        let mut target = Target::new(plan, 0, context)?;
+        find::each(plan, context, params, |row, context| target.row(row, context, params))?;
         return Ok(outcome(plan, &[target], context));
     }
     let mut found = find::collect(plan, context, params)?;
@@ -132,19 +137,32 @@ impl<'p> Target<'p> {
             if n % 64 == 0 {
                 check_killed()?;
             }
-            let row = rows.get(n, &mut bytes)?;
-            let table = context.tables.table(self.target.table);
-            // None: an earlier target was the same row.
-            let read = context.client.read_latest(table, row.key, None, &mut self.old)?;
-            let Some(stamp) = read else { continue };
-            let was = match self.plan.found {
-                Found::Alone(_) => self.alone((row.key, stamp), context, params)?,
-                Found::Joined => self.joined(&row, stamp, context)?,
-            };
-            if was == Was::Outdated {
-                let text = "a locked row was changed by another transaction";
-                return Err(SqlError::Storage(base::Error::Internal(text)));
-            }
+            self.row(&rows.get(n, &mut bytes)?, context, params)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a row that was found.
+    fn row(
+        &mut self,
+        row: &FoundRow<'_>,
+        context: &mut Context<'_>,
+        params: &[Datum<'_>],
+    ) -> Result<(), SqlError> {
+        let table = context.tables.table(self.target.table);
+        // None: an earlier target was the same row.
+        let read = context.client.read_latest(table, row.key, None, &mut self.old)?;
+        let Some(stamp) = read else { return Ok(()) };
+        let was = match self.plan.found {
+            Found::Alone(_) => self.alone((row.key, stamp), context, params)?,
+            Found::Joined => self.joined(row, stamp, context)?,
+        };
+        if was == Was::Same && !self.plan.reads_assigned {
+            context.client.note_same();
+        }
+        if was == Was::Outdated {
+            let text = "a locked row was changed by another transaction";
+            return Err(SqlError::Storage(base::Error::Internal(text)));
         }
         Ok(())
     }
@@ -172,7 +190,13 @@ impl<'p> Target<'p> {
             let same = match what {
                 Was::Changed => true,
                 Was::Outdated => false,
-                Was::Same => self.is_locked(key, read, context)?,
+                Was::Same => {
+                    let same = self.is_locked(key, read, context)?;
+                    if same && !self.plan.reads_assigned {
+                        context.client.note_same();
+                    }
+                    same
+                }
                 Was::Other => !context.client.locks_gaps() || self.is_locked(key, read, context)?,
             };
             if same {
@@ -226,7 +250,7 @@ impl<'p> Target<'p> {
     /// Changes a row by what was computed when it was found.
     fn joined(
         &mut self,
-        found: &find::FoundRow<'_>,
+        found: &FoundRow<'_>,
         stamp: Stamp,
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {

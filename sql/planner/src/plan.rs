@@ -176,6 +176,8 @@ pub struct ChangePlan {
     pub immediate: bool,
     /// IGNORE: what is wrong with a row is a warning, and the row stays as it is.
     pub ignore: bool,
+    /// The conditions and values read every column that is assigned.
+    pub reads_assigned: bool,
 }
 
 /// A table whose rows are changed.

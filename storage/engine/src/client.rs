@@ -69,6 +69,8 @@ pub struct Client {
     begun: Cell<bool>,
     /// Rows that the running statement has found to change: see [`Client::intend_change`].
     intended: Cell<u64>,
+    /// Rows of the transaction that were set to what they were: see [`Client::note_same`].
+    same: Cell<u64>,
     running: Option<Running>,
     /// Its row locks.
     owner: Arc<Owner>,
@@ -105,6 +107,7 @@ impl Client {
             view: Cell::new(None),
             begun: Cell::new(false),
             intended: Cell::new(0),
+            same: Cell::new(0),
             running: None,
             doomed: false,
             cached: None,
@@ -238,6 +241,7 @@ impl Client {
     /// The transaction ends: it reads and locks nothing more.
     fn end_begun(&mut self) {
         self.begun.set(false);
+        self.same.set(0);
         self.close_view();
         self.tables.get_mut().clear();
     }
@@ -534,9 +538,9 @@ impl Client {
         let me = running.segment.trx();
         let mut writer = Writer::alone(engine, &self.worker, &mut running.segment);
         let duplicate = LockMode::Shared;
-        let (undo, tables) = (0, &self.tables);
+        let (undo, same, tables) = (0, self.same.get(), &self.tables);
         let locker =
-            Locker { engine, slot, owner, me, timeout_s, gapless, undo, tables, duplicate };
+            Locker { engine, slot, owner, me, timeout_s, gapless, undo, same, tables, duplicate };
         writer.locker = Some(locker);
         Ok(writer)
     }
@@ -668,7 +672,8 @@ impl Client {
             me: self.me(),
             timeout_s: self.timeout_s(),
             gapless: self.gapless(),
-            undo: self.changes() + self.intended.get(),
+            undo: self.changes() + self.intended.get() + self.same.get(),
+            same: self.same.get(),
             tables: &self.tables,
             duplicate: LockMode::Shared,
         }
@@ -690,6 +695,13 @@ impl Client {
     /// once: until [`Self::change_intended`] it weighs as if it were changed when a victim is chosen.
     pub fn intend_change(&self) {
         self.intended.set(self.intended.get() + 1);
+    }
+
+    /// A row was set to what it was, by a statement that does not read what it sets: in MySQL the engine finds
+    /// that nothing changes, when it has written undo for it. Until the transaction ends it weighs as if it were
+    /// changed.
+    pub fn note_same(&self) {
+        self.same.set(self.same.get() + 1);
     }
 
     /// The rows that the statement looks for are found, or it has failed: from now on what is changed counts.

@@ -19,7 +19,7 @@
 //! 6. Undoing sets the same states for the version that it restores, so it may be done again.
 
 use crate::blob::Fetched;
-use crate::locking::LockMode;
+use crate::locking::{LockMode, inherited};
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
@@ -288,12 +288,25 @@ impl Writer<'_> {
                 Fetched::Done => {
                     // The error comes with the lock in hand.
                     let wanted = lacks();
+                    if wanted.is_some() {
+                        self.keep_own(s, entry, RowHeader::read(payload)?);
+                    }
                     let error = Error::Duplicate { index: s.spec.id, key: found };
                     return wanted.map_or(Err(error), |w| Ok(Some(w)));
                 }
                 Fetched::Gone(e) if *payload == before => return Err(e),
                 Fetched::Gone(_) => before.clone_from(payload),
             }
+        }
+    }
+
+    /// An entry of a row that this transaction has inserted is locked by it: as InnoDB, with a lock of its
+    /// own from here on, so that a duplicate of it locks no more than the gap.
+    fn keep_own(&self, s: &Secondary, entry: &[u8], h: RowHeader) {
+        let Some(locker) = self.locker.as_ref().filter(|_| h.trx == self.me()) else { return };
+        if h.roll.is_insert() {
+            let target = Target::record(s.tree.index, entry);
+            self.engine.locks().keep(locker.owner, target, inherited(locker.gapless));
         }
     }
 

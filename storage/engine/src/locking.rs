@@ -124,8 +124,10 @@ pub(crate) struct Locker<'a> {
     pub timeout_s: u32,
     /// The isolation level locks records only.
     pub gapless: bool,
-    /// Undo records of the transaction.
+    /// Undo records that InnoDB would have for the transaction.
     pub undo: u64,
+    /// Those among them of rows that were set to what they were.
+    pub same: u64,
     /// What else its weight is made of.
     pub tables: &'a RefCell<TableLocks>,
     /// How a duplicate that an insert meets is locked.
@@ -346,7 +348,7 @@ impl Writer<'_> {
         let Some(locker) = &mut self.locker else {
             return Err(Error::Internal("rollback met another transaction's row"));
         };
-        locker.undo = undo;
+        locker.undo = locker.same + undo;
         let target = wanted.target();
         if wanted.busy != TrxId::NONE {
             locker.settle_writer(wanted.busy, target, LockWait::Wait)?;

@@ -42,6 +42,7 @@ pub(crate) struct Held {
 /// What an owner has.
 #[derive(Debug, Default)]
 struct Locks {
+    /// In the order in which they were made.
     held: Vec<Held>,
     /// Of which indexes it gave back locks of which shapes: InnoDB keeps their structures, empty.
     given_back: Vec<(IndexId, Shape)>,
@@ -161,7 +162,7 @@ impl Owner {
             return;
         }
         if let Some(at) = locks.held.iter().rposition(|h| h.hash == hash && h.shape == shape) {
-            let kind = (locks.held.swap_remove(at).index, shape);
+            let kind = (locks.held.remove(at).index, shape);
             // The count only says "perhaps": it goes down to zero at the end.
             if given_back && !locks.given_back.contains(&kind) {
                 locks.given_back.push(kind);
@@ -185,22 +186,25 @@ impl Owner {
     }
 
     /// Entries of the list and how many lock structures InnoDB would have for them (on tables of one
-    /// page), for those that it gave back, and for the changed records of these indexes: as many as there
-    /// are different indexes and shapes, and one for each that was waited for.
+    /// page), for those that it gave back, and for the changed records of these indexes. A lock joins a
+    /// structure of its index and shape that is there; one that is waited for begins one of its own, which
+    /// others join when it is granted.
     pub(crate) fn sizes(&self, changed: &[IndexId]) -> (u64, u64) {
+        let pending = self.wish().map(|wish| (wish.place.target().hash(), wish.shape));
         let locks = self.locks.lock();
         let mut kinds = locks.given_back.clone();
         let written = changed.iter().map(|index| (*index, Shape::WRITE));
         kinds.extend(written.filter(|kind| !locks.given_back.contains(kind)));
-        let mut alone = 0;
+        let mut structs = kinds.len() as u64;
         for h in &locks.held {
-            if h.waited {
-                alone += 1;
-            } else if !kinds.contains(&(h.index, h.shape)) {
-                kinds.push((h.index, h.shape));
+            let kind = (h.index, h.shape);
+            let is_first = !kinds.contains(&kind);
+            structs += u64::from(h.waited || is_first);
+            if is_first && !(h.waited && pending == Some((h.hash, h.shape))) {
+                kinds.push(kind);
             }
         }
-        (locks.held.len() as u64, kinds.len() as u64 + alone)
+        (locks.held.len() as u64, structs)
     }
 
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.

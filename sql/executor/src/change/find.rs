@@ -1,7 +1,9 @@
 //! Finds the rows of an UPDATE or DELETE and computes what their columns are assigned.
 //!
 //! 1. A row of a target is found once, however many rows it meets in a join; what it met first counts. 2. With
-//!    a row that is found by itself alone nothing is kept but its key.
+//!    a row that is found by itself alone nothing is kept but its key. 3. Rows are found one by one, each changed
+//!    before the next is looked for, where MySQL does so and nobody could tell but by locks and waits
+//!    ([`is_one_by_one`]); else all are found first.
 
 use crate::keyrange::has_exact_key;
 use crate::locking::{Use, read_for_change, unnamed};
@@ -11,11 +13,13 @@ use crate::ops::store::RowStore;
 use crate::ops::table::{KeyTable, hash};
 use crate::ops::{Run, Statement};
 use crate::store::{convert, default_of, encode};
-use crate::{Context, SqlError, query};
-use catalog::TableDef;
-use expr::{Frame, LeafRow, OwnedDatum, Row, Typed, damaged, eval};
+use crate::{Context, SqlError};
+use catalog::{ColumnDef, TableCache, TableDef};
+use engine::Client;
+use expr::{Environment, Frame, LeafRow, OwnedDatum, Row, Typed, damaged, eval};
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use planner::query_plan::{LeafDef, Node, ReadAccess};
+use std::rc::Rc;
 use std::sync::Arc;
 use value::{ColumnType, Datum, Kind, RowLayout};
 
@@ -72,8 +76,15 @@ impl FoundRows {
     /// Those of the disk.
     pub fn get<'b>(&mut self, n: usize, bytes: &'b mut Vec<u8>) -> Result<FoundRow<'b>, SqlError> {
         self.0.get(n, bytes)?;
+        FoundRow::of(bytes)
+    }
+}
+
+impl FoundRow<'_> {
+    /// What a [`Taker`] has recorded.
+    fn of(record: &[u8]) -> Result<FoundRow<'_>, SqlError> {
         let cut = || SqlError::Storage(base::Error::Internal("a found row is cut"));
-        let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+        let (length, rest) = record.split_first_chunk::<4>().ok_or_else(cut)?;
         let (key, assigned) =
             rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
         Ok(FoundRow { key, assigned })
@@ -127,10 +138,60 @@ pub fn collect(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
-    let used = if plan.delete || plan.several { Use::Needed } else { Use::Copied };
-    let found = read_for_change(used, context, |context| find((plan, used), context, params));
+    let used = used(plan);
+    let found = read_for_change(used, context, |context| find(plan, context, params));
     context.client.change_intended();
     found
+}
+
+/// Finds the rows of the only target, and hands each out before it looks for the next.
+///
+/// # Errors
+/// As [`collect`], and those of `change`.
+pub fn each(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let budget = Budget::of_session(context.env);
+    let (mut ticks, mut search) = (0, None);
+    loop {
+        // The search rests while its row is changed: what it runs with is put together anew.
+        let found = read_for_change(used(plan), context, |context| {
+            let around = (&*context.client, &*context.tables);
+            let st = statement(plan, around, params, Rc::clone(&budget));
+            st.ticks.set(ticks);
+            let (block, taker) = match &mut search {
+                Some(search) => search,
+                none => none.insert(begin(plan, &st, context.env)?),
+            };
+            let found = taker.next(block, (&st, context.env))?;
+            ticks = st.ticks.get();
+            Ok(found)
+        })?;
+        match &search {
+            Some((_, taker)) if found => change(&FoundRow::of(&taker.record)?, context)?,
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn begin<'p>(
+    plan: &'p ChangePlan,
+    st: &Statement<'_>,
+    env: &mut dyn Environment,
+) -> Result<(Block<'p>, Taker<'p>), SqlError> {
+    let nothing = || SqlError::Storage(base::Error::Internal("a change of no table"));
+    let target = plan.targets.first().ok_or_else(nothing)?;
+    let mut block = Block::new(&plan.query.query, st, false)?;
+    block.open(st, env, None)?;
+    Ok((block, Taker::new(plan, target, st)))
+}
+
+/// What becomes of the rows that are read of tables which stay as they are.
+fn used(plan: &ChangePlan) -> Use {
+    if plan.delete || plan.several { Use::Needed } else { Use::Copied }
 }
 
 /// Whether MySQL changes each row when it is found: one table, read in the order of an index that the change
@@ -141,35 +202,63 @@ fn is_direct(plan: &ChangePlan, context: &Context<'_>) -> bool {
         root => root,
     };
     let (Node::Read(read), [target]) = (root, &plan.targets[..]) else { return false };
-    let table = context.tables.table(target.table);
-    let keys = || [table.key(read.access.index()), table.key(0)].into_iter().flatten();
-    let is_key = |column: usize| keys().any(|k| k.parts.iter().any(|part| part.column == column));
-    plan.delete || !target.assignments.iter().any(|(column, _)| is_key(*column))
+    let (table, columns) =
+        (context.tables.table(target.table), &context.tables.def(target.table).columns);
+    let changes = |column: usize| {
+        let assigned = target.assignments.iter().any(|(named, _)| *named == column);
+        let follows = |c: &ColumnDef| c.generated.is_some() || c.on_update.is_some();
+        assigned || columns.get(column).is_some_and(follows)
+    };
+    let mut keys = [table.key(read.access.index()), table.key(0)].into_iter().flatten();
+    plan.delete || !keys.any(|key| key.parts.iter().any(|part| changes(part.column)))
+}
+
+/// Whether [`each`] may be used: what the statement does changes neither which rows it finds nor what it gives them.
+/// Nobody sees when the rows of a temporary table change; they are read without locks, from copies of pages.
+pub fn is_one_by_one(plan: &ChangePlan, context: &Context<'_>) -> bool {
+    let lonely = plan.query.shared.is_empty() && plan.query.query.subplans.is_empty();
+    let unrelated = |target: &ChangeTarget| {
+        context.tables.children(target.table).is_empty() && !context.tables.is_own(target.table)
+    };
+    lonely && plan.targets.iter().all(unrelated) && is_direct(plan, context)
+}
+
+/// What the search of the rows runs with.
+fn statement<'s>(
+    plan: &'s ChangePlan,
+    (client, tables): (&'s Client, &'s TableCache),
+    params: &'s [Datum<'s>],
+    budget: Rc<Budget>,
+) -> Statement<'s> {
+    let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
+    st.unnamed = unnamed(used(plan), client);
+    // As in MySQL: only an UPDATE of one table, where rows that do not match stay unlocked.
+    st.semi_consistent = !plan.delete && !plan.several && !client.locks_gaps();
+    st
 }
 
 fn find(
-    (plan, used): (&ChangePlan, Use),
+    plan: &ChangePlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
-    let budget = Budget::of_session(context.env);
     let direct = is_direct(plan, context);
-    let (client, tables) = (&*context.client, &*context.tables);
-    let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
-    st.unnamed = unnamed(used, client);
-    // As in MySQL: only an UPDATE of one table, where rows that do not match stay unlocked.
-    st.semi_consistent = !plan.delete && !plan.several && !client.locks_gaps();
-    st.deadline = query::deadline(None, context.env);
+    let budget = Budget::of_session(context.env);
+    let client = &*context.client;
+    let st = statement(plan, (client, &*context.tables), params, budget);
     let mut block = Block::new(&plan.query.query, &st, false)?;
-    let takers = plan.targets.iter().map(|target| Taker::new(plan, target, &st));
-    let mut takers: Vec<Taker<'_>> = takers.collect();
+    let takers = plan.targets.iter().map(|target| {
+        let rows = FoundRows(RowStore::new(&st));
+        (Taker::new(plan, target, &st), rows)
+    });
+    let mut takers: Vec<(Taker<'_>, FoundRows)> = takers.collect();
     block.open(&st, context.env, None)?;
     while block.next(&st, context.env, None)? {
         block.try_on((&st, context.env), |run, frame| {
             let mut before = None;
-            for (n, taker) in takers.iter_mut().enumerate() {
-                let immediate = plan.immediate && n == 0;
-                let shown = taker.take(run, frame, immediate)?;
+            for (taker, rows) in &mut takers {
+                let Some(shown) = taker.take(run, frame)? else { continue };
+                rows.0.push(run.st, &taker.record)?;
                 before = before.or(shown.map(|leaf| (usize::from(taker.target.leaf), leaf)));
             }
             if direct {
@@ -181,19 +270,21 @@ fn find(
             Ok(())
         })?;
     }
-    Ok(takers.into_iter().map(|taker| FoundRows(taker.rows)).collect())
+    Ok(takers.into_iter().map(|(_, rows)| rows).collect())
 }
 
 /// Takes the rows of one target out of the joined ones.
 struct Taker<'p> {
     target: &'p ChangeTarget,
     alone: bool,
+    /// The values see what was assigned before.
+    immediate: bool,
     /// Keys of the rows that were taken, where one may come again.
     keys: Option<KeyTable>,
     seen: Seen,
     assigned: RowLayout,
-    rows: RowStore,
     number: u64,
+    /// The row taken last: see [`FoundRow::of`].
     record: Vec<u8>,
 }
 
@@ -204,23 +295,45 @@ impl<'p> Taker<'p> {
         Taker {
             target,
             alone: plan.found != Found::Joined,
+            immediate: plan.immediate && std::ptr::eq(target, &plan.targets[0]),
             keys: (leaves.len() > 1).then(KeyTable::default),
             seen: Seen::new(layout, &leaves[usize::from(target.leaf)]),
             assigned: assigned_layout(target, st.tables.def(target.table)),
-            rows: RowStore::new(st),
             number: 0,
             record: Vec::new(),
         }
     }
 
-    /// Takes the present row. `immediate`: the frame shows what it becomes, and the row that was there before is
-    /// handed out.
+    /// Records the next row of a block, of which this is the only target; `false`: there is none.
+    fn next(
+        &mut self,
+        block: &mut Block<'_>,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+    ) -> Result<bool, SqlError> {
+        let leaf = usize::from(self.target.leaf);
+        while block.next(st, env, None)? {
+            let taken = block.try_on((st, env), |run, frame| {
+                let taken = self.take(run, frame)?;
+                if let Some(Some(row)) = taken {
+                    frame.leaves[leaf] = row;
+                    return Ok(true);
+                }
+                Ok(taken.is_some())
+            })?;
+            if taken {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Records the present row; `None`: it is none of the target's, or was taken before. If values see those
+    /// assigned before, the frame shows what the row becomes, and the row that was there is handed out.
     fn take(
         &mut self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-        immediate: bool,
-    ) -> Result<Option<LeafRow>, SqlError> {
+    ) -> Result<Option<Option<LeafRow>>, SqlError> {
         let leaf = &frame.leaves[usize::from(self.target.leaf)];
         if leaf.null {
             return Ok(None);
@@ -235,15 +348,13 @@ impl<'p> Taker<'p> {
         self.record.extend_from_slice(&(leaf.key.len() as u32).to_le_bytes());
         self.record.extend_from_slice(&leaf.key);
         if self.alone {
-            self.rows.push(run.st, &self.record)?;
-            return Ok(None);
+            return Ok(Some(None));
         }
-        let (values, before) = self.evaluate(run, frame, immediate)?;
+        let (values, before) = self.evaluate(run, frame)?;
         let mut assigned = Vec::new();
         encode(&self.assigned, &values, &mut assigned)?;
         self.record.extend_from_slice(&assigned);
-        self.rows.push(run.st, &self.record)?;
-        Ok(before)
+        Ok(Some(before))
     }
 
     /// Values of the assignments in their order.
@@ -251,12 +362,11 @@ impl<'p> Taker<'p> {
         &self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-        immediate: bool,
     ) -> Result<(Vec<OwnedDatum>, Option<LeafRow>), SqlError> {
         let def = run.st.tables.def(self.target.table);
         let leaf = usize::from(self.target.leaf);
         let (mut shown, mut before) = (Vec::new(), None);
-        if immediate {
+        if self.immediate {
             let row = &frame.leaves[leaf];
             shown = self.seen.values(&row.layout, &row.bytes)?;
             let mut bytes = Vec::new();
@@ -276,7 +386,7 @@ impl<'p> Taker<'p> {
                 }
                 InsertValue::Default => default_of(named, run.env)?,
             };
-            if immediate {
+            if self.immediate {
                 shown[*column] = value.clone();
                 encode(&self.seen.narrow, &shown, &mut frame.leaves[leaf].bytes)?;
             }

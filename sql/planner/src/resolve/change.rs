@@ -277,10 +277,12 @@ impl Resolver<'_, '_> {
             found: if alone { Found::Alone(filter) } else { Found::Joined },
             immediate: false,
             ignore: written.ignore,
+            reads_assigned: false,
         };
         if let What::Update { assigned, several } = what {
             assign(&mut plan, self.context.tables, assigned)?;
             settle_order(&mut plan, self.context.tables, several)?;
+            plan.reads_assigned = reads_assigned(&plan);
         }
         plan.query.query.outputs.clear();
         Ok(plan)
@@ -459,6 +461,17 @@ fn assign(
         target.assignments.push((usize::from(column), value));
     }
     Ok(())
+}
+
+/// Whether the conditions and values of one table's UPDATE read every column that it assigns.
+fn reads_assigned(plan: &ChangePlan) -> bool {
+    let (Found::Alone(filter), [target]) = (&plan.found, &plan.targets[..]) else { return false };
+    let values = target.assignments.iter().filter_map(|(_, value)| match value {
+        InsertValue::Expr(value) => Some(&value.expr),
+        InsertValue::Default => None,
+    });
+    let read = expr::tree::columns_of(filter.iter().chain(values));
+    target.assignments.iter().all(|(column, _)| read.contains(column))
 }
 
 /// A generated column takes no value but DEFAULT.
