@@ -38,16 +38,31 @@ fn the_oracle_says_again_what_was_recorded() {
 }
 
 /// Seeds of random conversations that come out otherwise, and why.
-const LISTED: [(u64, &str); 5] = [
+const LISTED: [(u64, &str); 14] = [
+    (45, FOUND_LATER),
+    (357, FOUND_LATER),
+    (769, FOUND_LATER),
+    (931, FOUND_LATER),
+    (1048, FOUND_LATER),
     (
-        45,
-        "a deadlock that MySQL's search, which follows one blocker of each waiter, does not find yet",
+        1241,
+        "REPLACE that meets its last unique key is an UPDATE in MySQL, which then meets the primary key: 1062",
     ),
-    (357, "as 45"),
-    (538, "the victim, of nearly the same weight"),
-    (727, "the victim, of nearly the same weight"),
-    (769, "as 45"),
+    (1436, "MySQL's SKIP LOCKED goes beyond the end of a range where the row behind it is locked"),
+    (1581, FOUND_LATER),
+    (1599, NO_ROW),
+    (1848, FOUND_LATER),
+    (2453, "the victim, of nearly the same weight"),
+    (2648, "who of two waiters goes on first when a third commits"),
+    (2832, NO_ROW),
+    (
+        2901,
+        "a victim's end lets another go on, beside the one that it held up: who comes first to the next lock",
+    ),
 ];
+const NO_ROW: &str = "MySQL reads the whole table where it estimates that a range has no row";
+const FOUND_LATER: &str =
+    "a deadlock that MySQL's search, which follows one blocker of each waiter, does not find yet";
 
 #[test]
 #[ignore = "needs a real MySQL: cargo xtask soak"]

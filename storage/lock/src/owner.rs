@@ -163,8 +163,13 @@ impl Owner {
         }
         if let Some(at) = locks.held.iter().rposition(|h| h.hash == hash && h.shape == shape) {
             let kind = (locks.held.remove(at).index, shape);
-            // The count only says "perhaps": it goes down to zero at the end.
-            if given_back && !locks.given_back.contains(&kind) {
+            // The count only says "perhaps": it goes down to zero at the end. A structure that has other locks
+            // is not empty; long lists are not looked through for one.
+            let shared = |h: &Held| (h.index, h.shape) == kind;
+            if given_back
+                && !locks.given_back.contains(&kind)
+                && !locks.held.iter().rev().take(64).any(shared)
+            {
                 locks.given_back.push(kind);
             }
         }
