@@ -10,11 +10,13 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use crate::SqlError;
 use crate::functions::json::is_truth;
-use crate::functions::{AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST};
+use crate::functions::{
+    AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST,
+};
 use crate::tree::{Expr, OwnedDatum, Typed};
 use value::number::{Rest, double_of_text};
 use value::time::parse;
-use value::{Charset, Collation, ColumnType, Kind};
+use value::{Charset, Collation, ColumnType, DateTime, Kind, Time};
 
 /// Whether constants that are no dates are refused, and those beside a column of years are tried as years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,18 @@ impl Builder {
             _ => (self.to_text(time), text),
         }
     }
+}
+
+/// Text that was made ready for a date or time, as a list has it: what is none equals only what is none.
+pub(super) fn listed(mut value: Typed) -> Typed {
+    if let Expr::Call(site) = &mut value.expr {
+        if site.function == &AS_MOMENT {
+            site.function = &AS_LISTED_MOMENT;
+        } else if site.function == &AS_SPAN {
+            site.function = &AS_LISTED_SPAN;
+        }
+    }
+    value
 }
 
 /// A column of a table or of a derived one; an aggregate is none.
@@ -169,16 +183,39 @@ pub(super) fn year_of(value: &Typed) -> Option<Typed> {
     plain.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
 
-/// A whole number beside a column of dates or moments, as it would be stored there.
-pub(super) fn as_stored_date(value: &mut Typed, kind: Kind) {
-    let Some(OwnedDatum::Int(number)) = value.constant() else { return };
-    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
-    let Ok(read) = parse::date_time_of_number(*number, 0, rules) else { return };
+/// A constant beside a column of dates, moments or times, as it would be stored there; `None` for what does not fit.
+pub(super) fn as_stored(value: &Typed, kind: Kind) -> Option<Typed> {
+    let constant = value.constant()?;
     let stored = match kind {
-        Kind::Date => OwnedDatum::Date(read.value.date()),
-        _ => OwnedDatum::DateTime(read.value),
+        Kind::Time => OwnedDatum::Time(stored_time(constant)?),
+        Kind::Date => OwnedDatum::Date(stored_moment(constant)?.date()),
+        _ => OwnedDatum::DateTime(stored_moment(constant)?),
     };
-    *value = super::temporal::constant(stored);
+    Some(super::temporal::constant(stored))
+}
+
+fn stored_moment(constant: &OwnedDatum) -> Option<DateTime> {
+    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
+    let read = match constant {
+        OwnedDatum::Date(date) => return Some(date.midnight()),
+        OwnedDatum::DateTime(moment) => return Some(*moment),
+        OwnedDatum::Int(number) => parse::date_time_of_number(*number, 0, rules),
+        OwnedDatum::Bytes(text) => parse::date_time(text, rules),
+        _ => return None,
+    };
+    read.ok().filter(|read| !read.cut).map(|read| read.value)
+}
+
+fn stored_time(constant: &OwnedDatum) -> Option<Time> {
+    let read = match constant {
+        OwnedDatum::Date(_) => return Some(Time::ZERO),
+        OwnedDatum::DateTime(moment) => return Some(moment.time()),
+        OwnedDatum::Time(time) => return Some(*time),
+        OwnedDatum::Int(number) => parse::time_of_number(*number, 0),
+        OwnedDatum::Bytes(text) => parse::time(text),
+        _ => return None,
+    };
+    read.ok().filter(|read| !read.cut && !read.beyond).map(|read| read.value)
 }
 
 /// One of several values that are compared as numbers.
@@ -205,7 +242,7 @@ fn is_read_quietly(value: &Typed) -> bool {
 }
 
 /// A date as the number that its digits are.
-fn digits(value: Typed) -> Typed {
+pub(super) fn digits(value: Typed) -> Typed {
     let ty = match value.ty.decimals {
         fsp if value.ty.kind != Kind::Date && fsp > 0 => ColumnType::decimal(14 + fsp, fsp),
         _ => ColumnType::int(Kind::BigInt, false),

@@ -160,6 +160,9 @@ impl Builder {
     /// all, unless they are constants beside a column of dates or times.
     fn limits(&self, value: Typed, low: Typed, high: Typed) -> Result<[Typed; 3], SqlError> {
         let mut all = [value, low, high];
+        if all[0].ty.kind == Kind::Time && is_column(&all[0]) && self.limits_of_time(&mut all) {
+            return Ok(all);
+        }
         let number =
             |v: &Typed| v.ty.kind.is_number() || matches!(v.ty.kind, Kind::Year | Kind::Bit);
         let json = all.iter().any(|v| v.ty.kind == Kind::Json);
@@ -170,7 +173,9 @@ impl Builder {
         {
             if is_column(&all[0]) && all[0].ty.kind.has_date() {
                 let kind = all[0].ty.kind;
-                all[1..].iter_mut().for_each(|limit| super::beside::as_stored_date(limit, kind));
+                for limit in &mut all[1..] {
+                    *limit = super::beside::as_stored(limit, kind).unwrap_or(limit.clone());
+                }
             }
             return Ok(all.map(super::beside::among_numbers));
         }
@@ -199,6 +204,36 @@ impl Builder {
         let text = all.iter().any(|v| is_stringy(&v.ty) && !v.is_null());
         let as_text = |v: Typed| if text && v.ty.kind == Kind::Time { self.to_text(v) } else { v };
         Ok(all.map(as_text))
+    }
+
+    /// A column of times: constant limits are times as it would store them, and what stands beside one is a time
+    /// or a number. Whether that was all.
+    fn limits_of_time(&self, all: &mut [Typed; 3]) -> bool {
+        let number = |v: &Typed| v.ty.kind.is_number() && !v.is_null();
+        let numbers = all.iter().any(number);
+        // Dates and times that are written as such are only made ready where a number stands beside them.
+        let stored = [1, 2].map(|n| {
+            let fits = numbers || !is_moment(&all[n].ty);
+            super::beside::as_stored(&all[n], Kind::Time).filter(|_| fits)
+        });
+        let beside_text = |n: usize, other: usize| {
+            stored[n - 1].is_some() && is_stringy(&all[other].ty) && !all[other].is_null()
+        };
+        let beside_time =
+            |n: usize, other: usize| stored[n - 1].is_some() && all[other].ty.kind == Kind::Time;
+        let both = stored.iter().all(Option::is_some);
+        let as_numbers = !both && (numbers || beside_text(1, 2) || beside_text(2, 1));
+        let as_times = both || beside_time(1, 2) || beside_time(2, 1);
+        if !as_numbers && !as_times || all.iter().any(|v| v.ty.kind == Kind::Json) {
+            return false;
+        }
+        for (limit, stored) in all[1..].iter_mut().zip(stored) {
+            *limit = stored.unwrap_or(limit.clone());
+        }
+        if as_numbers {
+            *all = all.clone().map(super::beside::among_numbers);
+        }
+        true
     }
 
     /// `value [NOT] IN (list)`, of values or rows.
@@ -278,17 +313,18 @@ impl Builder {
         } else if self.differ_in_kind(&all) {
             return self.one_by_one(all);
         } else {
-            // A date makes dates of all texts; else each item stands beside the value.
-            let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
-            let timed = all.iter().find(|v| v.ty.kind == Kind::Time).cloned();
-            let number = all[1..].iter().find(|v| !is_stringy(&v.ty) && !v.is_null()).cloned();
-            let first = all[0].clone();
-            let leading = match is_stringy(&first.ty) {
-                true => dated.or(timed).or(number).unwrap_or(first),
-                false => first,
-            };
-            for item in &mut all {
-                *item = self.beside(item.clone(), &leading, Strictness::Warn)?;
+            let leading = leading(&all);
+            // Constants that are looked up all at once are zero where they are no dates or times.
+            let fixed = matches!(leading.ty.kind, Kind::Time | Kind::Date)
+                && all[1..].iter().all(|item| item.constant().is_some());
+            for (place, item) in all.iter_mut().enumerate() {
+                *item = match item.ty.kind == Kind::Time && leading.ty.kind.is_number() {
+                    true => super::beside::digits(item.clone()),
+                    false => self.beside(item.clone(), &leading, Strictness::Warn)?,
+                };
+                if place == 0 || !fixed {
+                    *item = super::beside::listed(item.clone());
+                }
             }
             if let Some(text) = all.iter().find(|v| is_stringy(&v.ty)) {
                 collation = text.ty.collation;
@@ -312,28 +348,40 @@ impl Builder {
         Ok(())
     }
 
-    /// Whether a text is looked for among texts and numbers: it is compared with each in another way.
+    /// Whether a text or a time is looked for among numbers and others: each of them is compared in another way.
     fn differ_in_kind(&self, all: &[Typed]) -> bool {
         let number = |v: &Typed| v.ty.kind.is_number() && !v.is_null();
         let text = |v: &Typed| is_stringy(&v.ty) && !v.is_null();
-        text(&all[0]) && all[1..].iter().any(number) && all[1..].iter().any(|v| !number(v))
+        let numbers = all[1..].iter().any(number);
+        numbers && all[0].ty.kind == Kind::Time
+            || numbers && text(&all[0]) && all[1..].iter().any(|v| !number(v))
     }
 
     fn one_by_one(&self, all: Vec<Typed>) -> Result<Typed, SqlError> {
         let (value, items) = all.split_first().ok_or_else(|| columns(1))?;
-        // A date or time beside a text is text.
-        let beside = |item: &Typed| match is_moment(&item.ty) {
-            true => self.to_text(item.clone()),
-            false => item.clone(),
-        };
-        let mut same =
-            items.iter().map(|i| self.compare_leniently(Comparison::Eq, value.clone(), beside(i)));
+        let mut same = items.iter().map(|item| self.is_item(value.clone(), item.clone()));
         let first = same.next().ok_or_else(|| columns(1))??;
         same.try_fold(first, |a, b| {
             let b = b?;
             let nullable = a.ty.nullable || b.ty.nullable;
             Ok(truth(Expr::Or(Box::new(a.expr), Box::new(b.expr)), nullable))
         })
+    }
+
+    /// Whether a text or a time is an item of a list of several kinds: a time beside a number is its digits; a
+    /// date or time beside a text is text, a text beside a time is one.
+    fn is_item(&self, value: Typed, item: Typed) -> Result<Typed, SqlError> {
+        let number = item.ty.kind.is_number();
+        let (value, item) = match (value.ty.kind == Kind::Time, is_moment(&item.ty)) {
+            (true, _) if number => (super::beside::digits(value), item),
+            (true, _) if is_stringy(&item.ty) => {
+                let item = self.beside(item, &value, Strictness::Warn)?;
+                (value, super::beside::listed(item))
+            }
+            (false, true) => (value, self.to_text(item)),
+            _ => (value, item),
+        };
+        self.compare_leniently(Comparison::Eq, value, item)
     }
 
     /// `value [NOT] LIKE pattern [ESCAPE escape]`.
@@ -436,6 +484,22 @@ impl Builder {
 fn compared(op: Comparison, a: Typed, b: Typed, collation: Collation) -> Typed {
     let nullable = a.ty.nullable || b.ty.nullable;
     truth(Expr::Compare(op, Box::new(a.expr), Box::new(b.expr), collation), nullable)
+}
+
+/// What decides how a list is compared: among texts, dates and times a date before a time; else the value that
+/// is looked for, if it is no text.
+fn leading(all: &[Typed]) -> Typed {
+    let dated = all.iter().find(|v| v.ty.kind.has_date());
+    let timed = all.iter().find(|v| v.ty.kind == Kind::Time);
+    let number = all[1..].iter().find(|v| !is_stringy(&v.ty) && !v.is_null());
+    let textual = |v: &Typed| is_stringy(&v.ty) || is_moment(&v.ty) || v.is_null();
+    let first = &all[0];
+    let found = match is_stringy(&first.ty) {
+        true => dated.or(timed).or(number).unwrap_or(first),
+        false if all.iter().all(textual) => dated.unwrap_or(first),
+        false => first,
+    };
+    found.clone()
 }
 
 /// The values of BETWEEN; constants are years beside a column of years.

@@ -21,6 +21,16 @@ pub static AS_SPAN: Function =
     function("cast", (1, 1), same_type, span, "text that is compared with a time, as one")
         .written(Shape::Cast);
 
+/// Text beside a date in a list, as a moment; what is none equals only what is none.
+pub static AS_LISTED_MOMENT: Function =
+    function("cast", (1, 1), same_type, listed_moment, "text in a list with dates, as a moment")
+        .written(Shape::Cast);
+
+/// Text beside a time in a list, as one; what is none equals only what is none.
+pub static AS_LISTED_SPAN: Function =
+    function("cast", (1, 1), same_type, listed_span, "text in a list with times, as a time")
+        .written(Shape::Cast);
+
 /// Text beside a number, as a double.
 pub static AS_NUMBER: Function =
     function("cast", (1, 1), same_type, number, "text that is compared with a number, as one")
@@ -43,7 +53,8 @@ pub static TEMPORAL_OF_TEXT: Function =
 
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
-    [&AS_MOMENT, &AS_SPAN, &AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
+    let of_time = [&AS_MOMENT, &AS_SPAN, &AS_LISTED_MOMENT, &AS_LISTED_SPAN].contains(&function);
+    of_time || [&AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
 }
 
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
@@ -57,6 +68,18 @@ fn moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(Value::Datum(Datum::Time(moments::time_argument(c, 0, 6).unwrap_or(Time::ZERO))))
+}
+
+/// Compares as a double with dates and times and is none of them; it equals itself.
+const NOTHING: Datum<'static> = Datum::Double(f64::NAN);
+
+fn listed_moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let moment = moments::argument(c, 0, Wanted::MOMENT);
+    Ok(Value::Datum(moment.map_or(NOTHING, Datum::DateTime)))
+}
+
+fn listed_span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(Value::Datum(moments::time_argument(c, 0, 6).map_or(NOTHING, Datum::Time)))
 }
 
 fn number<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -29,8 +29,8 @@ pub use call::{
 };
 pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED};
 pub use compared::{
-    AS_INTEGER_QUIETLY, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, TEMPORAL_OF_TEXT,
-    is_conversion,
+    AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY,
+    AS_SPAN, TEMPORAL_OF_TEXT, is_conversion,
 };
 pub use locks::release_all as release_user_locks;
 pub use numeric::{Random, moments_of};

@@ -5,11 +5,12 @@
 //!    what the literal would have made, but for the value.
 
 use super::Resolver;
+use crate::transform::may_move;
 use expr::SqlError;
 use expr::build::is_stringy;
-use expr::tree::{Expr, Typed};
+use expr::tree::{Expr, OwnedDatum, Typed};
 use parser::ast::{self, BinaryOp};
-use value::{Charset, Kind};
+use value::{Charset, ColumnType, Kind};
 
 impl Resolver<'_, '_> {
     /// A condition of rows: WHERE or ON.
@@ -17,7 +18,42 @@ impl Resolver<'_, '_> {
         let value = self.conjunct(e)?;
         match value.expr {
             Expr::Row(_) => Err(super::one_column()),
-            _ => Ok(self.build.truth_of(value)),
+            _ => {
+                let truth = self.build.truth_of(value);
+                let expr = self.without_constants(truth.expr);
+                Ok(Typed { expr, ..truth })
+            }
+        }
+    }
+
+    /// A condition without the parts of AND and OR whose truth constants decide: what stands beside `TRUE` in an OR
+    /// is not computed, so that it neither warns nor ends a change. Unknown is as good as false here.
+    fn without_constants(&self, condition: Expr) -> Expr {
+        let simpler = |e: Box<Expr>| Box::new(self.without_constants(*e));
+        let known = |e: &Expr| match e {
+            Expr::Const(OwnedDatum::Int(truth)) => Some(*truth != 0),
+            _ => None,
+        };
+        match condition {
+            Expr::And(a, b) => match (simpler(a), simpler(b)) {
+                (a, b) if known(&a) == Some(true) || known(&b) == Some(false) && may_move(&a) => *b,
+                (a, b) if known(&b) == Some(true) || known(&a) == Some(false) && may_move(&b) => *a,
+                (a, b) => Expr::And(a, b),
+            },
+            Expr::Or(a, b) => match (simpler(a), simpler(b)) {
+                (a, b) if known(&a) == Some(false) || known(&b) == Some(true) && may_move(&a) => *b,
+                (a, b) if known(&b) == Some(false) || known(&a) == Some(true) && may_move(&b) => *a,
+                (a, b) => Expr::Or(a, b),
+            },
+            other => {
+                let truth = Typed::new(other, ColumnType::int(Kind::BigInt, false));
+                match expr::build::folded(&truth, &self.context.settings) {
+                    Some(value) => Expr::Const(OwnedDatum::Int(i64::from(
+                        value::compare::truth(&value.datum()) == Some(true),
+                    ))),
+                    None => truth.expr,
+                }
+            }
         }
     }
 
