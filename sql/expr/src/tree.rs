@@ -296,7 +296,9 @@ impl Typed {
 
     /// An expression with the claim of a column (text) or a number.
     pub fn new(expr: Expr, ty: ColumnType) -> Typed {
-        let named = ty.kind.is_string() || ty.kind.has_members() || ty.kind == Kind::Json;
+        let named = ty.kind.is_string()
+            || ty.kind.has_members()
+            || matches!(ty.kind, Kind::Json | Kind::Bit);
         let coercibility = if named { Coercibility::Implicit } else { Coercibility::Numeric };
         Typed { expr, ty, coercibility }
     }

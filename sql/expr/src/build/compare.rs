@@ -473,6 +473,7 @@ impl Builder {
         }
         let collation = match value.ty.kind {
             Kind::Json => Collation::Utf8mb4Bin,
+            Kind::Bit => Collation::Binary,
             _ => self.settings.collation,
         };
         let ty = super::derive::string(super::widths::chars(&value.ty), collation);

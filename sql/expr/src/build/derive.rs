@@ -198,6 +198,9 @@ pub fn claim(value: &Typed, settings: &Settings) -> Claim {
     if value.ty.kind == Kind::Json {
         return Claim::new(Collation::Utf8mb4Bin, value.coercibility);
     }
+    if value.ty.kind == Kind::Bit {
+        return Claim::new(Collation::Binary, value.coercibility);
+    }
     if !is_stringy(&value.ty) {
         let claim = Claim::new(settings.collation, Coercibility::Numeric);
         return Claim { ascii: true, ..claim };

@@ -65,7 +65,7 @@ fn is_quiet(value: &Typed) -> bool {
 fn chosen(expr: &Expr) -> Option<Expr> {
     through(expr, &|site| match site.function.name {
         _ if site.function == &AS_ALIKE => own_number(&site.arguments[0], &site.types[0]),
-        "greatest" | "least" => moment_as_number(site),
+        "greatest" | "least" => moment_as_number(site).or_else(|| extreme_as_number(site)),
         _ => {
             let double = ColumnType { length: DOUBLE_CHARS, ..ColumnType::double() };
             let ty = ColumnType { nullable: true, ..ColumnType::temporal(Kind::DateTime, 6) };
@@ -234,6 +234,40 @@ fn moment_as_number(site: &CallSite) -> Option<Expr> {
 }
 
 /// The number that a value is which is among texts; `None` where it is the number that its text is.
+/// An argument as it was before it took the type of all.
+fn written<'e>(argument: &'e Expr, ty: &'e ColumnType) -> (&'e Expr, &'e ColumnType) {
+    match argument {
+        Expr::Call(inner) if inner.function == &AS_ALIKE => (&inner.arguments[0], &inner.types[0]),
+        _ => (argument, ty),
+    }
+}
+
+/// GREATEST or LEAST of times or years among texts compares numbers where a number is wanted.
+fn extreme_as_number(site: &CallSite) -> Option<Expr> {
+    let written: Vec<(&Expr, &ColumnType)> = site
+        .arguments
+        .iter()
+        .zip(&site.types)
+        .map(|(argument, ty)| written(argument, ty))
+        .collect();
+    if !is_stringy(&site.ty)
+        || !written.iter().any(|(_, ty)| matches!(ty.kind, Kind::Time | Kind::Year))
+    {
+        return None;
+    }
+    let double = ColumnType { length: DOUBLE_CHARS, nullable: true, ..ColumnType::double() };
+    let number = |(value, ty): (&Expr, &ColumnType)| {
+        let cast = || call(&crate::functions::CAST, &Typed::new(value.clone(), *ty), double);
+        own_number(value, ty).unwrap_or_else(cast)
+    };
+    Some(Expr::Call(Box::new(CallSite {
+        types: vec![double; written.len()],
+        arguments: written.into_iter().map(number).collect(),
+        ty: double,
+        ..site.clone()
+    })))
+}
+
 fn own_number(value: &Expr, ty: &ColumnType) -> Option<Expr> {
     let written_as_bits = match value {
         Expr::Const(OwnedDatum::Bytes(bytes)) => number_of_bits(ty, bytes).is_some(),

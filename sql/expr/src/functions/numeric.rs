@@ -467,13 +467,26 @@ fn bit_count<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 /// Dates and texts: all are read as dates, and the chosen one is shown as the dates among them would be.
 fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: std::cmp::Ordering) -> Answer<'v> {
-    // What is no date is never chosen.
     let mut best: Option<DateTime> = None;
     for n in 0..c.len() {
-        let Some(moment) = moments::argument(c, n, Wanted::MOMENT) else { continue };
+        let is_zero = match c.datum(n) {
+            Datum::Int(v) => v == 0,
+            Datum::Decimal(v) => v.is_zero(),
+            _ => false,
+        };
+        let read = if is_zero { None } else { moments::argument(c, n, Wanted::MOMENT) };
+        let moment = match (read, kind) {
+            (Some(moment), _) => moment,
+            // Beside dates what is no date is never chosen, beside moments it is the zero date.
+            (None, Kind::Date) => continue,
+            (None, _) => DateTime::ZERO,
+        };
         if best.is_none_or(|best| moment.packed().cmp(&best.packed()) == wanted) {
             best = Some(moment);
         }
+    }
+    if best.is_some_and(|b| b.packed() == DateTime::ZERO.packed()) && is_stringy(&c.site.ty) {
+        return extreme_text(c, wanted);
     }
     let digits = |n: usize, ty: &ColumnType| match c.datum(n) {
         _ if !is_stringy(ty) => ty.decimals.min(6),
@@ -490,6 +503,19 @@ fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: std::cmp::Orderi
         _ if c.site.ty.kind == Kind::DateTime => Value::Datum(Datum::DateTime(best)),
         _ => best.to_string().into(),
     })
+}
+
+/// The argument whose text is least or greatest.
+fn extreme_text<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+    let collation = c.collation();
+    let mut best = c.text(0).into_owned();
+    for n in 1..c.len() {
+        let text = c.text(n);
+        if collation.compare(&text, &best) == wanted {
+            best = text.into_owned();
+        }
+    }
+    Ok(best.into())
 }
 
 fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
