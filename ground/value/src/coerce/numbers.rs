@@ -140,6 +140,10 @@ fn of_bytes(s: &[u8]) -> Option<u64> {
 
 pub(super) fn store_year<'a>(d: Datum<'_>, mode: &ConvertMode<'_>) -> Stored<'a> {
     let strict = mode.strict;
+    // A document is the text that it is written in.
+    if let Datum::Json(_) = d {
+        return store_year(Datum::Bytes(crate::format::to_text(&d).as_bytes()), mode);
+    }
     let mut rest = (Rest::Clean, &b""[..]);
     // Four zeros are the zero year; fewer are the year 2000.
     let mut zero_is_2000 = false;
