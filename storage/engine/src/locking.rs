@@ -135,8 +135,8 @@ pub(crate) struct Locker<'a> {
 }
 
 impl Locker<'_> {
-    fn deadline(&self) -> Deadline {
-        Deadline::after(Duration::from_secs(u64::from(self.timeout_s)))
+    fn patience(&self) -> Duration {
+        Duration::from_secs(u64::from(self.timeout_s))
     }
 
     /// Asks for a lock; see [`lock::Locks::lock`]. No latch is held.
@@ -153,7 +153,7 @@ impl Locker<'_> {
     ) -> Result<Granted> {
         let _entered = sync::enter(self.slot);
         let patience = match wait {
-            LockWait::Wait => Patience::Until(self.deadline()),
+            LockWait::Wait => Patience::For(self.patience()),
             LockWait::NoWait | LockWait::SkipLocked | LockWait::IfWanted => Patience::None,
         };
         let (undo, tables) = (self.undo, self.tables.borrow());
@@ -183,7 +183,7 @@ impl Locker<'_> {
                 return Err(Error::LockNotAvailable);
             }
             let _entered = sync::enter(self.slot);
-            system.wait_for_end(trx, self.owner.slot(), self.deadline())?;
+            system.wait_for_end(trx, self.owner.slot(), Deadline::after(self.patience()))?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::queue::{By, Lock, Locked, Shard};
 use crate::report::Hook;
 use base::{Error, IndexId, Result};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use stdx::{CacheLine, Ordering, SharedAtomic, class, fence};
 use sync::waits::WaitsFor;
 use sync::{Deadline, Mutex};
@@ -28,8 +29,8 @@ pub const MEMORY_BYTES: usize = 256 << 20;
 /// What a request does when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// It waits until then.
-    Until(Deadline),
+    /// It waits for as long; [`Duration::MAX`]: for ever.
+    For(Duration),
     /// [`Error::LockNotAvailable`], and nothing was done.
     None,
 }
@@ -184,27 +185,21 @@ impl Locks {
             return Err(Error::LockTableFull);
         }
         let waiting = if conflict { me.next_number() } else { 0 };
-        let place = Place::of(target);
-        let lock = Lock {
-            place: place.clone(),
-            by,
-            shape,
-            waiting,
-            passed: 0,
-            inherited: request.inherited,
-        };
+        let (place, inherited) = (Place::of(target), request.inherited);
+        let lock = Lock { place, by, shape, waiting, passed: 0, inherited };
         if !self.put(&mut queues, hash, me, lock) {
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
-        let Patience::Until(deadline) = request.patience else {
+        let (true, Patience::For(patience)) = (conflict, request.patience) else {
             return Ok(Granted { fresh: Some(shape), waited: false });
         };
-        if !conflict {
-            return Ok(Granted { fresh: Some(shape), waited: false });
-        }
+        let deadline = match patience {
+            Duration::MAX => Deadline::Never,
+            patience => Deadline::after(patience),
+        };
         let wish = Wish {
             number: waiting,
-            place,
+            place: Place::of(target),
             shape,
             undo: request.undo,
             tables: request.beside.tables,

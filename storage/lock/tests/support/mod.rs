@@ -6,7 +6,7 @@ use lock::{Beside, Granted, Inherited, Kind, Locks, Mode, Patience, Request, Sha
 use std::sync::Arc;
 use std::time::Duration;
 use sync::waits::WaitsFor;
-use sync::{Deadline, SessionSlotRef, SlotTable};
+use sync::{SessionSlotRef, SlotTable};
 
 pub const INDEX: IndexId = IndexId(7);
 pub const S: Shape = Shape::new(Mode::Shared, Kind::Record);
@@ -76,16 +76,16 @@ impl Session {
 
     /// Waits as long as it takes.
     pub fn lock(&self, k: &str, shape: Shape) -> Result<Granted> {
-        self.lock_until(k, shape, Deadline::Never)
+        self.lock_within(k, shape, Duration::MAX)
     }
 
     pub fn lock_for(&self, k: &str, shape: Shape, ms: u64) -> Result<Granted> {
-        self.lock_until(k, shape, Deadline::after(Duration::from_millis(ms)))
+        self.lock_within(k, shape, Duration::from_millis(ms))
     }
 
-    fn lock_until(&self, k: &str, shape: Shape, deadline: Deadline) -> Result<Granted> {
+    fn lock_within(&self, k: &str, shape: Shape, patience: Duration) -> Result<Granted> {
         let _entered = sync::enter(&self.slot);
-        self.locks.lock(self.owner(), &self.request(k, shape, Patience::Until(deadline)))
+        self.locks.lock(self.owner(), &self.request(k, shape, Patience::For(patience)))
     }
 
     pub fn end(&self) {
