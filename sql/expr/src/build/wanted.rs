@@ -16,13 +16,28 @@ use value::{ColumnType, Kind};
 
 /// A value that is wanted as a double.
 pub(super) fn as_number(value: Typed) -> Typed {
-    let value = as_chosen(value);
+    let value = as_chosen(as_chosen_moment(value));
     match is_quiet(&value) {
         true => {
             let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
             Typed { expr: call(&AS_NUMBER_QUIETLY, &value, ty), ..value }
         }
         false => value,
+    }
+}
+
+/// The number of the date, time or moment that IF and CASE choose: its own, with the digits of all.
+fn as_chosen_moment(value: Typed) -> Typed {
+    let moment = |ty: &ColumnType| ty.kind.has_date() || ty.kind == Kind::Time;
+    let digits = ColumnType { nullable: true, ..ColumnType::decimal(30, value.ty.decimals) };
+    let number = |site: &CallSite| {
+        let converted = site.function == &AS_ALIKE && moment(&site.types[0]);
+        let inner = || Typed::new(site.arguments[0].clone(), site.types[0]);
+        converted.then(|| call(&crate::functions::CAST, &inner(), digits))
+    };
+    match through(&value.expr, &number).filter(|_| moment(&value.ty)) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
     }
 }
 
