@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{
-    Deadline, DistRwLock, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SlotTable, Stack,
-    WaitResult, asym, enter, state,
+    Deadline, DistRwLock, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SessionSlotRef,
+    SlotTable, Stack, WaitResult, asym, enter, state,
 };
 
 static MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/test/model");
@@ -256,16 +256,18 @@ fn notify_one_wakes_one_per_item() {
     });
 }
 
+/// A session slot, and a thread that kills its statement.
+fn session_and_killer() -> (Arc<SessionSlotRef>, thread::JoinHandle<()>) {
+    let slot = Arc::new(SlotTable::new(1, 1).acquire_session().unwrap());
+    let killed = Arc::clone(&slot);
+    (slot, thread::spawn(move || killed.kill(KILL_QUERY)))
+}
+
 /// A kill ends the wait wherever it arrives: before, during or after the parking.
 #[test]
 fn a_kill_is_never_lost() {
     explore(3, || {
-        let slots = SlotTable::new(1, 1);
-        let slot = Arc::new(slots.acquire_session().unwrap());
-        let killer = {
-            let slot = Arc::clone(&slot);
-            thread::spawn(move || slot.kill(KILL_QUERY))
-        };
+        let (slot, killer) = session_and_killer();
         let event = Event::new(&COND);
         let entered = enter(&slot);
         assert_eq!(event.wait_until(Deadline::Never, || false), WaitResult::Killed);
@@ -281,12 +283,7 @@ fn a_kill_is_never_lost() {
 #[test]
 fn a_kill_ends_one_statement() {
     explore(3, || {
-        let slots = SlotTable::new(1, 1);
-        let slot = Arc::new(slots.acquire_session().unwrap());
-        let killer = {
-            let slot = Arc::clone(&slot);
-            thread::spawn(move || slot.kill(KILL_QUERY))
-        };
+        let (slot, killer) = session_and_killer();
         let event = Event::new(&COND);
         let entered = enter(&slot);
         assert_eq!(event.wait_until(Deadline::Never, || false), WaitResult::Killed);
@@ -302,13 +299,8 @@ fn a_kill_ends_one_statement() {
 #[test]
 fn a_kill_beside_a_notification_ends_the_wait_once() {
     explore(2, || {
-        let slots = SlotTable::new(1, 1);
-        let slot = Arc::new(slots.acquire_session().unwrap());
+        let (slot, killer) = session_and_killer();
         let shared = Arc::new((Event::new(&COND), Flag::new(false)));
-        let killer = {
-            let slot = Arc::clone(&slot);
-            thread::spawn(move || slot.kill(KILL_QUERY))
-        };
         let notifier = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {

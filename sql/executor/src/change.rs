@@ -157,8 +157,8 @@ impl<'p> Target<'p> {
             Found::Alone(_) => self.alone((row.key, stamp), context, params)?,
             Found::Joined => self.joined(row, stamp, context)?,
         };
-        if was == Was::Same && !self.plan.reads_assigned {
-            context.client.note_same();
+        if was == Was::Same {
+            self.note_same(context);
         }
         if was == Was::Outdated {
             let text = "a locked row was changed by another transaction";
@@ -192,8 +192,8 @@ impl<'p> Target<'p> {
                 Was::Outdated => false,
                 Was::Same => {
                     let same = self.is_locked(key, read, context)?;
-                    if same && !self.plan.reads_assigned {
-                        context.client.note_same();
+                    if same {
+                        self.note_same(context);
                     }
                     same
                 }
@@ -203,6 +203,13 @@ impl<'p> Target<'p> {
                 return Ok(());
             }
             (self.matched, self.changed) = before;
+        }
+    }
+
+    /// A row was set to what it was.
+    fn note_same(&self, context: &Context<'_>) {
+        if !self.plan.reads_assigned {
+            context.client.note_same();
         }
     }
 
