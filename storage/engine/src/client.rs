@@ -368,7 +368,7 @@ impl Client {
             let purger = self.purger.get_or_insert_with(|| Box::new(Purger::new(engine)));
             engine.purge_quota(&self.worker, segment.history(), purger);
         }
-        match segment.is_long() {
+        match engine.trx().is_long(&segment) {
             // There it can be cut.
             true => engine.trx().give_back(segment),
             false => self.cached = Some(segment),

@@ -4,7 +4,9 @@
 //!    than the reserve are left, as in MySQL, which cuts an undo tablespace back to its first size. But no
 //!    view and no transaction has to end for it, and nobody is kept from the file: free extents go one by
 //!    one, each under the latch that an allocation takes too.
-//! 2. Why that is safe is told in `space::shrink`. What fails here is no failure of the server: the space
+//! 2. Meanwhile free undo segments keep no more than a page ([`trx::TrxSystem::keep_few_pages`]): sixteen, each
+//!    in an extent of its own, would keep sixteen MiB.
+//! 3. Why that is safe is told in `space::shrink`. What fails here is no failure of the server: the space
 //!    stays where it is.
 
 use crate::engine::Engine;
@@ -75,6 +77,7 @@ impl Engine {
 
     /// Gives one free extent of undo back, if one may be, whatever the file's size; whether it did.
     pub fn step_undo_room(&self) -> Result<bool> {
+        self.trx().keep_few_pages(true);
         self.with_worker(|worker| Ok(matches!(self.give_extent_back(worker)?, GivenBack::Bytes(_))))
     }
 
@@ -114,17 +117,20 @@ impl Engine {
             return Ok(());
         }
         giver.begun = true;
+        self.trx().keep_few_pages(true);
         for _ in 0..AT_ONCE {
             match self.give_extent_back(worker)? {
                 GivenBack::Bytes(bytes) => giver.bytes += bytes,
                 GivenBack::NotYet => return Ok(()),
                 GivenBack::Nothing => {
                     giver.begun = false;
+                    self.trx().keep_few_pages(false);
                     self.tell_given_back(std::mem::take(&mut giver.bytes));
                     return Ok(());
                 }
                 GivenBack::Unsupported => {
                     giver.ended = true;
+                    self.trx().keep_few_pages(false);
                     let what = "the file system, or innodb_flush_method, does not allow to give disk space of undo back";
                     self.recovery.notes.note(what);
                     return Ok(());

@@ -173,6 +173,9 @@ impl World {
 
     fn give_back(&mut self, totals: &mut Totals) -> Result<()> {
         self.engine.settings().set_undo_kept(self.rng.below(3) as u32, 0);
+        if self.rng.chance(1, 3) {
+            self.engine.purge_all()?;
+        }
         for _ in 0..self.rng.below(6) {
             let before = self.engine.undo_given_back();
             self.engine.step_undo_room()?;

@@ -90,7 +90,7 @@ impl Rseg {
     ) -> Result<Option<Segment>> {
         {
             let mut free = self.free.lock();
-            let short = free.iter().rposition(|segment| !segment.is_long());
+            let short = free.iter().rposition(|segment| !segment.is_long(PAGES_KEPT));
             match short {
                 Some(i) => return Ok(Some(free.swap_remove(i))),
                 None if !free.is_empty() => return Ok(free.pop()),
@@ -143,21 +143,21 @@ impl Rseg {
         done
     }
 
-    /// Cuts the free segments that are long; whether there is more to cut.
-    pub(crate) fn trim(&self, pool: &Pool, worker: &WorkerSlot, undo: &Tablespace) -> Result<bool> {
-        let long: Vec<Segment> = {
-            let mut free = self.free.lock();
-            if free.iter().all(|segment| segment.pages() <= PAGES_KEPT) {
-                return Ok(false);
-            }
-            let is_long = |i: &usize| free[*i].pages() > PAGES_KEPT;
-            let places: Vec<usize> = (0..free.len()).rev().filter(is_long).collect();
-            places.into_iter().map(|i| free.swap_remove(i)).collect()
-        };
+    /// Cuts the free segments down to `kept` pages; whether there is more to cut. A segment of which nothing can be cut
+    /// yet stays where it is: who looks for one meanwhile would have to make another.
+    pub(crate) fn trim(
+        &self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+        kept: usize,
+    ) -> Result<bool> {
+        let long: Vec<Segment> =
+            self.free.lock().extract_if(.., |segment| segment.can_be_cut(kept)).collect();
         let (mut more, mut done) = (false, Ok(()));
         for mut segment in long {
             if done.is_ok() {
-                match segment.trim(pool, worker, undo, CUT_AT_ONCE) {
+                match segment.trim(pool, worker, undo, (kept, CUT_AT_ONCE)) {
                     Ok(left) => more |= left,
                     Err(e) => done = Err(e),
                 }

@@ -28,6 +28,8 @@ use sync::WorkerSlot;
 
 /// A free segment keeps so many pages.
 pub(crate) const PAGES_KEPT: usize = 16;
+/// And while undo gives disk space back, so many: pages that lie here and there would keep an extent each.
+pub(crate) const PAGES_KEPT_MIN: usize = 1;
 
 /// State of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -316,8 +318,8 @@ impl Segment {
     }
 
     /// Whether it has more pages than a segment that waits should have.
-    pub fn is_long(&self) -> bool {
-        self.chain.len() > PAGES_KEPT || self.rest.is_some()
+    pub(crate) fn is_long(&self, kept: usize) -> bool {
+        self.chain.len() > kept || self.rest.is_some()
     }
 
     /// Its first page.
@@ -569,36 +571,70 @@ impl Segment {
         Ok(())
     }
 
-    /// Cuts the chain of a free segment that has become long, by at most `most` of its free pages; whether more are
-    /// to be cut.
+    /// Whether a free segment has more than `kept` pages and some of them are needed no more.
+    pub(crate) fn can_be_cut(&mut self, kept: usize) -> bool {
+        if self.chain.len() <= kept {
+            return false;
+        }
+        self.begun = self.next_pos();
+        self.recycle();
+        let first = self.first();
+        self.free.iter().any(|no| *no != first || kept == PAGES_KEPT_MIN)
+    }
+
+    /// The next transaction begins in the first page, if nobody needs what is there, so that its present top can
+    /// be cut.
+    fn begin_at_first(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        undo: &Tablespace,
+    ) -> Result<()> {
+        let first = self.first();
+        let Some(at) = self.free.iter().position(|no| *no == first) else { return Ok(()) };
+        let last = self.free.len() - 1;
+        self.free.swap(at, last);
+        // No transaction goes on there: what the last one wrote may have been in this very page.
+        let stamp = Stamp { starter: TrxId::NONE, next: TrxId(self.ids.next(IdKind::Trx)) };
+        self.next_page(pool, worker, undo, stamp)?;
+        self.begun = self.next_pos();
+        self.recycle();
+        Ok(())
+    }
+
+    /// Cuts the chain of a free segment down to `kept` pages, as far as they are needed no more, but by at most
+    /// `most`; whether more are to be cut.
     pub(crate) fn trim(
         &mut self,
         pool: &Pool,
         worker: &WorkerSlot,
         undo: &Tablespace,
-        most: usize,
+        (kept, most): (usize, usize),
     ) -> Result<bool> {
         self.complete_in(undo)?;
-        if self.chain.len() <= PAGES_KEPT {
+        if self.chain.len() <= kept {
             return Ok(false);
         }
         // Recovery must not look for a commit record in what is cut.
         self.note_purged(pool, worker, undo)?;
+        if kept == PAGES_KEPT_MIN {
+            self.begin_at_first(pool, worker, undo)?;
+        }
         let first = self.first();
         let mut cut: HashSet<PageNo> =
             self.free.iter().copied().filter(|no| *no != first).collect();
         if cut.is_empty() {
             return Ok(false);
         }
-        let mut left = most.min(self.chain.len() - PAGES_KEPT);
-        let (mut kept, mut done) = (vec![first], Ok(()));
+        let mut left = most.min(self.chain.len() - kept);
+        let (mut chain, mut done) = (vec![first], Ok(()));
         let others = self.chain.split_off(1);
         // From the first page along the chain, which is the vector from its end on.
         for i in (0..others.len()).rev() {
             let no = others[i];
             if done.is_ok() && left > 0 && cut.remove(&no) {
                 let next = if i == 0 { PageNo::NONE } else { others[i - 1] };
-                let before = *kept.last().unwrap_or(&first);
+                let before = *chain.last().unwrap_or(&first);
                 done = cut_page(pool, worker, undo, (before, no, next));
                 left -= 1;
                 if done.is_ok() {
@@ -606,12 +642,12 @@ impl Segment {
                 }
                 cut.insert(no);
             }
-            kept.push(no);
+            chain.push(no);
         }
         self.free.retain(|no| *no == first || cut.contains(no));
-        self.chain.extend(kept.into_iter().skip(1).rev());
+        self.chain.extend(chain.into_iter().skip(1).rev());
         done?;
-        Ok(self.chain.len() > PAGES_KEPT && !cut.is_empty())
+        Ok(self.chain.len() > kept && !cut.is_empty())
     }
 }
 

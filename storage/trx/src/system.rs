@@ -9,7 +9,7 @@ use crate::ids::{IdKind, Ids};
 use crate::reader::{follow, running, unpurged};
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
-use crate::segment::{Segment, State, UndoPos};
+use crate::segment::{PAGES_KEPT, PAGES_KEPT_MIN, Segment, State, UndoPos};
 use crate::states::States;
 use crate::undo_page::{commit_before, read_kept_record, read_record};
 use crate::views::{View, Views};
@@ -42,6 +42,8 @@ pub struct TrxSystem {
     rsegs: Vec<CacheLine<Rseg>>,
     /// Transactions begin in the first so many rollback segments.
     rsegs_used: SharedAtomic<usize, { class::OTHER }>,
+    /// What free segments keep.
+    pages_kept: SharedAtomic<usize, { class::OTHER }>,
 }
 
 /// Which end of a transaction is written.
@@ -81,6 +83,7 @@ impl TrxSystem {
             waits: Arc::clone(waits),
             rsegs: (0..RSEGS as u8).map(|n| CacheLine(Rseg::new(n))).collect(),
             rsegs_used: SharedAtomic::new(RSEGS),
+            pages_kept: SharedAtomic::new(PAGES_KEPT),
         }
     }
 
@@ -312,7 +315,21 @@ impl TrxSystem {
 
     /// Cuts the long ones among the free segments of rollback segment `rseg`; whether there is more to cut.
     pub fn trim(&self, worker: &WorkerSlot, rseg: usize) -> Result<bool> {
-        self.rsegs[rseg % RSEGS].trim(&self.pool, worker, &self.undo)
+        self.rsegs[rseg % RSEGS].trim(&self.pool, worker, &self.undo, self.pages_kept())
+    }
+
+    /// Whether free segments keep no page that they need not, so that the extents become free.
+    pub fn keep_few_pages(&self, few: bool) {
+        self.pages_kept.store(if few { PAGES_KEPT_MIN } else { PAGES_KEPT }, Ordering::Relaxed);
+    }
+
+    fn pages_kept(&self) -> usize {
+        self.pages_kept.load(Ordering::Relaxed)
+    }
+
+    /// Whether a free segment has more pages than it should keep, so that it belongs where [`Self::trim`] finds it.
+    pub fn is_long(&self, segment: &Segment) -> bool {
+        segment.is_long(self.pages_kept())
     }
 
     /// Ends a transaction (`lsn`: of its commit record, or where it was undone) and wakes who waits
