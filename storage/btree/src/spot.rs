@@ -2,6 +2,7 @@
 //!
 //! 1. A spot stands on an entry, or behind the last one. Its leaf is a copy; `read` says which leaves, in
 //!    which versions, show that there is nothing between the place it came from and the entry.
+//!    Or the entry alone is a copy ([`Spot::seek_alone`]); the leaf is copied when another entry of it is asked for.
 //! 2. Who makes a lock visible, then finds the spot current, has a lock that every later change of those
 //!    leaves can see. Both steps are sequentially consistent.
 
@@ -19,6 +20,9 @@ pub struct Spot {
     at: u16,
     end: bool,
     key: Vec<u8>,
+    /// Only the entry was copied, not its leaf; then this is its payload.
+    alone: bool,
+    payload: Vec<u8>,
     fence: Vec<u8>,
 }
 
@@ -30,6 +34,8 @@ impl Default for Spot {
             at: 0,
             end: true,
             key: Vec::new(),
+            alone: false,
+            payload: Vec::new(),
             fence: Vec::new(),
         }
     }
@@ -50,6 +56,42 @@ impl Spot {
         self.settle(tree)
     }
 
+    /// Goes to the first entry above a key and copies it alone: for who expects its leaf to change before the
+    /// next entry is looked for.
+    pub fn seek_alone(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
+        for _ in 0..RESTARTS_MAX {
+            let Some(page) = tree.try_descend(Way::To(key))? else { continue };
+            let node = page.node();
+            let slot = node.search(key).map(|found| found.slot + u16::from(found.exact));
+            let copied = slot.filter(|slot| *slot < node.count()).and_then(|slot| {
+                node.copy_key(slot, &mut self.key)?;
+                node.copy_payload(slot, &mut self.payload)
+            });
+            if !page.validate() {
+                continue;
+            }
+            if copied.is_none() {
+                // It is in another leaf, or the page is damaged.
+                break;
+            }
+            self.read.clear();
+            self.read.push((page.page_no(), page.version()));
+            (self.alone, self.end) = (true, false);
+            return Ok(());
+        }
+        self.seek(tree, Bound::Excluded(key))
+    }
+
+    /// Copies the leaf of an entry that was copied alone; whether that is still there.
+    fn copy_leaf(&mut self, tree: &Tree) -> Result<bool> {
+        if !self.alone {
+            return Ok(true);
+        }
+        let key = self.key.clone();
+        self.seek(tree, Bound::Included(&key))?;
+        Ok(!self.end && self.key == key)
+    }
+
     /// Goes behind the last entry.
     pub fn seek_end(&mut self, tree: &Tree) -> Result<()> {
         self.read.clear();
@@ -60,6 +102,9 @@ impl Spot {
 
     /// Goes to the next entry. Only from an entry.
     pub fn next(&mut self, tree: &Tree) -> Result<()> {
+        if !self.copy_leaf(tree)? {
+            return Ok(());
+        }
         self.read.drain(..self.read.len().saturating_sub(1));
         self.at += 1;
         self.settle(tree)
@@ -73,6 +118,10 @@ impl Spot {
         left: &mut Vec<u8>,
         pass: impl Fn(&[u8]) -> bool,
     ) -> Result<()> {
+        if self.alone {
+            left.clone_from(&self.key);
+            return self.next(tree);
+        }
         self.read.drain(..self.read.len().saturating_sub(1));
         let node = Node::new(&self.leaf)?;
         self.at += 1;
@@ -83,13 +132,14 @@ impl Spot {
         self.settle(tree)
     }
 
-    /// Whether no entry of its leaf is at or above `key`, wherever the leaf ends.
+    /// Whether no entry of its leaf is at or above `key`, wherever the leaf ends; `false` where the leaf is not known.
     pub fn leaf_is_below(&self, key: &[u8]) -> Result<bool> {
-        Ok(Node::new(&self.leaf)?.high_fence().is_some_and(|high| high <= key))
+        Ok(!self.alone && Node::new(&self.leaf)?.high_fence().is_some_and(|high| high <= key))
     }
 
     /// Goes to the entry before; `false`: there is none, and the spot is not to be used.
     pub fn prev(&mut self, tree: &Tree) -> Result<bool> {
+        self.copy_leaf(tree)?;
         self.read.drain(..self.read.len().saturating_sub(1));
         while self.at == 0 {
             let low = Node::new(&self.leaf)?.low_fence();
@@ -120,12 +170,20 @@ impl Spot {
         if self.end {
             return Ok(None);
         }
+        if self.alone {
+            return Ok(Some((&self.key, &self.payload)));
+        }
         Ok(Some((&self.key, Node::new(&self.leaf)?.payload(self.at)?)))
     }
 
     /// Whether what was read to come here is unchanged. Orders the caller's stores before the look.
     pub fn is_current(&self, tree: &Tree) -> Result<bool> {
         fence(Ordering::SeqCst);
+        self.seems_current(tree)
+    }
+
+    /// As [`Self::is_current`], for who has made nothing visible that it has to be ordered behind.
+    pub fn seems_current(&self, tree: &Tree) -> Result<bool> {
         for &(page, version) in &self.read {
             if tree.ts.optimistic(page)?.version() != version {
                 return Ok(false);
@@ -155,6 +213,7 @@ impl Spot {
 
     fn load(&mut self, tree: &Tree, way: Way<'_>) -> Result<()> {
         let (page, version) = self.copy(tree, way)?;
+        self.alone = false;
         if let Way::To(key) = way
             && !Node::new(&self.leaf)?.covers(key)
         {

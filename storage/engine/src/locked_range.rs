@@ -62,6 +62,9 @@ pub(crate) struct LockedRange {
     high_included: bool,
     pub spot: Spot,
     placed: bool,
+    /// The rows that are answered are changed before the next one is asked for, so that a copied leaf would be old by
+    /// then: entries are copied one by one.
+    changing: bool,
     started: bool,
     done: bool,
     /// The entry that was dealt with last.
@@ -111,7 +114,7 @@ impl LockedRange {
         (self.index, self.direction) = (index, direction);
         (self.low_included, self.high_included) = (low_included, high_included);
         self.equal = low_included && high_included && low.is_some_and(|l| self.ends_behind(l));
-        (self.placed, self.started) = (false, false);
+        (self.placed, self.started, self.changing) = (false, false, false);
         self.done = high.is_some_and(<[u8]>::is_empty);
         (self.passed, self.awaited) = (None, None);
         self.run = Run::default();
@@ -142,6 +145,7 @@ impl LockedRange {
         if std::mem::take(&mut self.others) {
             self.leave_answered(l, tree)?;
         }
+        self.look_back(tree)?;
         while !self.done {
             self.place(l, tree)?;
             if self.done {
@@ -201,6 +205,28 @@ impl LockedRange {
         }
     }
 
+    /// Whether the leaf has changed since its row was answered; if so, its copy is not asked for a lock in vain.
+    fn look_back(&mut self, tree: &Tree) -> Result<()> {
+        if self.index == 0 && self.direction == Direction::Forward && self.passed.is_some() {
+            self.changing = !self.spot.seems_current(tree)?;
+            self.placed &= !self.changing;
+        }
+        Ok(())
+    }
+
+    /// Goes to the first entry above a key that was passed.
+    fn place_above(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
+        if self.changing {
+            self.spot.seek_alone(tree, key)?;
+            let row = self.spot.entry()?.map(|(_, payload)| RowHeader::read(payload));
+            if !row.transpose()?.is_some_and(|h| h.deleted()) {
+                return Ok(());
+            }
+            // Others like it may follow, and be passed over in their leaf.
+        }
+        self.spot.seek(tree, Bound::Excluded(key))
+    }
+
     /// Goes to the entry after the one passed last, in the range's direction.
     fn place(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
         if self.placed {
@@ -217,10 +243,12 @@ impl LockedRange {
             return Ok(());
         }
         if self.direction == Direction::Forward {
-            return match &self.passed {
-                Some(key) => self.spot.seek(tree, Bound::Excluded(key)),
-                None => self.spot.seek(tree, Bound::Included(&self.low.key)),
+            let Some(key) = self.passed.take() else {
+                return self.spot.seek(tree, Bound::Included(&self.low.key));
             };
+            let placed = self.place_above(tree, &key);
+            self.passed = Some(key);
+            return placed;
         }
         match &self.passed {
             Some(key) => self.spot.seek(tree, Bound::Included(key))?,
@@ -350,11 +378,15 @@ impl LockedRange {
         l.engine.writer_of_entry(l.me, (table, index), entry, (&mut payload, undo))
     }
 
-    /// The spot's entry is dealt with.
-    fn pass(&mut self, tree: &Tree) -> Result<()> {
+    fn note_passed(&mut self) {
         let passed = self.passed.get_or_insert_default();
         passed.clear();
         passed.extend_from_slice(&self.entry);
+    }
+
+    /// The spot's entry is dealt with.
+    fn pass(&mut self, tree: &Tree) -> Result<()> {
+        self.note_passed();
         match self.direction {
             Direction::Forward => self.spot.next(tree),
             Direction::Backward if self.spot.prev(tree)? => Ok(()),
@@ -477,6 +509,12 @@ impl LockedRange {
         let last = self.direction == Direction::Forward
             && self.high_included
             && self.ends_behind(&self.key);
+        if self.changing && !last {
+            self.note_passed();
+            self.placed = false;
+            self.done |= alone;
+            return Ok(());
+        }
         self.pass(tree)?;
         // InnoDB locks what is behind the last entry of all, though the range cannot reach there.
         self.done |= alone || last && !l.gapless && self.spot.entry()?.is_some();

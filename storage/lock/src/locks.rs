@@ -169,11 +169,12 @@ impl Locks {
         let Request { target, shape, .. } = *request;
         let (hash, by) = (target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
-        let shape = queues.missing(hash, target, by, shape);
-        if queues.covered(hash, target, by, shape) {
+        let vacant = queues.is_vacant(hash);
+        let shape = if vacant { shape } else { queues.missing(hash, target, by, shape) };
+        if !vacant && queues.covered(hash, target, by, shape) {
             return Ok(Granted { fresh: None, waited: false });
         }
-        let conflict = queues.conflicts(hash, target, by, shape);
+        let conflict = !vacant && queues.conflicts(hash, target, by, shape);
         let makes = conflict || !(request.implicit || shape.kind == Kind::InsertIntention);
         if !makes {
             return Ok(Granted { fresh: None, waited: false });
@@ -219,7 +220,7 @@ impl Locks {
         if !owner.note(by.serial, held) {
             return false;
         }
-        let held_up = match granted {
+        let held_up = match granted && !queues.is_vacant(hash) {
             true => queues.held_up(hash, lock.place.target(), by, shape),
             false => Vec::new(),
         };
@@ -329,6 +330,9 @@ impl Locks {
     /// are in the graph before anybody who was granted something can wait again: no deadlock is slept
     /// through.
     pub(crate) fn grant(&self, queues: &mut Locked<'_>, hash: u64, target: Target<'_>) {
+        if queues.is_vacant(hash) {
+            return;
+        }
         let mut refused = Vec::new();
         loop {
             let held_up = |slots: &[u64]| self.graph.held_up(slots);

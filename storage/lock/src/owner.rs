@@ -14,6 +14,7 @@
 use crate::mode::{Shape, Target};
 use base::{IndexId, TrxId};
 use instrument::{CondClass, MutexClass};
+use smallvec::SmallVec;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex};
 
@@ -52,12 +53,12 @@ struct Locks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub index: IndexId,
-    pub key: Option<Box<[u8]>>,
+    pub key: Option<SmallVec<[u8; 24]>>,
 }
 
 impl Place {
     pub fn of(target: Target<'_>) -> Place {
-        Place { index: target.index, key: target.key.map(Box::from) }
+        Place { index: target.index, key: target.key.map(SmallVec::from_slice) }
     }
 
     pub fn target(&self) -> Target<'_> {

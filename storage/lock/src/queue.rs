@@ -8,7 +8,9 @@ use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Line, may_pass};
 use crate::owner::Place;
 use instrument::MutexClass;
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, MutexGuard};
@@ -38,8 +40,9 @@ pub(crate) struct Lock {
 impl Lock {
     /// Estimate of its memory, in bytes.
     fn bytes(&self) -> usize {
-        // The owner's list has an entry, too.
-        size_of::<Lock>() + 32 + self.place.key.as_ref().map_or(0, |k| k.len() + 16)
+        let key = self.place.key.as_ref().filter(|key| key.spilled());
+        // The owner's list has an entry, too, and so has the map.
+        size_of::<Lock>() + 32 + size_of::<u64>() + key.map_or(0, |key| key.len())
     }
 
     pub fn granted(&self) -> bool {
@@ -70,9 +73,12 @@ impl Hasher for Same {
     }
 }
 
+/// As a rule there is one.
+type Queue = SmallVec<[Lock; 1]>;
+
 #[derive(Default)]
 pub(crate) struct Queues {
-    map: HashMap<u64, Vec<Lock>, BuildHasherDefault<Same>>,
+    map: HashMap<u64, Queue, BuildHasherDefault<Same>>,
     pub bytes: usize,
 }
 
@@ -122,6 +128,11 @@ impl Locked<'_> {
         queue.iter().filter(move |l| l.place.target() == target)
     }
 
+    /// Whether there is no lock with this hash.
+    pub fn is_vacant(&self, hash: u64) -> bool {
+        !self.queues.map.contains_key(&hash)
+    }
+
     pub fn add(&mut self, hash: u64, lock: Lock) {
         self.queues.bytes += lock.bytes();
         self.shard.present.fetch_add(1, Ordering::SeqCst);
@@ -130,11 +141,18 @@ impl Locked<'_> {
 
     /// Takes out the locks that `which` chooses; those waiting after them in the same targets are the
     /// caller's to look at.
-    pub fn remove(&mut self, hash: u64, mut which: impl FnMut(&Lock) -> bool) -> Vec<Lock> {
-        let Some(queue) = self.queues.map.get_mut(&hash) else { return Vec::new() };
-        let gone: Vec<Lock> = queue.extract_if(.., |l| which(l)).collect();
-        if queue.is_empty() {
-            self.queues.map.remove(&hash);
+    pub fn remove(&mut self, hash: u64, mut which: impl FnMut(&Lock) -> bool) -> Queue {
+        let mut gone = Queue::new();
+        let Entry::Occupied(mut queue) = self.queues.map.entry(hash) else { return gone };
+        let (locks, mut at) = (queue.get_mut(), 0);
+        while let Some(lock) = locks.get(at) {
+            match which(lock) {
+                true => gone.push(locks.remove(at)),
+                false => at += 1,
+            }
+        }
+        if queue.get().is_empty() {
+            queue.remove();
         }
         self.queues.bytes -= gone.iter().map(Lock::bytes).sum::<usize>();
         self.shard.present.fetch_sub(gone.len() as u32, Ordering::SeqCst);

@@ -144,7 +144,7 @@ impl Locks {
                     slot: a.by.slot,
                     trx: self.owner(a.by.slot).trx(),
                     index: deleted.unwrap_or(a.place.index),
-                    key: a.place.key.clone().filter(|_| deleted.is_none()),
+                    key: a.place.key.as_deref().filter(|_| deleted.is_none()).map(Box::from),
                     shape: a.shape,
                     waiting: !a.granted(),
                 });

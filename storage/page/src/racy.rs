@@ -250,14 +250,40 @@ impl<'a> RacyNode<'a> {
         Some(())
     }
 
+    /// Replaces `out` by an entry's whole key; `None` when the bytes contradict themselves.
+    #[inline]
+    pub fn copy_key(self, slot: u16, out: &mut Vec<u8>) -> Option<()> {
+        let h = self.head();
+        if slot >= h.count {
+            return None;
+        }
+        let (low, prefix_len) = (usize::from(h.low_off), usize::from(h.prefix_len));
+        let s = self.slot(slot);
+        let (at, len) = (usize::from(s.off) + ENTRY_HEADER_BYTES, usize::from(s.len));
+        if low + prefix_len > PAGE_BYTES || at + len > PAGE_BYTES {
+            return None;
+        }
+        self.copy_bytes(low, prefix_len, out);
+        self.append_bytes(at, len, out);
+        Some(())
+    }
+
     /// Replaces `out` by `len` bytes from `at`; the range is inside the page.
     #[inline]
     fn copy_bytes(self, at: usize, len: usize, out: &mut Vec<u8>) {
-        debug_assert!(at + len <= PAGE_BYTES);
         out.clear();
+        self.append_bytes(at, len, out);
+    }
+
+    /// Appends `len` bytes from `at`; the range is inside the page.
+    #[inline]
+    fn append_bytes(self, at: usize, len: usize, out: &mut Vec<u8>) {
+        debug_assert!(at + len <= PAGE_BYTES);
+        let before = out.len();
         // Whole words are written: up to seven bytes more than are kept.
         out.reserve(len + 8);
-        let to = out.as_mut_ptr();
+        // SAFETY: inside the vector's memory, which has room for `len + 8` bytes from here on.
+        let to = unsafe { out.as_mut_ptr().add(before) };
         let done = self.copy_blocks(at, len, to);
         let mut i = done;
         while i < len {
@@ -267,7 +293,7 @@ impl<'a> RacyNode<'a> {
             i += 8;
         }
         // SAFETY: all of `len` bytes were written and are within the capacity.
-        unsafe { out.set_len(len) };
+        unsafe { out.set_len(before + len) };
     }
 
     /// Copies as many bytes as come in whole blocks of 16, by unaligned loads; answers how many.

@@ -81,8 +81,11 @@ fn compare(page: &PageBuf, model: &Model, probes: &[Vec<u8>]) {
             if found.exact {
                 racy.copy_payload(found.slot, &mut out).unwrap();
                 assert_eq!(out, model[probe]);
+                racy.copy_key(found.slot, &mut out).unwrap();
+                assert_eq!(&out, probe);
             }
         }
+        assert_eq!(racy.copy_key(node.count(), &mut out), None);
         let mut copy = [0; PAGE_BYTES];
         racy.copy_page(&mut copy);
         assert!(copy == *page);
@@ -240,6 +243,7 @@ fn poke(rng: &mut Rng, page: &mut PageBuf, out: &mut Vec<u8>) {
         let _ = (racy.search(&key), racy.child(&key), racy.node_level());
         let _ = (racy.copy_high_fence(out), racy.copy_low_fence(out));
         let _ = racy.copy_payload(rng.below(90) as u16, out);
+        let _ = racy.copy_key(rng.below(90) as u16, out);
     });
     let payload = random_bytes(rng, 300);
     let (slot, at) = (rng.below(82) as u16, rng.below(100) as u16);

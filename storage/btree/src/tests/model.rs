@@ -1,7 +1,7 @@
 //! One thread against a map.
 
 use super::env::{Env, del, put};
-use crate::{Cursor, ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX, Tree};
+use crate::{Cursor, ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX, Spot, Tree};
 use base::{Error, PageNo};
 use page::{Node, PageOp};
 use pool::Mtr;
@@ -56,6 +56,39 @@ fn collect_back(tree: &Tree, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Vec<(Vec<
     all
 }
 
+/// An entry that is copied alone is the one above the key, and its neighbours are found from there.
+fn compare_spots(tree: &Tree, model: &Model, rng: &mut Rng, style: u64) {
+    let mut spot = Spot::default();
+    for _ in 0..200 {
+        let key = match model.len() {
+            0 => random_key(rng, style),
+            n if rng.chance(1, 2) => {
+                model.keys().nth(rng.below(n as u64) as usize).unwrap().clone()
+            }
+            _ => random_key(rng, style),
+        };
+        spot.seek_alone(tree, &key).unwrap();
+        let mut above = model.range::<Vec<u8>, _>((Bound::Excluded(&key), Bound::Unbounded));
+        let stands_on = |spot: &Spot, at: Option<(&Vec<u8>, &Vec<u8>)>| {
+            assert_eq!(spot.entry().unwrap(), at.map(|(k, v)| (&k[..], &v[..])));
+            assert!(spot.is_current(tree).unwrap());
+        };
+        let first = above.next();
+        stands_on(&spot, first);
+        let Some((first, _)) = first else { continue };
+        if rng.chance(1, 2) {
+            spot.next(tree).unwrap();
+            stands_on(&spot, above.next());
+        } else {
+            let below = model.range::<Vec<u8>, _>(..first).next_back();
+            assert_eq!(spot.prev(tree).unwrap(), below.is_some());
+            if below.is_some() {
+                stands_on(&spot, below);
+            }
+        }
+    }
+}
+
 fn compare(tree: &Tree, model: &Model, rng: &mut Rng, style: u64) {
     let report = tree.check().unwrap();
     assert_eq!(report.entries as usize, model.len());
@@ -68,6 +101,7 @@ fn compare(tree: &Tree, model: &Model, rng: &mut Rng, style: u64) {
         let key = random_key(rng, style);
         assert_eq!(tree.get(&key, &mut out).unwrap(), model.contains_key(&key));
     }
+    compare_spots(tree, model, rng, style);
     for _ in 0..12 {
         let (a, b) = (random_key(rng, style), random_key(rng, style));
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
