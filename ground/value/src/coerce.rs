@@ -207,6 +207,9 @@ pub fn coerce<'a>(
                     Datum::Double(v) if from.is_none_or(is_free_double) => {
                         crate::format::append_double_within(v, double_width(ty), &mut text);
                     }
+                    Datum::Double(v) if from.is_some_and(is_free_float) => {
+                        crate::format::append_float_text(v as f32, &mut text);
+                    }
                     _ => crate::format::append_typed(&other, from, &mut text),
                 }
                 *scratch = text;
@@ -220,6 +223,10 @@ pub fn coerce<'a>(
 /// A DOUBLE whose digits behind the point are not fixed.
 fn is_free_double(ty: &ColumnType) -> bool {
     ty.kind == Kind::Double && ty.decimals >= crate::types::NOT_FIXED
+}
+
+fn is_free_float(ty: &ColumnType) -> bool {
+    ty.kind == Kind::Float && ty.decimals >= crate::types::NOT_FIXED
 }
 
 /// Characters that a double is written in when it is stored as text.

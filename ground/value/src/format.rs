@@ -212,18 +212,46 @@ fn pad_fraction(decimals: u8, start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a double with so many digits behind the point.
+/// Appends a double with so many digits behind the point: those of its shortest text, then zeros.
 pub fn append_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
-    append_display(format_args!("{v:.*}", usize::from(decimals)), out);
+    let decimals = usize::from(decimals);
+    if !v.is_finite() {
+        return append_display(v, out);
+    }
+    let start = out.len();
+    append_display(v, out);
+    let point = out[start..].iter().position(|b| *b == b'.');
+    match point.map(|point| out.len() - start - point - 1) {
+        Some(digits) if digits > decimals => {
+            out.truncate(start);
+            append_display(format_args!("{v:.decimals$}"), out);
+        }
+        Some(digits) => out.extend(std::iter::repeat_n(b'0', decimals - digits)),
+        None if decimals > 0 => {
+            out.push(b'.');
+            out.extend(std::iter::repeat_n(b'0', decimals));
+        }
+        None => {}
+    }
 }
 
 /// Appends a FLOAT: the shortest of at most six digits.
 pub fn append_float(v: f32, out: &mut Vec<u8>) {
+    append_double(six_digits(v), out);
+}
+
+/// Appends a FLOAT as text has it: in so many characters as a FLOAT column may need.
+pub fn append_float_text(v: f32, out: &mut Vec<u8>) {
+    const FLOAT_CHARS_MAX: usize = 12;
+    append_double_within(six_digits(v), FLOAT_CHARS_MAX, out);
+}
+
+fn six_digits(v: f32) -> f64 {
     let text = format!("{v:.5e}");
     let six = text.parse::<f64>().unwrap_or(0.0);
     let shortest = format!("{v}").parse::<f64>().unwrap_or(0.0);
     let digits = |v: f64| format!("{v:e}").split('e').next().map_or(0, str::len);
-    append_double(if digits(shortest) < digits(six) { shortest } else { six }, out);
+    if digits(shortest) < digits(six) { shortest } else { six }
 }
 
 /// The text of a value, for messages and tests; `NULL` for NULL.

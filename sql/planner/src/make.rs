@@ -6,7 +6,7 @@ use expr::build::Settings;
 use expr::tree::Typed;
 use parser::ast;
 use value::collation::aggregate::{Purpose, aggregate};
-use value::{Collation, ColumnType};
+use value::{Collation, ColumnType, Kind};
 
 /// Makes expressions under a session's settings.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,9 @@ impl Builder {
             let any = |ty: ColumnType| ColumnType { nullable: true, ..ty };
             any(pair[0].ty) == any(pair[1].ty)
         });
-        let texts: Vec<_> = values.iter().filter(|v| v.ty.is_text()).collect();
+        let texts =
+            values.iter().filter(|v| expr::build::is_stringy(&v.ty) || v.ty.kind == Kind::Json);
+        let texts: Vec<_> = texts.collect();
         let claims: Vec<_> = texts.iter().map(|v| expr::build::claim(v, &self.settings)).collect();
         let met = aggregate(&claims, Purpose::Compare, self.settings.collation);
         let text = match (met, texts.first()) {

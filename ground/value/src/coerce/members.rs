@@ -89,6 +89,8 @@ pub(super) fn store_set<'a>(
     let Some(members) = ty.members else { return Err(ConvertError::Truncated) };
     let all = u64::MAX >> (64 - members.len().clamp(1, 64));
     let (bits, clean) = match text_of(d, from, members) {
+        // Blanks alone are no empty set.
+        Some(text) if !text.is_empty() && strip_spaces(&text).is_empty() => (0, false),
         Some(text) => of_text(members, strip_spaces(&text), all),
         None => {
             let v = whole(&d);

@@ -110,7 +110,7 @@ pub(super) fn is_column(value: &Typed) -> bool {
 }
 
 /// Text as a time with so many digits behind the point.
-fn span(value: Typed, fsp: u8) -> Typed {
+pub(super) fn span(value: Typed, fsp: u8) -> Typed {
     if let Some(OwnedDatum::Bytes(text)) = value.constant()
         && let Ok(read) = parse::time(text)
         && !read.cut
@@ -183,6 +183,28 @@ pub(super) fn year_of(value: &Typed) -> Option<Typed> {
     plain.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
 
+/// A constant limit beside a column of years, as that column would store it, rounded and cut; `None` for what is
+/// out of range or no number.
+pub(super) fn year_limit(value: &Typed) -> Option<Typed> {
+    let value = bits_as_number(value.clone());
+    let constant = value.constant()?;
+    if matches!(constant, OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_)) {
+        return None;
+    }
+    let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
+    let lax = value::ConvertMode::new(false, &zone);
+    let mut scratch = Vec::new();
+    let stored = value::coerce(constant.datum(), None, &year, &lax, &mut scratch).ok()?;
+    let is_year = matches!(stored.warning, None | Some(value::Warning::Truncated { .. }));
+    is_year.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
+}
+
+/// The time of day of a moment.
+pub(super) fn time_part(value: Typed) -> Typed {
+    let ty = ColumnType { nullable: true, ..ColumnType::temporal(Kind::Time, value.ty.decimals) };
+    Typed::new(call(&CAST, &value, ty), ty)
+}
+
 /// A constant beside a column of dates, moments or times, as it would be stored there; `None` for what does not fit.
 pub(super) fn as_stored(value: &Typed, kind: Kind) -> Option<Typed> {
     let constant = value.constant()?;
@@ -241,8 +263,9 @@ fn is_read_quietly(value: &Typed) -> bool {
     matches!(&value.expr, Expr::Call(site) if site.function == &AS_NUMBER_QUIETLY)
 }
 
-/// A date as the number that its digits are.
+/// A date as the number that its digits are; what IF and CASE choose has its own.
 pub(super) fn digits(value: Typed) -> Typed {
+    let value = super::wanted::as_chosen_moment(value);
     let ty = match value.ty.decimals {
         fsp if value.ty.kind != Kind::Date && fsp > 0 => ColumnType::decimal(14 + fsp, fsp),
         _ => ColumnType::int(Kind::BigInt, false),

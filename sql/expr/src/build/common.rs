@@ -164,7 +164,9 @@ fn numbers(a: ColumnType, b: ColumnType) -> ColumnType {
 fn strings(a: ColumnType, b: ColumnType, collation: Collation) -> ColumnType {
     let length = chars(&a).max(chars(&b));
     let large = [a, b].iter().any(|t| t.kind.is_large() || t.kind == Kind::Json);
-    let binary = a.kind.is_binary_string() || b.kind.is_binary_string();
+    // Literals of bytes are text beside a column of text.
+    let binary =
+        (a.kind.is_binary_string() || b.kind.is_binary_string()) && collation == Collation::Binary;
     if large {
         let bytes =
             u64::from(length) * u64::from(if binary { 1 } else { collation.bytes_per_char_max() });

@@ -1,7 +1,7 @@
 //! Comparisons: of values and rows, BETWEEN, IN, LIKE, CASE.
 
 use super::Builder;
-use super::beside::{Strictness, is_column, year_of};
+use super::beside::{Strictness, is_column, year_limit};
 use super::derive::{call, is_stringy, meet, unify};
 use super::operators::{not, truth};
 use crate::SqlError;
@@ -46,6 +46,8 @@ impl Builder {
                 let (b, a) = self.time_and_text(b, a);
                 (a, b)
             }
+            (Kind::Time, _) if is_column(&a) => (a, time_of_day(b)),
+            (_, Kind::Time) if is_column(&b) => (time_of_day(a), b),
             _ => (a, b),
         };
         self.made_alike(a, b, operation, Strictness::Refuse)
@@ -166,7 +168,10 @@ impl Builder {
         let number =
             |v: &Typed| v.ty.kind.is_number() || matches!(v.ty.kind, Kind::Year | Kind::Bit);
         let json = all.iter().any(|v| v.ty.kind == Kind::Json);
-        let constants = all[1..].iter().all(|v| !number(v) || v.constant().is_some());
+        let kind = all[0].ty.kind;
+        let is_date = |v: &Typed| is_moment(&v.ty) || super::beside::as_stored(v, kind).is_some();
+        let constants = all[1..].iter().all(|v| v.constant().is_some())
+            || all[1..].iter().all(|v| !is_stringy(&v.ty) && is_date(v));
         if all.iter().any(|v| number(v) && !v.is_null())
             && !json
             && !(constants && is_column(&all[0]) && is_moment(&all[0].ty))
@@ -222,13 +227,20 @@ impl Builder {
         let beside_time =
             |n: usize, other: usize| stored[n - 1].is_some() && all[other].ty.kind == Kind::Time;
         let both = stored.iter().all(Option::is_some);
-        let as_numbers = !both && (numbers || beside_text(1, 2) || beside_text(2, 1));
-        let as_times = both || beside_time(1, 2) || beside_time(2, 1);
+        let beside_date = |n: usize, other: usize| {
+            numbers && stored[n - 1].is_some() && all[other].ty.kind.has_date()
+        };
+        let dated = !both && (beside_date(1, 2) || beside_date(2, 1));
+        let as_numbers = !both && !dated && (numbers || beside_text(1, 2) || beside_text(2, 1));
+        let as_times = both || dated || beside_time(1, 2) || beside_time(2, 1);
         if !as_numbers && !as_times || all.iter().any(|v| v.ty.kind == Kind::Json) {
             return false;
         }
         for (limit, stored) in all[1..].iter_mut().zip(stored) {
             *limit = stored.unwrap_or(limit.clone());
+            if dated && limit.ty.kind.has_date() {
+                *limit = super::beside::time_part(limit.clone());
+            }
         }
         if as_numbers {
             *all = all.clone().map(super::beside::among_numbers);
@@ -312,6 +324,10 @@ impl Builder {
             collation = meet(&mut all, " IN ", Purpose::Compare, &self.settings)?.collation;
         } else if self.differ_in_kind(&all) {
             return self.one_by_one(all);
+        } else if is_among_times(&all) {
+            for item in &mut all {
+                *item = super::beside::listed(self.as_listed_time(item.clone()));
+            }
         } else {
             let leading = leading(&all);
             // Constants that are looked up all at once are zero where they are no dates or times.
@@ -353,8 +369,20 @@ impl Builder {
         let number = |v: &Typed| v.ty.kind.is_number() && !v.is_null();
         let text = |v: &Typed| is_stringy(&v.ty) && !v.is_null();
         let numbers = all[1..].iter().any(number);
+        // Constant numbers beside a date are dates by themselves.
+        let fixed = |v: &Typed| number(v) && v.constant().is_some();
         numbers && all[0].ty.kind == Kind::Time
             || numbers && text(&all[0]) && all[1..].iter().any(|v| !number(v))
+            || numbers && all[0].ty.kind.has_date() && !all[1..].iter().all(fixed)
+    }
+
+    /// A value of a list that is compared as times: that which its text is.
+    fn as_listed_time(&self, value: Typed) -> Typed {
+        match value.ty.kind {
+            Kind::Time => value,
+            _ if value.is_null() => value,
+            _ => super::beside::span(self.to_text(value), 6),
+        }
     }
 
     fn one_by_one(&self, all: Vec<Typed>) -> Result<Typed, SqlError> {
@@ -368,12 +396,15 @@ impl Builder {
         })
     }
 
-    /// Whether a text or a time is an item of a list of several kinds: a time beside a number is its digits; a
-    /// date or time beside a text is text, a text beside a time is one.
+    /// Whether a text, a date or a time is an item of a list of several kinds: a date or time beside a number is
+    /// its digits; a date or time beside a text that is looked for is text, a text beside a date or time is one.
     fn is_item(&self, value: Typed, item: Typed) -> Result<Typed, SqlError> {
         let number = item.ty.kind.is_number();
-        let (value, item) = match (value.ty.kind == Kind::Time, is_moment(&item.ty)) {
+        let (value, item) = match (is_moment(&value.ty), is_moment(&item.ty)) {
             (true, _) if number => (super::beside::digits(value), item),
+            (true, _) if value.ty.kind == Kind::Time && is_dated(&item) => {
+                (value, super::beside::time_part(item))
+            }
             (true, _) if is_stringy(&item.ty) => {
                 let item = self.beside(item, &value, Strictness::Warn)?;
                 (value, super::beside::listed(item))
@@ -503,13 +534,52 @@ fn leading(all: &[Typed]) -> Typed {
     found.clone()
 }
 
-/// The values of BETWEEN; constants are years beside a column of years.
+/// Whether a list, not of constants alone, in which a text or a date is looked for is compared as times: of
+/// dates and times the last one decides, but for moments, which stay what they are once they count. Beside a text
+/// they always count, beside a date where no time stood before.
+fn is_among_times(all: &[Typed]) -> bool {
+    let (value, items) = (&all[0], &all[1..]);
+    let textual = |v: &Typed| is_stringy(&v.ty) || is_moment(&v.ty) || v.is_null();
+    let is_text = is_stringy(&value.ty);
+    if !is_text && value.ty.kind != Kind::Date
+        || !all.iter().all(textual)
+        || items.iter().all(|item| item.constant().is_some())
+    {
+        return false;
+    }
+    let mut times = false;
+    for item in items {
+        match item.ty.kind {
+            Kind::Time => times = true,
+            Kind::Date => times = false,
+            Kind::DateTime | Kind::Timestamp if is_text || !times => return false,
+            _ => {}
+        }
+    }
+    times
+}
+
+/// A constant date or moment beside a column of times, as it would be stored there.
+fn time_of_day(value: Typed) -> Typed {
+    let dated = value.ty.kind.has_date() && value.constant().is_some();
+    match super::beside::as_stored(&value, Kind::Time).filter(|_| dated) {
+        Some(time) => time,
+        None => value,
+    }
+}
+
+/// The values of BETWEEN; constants are years beside a column of years, each by itself.
 fn years(value: Typed, low: Typed, high: Typed) -> [Typed; 3] {
     let is_year = value.ty.kind == Kind::Year && is_column(&value);
-    match year_of(&low).zip(year_of(&high)).filter(|_| is_year) {
-        Some((low, high)) => [value, low, high],
-        None => [value, low, high],
-    }
+    let limit = |limit: Typed| match year_limit(&limit).filter(|_| is_year) {
+        Some(year) => year,
+        None => limit,
+    };
+    [value, limit(low), limit(high)]
+}
+
+fn is_dated(value: &Typed) -> bool {
+    matches!(value.ty.kind, Kind::DateTime | Kind::Timestamp)
 }
 
 fn is_moment(ty: &ColumnType) -> bool {

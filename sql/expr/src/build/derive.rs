@@ -228,6 +228,13 @@ pub fn meet(
     let to = met.collation.charset();
     for value in values.iter_mut() {
         let from = value.ty.collation.charset();
+        if let Some(OwnedDatum::Bytes(bytes)) = value.constant()
+            && from == Charset::Binary
+            && is_stringy(&value.ty)
+            && !to.is_valid(bytes)
+        {
+            return Err(crate::functions::not_convertible(bytes, from, to));
+        }
         // What is utf8mb3 is utf8mb4 as it stands.
         let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
         let plain = widened || from == to || from == Charset::Binary || to == Charset::Binary;

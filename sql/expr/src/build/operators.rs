@@ -186,6 +186,14 @@ fn logic(op: BinaryOp, a: Typed, b: Typed) -> Typed {
 
 fn negate(value: Typed) -> Typed {
     let value = as_number(bits_as_number(value));
+    let value = match value.ty.kind {
+        // Dates and times are doubles here, unlike in arithmetic.
+        kind if kind.has_date() || kind == Kind::Time => {
+            let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+            Typed { expr: super::derive::call(&crate::functions::CAST, &value, ty), ..value }
+        }
+        _ => value,
+    };
     let ty = value.ty;
     let signed = |ty: ColumnType| ColumnType { unsigned: false, zerofill: false, ..ty };
     // A literal is folded, so that it has the length of what was written.
@@ -242,6 +250,11 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         let ty = super::string(super::widths::chars(&value.ty), value::Collation::Utf8mb4Bin);
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         return Typed::new(super::derive::call(&crate::functions::AS_ALIKE, value, ty), ty);
+    }
+    // What CAST makes a FLOAT has all digits of the double.
+    if value.ty.kind == Kind::Float && kind.is_string() && matches!(value.expr, Expr::Call(_)) {
+        let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+        return Typed { ty, ..value.clone() };
     }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),

@@ -27,7 +27,7 @@ pub(super) fn as_number(value: Typed) -> Typed {
 }
 
 /// The number of the date, time or moment that IF and CASE choose: its own, with the digits of all.
-fn as_chosen_moment(value: Typed) -> Typed {
+pub(super) fn as_chosen_moment(value: Typed) -> Typed {
     let moment = |ty: &ColumnType| ty.kind.has_date() || ty.kind == Kind::Time;
     let digits = ColumnType { nullable: true, ..ColumnType::decimal(30, value.ty.decimals) };
     let number = |site: &CallSite| {

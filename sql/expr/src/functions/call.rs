@@ -176,13 +176,13 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
     match *datum {
         Datum::Null => {}
         Datum::Double(v) if ty.kind == Kind::Float && ty.decimals >= value::types::NOT_FIXED => {
-            out.extend_from_slice(float_text(v as f32).as_bytes());
+            value::format::append_float_text(v as f32, out);
         }
         Datum::Double(v) if ty.decimals >= value::types::NOT_FIXED => {
             value::format::append_double_within(v, value::format::DOUBLE_CHARS_MAX, out);
         }
         Datum::Double(v) => {
-            out.extend_from_slice(format!("{v:.*}", usize::from(ty.decimals)).as_bytes());
+            value::format::append_fixed(v, ty.decimals, out);
         }
         Datum::Int(_) | Datum::UInt(_) if ty.zerofill => {
             let start = out.len();
@@ -194,12 +194,6 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
         }
         _ => value::format::append_text(datum, out),
     }
-}
-
-/// A FLOAT as MySQL prints it: six significant digits.
-fn float_text(v: f32) -> String {
-    let rounded = format!("{:.5e}", v).parse::<f64>().unwrap_or(0.0);
-    value::format::to_text(&Datum::Double(rounded))
 }
 
 /// See [`Call::integer`].

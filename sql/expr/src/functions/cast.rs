@@ -278,8 +278,8 @@ fn convert_wholly<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(out.into())
 }
 
-/// 3854.
-fn not_convertible(text: &[u8], from: value::Charset, to: value::Charset) -> SqlError {
+/// Error 3854.
+pub fn not_convertible(text: &[u8], from: value::Charset, to: value::Charset) -> SqlError {
     /// MySQL shows no more of the text.
     const SHOWN_BYTES: usize = 6;
     let shown: String = text.iter().take(SHOWN_BYTES).fold(String::new(), |shown, b| match b {

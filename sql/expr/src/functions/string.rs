@@ -701,31 +701,43 @@ fn unhex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn bin<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(format!("{:b}", c.conv_bits(0)).into())
+    Ok(c.conv_bits(0).map_or(NULL, |bits| format!("{bits:b}").into()))
 }
 
 fn oct<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(format!("{:o}", c.conv_bits(0)).into())
+    Ok(c.conv_bits(0).map_or(NULL, |bits| format!("{bits:o}").into()))
 }
 
 impl Call<'_, '_> {
-    /// What CONV, BIN and OCT read: text up to its first character that is no digit.
-    fn conv_bits(&mut self, n: usize) -> u64 {
+    /// What BIN and OCT read: text up to its first character that is no digit, which warns where it is the first
+    /// of all; `None` for empty text.
+    fn conv_bits(&mut self, n: usize) -> Option<u64> {
         if let number @ Datum::Double(_) = self.datum(n) {
             // 1e30 reads as 1.
-            return super::leading_integer(value::format::to_text(&number).as_bytes()).0 as u64;
+            let text = value::format::to_text(&number);
+            return Some(super::leading_integer(text.as_bytes()).0 as u64);
         }
         let Datum::Bytes(text) = self.datum(n) else {
             let whole = self.decimal(n).truncate(0).trunc_to_i128().unwrap_or(0);
-            return whole.clamp(i64::MIN.into(), u64::MAX.into()) as u64;
+            return Some(whole.clamp(i64::MIN.into(), u64::MAX.into()) as u64);
         };
-        let (value, clean) = super::leading_integer(text);
-        if !clean {
+        if text.is_empty() {
+            return None;
+        }
+        let (value, _) = super::leading_integer(text);
+        if !starts_a_number(text) {
             let text = text.to_vec();
             super::call::incorrect(self.env, "DECIMAL", &text);
         }
-        value as u64
+        Some(value as u64)
     }
+}
+
+/// Blanks, a sign and a digit.
+fn starts_a_number(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    digits.first().is_some_and(u8::is_ascii_digit)
 }
 
 fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -738,6 +750,9 @@ fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::UInt(v) => v.to_string().into_bytes().into(),
         _ => c.text(0),
     };
+    if text.is_empty() {
+        return Ok(NULL);
+    }
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
         Some(b'-') => (true, &text[1..]),
