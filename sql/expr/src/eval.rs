@@ -182,8 +182,8 @@ pub fn condition(
             None => Ok(condition(b, row, env)?.filter(|b| *b)),
         },
         Expr::Xor(a, b) => {
-            let (a, b) = (condition(a, row, env)?, condition(b, row, env)?);
-            Ok(a.zip(b).map(|(a, b)| a != b))
+            let Some(a) = condition(a, row, env)? else { return Ok(None) };
+            Ok(condition(b, row, env)?.map(|b| a != b))
         }
         Expr::Not(a) => Ok(condition(a, row, env)?.map(|a| !a)),
         Expr::Is(a, Truth::Null, negated) => {
@@ -224,11 +224,18 @@ fn compared(
         if let Some(y) = plain(b, row, env)? {
             return Ok(compare(op, &x, &y, collation));
         }
+        // Beside NULL nothing else is computed, nor warned of.
+        if x.is_null() && op != Comparison::NullSafeEq {
+            return Ok(None);
+        }
         let b = eval_other(b, row, env)?;
         return Ok(compare(op, &x, &b.get(), collation));
     }
-    let (a, b) = (eval_other(a, row, env)?, eval(b, row, env)?);
-    Ok(compare(op, &a.get(), &b.get(), collation))
+    let a = eval_other(a, row, env)?;
+    if a.get().is_null() && op != Comparison::NullSafeEq {
+        return Ok(None);
+    }
+    Ok(compare(op, &a.get(), &eval(b, row, env)?.get(), collation))
 }
 
 fn subqueries<'v>(row: &Row<'v>) -> Result<&'v dyn Subqueries, SqlError> {

@@ -333,8 +333,11 @@ pub fn time(s: &[u8]) -> Result<TimeText, BadTime> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
+    // A date with delimiters stands apart from its time: 10:11:12.000012 is none.
+    let apart = digits(text) >= 8 || text.trim_ascii_end().iter().any(u8::is_ascii_whitespace);
     if text.len() >= 12
         && !negative
+        && apart
         && let Ok(read) = date_time(text, DateRules::default())
         && !read.date_only
         && (!read.cut || digits(text) >= 12)

@@ -62,6 +62,7 @@ impl Builder {
         if !is_stringy(&value.ty) {
             return Ok(value);
         }
+        let value = super::wanted::as_moment(value);
         if value.constant().is_some()
             && let Some(moment) = self.temporal_constant(&value, kind, strictness)?
         {
@@ -202,6 +203,28 @@ pub(super) fn year_limit(value: &Typed) -> Option<Typed> {
 /// The time of day of a moment.
 pub(super) fn time_part(value: Typed) -> Typed {
     let ty = ColumnType { nullable: true, ..ColumnType::temporal(Kind::Time, value.ty.decimals) };
+    Typed::new(call(&CAST, &value, ty), ty)
+}
+
+/// What is constant beside a column, as an operator has it: a moment beside a column of times loses its date, a
+/// time beside a column of years is the year that it falls in.
+pub(super) fn in_column(value: Typed, other: &Typed) -> Typed {
+    let stored = match other.ty.kind {
+        Kind::Time if value.ty.kind.has_date() => {
+            ColumnType::temporal(Kind::Time, other.ty.decimals)
+        }
+        Kind::Year if value.ty.kind == Kind::Time => ColumnType::of(Kind::Year),
+        _ => return value,
+    };
+    if !is_column(other) || !super::fold::is_fixed(&value.expr) {
+        return value;
+    }
+    if stored.kind == Kind::Time
+        && let Some(time) = value.constant().and_then(stored_time)
+    {
+        return super::temporal::constant(OwnedDatum::Time(time.round(stored.decimals)));
+    }
+    let ty = ColumnType { nullable: true, ..stored };
     Typed::new(call(&CAST, &value, ty), ty)
 }
 

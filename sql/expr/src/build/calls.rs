@@ -1,11 +1,14 @@
 //! Calls as they are written: names, and words inside the parentheses.
 
 use super::Builder;
+use super::derive::{is_stringy, meet};
 use super::literal::charset;
 use crate::SqlError;
 use crate::functions;
 use crate::tree::{Comparison, Expr, Extra, Typed};
 use parser::ast;
+use value::ColumnType;
+use value::collation::aggregate::Purpose;
 
 impl Builder {
     /// A call that is no aggregate and no window function, over bound arguments.
@@ -30,6 +33,7 @@ impl Builder {
             }
             "nullif" if args.len() == 2 && !args.iter().any(Typed::is_row) => {
                 let same = self.compare(Comparison::Eq, args[0].clone(), args[1].clone())?;
+                self.literal_as_compared(&mut args);
                 args[1] = same;
             }
             "position" if args.len() == 2 => return self.named("locate", args),
@@ -67,6 +71,23 @@ impl Builder {
                 SqlError::Other(3566, "HY000", text)
             }
             false => missing(name),
+        }
+    }
+
+    /// A literal text that NULLIF compares with text has the collation of the comparison from then on.
+    fn literal_as_compared(&self, args: &mut [Typed]) {
+        let literal = args[0].constant().is_some() && !args[0].is_null();
+        if !literal || !args.iter().all(|a| is_stringy(&a.ty)) {
+            return;
+        }
+        let mut pair = args.to_vec();
+        if let Ok(met) = meet(&mut pair, "=", Purpose::Compare, &self.settings) {
+            let chars = super::widths::chars(&pair[0].ty);
+            let ty = super::derive::string(chars, met.collation);
+            args[0] = Typed {
+                ty: ColumnType { nullable: args[0].ty.nullable, ..ty },
+                ..pair.swap_remove(0)
+            };
         }
     }
 

@@ -46,9 +46,7 @@ impl Builder {
                 let (b, a) = self.time_and_text(b, a);
                 (a, b)
             }
-            (Kind::Time, _) if is_column(&a) => (a, time_of_day(b)),
-            (_, Kind::Time) if is_column(&b) => (time_of_day(a), b),
-            _ => (a, b),
+            _ => (super::beside::in_column(a.clone(), &b), super::beside::in_column(b, &a)),
         };
         self.made_alike(a, b, operation, Strictness::Refuse)
     }
@@ -319,6 +317,9 @@ impl Builder {
         let mut all = vec![value];
         all.extend(list);
         self.meet_in_list(&all)?;
+        if all[0].is_null() {
+            return Ok(truth(Expr::Const(OwnedDatum::Null), true));
+        }
         let mut collation = all[0].ty.collation;
         if all.iter().all(|v| is_stringy(&v.ty)) {
             collation = meet(&mut all, " IN ", Purpose::Compare, &self.settings)?.collation;
@@ -386,14 +387,24 @@ impl Builder {
     }
 
     fn one_by_one(&self, all: Vec<Typed>) -> Result<Typed, SqlError> {
+        let as_bytes = self.are_compared_as_bytes(&all);
         let (value, items) = all.split_first().ok_or_else(|| columns(1))?;
-        let mut same = items.iter().map(|item| self.is_item(value.clone(), item.clone()));
+        let mut same = items.iter().map(|item| match as_bytes && is_stringy(&item.ty) {
+            true => Ok(same_bytes(value.clone(), item.clone())),
+            false => self.is_item(value.clone(), item.clone()),
+        });
         let first = same.next().ok_or_else(|| columns(1))??;
         same.try_fold(first, |a, b| {
             let b = b?;
             let nullable = a.ty.nullable || b.ty.nullable;
             Ok(truth(Expr::Or(Box::new(a.expr), Box::new(b.expr)), nullable))
         })
+    }
+
+    /// Whether the texts of a list are compared byte by byte because bits stand among them.
+    fn are_compared_as_bytes(&self, all: &[Typed]) -> bool {
+        let met = meet(&mut all.to_vec(), " IN ", Purpose::Compare, &self.settings);
+        is_stringy(&all[0].ty) && met.is_ok_and(|met| met.collation == Collation::Binary)
     }
 
     /// Whether a text, a date or a time is an item of a list of several kinds: a date or time beside a number is
@@ -465,10 +476,18 @@ impl Builder {
         if operand.is_none() && (any_row || otherwise.as_ref().is_some_and(Typed::is_row)) {
             return Err(super::one_column());
         }
+        let compared: Vec<Typed> =
+            operand.iter().chain(branches.iter().map(|(when, _)| when)).cloned().collect();
+        let bits = |v: &Typed| v.ty.kind == Kind::Bit;
+        let as_bytes =
+            operand.is_some() && compared.iter().any(bits) && self.are_compared_as_bytes(&compared);
         let mut whens = Vec::with_capacity(branches.len());
         let mut thens = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
             whens.push(match &operand {
+                Some(value) if as_bytes && is_stringy(&when.ty) => {
+                    same_bytes(value.clone(), when).expr
+                }
                 // A text is compared with the text of a JSON value.
                 Some(value) if value.ty.kind == Kind::Json && is_stringy(&when.ty) => {
                     let value = self.to_text(value.clone());
@@ -502,6 +521,7 @@ impl Builder {
         if is_stringy(&value.ty) || value.is_null() {
             return value;
         }
+        let value = super::wanted::year_as_text(value);
         let collation = match value.ty.kind {
             Kind::Json => Collation::Utf8mb4Bin,
             Kind::Bit => Collation::Binary,
@@ -511,6 +531,10 @@ impl Builder {
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
         Typed { expr: call(&CAST, &value, ty), ty, coercibility: value.coercibility }
     }
+}
+
+fn same_bytes(a: Typed, b: Typed) -> Typed {
+    compared(Comparison::Eq, a, b, Collation::Binary)
 }
 
 fn compared(op: Comparison, a: Typed, b: Typed, collation: Collation) -> Typed {
@@ -557,15 +581,6 @@ fn is_among_times(all: &[Typed]) -> bool {
         }
     }
     times
-}
-
-/// A constant date or moment beside a column of times, as it would be stored there.
-fn time_of_day(value: Typed) -> Typed {
-    let dated = value.ty.kind.has_date() && value.constant().is_some();
-    match super::beside::as_stored(&value, Kind::Time).filter(|_| dated) {
-        Some(time) => time,
-        None => value,
-    }
 }
 
 /// The values of BETWEEN; constants are years beside a column of years, each by itself.

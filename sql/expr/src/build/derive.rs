@@ -104,14 +104,41 @@ impl<'a> Derive<'a> {
     /// 1267 and its kin.
     pub fn text_of(&mut self, range: std::ops::Range<usize>) -> Result<Collation, SqlError> {
         for value in &mut self.args[range.clone()] {
-            if value.ty.kind == Kind::Decimal {
-                *value = super::wanted::as_text(value.clone());
+            match value.ty.kind {
+                Kind::Decimal => *value = super::wanted::as_text(value.clone()),
+                Kind::Year => *value = super::wanted::year_as_text(value.clone()),
+                _ => {}
             }
         }
         let claim = meet(&mut self.args[range], self.name, Purpose::Result, self.settings)?;
         self.collation = claim.collation;
         self.coercibility = Some(claim.coercibility);
         Ok(claim.collation)
+    }
+
+    /// Lets text `leader` alone choose the collation; the others follow it into its character set: 3854 for what that
+    /// lacks.
+    ///
+    /// # Errors
+    /// 1267 and its kin.
+    pub fn text_led_by(&mut self, leader: usize, others: &[usize]) -> Result<(), SqlError> {
+        // The literal NULL has nothing to say.
+        let silent = self.args.get(leader).is_some_and(Typed::is_null);
+        let leader = others.last().copied().filter(|_| silent).unwrap_or(leader);
+        let collation = self.text_of(leader..leader + 1)?;
+        for &n in others {
+            let Some(value) = self.args.get_mut(n) else { continue };
+            if value.ty.kind == Kind::Decimal {
+                *value = super::wanted::as_text(value.clone());
+            }
+            let (from, to) = (value.ty.collation.charset(), collation.charset());
+            let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
+            let fits = widened || from == to || to == Charset::Binary;
+            if is_stringy(&value.ty) && !value.is_null() && !fits {
+                *value = converted(&AS_CHARSET, value.clone(), collation);
+            }
+        }
+        Ok(())
     }
 
     /// As [`Derive::text_of`], for a comparison.
@@ -313,7 +340,7 @@ pub fn unify(
 /// among moments.
 pub fn alike(value: &mut Typed, ty: &ColumnType) {
     if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
-        *value = super::wanted::kept_as_text(value.clone());
+        *value = super::wanted::united_as_text(value.clone());
     }
     if ty.kind.is_string() && value.ty.kind == Kind::Year {
         // Its zero is one digit among texts.

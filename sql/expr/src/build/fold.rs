@@ -42,10 +42,19 @@ pub fn folded_text(value: Typed, settings: &Settings) -> Typed {
 }
 
 fn is_constant(expr: &Expr) -> bool {
+    is_the_same(expr, Purity::Constant)
+}
+
+/// Whether a value is the same for all rows of a statement, without looking into subqueries and variables.
+pub(super) fn is_fixed(expr: &Expr) -> bool {
+    is_the_same(expr, Purity::Statement)
+}
+
+fn is_the_same(expr: &Expr, purity: Purity) -> bool {
     let mut constant = true;
     expr.visit(&mut |e| {
         constant &= match e {
-            Expr::Call(site) => matches!(site.function.purity, Purity::Constant),
+            Expr::Call(site) => site.function.purity <= purity,
             Expr::Param(_)
             | Expr::Column(_)
             | Expr::SystemVar(..)

@@ -1,5 +1,6 @@
 //! Operators: arithmetic, logic, bits.
 
+use super::beside::is_column;
 use super::wanted::as_number;
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
@@ -7,7 +8,7 @@ use crate::SqlError;
 use crate::functions::json::STORED_JSON;
 use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
-use crate::tree::{Arithmetic, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
+use crate::tree::{Arithmetic, CallSite, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
 use value::types::NOT_FIXED;
 use value::{ColumnType, Kind};
@@ -94,6 +95,9 @@ impl Builder {
             IsWhat::False => Truth::False,
             IsWhat::Unknown => Truth::Unknown,
         };
+        if matches!(what, Truth::Null | Truth::Unknown) && is_never_null(&value.expr) {
+            return Ok(truth(Expr::int(i64::from(negated)), false));
+        }
         let value = if what == Truth::Null { value } else { self.truth_of(value) };
         Ok(truth(Expr::Is(Box::new(value.expr), what, negated), false))
     }
@@ -159,6 +163,11 @@ impl Builder {
         )?;
         Ok(if negated { not(call) } else { call })
     }
+}
+
+/// Whether a condition is true or false whatever it is about.
+fn is_never_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Is(..) | Expr::Compare(Comparison::NullSafeEq, ..))
 }
 
 /// NOT of a condition.
@@ -235,8 +244,8 @@ pub(crate) fn bits_as_number(value: Typed) -> Typed {
 }
 
 /// A value that is stored in a column of that kind: bits that are written as such are a number among numbers,
-/// JSON is converted with its own warnings. Dates and times that IF, CASE and their kin choose are texts there,
-/// and so is JSON in a column of bits.
+/// JSON is converted with its own warnings. Dates and times that IF, CASE, GREATEST and their kin choose are texts
+/// there, and so is JSON in a column of bits.
 pub fn stored(value: &Typed, kind: Kind) -> Typed {
     let scalar = matches!(kind, Kind::Decimal | Kind::Date | Kind::DateTime | Kind::Timestamp);
     let scalar = scalar || kind.is_int() || kind.is_float() || kind == Kind::Time;
@@ -245,7 +254,11 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         return Typed::new(super::derive::call(&STORED_JSON, value, ty), ty);
     }
     let moment = value.ty.kind.has_date() || value.ty.kind == Kind::Time;
-    let through_text = moment && kind.is_number() && super::wanted::chooses(&value.expr);
+    // A year is made of the digits of a column of moments or times, which hardly ever are one.
+    if kind == Kind::Year && moment && value.ty.kind != Kind::Date && is_column(value) {
+        return super::beside::digits(value.clone());
+    }
+    let through_text = moment && kind.is_number() && is_kept_as_text(&value.expr);
     if through_text || value.ty.kind == Kind::Json && kind == Kind::Bit {
         let ty = super::string(super::widths::chars(&value.ty), value::Collation::Utf8mb4Bin);
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };
@@ -258,9 +271,17 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
     }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
-        false if kind.is_string() => super::wanted::kept_as_text(value.clone()),
+        false if kind.is_string() => {
+            super::wanted::kept_as_text(super::wanted::year_as_text(value.clone()))
+        }
         false => value.clone(),
     }
+}
+
+/// Whether a date or time that an expression gives is text when it is stored.
+fn is_kept_as_text(expr: &Expr) -> bool {
+    let extreme = |site: &CallSite| matches!(site.function.name, "greatest" | "least");
+    super::wanted::chooses(expr) || matches!(expr, Expr::Call(site) if extreme(site))
 }
 
 /// Whether a value takes part in arithmetic as a double.

@@ -9,9 +9,10 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
 use crate::functions::{
-    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, TEMPORAL_OF_TEXT, moments_of, number_of_bits,
+    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, BARE_ZERO, TEMPORAL_OF_TEXT, moments_of,
+    number_of_bits,
 };
-use crate::tree::{CallSite, Expr, OwnedDatum, Typed};
+use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum, Typed};
 use value::{ColumnType, Kind};
 
 /// A value that is wanted as a double.
@@ -141,6 +142,72 @@ pub fn kept_as_text(value: Typed) -> Typed {
     match through(&value.expr, &own) {
         Some(expr) => Typed { expr, ..value },
         None => value,
+    }
+}
+
+/// A decimal of a set operation whose column is text: as [`kept_as_text`], and the zero that a difference, a product
+/// or a quotient comes to has no digits behind the point.
+pub(super) fn united_as_text(value: Typed) -> Typed {
+    let value = kept_as_text(value);
+    match (value.ty.kind, with_bare_zeros(&value.expr, &value.ty)) {
+        (Kind::Decimal, Some(expr)) => Typed { expr, ..value },
+        _ => value,
+    }
+}
+
+fn with_bare_zeros(expr: &Expr, ty: &ColumnType) -> Option<Expr> {
+    let mut found = false;
+    let mut branch = |branch: &Expr| {
+        let changed = with_bare_zeros(branch, ty);
+        found |= changed.is_some();
+        changed.unwrap_or_else(|| branch.clone())
+    };
+    let changed = match expr {
+        // A sum of zeros keeps their digits.
+        Expr::Arith(Arithmetic::Add, ..) => return None,
+        Expr::Arith(..) => {
+            return Some(call(&BARE_ZERO, &Typed::new(expr.clone(), *ty), *ty));
+        }
+        Expr::Case(branches, otherwise) => {
+            let branches = branches.iter().map(|(when, then)| (when.clone(), branch(then)));
+            let branches = branches.collect();
+            Expr::Case(branches, otherwise.as_ref().map(|e| Box::new(branch(e))))
+        }
+        Expr::Call(site) => {
+            let mut site = site.clone();
+            let results = match site.function.name {
+                "if" => 1..3,
+                "nullif" => 0..1,
+                "coalesce" | "ifnull" => 0..site.arguments.len(),
+                _ => return None,
+            };
+            for result in &mut site.arguments[results] {
+                *result = branch(result);
+            }
+            Expr::Call(site)
+        }
+        _ => return None,
+    };
+    found.then_some(changed)
+}
+
+/// A year that is wanted as text: the zero of one that is computed is one digit. IF, CASE and NULLIF pass on what
+/// they choose.
+pub(super) fn year_as_text(value: Typed) -> Typed {
+    if value.ty.kind != Kind::Year {
+        return value;
+    }
+    let int = ColumnType::int(Kind::Int, true);
+    let int = ColumnType { length: 4, nullable: value.ty.nullable, ..int };
+    let number = |expr: Expr| call(&AS_ALIKE, &Typed::new(expr, value.ty), int);
+    match &value.expr {
+        Expr::Call(site) if !matches!(site.function.name, "if" | "nullif") => {
+            Typed { expr: number(value.expr.clone()), ty: int, ..value }
+        }
+        expr => match through(expr, &|site| Some(number(Expr::Call(Box::new(site.clone()))))) {
+            Some(expr) => Typed { expr, ..value },
+            None => value,
+        },
     }
 }
 

@@ -19,6 +19,11 @@ pub static AS_ALIKE: Function =
     function("cast", (1, 1), same_type, cast, "one of several values, as the type of all")
         .written(Shape::Cast);
 
+/// A decimal that is computed, among texts: its zero is one digit.
+pub static BARE_ZERO: Function =
+    function("cast", (1, 1), same_type, bare_zero, "a decimal whose zero has no digits")
+        .written(Shape::Bare);
+
 /// Text that nobody asked to convert, in another character set: what that lacks is an error.
 pub static AS_CHARSET: Function =
     function("convert", (1, 1), same_type, convert_wholly, "the text in another character set")
@@ -52,6 +57,13 @@ fn in_zone<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         micros => c.env.time_zone().to_local(micros, fsp),
     };
     Ok(local.map_or(NULL, |local| Value::Datum(Datum::DateTime(local))))
+}
+
+fn bare_zero<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    match c.datum(0) {
+        Datum::Decimal(v) if v.is_zero() => Ok(Value::Datum(Datum::Decimal(value::Decimal::ZERO))),
+        _ => Ok(c.take(0)),
+    }
 }
 
 fn padded<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

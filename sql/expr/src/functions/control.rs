@@ -58,6 +58,7 @@ fn coalesce_type(d: &mut Derive<'_>) -> Derived {
 
 /// Its second argument is the comparison of both.
 fn nullif_type(d: &mut Derive<'_>) -> Derived {
+    d.coercibility = Some(d.args[0].coercibility);
     Ok(ColumnType { nullable: true, ..d.ty(0) })
 }
 

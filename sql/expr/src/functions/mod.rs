@@ -27,7 +27,9 @@ pub use call::{
     Answer, Call, append_text, bits_of, double_of, incorrect, leading_integer, number_of_bits,
     round, text_of,
 };
-pub use cast::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, IN_ZONE, PADDED, not_convertible};
+pub use cast::{
+    AS_ALIKE, AS_CHARSET, BARE_ZERO, CAST, CONVERT_CHARSET, IN_ZONE, PADDED, not_convertible,
+};
 pub use compared::{
     AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY,
     AS_SPAN, TEMPORAL_OF_TEXT, is_conversion,

@@ -159,15 +159,13 @@ fn space_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn pad_type(d: &mut Derive<'_>) -> Derived {
-    let length = d.args.remove(1);
-    d.text(0)?;
-    d.args.insert(1, length);
+    d.text_led_by(0, &[2])?;
     let chars = d.constant_int(1).map_or(16_777_216, |n| n.clamp(0, 16_777_216) as u32);
     Ok(d.string(chars))
 }
 
 fn replace_type(d: &mut Derive<'_>) -> Derived {
-    d.text(0)?;
+    d.text_led_by(0, &[1, 2])?;
     let (from, to) = (d.chars(1), d.chars(2));
     let chars = d.chars(0);
     let more = chars.saturating_mul(to.saturating_sub(from));
@@ -175,11 +173,7 @@ fn replace_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn insert_type(d: &mut Derive<'_>) -> Derived {
-    let text = d.args.remove(3);
-    d.args.insert(1, text);
-    d.text_of(0..2)?;
-    let text = d.args.remove(1);
-    d.args.insert(3, text);
+    d.text_led_by(0, &[3])?;
     Ok(d.string(d.chars(0).saturating_add(d.chars(3))))
 }
 
@@ -515,7 +509,13 @@ fn find_in_set<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(0i64.into());
     }
     let collation = c.collation();
-    let at = list.split(|b| *b == b',').position(|member| collation.equals(member, &wanted));
+    // Blanks at the end count, also where the collation pads.
+    let blanks = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
+    let same = |member: &[u8]| {
+        let exact = !collation.pads_space() || blanks(member) == blanks(&wanted);
+        exact && collation.equals(member, &wanted)
+    };
+    let at = list.split(|b| *b == b',').position(same);
     Ok(at.map_or(0, |n| n as i64 + 1).into())
 }
 
@@ -712,6 +712,11 @@ impl Call<'_, '_> {
     /// What BIN and OCT read: text up to its first character that is no digit, which warns where it is the first
     /// of all; `None` for empty text.
     fn conv_bits(&mut self, n: usize) -> Option<u64> {
+        let ty = self.ty(n);
+        if ty.kind.has_date() || ty.kind == value::Kind::Time {
+            // Dates and times, too: 2024-01-02 reads as 2024.
+            return Some(super::leading_integer(&self.text(n)).0 as u64);
+        }
         if let number @ Datum::Double(_) = self.datum(n) {
             // 1e30 reads as 1.
             let text = value::format::to_text(&number);

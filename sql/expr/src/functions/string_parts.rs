@@ -83,16 +83,13 @@ fn substring_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn index_type(d: &mut Derive<'_>) -> Derived {
-    d.text_of(0..2)?;
+    d.text_led_by(0, &[1])?;
     Ok(d.string(d.chars(0)))
 }
 
 fn trim_type(d: &mut Derive<'_>) -> Derived {
     let text = d.args.len() - 1;
-    if text > 0 && crate::build::is_stringy(&d.ty(text)) {
-        d.bytes_as_text(0, d.ty(text).collation);
-    }
-    d.text(0)?;
+    d.text_led_by(text, if text > 0 { &[0] } else { &[] })?;
     Ok(d.string(d.chars(text)))
 }
 

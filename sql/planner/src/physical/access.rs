@@ -385,6 +385,11 @@ impl<'t> Target<'t> {
         if !self.usable(column, collation) {
             return None;
         }
+        // Members are indexed by their numbers and compared by their texts.
+        let ordered = !matches!(op, Comparison::Eq | Comparison::NullSafeEq);
+        if ordered && self.def.columns[column].ty.kind.has_members() {
+            return None;
+        }
         let bound = |inclusive| Some((value.clone(), inclusive));
         let between = |low, high| Interval::Last(LastPart::Between { low, high });
         let equal = |null_safe| Interval::Equal(KeyValue { value: value.clone(), null_safe });
