@@ -57,6 +57,8 @@ SELECT * FROM f;
 -- What has no space behind its third number is no date with a time; OCT and BIN read the text of dates.
 SELECT TIME('10:11:12.000012'), TIME'01:00:00.000010', CAST('00:00:00.000001' AS TIME(6)), TIME('2024-01-01T10:11:12'), TIME('20240101T101112'), TIME('2024-01-01 10:11:12'), TIMESTAMP('2024-01-01', '01:00:00.000010');
 SELECT OCT(TIME'12:34:56'), BIN(DATE'2024-01-02'), CONV(TIME'12:34:56', 10, 8);
+-- What REGEXP_REPLACE makes claims as its texts do.
+SELECT COERCIBILITY(REGEXP_REPLACE('b', 'a', 'X')), COERCIBILITY(REGEXP_SUBSTR('a', 'a')), COLLATION(IF(1, FROM_BASE64('a'), REGEXP_REPLACE('b', 'a', 'X')));
 -- Members are compared by their texts, which is not the order of their index.
 CREATE TABLE e (id INT PRIMARY KEY, c ENUM('b','a','cc'), s SET('z','x'), KEY (c), KEY (s));
 INSERT INTO e VALUES (1, 'b', 'z'), (2, 'a', 'x'), (3, 'cc', 'z,x'), (4, NULL, NULL), (5, 'a', '');
@@ -67,6 +69,10 @@ SELECT id FROM e WHERE c > 1 ORDER BY id;
 SELECT id FROM e WHERE c = 'A' OR c = 3 ORDER BY id;
 SELECT a.id, b.id FROM e a JOIN e b ON a.c < b.c ORDER BY 1, 2;
 SELECT MIN(c), MAX(c), MIN(s), MAX(s) FROM e;
+SELECT id, HEX(WEIGHT_STRING(c)), HEX(WEIGHT_STRING(s)), HEX(WEIGHT_STRING(CONCAT(c))) FROM e ORDER BY id;
+-- Of bytes only those of ASCII are letters.
+SELECT HEX(SOUNDEX(x'FF')), SOUNDEX(x'FF616263'), SOUNDEX('ß');
+SELECT NULL IN (_utf8mb4'a' COLLATE utf8mb4_bin, 'a' COLLATE utf8mb4_general_ci, 'b');
 SELECT c FROM e ORDER BY c;
 DROP TABLE e;
 DROP TABLE t, u, c, y, z, f;

@@ -318,6 +318,9 @@ impl Builder {
         all.extend(list);
         self.meet_in_list(&all)?;
         if all[0].is_null() {
+            if all.iter().all(|v| is_stringy(&v.ty)) {
+                meet(&mut all, " IN ", Purpose::Compare, &self.settings)?;
+            }
             return Ok(truth(Expr::Const(OwnedDatum::Null), true));
         }
         let mut collation = all[0].ty.collation;

@@ -64,13 +64,20 @@ fn position_type(d: &mut Derive<'_>) -> Derived {
     Ok(d.int(11))
 }
 
+/// Text that is made has the strongest claim of the texts that it is made of.
+fn claims_as_its_texts(d: &mut Derive<'_>, count: usize) {
+    d.coercibility = d.args.iter().take(count).map(|text| text.coercibility).min();
+}
+
 fn substr_type(d: &mut Derive<'_>) -> Derived {
     texts(d, 2)?;
+    claims_as_its_texts(d, 2);
     Ok(d.string(d.chars(0)))
 }
 
 fn replace_type(d: &mut Derive<'_>) -> Derived {
     texts(d, 3)?;
+    claims_as_its_texts(d, 3);
     Ok(d.string(16_777_216))
 }
 

@@ -820,10 +820,11 @@ fn soundex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let charset = c.collation().charset();
     let mut out = String::new();
     let mut last = 0;
+    // Of bytes only those of ASCII are letters.
+    let is_letter =
+        |ch: &char| ch.is_alphabetic() && (ch.is_ascii() || charset != value::Charset::Binary);
     for (character, _) in charset.chars(&text) {
-        let Some(ch) = character.and_then(char::from_u32).filter(|ch| ch.is_alphabetic()) else {
-            continue;
-        };
+        let Some(ch) = character.and_then(char::from_u32).filter(is_letter) else { continue };
         let upper = ch.to_ascii_uppercase();
         let code = match upper {
             'A'..='Z' => CODES[(upper as u8 - b'A') as usize],
@@ -915,6 +916,11 @@ fn load_file<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(NULL)
 }
 
+/// The number of a member, or of several, as an index would store a BIGINT.
+fn as_stored<'v>(number: u64) -> Value<'v> {
+    Value::Owned(OwnedDatum::Bytes((number ^ 1 << 63).to_be_bytes().to_vec()))
+}
+
 fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let ty = c.ty(0);
     let mut out = Vec::new();
@@ -926,6 +932,12 @@ fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     }
     if !crate::build::is_stringy(&ty) {
         return Ok(NULL);
+    }
+    if let (Datum::Enum(_, v), 1) = (c.datum(0), c.len()) {
+        return Ok(as_stored(u64::from(v)));
+    }
+    if let (Datum::Set(_, v), 1) = (c.datum(0), c.len()) {
+        return Ok(as_stored(v));
     }
     let length = (c.len() > 1).then(|| usize::try_from(c.int(1)).unwrap_or(0));
     let text = text_of(c.take(0), &ty);
