@@ -99,9 +99,8 @@ pub(crate) fn transactions(server: &Server, out: &mut String) {
 }
 
 fn transaction(server: &Server, process: &Process, out: &mut String) {
-    let locks = server.engine.locks();
-    let info = locks.owner_info(locks.owner(process.slot));
     let progress = server.engine.progress(process.slot);
+    let info = server.engine.lock_figures(process.slot, &progress);
     let number = if progress.trx.0 == 0 { (1 << 48) + process.id } else { progress.trx.0 };
     let idle = process.transaction.since_us == 0 && info.row_locks == 0 && progress.trx.0 == 0;
     let _ = write!(out, "---TRANSACTION {number}, ");

@@ -183,7 +183,12 @@ impl<'p> Target<'p> {
                 None => Was::Other,
                 Some(stamp) if self.passes(context, params)? => {
                     context.client.note_named(context.tables.table(self.target.table), key);
-                    self.alone((key, stamp), context, params)?
+                    let was = self.alone((key, stamp), context, params)?;
+                    if was == Was::Changed {
+                        let table = context.tables.table(self.target.table);
+                        context.client.count_named(table, key, stamp);
+                    }
+                    was
                 }
                 Some(_) => Was::Other,
             };

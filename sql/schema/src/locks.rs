@@ -3,14 +3,14 @@
 //! 1. A row that its transaction has inserted is locked without a lock that could be listed, until somebody
 //!    wants it, as in MySQL. One that it has updated or deleted has no lock here either, where MySQL has one: those
 //!    are listed by what undo says. 2. A table is locked by intention wherever a row of it is
-//!    locked or written; such locks are not kept, but told from the others. 3. Lock ids are opaque.
+//!    locked or written; nobody waits for such a lock. 3. Lock ids are opaque.
 
 use crate::information::{Cell, Fill, Information, Rows, definition};
 use catalog::{
     Catalog, Definition, IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, VirtualTable,
 };
 use engine::{Abandoned, Engine, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 use value::{KeyPart, Kind};
@@ -141,31 +141,40 @@ fn shown<'s>(
     owners: &Owners,
     names: &LockNames,
 ) -> (Vec<Shown<'s>>, Vec<Shown<'s>>) {
-    let mut tables: BTreeMap<(usize, u64), bool> = BTreeMap::new();
+    let mut tables: BTreeSet<(usize, u64, bool)> = BTreeSet::new();
     let mut records = Vec::new();
+    let is_exclusive = |mode| mode == engine::LockMode::Exclusive;
     for Owner { process, progress } in &owners.0 {
-        tables.extend(progress.tables.iter().map(|table| ((process.slot, table.0), true)));
+        let intended = progress.tables.iter();
+        tables.extend(intended.map(|i| (process.slot, i.table.0, is_exclusive(i.mode))));
     }
     for lock in &snapshot.locks {
         let Some((definition, _)) = names.indexes.get(&lock.index.0) else { continue };
         if let Some(table) = definition.table() {
-            let exclusive = lock.shape.mode == engine::LockMode::Exclusive;
-            *tables.entry((lock.slot, table.id().0)).or_default() |= exclusive;
+            // Of a transaction that has ended meanwhile, or has more tables than are shown.
+            let (slot, table) = (lock.slot, table.id().0);
+            if tables.range((slot, table, false)..=(slot, table, true)).next().is_none() {
+                tables.insert((slot, table, is_exclusive(lock.shape.mode)));
+            }
         }
         let of = Of::Record(lock);
         records.push(Shown { slot: lock.slot, definition: Arc::clone(definition), of });
     }
-    let table = |((slot, id), exclusive): ((usize, u64), bool)| {
+    let table = |(slot, id, exclusive): (usize, u64, bool)| {
         let definition = Arc::clone(names.tables.get(&id)?);
         Some(Shown { slot, definition, of: Of::Table { exclusive } })
     };
     (tables.into_iter().filter_map(table).collect(), records)
 }
 
+fn intention(exclusive: bool) -> &'static str {
+    if exclusive { "IX" } else { "IS" }
+}
+
 fn lock_id(slot: usize, of: Of<'_>, definition: &Definition) -> String {
     let table = definition.table().map_or(0, |t| t.id().0);
     match of {
-        Of::Table { .. } => format!("{slot}:{table}"),
+        Of::Table { exclusive } => format!("{slot}:{table}:{}", intention(exclusive)),
         Of::Record(lock) => {
             let mut id = format!("{slot}:{table}:{}:", lock.index.0);
             match &lock.key {
@@ -216,7 +225,7 @@ fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         let def = &lock.definition.def;
         let (index, ty, mode, waiting, data) = match lock.of {
             Of::Table { exclusive } => {
-                (None, "TABLE", if exclusive { "IX" } else { "IS" }, false, None)
+                (None, "TABLE", intention(exclusive), false, None)
             }
             Of::Record(info) if info.key.as_deref() == Some(&[]) => {
                 (None, "TABLE", "AUTO_INC", info.waiting, None)
@@ -369,18 +378,16 @@ pub(crate) fn transactions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
     let owners = Owners::of(context);
     let snapshot = engine.locks().snapshot();
-    let (tables, _) = shown(&snapshot, &owners, &names);
     let mut lines: Vec<(i64, Vec<Cell<'_>>)> = Vec::new();
     for owner in &owners.0 {
-        let info = engine.locks().owner_info(engine.locks().owner(owner.process.slot));
         let progress = &owner.progress;
+        let info = engine.lock_figures(owner.process.slot, progress);
         let since_us = owner.process.transaction.since_us;
-        if since_us == 0 && info.row_locks == 0 && progress.trx == engine::TrxId::NONE {
+        if since_us == 0 && info.structs == 0 && progress.trx == engine::TrxId::NONE {
             continue;
         }
-        let intended = tables.iter().filter(|t| t.slot == owner.process.slot).count() as u64;
         let started = if since_us != 0 { since_us } else { at_us(owner.process.since_ns) };
-        lines.push((started, line((owner, started), info, intended, (&snapshot, &names))));
+        lines.push((started, line((owner, started), info, (&snapshot, &names))));
     }
     let abandoned = engine.abandoned();
     lines.extend(abandoned.iter().map(|a| (a.since_us as i64, abandoned_line(a))));
@@ -394,11 +401,10 @@ fn at_us(ns: u64) -> i64 {
     host::clock::unix_micros().saturating_sub(ago_us) as i64
 }
 
-/// A session's line; `intended`: locks of tables.
+/// A session's line.
 fn line(
     (owner, started_us): (&Owner, i64),
     info: OwnerInfo,
-    intended: u64,
     (snapshot, names): (&Snapshot, &LockNames),
 ) -> Vec<Cell<'static>> {
     let Owner { process, progress } = owner;
@@ -416,7 +422,7 @@ fn line(
         None if waits => ("LOCK WAIT", "starting index read".into()),
         None => ("RUNNING", Cell::Null),
     };
-    let structs = info.structs + intended;
+    let (intended, structs) = (progress.tables.len() as u64, info.structs);
     vec![
         owner.transaction().into(),
         state.into(),

@@ -243,7 +243,7 @@ impl Client {
         self.begun.set(false);
         self.same.set(0);
         self.close_view();
-        self.tables.get_mut().clear();
+        self.tables.borrow_mut().clear(self.progress());
     }
 
     fn sight_of_view(&self) -> Sight {
@@ -507,10 +507,7 @@ impl Client {
             // A newer handle of a table (DDL in between) takes the older one's place.
             running.tables.retain(|t| t.id() != table.id());
             running.tables.push(table.handle()?);
-            self.tables.get_mut().note(table.id(), LockMode::Exclusive);
-            let progress = &self.engine.progress[self.slot.index()];
-            let tables = running.tables.iter().enumerate();
-            tables.for_each(|(n, table)| progress.set_table(n, table.id()));
+            self.intend(table, LockMode::Exclusive);
         }
         Ok(())
     }
@@ -550,7 +547,16 @@ impl Client {
     pub fn note_named(&self, table: &Table, key: &[u8]) {
         let (target, index) = (Target::record(table.clustered.index, key), table.clustered.index);
         if !self.engine.locks().has(&self.owner, target, Shape::WRITE) {
-            self.tables.borrow_mut().note_changed(index);
+            self.tables.borrow_mut().note_changed(table.id(), index, self.progress());
+        }
+    }
+
+    /// The row that [`Self::note_named`] told of was changed; it had been read as of `stamp`.
+    pub fn count_named(&self, table: &Table, key: &[u8], stamp: Stamp) {
+        let target = Target::record(table.clustered.index, key);
+        let counted = stamp.is_changed_by(self.me());
+        if !counted && !self.engine.locks().has(&self.owner, target, Shape::WRITE) {
+            self.progress().add_named();
         }
     }
 
@@ -688,7 +694,7 @@ impl Client {
 
     /// Rows of a table are going to be locked or changed.
     pub(crate) fn intend(&self, table: &Table, mode: LockMode) {
-        self.tables.borrow_mut().note(table.id(), mode);
+        self.tables.borrow_mut().note(table.id(), mode, self.progress());
     }
 
     /// A row that was locked will be changed when all that the statement looks for are found. InnoDB changes it at

@@ -53,7 +53,7 @@ pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,
     rounded_bytes,
 };
-pub use progress::{Abandoned, TrxProgress, Undoing};
+pub use progress::{Abandoned, Intention, TrxProgress, Undoing};
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
 pub use report::ChangedRow;
 pub use scan::{Direction, Reader, Scan};

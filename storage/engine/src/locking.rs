@@ -12,6 +12,7 @@ use crate::blob::Fetched;
 use crate::client::{Client, Then};
 use crate::engine::Engine;
 use crate::outside::Need;
+use crate::progress::Progress;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
 use crate::version::Latest;
@@ -68,6 +69,11 @@ impl Stamp {
     pub(crate) fn of(h: &RowHeader) -> Stamp {
         Stamp { trx: h.trx, roll: h.roll }
     }
+
+    /// Whether transaction `trx` has changed the row; who has only inserted it has not.
+    pub(crate) fn is_changed_by(self, trx: TrxId) -> bool {
+        self.trx == trx && !self.roll.is_insert()
+    }
 }
 
 /// How a change of a row that was read before ended.
@@ -96,19 +102,26 @@ pub(crate) struct TableLocks {
 
 impl TableLocks {
     /// Rows of a table are going to be locked or changed.
-    pub fn note(&mut self, table: TableId, mode: LockMode) {
+    pub fn note(&mut self, table: TableId, mode: LockMode, shown: &Progress) {
         if !self.intended.iter().rev().any(|(t, m)| *t == table && *m >= mode) {
+            shown.set_intention(self.intended.len(), (table, mode));
             self.intended.push((table, mode));
         }
     }
 
-    pub fn note_changed(&mut self, clustered: IndexId) {
+    pub fn note_changed(&mut self, table: TableId, clustered: IndexId, shown: &Progress) {
         if !self.changed.contains(&clustered) {
+            if let Some(n) = self.intended.iter().position(|(t, _)| *t == table) {
+                shown.set_changed(n, clustered);
+            }
             self.changed.push(clustered);
         }
     }
 
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, shown: &Progress) {
+        if !self.intended.is_empty() {
+            shown.end_intentions();
+        }
         self.intended.clear();
         self.changed.clear();
     }

@@ -5,7 +5,8 @@
 //! 3. What no session has any more (losers of a crash, rollbacks that failed) is asked of its list.
 
 use crate::engine::Engine;
-use base::{TableId, TrxId};
+use base::{IndexId, TableId, TrxId};
+use lock::{Mode, OwnerInfo};
 use stdx::{LocalAtomic, Ordering};
 
 /// Tables of a transaction that are shown.
@@ -43,8 +44,21 @@ pub struct TrxProgress {
     pub changes: u64,
     /// What is being undone.
     pub undoing: Option<Undoing>,
-    /// The tables that it has written to.
-    pub tables: Vec<TableId>,
+    /// The tables that it has locked by intention, before rows of theirs are locked or changed.
+    pub tables: Vec<Intention>,
+    /// Rows that it has changed because their keys were named: they are locked without a lock.
+    pub named: u64,
+}
+
+/// That a transaction locks or changes rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intention {
+    /// The table.
+    pub table: TableId,
+    /// How its rows are locked.
+    pub mode: Mode,
+    /// Its clustered index, when rows were changed because their keys were named.
+    pub changed: Option<IndexId>,
 }
 
 /// A transaction without a session that is to be rolled back.
@@ -64,8 +78,11 @@ pub(crate) struct Progress {
     trx: LocalAtomic<u64>,
     changes: LocalAtomic<u64>,
     undoing: LocalAtomic<u8>,
-    /// Ids, 0 behind the last.
+    /// Intentions: twice the table's id, and one more for an exclusive one; 0 behind the last.
     tables: [LocalAtomic<u64>; TABLES_MAX],
+    /// [`Intention::changed`], or 0.
+    changed: [LocalAtomic<u64>; TABLES_MAX],
+    named: LocalAtomic<u64>,
 }
 
 impl Progress {
@@ -75,24 +92,44 @@ impl Progress {
             changes: LocalAtomic::new(0),
             undoing: LocalAtomic::new(0),
             tables: std::array::from_fn(|_| LocalAtomic::new(0)),
+            changed: std::array::from_fn(|_| LocalAtomic::new(0)),
+            named: LocalAtomic::new(0),
         }
     }
 
     /// A transaction begins to write.
     pub fn begin(&self, trx: TrxId) {
         self.set_changes(0);
-        self.tables[0].store(0, Ordering::Relaxed);
         self.trx.store(trx.0, Ordering::Relaxed);
     }
 
-    /// Its `n`th table, from 0.
-    pub fn set_table(&self, n: usize, table: TableId) {
+    /// Its `n`th intention, from 0.
+    pub fn set_intention(&self, n: usize, (table, mode): (TableId, Mode)) {
         if let Some(behind) = self.tables.get(n + 1) {
             behind.store(0, Ordering::Relaxed);
         }
-        if let Some(place) = self.tables.get(n) {
-            place.store(table.0, Ordering::Relaxed);
+        if let (Some(place), Some(changed)) = (self.tables.get(n), self.changed.get(n)) {
+            changed.store(0, Ordering::Relaxed);
+            place.store(table.0 << 1 | u64::from(mode == Mode::Exclusive), Ordering::Relaxed);
         }
+    }
+
+    /// A row was changed because its key was named, in the table of the `n`th intention, whose clustered index this is.
+    pub fn set_changed(&self, n: usize, clustered: IndexId) {
+        if let Some(place) = self.changed.get(n) {
+            place.store(clustered.0, Ordering::Relaxed);
+        }
+    }
+
+    /// One more of [`TrxProgress::named`].
+    pub fn add_named(&self) {
+        self.named.store(self.named.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// It locks nothing more.
+    pub fn end_intentions(&self) {
+        self.tables[0].store(0, Ordering::Relaxed);
+        self.named.store(0, Ordering::Relaxed);
     }
 
     #[inline]
@@ -112,18 +149,27 @@ impl Progress {
     }
 
     fn read(&self) -> TrxProgress {
+        let intentions = self.tables.iter().zip(&self.changed).map(|(table, changed)| {
+            (table.load(Ordering::Relaxed), changed.load(Ordering::Relaxed))
+        });
+        let tables = intentions.take_while(|(table, _)| *table != 0).map(|(table, changed)| {
+            let mode = if table & 1 == 1 { Mode::Exclusive } else { Mode::Shared };
+            let changed = (changed != 0).then_some(IndexId(changed));
+            Intention { table: TableId(table >> 1), mode, changed }
+        });
+        let (tables, named) = (tables.collect(), self.named.load(Ordering::Relaxed));
         let trx = TrxId(self.trx.load(Ordering::Relaxed));
         if trx == TrxId::NONE {
-            return TrxProgress::default();
+            return TrxProgress { tables, named, ..TrxProgress::default() };
         }
         let kinds = [Undoing::Transaction, Undoing::Savepoint, Undoing::Statement];
         let undoing = self.undoing.load(Ordering::Relaxed);
-        let tables = self.tables.iter().map(|t| TableId(t.load(Ordering::Relaxed)));
         TrxProgress {
             trx,
             changes: self.changes.load(Ordering::Relaxed),
             undoing: kinds.into_iter().find(|kind| *kind as u8 == undoing),
-            tables: tables.take_while(|t| t.0 != 0).collect(),
+            tables,
+            named,
         }
     }
 }
@@ -132,5 +178,15 @@ impl Engine {
     /// How far the transaction of a session slot is.
     pub fn progress(&self, slot: usize) -> TrxProgress {
         self.progress.get(slot).map(|p| p.read()).unwrap_or_default()
+    }
+
+    /// What the transaction of a session slot has locked, with or without locks; those of tables are among the
+    /// structures.
+    pub fn lock_figures(&self, slot: usize, progress: &TrxProgress) -> OwnerInfo {
+        let changed: Vec<IndexId> = progress.tables.iter().filter_map(|i| i.changed).collect();
+        let mut info = self.locks().owner_info(self.locks().owner(slot), &changed);
+        info.row_locks += progress.named;
+        info.structs += progress.tables.len() as u64;
+        info
     }
 }

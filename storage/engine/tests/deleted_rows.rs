@@ -65,7 +65,7 @@ impl World {
     }
 
     fn row_locks(&self, c: &Client) -> u64 {
-        self.engine.locks().owner_info(self.engine.locks().owner(c.slot_index())).row_locks
+        self.engine.locks().owner_info(self.engine.locks().owner(c.slot_index()), &[]).row_locks
     }
 }
 

@@ -162,9 +162,9 @@ impl Locks {
         all
     }
 
-    /// Figures of a session slot's transaction.
-    pub fn owner_info(&self, owner: &Owner) -> OwnerInfo {
-        let (row_locks, structs) = owner.sizes(&[]);
+    /// Figures of a session slot's transaction, which has changed records of these indexes without a lock.
+    pub fn owner_info(&self, owner: &Owner, changed: &[IndexId]) -> OwnerInfo {
+        let (row_locks, structs) = owner.sizes(changed);
         let waiting_since_ns = owner.wish().map(|w| w.since_ns);
         OwnerInfo { row_locks, structs, waiting_since_ns }
     }
