@@ -224,9 +224,7 @@ fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for lock in tables.iter().chain(&records) {
         let def = &lock.definition.def;
         let (index, ty, mode, waiting, data) = match lock.of {
-            Of::Table { exclusive } => {
-                (None, "TABLE", intention(exclusive), false, None)
-            }
+            Of::Table { exclusive } => (None, "TABLE", intention(exclusive), false, None),
             Of::Record(info) if info.key.as_deref() == Some(&[]) => {
                 (None, "TABLE", "AUTO_INC", info.waiting, None)
             }

@@ -26,6 +26,60 @@ const FETCH_COST: f64 = 0.6;
 /// Cost of an entry that has all that is wanted of its row.
 const ENTRY_COST: f64 = 0.05;
 
+/// MySQL's costs of a row that is looked at and of a page in memory, what it adds to a scan that is compared with
+/// ranges, and how many rows we take a page to have when theirs are told.
+const ROW: f64 = 0.1;
+const PAGE: f64 = 0.25;
+const SCAN_AMONG_RANGES: f64 = 2.1;
+const ROWS_OF_PAGE: f64 = 400.0;
+/// So many rows MySQL looks up in an index also when these are all there are.
+const ROWS_LOOKED_UP_MAX: f64 = 8.0;
+
+/// How a way to read a table is chosen whose rows are locked as they are read: as by MySQL, with its costs, for others
+/// wait for every row that is read in vain.
+struct Locked {
+    rows: f64,
+    pages: f64,
+    /// They are to be changed: MySQL compares ranges only.
+    changes: bool,
+}
+
+impl Locked {
+    fn of(rows: f64, changes: bool) -> Locked {
+        Locked { rows, pages: 1.0 + (rows / ROWS_OF_PAGE).floor(), changes }
+    }
+
+    fn is_range(&self, choice: &Choice) -> bool {
+        self.changes || matches!(choice.access, ReadAccess::Ranges { .. })
+    }
+
+    fn price(&self, choice: &Choice, clustered: bool) -> f64 {
+        let ranges = match &choice.access {
+            ReadAccess::Ranges { ranges, .. } => ranges.len(),
+            _ => usize::from(self.changes),
+        };
+        let fetches = match choice.covering || clustered {
+            true => PAGE,
+            false => (choice.rows + ranges as f64) * PAGE,
+        };
+        // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
+        let fetches_max = self.pages * PAGE;
+        let fetches = if self.is_range(choice) { fetches } else { fetches.min(fetches_max) };
+        choice.rows * ROW + fetches
+    }
+
+    /// What it costs to read all rows rather than choose that way.
+    fn scan(&self, choice: &Choice) -> f64 {
+        let scan = self.pages * PAGE + self.rows * ROW;
+        match choice.rows >= self.rows && self.rows > ROWS_LOOKED_UP_MAX {
+            _ if self.is_range(choice) => scan + SCAN_AMONG_RANGES,
+            // The look-up finds everything.
+            true => 0.0,
+            false => scan,
+        }
+    }
+}
+
 /// A way to read a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
@@ -79,7 +133,12 @@ impl Planner<'_> {
             })
             .collect();
         let target = Target { bound, ..Target::new(leaf, def, leaves) };
-        let mut best: Option<Choice> = None;
+        let locked = source.lock.map(|_| Locked::of(rows, leaves.targets.contains(&leaf)));
+        let price = |choice: &Choice, clustered: bool| match &locked {
+            Some(locked) => locked.price(choice, clustered),
+            None => choice.cost,
+        };
+        let mut best: Option<(f64, Choice)> = None;
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.join.allows(&index.name) {
                 continue;
@@ -105,15 +164,15 @@ impl Planner<'_> {
                     covering: covers,
                     used,
                 };
-                if best.as_ref().is_none_or(|b| choice.cost < b.cost) {
-                    best = Some(choice);
+                let price = price(&choice, index.clustered);
+                if best.as_ref().is_none_or(|(least, _)| price < *least) {
+                    best = Some((price, choice));
                 }
             }
         }
-        match best {
-            Some(best) if best.cost <= whole.cost || source.hints.join.only.is_some() => best,
-            _ => whole,
-        }
+        let Some((least, best)) = best else { return whole };
+        let scan = locked.map_or(whole.cost, |locked| locked.scan(&best));
+        if least <= scan || source.hints.join.only.is_some() { best } else { whole }
     }
 
     /// All rows: by the shortest index that has all that is needed, else by the rows themselves.
