@@ -243,7 +243,9 @@ impl Client {
         self.begun.set(false);
         self.same.set(0);
         self.close_view();
-        self.tables.borrow_mut().clear(self.progress());
+        // Who has written shows them until all is over, and a rollback may be long.
+        let shown = self.running.is_none().then(|| self.progress());
+        self.tables.borrow_mut().clear(shown);
     }
 
     fn sight_of_view(&self) -> Sight {

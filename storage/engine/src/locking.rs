@@ -118,8 +118,9 @@ impl TableLocks {
         }
     }
 
-    pub fn clear(&mut self, shown: &Progress) {
-        if !self.intended.is_empty() {
+    /// `shown`: where they are not shown any more either.
+    pub fn clear(&mut self, shown: Option<&Progress>) {
+        if let Some(shown) = shown.filter(|_| !self.intended.is_empty()) {
             shown.end_intentions();
         }
         self.intended.clear();

@@ -146,6 +146,7 @@ impl Progress {
     pub fn end(&self) {
         self.trx.store(TrxId::NONE.0, Ordering::Relaxed);
         self.set_undoing(None);
+        self.end_intentions();
     }
 
     fn read(&self) -> TrxProgress {
