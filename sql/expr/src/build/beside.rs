@@ -68,9 +68,11 @@ impl Builder {
         {
             return Ok(moment);
         }
-        let ty =
-            ColumnType { nullable: value.ty.nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
-        Ok(Typed::new(call(&AS_MOMENT, &value, ty), ty))
+        // What is chosen and is no date is unknown to an operator; other text that is none is unequal.
+        let chosen = strictness == Strictness::Refuse && super::wanted::is_chosen(&value.expr);
+        let nullable = value.ty.nullable || chosen;
+        let ty = ColumnType { nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
+        Ok(Typed::new(call(if chosen { &CAST } else { &AS_MOMENT }, &value, ty), ty))
     }
 
     /// A time and a text, as an operator compares them.

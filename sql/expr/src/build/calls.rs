@@ -108,7 +108,7 @@ impl Builder {
                 let collation = charset(keyword)?.default_collation();
                 let bytes = self.named("char", args)?;
                 let mut typed = super::derive::convert(bytes, collation);
-                typed.coercibility = value::collation::aggregate::Coercibility::Implicit;
+                typed.coercibility = value::collation::aggregate::Coercibility::Coercible;
                 return Ok(typed);
             }
             ("weight_string", "BINARY") => Extra::Word("BINARY"),

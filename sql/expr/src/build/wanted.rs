@@ -276,6 +276,15 @@ pub(super) fn chooses(expr: &Expr) -> bool {
     }
 }
 
+/// Whether an expression is IF, CASE or NULLIF.
+pub(super) fn is_chosen(expr: &Expr) -> bool {
+    match expr {
+        Expr::Case(..) => true,
+        Expr::Call(site) => matches!(site.function.name, "if" | "nullif"),
+        _ => false,
+    }
+}
+
 /// Whether an expression is NULL whatever is chosen: MySQL gives it no type.
 pub fn is_nothing(expr: &Expr) -> bool {
     match expr {

@@ -218,6 +218,14 @@ pub fn bits_of(value: &Datum<'_>, env: &mut dyn Environment) -> u64 {
         // Saturates at the ends of BIGINT.
         return v.round_ties_even() as i64 as u64;
     }
+    if let Datum::Decimal(_) = *value {
+        let whole = round(value);
+        let kept = whole.clamp(i64::MIN.into(), i64::MAX.into());
+        if kept != whole {
+            incorrect(env, "DECIMAL", ::value::format::to_text(value).as_bytes());
+        }
+        return kept as i64 as u64;
+    }
     match integer_of(value, env) {
         v if v > i128::from(u64::MAX) => u64::MAX,
         v if v < i128::from(i64::MIN) => i64::MIN as u64,

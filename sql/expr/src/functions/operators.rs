@@ -54,13 +54,7 @@ pub(super) fn number_bits(c: &mut Call<'_, '_>, n: usize) -> u64 {
     {
         return bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b));
     }
-    match c.datum(n) {
-        Datum::Decimal(v) => {
-            let v = v.round_to_i128().unwrap_or(i128::MAX);
-            v.clamp(i64::MIN.into(), u64::MAX.into()) as u64
-        }
-        _ => c.bits(n),
-    }
+    c.bits(n)
 }
 
 fn pair<'v>(

@@ -441,7 +441,14 @@ impl<'t> Target<'t> {
         } else {
             return None;
         };
-        if !self.usable(column, collation) {
+        let by_number = matches!(value, Expr::Const(v) if !matches!(v, OwnedDatum::Bytes(_)));
+        if self.def.columns[column].ty.kind.has_members() && !by_number {
+            // Members are kept in the order of their numbers, and compared as texts.
+            let equality = matches!(op, Comparison::Eq | Comparison::NullSafeEq);
+            if !equality || !self.usable(column, collation) {
+                return None;
+            }
+        } else if !by_number && !self.usable(column, collation) {
             return None;
         }
         // Members are indexed by their numbers and compared by their texts.
@@ -477,7 +484,7 @@ impl<'t> Target<'t> {
 
     fn usable(&self, column: usize, collation: Collation) -> bool {
         let ty = &self.def.columns[column].ty;
-        !ty.kind.is_string() || ty.collation == collation
+        !(ty.kind.is_string() || ty.kind.has_members()) || ty.collation == collation
     }
 }
 

@@ -1,0 +1,22 @@
+# Indexed ENUM and SET compared as texts, choices that are no dates, bits of large decimals, claims to collations.
+CREATE TABLE en (id INT PRIMARY KEY, e ENUM('b','a','cc'), s SET('y','x'), eb ENUM('b','B','a') COLLATE utf8mb4_bin, KEY (e), KEY (s), KEY (eb));
+INSERT INTO en VALUES (1, 'b', 'x', 'b'), (2, 'a', 'y', 'B'), (3, 'cc', 'x,y', 'a'), (4, NULL, NULL, NULL);
+SELECT e FROM en WHERE e <= 'b' ORDER BY id;
+SELECT e FROM en WHERE e BETWEEN '' AND _binary'b' ORDER BY id;
+SELECT e FROM en WHERE e > 'a' ORDER BY id;
+SELECT e FROM en WHERE e IN ('a', 'B') ORDER BY id;
+SELECT e FROM en WHERE e BETWEEN 1 AND 2 ORDER BY id;
+SELECT e FROM en WHERE e > 1.5 ORDER BY id;
+SELECT s FROM en WHERE s >= 'x' ORDER BY id;
+SELECT s FROM en WHERE s BETWEEN 'x' AND 'y' ORDER BY id;
+SELECT eb FROM en WHERE eb = 'B' ORDER BY id;
+SELECT a.e, b.e FROM en AS a JOIN en AS b ON a.e > b.e ORDER BY a.id, b.id;
+CREATE TABLE c (id INT PRIMARY KEY, t VARCHAR(20), d DATE, u BIGINT UNSIGNED, i BIGINT);
+INSERT INTO c VALUES (1, '2024-02-29', '2024-02-29', 9223372036854775808, 1), (2, '20240315', '2024-02-29', 7, -1), (3, '2024-02-29 00:00:00', NULL, 18446744073709551615, 2);
+SELECT id, IF(id < 9, t, d) = d, NULLIF(t, 'q') <> d, CASE WHEN id < 9 THEN t ELSE d END <=> d FROM c;
+SELECT COUNT(*) FROM c WHERE IF(id < 9, t, d) = d;
+SELECT id, COALESCE(u, i) << 5, COALESCE(u, i) | 0, ~COALESCE(u, i), BIT_COUNT(COALESCE(u, i)), u | 0 FROM c;
+SELECT BIT_XOR(COALESCE(u, i)), BIT_OR(COALESCE(u, i)) FROM c;
+SELECT 9223372036854775808.0 | 0, 1e19 | 0, -3.7 | 0;
+SELECT COERCIBILITY(REGEXP_REPLACE('a', 'a', 'X')), COERCIBILITY(REGEXP_SUBSTR('a', 'a')), COERCIBILITY(NULLIF('a', 'b')), COERCIBILITY(CHAR(65 USING utf8mb4)), COERCIBILITY(REGEXP_REPLACE(t, 'a', 'X')) FROM c LIMIT 1;
+DROP TABLE en, c;
