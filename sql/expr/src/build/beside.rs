@@ -68,11 +68,11 @@ impl Builder {
         {
             return Ok(moment);
         }
-        // What is chosen and is no date is unknown to an operator; other text that is none is unequal.
         let chosen = strictness == Strictness::Refuse && super::wanted::is_chosen(&value.expr);
         let nullable = value.ty.nullable || chosen;
         let ty = ColumnType { nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
-        Ok(Typed::new(call(if chosen { &CAST } else { &AS_MOMENT }, &value, ty), ty))
+        let expr = if chosen { chosen_moment(value, ty) } else { call(&AS_MOMENT, &value, ty) };
+        Ok(Typed::new(expr, ty))
     }
 
     /// A time and a text, as an operator compares them.
@@ -89,6 +89,40 @@ impl Builder {
                 (time, span(text, fsp))
             }
             _ => (self.to_text(time), text),
+        }
+    }
+}
+
+/// What IF, CASE or NULLIF chooses, as a moment: text that is none is unknown to an operator; a number that is none
+/// is unequal, like text that nobody chose.
+fn chosen_moment(value: Typed, to: ColumnType) -> Expr {
+    let moment = |part: Expr| {
+        let (_, ty) = super::wanted::written(&part, &value.ty);
+        let function = if is_stringy(ty) { &CAST } else { &AS_MOMENT };
+        call(function, &Typed::new(part, value.ty), to)
+    };
+    match value.expr {
+        Expr::Case(mut branches, otherwise) => {
+            for (_, then) in &mut branches {
+                *then = moment(std::mem::replace(then, Expr::Const(OwnedDatum::Null)));
+            }
+            Expr::Case(branches, otherwise.map(|e| Box::new(moment(*e))))
+        }
+        Expr::Call(mut site) if site.function.name == "if" => {
+            for (part, ty) in site.arguments.iter_mut().zip(&mut site.types).skip(1) {
+                *part = moment(std::mem::replace(part, Expr::Const(OwnedDatum::Null)));
+                *ty = to;
+            }
+            site.ty = to;
+            Expr::Call(site)
+        }
+        expr => {
+            let first = match &expr {
+                Expr::Call(site) => site.arguments.first().zip(site.types.first()),
+                _ => None,
+            };
+            let text = first.is_none_or(|(e, ty)| is_stringy(super::wanted::written(e, ty).1));
+            call(if text { &CAST } else { &AS_MOMENT }, &Typed::new(expr, value.ty), to)
         }
     }
 }

@@ -326,7 +326,7 @@ fn moment_as_number(site: &CallSite) -> Option<Expr> {
 
 /// The number that a value is which is among texts; `None` where it is the number that its text is.
 /// An argument as it was before it took the type of all.
-fn written<'e>(argument: &'e Expr, ty: &'e ColumnType) -> (&'e Expr, &'e ColumnType) {
+pub(super) fn written<'e>(argument: &'e Expr, ty: &'e ColumnType) -> (&'e Expr, &'e ColumnType) {
     match argument {
         Expr::Call(inner) if inner.function == &AS_ALIKE => (&inner.arguments[0], &inner.types[0]),
         _ => (argument, ty),
