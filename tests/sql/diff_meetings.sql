@@ -76,3 +76,10 @@ SELECT NULL IN (_utf8mb4'a' COLLATE utf8mb4_bin, 'a' COLLATE utf8mb4_general_ci,
 SELECT c FROM e ORDER BY c;
 DROP TABLE e;
 DROP TABLE t, u, c, y, z, f;
+-- NULLIF leaves bytes bytes, and gives other literals the collation of the comparison.
+create table nullif_literals (a varchar(10), b varchar(10) character set latin1, c varbinary(10));
+insert into nullif_literals values ('x','x','x');
+select collation(nullif(_binary'b',a)), collation(nullif('b',a)), collation(nullif('b',b)), collation(nullif(_latin1'b',a)), collation(nullif('b',c)), collation(nullif(x'62',a)), collation(nullif(_binary'b','a')) from nullif_literals;
+select hex(weight_string(nullif(_binary'b', a))) from nullif_literals;
+-- A number that is chosen and is no date is unequal to one, text that is none is unknown.
+select if(1, 20240399, '1.5x') <> timestamp'2024-03-15 00:00:00', if(0, 20240399, '1.5x') <> timestamp'2024-03-15 00:00:00', if(1, 20240315, '1.5x') = timestamp'2024-03-15 00:00:00';

@@ -7,8 +7,8 @@ use crate::SqlError;
 use crate::functions;
 use crate::tree::{Comparison, Expr, Extra, Typed};
 use parser::ast;
-use value::ColumnType;
 use value::collation::aggregate::Purpose;
+use value::{Collation, ColumnType};
 
 impl Builder {
     /// A call that is no aggregate and no window function, over bound arguments.
@@ -74,10 +74,13 @@ impl Builder {
         }
     }
 
-    /// A literal text that NULLIF compares with text has the collation of the comparison from then on.
+    /// A literal text that NULLIF compares with text has the collation of the comparison from then on; bytes stay bytes.
     fn literal_as_compared(&self, args: &mut [Typed]) {
         let literal = args[0].constant().is_some() && !args[0].is_null();
-        if !literal || !args.iter().all(|a| is_stringy(&a.ty)) {
+        if !literal
+            || args[0].ty.collation == Collation::Binary
+            || !args.iter().all(|a| is_stringy(&a.ty))
+        {
             return;
         }
         let mut pair = args.to_vec();
