@@ -97,15 +97,17 @@ impl Engine {
     /// One round, when it is due: gives some extents back if undo takes too much.
     pub(crate) fn undo_room_round(&self, worker: &WorkerSlot, giver: &mut Giver) {
         let now = host::clock::now();
-        if giver.ended || now < giver.due || !self.settings().undo_log_truncate() {
+        if giver.ended || now < giver.due {
             return;
         }
         giver.due = now + LOOK_EVERY;
-        if let Err(e) = self.give_undo_back(worker, giver) {
+        let wanted = self.settings().undo_log_truncate();
+        if wanted && let Err(e) = self.give_undo_back(worker, giver) {
             // That of a full disk or a damaged page: others meet it, too, and are told.
             self.recovery.notes.note(&format!("undo keeps its disk space for now: {e}"));
             giver.due = now + ERROR_PAUSE;
         }
+        self.trx().keep_few_pages(wanted && giver.begun);
     }
 
     fn give_undo_back(&self, worker: &WorkerSlot, giver: &mut Giver) -> Result<()> {
@@ -117,20 +119,17 @@ impl Engine {
             return Ok(());
         }
         giver.begun = true;
-        self.trx().keep_few_pages(true);
         for _ in 0..AT_ONCE {
             match self.give_extent_back(worker)? {
                 GivenBack::Bytes(bytes) => giver.bytes += bytes,
                 GivenBack::NotYet => return Ok(()),
                 GivenBack::Nothing => {
                     giver.begun = false;
-                    self.trx().keep_few_pages(false);
                     self.tell_given_back(std::mem::take(&mut giver.bytes));
                     return Ok(());
                 }
                 GivenBack::Unsupported => {
-                    giver.ended = true;
-                    self.trx().keep_few_pages(false);
+                    (giver.begun, giver.ended) = (false, true);
                     let what = "the file system, or innodb_flush_method, does not allow to give disk space of undo back";
                     self.recovery.notes.note(what);
                     return Ok(());
