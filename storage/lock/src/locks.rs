@@ -220,7 +220,7 @@ impl Locks {
         if !owner.note(by.serial, held) {
             return false;
         }
-        let held_up = match granted && !queues.is_vacant(hash) {
+        let held_up = match granted {
             true => queues.held_up(hash, lock.place.target(), by, shape),
             false => Vec::new(),
         };

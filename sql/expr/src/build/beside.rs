@@ -204,36 +204,40 @@ fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
 
 /// A constant beside a column of years, as it would be stored there: 24 is 2024. `None` for what does not fit.
 pub(super) fn year_of(value: &Typed) -> Option<Typed> {
-    let value = bits_as_number(value.clone());
-    let constant = value.constant()?;
-    let whole = match constant {
-        OwnedDatum::Decimal(v) => v.to_f64().fract() == 0.0,
-        OwnedDatum::Double(v) => v.fract() == 0.0,
-        OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_) => false,
-        _ => true,
-    };
-    let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
-    let strict = value::ConvertMode::new(true, &zone);
-    let mut scratch = Vec::new();
-    let stored = value::coerce(constant.datum(), None, &year, &strict, &mut scratch).ok()?;
-    let plain = whole && stored.warning.is_none();
-    plain.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
+    stored_year(value, true, |constant, warning| {
+        let whole = match constant {
+            OwnedDatum::Decimal(v) => v.to_f64().fract() == 0.0,
+            OwnedDatum::Double(v) => v.fract() == 0.0,
+            OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_) => false,
+            _ => true,
+        };
+        whole && warning.is_none()
+    })
 }
 
 /// A constant limit beside a column of years, as that column would store it, rounded and cut; `None` for what is
 /// out of range or no number.
 pub(super) fn year_limit(value: &Typed) -> Option<Typed> {
+    stored_year(value, false, |constant, warning| {
+        !matches!(constant, OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_))
+            && matches!(warning, None | Some(value::Warning::Truncated { .. }))
+    })
+}
+
+/// A constant as a column of years stores it, if that `fits`.
+fn stored_year(
+    value: &Typed,
+    strict: bool,
+    fits: impl FnOnce(&OwnedDatum, Option<&value::Warning>) -> bool,
+) -> Option<Typed> {
     let value = bits_as_number(value.clone());
     let constant = value.constant()?;
-    if matches!(constant, OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_)) {
-        return None;
-    }
     let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
-    let lax = value::ConvertMode::new(false, &zone);
+    let mode = value::ConvertMode::new(strict, &zone);
     let mut scratch = Vec::new();
-    let stored = value::coerce(constant.datum(), None, &year, &lax, &mut scratch).ok()?;
-    let is_year = matches!(stored.warning, None | Some(value::Warning::Truncated { .. }));
-    is_year.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
+    let stored = value::coerce(constant.datum(), None, &year, &mode, &mut scratch).ok()?;
+    let fits = fits(constant, stored.warning.as_ref());
+    fits.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
 
 /// The time of day of a moment.

@@ -175,7 +175,6 @@ impl Builder {
             && !(constants && is_column(&all[0]) && is_moment(&all[0].ty))
         {
             if is_column(&all[0]) && all[0].ty.kind.has_date() {
-                let kind = all[0].ty.kind;
                 for limit in &mut all[1..] {
                     *limit = super::beside::as_stored(limit, kind).unwrap_or(limit.clone());
                 }
@@ -589,10 +588,7 @@ fn is_among_times(all: &[Typed]) -> bool {
 /// The values of BETWEEN; constants are years beside a column of years, each by itself.
 fn years(value: Typed, low: Typed, high: Typed) -> [Typed; 3] {
     let is_year = value.ty.kind == Kind::Year && is_column(&value);
-    let limit = |limit: Typed| match year_limit(&limit).filter(|_| is_year) {
-        Some(year) => year,
-        None => limit,
-    };
+    let limit = |limit: Typed| year_limit(&limit).filter(|_| is_year).unwrap_or(limit);
     [value, limit(low), limit(high)]
 }
 

@@ -132,9 +132,7 @@ impl<'a> Derive<'a> {
                 *value = super::wanted::as_text(value.clone());
             }
             let (from, to) = (value.ty.collation.charset(), collation.charset());
-            let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
-            let fits = widened || from == to || to == Charset::Binary;
-            if is_stringy(&value.ty) && !value.is_null() && !fits {
+            if is_stringy(&value.ty) && !value.is_null() && !stands_in(from, to) {
                 *value = converted(&AS_CHARSET, value.clone(), collation);
             }
         }
@@ -240,6 +238,12 @@ pub fn claim(value: &Typed, settings: &Settings) -> Claim {
     }
 }
 
+/// Whether text of one character set is text of another as it stands.
+fn stands_in(from: Charset, to: Charset) -> bool {
+    let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
+    widened || from == to || to == Charset::Binary
+}
+
 /// Brings values to one collation, converting those of other character sets.
 pub fn meet(
     values: &mut [Typed],
@@ -262,9 +266,7 @@ pub fn meet(
         {
             return Err(crate::functions::not_convertible(bytes, from, to));
         }
-        // What is utf8mb3 is utf8mb4 as it stands.
-        let widened = from == Charset::Utf8mb3 && to == Charset::Utf8mb4;
-        let plain = widened || from == to || from == Charset::Binary || to == Charset::Binary;
+        let plain = stands_in(from, to) || from == Charset::Binary;
         if is_stringy(&value.ty) && !value.is_null() && !plain {
             *value = converted(&AS_CHARSET, value.clone(), met.collation);
         }

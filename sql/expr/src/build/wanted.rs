@@ -13,6 +13,7 @@ use crate::functions::{
     number_of_bits,
 };
 use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum, Typed};
+use std::ops::Range;
 use value::{ColumnType, Kind};
 
 /// A value that is wanted as a double.
@@ -156,39 +157,16 @@ pub(super) fn united_as_text(value: Typed) -> Typed {
 }
 
 fn with_bare_zeros(expr: &Expr, ty: &ColumnType) -> Option<Expr> {
-    let mut found = false;
-    let mut branch = |branch: &Expr| {
-        let changed = with_bare_zeros(branch, ty);
-        found |= changed.is_some();
-        changed.unwrap_or_else(|| branch.clone())
+    let results = |site: &CallSite| match site.function.name {
+        "coalesce" | "ifnull" => Some(0..site.arguments.len()),
+        _ => passed_on(site),
     };
-    let changed = match expr {
+    in_branches(expr, &results, &|e| match e {
         // A sum of zeros keeps their digits.
-        Expr::Arith(Arithmetic::Add, ..) => return None,
-        Expr::Arith(..) => {
-            return Some(call(&BARE_ZERO, &Typed::new(expr.clone(), *ty), *ty));
-        }
-        Expr::Case(branches, otherwise) => {
-            let branches = branches.iter().map(|(when, then)| (when.clone(), branch(then)));
-            let branches = branches.collect();
-            Expr::Case(branches, otherwise.as_ref().map(|e| Box::new(branch(e))))
-        }
-        Expr::Call(site) => {
-            let mut site = site.clone();
-            let results = match site.function.name {
-                "if" => 1..3,
-                "nullif" => 0..1,
-                "coalesce" | "ifnull" => 0..site.arguments.len(),
-                _ => return None,
-            };
-            for result in &mut site.arguments[results] {
-                *result = branch(result);
-            }
-            Expr::Call(site)
-        }
-        _ => return None,
-    };
-    found.then_some(changed)
+        Expr::Arith(Arithmetic::Add, ..) => None,
+        Expr::Arith(..) => Some(call(&BARE_ZERO, &Typed::new(e.clone(), *ty), *ty)),
+        _ => None,
+    })
 }
 
 /// A year that is wanted as text: the zero of one that is computed is one digit. IF, CASE and NULLIF pass on what
@@ -238,9 +216,31 @@ fn bare(expr: &Expr, counts: &dyn Fn(&ColumnType) -> bool) -> Option<Expr> {
 
 /// The expression with other calls in the branches of IF, CASE and NULLIF; `None` if `change` changes none.
 fn through(expr: &Expr, change: &dyn Fn(&CallSite) -> Option<Expr>) -> Option<Expr> {
+    in_branches(expr, &passed_on, &|e| match e {
+        Expr::Call(site) => change(site),
+        _ => None,
+    })
+}
+
+/// The arguments of IF and NULLIF that they pass on; `None` for other calls.
+fn passed_on(site: &CallSite) -> Option<Range<usize>> {
+    match site.function.name {
+        "if" => Some(1..3),
+        "nullif" => Some(0..1),
+        _ => None,
+    }
+}
+
+/// The expression with others in the branches of CASE and of the calls whose `results` are some of their arguments;
+/// `None` if `change` changes none.
+fn in_branches(
+    expr: &Expr,
+    results: &dyn Fn(&CallSite) -> Option<Range<usize>>,
+    change: &dyn Fn(&Expr) -> Option<Expr>,
+) -> Option<Expr> {
     let mut found = false;
     let mut branch = |branch: &Expr| {
-        let changed = through(branch, change);
+        let changed = in_branches(branch, results, change);
         found |= changed.is_some();
         changed.unwrap_or_else(|| branch.clone())
     };
@@ -251,16 +251,15 @@ fn through(expr: &Expr, change: &dyn Fn(&CallSite) -> Option<Expr>) -> Option<Ex
             let otherwise = otherwise.as_ref().map(|e| Box::new(branch(e)));
             Expr::Case(branches, otherwise)
         }
-        Expr::Call(site) if matches!(site.function.name, "if" | "nullif") => {
+        Expr::Call(site) => {
+            let Some(results) = results(site) else { return change(expr) };
             let mut site = site.clone();
-            let results = if site.function.name == "if" { 1..3 } else { 0..1 };
             for result in &mut site.arguments[results] {
                 *result = branch(result);
             }
             Expr::Call(site)
         }
-        Expr::Call(site) => return change(site),
-        _ => return None,
+        _ => return change(expr),
     };
     found.then_some(changed)
 }
@@ -324,7 +323,6 @@ fn moment_as_number(site: &CallSite) -> Option<Expr> {
     Some(call(&crate::functions::CAST, &Typed::new(moment, ty), double))
 }
 
-/// The number that a value is which is among texts; `None` where it is the number that its text is.
 /// An argument as it was before it took the type of all.
 pub(super) fn written<'e>(argument: &'e Expr, ty: &'e ColumnType) -> (&'e Expr, &'e ColumnType) {
     match argument {
@@ -359,6 +357,7 @@ fn extreme_as_number(site: &CallSite) -> Option<Expr> {
     })))
 }
 
+/// The number that a value is which is among texts; `None` where it is the number that its text is.
 fn own_number(value: &Expr, ty: &ColumnType) -> Option<Expr> {
     let written_as_bits = match value {
         Expr::Const(OwnedDatum::Bytes(bytes)) => number_of_bits(ty, bytes).is_some(),

@@ -4,6 +4,7 @@
 //!    and leaves that are there before (`bound`). 3. A string part serves comparisons under its own
 //!    collation only.
 
+use super::locked::Locked;
 use super::members::Cond;
 use super::{Leaves, Planner};
 use crate::bind::Scope;
@@ -25,60 +26,6 @@ const ROW_COST: f64 = 0.05;
 const FETCH_COST: f64 = 0.6;
 /// Cost of an entry that has all that is wanted of its row.
 const ENTRY_COST: f64 = 0.05;
-
-/// MySQL's costs of a row that is looked at and of a page in memory, what it adds to a scan that is compared with
-/// ranges, and how many rows we take a page to have when theirs are told.
-const ROW: f64 = 0.1;
-const PAGE: f64 = 0.25;
-const SCAN_AMONG_RANGES: f64 = 2.1;
-const ROWS_OF_PAGE: f64 = 400.0;
-/// So many rows MySQL looks up in an index also when these are all there are.
-const ROWS_LOOKED_UP_MAX: f64 = 8.0;
-
-/// How a way to read a table is chosen whose rows are locked as they are read: as by MySQL, with its costs, for others
-/// wait for every row that is read in vain.
-struct Locked {
-    rows: f64,
-    pages: f64,
-    /// They are to be changed: MySQL compares ranges only.
-    changes: bool,
-}
-
-impl Locked {
-    fn of(rows: f64, changes: bool) -> Locked {
-        Locked { rows, pages: 1.0 + (rows / ROWS_OF_PAGE).floor(), changes }
-    }
-
-    fn is_range(&self, choice: &Choice) -> bool {
-        self.changes || matches!(choice.access, ReadAccess::Ranges { .. })
-    }
-
-    fn price(&self, choice: &Choice, clustered: bool) -> f64 {
-        let ranges = match &choice.access {
-            ReadAccess::Ranges { ranges, .. } => ranges.len(),
-            _ => usize::from(self.changes),
-        };
-        let fetches = match choice.covering || clustered {
-            true => PAGE,
-            false => (choice.rows + ranges as f64) * PAGE,
-        };
-        // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
-        let fetches_max = self.pages * PAGE;
-        let fetches = if self.is_range(choice) { fetches } else { fetches.min(fetches_max) };
-        choice.rows * ROW + fetches
-    }
-
-    /// What it costs to read all rows rather than choose that way.
-    fn scan(&self, choice: &Choice) -> f64 {
-        let scan = self.pages * PAGE + self.rows * ROW;
-        match choice.rows >= self.rows && self.rows > ROWS_LOOKED_UP_MAX {
-            _ if self.is_range(choice) => scan + SCAN_AMONG_RANGES,
-            // The look-up finds everything.
-            true => 0.0,
-            false => scan,
-        }
-    }
-}
 
 /// A way to read a table.
 #[derive(Debug, Clone)]
@@ -442,18 +389,10 @@ impl<'t> Target<'t> {
             return None;
         };
         let by_number = matches!(value, Expr::Const(v) if !matches!(v, OwnedDatum::Bytes(_)));
-        if self.def.columns[column].ty.kind.has_members() && !by_number {
-            // Members are kept in the order of their numbers, and compared as texts.
-            let equality = matches!(op, Comparison::Eq | Comparison::NullSafeEq);
-            if !equality || !self.usable(column, collation) {
-                return None;
-            }
-        } else if !by_number && !self.usable(column, collation) {
-            return None;
-        }
         // Members are indexed by their numbers and compared by their texts.
-        let ordered = !matches!(op, Comparison::Eq | Comparison::NullSafeEq);
-        if ordered && self.def.columns[column].ty.kind.has_members() {
+        let members = self.def.columns[column].ty.kind.has_members();
+        let equality = matches!(op, Comparison::Eq | Comparison::NullSafeEq);
+        if members && !equality || !by_number && !self.usable(column, collation) {
             return None;
         }
         let bound = |inclusive| Some((value.clone(), inclusive));

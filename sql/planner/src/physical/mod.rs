@@ -11,6 +11,7 @@ mod access;
 mod ends;
 mod guess;
 mod join;
+mod locked;
 mod members;
 mod order;
 
