@@ -10,7 +10,7 @@
 //!    stored as the leaf's column type.
 
 use crate::plan::{Output, SortKey};
-use catalog::{TableRef, VirtualRef};
+use catalog::{ColumnDef, TableRef, VirtualRef};
 use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
 use value::{Collation, ColumnType};
@@ -442,6 +442,8 @@ pub enum Node {
         steps: Vec<QueryPlan>,
         /// UNION DISTINCT: a row that was there before is not added.
         distinct: bool,
+        /// The columns that the seeds make: what the steps give is stored in them.
+        columns: Vec<ColumnDef>,
     },
 }
 

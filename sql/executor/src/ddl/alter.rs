@@ -119,11 +119,12 @@ fn run(
     }
     let way = match settled.must_look() {
         true => Way::Copy("Adding foreign keys needs foreign_key_checks=OFF"),
-        false => way_of(&old.def, &new, &shape, &wish),
+        false => way_of(&old.def, &new, &shape, &wish, context.env.strict()),
     };
     check_how(how, way)?;
-    let outcome = carry_out(&old, (new, others, settled), &shape, &wish, context)?;
-    let rows = if matches!(way, Way::Copy(_)) || how.is_copy() { outcome } else { 0 };
+    let copies = matches!(way, Way::Copy(_)) || how.is_copy();
+    let outcome = carry_out(&old, (new, others, settled), (&shape, copies), &wish, context)?;
+    let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
     let only_renamed = actions.iter().all(|a| matches!(a, AlterAction::Rename(_)));
@@ -156,11 +157,11 @@ fn rename(
     }
 }
 
-/// Brings the new definition about; the number of rows copied.
+/// Brings the new definition about; the number of rows copied. `copies`: MySQL copies them, too, and says so.
 fn carry_out(
     old: &Arc<Definition>,
     (new, others, settled): (TableDef, Vec<(Arc<Definition>, TableDef)>, Settled),
-    shape: &Shape,
+    (shape, copies): (&Shape, bool),
     wish: &Wish,
     context: &mut Context<'_>,
 ) -> Result<u64, SqlError> {
@@ -186,8 +187,8 @@ fn carry_out(
     let wanted = new.clone();
     let origins = shape.origins();
     let shown = foreign::copy_name(context);
-    let mut copier =
-        Copier { old: &old.def, new: &wanted, origins: &origins, env: context.env, rows: 0 };
+    let (def, env) = (&old.def, &mut *context.env);
+    let mut copier = Copier { old: def, new: &wanted, origins: &origins, copies, env, rows: 0 };
     let fill = &mut |client: &mut Client, from: &Table, to: &Table| {
         copier.run(client, from, to)?;
         settled.verify(client, &wanted, to, &shown)
@@ -529,8 +530,8 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
         || old.options != new.options
 }
 
-/// How MySQL would do it.
-fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
+/// How MySQL would do it. `strict`: the session's mode is.
+fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bool) -> Way {
     if old.temporary {
         return Way::Copy("Cannot change column type INPLACE");
     }
@@ -580,6 +581,11 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish) -> Way {
             at_least(Way::Copy("Cannot change column type INPLACE"));
         } else if !same || from.ty.nullable != column.ty.nullable {
             at_least(Way::InPlace);
+        }
+        if from.ty.nullable && !column.ty.nullable && !strict {
+            at_least(Way::Copy(
+                "cannot silently convert NULL values, as required in this SQL_MODE",
+            ));
         }
         if from.generated.as_ref().map(|g| &g.text) != column.generated.as_ref().map(|g| &g.text) {
             at_least(Way::Copy("Cannot change column type INPLACE"));

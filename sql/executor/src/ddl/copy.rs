@@ -21,6 +21,8 @@ pub struct Copier<'a> {
     pub new: &'a TableDef,
     /// For each new column, the old one that it comes from.
     pub origins: &'a [Option<usize>],
+    /// MySQL copies the rows, too: it speaks of NULL as an INSERT does.
+    pub copies: bool,
     /// The session.
     pub env: &'a mut dyn Environment,
     /// Rows copied so far.
@@ -90,11 +92,13 @@ impl Copier<'_> {
         new: &ColumnDef,
     ) -> Result<OwnedDatum, SqlError> {
         if value.is_null() && !new.ty.nullable {
-            if self.env.strict() {
-                let text = "Invalid use of NULL value";
-                return Err(SqlError::Other(1138, "22004", text.into()));
-            }
             let text = format!("Data truncated for column '{}' at row {}", new.name, self.rows);
+            if self.env.strict() {
+                return Err(match self.copies {
+                    true => SqlError::Other(1265, "01000", text),
+                    false => SqlError::Other(1138, "22004", "Invalid use of NULL value".into()),
+                });
+            }
             self.env.warn(WarningLevel::Warning, 1265, text);
             return Ok(zero(new));
         }

@@ -9,6 +9,7 @@ use super::subquery::{Runner, SubplanState};
 use super::{Operator, Run, Statement};
 use crate::{Environment, SqlError};
 use expr::{Frame, LeafRow, Row};
+use planner::plan::Output;
 use planner::query_plan::{LeafLayout, Node, QueryPlan};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -106,6 +107,11 @@ impl<'p> Block<'p> {
         outer: Option<&Row<'_>>,
     ) -> Result<bool, SqlError> {
         self.with((st, env), outer, |run, root, frame| root.next(run, frame))
+    }
+
+    /// What the block gives.
+    pub(super) fn outputs(&self) -> &'p [Output] {
+        &self.plan.outputs
     }
 
     /// Calls `f` with the block's present row.

@@ -14,7 +14,8 @@ use super::json_table::JsonTable;
 use super::measure::Measured;
 use super::pack::Packer;
 use super::read::{ReadTable, ReadVirtual};
-use super::sets::{Distinct, Recursive, Seen, SetLeaf, SetOp};
+use super::recursive::Recursive;
+use super::sets::{Distinct, Seen, SetLeaf, SetOp};
 use super::sort::Sort;
 use super::table::KeyTable;
 use super::window::Windows;
@@ -233,18 +234,22 @@ impl<'p> Builder<'_, 'p> {
                 part: None,
                 counts: Vec::new(),
             }),
-            Node::Recursive { leaf, recursion, seeds, steps, distinct } => Box::new(Recursive {
-                leaf: self.set_leaf(*leaf),
-                recursion: *recursion,
-                seeds: self.blocks(seeds, again)?,
-                steps: self.blocks(steps, true)?,
-                distinct: *distinct,
-                table: KeyTable::default(),
-                charge: None,
-                rows: None,
-                at: 0,
-                rounds: 0,
-            }),
+            Node::Recursive { leaf, recursion, seeds, steps, distinct, columns } => {
+                Box::new(Recursive {
+                    leaf: self.set_leaf(*leaf),
+                    recursion: *recursion,
+                    seeds: self.blocks(seeds, again)?,
+                    steps: self.blocks(steps, true)?,
+                    distinct: *distinct,
+                    name: &self.plan.leaves[usize::from(*leaf)].name,
+                    columns,
+                    table: KeyTable::default(),
+                    charge: None,
+                    rows: None,
+                    at: 0,
+                    rounds: 0,
+                })
+            }
             _ => return Err(super::internal("not a set operation")),
         })
     }

@@ -27,6 +27,7 @@ pub mod measure;
 mod names;
 mod pack;
 mod read;
+mod recursive;
 mod sets;
 mod sift;
 mod sort;

@@ -76,6 +76,14 @@ impl BlockNames<'_> {
                 let name = &self.plan.leaves.get(usize::from(leaf))?.name;
                 query.outputs.get(column).map(|o| quoted(["", name, &o.column.name]))
             }
+            Node::Working { leaf: own, columns, .. } if *own == leaf => {
+                let name = &self.plan.leaves.get(usize::from(leaf))?.name;
+                columns.get(column).map(|c| quoted(["", name, c]))
+            }
+            Node::Recursive { leaf: own, columns, .. } if *own == leaf => {
+                let name = &self.plan.leaves.get(usize::from(leaf))?.name;
+                columns.get(column).map(|c| quoted(["", name, &c.name]))
+            }
             Node::Shared { leaf: own, shared, .. } if *own == leaf => {
                 let name = &self.plan.leaves.get(usize::from(leaf))?.name;
                 let query = &self.st.shared.get(*shared)?.query;

@@ -1,4 +1,4 @@
-//! DISTINCT, UNION, INTERSECT, EXCEPT and recursive common table expressions.
+//! DISTINCT, UNION, INTERSECT and EXCEPT.
 //!
 //! 1. Rows are equal as GROUP BY sees them: NULL is equal to NULL, text under its collation. 2. Beyond the
 //!    limit, rows that are not known yet are put aside in files by their hash and looked at afterwards.
@@ -7,16 +7,13 @@ use super::block::Block;
 use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
-use super::store::RowStore;
 use super::table::{KeyTable, hash};
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
-use expr::{Frame, OwnedDatum, Row, Typed, damaged};
+use expr::{Frame, OwnedDatum, Typed, Value, damaged};
 use parser::ast::SetOperator;
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 use value::{ColumnType, RowLayout};
 
@@ -175,7 +172,7 @@ impl SetLeaf {
     }
 
     /// Pulls the next row of a block into the leaf.
-    fn pull(
+    pub(super) fn pull(
         &mut self,
         block: &mut Block<'_>,
         run: &mut Run<'_>,
@@ -198,8 +195,34 @@ impl SetLeaf {
         Ok(found)
     }
 
+    /// Puts values of the columns' kinds into the leaf.
+    pub(super) fn fill(
+        &mut self,
+        values: &[OwnedDatum],
+        frame: &mut Frame,
+    ) -> Result<(), SqlError> {
+        let bytes = &mut frame.leaves[self.number].bytes;
+        let value = |n: usize| Ok(Value::Owned(values[n].clone()));
+        self.cells.write(&self.layout, values.len(), value, bytes)
+    }
+
+    /// The key that was made last.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The bytes of the leaf's row.
+    pub(super) fn row<'f>(&self, frame: &'f Frame) -> &'f [u8] {
+        &frame.leaves[self.number].bytes
+    }
+
+    /// As [`SetLeaf::row`], to be filled.
+    pub(super) fn row_mut<'f>(&self, frame: &'f mut Frame) -> &'f mut Vec<u8> {
+        &mut frame.leaves[self.number].bytes
+    }
+
     /// Makes the key of the leaf's row.
-    fn make_key(&mut self, frame: &Frame) -> Result<(), SqlError> {
+    pub(super) fn make_key(&mut self, frame: &Frame) -> Result<(), SqlError> {
         self.key.clear();
         let bytes = &frame.leaves[self.number].bytes;
         for (column, rule) in self.rules.iter().enumerate() {
@@ -209,7 +232,7 @@ impl SetLeaf {
         Ok(())
     }
 
-    fn open(&self, frame: &mut Frame) {
+    pub(super) fn open(&self, frame: &mut Frame) {
         let leaf = &mut frame.leaves[self.number];
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
@@ -361,101 +384,5 @@ impl Operator for SetOp<'_> {
             }
         }
         Ok(false)
-    }
-}
-
-/// A recursive common table expression: its rows, round by round.
-pub struct Recursive<'p> {
-    pub(super) leaf: SetLeaf,
-    pub(super) recursion: usize,
-    pub(super) seeds: Vec<Block<'p>>,
-    pub(super) steps: Vec<Block<'p>>,
-    pub(super) distinct: bool,
-    pub(super) table: KeyTable,
-    pub(super) charge: Option<Charge>,
-    /// The rows of the present round.
-    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
-    pub(super) at: usize,
-    pub(super) rounds: u64,
-}
-
-impl<'p> Recursive<'p> {
-    fn round(
-        &mut self,
-        seeds: bool,
-        run: &mut Run<'_>,
-        frame: &mut Frame,
-    ) -> Result<RowStore, SqlError> {
-        let mut found = RowStore::new(run.st);
-        let blocks = if seeds { &mut self.seeds } else { &mut self.steps };
-        for block in blocks {
-            let row: Row<'_> = run.row(frame);
-            block.open(run.st, &mut *run.env, Some(&row))?;
-            while self.leaf.pull(block, run, frame)? {
-                if self.distinct {
-                    self.leaf.make_key(frame)?;
-                    let new = self.table.insert(&self.leaf.key, hash(&self.leaf.key)).1;
-                    let charge = self.charge.get_or_insert_with(|| run.st.budget.charge());
-                    charge.set(self.table.bytes());
-                    charge.check()?;
-                    if !new {
-                        continue;
-                    }
-                }
-                found.push(run.st, &frame.leaves[self.leaf.number].bytes)?;
-            }
-        }
-        Ok(found)
-    }
-
-    fn check_rounds(&mut self, run: &mut Run<'_>) -> Result<(), SqlError> {
-        self.rounds += 1;
-        let most = match run.env.system_variable(false, "cte_max_recursion_depth") {
-            Ok(OwnedDatum::UInt(n)) => n,
-            Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
-            _ => 1000,
-        };
-        if self.rounds > most {
-            let text = format!(
-                "Recursive query aborted after {} iterations. Try increasing \
-                 @@cte_max_recursion_depth to a larger value.",
-                self.rounds
-            );
-            return Err(SqlError::Other(3636, "HY000", text));
-        }
-        Ok(())
-    }
-}
-
-impl Operator for Recursive<'_> {
-    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
-        self.table.clear();
-        (self.at, self.rounds) = (0, 0);
-        let rows = self.round(true, run, frame)?;
-        self.rows = Some(Rc::new(RefCell::new(rows)));
-        Ok(())
-    }
-
-    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        loop {
-            let Some(rows) = self.rows.clone() else { return Ok(false) };
-            run.tick()?;
-            if self.at < rows.borrow().len() {
-                let bytes = &mut frame.leaves[self.leaf.number].bytes;
-                rows.borrow_mut().get(self.at, bytes)?;
-                self.at += 1;
-                return Ok(true);
-            }
-            if rows.borrow().len() == 0 {
-                self.rows = None;
-                return Ok(false);
-            }
-            self.check_rounds(run)?;
-            run.st.working.borrow_mut().insert(self.recursion, rows);
-            let found = self.round(false, run, frame)?;
-            self.rows = Some(Rc::new(RefCell::new(found)));
-            self.at = 0;
-        }
     }
 }

@@ -436,7 +436,9 @@ fn a_recursion_ends_when_nothing_is_added_or_with_error_3636() {
         let step = plan(working, vec![made(vec![int()])], &[Typed::new(next, int())]);
         let seed = plan(Node::One, Vec::new(), &[Typed::new(Expr::int(1), int())]);
         let (seeds, steps) = (vec![seed], vec![step]);
-        let root = Node::Recursive { leaf: 0, recursion: 3, seeds, steps, distinct: false };
+        let columns = vec![catalog::ColumnDef::new("n", int())];
+        let root =
+            Node::Recursive { leaf: 0, recursion: 3, seeds, steps, distinct: false, columns };
         run_with(&plan(root, vec![made(vec![int()])], &[number(0, 0)]), narrow())
     };
     assert_eq!(run(40).unwrap().len(), 40);

@@ -9,12 +9,13 @@
 use super::access::{Choice, OPEN_COST};
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
-use crate::logical::{Block, Source, conjunction, leaf_bit, leaves_of};
+use crate::logical::{Block, LeafColumn, Source, conjunction, leaf_bit, leaves_of};
 use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read, ReadAccess};
 use crate::selectivity::known_share;
-use catalog::IndexDef;
+use catalog::{ColumnDef, IndexDef};
 use expr::SqlError;
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Typed};
+use value::{ColumnType, Kind};
 
 /// Members of which every order is looked at.
 const EXHAUSTIVE_MAX: usize = 8;
@@ -241,8 +242,10 @@ impl Planner<'_> {
             Source::Recursive { recursion, seeds, steps, distinct } => {
                 let (recursion, distinct) = (*recursion, *distinct);
                 let (seeds, steps) = (seeds.clone(), steps.clone());
+                let columns = source.columns.iter().map(kept_column).collect();
                 let (seeds, steps) = (self.blocks(seeds)?, self.blocks(steps)?);
-                with_filter(Node::Recursive { leaf, recursion, seeds, steps, distinct }, filter)
+                let node = Node::Recursive { leaf, recursion, seeds, steps, distinct, columns };
+                with_filter(node, filter)
             }
             Source::JsonTable { document, columns } => {
                 let (document, columns) = (document.clone(), columns.clone());
@@ -735,4 +738,16 @@ fn split_nest(nest: &Nest, own: u64, before: Before, leaves: &Leaves) -> (Nest, 
         split.keys.clear();
     }
     (inner, split)
+}
+
+/// A column of a recursion's rows; in memory a moment is local.
+fn kept_column(column: &LeafColumn) -> ColumnDef {
+    let ty = match column.ty.kind {
+        Kind::Timestamp => {
+            let nullable = column.ty.nullable;
+            ColumnType { nullable, ..ColumnType::temporal(Kind::DateTime, column.ty.decimals) }
+        }
+        _ => column.ty,
+    };
+    ColumnDef::new(&column.result.name, ty)
 }

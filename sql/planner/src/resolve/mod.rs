@@ -9,6 +9,7 @@
 //!    block pushes exactly one scope, so depths are those of [`crate::query_plan`]. 2. Errors are found in
 //!    MySQL's order: FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY.
 
+mod aliases;
 mod change;
 mod constants;
 mod expressions;

@@ -2,15 +2,16 @@
 //!
 //! 1. Blocks are searched from the inside out; the first that knows the name has it, even if it is
 //!    ambiguous there. 2. A block knows the columns of FROM and, depending on the clause, the aliases of its
-//!    select list: after the columns in GROUP BY and ORDER BY, instead of them in HAVING.
+//!    select list (`aliases`).
 
+use super::aliases::doubt;
 use super::{Resolver, error};
 use crate::defaults::default_of_leaf;
-use crate::logical::{Leaf, Source, Subquery, WindowUse, column_of, deeper};
+use crate::logical::{Leaf, LeafColumn, Source, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
-use expr::tree::Typed;
+use expr::tree::{Expr, Typed};
 use parser::ast;
 use value::ColumnType;
 use value::name::same_name;
@@ -21,6 +22,8 @@ pub(crate) enum Aliases {
     /// None.
     #[default]
     Unseen,
+    /// Where FROM has no such column, and only subqueries see those before them: the select list.
+    Inside,
     /// Where FROM has no such column.
     Second,
     /// Instead of FROM's columns, group keys beside them: HAVING.
@@ -53,6 +56,8 @@ pub(crate) struct Scope {
     pub(crate) clause: &'static str,
     pub(crate) aliases: Aliases,
     pub(crate) outputs: Vec<Output>,
+    /// Names of the select list's items that are not in `outputs` yet, the next one last.
+    pub(crate) later: Vec<String>,
     /// Group keys, once GROUP BY is bound.
     pub(crate) keys: Vec<Typed>,
     pub(crate) aggregates_allowed: bool,
@@ -163,8 +168,7 @@ impl Scope {
                     if leaf.name != *table || !schema_fits || !self.sees(number as u16) {
                         continue;
                     }
-                    let named =
-                        |c: &crate::logical::LeafColumn| same_name(&c.result.name, &column.column);
+                    let named = |c: &LeafColumn| same_name(&c.result.name, &column.column);
                     if let Some(position) = leaf.columns.iter().position(named) {
                         meet(self.column(number as u16, position))?;
                     }
@@ -192,50 +196,28 @@ impl Scope {
         Ok(found)
     }
 
-    /// An output by its alias, or by the column that it shows.
-    pub(crate) fn find_output(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
-        let mut found: Option<&Output> = None;
-        for output in &self.outputs {
-            let fits = match &column.table {
-                None => same_name(&output.column.name, &column.column),
-                Some(table) => {
-                    output.column.table == *table
-                        && same_name(&output.column.org_name, &column.column)
-                        && column.schema.as_ref().is_none_or(|s| *s == output.column.schema)
-                }
-            };
-            match found {
-                _ if !fits => {}
-                None => found = Some(output),
-                Some(other) if other.value.expr == output.value.expr => {}
-                Some(_) => return Err(ambiguous(&written(column), self.clause)),
-            }
-        }
-        Ok(found.map(|o| o.value.clone()))
-    }
-
-    /// A group key that is the column of that name.
-    fn find_key(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
-        let found = self.find(column).unwrap_or(None);
-        Ok(found.filter(|typed| self.keys.iter().any(|key| key.expr == typed.expr)))
-    }
-
-    fn find_here(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
+    /// A name of the innermost block, and whether it is ambiguous without being refused (warning 1052).
+    fn find_here(&self, column: &ast::ColumnRef) -> Result<(Option<Typed>, bool), SqlError> {
         if self.in_aggregate == 0 && self.aliases == Aliases::Only {
-            return match self.find_key(column)? {
-                Some(key) if column.table.is_some() => Ok(Some(key)),
-                key => Ok(self.find_output(column)?.or(key)),
-            };
+            return self.find_for_having(column);
         }
+        match self.aliases {
+            Aliases::Unseen | Aliases::Inside => Ok((self.find(column)?, false)),
+            Aliases::Second | Aliases::Only => Ok((self.find_or_output(column)?, false)),
+        }
+    }
+
+    fn find_or_output(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
         match self.find(column)? {
-            None if self.aliases != Aliases::Unseen => self.find_output(column),
+            None => self.find_output(column),
             found => Ok(found),
         }
     }
 
+    /// A name in a block inside this one.
     fn find_from_inside(&self, column: &ast::ColumnRef) -> Result<Option<Typed>, SqlError> {
         match self.find(column)? {
-            None if self.aliases != Aliases::Unseen => self.find_output(column),
+            None if self.aliases != Aliases::Unseen => self.find_output_from_inside(column),
             found => Ok(found),
         }
     }
@@ -253,7 +235,7 @@ fn outer_reference(
     inner: &Scope,
 ) -> Option<(u16, String)> {
     let leaf = match &found.expr {
-        expr::tree::Expr::Column(place) => {
+        Expr::Column(place) => {
             let leaf = outer.leaves.get(usize::from(place.leaf));
             // Not by the alias of an output.
             let own = |leaf: &&Leaf| {
@@ -277,7 +259,7 @@ fn outer_reference(
 impl Resolver<'_, '_> {
     /// A stored column's value as the session's mode shows it.
     pub(crate) fn padded(&self, value: Typed) -> Typed {
-        let expr::tree::Expr::Column(place) = &value.expr else { return value };
+        let Expr::Column(place) = &value.expr else { return value };
         let scope = self.scopes.iter().rev().nth(usize::from(place.depth));
         let leaf = scope.and_then(|scope| scope.leaves.get(usize::from(place.leaf)));
         match leaf.is_some_and(|leaf| matches!(leaf.source, Source::Table(_))) {
@@ -289,7 +271,7 @@ impl Resolver<'_, '_> {
     /// DEFAULT(column).
     pub(crate) fn default_of(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
         let found = self.column(column)?;
-        let expr::tree::Expr::Column(place) = found.expr else {
+        let Expr::Column(place) = found.expr else {
             return Err(SqlError::unsupported("DEFAULT of what is no column"));
         };
         let scope = self.scopes.iter().rev().nth(usize::from(place.depth));
@@ -306,7 +288,14 @@ impl Resolver<'_, '_> {
                 continue;
             }
             let found = match depth {
-                0 => scope.find_here(column)?,
+                0 => {
+                    let (found, doubtful) = scope.find_here(column)?;
+                    let clause = scope.clause;
+                    if doubtful {
+                        self.context.warnings.push(doubt(&written(column), clause));
+                    }
+                    found
+                }
                 _ => scope.find_from_inside(column)?,
             };
             let Some(typed) = found else { continue };

@@ -1,5 +1,6 @@
 //! One SELECT: its clauses in the order in which MySQL looks at them.
 
+use super::aliases::doubt;
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
@@ -46,17 +47,17 @@ impl Resolver<'_, '_> {
         self.locking = super::locking::Asked::default();
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
-        let outputs = self.outputs(&select.items)?;
+        scope.aliases = Aliases::Inside;
+        self.outputs(&select.items)?;
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (false, false);
-        scope.clause = "where clause";
+        (scope.clause, scope.aliases) = ("where clause", Aliases::Unseen);
         let mut filter = Vec::new();
         if let Some(condition) = &select.filter {
             self.lifts = lifts;
             conjuncts(self.row_condition(condition)?.expr, &mut filter);
             self.lifts = false;
         }
-        self.scope().outputs = outputs;
         let keys = self.group_by(&select.group_by)?;
         self.scope().keys.clone_from(&keys);
         let mut having = Vec::new();
@@ -100,11 +101,17 @@ impl Resolver<'_, '_> {
         Ok(block)
     }
 
-    fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<Output>, SqlError> {
-        let mut outputs = Vec::new();
+    /// The select list, into the scope: a subquery sees the names before it.
+    fn outputs(&mut self, items: &[SelectItem]) -> Result<(), SqlError> {
+        self.scope().later = items.iter().rev().map(item_name).collect();
         for item in items {
+            self.scope().later.pop();
             match item {
-                SelectItem::Wildcard(name) => self.wildcard(name.as_ref(), &mut outputs)?,
+                SelectItem::Wildcard(name) => {
+                    let mut outputs = Vec::new();
+                    self.wildcard(name.as_ref(), &mut outputs)?;
+                    self.scope().outputs.append(&mut outputs);
+                }
                 SelectItem::Expr { expr, alias, text } => {
                     if matches!(expr, ast::Expr::Row(_)) {
                         return Err(one_column());
@@ -116,11 +123,12 @@ impl Resolver<'_, '_> {
                     };
                     let defined = self.defined_name(&value.expr).or_else(|| const_name(expr));
                     let name = alias.as_deref().or(defined.as_deref()).unwrap_or(own);
-                    outputs.push(self.output(value, name));
+                    let output = self.output(value, name);
+                    self.scope().outputs.push(output);
                 }
             }
         }
-        Ok(outputs)
+        Ok(())
     }
 
     /// The name of a column of a view or nested query that is merged. Every other column is called as it
@@ -185,9 +193,7 @@ impl Resolver<'_, '_> {
                     output.value.clone()
                 }
                 None => {
-                    self.scope().aggregates_allowed = true;
-                    let key = self.bind_key(&item.expr)?;
-                    self.scope().aggregates_allowed = false;
+                    let key = self.group_key(&item.expr)?;
                     let same = |o: &&Output| o.value.expr == key.expr;
                     match self.scope().outputs.iter().find(same) {
                         Some(output) => check_groupable(output)?,
@@ -200,6 +206,26 @@ impl Resolver<'_, '_> {
             keys.push(key);
         }
         Ok(keys)
+    }
+
+    /// A key of GROUP BY that is no position: a name is an output's unless FROM has another column of that name.
+    fn group_key(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        if let ast::Expr::Column(column) = e {
+            let scope = self.scope();
+            let (output, clause) = (scope.find_output(column)?, scope.clause);
+            let from = scope.find_for_key(column).map(|from| self.padded(from));
+            match (output, from) {
+                (Some(output), Some(from)) if output.expr != from.expr => {
+                    self.context.warnings.push(doubt(&written(column), clause));
+                }
+                (Some(output), _) => return Ok(output),
+                _ => {}
+            }
+        }
+        self.scope().aggregates_allowed = true;
+        let key = self.bind_key(e);
+        self.scope().aggregates_allowed = false;
+        key
     }
 
     /// ORDER BY: positions, then for a plain name aliases before columns, else columns before aliases.
@@ -326,6 +352,16 @@ pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     let count = scope.bind(&limit.count)?.expr;
     let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;
     Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
+}
+
+/// What an item of the select list is called before it is resolved; a wildcard nothing.
+fn item_name(item: &SelectItem) -> String {
+    match item {
+        SelectItem::Wildcard(_) => String::new(),
+        SelectItem::Expr { alias: Some(alias), .. } => alias.clone(),
+        SelectItem::Expr { expr: ast::Expr::Column(column), .. } => column.column.clone(),
+        SelectItem::Expr { text, .. } => shortened(text).to_string(),
+    }
 }
 
 /// The name of a column that is called as it was written: MySQL's has 255 bytes at most.

@@ -46,10 +46,10 @@ const PLUGINS: &[(&str, &str, &str)] = &[
     ("PERFORMANCE_SCHEMA", "STORAGE ENGINE", "Performance Schema"),
 ];
 
-const ENGINE: &str = "Supports transactions and row-level locking";
+const ENGINE: &str = "Supports transactions, row-level locking, and foreign keys";
 
 pub(super) fn engines(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    rows.push(&cells!["InnoDB", "DEFAULT", ENGINE, "YES", "NO", "NO"]);
+    rows.push(&cells!["InnoDB", "DEFAULT", ENGINE, "YES", "NO", "YES"]);
     rows.push(&cells!["PERFORMANCE_SCHEMA", "YES", "Performance Schema", "NO", "NO", "NO"]);
 }
 

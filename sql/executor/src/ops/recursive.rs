@@ -1,0 +1,173 @@
+//! Recursive common table expressions.
+//!
+//! 1. The seeds alone decide the columns. A step's values are stored in them as INSERT stores values: what does not fit
+//!    is an error in strict mode, and cut otherwise.
+
+use super::block::Block;
+use super::sets::SetLeaf;
+use super::store::RowStore;
+use super::table::{KeyTable, hash};
+use super::{Operator, Run};
+use crate::memory::Charge;
+use crate::{Environment, SqlError};
+use catalog::ColumnDef;
+use expr::{Frame, OwnedDatum, Row};
+use std::cell::RefCell;
+use std::rc::Rc;
+use value::ColumnType;
+
+/// A recursive common table expression: its rows, round by round.
+pub struct Recursive<'p> {
+    pub(super) leaf: SetLeaf,
+    pub(super) recursion: usize,
+    pub(super) seeds: Vec<Block<'p>>,
+    pub(super) steps: Vec<Block<'p>>,
+    pub(super) distinct: bool,
+    /// The table's name and columns, as the seeds make them.
+    pub(super) name: &'p str,
+    pub(super) columns: &'p [ColumnDef],
+    pub(super) table: KeyTable,
+    pub(super) charge: Option<Charge>,
+    /// The rows of the present round.
+    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
+    pub(super) at: usize,
+    pub(super) rounds: u64,
+}
+
+impl<'p> Recursive<'p> {
+    fn round(
+        &mut self,
+        seeds: bool,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<RowStore, SqlError> {
+        let mut found = RowStore::new(run.st);
+        let blocks = if seeds { &mut self.seeds } else { &mut self.steps };
+        for block in blocks {
+            let row: Row<'_> = run.row(frame);
+            block.open(run.st, &mut *run.env, Some(&row))?;
+            loop {
+                let pulled = match seeds {
+                    true => self.leaf.pull(block, run, frame)?,
+                    false => {
+                        pull_stored(&mut self.leaf, block, (self.name, self.columns), run, frame)?
+                    }
+                };
+                if !pulled {
+                    break;
+                }
+                if self.distinct {
+                    self.leaf.make_key(frame)?;
+                    let new = self.table.insert(self.leaf.key(), hash(self.leaf.key())).1;
+                    let charge = self.charge.get_or_insert_with(|| run.st.budget.charge());
+                    charge.set(self.table.bytes());
+                    charge.check()?;
+                    if !new {
+                        continue;
+                    }
+                }
+                found.push(run.st, self.leaf.row(frame))?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn check_rounds(&mut self, run: &mut Run<'_>) -> Result<(), SqlError> {
+        self.rounds += 1;
+        let most = match run.env.system_variable(false, "cte_max_recursion_depth") {
+            Ok(OwnedDatum::UInt(n)) => n,
+            Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
+            _ => 1000,
+        };
+        if self.rounds > most {
+            let text = format!(
+                "Recursive query aborted after {} iterations. Try increasing \
+                 @@cte_max_recursion_depth to a larger value.",
+                self.rounds
+            );
+            return Err(SqlError::Other(3636, "HY000", text));
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Recursive<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(frame);
+        self.table.clear();
+        (self.at, self.rounds) = (0, 0);
+        let rows = self.round(true, run, frame)?;
+        self.rows = Some(Rc::new(RefCell::new(rows)));
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        loop {
+            let Some(rows) = self.rows.clone() else { return Ok(false) };
+            run.tick()?;
+            if self.at < rows.borrow().len() {
+                let bytes = self.leaf.row_mut(frame);
+                rows.borrow_mut().get(self.at, bytes)?;
+                self.at += 1;
+                return Ok(true);
+            }
+            if rows.borrow().len() == 0 {
+                self.rows = None;
+                return Ok(false);
+            }
+            self.check_rounds(run)?;
+            run.st.working.borrow_mut().insert(self.recursion, rows);
+            let found = self.round(false, run, frame)?;
+            self.rows = Some(Rc::new(RefCell::new(found)));
+            self.at = 0;
+        }
+    }
+}
+
+/// Pulls a step's next row into the leaf, its values stored in the columns of the table of that name.
+fn pull_stored(
+    leaf: &mut SetLeaf,
+    block: &mut Block<'_>,
+    (table, columns): (&str, &[ColumnDef]),
+    run: &mut Run<'_>,
+    frame: &mut Frame,
+) -> Result<bool, SqlError> {
+    run.tick()?;
+    let row = run.row(frame);
+    if !block.next(run.st, &mut *run.env, Some(&row))? {
+        return Ok(false);
+    }
+    let outputs = block.outputs();
+    let values = block.look(run.st, &mut *run.env, Some(&row), |run, frame| {
+        let mut values = Vec::with_capacity(columns.len());
+        for (output, column) in outputs.iter().zip(columns) {
+            let value = run.eval(&output.value.expr, frame)?.into_owned();
+            values.push(stored(&value, &output.value.ty, table, column, run.env)?);
+        }
+        Ok(values)
+    })?;
+    leaf.fill(&values, frame)?;
+    Ok(true)
+}
+
+/// A value as its column has it. Without strict mode only dates and times are warned of.
+fn stored(
+    value: &OwnedDatum,
+    from: &ColumnType,
+    table: &str,
+    column: &ColumnDef,
+    env: &mut dyn Environment,
+) -> Result<OwnedDatum, SqlError> {
+    let value = value.datum();
+    if env.strict() || column.ty.kind.is_temporal() {
+        return crate::store::convert((&value, Some(from)), table, column, 1, env);
+    }
+    let mut scratch = Vec::new();
+    match value::coerce(value, Some(from), &column.ty, &env.convert_mode(), &mut scratch) {
+        Ok(coerced) => Ok(OwnedDatum::of(&coerced.value)),
+        Err(error) => {
+            let (number, state, text) = error.parts(table, &column.name, 1);
+            Err(SqlError::Other(number, state, text))
+        }
+    }
+}
