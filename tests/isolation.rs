@@ -70,8 +70,12 @@ fn random_conversations_have_mysqls_waits_results_and_victims() {
     let temp = TempDir::new();
     let server = Server::start(temp.path());
     let text = std::env::var("LIMPID_SEEDS").unwrap_or("1..300".into());
-    let (first, end) = text.split_once("..").expect("LIMPID_SEEDS is FIRST..END");
-    let seeds = first.parse().unwrap()..end.parse().unwrap();
+    let number = |text: &str| text.parse::<u64>().expect("LIMPID_SEEDS is FIRST..END or SEED, ...");
+    let part = |text: &str| match text.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => number(text)..number(text) + 1,
+    };
+    let seeds = text.split(',').flat_map(part).collect();
     let compared = isolation::compare_random(server.socket(), &oracle(), seeds);
     let is_listed = |seed: u64| LISTED.iter().any(|(listed, _)| *listed == seed);
     let (listed, others): (Vec<_>, Vec<_>) =

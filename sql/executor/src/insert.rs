@@ -1,7 +1,6 @@
 //! INSERT and REPLACE: one row after the other, and what happens where another row is in the way.
 //!
-//! 1. A query's rows are all read before the first is inserted, so a statement never meets its own rows.
-//! 2. The row in the way is found by the index that the engine named, locked and read again; when it is gone by
+//! 1. A statement never meets its own rows ([`select`]). 2. The row in the way is found by the index that the engine named, locked and read again; when it is gone by
 //! then, the insert is tried once more. 3. IGNORE makes the statement as lenient as without strict mode; a
 //! duplicate or a value that still does not fit leaves its row out with a warning.
 
@@ -10,22 +9,21 @@ mod conflict;
 pub mod load;
 mod numbers;
 mod records;
+pub mod select;
 
 use crate::change::undo_row;
 use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
-use crate::locking::{Use, read_for_change};
 use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
-use crate::{Context, Environment, Outcome, SqlError, WarningLevel, query};
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{LeafRow, OwnedDatum, Row, Typed, condition, eval};
+use expr::{LeafRow, OwnedDatum, Row, Typed, eval};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
-use std::sync::Arc;
-use value::{ColumnType, Datum, RowLayout};
+use value::{ColumnType, Datum};
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
                            alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON \
@@ -141,41 +139,8 @@ impl<'p> Inserter<'p> {
                 }
             }
             InsertSource::Query(source) => {
-                let used = if self.plan.is_select { Use::Copied } else { Use::Needed };
-                let mut kept = read_for_change(used, context, |context| {
-                    query::collect((source, used), context, self.params)
-                })?;
-                if !self.plan.is_select {
-                    self.numbers.expect(kept.rows.len() as u64);
-                }
-                let (mut bytes, mut values) = (Vec::new(), Vec::new());
-                let layout = Arc::new(kept.layout);
-                let looked_at = source.query.outputs.len() > self.plan.columns.len();
-                for number in 0..kept.rows.len() {
-                    if number % 64 == 0 {
-                        crate::rows::check_killed()?;
-                    }
-                    kept.rows.get(number, &mut bytes)?;
-                    let row: Vec<Datum<'_>> = (0..self.plan.columns.len())
-                        .map(|c| layout.decode(&bytes, c).map_err(expr::damaged))
-                        .collect::<Result<_, _>>()?;
-                    self.selected = looked_at.then(|| LeafRow {
-                        layout: Arc::clone(&layout),
-                        bytes: bytes.clone(),
-                        null: false,
-                        key: Vec::new(),
-                    });
-                    let done = self
-                        .take(
-                            (&row, &source.query.outputs),
-                            number as u64 + 1,
-                            context,
-                            &mut values,
-                        )
-                        .map_err(|error| of_view(error, self.plan))
-                        .and_then(|()| self.put(context, &mut values));
-                    self.forgive(done, &values, context)?;
-                }
+                self.numbers.expect(self.plan.rows);
+                self.insert_selected(source, context)?;
             }
         }
         Ok(())
@@ -313,11 +278,8 @@ impl<'p> Inserter<'p> {
             }
             let table = context.tables.table(self.plan.table);
             self.require_visible(&met, table.layout(), context.env)?;
-            let referenced = !context.tables.children(self.plan.table).is_empty();
-            if met.row == self.encoded && met.last && !referenced {
-                // It is there already, and MySQL would change it in its place: nothing is deleted.
-                self.inserted += 1;
-                return self.numbers.inserted(context, values);
+            if met.last && context.tables.children(self.plan.table).is_empty() {
+                return self.replace_in_place(context, &met, values);
             }
             if context.client.delete(table, &met.key)? {
                 if let Some(foreign) = &mut self.foreign {
@@ -333,70 +295,8 @@ impl<'p> Inserter<'p> {
         self.plan.view.as_ref()?.check.as_ref()
     }
 
-    /// REPLACE deletes no row that the view does not show.
-    fn require_visible(
-        &self,
-        met: &conflict::Met,
-        layout: &RowLayout,
-        env: &mut dyn Environment,
-    ) -> Result<(), SqlError> {
-        let Some(visible) = self.plan.view.as_ref().and_then(|v| v.visible.as_ref()) else {
-            return Ok(());
-        };
-        match condition(visible, &Row::one(layout, &met.row, &[]), env)? {
-            Some(true) => Ok(()),
-            _ => {
-                let text = "REPLACE cannot be executed as it requires deleting rows that are not in \
-                            the view";
-                Err(SqlError::Other(3059, "HY000", text.into()))
-            }
-        }
-    }
-
     fn resolves(&self) -> bool {
         self.plan.replace || !self.plan.on_duplicate.is_empty()
-    }
-
-    fn update(&mut self, context: &mut Context<'_>, met: &conflict::Met) -> Result<(), SqlError> {
-        self.touched += 1;
-        let number = self.records;
-        let mut new = conflict::assigned(
-            (self.plan, self.params),
-            self.asked.as_mut(),
-            context,
-            (met, number),
-            &self.encoded,
-            self.selected.as_ref(),
-        )?;
-        let table = context.tables.table(self.plan.table);
-        let mut bytes = Vec::new();
-        encode(table.layout(), &new, &mut bytes)?;
-        if bytes == met.row {
-            return Ok(());
-        }
-        let assignments = &self.plan.on_duplicate;
-        let timed =
-            crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
-        let table = context.tables.table(self.plan.table);
-        if !self.computed.is_empty() {
-            let target = (context.tables.def(self.plan.table), table.layout(), number);
-            self.computed.finish(target, &mut new, context.env)?;
-        }
-        if timed || !self.computed.is_empty() {
-            encode(table.layout(), &new, &mut bytes)?;
-        }
-        check_row(self.check(), table.layout(), &bytes, context.env)?;
-        let mark = context.client.mark();
-        context
-            .client
-            .update(table, &met.key, &bytes)
-            .map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
-        if let Some(foreign) = &mut self.foreign {
-            let done = foreign.updated(self.plan.table, (&met.row, &bytes), context);
-            undo_row(done, mark, context)?;
-        }
-        self.updated += 1;
-        Ok(())
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.

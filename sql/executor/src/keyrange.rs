@@ -30,13 +30,7 @@ pub(crate) struct Limit {
 
 impl Limit {
     pub(crate) fn into_low(self) -> Bound<Vec<u8>> {
-        if self.inclusive {
-            return Bound::Included(self.key);
-        }
-        match after(self.key) {
-            Bound::Excluded(key) => Bound::Included(key),
-            other => other,
-        }
+        if self.inclusive { Bound::Included(self.key) } else { Bound::Excluded(self.key) }
     }
 
     pub(crate) fn into_high(self) -> Bound<Vec<u8>> {
@@ -61,7 +55,7 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
 /// Sorts ranges and joins those that overlap; with `touching`, also those that only touch.
 pub(crate) fn merge(mut ranges: Vec<KeyRange>, touching: bool) -> Vec<KeyRange> {
     ranges.retain(|range| !is_empty(range));
-    ranges.sort_by(|a, b| low_key(&a.0).cmp(&low_key(&b.0)));
+    ranges.sort_by_cached_key(|range| start(&range.0));
     let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
     for range in ranges {
         match merged.last_mut() {
@@ -76,10 +70,23 @@ pub(crate) fn merge(mut ranges: Vec<KeyRange>, touching: bool) -> Vec<KeyRange> 
     merged
 }
 
-fn low_key(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
+/// The first key of a lower bound.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Start {
+    First,
+    At(Vec<u8>),
+    /// No key is so large.
+    Nowhere,
+}
+
+fn start(bound: &Bound<Vec<u8>>) -> Start {
     match bound {
-        Bound::Included(key) | Bound::Excluded(key) => Some(key),
-        Bound::Unbounded => None,
+        Bound::Included(key) => Start::At(key.clone()),
+        Bound::Excluded(key) => match after(key.clone()) {
+            Bound::Excluded(key) => Start::At(key),
+            _ => Start::Nowhere,
+        },
+        Bound::Unbounded => Start::First,
     }
 }
 
@@ -105,15 +112,17 @@ fn is_before(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> bool {
 }
 
 fn meets(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>, touching: bool) -> bool {
-    match (end(high), low_key(low)) {
-        (None, _) | (_, None) => true,
-        (Some(high), Some(low)) => low < high.as_slice() || touching && low == high.as_slice(),
+    match (end(high), start(low)) {
+        (None, _) | (_, Start::First) => true,
+        (_, Start::Nowhere) => false,
+        (Some(high), Start::At(low)) => low < high || touching && low == high,
     }
 }
 
 fn is_empty(range: &KeyRange) -> bool {
-    match (low_key(&range.0), end(&range.1)) {
-        (Some(low), Some(high)) => low >= high.as_slice(),
+    match (start(&range.0), end(&range.1)) {
+        (Start::Nowhere, _) => true,
+        (Start::At(low), Some(high)) => low >= high,
         _ => false,
     }
 }
@@ -144,6 +153,18 @@ mod tests {
     fn an_open_range_swallows_what_follows() {
         let open = (Bound::Included(b"b".to_vec()), Bound::Unbounded);
         assert_eq!(merge(vec![range(b"c", b"d"), open.clone()], true), vec![open]);
+    }
+
+    #[test]
+    fn a_range_that_begins_behind_a_key_keeps_its_bound() {
+        let behind = |low: &[u8], high: &[u8]| {
+            (Bound::Excluded(low.to_vec()), Bound::Excluded(high.to_vec()))
+        };
+        // From b on is before what comes behind all that begins with b.
+        let apart = vec![behind(b"b", b"d"), range(b"b", b"b1")];
+        assert_eq!(merge(apart, false), vec![range(b"b", b"b1"), behind(b"b", b"d")]);
+        assert_eq!(merge(vec![behind(b"b", b"c")], true), vec![]);
+        assert_eq!(merge(vec![behind(&[0xff], b"c")], true), vec![]);
     }
 
     #[test]

@@ -4,16 +4,14 @@ use crate::files::{Format, OutFile};
 use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
-use crate::ops::cells::{Cells, made_layout};
 use crate::ops::measure::Measures;
-use crate::ops::store::RowStore;
 use crate::ops::{Statement, limit_value, recycled, recycled_datums};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use expr::{OwnedDatum, Value};
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
 use std::rc::Rc;
 use std::time::Duration;
-use value::{Datum, RowLayout};
+use value::Datum;
 
 /// Runs the query; `used`: what becomes of the rows that it reads without naming a lock.
 ///
@@ -138,41 +136,6 @@ pub fn measure(
         })?;
     }
     Ok(measures)
-}
-
-/// A query's rows, kept.
-pub struct Kept {
-    /// The rows, in the form of `layout`.
-    pub rows: RowStore,
-    /// One column per output.
-    pub layout: RowLayout,
-}
-
-/// Runs the query to its end and keeps its rows; `used` as in [`run`].
-///
-/// # Errors
-/// Everything a query can end in.
-pub fn collect(
-    (query, used): (&QueryStatement, Use),
-    context: &mut Context<'_>,
-    params: &[Datum<'_>],
-) -> Result<Kept, SqlError> {
-    let budget = Budget::of_session(context.env);
-    let (client, tables) = (&*context.client, &*context.tables);
-    let mut st = Statement::new(client, tables, params, &query.shared, budget);
-    st.unnamed = unnamed(used, client);
-    st.deadline = deadline(query.execution_ms_max, context.env);
-    let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
-    let layout = made_layout(&types);
-    let mut block = Block::new(&query.query, &st, false)?;
-    let (mut cells, mut bytes) = (Cells::default(), Vec::new());
-    let mut rows = RowStore::new(&st);
-    block.open(&st, context.env, None)?;
-    while block.next(&st, context.env, None)? {
-        block.write_outputs((&st, context.env), None, &layout, &mut cells, &mut bytes)?;
-        rows.push(&st, &bytes)?;
-    }
-    Ok(Kept { rows, layout })
 }
 
 fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environment) {

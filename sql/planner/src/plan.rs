@@ -118,6 +118,8 @@ pub struct InsertPlan {
     pub ignore: bool,
     /// INSERT ... SELECT was written; VALUES with a subquery has a query all the same.
     pub is_select: bool,
+    /// Rows of VALUES with a subquery; 0 where only running the query tells how many there are.
+    pub rows: u64,
     /// Calls of VALUES(), each worth a warning.
     pub values_calls: usize,
     /// The view that was named instead of the table.

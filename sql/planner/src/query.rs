@@ -19,14 +19,35 @@ pub fn plan_query(
     context: &mut PlanContext<'_>,
     query: &ast::Query,
 ) -> Result<QueryStatement, SqlError> {
-    plan_query_with(context, query, None)
+    plan(context, query, None, false)
+}
+
+/// Plans a query whose rows others are made of: what it reads is locked where the level promises repeatable reads.
+///
+/// # Errors
+/// As [`plan_query`].
+pub fn plan_copied(
+    context: &mut PlanContext<'_>,
+    query: &ast::Query,
+) -> Result<QueryStatement, SqlError> {
+    plan(context, query, None, true)
 }
 
 /// As [`plan_query`], with other estimates than those from the trees.
+#[cfg(test)]
 pub(crate) fn plan_query_with(
     context: &mut PlanContext<'_>,
     query: &ast::Query,
+    statistics: &dyn Statistics,
+) -> Result<QueryStatement, SqlError> {
+    plan(context, query, Some(statistics), false)
+}
+
+fn plan(
+    context: &mut PlanContext<'_>,
+    query: &ast::Query,
     statistics: Option<&dyn Statistics>,
+    copied: bool,
 ) -> Result<QueryStatement, SqlError> {
     let into = query.into.as_ref().map(into_target).transpose()?;
     let count_all = counts_all(&query.body);
@@ -38,7 +59,7 @@ pub(crate) fn plan_query_with(
         return Err(SqlError::Other(1222, "21000", text.into()));
     }
     let sampled = Sampled::new(context.tables);
-    let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled))?;
+    let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled), copied)?;
     Ok(QueryStatement { into, count_all, ..query })
 }
 
@@ -56,9 +77,10 @@ fn plan_resolved(
     context: &PlanContext<'_>,
     resolved: Resolved,
     statistics: &dyn Statistics,
+    copied: bool,
 ) -> Result<QueryStatement, SqlError> {
     let Resolved { mut block, shared, tables, execution_ms_max } = resolved;
-    let mut planner = Planner::new(context, statistics, &shared);
+    let mut planner = Planner { copied, ..Planner::new(context, statistics, &shared) };
     transform(&mut block, &shared);
     show_chosen(&mut block);
     let query = planner.block(block)?;

@@ -815,15 +815,31 @@ impl Client {
     /// Gives the row with clustered key `old_key` other contents, perhaps another key. `false`:
     /// there is no such row. Errors as [`Self::insert`]; then the row is as it was.
     pub fn update(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
-        self.update_if((table, old_key, None), new_row, Then::More)
+        self.update_with((table, old_key, None), new_row, Then::More, LockMode::Shared)
+    }
+
+    /// As [`Self::update`], of a row that was in the way of a new one: what is looked at as a possible duplicate is
+    /// locked as [`Self::insert_or`] locks it.
+    pub fn update_met(&mut self, table: &Table, old_key: &[u8], new_row: &[u8]) -> Result<bool> {
+        self.update_with((table, old_key, None), new_row, Then::More, LockMode::Exclusive)
     }
 
     /// As [`Self::update`], of the version with this stamp only.
     pub(crate) fn update_if(
         &mut self,
+        row: (&Table, &[u8], Option<Stamp>),
+        new_row: &[u8],
+        then: Then,
+    ) -> Result<bool> {
+        self.update_with(row, new_row, then, LockMode::Shared)
+    }
+
+    fn update_with(
+        &mut self,
         (table, old_key, expects): (&Table, &[u8], Option<Stamp>),
         new_row: &[u8],
         then: Then,
+        duplicate: LockMode,
     ) -> Result<bool> {
         let mut key = std::mem::take(&mut self.buffers.key);
         let hidden = match table.clustered_key_of(new_row, &mut key) {
@@ -832,6 +848,9 @@ impl Client {
         };
         let result = self.write(table, then, |w, b| {
             w.expects = expects;
+            if let Some(locker) = &mut w.locker {
+                locker.duplicate = duplicate;
+            }
             if hidden || key == old_key {
                 return w.update(table, old_key, new_row, b);
             }

@@ -1,6 +1,7 @@
 //! Random conversations: two or three sessions over one small table, put to a real MySQL and to another server.
 //!
-//! 1. Which index a statement uses is written down (FORCE INDEX), since it decides what is locked.
+//! 1. Which index a statement uses decides what is locked. In even seeds it is written down (FORCE INDEX); in odd
+//! ones figures of the table were gathered, and both servers choose what rows are locked by.
 //! 2. What MySQL itself does not do twice in the same way (who of several goes on first) says nothing and is
 //!    passed over. Where one commit lets two sessions go on at once, who of them comes first is the processor's
 //!    matter, and the other server may be asked again, too: a conversation that it has in MySQL's way among
@@ -10,7 +11,6 @@ use super::folder::{difference, in_parallel};
 use super::script::{Level, Script, Step};
 use super::talk::{Oracle, converse};
 use std::fmt::Write as _;
-use std::ops::Range;
 use std::path::Path;
 use stdx::rng::Rng;
 
@@ -52,9 +52,9 @@ const OWN_ASKED_AGAIN: usize = 3;
 ///
 /// # Panics
 /// When one of the servers is gone.
-pub fn compare_random(own: &Path, oracle: &Path, seeds: Range<u64>) -> Compared {
+pub fn compare_random(own: &Path, oracle: &Path, seeds: Vec<u64>) -> Compared {
     let mut compared = Compared::default();
-    for outcome in in_parallel(seeds.collect(), |seed| compare_seed(own, oracle, seed)) {
+    for outcome in in_parallel(seeds, |seed| compare_seed(own, oracle, seed)) {
         match outcome {
             Outcome::Same { waits, deadlock } => {
                 compared.same += 1;
@@ -97,6 +97,7 @@ fn compare_seed(own: &Path, oracle: &Path, seed: u64) -> Outcome {
 /// The conversation of a seed, and the level at which it is held.
 pub fn random_script(seed: u64) -> (Script, Level) {
     let mut rng = Rng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let figures = seed % 2 == 1;
     let level = match rng.below(8) {
         0 => Level::ReadUncommitted,
         1..4 => Level::ReadCommitted,
@@ -106,16 +107,18 @@ pub fn random_script(seed: u64) -> (Script, Level) {
     let rows =
         ["(10, 100, 1000, 1)", "(20, 200, 2000, 2)", "(30, 200, 3000, 3)", "(40, 400, 4000, 4)"];
     let count = 2 + rng.below(3) as usize;
-    let setup = vec![
-        "CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, v INT, KEY k (k), UNIQUE KEY u (u))"
-            .into(),
-        format!("INSERT INTO t VALUES {}", rows[..count].join(", ")),
-    ];
+    let table =
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, v INT, KEY k (k), UNIQUE KEY u (u))";
+    let rows = format!("INSERT INTO t VALUES {}", rows[..count].join(", "));
+    let setup = match figures {
+        false => vec![table.into(), rows],
+        true => with_figures(&mut rng, table, rows),
+    };
     let sessions = 2 + rng.below(2);
     let mut steps: Vec<Step> = (1..=sessions).map(|n| say(n, "BEGIN".into())).collect();
     for _ in 0..STEPS {
         let who = 1 + rng.below(sessions);
-        let sql = statement(&mut rng);
+        let sql = statement(&mut rng, figures);
         let ends = sql == "COMMIT" || sql == "ROLLBACK";
         steps.push(say(who, sql));
         if ends {
@@ -125,6 +128,9 @@ pub fn random_script(seed: u64) -> (Script, Level) {
     steps.extend((1..=sessions).map(|n| say(n, "COMMIT".into())));
     steps.extend((1..=sessions).map(|n| say(n, "COMMIT".into())));
     steps.push(say(1, "SELECT * FROM t FORCE INDEX (PRIMARY) ORDER BY id".into()));
+    if figures {
+        steps.push(say(1, "SELECT * FROM copy FORCE INDEX (PRIMARY) ORDER BY id".into()));
+    }
     let part = seed.to_string();
     (Script { file: "random".into(), part, levels: vec![level], setup, steps }, level)
 }
@@ -157,12 +163,14 @@ fn row(rng: &mut Rng) -> String {
     format!("({id}, {k}, {u}, {})", rng.below(10))
 }
 
-fn statement(rng: &mut Rng) -> String {
+fn statement(rng: &mut Rng, figures: bool) -> String {
     let (index, condition) = place(rng);
-    let table = format!("t FORCE INDEX ({index})");
+    let forced = format!("t FORCE INDEX ({index})");
     let value = rng.below(100);
-    match rng.below(20) {
-        0..2 => format!("SELECT * FROM {table} WHERE {condition}"),
+    // Where nothing is locked the order of the rows is the only thing that the index decides.
+    let table = if figures { "t" } else { &forced };
+    match rng.below(if figures { 23 } else { 20 }) {
+        0..2 => format!("SELECT * FROM {forced} WHERE {condition}"),
         2..4 => format!("SELECT id, v FROM {table} WHERE {condition} FOR SHARE"),
         4..7 => format!("SELECT id, v FROM {table} WHERE {condition} FOR UPDATE"),
         7 => format!("SELECT id FROM {table} WHERE {condition} FOR UPDATE NOWAIT"),
@@ -173,9 +181,29 @@ fn statement(rng: &mut Rng) -> String {
         16 => format!("INSERT INTO t VALUES {} ON DUPLICATE KEY UPDATE v = v + 100", row(rng)),
         17 => format!("DELETE FROM t WHERE id = {}", (1 + rng.below(9)) * 5),
         18 => "COMMIT".into(),
-        _ if rng.below(3) == 0 => "ROLLBACK".into(),
-        _ => format!("REPLACE INTO t VALUES {}", row(rng)),
+        19 if rng.below(3) == 0 => "ROLLBACK".into(),
+        19 => format!("REPLACE INTO t VALUES {}", row(rng)),
+        20 => format!("INSERT INTO copy SELECT id, k FROM {table} WHERE {condition}"),
+        21 => format!("REPLACE INTO copy SELECT id, k FROM {table} WHERE {condition}"),
+        _ => format!(
+            "INSERT INTO copy SELECT id, k FROM {table} WHERE {condition} \
+             ON DUPLICATE KEY UPDATE k = copy.k + 1"
+        ),
     }
+}
+
+/// The setup of a conversation in which plans are made with figures: the table may have more rows than are spoken of,
+/// and another one takes copies of its rows.
+fn with_figures(rng: &mut Rng, table: &str, rows: String) -> Vec<String> {
+    let more = [0, 0, 8, 30][rng.below(4) as usize];
+    let row = |n| format!("({}, {}, {}, 0)", 100 + n, 1000 + n / 3, 10_000 + n);
+    let more: Vec<String> = (0..more).map(row).collect();
+    vec![
+        format!("{table} STATS_PERSISTENT = 1 STATS_AUTO_RECALC = 0"),
+        [vec![rows], more].concat().join(", "),
+        "CREATE TABLE copy (id INT PRIMARY KEY, k INT, UNIQUE KEY k (k))".into(),
+        "ANALYZE TABLE t".into(),
+    ]
 }
 
 #[cfg(test)]

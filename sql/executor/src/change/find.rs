@@ -11,7 +11,7 @@ use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::store::RowStore;
 use crate::ops::table::{KeyTable, hash};
-use crate::ops::{Run, Statement};
+use crate::ops::{Rest, Run, Statement};
 use crate::store::{convert, default_of, encode};
 use crate::{Context, SqlError};
 use catalog::{ColumnDef, TableCache, TableDef};
@@ -155,19 +155,21 @@ pub fn each(
     mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let budget = Budget::of_session(context.env);
-    let (mut ticks, mut search) = (0, None);
+    let (mut rest, mut search): (Option<Rest>, _) = (None, None);
     loop {
         // The search rests while its row is changed: what it runs with is put together anew.
         let found = read_for_change(used(plan), context, |context| {
             let around = (&*context.client, &*context.tables);
-            let st = statement(plan, around, params, Rc::clone(&budget));
-            st.ticks.set(ticks);
+            let mut st = statement(plan, around, params, Rc::clone(&budget));
+            if let Some(rest) = rest.take() {
+                st.resume(rest);
+            }
             let (block, taker) = match &mut search {
                 Some(search) => search,
                 none => none.insert(begin(plan, &st, context.env)?),
             };
             let found = taker.next(block, (&st, context.env))?;
-            ticks = st.ticks.get();
+            rest = Some(st.rest());
             Ok(found)
         })?;
         match &search {

@@ -5,16 +5,17 @@ use super::foreign;
 use super::names::check_name;
 use super::{note, options};
 use crate::computed::Computed;
+use crate::insert::select::Selection;
 use crate::locking::Use;
 use crate::store::{convert, default_of, encode};
-use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
+use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
 use std::sync::Arc;
+use value::ColumnType;
 use value::name::same_name;
-use value::{ColumnType, Datum};
 
 /// CREATE [TEMPORARY] TABLE, with columns or LIKE another one.
 ///
@@ -129,32 +130,6 @@ fn forget_foreign_keys(def: &mut TableDef) {
     def.indexes.iter_mut().for_each(|i| i.attributes.generated = false);
 }
 
-/// Memory that the rows of CREATE TABLE ... SELECT may take before they are inserted, in bytes.
-const ROWS_BYTES_MAX: usize = 256 << 20;
-
-/// Keeps the rows of a query.
-#[derive(Default)]
-struct Kept {
-    rows: Vec<Vec<OwnedDatum>>,
-    bytes: usize,
-}
-
-impl RowSink for Kept {
-    fn header(&mut self, _: &[ResultColumn]) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
-        let size = |v: &Datum<'_>| 32 + v.as_stored_bytes().map_or(0, <[u8]>::len);
-        self.bytes += values.iter().map(size).sum::<usize>();
-        if self.bytes > ROWS_BYTES_MAX {
-            return Err(SqlError::unsupported("CREATE TABLE ... SELECT of more than 256 MB"));
-        }
-        self.rows.push(values.iter().map(OwnedDatum::of).collect());
-        Ok(())
-    }
-}
-
 /// CREATE TABLE ... [AS] SELECT: columns that are written, then those of the query that are not.
 fn create_as(
     create: &ast::CreateTable,
@@ -163,7 +138,7 @@ fn create_as(
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
     let mut planning = context.planning();
-    let plan = planner::query::plan_query(&mut planning, query)?;
+    let plan = planner::query::plan_copied(&mut planning, query)?;
     for (number, text) in planning.warnings {
         context.env.warn(WarningLevel::Warning, number, text);
     }
@@ -178,9 +153,9 @@ fn create_as(
     new.created_us = context.env.now_us();
     let settled = foreign::settle(None, &mut new, context)?;
     foreign::adopted(&new, &new.full_name(), context)?;
-    let mut kept = Kept::default();
-    crate::query::run((&plan, Use::Copied), &[], context, &[], &mut kept)?;
-    let rows = kept.rows.len() as u64;
+    let mut selection = Selection::new((&plan, Use::Copied), context.env, &[]);
+    selection.read_all(context)?;
+    let mut rows = 0;
     let places: Vec<Option<usize>> = new
         .columns
         .iter()
@@ -193,11 +168,14 @@ fn create_as(
     let env = &mut *context.env;
     let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
         let mut out = Vec::new();
-        for (number, row) in (1..).zip(&kept.rows) {
+        while selection.next_kept()? {
+            rows += 1;
+            let number = rows;
+            let row = selection.values(names.len())?;
             let mut values = Vec::with_capacity(places.len());
             for (column, place) in def.columns.iter().zip(&places) {
                 values.push(match place {
-                    Some(at) => convert((&row[*at].datum(), None), &def.name, column, number, env)?,
+                    Some(at) => convert((&row[*at], None), &def.name, column, number, env)?,
                     None if column.auto_increment => {
                         let next = client.reserve_autoinc(table, 1, Steps::default())?;
                         i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)

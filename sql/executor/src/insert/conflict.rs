@@ -1,16 +1,18 @@
 //! The row that is in the way of a new one.
 
+use super::Inserter;
 use super::asked::{self, Asked, leaf};
-use crate::store::{convert, default_of};
-use crate::{Context, SqlError};
+use crate::change::undo_row;
+use crate::store::{check_row, convert, default_of, encode, explain_duplicate};
+use crate::{Context, Environment, SqlError};
 use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
-use expr::{Frame, LeafRow, OwnedDatum};
+use expr::{Frame, LeafRow, OwnedDatum, Row, condition};
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
-use value::Datum;
+use value::{Datum, RowLayout};
 
 /// A row in the way, locked.
 pub struct Met {
@@ -109,7 +111,96 @@ pub fn assigned(
             }
         };
         // The next assignment sees this one.
-        crate::store::encode(&layout, &values, &mut frame.leaves[0].bytes)?;
+        encode(&layout, &values, &mut frame.leaves[0].bytes)?;
     }
     Ok(values)
+}
+
+impl Inserter<'_> {
+    /// REPLACE deletes no row that the view does not show.
+    pub(super) fn require_visible(
+        &self,
+        met: &Met,
+        layout: &RowLayout,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let Some(visible) = self.plan.view.as_ref().and_then(|v| v.visible.as_ref()) else {
+            return Ok(());
+        };
+        match condition(visible, &Row::one(layout, &met.row, &[]), env)? {
+            Some(true) => Ok(()),
+            _ => {
+                let text = "REPLACE cannot be executed as it requires deleting rows that are not in \
+                            the view";
+                Err(SqlError::Other(3059, "HY000", text.into()))
+            }
+        }
+    }
+
+    /// The row in the way becomes the new one: no other unique key is left to meet, and nobody sees that it is not
+    /// deleted but by locks. That the new row's primary key is taken by now is an error here.
+    pub(super) fn replace_in_place(
+        &mut self,
+        context: &mut Context<'_>,
+        met: &Met,
+        values: &[OwnedDatum],
+    ) -> Result<(), SqlError> {
+        if met.row != self.encoded {
+            let table = context.tables.table(self.plan.table);
+            let mark = context.client.mark();
+            let done = context.client.update_met(table, &met.key, &self.encoded);
+            done.map_err(|error| explain_duplicate(error, context, self.plan.table, values))?;
+            if let Some(foreign) = &mut self.foreign {
+                let rows = (&met.row[..], &self.encoded[..]);
+                let done = foreign.updated(self.plan.table, rows, context);
+                undo_row(done, mark, context)?;
+            }
+            self.deleted += 1;
+        }
+        self.inserted += 1;
+        self.numbers.inserted(context, values)
+    }
+
+    /// The row in the way after ON DUPLICATE KEY UPDATE.
+    pub(super) fn update(&mut self, context: &mut Context<'_>, met: &Met) -> Result<(), SqlError> {
+        self.touched += 1;
+        let number = self.records;
+        let mut new = assigned(
+            (self.plan, self.params),
+            self.asked.as_mut(),
+            context,
+            (met, number),
+            &self.encoded,
+            self.selected.as_ref(),
+        )?;
+        let table = context.tables.table(self.plan.table);
+        let mut bytes = Vec::new();
+        encode(table.layout(), &new, &mut bytes)?;
+        if bytes == met.row {
+            return Ok(());
+        }
+        let assignments = &self.plan.on_duplicate;
+        let timed =
+            crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
+        let table = context.tables.table(self.plan.table);
+        if !self.computed.is_empty() {
+            let target = (context.tables.def(self.plan.table), table.layout(), number);
+            self.computed.finish(target, &mut new, context.env)?;
+        }
+        if timed || !self.computed.is_empty() {
+            encode(table.layout(), &new, &mut bytes)?;
+        }
+        check_row(self.check(), table.layout(), &bytes, context.env)?;
+        let mark = context.client.mark();
+        context
+            .client
+            .update_met(table, &met.key, &bytes)
+            .map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
+        if let Some(foreign) = &mut self.foreign {
+            let done = foreign.updated(self.plan.table, (&met.row, &bytes), context);
+            undo_row(done, mark, context)?;
+        }
+        self.updated += 1;
+        Ok(())
+    }
 }

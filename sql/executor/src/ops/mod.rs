@@ -156,6 +156,32 @@ impl<'s> Statement<'s> {
     }
 }
 
+/// What a statement that rests between two of its rows has done so far: another one goes on with it.
+#[derive(Default)]
+pub struct Rest {
+    kept: Vec<Option<Rc<RefCell<RowStore>>>>,
+    working: HashMap<usize, Rc<RefCell<RowStore>>>,
+    ticks: u64,
+}
+
+impl Statement<'_> {
+    /// Goes on where one of the same plan rested.
+    pub fn resume(&mut self, rest: Rest) {
+        *self.kept.get_mut() = rest.kept;
+        *self.working.get_mut() = rest.working;
+        self.ticks.set(rest.ticks);
+    }
+
+    /// What there is to go on with.
+    pub fn rest(self) -> Rest {
+        Rest {
+            kept: self.kept.into_inner(),
+            working: self.working.into_inner(),
+            ticks: self.ticks.get(),
+        }
+    }
+}
+
 /// What an operator runs with: its block's surroundings.
 pub struct Run<'r> {
     /// The statement.

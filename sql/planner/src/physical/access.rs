@@ -80,7 +80,8 @@ impl Planner<'_> {
             })
             .collect();
         let target = Target { bound, ..Target::new(leaf, def, leaves) };
-        let locked = source.lock.map(|_| Locked::of(rows, leaves.targets.contains(&leaf)));
+        let locks = source.lock.is_some() || self.copied;
+        let locked = locks.then(|| Locked::of(rows, leaves.targets.contains(&leaf)));
         let price = |choice: &Choice, clustered: bool| match &locked {
             Some(locked) => locked.price(choice, clustered),
             None => choice.cost,
@@ -118,7 +119,7 @@ impl Planner<'_> {
             }
         }
         let Some((least, best)) = best else { return whole };
-        let scan = locked.map_or(whole.cost, |locked| locked.scan(&best));
+        let scan = locked.map_or(whole.cost, |locked| locked.scan(&best, &whole));
         if least <= scan || source.hints.join.only.is_some() { best } else { whole }
     }
 

@@ -6,12 +6,14 @@
 use super::access::Choice;
 use crate::query_plan::ReadAccess;
 
-/// MySQL's costs of a row that is looked at and of a page in memory, what it adds to a scan that is compared with
-/// ranges, and how many rows we take a page to have when theirs are told.
+/// MySQL's costs of a row that is looked at and of a page in memory, what it adds to ranges, and to a scan of the rows
+/// that is compared with them, and how many rows and entries of an index we take a page to have when theirs are told.
 const ROW: f64 = 0.1;
 const PAGE: f64 = 0.25;
+const RANGE: f64 = 0.01;
 const SCAN_AMONG_RANGES: f64 = 2.1;
 const ROWS_OF_PAGE: f64 = 400.0;
+const ENTRIES_OF_PAGE: f64 = 900.0;
 /// So many rows MySQL looks up in an index also when these are all there are.
 const ROWS_LOOKED_UP_MAX: f64 = 8.0;
 
@@ -37,27 +39,40 @@ impl Locked {
     /// What it costs to read what a way finds.
     pub(super) fn price(&self, choice: &Choice, clustered: bool) -> f64 {
         let ranges = match &choice.access {
-            ReadAccess::Ranges { ranges, .. } => ranges.len(),
-            _ => usize::from(self.changes),
+            ReadAccess::Ranges { ranges, .. } => ranges.len() as f64,
+            _ => f64::from(u8::from(self.changes)),
         };
-        let fetches = match choice.covering || clustered {
-            true => PAGE,
-            false => (choice.rows + ranges as f64) * PAGE,
+        let is_range = self.is_range(choice);
+        let pages = match (clustered, choice.covering) {
+            (true, _) if is_range && choice.rows <= 2.0 => choice.rows,
+            (true, _) if is_range => ranges + choice.rows / ENTRIES_OF_PAGE,
+            (true, _) => 1.0,
+            (false, true) => pages_of_entries(choice.rows),
+            // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
+            (false, false) if !is_range => choice.rows.min(self.pages),
+            (false, false) => choice.rows + ranges,
         };
-        // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
-        let fetches_max = self.pages * PAGE;
-        let fetches = if self.is_range(choice) { fetches } else { fetches.min(fetches_max) };
-        choice.rows * ROW + fetches
+        let more = if is_range { RANGE } else { 0.0 };
+        choice.rows * ROW + pages * PAGE + more
     }
 
-    /// What it costs to read all rows rather than choose that way.
-    pub(super) fn scan(&self, choice: &Choice) -> f64 {
+    /// What it costs to read all rows, by the way `whole`, rather than choose `choice`.
+    pub(super) fn scan(&self, choice: &Choice, whole: &Choice) -> f64 {
         let scan = self.pages * PAGE + self.rows * ROW;
         match choice.rows >= self.rows && self.rows > ROWS_LOOKED_UP_MAX {
+            // All entries of an index that has all that is needed.
+            _ if self.is_range(choice) && whole.covering => {
+                pages_of_entries(self.rows) * PAGE + self.rows * ROW
+            }
             _ if self.is_range(choice) => scan + SCAN_AMONG_RANGES,
             // The look-up finds everything.
             true => 0.0,
             false => scan,
         }
     }
+}
+
+/// Pages that so many entries of an index lie in.
+fn pages_of_entries(entries: f64) -> f64 {
+    1.0 + (entries - 1.0) / ENTRIES_OF_PAGE
 }

@@ -46,6 +46,8 @@ pub(crate) struct Planner<'a> {
     /// Where each shared block went in `done`.
     pub(crate) shared_at: Vec<Option<usize>>,
     pub(crate) done: Vec<SharedQuery>,
+    /// Others are made of the rows, so they are locked though nothing says so.
+    pub(crate) copied: bool,
 }
 
 /// Leaves and what is known about them while a block is planned.
@@ -95,7 +97,7 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let (tables, literals) = (&*context.tables, &context.literals);
         let shared_at = vec![None; shared.len()];
-        Planner { tables, literals, statistics, shared, shared_at, done: Vec::new() }
+        Planner { tables, literals, statistics, shared, shared_at, done: Vec::new(), copied: false }
     }
 
     /// Plans a block that was transformed.

@@ -16,7 +16,7 @@ use crate::PlanContext;
 use crate::hints::StatementHints;
 use crate::logical::{Block, Leaf, LeafColumn, Source};
 use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
-use crate::query::plan_query;
+use crate::query::plan_copied;
 use crate::query_plan::QueryStatement;
 use crate::transform::transform;
 use catalog::{TableDef, TableRef};
@@ -57,6 +57,10 @@ pub fn plan_insert(
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
     as_stored(context.tables.def(table), &columns, &mut source);
+    let rows = match (&insert.source, &source) {
+        (ast::InsertSource::Values(rows), InsertSource::Query(_)) => rows.len() as u64,
+        _ => 0,
+    };
     if let (Some(selected), InsertSource::Query(query)) = (&mut selected, &source) {
         selected.first = columns.len();
         let more = &query.query.outputs[columns.len()..];
@@ -87,6 +91,7 @@ pub fn plan_insert(
         replace: insert.replace,
         ignore: insert.ignore,
         is_select,
+        rows,
         values_calls,
         view,
         on_duplicate,
@@ -353,7 +358,7 @@ fn query_source(
     query: &ast::Query,
     width: usize,
 ) -> Result<InsertSource, SqlError> {
-    let mut plan = plan_query(context, query)?;
+    let mut plan = plan_copied(context, query)?;
     if plan.execution_ms_max.take().is_some() {
         context.warnings.push((3125, crate::hints::TOP_LEVEL_ONLY.to_string()));
     }

@@ -92,6 +92,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
         replace: insert.replace,
         ignore: insert.ignore,
         is_select: false,
+        rows: 0,
         values_calls: 0,
         view,
         on_duplicate: Vec::new(),

@@ -50,7 +50,7 @@ pub(super) struct Unread<'a> {
 /// Where the target is looked for.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Where {
-    /// Nowhere: the rows of a SELECT are all there before the first is inserted.
+    /// Nowhere: the rows of a SELECT that reads the target are all there before the first is inserted.
     Nowhere,
     /// Not in derived tables, whose rows are kept.
     Direct,

@@ -114,7 +114,7 @@ impl Fixture {
             deadline: deadline(),
             explains: false,
         };
-        let planned = query::plan_query_with(&mut context, &statement, Some(&Alike));
+        let planned = query::plan_query_with(&mut context, &statement, &Alike);
         let text = match planned {
             Ok(plan) => {
                 let mut text = explain::tree(&plan, &self.tables, &|_| None);

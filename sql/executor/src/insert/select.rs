@@ -1,0 +1,203 @@
+//! The rows that an INSERT takes from a query.
+//!
+//! 1. Each is inserted before the next is looked for, as in MySQL: who fails or waits in the midst has no more of the
+//!    source locked than it has read, and no rows are kept. 2. Where the statement reads the table that it inserts
+//!    into, or the query is a UNION or one of its kin, all rows are read before the first is inserted, so no statement
+//!    meets its own rows.
+
+use super::{Inserter, of_view};
+use crate::locking::{Use, read_for_change, unnamed};
+use crate::memory::Budget;
+use crate::ops::block::Block;
+use crate::ops::cells::{Cells, made_layout};
+use crate::ops::store::RowStore;
+use crate::ops::{Rest, Statement};
+use crate::rows::check_killed;
+use crate::{Context, Environment, SqlError};
+use catalog::TableCache;
+use engine::Client;
+use expr::LeafRow;
+use planner::plan::InsertPlan;
+use planner::query_plan::{Node, QueryStatement};
+use std::rc::Rc;
+use std::sync::Arc;
+use value::{Datum, RowLayout};
+
+/// A query that rests between two of its rows.
+pub struct Selection<'p> {
+    query: &'p QueryStatement,
+    used: Use,
+    params: &'p [Datum<'p>],
+    budget: Rc<Budget>,
+    block: Option<Block<'p>>,
+    rest: Option<Rest>,
+    cells: Cells,
+    layout: Arc<RowLayout>,
+    /// The present row, in the form of the layout.
+    row: Vec<u8>,
+    /// All rows, and how many of them were handed out.
+    kept: Option<(RowStore, usize)>,
+}
+
+impl<'p> Selection<'p> {
+    /// A query that has not begun; `used`: what becomes of the rows that it reads without naming a lock.
+    pub fn new(
+        (query, used): (&'p QueryStatement, Use),
+        env: &dyn Environment,
+        params: &'p [Datum<'p>],
+    ) -> Selection<'p> {
+        let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
+        Selection {
+            query,
+            used,
+            params,
+            budget: Budget::of_session(env),
+            block: None,
+            rest: None,
+            cells: Cells::default(),
+            layout: Arc::new(made_layout(&types)),
+            row: Vec::new(),
+            kept: None,
+        }
+    }
+
+    /// Reads all rows, to be handed out from then on.
+    ///
+    /// # Errors
+    /// Everything a query can end in.
+    pub fn read_all(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        let rows = read_for_change(self.used, context, |context| {
+            let st = self.statement(context.client, context.tables);
+            let mut rows = RowStore::new(&st);
+            while self.step(&st, context.env)? {
+                rows.push(&st, &self.row)?;
+            }
+            Ok::<_, SqlError>(rows)
+        })?;
+        self.kept = Some((rows, 0));
+        Ok(())
+    }
+
+    /// Goes to the next row; `false`: there is none.
+    ///
+    /// # Errors
+    /// As [`Selection::read_all`].
+    pub fn next(&mut self, context: &mut Context<'_>) -> Result<bool, SqlError> {
+        if self.kept.is_some() {
+            return self.next_kept();
+        }
+        read_for_change(self.used, context, |context| {
+            let st = self.statement(context.client, context.tables);
+            let found = self.step(&st, context.env)?;
+            self.rest = Some(st.rest());
+            Ok(found)
+        })
+    }
+
+    /// Goes to the next of the rows that were read.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn next_kept(&mut self) -> Result<bool, SqlError> {
+        let Some((rows, at)) = &mut self.kept else { return Ok(false) };
+        let more = *at < rows.len();
+        if more {
+            rows.get(*at, &mut self.row)?;
+            *at += 1;
+        }
+        Ok(more)
+    }
+
+    /// The first values of the present row.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn values(&self, count: usize) -> Result<Vec<Datum<'_>>, SqlError> {
+        (0..count).map(|c| self.layout.decode(&self.row, c).map_err(expr::damaged)).collect()
+    }
+
+    fn statement<'s>(&mut self, client: &'s Client, tables: &'s TableCache) -> Statement<'s>
+    where
+        'p: 's,
+    {
+        let budget = Rc::clone(&self.budget);
+        let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
+        st.unnamed = unnamed(self.used, client);
+        if let Some(rest) = self.rest.take() {
+            st.resume(rest);
+        }
+        st
+    }
+
+    fn step(&mut self, st: &Statement<'_>, env: &mut dyn Environment) -> Result<bool, SqlError> {
+        let block = match &mut self.block {
+            Some(block) => block,
+            none => {
+                let block = none.insert(Block::new(&self.query.query, st, false)?);
+                block.open(st, env, None)?;
+                block
+            }
+        };
+        if !block.next(st, env, None)? {
+            return Ok(false);
+        }
+        block.write_outputs((st, env), None, &self.layout, &mut self.cells, &mut self.row)?;
+        Ok(true)
+    }
+}
+
+impl<'p> Inserter<'p> {
+    /// Inserts the rows of the query.
+    pub(super) fn insert_selected(
+        &mut self,
+        source: &'p QueryStatement,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let plan = self.plan;
+        let used = if plan.is_select { Use::Copied } else { Use::Needed };
+        let mut selection = Selection::new((source, used), context.env, self.params);
+        if is_read_first(plan, source) {
+            selection.read_all(context)?;
+        }
+        let width = plan.columns.len();
+        let looked_at = source.query.outputs.len() > width;
+        let mut values = Vec::new();
+        while selection.next(context)? {
+            let number = self.records + 1;
+            if number.is_multiple_of(64) {
+                check_killed()?;
+            }
+            let row = selection.values(width)?;
+            self.selected = looked_at.then(|| LeafRow {
+                layout: Arc::clone(&selection.layout),
+                bytes: selection.row.clone(),
+                null: false,
+                key: Vec::new(),
+            });
+            let done = self
+                .take((&row, &source.query.outputs), number, context, &mut values)
+                .map_err(|error| of_view(error, plan))
+                .and_then(|()| self.put(context, &mut values));
+            self.forgive(done, &values, context)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether MySQL reads all rows into a temporary table before it inserts the first.
+fn is_read_first(plan: &InsertPlan, source: &QueryStatement) -> bool {
+    let reads = |query: &QueryStatement| query.tables.iter().any(|(t, _)| *t == plan.table);
+    reads(source) || plan.asked.as_deref().is_some_and(reads) || is_set(&source.query.root)
+}
+
+/// Whether rows come out of a set operation.
+fn is_set(node: &Node) -> bool {
+    match node {
+        Node::SetOp { .. } => true,
+        Node::Filter { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Limit { input, .. }
+        | Node::Project { input, .. } => is_set(input),
+        _ => false,
+    }
+}
