@@ -186,8 +186,9 @@ pub fn condition(
             Ok(condition(b, row, env)?.map(|b| a != b))
         }
         Expr::Not(a) => Ok(condition(a, row, env)?.map(|a| !a)),
-        Expr::Is(a, Truth::Null, negated) => {
-            Ok(Some(eval(a, row, env)?.get().is_null() != *negated))
+        Expr::Is(a, Truth::Null, negated) => Ok(Some(is_null(a, row, env)? != *negated)),
+        Expr::Is(a, Truth::Unknown, negated) if has_known_nulls(a) => {
+            Ok(Some(is_null(a, row, env)? != *negated))
         }
         Expr::Is(a, what, negated) => {
             let a = condition(a, row, env)?;
@@ -210,6 +211,30 @@ pub fn condition(
             let value = eval(other, row, env)?;
             Ok(value::compare::truth(&as_number(value.get(), other, row, env)))
         }
+    }
+}
+
+/// Whether a condition is unknown exactly where an operand is NULL.
+fn has_known_nulls(expr: &Expr) -> bool {
+    match expr {
+        Expr::Compare(op, ..) => *op != Comparison::NullSafeEq,
+        Expr::Xor(..) => true,
+        Expr::Not(a) => has_known_nulls(a),
+        _ => false,
+    }
+}
+
+/// Whether a value is NULL. Of a comparison that is asked of its operands: nothing is converted, nor warned of.
+fn is_null(expr: &Expr, row: &Row<'_>, env: &mut dyn Environment) -> Result<bool, SqlError> {
+    match expr {
+        Expr::Compare(_, a, b, _) | Expr::Xor(a, b) if has_known_nulls(expr) => {
+            Ok(is_null(a, row, env)? || is_null(b, row, env)?)
+        }
+        Expr::Not(a) if has_known_nulls(a) => is_null(a, row, env),
+        Expr::Call(site) if functions::is_number_of_text(site.function) => {
+            is_null(&site.arguments[0], row, env)
+        }
+        other => Ok(eval(other, row, env)?.get().is_null()),
     }
 }
 

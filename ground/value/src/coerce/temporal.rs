@@ -132,7 +132,9 @@ fn read_date_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>, date: bool) -> 
         }
         _ => match number(&d) {
             Some((v, _)) if !(0..=LAST_MOMENT).contains(&v) => Err(BadTime::Range),
-            Some((v, nanos)) => parse::date_time_of_number(v, nanos, mode.dates),
+            // Days that the rules refuse are none, but for the zero date.
+            Some((v, nanos)) => parse::date_time_of_number(v, nanos, mode.dates)
+                .map_err(|why| if v == 0 { why } else { BadTime::Form }),
             None => Err(BadTime::Range),
         },
     };

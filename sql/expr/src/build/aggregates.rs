@@ -1,11 +1,13 @@
 //! Calls of aggregates over arguments that are bound already.
 
+use super::derive::{call, is_stringy};
 use super::{Builder, Derive, one_column};
 use crate::SqlError;
 use crate::aggregate::{ANY_VALUE, Aggregate, AggregateCall, of_kind};
+use crate::functions::AS_NUMBER;
 use crate::tree::{Extra, SortKey, Typed};
 use parser::ast;
-use value::Charset;
+use value::{Charset, ColumnType};
 
 impl Builder {
     /// An aggregate as it is written.
@@ -19,7 +21,20 @@ impl Builder {
         order_by: Vec<SortKey>,
     ) -> Result<AggregateCall, SqlError> {
         let kept = written.over.is_some() || written.distinct;
-        let mut call = self.aggregate_of(of_kind(written.kind)?, arguments, kept)?;
+        let function = of_kind(written.kind)?;
+        let mut arguments = arguments;
+        let numbers = matches!(function.name, "sum" | "avg");
+        if numbers || function.name.starts_with("std") || function.name.starts_with("var") {
+            arguments = arguments.into_iter().map(super::bits_as_number).collect();
+        }
+        // Texts are different where their numbers are.
+        if written.distinct && numbers {
+            for value in arguments.iter_mut().filter(|v| is_stringy(&v.ty) && !v.is_row()) {
+                let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+                *value = Typed::new(call(&AS_NUMBER, value, ty), ty);
+            }
+        }
+        let mut call = self.aggregate_of(function, arguments, kept)?;
         call.distinct = written.distinct;
         call.order_by = order_by;
         let separator = written.separator.as_deref().unwrap_or(b",");
@@ -69,6 +84,9 @@ impl Builder {
         // The values of a window and of DISTINCT are kept before they are summed up: text is text then.
         if !kept && matches!(function.name, "sum" | "avg") || bits && !bytes {
             args = args.into_iter().map(super::wanted::as_chosen).collect();
+        }
+        if function.name.starts_with("json_") {
+            args = args.into_iter().map(super::in_document).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, Extra::None, &self.settings);
         let ty = (function.derive)(&mut derive)?;

@@ -202,23 +202,25 @@ fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
 }
 
-/// A constant beside a column of years, as it would be stored there: 24 is 2024. `None` for what does not fit.
+/// A constant beside a column of years, as it would be stored there: 24 is 2024, and so is text that starts with it.
+/// `None` for what does not fit.
 pub(super) fn year_of(value: &Typed) -> Option<Typed> {
-    stored_year(value, true, |constant, warning| {
-        let whole = match constant {
-            OwnedDatum::Decimal(v) => v.to_f64().fract() == 0.0,
-            OwnedDatum::Double(v) => v.fract() == 0.0,
+    stored_year(value, |constant, warning| {
+        let begun = matches!(warning, None | Some(value::Warning::Truncated { .. }));
+        match constant {
+            OwnedDatum::Bytes(text) => begun && double_of_text(text).1 != Rest::NoNumber,
+            OwnedDatum::Decimal(v) => warning.is_none() && v.to_f64().fract() == 0.0,
+            OwnedDatum::Double(v) => warning.is_none() && v.fract() == 0.0,
             OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_) => false,
-            _ => true,
-        };
-        whole && warning.is_none()
+            _ => warning.is_none(),
+        }
     })
 }
 
 /// A constant limit beside a column of years, as that column would store it, rounded and cut; `None` for what is
 /// out of range or no number.
 pub(super) fn year_limit(value: &Typed) -> Option<Typed> {
-    stored_year(value, false, |constant, warning| {
+    stored_year(value, |constant, warning| {
         !matches!(constant, OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_))
             && matches!(warning, None | Some(value::Warning::Truncated { .. }))
     })
@@ -227,13 +229,12 @@ pub(super) fn year_limit(value: &Typed) -> Option<Typed> {
 /// A constant as a column of years stores it, if that `fits`.
 fn stored_year(
     value: &Typed,
-    strict: bool,
     fits: impl FnOnce(&OwnedDatum, Option<&value::Warning>) -> bool,
 ) -> Option<Typed> {
     let value = bits_as_number(value.clone());
     let constant = value.constant()?;
     let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
-    let mode = value::ConvertMode::new(strict, &zone);
+    let mode = value::ConvertMode::new(false, &zone);
     let mut scratch = Vec::new();
     let stored = value::coerce(constant.datum(), None, &year, &mode, &mut scratch).ok()?;
     let fits = fits(constant, stored.warning.as_ref());

@@ -133,12 +133,13 @@ fn numbers(a: ColumnType, b: ColumnType) -> ColumnType {
         if a.kind == Kind::Float && b.kind == Kind::Float {
             return a;
         }
-        // As MySQL has it: not INT.
-        let small = |t: &ColumnType| t.kind.is_int() && t.kind != Kind::Int;
-        for (float, other) in [(a, b), (b, a)] {
-            if float.kind == Kind::Float && small(&other) {
-                return float;
-            }
+        // As MySQL has it: not INT, and BIGINT only behind a FLOAT.
+        let small = |t: &ColumnType| t.kind.is_int() && t.kind != Kind::Int || t.kind == Kind::Year;
+        if a.kind == Kind::Float && small(&b) {
+            return a;
+        }
+        if b.kind == Kind::Float && small(&a) && a.kind != Kind::BigInt {
+            return b;
         }
         let fixed = |t: &ColumnType| if t.kind.is_float() { t.decimals } else { scale(t) as u8 };
         let decimals = fixed(&a).max(fixed(&b)).min(NOT_FIXED);

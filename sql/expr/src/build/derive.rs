@@ -338,11 +338,24 @@ pub fn unify(
     Ok((ty, claim))
 }
 
+/// A value of a set operation as one of the column's type: as [`alike`], and bits among texts are a number.
+pub fn united(value: &mut Typed, ty: &ColumnType) {
+    if ty.kind.is_string() {
+        *value = super::wanted::kept_number(value.clone(), ty.kind.is_large());
+        *value = super::wanted::kept_float(value.clone(), ty);
+    }
+    alike(value, ty);
+}
+
 /// A value as one of the type that several have, where another type shows: numbers, decimals among texts, and times
 /// among moments.
 pub fn alike(value: &mut Typed, ty: &ColumnType) {
+    /// Of UNIX_TIMESTAMP, with the point.
+    const UNIX_SECONDS_CHARS: u32 = 11;
     if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
-        *value = super::wanted::united_as_text(value.clone());
+        // UNIX_TIMESTAMP shows as many digits as the column has room for.
+        let micros = ty.length.saturating_sub(UNIX_SECONDS_CHARS).min(6) as u8;
+        *value = super::wanted::with_own_digits(value.clone(), micros);
     }
     if ty.kind.is_string() && value.ty.kind == Kind::Year {
         // Its zero is one digit among texts.

@@ -23,11 +23,11 @@ mod wanted;
 pub mod widths;
 
 pub use calls::no_function;
-pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string};
+pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string, united};
 pub use fold::{folded, folded_text};
-pub use operators::stored;
 pub(crate) use operators::{bits_as_number, value_digits};
-pub use wanted::{as_text, is_nothing, kept_as_text};
+pub use operators::{in_document, stored};
+pub use wanted::{as_text, is_nothing};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
@@ -126,6 +126,10 @@ impl Builder {
             args = args.into_iter().map(wanted).collect();
         } else if texts && crate::functions::reads_a_moment(function) {
             args = args.into_iter().map(wanted::as_moment).collect();
+        } else if texts && crate::functions::reads_a_count(function) {
+            args[0] = wanted::as_chosen(args[0].clone());
+        } else if crate::functions::reads_a_time(function) {
+            args = args.into_iter().map(wanted::as_time).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
         let ty = (function.derive)(&mut derive)?;

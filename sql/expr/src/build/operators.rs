@@ -30,8 +30,25 @@ impl Builder {
                 Ok(truth(Expr::Not(Box::new(value.expr)), nullable))
             }
             UnaryOp::BitNot => self.named("~", vec![value]),
-            UnaryOp::Neg => Ok(negate(value)),
+            UnaryOp::Neg => Ok(self.negate(value)),
         }
+    }
+
+    fn negate(&self, value: Typed) -> Typed {
+        let number = bits_as_number(value.clone());
+        if let (Some(OwnedDatum::Bytes(_)), Some(bits)) = (value.constant(), number.constant())
+            && let OwnedDatum::UInt(bits) = *bits
+        {
+            // Minus of what is written as bits is a double.
+            let ty = ColumnType { decimals: 0, ..ColumnType::double() };
+            return Typed::new(Expr::Const(OwnedDatum::Double(-(bits as f64))), ty.not_null());
+        }
+        let constant = match number.ty.kind.is_int() {
+            true => super::folded(&number, &self.settings),
+            false => None,
+        };
+        let decimal = constant.and_then(|constant| negated_decimal(&number, &constant));
+        decimal.unwrap_or_else(|| negate(number))
     }
 
     /// An infix operator.
@@ -193,6 +210,23 @@ fn logic(op: BinaryOp, a: Typed, b: Typed) -> Typed {
     truth(expr, nullable)
 }
 
+/// A constant integer whose sign MySQL takes for one of BIGINT's limits: minus of it is a decimal.
+fn negated_decimal(value: &Typed, constant: &OwnedDatum) -> Option<Typed> {
+    let number = match *constant {
+        OwnedDatum::Int(v) if v < 0 => i128::from(v),
+        OwnedDatum::UInt(v) if v > i64::MAX as u64 => i128::from(v),
+        _ => return None,
+    };
+    let literal = value.constant().is_some();
+    if literal && number == i128::from(i64::MIN).abs() {
+        return None;
+    }
+    let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::decimal(20, 0) };
+    let ty = ColumnType { length: precision(&value.ty).clamp(1, 20), ..ty };
+    let negated = value::Decimal::from_i128(-number, 0);
+    Some(Typed::new(Expr::Const(OwnedDatum::Decimal(negated)), ty))
+}
+
 fn negate(value: Typed) -> Typed {
     let value = as_number(bits_as_number(value));
     let value = match value.ty.kind {
@@ -217,7 +251,7 @@ fn negate(value: Typed) -> Typed {
     let minimum = matches!(value.constant(), Some(OwnedDatum::Int(i64::MIN)));
     let result = match ty.kind {
         _ if minimum => ColumnType { nullable: false, ..ColumnType::decimal(19, 0) },
-        kind if kind.is_int() || kind == Kind::Year => {
+        kind if kind.is_int() || matches!(kind, Kind::Year | Kind::Bit) => {
             let length = precision(&ty) + 1;
             signed(ColumnType { kind: Kind::BigInt, length, ..ty })
         }
@@ -258,6 +292,11 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
     if kind == Kind::Year && moment && value.ty.kind != Kind::Date && is_column(value) {
         return super::beside::digits(value.clone());
     }
+    // A moment gives its time of day; what is chosen is read as text, with a note.
+    let dated = moment && !matches!(value.ty.kind, Kind::Date | Kind::Time);
+    if kind == Kind::Time && dated && !is_kept_as_text(&value.expr) {
+        return super::beside::time_part(value.clone());
+    }
     let through_text = moment && kind.is_number() && is_kept_as_text(&value.expr);
     if through_text || value.ty.kind == Kind::Json && kind == Kind::Bit {
         let ty = super::string(super::widths::chars(&value.ty), value::Collation::Utf8mb4Bin);
@@ -272,10 +311,17 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
         false if kind.is_string() => {
-            super::wanted::kept_as_text(super::wanted::year_as_text(value.clone()))
+            in_document(super::wanted::kept_number(value.clone(), kind.is_large()))
         }
         false => value.clone(),
     }
+}
+
+/// A decimal as a document has it: with the digits that it is computed with.
+pub fn in_document(value: Typed) -> Typed {
+    /// Digits of a second's fraction.
+    const MICROS: u8 = 6;
+    super::wanted::with_own_digits(value, MICROS)
 }
 
 /// Whether a date or time that an expression gives is text when it is stored.

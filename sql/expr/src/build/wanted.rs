@@ -5,16 +5,17 @@
 //! 3. Numbers are read without a warning from columns of TEXT and BLOB and from what COALESCE, IFNULL, GREATEST
 //! and LEAST give. 4. A decimal's text has the digits of the chosen branch.
 
+use super::beside::is_column;
 use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
 use crate::functions::{
-    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, BARE_ZERO, TEMPORAL_OF_TEXT, moments_of,
-    number_of_bits,
+    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, BARE_WHOLE, BARE_ZERO, DOUBLE_WITHIN,
+    MOMENT_DIGITS, TEMPORAL_OF_TEXT, moments_of, number_of_bits,
 };
 use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum, Typed};
 use std::ops::Range;
-use value::{ColumnType, Kind};
+use value::{Collation, ColumnType, Kind};
 
 /// A value that is wanted as a double.
 pub(super) fn as_number(value: Typed) -> Typed {
@@ -114,59 +115,78 @@ pub fn as_text(value: Typed) -> Typed {
     }
 }
 
-/// A decimal that is stored as text, or kept among texts: as [`as_text`], and COALESCE, GREATEST and their kin, too,
-/// give the digits of what they choose.
-pub fn kept_as_text(value: Typed) -> Typed {
+/// A decimal that is stored as text, kept among texts, or put into a document: COALESCE, GREATEST and their kin, too,
+/// give the digits of what they choose, and the zero that a difference, a product or a quotient comes to has none
+/// behind the point. `micros` is how many of them UNIX_TIMESTAMP shows of a second's fraction.
+pub(super) fn with_own_digits(value: Typed, micros: u8) -> Typed {
     if value.ty.kind != Kind::Decimal {
         return value;
     }
-    let exact = |ty: &ColumnType| ty.kind.is_int() || ty.kind == Kind::Decimal;
-    let own = |site: &CallSite| match site.function.name {
-        "coalesce" | "ifnull" | "greatest" | "least" => {
-            let mut site = site.clone();
-            for argument in &mut site.arguments {
-                let bare = match &*argument {
-                    Expr::Call(inner) if inner.function == &AS_ALIKE => {
-                        exact(&inner.types[0]).then(|| inner.arguments[0].clone())
-                    }
-                    _ => None,
-                };
-                if let Some(bare) = bare {
-                    *argument = bare;
-                }
-            }
-            Some(Expr::Call(Box::new(site)))
-        }
-        _ => None,
-    };
-    let value = as_text(value);
-    match through(&value.expr, &own) {
+    match own_digits(&value.expr, &value.ty, micros) {
         Some(expr) => Typed { expr, ..value },
         None => value,
     }
 }
 
-/// A decimal of a set operation whose column is text: as [`kept_as_text`], and the zero that a difference, a product
-/// or a quotient comes to has no digits behind the point.
-pub(super) fn united_as_text(value: Typed) -> Typed {
-    let value = kept_as_text(value);
-    match (value.ty.kind, with_bare_zeros(&value.expr, &value.ty)) {
-        (Kind::Decimal, Some(expr)) => Typed { expr, ..value },
-        _ => value,
+/// The expression of a decimal with the digits that MySQL computes it with; `None` if those are its type's.
+fn own_digits(expr: &Expr, ty: &ColumnType, micros: u8) -> Option<Expr> {
+    let own = |e: &Expr| own_digits(e, ty, micros);
+    let or_as_it_is = |e: &Expr| Box::new(own(e).unwrap_or_else(|| e.clone()));
+    match expr {
+        Expr::Neg(inner) => own(inner).map(|e| Expr::Neg(Box::new(e))),
+        // A sum of zeros keeps their digits.
+        Expr::Arith(Arithmetic::Add, a, b) => {
+            let moment = |e: &Expr| Box::new(own(e).unwrap_or_else(|| moment_digits(e, ty)));
+            Some(Expr::Arith(Arithmetic::Add, moment(a), moment(b)))
+        }
+        Expr::Arith(op, a, b) => {
+            let moment = |e: &Expr| match op {
+                Arithmetic::Div(_) => or_as_it_is(e),
+                _ => Box::new(own(e).unwrap_or_else(|| moment_digits(e, ty))),
+            };
+            let computed = Expr::Arith(*op, moment(a), moment(b));
+            Some(call(&BARE_ZERO, &Typed::new(computed, *ty), *ty))
+        }
+        Expr::Case(branches, otherwise) => {
+            let branches = branches.iter().map(|(when, then)| (when.clone(), *or_as_it_is(then)));
+            Some(Expr::Case(branches.collect(), otherwise.as_ref().map(|e| or_as_it_is(e))))
+        }
+        Expr::Call(site) => own_digits_of_call(site, micros),
+        _ => None,
     }
 }
 
-fn with_bare_zeros(expr: &Expr, ty: &ColumnType) -> Option<Expr> {
-    let results = |site: &CallSite| match site.function.name {
-        "coalesce" | "ifnull" => Some(0..site.arguments.len()),
-        _ => passed_on(site),
+/// An operand that may be a moment or a time: without a fraction it has no digits behind the point.
+fn moment_digits(operand: &Expr, ty: &ColumnType) -> Expr {
+    match operand {
+        Expr::Const(_) => operand.clone(),
+        _ => call(&MOMENT_DIGITS, &Typed::new(operand.clone(), *ty), *ty),
+    }
+}
+
+fn own_digits_of_call(site: &CallSite, micros: u8) -> Option<Expr> {
+    let exact = |ty: &ColumnType| ty.kind.is_int() || ty.kind == Kind::Decimal;
+    let passed = match site.function.name {
+        _ if site.function == &AS_ALIKE && exact(&site.types[0]) => {
+            let (inner, ty) = (&site.arguments[0], &site.types[0]);
+            return Some(own_digits(inner, ty, micros).unwrap_or_else(|| inner.clone()));
+        }
+        "unix_timestamp" if site.ty.kind == Kind::Decimal => {
+            let ty = ColumnType { decimals: micros, ..site.ty };
+            let moment = Expr::Call(Box::new(CallSite { ty, ..site.clone() }));
+            return Some(call(&BARE_WHOLE, &Typed::new(moment, ty), ty));
+        }
+        "coalesce" | "ifnull" | "greatest" | "least" => 0..site.arguments.len(),
+        "abs" => 0..1,
+        _ => passed_on(site)?,
     };
-    in_branches(expr, &results, &|e| match e {
-        // A sum of zeros keeps their digits.
-        Expr::Arith(Arithmetic::Add, ..) => None,
-        Expr::Arith(..) => Some(call(&BARE_ZERO, &Typed::new(e.clone(), *ty), *ty)),
-        _ => None,
-    })
+    let mut site = site.clone();
+    for n in passed {
+        if let Some(own) = own_digits(&site.arguments[n], &site.types[n], micros) {
+            site.arguments[n] = own;
+        }
+    }
+    Some(Expr::Call(Box::new(site)))
 }
 
 /// A year that is wanted as text: the zero of one that is computed is one digit. IF, CASE and NULLIF pass on what
@@ -189,6 +209,37 @@ pub(super) fn year_as_text(value: Typed) -> Typed {
     }
 }
 
+/// A year, bits or a number with leading zeros that is stored as text or kept among texts: a plain number, but a
+/// column's own text in a column of TEXT or BLOB (`large`).
+pub(super) fn kept_number(value: Typed, large: bool) -> Typed {
+    let ty = value.ty;
+    if !matches!(ty.kind, Kind::Year | Kind::Bit) && !ty.zerofill {
+        return value;
+    }
+    if large && is_column(&value) {
+        let text = super::string(super::widths::chars(&ty), Collation::Binary);
+        let text = ColumnType { nullable: ty.nullable, ..text };
+        return Typed { expr: call(&AS_ALIKE, &value, text), ty: text, ..value };
+    }
+    let int = ColumnType { nullable: ty.nullable, ..ColumnType::int(Kind::BigInt, true) };
+    Typed { expr: call(&AS_ALIKE, &value, int), ty: int, ..value }
+}
+
+/// A FLOAT column of a set operation whose column is text: as many digits of the double as that has room for; its own
+/// text in a column of TEXT or BLOB.
+pub(super) fn kept_float(value: Typed, to: &ColumnType) -> Typed {
+    if value.ty.kind != Kind::Float || !is_column(&value) {
+        return value;
+    }
+    let (function, chars) = match to.kind.is_large() {
+        true => (&AS_ALIKE, super::widths::chars(&value.ty)),
+        false => (&DOUBLE_WITHIN, to.length),
+    };
+    let ty = super::string(chars, to.collation);
+    let ty = ColumnType { nullable: value.ty.nullable, ..ty };
+    Typed { expr: call(function, &value, ty), ty, ..value }
+}
+
 /// A value that is wanted as a moment: a date or time that is chosen among texts is read by itself.
 pub(super) fn as_moment(value: Typed) -> Typed {
     if !is_stringy(&value.ty) {
@@ -200,6 +251,17 @@ pub(super) fn as_moment(value: Typed) -> Typed {
         None => value,
     };
     match through(&value.expr, &temporal_of_text) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
+/// A value that is wanted as a time: as [`as_moment`], and a time that is chosen among moments is itself.
+pub(super) fn as_time(value: Typed) -> Typed {
+    if !matches!(value.ty.kind, Kind::DateTime | Kind::Timestamp) {
+        return as_moment(value);
+    }
+    match bare(&value.expr, &|ty| ty.kind == Kind::Time) {
         Some(expr) => Typed { expr, ..value },
         None => value,
     }
@@ -321,6 +383,23 @@ fn moment_as_number(site: &CallSite) -> Option<Expr> {
     let moment = Expr::Call(Box::new(CallSite { ty, ..site.clone() }));
     let double = ColumnType { length: DOUBLE_CHARS, ..ColumnType::double() };
     Some(call(&crate::functions::CAST, &Typed::new(moment, ty), double))
+}
+
+/// The date that GREATEST or LEAST chooses, where a whole number is wanted: its digits.
+pub(super) fn extreme_moment(value: Typed) -> Typed {
+    let number = match &value.expr {
+        Expr::Call(site) if matches!(site.function.name, "greatest" | "least") => {
+            moment_as_number(site)
+        }
+        _ => None,
+    };
+    match number {
+        Some(expr) => {
+            let ty = ColumnType { length: DOUBLE_CHARS, ..ColumnType::double() };
+            Typed { expr, ty: ColumnType { nullable: value.ty.nullable, ..ty }, ..value }
+        }
+        None => value,
+    }
 }
 
 /// An argument as it was before it took the type of all.

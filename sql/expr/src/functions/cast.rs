@@ -24,6 +24,21 @@ pub static BARE_ZERO: Function =
     function("cast", (1, 1), same_type, bare_zero, "a decimal whose zero has no digits")
         .written(Shape::Bare);
 
+/// A decimal that has no digits behind the point if they are zeros.
+pub static BARE_WHOLE: Function =
+    function("cast", (1, 1), same_type, bare_whole, "a decimal whose zeros have no digits")
+        .written(Shape::Bare);
+
+/// A moment or a time that is a number: without a fraction it has no digits behind the point.
+pub static MOMENT_DIGITS: Function =
+    function("cast", (1, 1), same_type, moment_digits, "a moment with the digits that it needs")
+        .written(Shape::Bare);
+
+/// A double as text, with as many digits as fit into the text's length.
+pub static DOUBLE_WITHIN: Function =
+    function("cast", (1, 1), same_type, double_within, "a double as text of so many characters")
+        .written(Shape::Bare);
+
 /// Text that nobody asked to convert, in another character set: what that lacks is an error.
 pub static AS_CHARSET: Function =
     function("convert", (1, 1), same_type, convert_wholly, "the text in another character set")
@@ -64,6 +79,32 @@ fn bare_zero<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::Decimal(v) if v.is_zero() => Ok(Value::Datum(Datum::Decimal(value::Decimal::ZERO))),
         _ => Ok(c.take(0)),
     }
+}
+
+fn bare_whole<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    match c.datum(0) {
+        Datum::Decimal(v) if v.truncate(0).compare(&v).is_eq() => {
+            Ok(Value::Datum(Datum::Decimal(v.truncate(0))))
+        }
+        _ => Ok(c.take(0)),
+    }
+}
+
+fn moment_digits<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    const MICROS: i64 = value::time::MICROS_PER_SECOND;
+    match c.datum(0) {
+        Datum::Time(v) if v.micros() % MICROS == 0 => Ok(Value::Datum(Datum::Time(v.truncate(0)))),
+        Datum::DateTime(v) if v.micros_of_day() % MICROS == 0 => {
+            Ok(Value::Datum(Datum::DateTime(v.truncate(0))))
+        }
+        _ => Ok(c.take(0)),
+    }
+}
+
+fn double_within<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let mut out = Vec::new();
+    value::format::append_double_within(c.double(0), c.site.ty.length as usize, &mut out);
+    Ok(out.into())
 }
 
 fn padded<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -57,6 +57,11 @@ pub fn is_conversion(function: &Function) -> bool {
     of_time || [&AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
 }
 
+/// Whether a function is one of these that make a number of text.
+pub fn is_number_of_text(function: &Function) -> bool {
+    [&AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
+}
+
 fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
     Ok(d.ty(0))
 }

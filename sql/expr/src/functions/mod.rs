@@ -28,11 +28,12 @@ pub use call::{
     round, text_of,
 };
 pub use cast::{
-    AS_ALIKE, AS_CHARSET, BARE_ZERO, CAST, CONVERT_CHARSET, IN_ZONE, PADDED, not_convertible,
+    AS_ALIKE, AS_CHARSET, BARE_WHOLE, BARE_ZERO, CAST, CONVERT_CHARSET, DOUBLE_WITHIN, IN_ZONE,
+    MOMENT_DIGITS, PADDED, not_convertible,
 };
 pub use compared::{
     AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY,
-    AS_SPAN, TEMPORAL_OF_TEXT, is_conversion,
+    AS_SPAN, TEMPORAL_OF_TEXT, is_conversion, is_number_of_text,
 };
 pub use locks::release_all as release_user_locks;
 pub use numeric::{Random, moments_of};
@@ -122,6 +123,17 @@ pub fn reads_a_moment(function: &Function) -> bool {
     const NUMBERS: &[&str] = &["from_days", "sec_to_time", "unix_timestamp"];
     let temporal = temporal::FUNCTIONS.iter().any(|f| f.name == function.name);
     temporal && function.arity.1 == 1 && !NUMBERS.contains(&function.name)
+}
+
+/// Whether a function makes a date or time of the number that is its first argument.
+pub fn reads_a_count(function: &Function) -> bool {
+    matches!(function.name, "sec_to_time" | "from_unixtime" | "from_days" | "maketime")
+}
+
+/// Whether a function takes a time that IF or CASE chooses among moments for itself.
+pub fn reads_a_time(function: &Function) -> bool {
+    const READERS: &[&str] = &["time", "hour", "minute", "second", "microsecond", "time_to_sec"];
+    READERS.contains(&function.name)
 }
 
 /// Whether a function takes its arguments as integers of 64 bits.

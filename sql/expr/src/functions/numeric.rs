@@ -6,6 +6,7 @@ use super::{Function, MANY, function};
 use crate::build::{Derive, is_stringy, widths};
 use crate::eval::Value;
 use crate::{SqlError, WarningLevel};
+use std::cmp::Ordering;
 use value::time::DateRules;
 use value::{ColumnType, DateTime, Datum, Decimal, Kind};
 
@@ -140,11 +141,7 @@ fn rounded(d: &mut Derive<'_>, carries: bool) -> Derived {
             let carry = u32::from(carries && kept < scale);
             ColumnType { nullable, ..widths::decimal((whole + carry).max(1), kept, false) }
         }
-        _ => {
-            let fixed =
-                d.args.len() > 1 && !unknown && (0..31).contains(&digits) && ty.decimals < 31;
-            ColumnType { decimals: if fixed { digits as u8 } else { 31 }, ..d.double() }
-        }
+        _ => d.double(),
     })
 }
 
@@ -466,7 +463,7 @@ fn bit_count<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 /// Dates and texts: all are read as dates, and the chosen one is shown as the dates among them would be.
-fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: std::cmp::Ordering) -> Answer<'v> {
+fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: Ordering) -> Answer<'v> {
     let mut best: Option<DateTime> = None;
     for n in 0..c.len() {
         let is_zero = match c.datum(n) {
@@ -505,27 +502,33 @@ fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: std::cmp::Orderi
     })
 }
 
+/// Whether a value takes the place of the best one so far: of equal ones GREATEST takes the last, LEAST the first.
+fn is_better(order: Ordering, wanted: Ordering) -> bool {
+    order == wanted || wanted == Ordering::Greater && order == Ordering::Equal
+}
+
 /// The argument whose text is least or greatest.
-fn extreme_text<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+fn extreme_text<'v>(c: &mut Call<'_, 'v>, wanted: Ordering) -> Answer<'v> {
     let collation = c.collation();
     let mut best = c.text(0).into_owned();
     for n in 1..c.len() {
         let text = c.text(n);
-        if collation.compare(&text, &best) == wanted {
+        if is_better(collation.compare(&text, &best), wanted) {
             best = text.into_owned();
         }
     }
     Ok(best.into())
 }
 
-fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
+fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: Ordering) -> Answer<'v> {
     if let Some(kind) = moments_of(c.site.types.iter()) {
         return extreme_moment(c, kind, wanted);
     }
     let collation = c.collation();
     let mut best = 0;
     for n in 1..c.len() {
-        if value::compare(&c.datum(n), &c.datum(best), collation) == Some(wanted) {
+        let order = value::compare(&c.datum(n), &c.datum(best), collation);
+        if order.is_some_and(|order| is_better(order, wanted)) {
             best = n;
         }
     }
@@ -533,11 +536,11 @@ fn extreme<'v>(c: &mut Call<'_, 'v>, wanted: std::cmp::Ordering) -> Answer<'v> {
 }
 
 fn greatest<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    extreme(c, std::cmp::Ordering::Greater)
+    extreme(c, Ordering::Greater)
 }
 
 fn least<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    extreme(c, std::cmp::Ordering::Less)
+    extreme(c, Ordering::Less)
 }
 
 fn interval<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

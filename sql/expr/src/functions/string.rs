@@ -179,10 +179,9 @@ fn insert_type(d: &mut Derive<'_>) -> Derived {
 
 fn field_type(d: &mut Derive<'_>) -> Derived {
     if !d.args[0].is_null() && d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
-        // Bytes are compared with text as text.
-        let wanted = d.ty(0).collation;
-        (1..d.args.len()).for_each(|n| d.bytes_as_text(n, wanted));
-        d.compared(0..d.args.len())?;
+        let others: Vec<usize> = (1..d.args.len()).collect();
+        d.text_led_by(0, &others)?;
+        d.coercibility = None;
     }
     Ok(ColumnType { nullable: false, ..d.int(11) })
 }

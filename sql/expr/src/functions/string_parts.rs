@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
     function(
         "instr",
         (2, 2),
-        locate_type,
+        instr_type,
         instr,
         "where the second text begins in the first; 0 if nowhere",
     ),
@@ -93,8 +93,16 @@ fn trim_type(d: &mut Derive<'_>) -> Derived {
     Ok(d.string(d.chars(text)))
 }
 
+/// What is searched in chooses the collation.
 fn locate_type(d: &mut Derive<'_>) -> Derived {
-    d.compared(0..2)?;
+    d.text_led_by(1, &[0])?;
+    d.coercibility = None;
+    Ok(d.int(11))
+}
+
+fn instr_type(d: &mut Derive<'_>) -> Derived {
+    d.text_led_by(0, &[1])?;
+    d.coercibility = None;
     Ok(d.int(11))
 }
 

@@ -155,7 +155,7 @@ pub(super) fn digits(d: &Derive<'_>, n: usize) -> u8 {
         Kind::DateTime | Kind::Timestamp | Kind::Time | Kind::Decimal => ty.decimals.min(6),
         kind if kind.is_int() => 0,
         _ => match d.args.get(n).and_then(|a| crate::build::folded(a, d.settings)) {
-            Some(value::OwnedDatum::Bytes(text)) => {
+            Some(value::OwnedDatum::Bytes(text)) if is_temporal_text(&text) => {
                 let fraction =
                     text.iter().rposition(|b| *b == b'.').map_or(0, |at| text.len() - at - 1);
                 fraction.min(6) as u8
@@ -165,14 +165,24 @@ pub(super) fn digits(d: &Derive<'_>, n: usize) -> u8 {
     }
 }
 
+fn is_temporal_text(text: &[u8]) -> bool {
+    let rules = value::time::DateRules::default();
+    value::time::parse::time(text).is_ok() || value::time::parse::date_time(text, rules).is_ok()
+}
+
 /// Digits of the second that an argument has as a number of seconds: text may have six, x'41' is a whole number.
 fn second_digits(d: &Derive<'_>, n: usize) -> u8 {
     let ty = d.ty(n);
     let written = match d.args.get(n).and_then(|a| a.constant()) {
+        Some(value::OwnedDatum::Null) => return 0,
         Some(value::OwnedDatum::Bytes(bytes)) => super::call::number_of_bits(&ty, bytes).is_some(),
         _ => false,
     };
-    if crate::build::is_stringy(&ty) && !written { 6 } else { digits(d, n) }
+    match crate::build::is_stringy(&ty) {
+        true if written => 0,
+        true => 6,
+        false => digits(d, n),
+    }
 }
 
 fn time_type(d: &mut Derive<'_>) -> Derived {

@@ -344,17 +344,21 @@ impl Resolver<'_, '_> {
         {
             return Err(one_column());
         }
-        let (subplan, outputs) = self.subquery(query, SubplanKind::Quantified)?;
+        let (subplan, mut outputs) = self.subquery(query, SubplanKind::Quantified)?;
         if outputs.len() != left.len() {
             let text = format!("Operand should contain {} column(s)", left.len());
             return Err(super::error(1241, "21000", text));
         }
         let mut left = left;
-        for (value, output) in left.iter_mut().zip(&outputs) {
+        let text = |v: &Typed| expr::build::is_stringy(&v.ty) && v.constant().is_none();
+        for (place, (value, output)) in left.iter_mut().zip(&mut outputs).enumerate() {
             // A time beside texts is text, as for an operator.
-            let texts = expr::build::is_stringy(&output.ty) && output.constant().is_none();
-            if value.ty.kind == Kind::Time && texts {
+            if value.ty.kind == Kind::Time && text(output) {
                 *value = self.build.to_text(value.clone());
+            } else if output.ty.kind == Kind::Time && text(value) {
+                *output = self.build.to_text(output.clone());
+                let block = &mut self.scope().subqueries[subplan].block;
+                block.outputs[place].value = output.clone();
             }
         }
         let collations = left

@@ -12,7 +12,7 @@ use expr::tree::Typed;
 use parser::ast::{self, QueryBody, SetOperator};
 use std::rc::Rc;
 use value::collation::aggregate::{Purpose, aggregate};
-use value::{ColumnType, Kind, name::same_name};
+use value::{ColumnType, name::same_name};
 
 impl Resolver<'_, '_> {
     /// Resolves a query expression.
@@ -207,7 +207,7 @@ impl Resolver<'_, '_> {
         }
         for block in &mut inputs {
             for (output, column) in block.outputs.iter_mut().zip(&columns) {
-                expr::build::alike(&mut output.value, &column.ty);
+                expr::build::united(&mut output.value, &column.ty);
             }
             // Without a limit its order is nobody's.
             if block.limit.is_none() {
@@ -240,13 +240,8 @@ impl Resolver<'_, '_> {
         }
         let columns = first.iter().enumerate().map(|(position, output)| {
             let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
-            let mut ty = self.build.common(&values);
+            let ty = self.build.common(&values);
             self.one_collation(&values, &ty)?;
-            // FLOAT beside whole numbers is DOUBLE here.
-            if ty.kind == Kind::Float && values.iter().any(|v| v.ty.kind.is_int()) {
-                let double = ColumnType::double();
-                ty = ColumnType { kind: double.kind, length: double.length, ..ty };
-            }
             Ok(made_column(&output.column.name, ty, ty.decimals))
         });
         columns.collect()

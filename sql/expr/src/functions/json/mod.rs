@@ -71,11 +71,14 @@ fn count_type(d: &mut Derive<'_>) -> Derived {
     Ok(ColumnType { nullable: true, ..d.int(21) })
 }
 
-/// Marks arguments from `first` on that are truth values: they become JSON's `true` and `false`.
+/// Marks arguments from `first` on that are truth values: they become JSON's `true` and `false`. Decimals have the
+/// digits that they are computed with.
 fn truths(d: &mut Derive<'_>, first: usize) {
     for arg in d.args.iter_mut().skip(first) {
         if is_truth(arg) {
             arg.ty = ColumnType { nullable: arg.ty.nullable, ..ColumnType::json() };
+        } else {
+            *arg = crate::build::in_document(arg.clone());
         }
     }
 }
