@@ -424,6 +424,10 @@ impl Environment for Env {
         self.sql_mode
     }
 
+    fn optimizer_switch(&self) -> u64 {
+        self.vars.number("optimizer_switch")
+    }
+
     fn time_zone(&self) -> value::TimeZone {
         let id = variables::id("time_zone");
         let name = id.get().kind.show(self.vars.value(id));

@@ -9,7 +9,7 @@ use crate::errors;
 use crate::session::Core;
 use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
-use crate::variables::{self, Assign, Effect, Value, VarId};
+use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
 use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{
     Expr, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement, SystemVar,
@@ -103,7 +103,7 @@ impl Core {
             Expr::Literal(Literal::Bool(b)) => OwnedDatum::Int(i64::from(*b)),
             other => self.evaluate(other)?,
         };
-        let checked = self.checked(id, &value)?;
+        let checked = self.checked((id, global), &value)?;
         if id.get().effect == Effect::Names {
             match &value {
                 OwnedDatum::Bytes(name) => self.old(&String::from_utf8_lossy(name)),
@@ -123,11 +123,15 @@ impl Core {
     /// # Errors
     /// The value is none of the variable's.
     pub fn set_for_session(&mut self, id: VarId, value: &OwnedDatum) -> Result<(), SqlError> {
-        let value = self.checked(id, value)?;
+        let value = self.checked((id, false), value)?;
         self.apply_session(id, value)
     }
 
-    fn checked(&mut self, id: VarId, value: &OwnedDatum) -> Result<Value, SqlError> {
+    fn checked(
+        &mut self,
+        (id, global): (VarId, bool),
+        value: &OwnedDatum,
+    ) -> Result<Value, SqlError> {
         let v = id.get();
         let text;
         let assign = match value {
@@ -152,6 +156,15 @@ impl Core {
             _ => None,
         };
         let assign = canonical.map_or(assign, Assign::Text);
+        // Switches that are not named stay as they are.
+        let switches;
+        let assign = match (v.kind, assign) {
+            (Kind::Switches(_), Assign::Text(word)) => {
+                switches = format!("{},{word}", v.kind.show(&self.env.variable(id, global)));
+                Assign::Text(&switches)
+            }
+            (_, assign) => assign,
+        };
         let (value, warning) = v.kind.check(v.name, &assign).map_err(errors::variable)?;
         if let Some(warning) = warning {
             const TRUNCATED: u16 = 1292;
@@ -219,7 +232,7 @@ impl Core {
     ) -> Result<(), SqlError> {
         for (name, word) in words {
             let id = variables::id(name);
-            let value = self.checked(id, &OwnedDatum::Bytes(word.as_bytes().to_vec()))?;
+            let value = self.checked((id, false), &OwnedDatum::Bytes(word.as_bytes().to_vec()))?;
             actions.push(Action { id, value, scope: Scope::Session });
         }
         Ok(())
@@ -298,7 +311,7 @@ impl Core {
                 let word = id.get().kind.show(&value);
                 if let Some((other, word)) = charsets::partner(id.get().name, &word) {
                     let other = variables::id(other);
-                    let value = self.checked(other, &OwnedDatum::Bytes(word.into()))?;
+                    let value = self.checked((other, false), &OwnedDatum::Bytes(word.into()))?;
                     self.env.vars.set(other, value);
                 }
                 if id.get().name == "character_set_results" {

@@ -299,6 +299,20 @@ impl TableDef {
         self.indexes.first().filter(|index| index.clustered)
     }
 
+    /// The parts of an index by which rows are found: its own, and behind them those of the clustered index, which
+    /// every entry ends with. Of unique indexes, and where a part keeps a prefix or comes twice, its own alone.
+    pub fn all_parts(&self, index: &IndexDef) -> Vec<KeyPart> {
+        let mut parts = index.parts.clone();
+        let clustered = self.clustered().map_or(&[][..], |clustered| &clustered.parts);
+        let whole = |part: &KeyPart| part.prefix_chars.is_none();
+        let new = |part: &KeyPart| index.parts.iter().all(|own| own.column != part.column);
+        let fits = index.parts.iter().all(whole) && clustered.iter().all(|p| whole(p) && new(p));
+        if !index.clustered && !index.unique && fits {
+            parts.extend_from_slice(clustered);
+        }
+        parts
+    }
+
     /// Secondary indexes in the engine's order: engine index `i + 1` is item `i`.
     pub fn secondaries(&self) -> &[IndexDef] {
         &self.indexes[usize::from(self.clustered().is_some())..]

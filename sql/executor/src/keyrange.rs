@@ -38,6 +38,21 @@ impl Limit {
     }
 }
 
+/// Whether a key lies in a range.
+pub(crate) fn contains((low, high): &KeyRange, key: &[u8]) -> bool {
+    let above = match low {
+        Bound::Included(low) => key >= &low[..],
+        Bound::Excluded(low) => key > &low[..] && !key.starts_with(low),
+        Bound::Unbounded => true,
+    };
+    above
+        && match high {
+            Bound::Included(high) => key < &high[..] || key.starts_with(high),
+            Bound::Excluded(high) => key < &high[..],
+            Bound::Unbounded => true,
+        }
+}
+
 /// True when the value can be a key of that type as it is: an integer of the column's range, or text.
 pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
     let inside = |v: i128| {
@@ -165,6 +180,18 @@ mod tests {
         assert_eq!(merge(apart, false), vec![range(b"b", b"b1"), behind(b"b", b"d")]);
         assert_eq!(merge(vec![behind(b"b", b"c")], true), vec![]);
         assert_eq!(merge(vec![behind(&[0xff], b"c")], true), vec![]);
+    }
+
+    #[test]
+    fn a_key_is_in_a_range_if_it_begins_with_an_end_that_belongs_to_it() {
+        let key = |text: &[u8]| text.to_vec();
+        let closed = (Bound::Included(key(b"b")), Bound::Included(key(b"d")));
+        let inside = [&b"b"[..], b"bx", b"c", b"d", b"dx"];
+        assert!(inside.iter().all(|k| contains(&closed, k)));
+        assert!(!contains(&closed, b"a") && !contains(&closed, b"e"));
+        let open = (Bound::Excluded(key(b"b")), Bound::Excluded(key(b"d")));
+        assert!(contains(&open, b"c") && !contains(&open, b"bx") && !contains(&open, b"d"));
+        assert!(contains(&(Bound::Unbounded, Bound::Unbounded), b""));
     }
 
     #[test]

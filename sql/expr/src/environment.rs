@@ -48,6 +48,10 @@ pub trait Environment: catalog::Viewer {
     fn server_collation(&self) -> value::Collation;
     /// Bits of `sql_mode`.
     fn sql_mode(&self) -> u64;
+    /// Bits of `optimizer_switch`.
+    fn optimizer_switch(&self) -> u64 {
+        u64::MAX
+    }
     /// The session's time zone.
     fn time_zone(&self) -> value::TimeZone;
     /// The next number of the session's RAND().

@@ -224,16 +224,81 @@ pub enum ReadAccess {
         /// At least one.
         ranges: Vec<KeyRange>,
     },
+    /// Rows that several indexes name, each once.
+    Merge(Box<Merge>),
+}
+
+/// Several indexes that are read together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    /// At least one: a row is found that one of them names.
+    pub inputs: Vec<MergeInput>,
+    /// The clustered keys of all inputs are sorted before the first row is read; otherwise each input comes in their
+    /// order, as long as its values are keys.
+    pub sorted: bool,
+}
+
+/// Ranges of indexes that together name rows: those that all of them have. The clustered index is never read beside
+/// others, its ranges only tell which of their rows count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeInput {
+    /// At least one.
+    pub parts: Vec<MergePart>,
+    /// What is expected of all of them.
+    pub estimate: Estimate,
+}
+
+/// Ranges of one index among several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergePart {
+    /// Engine index.
+    pub index: usize,
+    /// At least one.
+    pub ranges: Vec<KeyRange>,
+    /// What is expected.
+    pub estimate: Estimate,
+}
+
+impl Merge {
+    /// Whether values hang on other tables' rows.
+    pub fn is_bound(&self) -> bool {
+        let mut bound = false;
+        let mut look = |e: &Expr| e.visit(&mut |e| bound |= matches!(e, Expr::Column(_)));
+        for range in self.parts().flat_map(|part| &part.ranges) {
+            range.equal.iter().for_each(|key| look(&key.value));
+            if let LastPart::Between { low, high } = &range.last {
+                low.iter().chain(high).for_each(|(bound, _)| look(bound));
+            }
+            if let LastPart::Like { pattern, .. } = &range.last {
+                look(pattern);
+            }
+        }
+        bound
+    }
+
+    /// The indexes' ranges in the order in which they are read.
+    pub fn parts(&self) -> impl Iterator<Item = &MergePart> {
+        self.inputs.iter().flat_map(|input| &input.parts)
+    }
 }
 
 impl ReadAccess {
-    /// The engine's number of the index that is read.
+    /// The engine's number of the index that is read; of several, that of the rows themselves.
     pub fn index(&self) -> usize {
         match self {
             ReadAccess::Index(index)
             | ReadAccess::Point { index, .. }
             | ReadAccess::Lookup { index, .. }
             | ReadAccess::Ranges { index, .. } => *index,
+            ReadAccess::Merge(_) => 0,
+        }
+    }
+
+    /// The engine's numbers of all indexes that are read.
+    pub fn indexes(&self) -> Vec<usize> {
+        match self {
+            ReadAccess::Merge(merge) => merge.parts().map(|part| part.index).collect(),
+            other => vec![other.index()],
         }
     }
 }

@@ -98,7 +98,7 @@ const ANSI_BITS: u64 = 0b10_1111 | 1 << 18;
 /// Bits that `TRADITIONAL` stands for, besides its own.
 const TRADITIONAL_BITS: u64 = 1 << 21 | 1 << 22 | 1 << 23 | 1 << 24 | 1 << 26 | 1 << 27 | 1 << 30;
 
-/// Switches of `optimizer_switch`; clients set them, the planner has no use for them yet.
+/// Switches of `optimizer_switch`; clients set them, the planner looks at the first four (`planner::physical::merge`).
 pub const OPTIMIZER_SWITCHES: &[&str] = &[
     "index_merge",
     "index_merge_union",

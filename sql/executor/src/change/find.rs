@@ -211,7 +211,8 @@ fn is_direct(plan: &ChangePlan, context: &Context<'_>) -> bool {
         let follows = |c: &ColumnDef| c.generated.is_some() || c.on_update.is_some();
         assigned || columns.get(column).is_some_and(follows)
     };
-    let mut keys = [table.key(read.access.index()), table.key(0)].into_iter().flatten();
+    let read = read.access.indexes();
+    let mut keys = read.into_iter().chain([0]).filter_map(|index| table.key(index));
     plan.delete || !keys.any(|key| key.parts.iter().any(|part| changes(part.column)))
 }
 

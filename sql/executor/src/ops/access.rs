@@ -62,7 +62,13 @@ impl<'t> Encoder<'t> {
     }
 
     fn column(&self, part: usize) -> Option<(&'t KeyPart, &'t ColumnType)> {
-        let part = self.spec.parts.get(part)?;
+        let own = &self.spec.parts;
+        // Entries end with the clustered key.
+        let behind = || {
+            let clustered = self.table.key(0).filter(|key| !std::ptr::eq(*key, self.spec))?;
+            clustered.parts.get(part - own.len())
+        };
+        let part = own.get(part).or_else(behind)?;
         self.table.spec().columns.get(part.column).map(|ty| (part, ty))
     }
 

@@ -12,6 +12,7 @@ use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
 use super::json_table::JsonTable;
 use super::measure::Measured;
+use super::merge::ReadMerged;
 use super::pack::Packer;
 use super::read::{ReadTable, ReadVirtual};
 use super::recursive::Recursive;
@@ -22,7 +23,7 @@ use super::window::Windows;
 use super::{Operator, Statement};
 use crate::SqlError;
 use expr::Frame;
-use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan, Read};
+use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan, Read, ReadAccess};
 use value::ColumnType;
 
 /// What operators of a block are made with.
@@ -82,7 +83,13 @@ impl<'p> Builder<'_, 'p> {
         Ok(match node {
             Node::One => Box::new(One { left: false }),
             Node::Nothing { .. } => Box::new(Nothing),
-            Node::Read(read) => Box::new(self.read(read)),
+            Node::Read(read) => match &read.access {
+                ReadAccess::Merge(merge) => {
+                    let leaf = &self.plan.leaves[usize::from(read.leaf)];
+                    Box::new(ReadMerged::new((read, merge), leaf, self.st, frame))
+                }
+                _ => Box::new(self.read(read)),
+            },
             Node::Virtual { leaf, table, filter } => {
                 Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
             }
@@ -189,7 +196,11 @@ impl<'p> Builder<'_, 'p> {
     /// The batches of a group over a table. Where operators are measured each stands for itself.
     fn batches(&self, group: &'p Group) -> Option<Batches<'p>> {
         match &group.input {
-            Node::Read(read) if self.st.lock_of(read).is_none() && self.st.measures.is_none() => {
+            Node::Read(read)
+                if self.st.lock_of(read).is_none()
+                    && self.st.measures.is_none()
+                    && !matches!(read.access, ReadAccess::Merge(_)) =>
+            {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
                 let read = self.read(read);
                 (!leaf.keyed).then(|| Batches::new(group, read, self.st.params)).flatten()

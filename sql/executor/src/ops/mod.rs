@@ -1,6 +1,6 @@
 //! Row operators: each pulls rows from those below it into the frame of its block.
 //!
-//! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`join`],
+//! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`merge`], [`join`],
 //! [`hash_join`], [`sort`], [`group`], [`ends`], [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
 //!
 //! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
@@ -24,6 +24,7 @@ mod join;
 mod json_table;
 mod keys;
 pub mod measure;
+mod merge;
 mod names;
 mod pack;
 mod read;

@@ -238,6 +238,9 @@ impl Operator for ReadTable<'_> {
                     false => Left::Nothing,
                 };
             }
+            ReadAccess::Merge(_) => {
+                return Err(super::internal("several indexes are read by another operator"));
+            }
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub struct Settings {
     pub sql_mode: u64,
     /// `group_concat_max_len`, in bytes.
     pub group_concat_max_len: u64,
+    /// Bits of `optimizer_switch`.
+    pub optimizer_switch: u64,
 }
 
 impl Default for Settings {
@@ -53,6 +55,7 @@ impl Default for Settings {
             div_increment: 4,
             sql_mode: 0,
             group_concat_max_len: 1024,
+            optimizer_switch: u64::MAX,
         }
     }
 }
@@ -79,6 +82,7 @@ impl Settings {
             sql_mode: env.sql_mode(),
             group_concat_max_len: number("group_concat_max_len")
                 .unwrap_or(usual.group_concat_max_len),
+            optimizer_switch: env.optimizer_switch(),
         }
     }
 }

@@ -425,9 +425,11 @@ pub(super) fn access(row: &ExplainRow, def: &TableDef) -> Fields {
         fields.push(("possible_keys", list(keys.split(','))));
     }
     if let Some(key) = &row.key {
-        fields.push(("key", text(key)));
-        let parts = row.key_parts.iter().map(|column| shown(def, *column));
-        fields.push(("used_key_parts", list(parts)));
+        fields.push(("key", text(row.merged.as_ref().unwrap_or(key))));
+        if row.merged.is_none() {
+            let parts = row.key_parts.iter().map(|column| shown(def, *column));
+            fields.push(("used_key_parts", list(parts)));
+        }
         fields.push(("key_length", shown_or_none(&row.key_len)));
     }
     if let Some(reference) = &row.reference {

@@ -3,10 +3,10 @@
 use super::names::Names;
 use super::tree::index_of;
 use crate::query_plan::{
-    GroupStrategy, JoinKind, KeyValue, LeafLayout, Node, QueryPlan, QueryStatement, Read,
-    ReadAccess, SubplanKind,
+    GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, LeafLayout, Merge, MergeInput,
+    MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
 };
-use catalog::TableCache;
+use catalog::{IndexDef, TableCache, TableDef};
 use expr::tree::Expr;
 use parser::ast::SetOperator;
 
@@ -39,6 +39,8 @@ pub struct ExplainRow {
     pub key_parts: Vec<usize>,
     /// What a row must satisfy beyond the look-up.
     pub condition: Option<String>,
+    /// How several indexes are put together: `union(k,l)`.
+    pub merged: Option<String>,
 }
 
 /// Nothing is left of the tables but what is known before the query runs.
@@ -368,6 +370,8 @@ impl<'p> Lister<'p> {
             ReadAccess::Point { .. } => "eq_ref",
             ReadAccess::Lookup { .. } => "ref",
             ReadAccess::Ranges { .. } => "range",
+            ReadAccess::Merge(merge) if merge.is_bound() => "ALL",
+            ReadAccess::Merge(_) => "index_merge",
         };
         let used = access != "ALL";
         let key: &[KeyValue] = match &read.access {
@@ -376,22 +380,28 @@ impl<'p> Lister<'p> {
         };
         let parts = match &read.access {
             ReadAccess::Index(_) => index.map_or(0, |i| i.parts.len()),
-            ReadAccess::Ranges { ranges, .. } => {
-                let last = |r: &crate::query_plan::KeyRange| {
-                    r.equal.len() + usize::from(r.last != crate::query_plan::LastPart::Any)
-                };
-                ranges.iter().map(last).max().unwrap_or(0)
-            }
+            ReadAccess::Ranges { ranges, .. } => parts_of(ranges),
             _ => key.len(),
         };
-        let key_len = index.filter(|_| used).map(|index| {
-            let bytes = index
-                .parts
-                .iter()
-                .take(parts)
-                .map(|part| part_bytes(&def.columns[part.column].ty, part.prefix_chars));
-            bytes.sum::<u32>().to_string()
-        });
+        let length = |index: &IndexDef, parts: usize| {
+            let part = |p: &value::KeyPart| part_bytes(&def.columns[p.column].ty, p.prefix_chars);
+            def.all_parts(index).iter().take(parts).map(part).sum::<u32>().to_string()
+        };
+        let (keys, lengths) = match &read.access {
+            ReadAccess::Merge(merge) if used => {
+                let parts: Vec<_> = merge.parts().collect();
+                let one = |part: &&MergePart| {
+                    let index = index_of(def, part.index)?;
+                    Some((index.name.clone(), length(index, parts_of(&part.ranges))))
+                };
+                let (keys, lengths): (Vec<_>, Vec<_>) = parts.iter().filter_map(one).unzip();
+                (Some(keys.join(",")), Some(lengths.join(",")))
+            }
+            _ => {
+                let index = index.filter(|_| used);
+                (index.map(|i| i.name.clone()), index.map(|i| length(i, parts)))
+            }
+        };
         let reference = (!key.is_empty()).then(|| {
             let one = |k: &KeyValue| match is_constant(&k.value) {
                 true => "const".to_string(),
@@ -403,20 +413,34 @@ impl<'p> Lister<'p> {
             key.iter().map(one).collect::<Vec<_>>().join(",")
         });
         let possible = self.possible_keys(read, names);
-        let mut extra = Vec::new();
+        let mut extra: Vec<String> = Vec::new();
+        let merged = match &read.access {
+            ReadAccess::Merge(merge) if used => Some(merge_text(merge, def)),
+            _ => None,
+        };
+        extra.extend(merged.iter().map(|text| format!("Using {text}")));
+        let checked = match &read.access {
+            ReadAccess::Merge(merge) if !used => {
+                let hidden = usize::from(def.clustered().is_none());
+                let map = merge.parts().fold(0u128, |map, part| map | 1 << (part.index - hidden));
+                Some(format!("Range checked for each record (index map: 0x{map:X})"))
+            }
+            _ => None,
+        };
+        let checked = checked.inspect(|text| extra.push(text.clone())).is_some();
         let mut rest = Vec::new();
         if let Some(filter) = &read.filter {
             crate::logical::conjuncts(filter.clone(), &mut rest);
-            rest.retain(|e| !super::tree::looked_up(e, read, index));
+            rest.retain(|e| !super::tree::looked_up(e, read, def, index));
         }
-        if !rest.is_empty() {
-            extra.push("Using where");
+        if !rest.is_empty() && !checked {
+            extra.push("Using where".into());
         }
         if read.descending {
-            extra.push("Backward index scan");
+            extra.push("Backward index scan".into());
         }
         if read.covering {
-            extra.push("Using index");
+            extra.push("Using index".into());
         }
         ExplainRow {
             id: Some(id),
@@ -424,16 +448,18 @@ impl<'p> Lister<'p> {
             table: Some(names.leaf(read.leaf)),
             access: Some(access.to_string()),
             possible_keys: possible,
-            key: index.filter(|_| used).map(|i| i.name.clone()),
-            key_len,
+            key: keys,
+            key_len: lengths,
             reference,
             rows: Some(read.estimate.rows.round().max(1.0) as u64),
             filtered: Some((read.estimate.filtered * 10_000.0).round() / 100.0),
             extra: (!extra.is_empty()).then(|| extra.join("; ")),
             key_parts: index
-                .map(|i| i.parts.iter().take(parts).map(|p| p.column).collect())
+                .filter(|_| !matches!(read.access, ReadAccess::Merge(_)))
+                .map(|i| def.all_parts(i).iter().take(parts).map(|p| p.column).collect())
                 .unwrap_or_default(),
             condition: crate::logical::conjunction(rest).map(|rest| names.expr(&rest)),
+            merged,
         }
     }
 
@@ -451,7 +477,12 @@ impl<'p> Lister<'p> {
                 }
             });
         }
-        let used = index_of(def, read.access.index()).map(|i| &i.name);
+        let used: Vec<&String> = read
+            .access
+            .indexes()
+            .into_iter()
+            .filter_map(|index| index_of(def, index).map(|i| &i.name))
+            .collect();
         let narrowed = !matches!(read.access, ReadAccess::Index(_));
         let names: Vec<&str> = def
             .indexes
@@ -459,11 +490,32 @@ impl<'p> Lister<'p> {
             .filter(|i| {
                 !i.attributes.invisible
                     && i.parts.first().is_some_and(|p| compared.contains(&p.column))
-                    || narrowed && Some(&i.name) == used
+                    || narrowed && used.contains(&&i.name)
             })
             .map(|i| i.name.as_str())
             .collect();
         (!names.is_empty()).then(|| names.join(","))
+    }
+}
+
+/// How many parts of an index ranges look at.
+fn parts_of(ranges: &[KeyRange]) -> usize {
+    let last = |r: &KeyRange| r.equal.len() + usize::from(r.last != LastPart::Any);
+    ranges.iter().map(last).max().unwrap_or(0)
+}
+
+/// How several indexes are put together: `union(intersect(k,l),m)`.
+fn merge_text(merge: &Merge, def: &TableDef) -> String {
+    let input = |input: &MergeInput| {
+        let names = input.parts.iter().filter_map(|part| index_of(def, part.index));
+        let names = names.map(|index| index.name.as_str()).collect::<Vec<_>>().join(",");
+        if input.parts.len() > 1 { format!("intersect({names})") } else { names }
+    };
+    let inputs = merge.inputs.iter().map(input).collect::<Vec<_>>().join(",");
+    match (merge.sorted, merge.inputs.len()) {
+        (_, 1) => inputs,
+        (true, _) => format!("sort_union({inputs})"),
+        (false, _) => format!("union({inputs})"),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::Actual;
 use super::names::Names;
 use crate::query_plan::{
-    GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, Node, QueryPlan, QueryStatement, Read,
-    ReadAccess, SubplanKind,
+    GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, Merge, MergeInput, MergePart, Node,
+    QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
 };
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::tree::{Comparison, Expr};
@@ -358,9 +358,21 @@ impl Printer<'_> {
                 let over = over.collect::<Vec<_>>().join(" OR ");
                 format!("{covering} range scan on {name} using {using} over {over}{reverse}")
             }
+            ReadAccess::Merge(merge) if merge.is_bound() => {
+                format!("Index range scan on {name} (re-planned for each iteration)")
+            }
+            ReadAccess::Merge(merge) => match (merge.sorted, merge.inputs.len()) {
+                (_, 1) => INTERSECTED.to_string(),
+                (true, _) => "Sort-deduplicate by row ID".to_string(),
+                (false, _) => "Deduplicate rows sorted by row ID".to_string(),
+            },
+        };
+        let inputs = match &read.access {
+            ReadAccess::Merge(merge) if !merge.is_bound() => merged(merge, def, &name, names),
+            _ => Vec::new(),
         };
         let estimate = Some((read.estimate.cost, read.estimate.rows));
-        let item = Item { estimate, ..Item::new(text, Vec::new()) };
+        let item = Item { estimate, ..Item::new(text, inputs) };
         let mut rest = Vec::new();
         if let Some(filter) = &read.filter {
             crate::logical::conjuncts(filter.clone(), &mut rest);
@@ -377,6 +389,34 @@ impl Printer<'_> {
     }
 }
 
+const INTERSECTED: &str = "Intersect rows sorted by row ID";
+
+/// The lines of several indexes that are read together.
+fn merged(merge: &Merge, def: &TableDef, name: &str, names: &Names<'_>) -> Vec<Item> {
+    let scan = |part: &MergePart| {
+        let index = index_of(def, part.index);
+        let using = index.map_or("GEN_CLUST_INDEX", |i| &i.name);
+        let over = part.ranges.iter().map(|r| format!("({})", range_text(def, index, r, names)));
+        let over = over.collect::<Vec<_>>().join(" OR ");
+        let text = format!("Index range scan on {name} using {using} over {over}");
+        let estimate = Some((part.estimate.cost, part.estimate.rows));
+        let item = Item { estimate, ..Item::new(text, Vec::new()) };
+        match merge.sorted && part.index == 0 {
+            true => Item::new("Clustered primary key (scanned separately)", vec![item]),
+            false => item,
+        }
+    };
+    let input = |input: &MergeInput| -> Vec<Item> {
+        let scans: Vec<Item> = input.parts.iter().map(scan).collect();
+        if merge.inputs.len() == 1 || scans.len() == 1 {
+            return scans;
+        }
+        let estimate = Some((input.estimate.cost, input.estimate.rows));
+        vec![Item { estimate, ..Item::new(INTERSECTED, scans) }]
+    };
+    merge.inputs.iter().flat_map(input).collect()
+}
+
 /// Whether a condition is `column = value` of a leaf.
 fn says(e: &Expr, leaf: u16, column: usize, value: &Expr) -> bool {
     let Expr::Compare(Comparison::Eq | Comparison::NullSafeEq, a, b, _) = e else { return false };
@@ -385,11 +425,11 @@ fn says(e: &Expr, leaf: u16, column: usize, value: &Expr) -> bool {
 }
 
 /// Whether a path's look-up says what a condition says.
-pub(crate) fn looked_up(e: &Expr, read: &Read, index: Option<&IndexDef>) -> bool {
+pub(crate) fn looked_up(e: &Expr, read: &Read, def: &TableDef, index: Option<&IndexDef>) -> bool {
     let (ReadAccess::Point { key, .. } | ReadAccess::Lookup { key, .. }) = &read.access else {
         return false;
     };
-    let parts = index.map_or(&[][..], |i| &i.parts);
+    let parts = index.map_or(Vec::new(), |i| def.all_parts(i));
     parts.iter().zip(key).any(|(part, key)| says(e, read.leaf, part.column, &key.value))
 }
 
@@ -405,7 +445,7 @@ fn key_text(
     names: &Names<'_>,
     known: &mut Vec<(usize, Expr)>,
 ) -> String {
-    let parts = index.map_or(&[][..], |i| &i.parts);
+    let parts = index.map_or(Vec::new(), |i| def.all_parts(i));
     let one = |(part, key): (&value::KeyPart, &KeyValue)| {
         known.push((part.column, key.value.clone()));
         let op = if key.null_safe { "<=>" } else { "=" };
@@ -420,7 +460,7 @@ fn range_text(
     range: &KeyRange,
     names: &Names<'_>,
 ) -> String {
-    let parts = index.map_or(&[][..], |i| &i.parts);
+    let parts = index.map_or(Vec::new(), |i| def.all_parts(i));
     let name = |n: usize| parts.get(n).map_or("?", |p| &def.columns[p.column].name);
     let mut texts: Vec<String> = Vec::new();
     for (number, key) in range.equal.iter().enumerate() {

@@ -6,6 +6,7 @@
 
 use super::locked::Locked;
 use super::members::Cond;
+use super::merge::Finder;
 use super::{Leaves, Planner};
 use crate::bind::Scope;
 use crate::explain::part_bytes;
@@ -21,11 +22,11 @@ const RANGES_MAX: usize = 200;
 /// Cost of finding the first row of a path.
 pub(super) const OPEN_COST: f64 = 0.5;
 /// Cost of a row of the clustered index: most of them are thrown away where they lie.
-const ROW_COST: f64 = 0.05;
+pub(super) const ROW_COST: f64 = 0.05;
 /// Cost of a row found in an index and fetched from the clustered one by a way down.
-const FETCH_COST: f64 = 0.6;
+pub(super) const FETCH_COST: f64 = 0.6;
 /// Cost of an entry that has all that is wanted of its row.
-const ENTRY_COST: f64 = 0.05;
+pub(super) const ENTRY_COST: f64 = 0.05;
 
 /// A way to read a table.
 #[derive(Debug, Clone)]
@@ -50,8 +51,8 @@ enum Interval {
 
 /// One table in the eyes of the chooser.
 pub(super) struct Target<'t> {
-    leaf: u16,
-    def: &'t TableDef,
+    pub(super) leaf: u16,
+    pub(super) def: &'t TableDef,
     leaves: &'t Leaves,
     bound: u64,
     /// What the hidden columns of functional indexes are computed from.
@@ -87,6 +88,7 @@ impl Planner<'_> {
             None => choice.cost,
         };
         let mut best: Option<(f64, Choice)> = None;
+        let mut finder = Finder::new(self, &target, table, rows);
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.join.allows(&index.name) {
                 continue;
@@ -104,6 +106,7 @@ impl Planner<'_> {
                     (false, false) => FETCH_COST,
                 };
                 let cost = OPEN_COST * ranges.len() as f64 + matched * per_row;
+                finder.note(&own, (position, index), (&ranges, &used), matched);
                 let number = position + usize::from(def.clustered().is_none());
                 let choice = Choice {
                     access: access(number, index, ranges),
@@ -118,9 +121,19 @@ impl Planner<'_> {
                 }
             }
         }
+        if !matches!(&best, Some((_, Choice { access: ReadAccess::Point { .. }, .. }))) {
+            let merged = finder.cheapest(&own, &source.hints, locked.as_ref());
+            if let Some(merged) = merged
+                && (source.hints.merge_wanted
+                    || best.as_ref().is_none_or(|(least, _)| merged.0 < *least))
+            {
+                best = Some(merged);
+            }
+        }
         let Some((least, best)) = best else { return whole };
         let scan = locked.map_or(whole.cost, |locked| locked.scan(&best, &whole));
-        if least <= scan || source.hints.join.only.is_some() { best } else { whole }
+        let wanted = source.hints.join.only.is_some() || source.hints.merge_wanted;
+        if least <= scan || wanted { best } else { whole }
     }
 
     /// All rows: by the shortest index that has all that is needed, else by the rows themselves.
@@ -153,7 +166,7 @@ impl Planner<'_> {
         }
     }
 
-    fn range_rows(
+    pub(super) fn range_rows(
         &self,
         table: TableRef,
         position: usize,
@@ -166,7 +179,9 @@ impl Planner<'_> {
             0 => 1.0,
             parts => self.statistics.distinct(table, position, parts),
         };
-        if index.unique && parts == index.parts.len() {
+        let is_row =
+            parts > index.parts.len() && parts == self.tables.def(table).all_parts(index).len();
+        if index.unique && parts == index.parts.len() || is_row {
             return 1.0;
         }
         let number = position + usize::from(self.tables.def(table).clustered().is_none());
@@ -274,7 +289,8 @@ impl<'t> Target<'t> {
     ) -> Option<Vec<KeyRange>> {
         let mut done: Vec<KeyRange> = Vec::new();
         let mut open: Vec<Vec<KeyValue>> = vec![Vec::new()];
-        for (number, part) in index.parts.iter().enumerate() {
+        let parts = self.def.all_parts(index);
+        for (number, part) in parts.iter().enumerate() {
             let Some((intervals, from)) = self.part_intervals(part.column, conds) else { break };
             if open.len() * intervals.len() + done.len() > RANGES_MAX {
                 break;
@@ -305,7 +321,7 @@ impl<'t> Target<'t> {
                 }
             }
             open = longer;
-            if open.is_empty() || number + 1 == index.parts.len() {
+            if open.is_empty() || number + 1 == parts.len() {
                 break;
             }
         }

@@ -35,11 +35,19 @@ pub(crate) fn bounds(
 ) -> Option<Bounds> {
     let stored = tables.table(table);
     let (spec, types) = (stored.key(index)?, &stored.spec().columns);
-    let mut parts = spec.parts.iter().map(|part| (part, types.get(part.column)));
+    // Entries of the other indexes end with the key of the clustered one.
+    let clustered = stored.key(0).filter(|_| index > 0).map_or(&[][..], |key| &key.parts);
+    let parts = spec.parts.iter().chain(clustered);
+    let mut parts = parts.map(|part| (part, types.get(part.column)));
     let mut prefix = Vec::new();
     for known in &range.equal {
         let (part, ty) = parts.next()?;
-        append(part, ty?, &constant(&known.value, literals)?, &mut prefix)?;
+        match constant(&known.value, literals)? {
+            OwnedDatum::Null if known.null_safe && !part.descending => {
+                part.append(ty?, &Datum::Null, &mut prefix).ok()?;
+            }
+            value => append(part, ty?, &value, &mut prefix)?,
+        }
     }
     let after = |mut key: Vec<u8>| value::key::successor(&mut key).then_some(key);
     let (mut low, mut high) = (prefix.clone(), after(prefix.clone()));
@@ -49,6 +57,10 @@ pub(crate) fn bounds(
         LastPart::NotNull | LastPart::Like { .. } => return None,
         LastPart::Between { low: least, high: most } => {
             let (part, ty) = parts.next()?;
+            if least.is_none() && ty?.nullable {
+                // NULL comes first.
+                low.push(1);
+            }
             if let Some((bound, inclusive)) = least {
                 append(part, ty?, &constant(bound, literals)?, &mut low)?;
                 if !inclusive {

@@ -4,6 +4,7 @@
 //!    vain. 2. These costs choose among the ways to read one table; they are never compared with those of joins.
 
 use super::access::Choice;
+use super::merge::Tariff;
 use crate::query_plan::ReadAccess;
 
 /// MySQL's costs of a row that is looked at and of a page in memory, what it adds to ranges, and to a scan of the rows
@@ -14,6 +15,9 @@ const RANGE: f64 = 0.01;
 const SCAN_AMONG_RANGES: f64 = 2.1;
 const ROWS_OF_PAGE: f64 = 400.0;
 const ENTRIES_OF_PAGE: f64 = 900.0;
+/// Its cost of comparing two keys, and what it fetches rows by, as shares of a page.
+const COMPARE: f64 = 0.05;
+const UNITS_OF_PAGE: f64 = 4.0;
 /// So many rows MySQL looks up in an index also when these are all there are.
 const ROWS_LOOKED_UP_MAX: f64 = 8.0;
 
@@ -33,7 +37,7 @@ impl Locked {
     }
 
     fn is_range(&self, choice: &Choice) -> bool {
-        self.changes || matches!(choice.access, ReadAccess::Ranges { .. })
+        self.changes || matches!(choice.access, ReadAccess::Ranges { .. } | ReadAccess::Merge(_))
     }
 
     /// What it costs to read what a way finds.
@@ -44,8 +48,7 @@ impl Locked {
         };
         let is_range = self.is_range(choice);
         let pages = match (clustered, choice.covering) {
-            (true, _) if is_range && choice.rows <= 2.0 => choice.rows,
-            (true, _) if is_range => ranges + choice.rows / ENTRIES_OF_PAGE,
+            (true, _) if is_range => pages_of_rows(choice.rows, ranges),
             (true, _) => 1.0,
             (false, true) => pages_of_entries(choice.rows),
             // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
@@ -75,4 +78,48 @@ impl Locked {
 /// Pages that so many entries of an index lie in.
 fn pages_of_entries(entries: f64) -> f64 {
     1.0 + (entries - 1.0) / ENTRIES_OF_PAGE
+}
+
+/// Pages that ranges of the rows lie in.
+fn pages_of_rows(rows: f64, ranges: f64) -> f64 {
+    if rows <= 2.0 { rows } else { ranges + rows / ENTRIES_OF_PAGE }
+}
+
+/// As MySQL prices several indexes that are read together.
+impl Tariff for Locked {
+    fn entries(&self, rows: f64, ranges: usize, clustered: bool) -> f64 {
+        let pages = match clustered {
+            true => pages_of_rows(rows, ranges as f64),
+            false => pages_of_entries(rows),
+        };
+        rows * ROW + pages * PAGE + RANGE
+    }
+
+    fn met(&self, rows: f64, _: usize) -> f64 {
+        pages_of_entries(rows) * PAGE
+    }
+
+    fn compare(&self, keys: f64) -> f64 {
+        keys * COMPARE
+    }
+
+    fn fetch(&self, rows: f64) -> f64 {
+        let units = self.pages * UNITS_OF_PAGE;
+        units * (1.0 - (1.0 - 1.0 / units).powf(rows)) * PAGE
+    }
+
+    /// As a tree of them is built and read: twice the logarithm of the factorial.
+    fn sort(&self, keys: f64) -> f64 {
+        let n = keys + 1.0;
+        let ln_factorial = n * n.ln() - n + 0.5 * (std::f64::consts::TAU * n).ln();
+        2.0 * ln_factorial / std::f64::consts::LN_2 * COMPARE
+    }
+
+    fn rows(&self, rows: f64) -> f64 {
+        rows * ROW
+    }
+
+    fn is_mysqls(&self) -> bool {
+        true
+    }
 }

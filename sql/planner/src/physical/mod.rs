@@ -1,7 +1,7 @@
 //! From blocks to operators.
 //!
 //! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
-//! which conditions), [`access`] (how one table is read), [`ends`] (MIN and MAX without reading it), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
+//! which conditions), [`access`] (how one table is read), [`merge`] (by several indexes at once), [`ends`] (MIN and MAX without reading it), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
 //! (what order rows have already).
 //!
 //! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
@@ -13,6 +13,7 @@ mod guess;
 mod join;
 mod locked;
 mod members;
+mod merge;
 mod order;
 
 use crate::PlanContext;
@@ -48,6 +49,10 @@ pub(crate) struct Planner<'a> {
     pub(crate) done: Vec<SharedQuery>,
     /// Others are made of the rows, so they are locked though nothing says so.
     pub(crate) copied: bool,
+    /// Bits of `optimizer_switch`.
+    pub(crate) switches: u64,
+    /// Of several indexes no rows are read that all of them name.
+    pub(crate) no_intersections: bool,
 }
 
 /// Leaves and what is known about them while a block is planned.
@@ -97,7 +102,20 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let (tables, literals) = (&*context.tables, &context.literals);
         let shared_at = vec![None; shared.len()];
-        Planner { tables, literals, statistics, shared, shared_at, done: Vec::new(), copied: false }
+        let switches = context.settings.optimizer_switch;
+        let done = Vec::new();
+        let no_intersections = false;
+        Planner {
+            tables,
+            literals,
+            statistics,
+            shared,
+            shared_at,
+            done,
+            copied: false,
+            switches,
+            no_intersections,
+        }
     }
 
     /// Plans a block that was transformed.

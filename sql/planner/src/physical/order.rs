@@ -96,7 +96,7 @@ fn position(def: &TableDef, index: usize) -> Option<usize> {
 /// Parts with one value per opening.
 fn equal_parts(access: &ReadAccess) -> usize {
     match access {
-        ReadAccess::Index(_) => 0,
+        ReadAccess::Index(_) | ReadAccess::Merge(_) => 0,
         ReadAccess::Point { key, .. } | ReadAccess::Lookup { key, .. } => key.len(),
         ReadAccess::Ranges { ranges, .. } => match &ranges[..] {
             [range] => {
@@ -174,6 +174,10 @@ fn direction(
     fixed: &Fixed,
     keys: &[SortKey],
 ) -> Option<bool> {
+    // As in MySQL, the order in which several indexes name rows is nobody's.
+    if matches!(read.access, ReadAccess::Merge(_)) {
+        return None;
+    }
     let def = tables.def(read.table);
     let index = &def.indexes[position(def, read.access.index())?];
     fits(&parts(def, index), equal_parts(&read.access), read.leaf, leaves, fixed, keys)
