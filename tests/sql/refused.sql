@@ -14,3 +14,8 @@ SELECT COUNT(*) FROM t WHERE COUNT(*) > 1;
 SELECT id FROM t FORCE INDEX (nope) WHERE id = 1;
 SET no_such_variable = 1;
 SELECT @@no_such_variable;
+SET lc_time_names = 'de_DE';
+SET SESSION sql_auto_is_null = 1;
+SET GLOBAL super_read_only = ON;
+SET sql_generate_invisible_primary_key = 1;
+SET lc_time_names = 'en_US';

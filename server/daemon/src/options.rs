@@ -213,6 +213,9 @@ fn resolve(name: &str, value: Option<&str>) -> Result<Resolved, String> {
         let checked = v.kind.parse(v.name, text);
         let (value, note) =
             checked.map_err(|_| format!("'{text}' is no valid value for option '{name}'"))?;
+        if v.lacks(&value) {
+            return Err(format!("'{text}' is not supported yet as a value of option '{name}'"));
+        }
         return Ok(Some((id, value, note)));
     }
     for (prefix, on) in [("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")] {

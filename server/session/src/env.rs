@@ -71,6 +71,12 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
+    /// Cached `sql_select_limit`.
+    select_limit: u64,
+    /// Cached `sql_safe_updates`.
+    safe_updates: bool,
+    /// Cached `sql_notes`.
+    notes: bool,
     /// What sorts, joins and temporary tables may take together before they use files, in bytes.
     spill_bytes: u64,
     /// IGNORE: the statement is as lenient as without strict mode.
@@ -117,6 +123,9 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
+            select_limit: u64::MAX,
+            safe_updates: false,
+            notes: true,
             spill_bytes: 0,
             lenient: false,
             time_zone: value::TimeZone::system(),
@@ -150,6 +159,9 @@ impl Env {
     /// Takes the values that are looked at with every statement out of the variables.
     pub fn refresh(&mut self) {
         self.sql_mode = self.vars.number("sql_mode");
+        self.select_limit = self.vars.number("sql_select_limit");
+        self.safe_updates = self.vars.number("sql_safe_updates") != 0;
+        self.notes = self.vars.number("sql_notes") != 0;
         self.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
         let zone = variables::id("time_zone");
         let zone = zone.get().kind.show(self.vars.value(zone));
@@ -428,6 +440,14 @@ impl Environment for Env {
         self.vars.number("optimizer_switch")
     }
 
+    fn select_limit(&self) -> u64 {
+        self.select_limit
+    }
+
+    fn safe_updates(&self) -> bool {
+        self.safe_updates
+    }
+
     fn time_zone(&self) -> value::TimeZone {
         let id = variables::id("time_zone");
         let name = id.get().kind.show(self.vars.value(id));
@@ -473,6 +493,7 @@ impl Environment for Env {
 
     fn warn(&mut self, level: WarningLevel, number: u16, text: String) {
         let level = match level {
+            WarningLevel::Note if !self.notes => return,
             WarningLevel::Note => Level::Note,
             WarningLevel::Warning => Level::Warning,
             WarningLevel::Error => Level::Error,

@@ -166,6 +166,9 @@ impl Core {
             (_, assign) => assign,
         };
         let (value, warning) = v.kind.check(v.name, &assign).map_err(errors::variable)?;
+        if v.lacks(&value) {
+            return Err(errors::unsupported(&format!("{} = {}", v.name, v.kind.show(&value))));
+        }
         if let Some(warning) = warning {
             const TRUNCATED: u16 = 1292;
             self.env.diagnostics.add(Level::Warning, TRUNCATED, warning);

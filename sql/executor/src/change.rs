@@ -8,6 +8,7 @@
 //!    strict mode; a row that cannot be changed stays as it is, with a warning.
 
 mod find;
+mod safe;
 
 use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
@@ -45,6 +46,9 @@ fn run_rows(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
+    if context.env.safe_updates() {
+        safe::require_key(plan, context)?;
+    }
     if let Some(key) = find::point(plan, context, params)? {
         let mut target = Target::new(plan, 0, context)?;
         target.only = true;

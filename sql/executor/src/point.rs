@@ -114,7 +114,8 @@ impl PointSelect {
         header: &[ResultColumn],
         sink: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
-        if context.client.shows_locked() || !self.encode_key(params) {
+        let general = context.client.shows_locked() || context.env.select_limit() == 0;
+        if general || !self.encode_key(params) {
             return query::run((&self.plan, Use::Shown), header, context, params, sink);
         }
         sink.header_again(header, &mut self.header)?;

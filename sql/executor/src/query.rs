@@ -49,10 +49,18 @@ pub fn run(
             Ok((first, first.saturating_add(limit_value(count, run, frame)?)))
         })?;
     }
+    let most = match query.query.root {
+        Node::Limit { .. } => u64::MAX,
+        _ if used == Use::Shown => context.env.select_limit(),
+        _ => u64::MAX,
+    };
     let mut found = 0u64;
     block.open(&st, context.env, None)?;
-    while block.next(&st, context.env, None)? {
+    while (sent < most || query.count_all) && block.next(&st, context.env, None)? {
         found += 1;
+        if sent == most {
+            continue;
+        }
         if limit.as_ref().is_some_and(|(_, first, end)| found <= *first || found > *end) {
             continue;
         }
@@ -93,7 +101,7 @@ pub fn run(
         }
         return Ok(Outcome { affected_rows: sent, ..Outcome::default() });
     }
-    let found_rows = limit.map(|_| found);
+    let found_rows = query.count_all.then_some(found);
     Ok(Outcome { has_rows: true, rows_sent: sent, found_rows, ..Outcome::default() })
 }
 

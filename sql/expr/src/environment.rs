@@ -52,6 +52,14 @@ pub trait Environment: catalog::Viewer {
     fn optimizer_switch(&self) -> u64 {
         u64::MAX
     }
+    /// `sql_select_limit`: rows that a query without LIMIT sends at most.
+    fn select_limit(&self) -> u64 {
+        u64::MAX
+    }
+    /// `sql_safe_updates`: rows are changed by a key or under LIMIT only.
+    fn safe_updates(&self) -> bool {
+        false
+    }
     /// The session's time zone.
     fn time_zone(&self) -> value::TimeZone;
     /// The next number of the session's RAND().

@@ -53,8 +53,8 @@ pub enum Effect {
     Setting,
     /// Something that the engine does.
     Engine,
-    /// Rows a SELECT without LIMIT returns.
-    SelectLimit,
+    /// Only its default is there: another value answers 1235.
+    DefaultOnly,
     /// The clock of NOW().
     Timestamp,
     /// LAST_INSERT_ID().
@@ -84,6 +84,13 @@ pub struct Variable {
     pub fixed: bool,
     /// What a change does.
     pub effect: Effect,
+}
+
+impl Variable {
+    /// Whether a value that the variable may have has no effect because nothing here knows it.
+    pub fn lacks(&self, value: &Value) -> bool {
+        self.effect == Effect::DefaultOnly && self.kind.show(value) != self.default
+    }
 }
 
 /// Position of a variable in [`VARIABLES`].

@@ -103,6 +103,7 @@ fn run(
         builder.collation = base.collation;
     }
     let (mut new, shape) = builder.finish(&base, context.env)?;
+    super::create::require_primary_key(&new, context)?;
     check_dependencies(&old.def, &new, &shape)?;
     let others = relatives::allowed(&old.def, &mut new, &shape, context)?;
     let settled = foreign::settle(Some(&old.def), &mut new, context)?;

@@ -43,6 +43,7 @@ pub fn create_table(
         Some(other) => (like(other, schema, &create.name.name, context)?, 1),
         None => define(create, schema, Vec::new(), context)?,
     };
+    require_primary_key(&new, context)?;
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
     let is_there = context.tables.catalog().definition(&new.schema, &new.name).is_some();
@@ -58,6 +59,23 @@ pub fn create_table(
         }
         other => other.map(|()| Outcome::default()).map_err(Into::into),
     }
+}
+
+/// `sql_require_primary_key`: a table without one is neither made nor altered.
+///
+/// # Errors
+/// 3750.
+pub fn require_primary_key(def: &TableDef, context: &Context<'_>) -> Result<(), SqlError> {
+    let wanted = context.env.system_variable(false, "sql_require_primary_key");
+    let wanted = wanted.is_ok_and(|on| on.datum().as_u64() == Some(1));
+    if !wanted || def.clustered().is_some() {
+        return Ok(());
+    }
+    let text = "Unable to create or change a table without a primary key, when the system variable \
+                'sql_require_primary_key' is set. Add a primary key to the table or unset this variable \
+                to avoid this message. Note that tables without a primary key can cause performance \
+                problems in row-based replication, so please consult your DBA before changing this setting.";
+    Err(SqlError::Other(3750, "HY000", text.into()))
 }
 
 fn define(
@@ -149,6 +167,7 @@ fn create_as(
     let names: Vec<String> = selected.iter().map(|c| c.name.clone()).collect();
     selected.retain(|c| !create.columns.iter().any(|written| same_name(&written.name, &c.name)));
     let (mut new, start) = define(create, schema, selected, context)?;
+    require_primary_key(&new, context)?;
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
     let settled = foreign::settle(None, &mut new, context)?;
