@@ -224,16 +224,22 @@ fn has_known_nulls(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a value is NULL. Of a comparison that is asked of its operands: nothing is converted, nor warned of.
+/// Whether a value is NULL. Of a comparison that is asked of its operands: nothing is compared. Beside a constant, and
+/// in XOR, texts are not made numbers, so that nothing is warned of; MySQL converts both of two that are none before.
 fn is_null(expr: &Expr, row: &Row<'_>, env: &mut dyn Environment) -> Result<bool, SqlError> {
     match expr {
         Expr::Compare(_, a, b, _) | Expr::Xor(a, b) if has_known_nulls(expr) => {
-            Ok(is_null(a, row, env)? || is_null(b, row, env)?)
+            let fixed = a.is_row_constant() || b.is_row_constant();
+            let quiet = fixed || matches!(expr, Expr::Xor(..));
+            let mut operand = |operand: &Expr| match operand {
+                Expr::Call(site) if quiet && functions::is_number_of_text(site.function) => {
+                    is_null(&site.arguments[0], row, env)
+                }
+                operand => is_null(operand, row, env),
+            };
+            Ok(operand(a)? || operand(b)?)
         }
         Expr::Not(a) if has_known_nulls(a) => is_null(a, row, env),
-        Expr::Call(site) if functions::is_number_of_text(site.function) => {
-            is_null(&site.arguments[0], row, env)
-        }
         other => Ok(eval(other, row, env)?.get().is_null()),
     }
 }
@@ -343,8 +349,9 @@ fn named(error: SqlError, site: &CallSite, row: &Row<'_>) -> SqlError {
     }
 }
 
+/// The value of an operator, `expr`, on two numbers.
 #[inline]
-fn arithmetic(
+pub(crate) fn arithmetic(
     op: Arithmetic,
     a: Datum<'_>,
     b: Datum<'_>,

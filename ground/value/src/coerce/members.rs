@@ -41,6 +41,17 @@ fn text_of<'d>(
     Some(Cow::Owned(charset::converted(&text, from, to).0.into_owned()))
 }
 
+/// A text of so many characters is no number of a member of ENUM.
+const DIGITS_END: usize = 6;
+
+/// The number that a text without trailing blanks wholly is; it may have a sign.
+fn number_of(text: &[u8]) -> Option<i128> {
+    let digit = text.last().is_some_and(u8::is_ascii_digit);
+    let whole = text.iter().all(|b| b.is_ascii_digit() || b"+- ".contains(b));
+    let read = number::int_of_text(text);
+    (digit && whole && read.rest == Rest::Clean).then_some(read.value)
+}
+
 /// A number without its fraction.
 fn whole(d: &Datum<'_>) -> i128 {
     match exact(d) {
@@ -63,11 +74,11 @@ pub(super) fn store_enum<'a>(
             let name = strip_spaces(&text);
             match members.find(name) {
                 Some(index) => i128::from(index),
-                None => {
-                    let read = number::int_of_text(name);
-                    let digits = name.iter().all(u8::is_ascii_digit);
-                    if read.rest == Rest::Clean && digits { read.value } else { 0 }
-                }
+                // Zero in digits is the empty member; nobody asks how it came.
+                None => match number_of(name).filter(|_| name.len() < DIGITS_END) {
+                    Some(0) => return Ok(Coerced::plain(Datum::Enum(members, 0))),
+                    number => number.unwrap_or(0),
+                },
             }
         }
     };
@@ -116,9 +127,8 @@ fn of_text(members: &Members, text: &[u8], all: u64) -> (u64, bool) {
             None => clean = false,
         }
     }
-    let digits = text.iter().all(u8::is_ascii_digit);
-    if !clean && digits {
-        let number = u64::try_from(number::int_of_text(text).value);
+    if let Some(number) = number_of(text).filter(|_| !clean) {
+        let number = u64::try_from(number);
         return number.ok().filter(|v| *v <= all).map_or((0, false), |v| (v, true));
     }
     (bits, clean)

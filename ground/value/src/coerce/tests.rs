@@ -135,3 +135,20 @@ fn text_and_blob_kinds_count_bytes_and_text_is_cut_between_characters() {
     same(Int(12), text, "12");
     same(Bytes(b"\0x"), ColumnType::large(Kind::LongBlob, AI), "\0x");
 }
+
+#[test]
+fn digits_are_numbers_of_members() {
+    let names = [b"b".to_vec(), b"a".to_vec()].to_vec();
+    let kinds = [Kind::Enum, Kind::Set];
+    let [one, set] =
+        kinds.map(|kind| ColumnType::with_members(kind, crate::Members::intern(names.clone(), AI)));
+    for (text, member) in [("1", "b"), (" 2", "a"), ("+1 ", "b"), ("0", ""), ("00", "")] {
+        same(Bytes(text.as_bytes()), one, member);
+    }
+    for text in ["3", "", "1.0", "000001", "1x"] {
+        differ(Bytes(text.as_bytes()), one, "error Truncated", " Truncated { note: false }");
+    }
+    for (text, members) in [("3", "b,a"), (" 1", "b"), ("0", ""), ("", "")] {
+        same(Bytes(text.as_bytes()), set, members);
+    }
+}

@@ -244,6 +244,7 @@ impl<'p> Builder<'_, 'p> {
                 seen: Seen::default(),
                 part: None,
                 counts: Vec::new(),
+                first: None,
             }),
             Node::Recursive { leaf, recursion, seeds, steps, distinct, columns } => {
                 Box::new(Recursive {

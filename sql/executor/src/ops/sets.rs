@@ -250,6 +250,8 @@ pub struct SetOp<'p> {
     pub(super) part: Option<SpillReader>,
     /// INTERSECT and EXCEPT: how often each row of the queries behind the first is there.
     pub(super) counts: Vec<u64>,
+    /// INTERSECT and EXCEPT: the first query's first row, found before the others are asked.
+    pub(super) first: Option<Vec<u8>>,
 }
 
 impl SetOp<'_> {
@@ -288,7 +290,33 @@ impl SetOp<'_> {
         }
         self.seen.charge = Some(charge);
         self.at = 0;
-        self.open_input(run, frame)
+        Ok(())
+    }
+
+    /// Finds the first row of INTERSECT and EXCEPT. Without one the other queries are not asked, as in MySQL, so
+    /// what they could not compute is no error.
+    fn open_first(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.open_input(run, frame)?;
+        self.first = None;
+        if !self.leaf.pull(&mut self.inputs[0], run, frame)? {
+            self.at = self.inputs.len();
+            return Ok(());
+        }
+        let found = std::mem::take(&mut frame.leaves[self.leaf.number].bytes);
+        self.count_others(run, frame)?;
+        self.first = Some(found);
+        Ok(())
+    }
+
+    /// Pulls the next row of the first query into the leaf.
+    fn next_of_first(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        match self.first.take() {
+            Some(found) => {
+                frame.leaves[self.leaf.number].bytes = found;
+                Ok(true)
+            }
+            None => self.leaf.pull(&mut self.inputs[0], run, frame),
+        }
     }
 
     fn next_union(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
@@ -369,7 +397,7 @@ impl Operator for SetOp<'_> {
         self.at = 0;
         match self.op {
             SetOperator::Union => self.open_input(run, frame),
-            _ => self.count_others(run, frame),
+            _ => self.open_first(run, frame),
         }
     }
 
@@ -377,7 +405,10 @@ impl Operator for SetOp<'_> {
         if self.op == SetOperator::Union {
             return self.next_union(run, frame);
         }
-        while self.leaf.pull(&mut self.inputs[0], run, frame)? {
+        if self.at == self.inputs.len() {
+            return Ok(false);
+        }
+        while self.next_of_first(run, frame)? {
             self.leaf.make_key(frame)?;
             if self.passes() {
                 return Ok(true);

@@ -422,6 +422,23 @@ fn distinct_and_set_operations_take_nulls_for_equal_and_count_with_all() {
 }
 
 #[test]
+fn without_a_first_row_intersect_and_except_ask_no_other_query() {
+    let beyond = |column: Expr| {
+        Expr::Arith(Arithmetic::Add, Box::new(column), Box::new(Expr::int(i64::MAX)))
+    };
+    for (count, fails) in [(0, false), (5, true)] {
+        for op in [SetOperator::Intersect, SetOperator::Except] {
+            let first = plan(numbers(0, count, 5), vec![columns()], &[number(0, 1)]);
+            let failing = [Typed::new(beyond(column(0, 1)), int())];
+            let second = plan(numbers(0, 5, 5), vec![columns()], &failing);
+            let root = Node::SetOp { leaf: 0, op, all: false, inputs: vec![first, second] };
+            let found = run_with(&plan(root, vec![made(vec![int()])], &[number(0, 0)]), narrow());
+            assert_eq!(found.is_err(), fails, "{op:?} after {count} rows");
+        }
+    }
+}
+
+#[test]
 fn a_recursion_ends_when_nothing_is_added_or_with_error_3636() {
     let run = |end: i64| {
         let next = Expr::Arith(Arithmetic::Add, Box::new(column(0, 0)), Box::new(Expr::int(1)));

@@ -39,7 +39,7 @@ impl Builder {
             return Ok(value);
         }
         match other.ty.kind {
-            kind if kind.has_date() => self.beside_date(value, kind, strictness),
+            kind if kind.has_date() => self.beside_date(value, other, strictness),
             Kind::Json => Ok(beside_json(value)),
             Kind::Time if is_stringy(&value.ty) => Ok(span(value, 6)),
             kind if kind.is_number() || matches!(kind, Kind::Year | Kind::Bit) => {
@@ -52,7 +52,7 @@ impl Builder {
     fn beside_date(
         &self,
         value: Typed,
-        kind: Kind,
+        date: &Typed,
         strictness: Strictness,
     ) -> Result<Typed, SqlError> {
         if value.ty.kind == Kind::Time {
@@ -64,14 +64,18 @@ impl Builder {
         }
         let value = super::wanted::as_moment(value);
         if value.constant().is_some()
-            && let Some(moment) = self.temporal_constant(&value, kind, strictness)?
+            && let Some(moment) = self.temporal_constant(&value, date.ty.kind, strictness)?
         {
             return Ok(moment);
         }
-        let chosen = strictness == Strictness::Refuse && super::wanted::is_chosen(&value.expr);
-        let nullable = value.ty.nullable || chosen;
+        // MySQL converts what is chosen before it compares, unless the date is a constant.
+        let unknown = strictness == Strictness::Refuse
+            && value.ty.nullable
+            && super::wanted::is_chosen(&value.expr)
+            && !super::fold::is_fixed(&date.expr);
+        let nullable = value.ty.nullable;
         let ty = ColumnType { nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
-        let expr = if chosen { chosen_moment(value, ty) } else { call(&AS_MOMENT, &value, ty) };
+        let expr = if unknown { chosen_moment(value, ty) } else { call(&AS_MOMENT, &value, ty) };
         Ok(Typed::new(expr, ty))
     }
 
@@ -93,8 +97,8 @@ impl Builder {
     }
 }
 
-/// What IF, CASE or NULLIF chooses, as a moment: text that is none is unknown to an operator; a number that is none
-/// is unequal, like text that nobody chose.
+/// What IF, CASE or NULLIF chooses and may be NULL, as a moment: text that is none is unknown to an operator beside
+/// what is no constant; a number that is none is unequal, like text that nobody chose.
 fn chosen_moment(value: Typed, to: ColumnType) -> Expr {
     let moment = |part: Expr| {
         let (_, ty) = super::wanted::written(&part, &value.ty);

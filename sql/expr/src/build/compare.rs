@@ -142,6 +142,12 @@ impl Builder {
                 compared(Comparison::Le, value, high, collation),
             )
         } else {
+            // Dates, times and documents have a collation among texts, though they are not compared as such.
+            let textual =
+                |v: &Typed| is_stringy(&v.ty) || is_moment(&v.ty) || v.ty.kind == Kind::Json;
+            if all.iter().all(textual) {
+                meet(&mut all.clone(), "between", Purpose::Compare, &self.settings)?;
+            }
             let [value, low, high] = all;
             let [value, low, high] = years(value, low, high);
             let [value, low, high] = self.limits(value, low, high)?;
@@ -527,7 +533,7 @@ impl Builder {
         let collation = match value.ty.kind {
             Kind::Json => Collation::Utf8mb4Bin,
             Kind::Bit => Collation::Binary,
-            _ => self.settings.collation,
+            _ => super::derive::claim(&value, &self.settings).collation,
         };
         let ty = super::derive::string(super::widths::chars(&value.ty), collation);
         let ty = ColumnType { nullable: value.ty.nullable, ..ty };

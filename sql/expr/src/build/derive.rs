@@ -122,9 +122,12 @@ impl<'a> Derive<'a> {
     /// # Errors
     /// 1267 and its kin.
     pub fn text_led_by(&mut self, leader: usize, others: &[usize]) -> Result<(), SqlError> {
-        // The literal NULL has nothing to say.
-        let silent = self.args.get(leader).is_some_and(Typed::is_null);
-        let leader = others.last().copied().filter(|_| silent).unwrap_or(leader);
+        // The literal NULL has nothing to say, and all is NULL.
+        if self.args.get(leader).is_some_and(Typed::is_null) {
+            self.collation = Collation::Binary;
+            self.coercibility = Some(Coercibility::Ignorable);
+            return Ok(());
+        }
         let collation = self.text_of(leader..leader + 1)?;
         for &n in others {
             let Some(value) = self.args.get_mut(n) else { continue };
@@ -227,7 +230,13 @@ pub fn claim(value: &Typed, settings: &Settings) -> Claim {
         return Claim::new(Collation::Binary, value.coercibility);
     }
     if !is_stringy(&value.ty) {
-        let claim = Claim::new(settings.collation, Coercibility::Numeric);
+        // REGEXP_LIKE and REGEXP_INSTR keep the collation that they search in.
+        let claim = match &value.expr {
+            Expr::Call(site) if value.coercibility != Coercibility::Numeric => {
+                Claim::new(site.collation, value.coercibility)
+            }
+            _ => Claim::new(settings.collation, Coercibility::Numeric),
+        };
         return Claim { ascii: true, ..claim };
     }
     match value.constant() {

@@ -27,6 +27,7 @@ pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string, unit
 pub use fold::{folded, folded_text};
 pub(crate) use operators::{bits_as_number, value_digits};
 pub use operators::{in_document, stored};
+pub(crate) use wanted::{as_number, is_chosen};
 pub use wanted::{as_text, is_nothing};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
@@ -46,6 +47,8 @@ pub struct Settings {
     pub group_concat_max_len: u64,
     /// Bits of `optimizer_switch`.
     pub optimizer_switch: u64,
+    /// What is built is part of UPDATE or DELETE.
+    pub changes: bool,
 }
 
 impl Default for Settings {
@@ -56,6 +59,7 @@ impl Default for Settings {
             sql_mode: 0,
             group_concat_max_len: 1024,
             optimizer_switch: u64::MAX,
+            changes: false,
         }
     }
 }
@@ -83,6 +87,7 @@ impl Settings {
             group_concat_max_len: number("group_concat_max_len")
                 .unwrap_or(usual.group_concat_max_len),
             optimizer_switch: env.optimizer_switch(),
+            changes: false,
         }
     }
 }
@@ -122,6 +127,7 @@ impl Builder {
         // Operators on bits take byte strings as they are.
         let bytes = args.iter().all(|a| a.ty.kind.is_binary_string());
         let texts = args.iter().any(|a| is_stringy(&a.ty));
+        let numbers = crate::functions::numbers_of(function.name, extra);
         if texts && crate::functions::reads_numbers(function, bytes) {
             let wanted = match crate::functions::reads_bits(function) {
                 true => wanted::as_integer,
@@ -130,8 +136,10 @@ impl Builder {
             args = args.into_iter().map(wanted).collect();
         } else if texts && crate::functions::reads_a_moment(function) {
             args = args.into_iter().map(wanted::as_moment).collect();
-        } else if texts && crate::functions::reads_a_count(function) {
-            args[0] = wanted::as_chosen(args[0].clone());
+        } else if texts && !numbers.is_empty() {
+            for (_, value) in args.iter_mut().enumerate().filter(|(n, _)| numbers.contains(n)) {
+                *value = wanted::as_chosen(value.clone());
+            }
         } else if crate::functions::reads_a_time(function) {
             args = args.into_iter().map(wanted::as_time).collect();
         }

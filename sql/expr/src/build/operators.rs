@@ -40,7 +40,8 @@ impl Builder {
             && let OwnedDatum::UInt(bits) = *bits
         {
             // Minus of what is written as bits is a double.
-            let ty = ColumnType { decimals: 0, ..ColumnType::double() };
+            let length = super::widths::DOUBLE_CHARS;
+            let ty = ColumnType { length, decimals: 0, ..ColumnType::double() };
             return Typed::new(Expr::Const(OwnedDatum::Double(-(bits as f64))), ty.not_null());
         }
         let constant = match number.ty.kind.is_int() {
@@ -112,8 +113,15 @@ impl Builder {
             IsWhat::False => Truth::False,
             IsWhat::Unknown => Truth::Unknown,
         };
-        if matches!(what, Truth::Null | Truth::Unknown) && is_never_null(&value.expr) {
+        let of_null = matches!(what, Truth::Null | Truth::Unknown);
+        if of_null && (is_never_null(&value.expr) || !negated && is_place(&value.expr)) {
             return Ok(truth(Expr::int(i64::from(negated)), false));
+        }
+        if of_null
+            && self.settings.changes
+            && let Some(unknown) = unknown_operands(&value.expr)
+        {
+            return Ok(if negated { not(unknown) } else { unknown });
         }
         let value = if what == Truth::Null { value } else { self.truth_of(value) };
         Ok(truth(Expr::Is(Box::new(value.expr), what, negated), false))
@@ -185,6 +193,26 @@ impl Builder {
 /// Whether a condition is true or false whatever it is about.
 fn is_never_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Is(..) | Expr::Compare(Comparison::NullSafeEq, ..))
+}
+
+/// Whether one of the operands is NULL that a comparison would compare: UPDATE and DELETE do not compare to find out
+/// whether the result is, and so have no error of operands that are no numbers or dates.
+fn unknown_operands(expr: &Expr) -> Option<Typed> {
+    let (a, b) = match expr {
+        Expr::Not(inner) => return unknown_operands(inner),
+        Expr::Compare(op, a, b, _) if *op != Comparison::NullSafeEq => (a, b),
+        Expr::Xor(a, b) => (a, b),
+        _ => return None,
+    };
+    let is_null = |operand: &Expr| {
+        Box::new(Expr::Is(Box::new(operand.unconverted().clone()), Truth::Null, false))
+    };
+    Some(truth(Expr::Or(is_null(a), is_null(b)), false))
+}
+
+/// Whether a value is the place that FIELD gives, 0 if there is none: IS NULL does not compute it.
+fn is_place(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(site) if site.function.name == "field")
 }
 
 /// NOT of a condition.
@@ -308,8 +336,14 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
         return Typed { ty, ..value.clone() };
     }
+    // As text a column of texts has all digits of a double, however many are shown.
+    if value.ty.kind.is_float() && kind.is_string() {
+        let ty = ColumnType { decimals: value::types::NOT_FIXED, ..value.ty };
+        return Typed { ty, ..value.clone() };
+    }
     match kind.is_number() || kind == Kind::Year {
         true => bits_as_number(value.clone()),
+        false if kind == Kind::Json => in_document(value.clone()),
         false if kind.is_string() => {
             in_document(super::wanted::kept_number(value.clone(), kind.is_large()))
         }

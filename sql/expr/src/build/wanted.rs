@@ -10,15 +10,15 @@ use super::derive::{call, is_stringy};
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
 use crate::functions::{
-    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, BARE_WHOLE, BARE_ZERO, DOUBLE_WITHIN,
-    MOMENT_DIGITS, TEMPORAL_OF_TEXT, moments_of, number_of_bits,
+    AS_ALIKE, AS_INTEGER_QUIETLY, AS_NUMBER_QUIETLY, BARE_WHOLE, DOUBLE_WITHIN, TEMPORAL_OF_TEXT,
+    ZERO_KEPT, moments_of, number_of_bits,
 };
 use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum, Typed};
 use std::ops::Range;
 use value::{Collation, ColumnType, Kind};
 
 /// A value that is wanted as a double.
-pub(super) fn as_number(value: Typed) -> Typed {
+pub(crate) fn as_number(value: Typed) -> Typed {
     let value = as_chosen(as_chosen_moment(value));
     match is_quiet(&value) {
         true => {
@@ -134,18 +134,12 @@ fn own_digits(expr: &Expr, ty: &ColumnType, micros: u8) -> Option<Expr> {
     let or_as_it_is = |e: &Expr| Box::new(own(e).unwrap_or_else(|| e.clone()));
     match expr {
         Expr::Neg(inner) => own(inner).map(|e| Expr::Neg(Box::new(e))),
-        // A sum of zeros keeps their digits.
-        Expr::Arith(Arithmetic::Add, a, b) => {
-            let moment = |e: &Expr| Box::new(own(e).unwrap_or_else(|| moment_digits(e, ty)));
-            Some(Expr::Arith(Arithmetic::Add, moment(a), moment(b)))
-        }
         Expr::Arith(op, a, b) => {
-            let moment = |e: &Expr| match op {
-                Arithmetic::Div(_) => or_as_it_is(e),
-                _ => Box::new(own(e).unwrap_or_else(|| moment_digits(e, ty))),
+            let (a, b) = match op {
+                Arithmetic::Div(_) => (a.clone(), b.clone()),
+                _ => (or_as_it_is(a), or_as_it_is(b)),
             };
-            let computed = Expr::Arith(*op, moment(a), moment(b));
-            Some(call(&BARE_ZERO, &Typed::new(computed, *ty), *ty))
+            Some(call(&ZERO_KEPT, &Typed::new(Expr::Arith(*op, a, b), *ty), *ty))
         }
         Expr::Case(branches, otherwise) => {
             let branches = branches.iter().map(|(when, then)| (when.clone(), *or_as_it_is(then)));
@@ -153,14 +147,6 @@ fn own_digits(expr: &Expr, ty: &ColumnType, micros: u8) -> Option<Expr> {
         }
         Expr::Call(site) => own_digits_of_call(site, micros),
         _ => None,
-    }
-}
-
-/// An operand that may be a moment or a time: without a fraction it has no digits behind the point.
-fn moment_digits(operand: &Expr, ty: &ColumnType) -> Expr {
-    match operand {
-        Expr::Const(_) => operand.clone(),
-        _ => call(&MOMENT_DIGITS, &Typed::new(operand.clone(), *ty), *ty),
     }
 }
 
@@ -338,7 +324,7 @@ pub(super) fn chooses(expr: &Expr) -> bool {
 }
 
 /// Whether an expression is IF, CASE or NULLIF.
-pub(super) fn is_chosen(expr: &Expr) -> bool {
+pub(crate) fn is_chosen(expr: &Expr) -> bool {
     match expr {
         Expr::Case(..) => true,
         Expr::Call(site) => matches!(site.function.name, "if" | "nullif"),

@@ -2,13 +2,14 @@
 
 use super::call::{Answer, Call, NULL, append_text, decimal_of, incorrect};
 use super::moments;
-use super::{Function, Shape, function};
+use super::{Function, Nulls, Purity, Run, Shape, function};
 use crate::build::Derive;
-use crate::eval::Value;
-use crate::tree::{Expr, OwnedDatum};
+use crate::eval::{Value, arithmetic, eval};
+use crate::row::Row;
+use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum};
 use crate::{Environment, SqlError, WarningLevel};
 use value::number::{self, Rest};
-use value::{ColumnType, Datum, Kind, Time};
+use value::{ColumnType, Datum, Decimal, Kind, Time};
 
 /// CAST: to the type of the call's result.
 pub static CAST: Function =
@@ -19,19 +20,21 @@ pub static AS_ALIKE: Function =
     function("cast", (1, 1), same_type, cast, "one of several values, as the type of all")
         .written(Shape::Cast);
 
-/// A decimal that is computed, among texts: its zero is one digit.
-pub static BARE_ZERO: Function =
-    function("cast", (1, 1), same_type, bare_zero, "a decimal whose zero has no digits")
-        .written(Shape::Bare);
+/// A decimal that is computed, among texts: the zero that it comes to has no digits behind the point.
+pub static ZERO_KEPT: Function = Function {
+    name: "cast",
+    arity: (1, 1),
+    nulls: Nulls::Own,
+    purity: Purity::Constant,
+    shape: Shape::Bare,
+    derive: same_type,
+    run: Run::Lazy(zero_kept),
+    doc: "a decimal whose zero has no digits",
+};
 
 /// A decimal that has no digits behind the point if they are zeros.
 pub static BARE_WHOLE: Function =
     function("cast", (1, 1), same_type, bare_whole, "a decimal whose zeros have no digits")
-        .written(Shape::Bare);
-
-/// A moment or a time that is a number: without a fraction it has no digits behind the point.
-pub static MOMENT_DIGITS: Function =
-    function("cast", (1, 1), same_type, moment_digits, "a moment with the digits that it needs")
         .written(Shape::Bare);
 
 /// A double as text, with as many digits as fit into the text's length.
@@ -74,10 +77,54 @@ fn in_zone<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(local.map_or(NULL, |local| Value::Datum(Datum::DateTime(local))))
 }
 
-fn bare_zero<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    match c.datum(0) {
-        Datum::Decimal(v) if v.is_zero() => Ok(Value::Datum(Datum::Decimal(value::Decimal::ZERO))),
-        _ => Ok(c.take(0)),
+fn zero_kept<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
+    let expr = &site.arguments[0];
+    let Expr::Arith(op, a, b) = expr else { return eval(expr, row, env) };
+    let (a, b) = (eval(a, row, env)?, eval(b, row, env)?);
+    let (x, y) = match op {
+        // A quotient's digits are known before it is computed.
+        Arithmetic::Div(_) => (a.get(), b.get()),
+        _ => (whole_second(a.get()), whole_second(b.get())),
+    };
+    let result = arithmetic(*op, x, y, expr, row, env)?;
+    Ok(Value::Datum(match result {
+        Datum::Decimal(v) if v.is_zero() && is_bare(*op, &x, &y, v.scale()) => {
+            Datum::Decimal(Decimal::ZERO)
+        }
+        _ => result,
+    }))
+}
+
+/// A moment or a time with digits behind the point: the number of a whole second has none.
+fn whole_second(v: Datum<'_>) -> Datum<'_> {
+    let whole = match v {
+        Datum::DateTime(v) if v.fsp() > 0 && v.truncate(0).packed() == v.packed() => {
+            Datum::DateTime(v.truncate(0))
+        }
+        Datum::Time(v) if v.fsp() > 0 && v.truncate(0).micros() == v.micros() => {
+            Datum::Time(v.truncate(0))
+        }
+        v => return v,
+    };
+    Datum::Decimal(decimal_of(&whole).0)
+}
+
+/// Whether a zero has no digits in MySQL: a sum's, if it is one of opposites, and a quotient's, if it is zero in all
+/// digits that were computed, nine at a time.
+fn is_bare(op: Arithmetic, a: &Datum<'_>, b: &Datum<'_>, scale: u8) -> bool {
+    /// Digits of a word of MySQL's decimals.
+    const WORD: i32 = 9;
+    let (a, b) = (decimal_of(a).0, decimal_of(b).0);
+    match op {
+        Arithmetic::Add => !a.is_zero(),
+        Arithmetic::Div(_) => {
+            let words = |digits: i32| (digits + WORD - 1) / WORD;
+            let given = WORD * (words(a.scale().into()) + words(b.scale().into()));
+            let wanted = i32::from(scale) + i32::from(b.scale());
+            let computed = WORD * words(wanted.max(given));
+            a.to_f64().abs() * 10_f64.powi(computed) < b.to_f64().abs()
+        }
+        _ => true,
     }
 }
 
@@ -85,17 +132,6 @@ fn bare_whole<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     match c.datum(0) {
         Datum::Decimal(v) if v.truncate(0).compare(&v).is_eq() => {
             Ok(Value::Datum(Datum::Decimal(v.truncate(0))))
-        }
-        _ => Ok(c.take(0)),
-    }
-}
-
-fn moment_digits<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    const MICROS: i64 = value::time::MICROS_PER_SECOND;
-    match c.datum(0) {
-        Datum::Time(v) if v.micros() % MICROS == 0 => Ok(Value::Datum(Datum::Time(v.truncate(0)))),
-        Datum::DateTime(v) if v.micros_of_day() % MICROS == 0 => {
-            Ok(Value::Datum(Datum::DateTime(v.truncate(0))))
         }
         _ => Ok(c.take(0)),
     }

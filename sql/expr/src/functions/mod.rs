@@ -28,8 +28,8 @@ pub use call::{
     round, text_of,
 };
 pub use cast::{
-    AS_ALIKE, AS_CHARSET, BARE_WHOLE, BARE_ZERO, CAST, CONVERT_CHARSET, DOUBLE_WITHIN, IN_ZONE,
-    MOMENT_DIGITS, PADDED, not_convertible,
+    AS_ALIKE, AS_CHARSET, BARE_WHOLE, CAST, CONVERT_CHARSET, DOUBLE_WITHIN, IN_ZONE, PADDED,
+    ZERO_KEPT, not_convertible,
 };
 pub use compared::{
     AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY,
@@ -41,7 +41,7 @@ pub use string::base64;
 
 use crate::build::Derive;
 use crate::row::Row;
-use crate::tree::CallSite;
+use crate::tree::{CallSite, Extra};
 use crate::{Environment, SqlError};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -125,11 +125,6 @@ pub fn reads_a_moment(function: &Function) -> bool {
     temporal && function.arity.1 == 1 && !NUMBERS.contains(&function.name)
 }
 
-/// Whether a function makes a date or time of the number that is its first argument.
-pub fn reads_a_count(function: &Function) -> bool {
-    matches!(function.name, "sec_to_time" | "from_unixtime" | "from_days" | "maketime")
-}
-
 /// Whether a function takes a time that IF or CASE chooses among moments for itself.
 pub fn reads_a_time(function: &Function) -> bool {
     const READERS: &[&str] = &["time", "hour", "minute", "second", "microsecond", "time_to_sec"];
@@ -148,6 +143,25 @@ pub fn reads_numbers(function: &Function, bytes: bool) -> bool {
     let other = matches!(function.name, "crc32" | "greatest" | "least");
     let bits = reads_bits(function);
     !(other || bits && bytes) && (bits || of(numeric::FUNCTIONS))
+}
+
+/// The places of the arguments that a function of texts or moments takes as numbers.
+pub fn numbers_of(name: &str, extra: Extra) -> std::ops::Range<usize> {
+    match name {
+        "from_days" | "sec_to_time" | "from_unixtime" | "elt" | "inet_ntoa" | "make_set" => 0..1,
+        "export_set" => 0..1,
+        "makedate" | "period_add" | "period_diff" => 0..2,
+        "maketime" => 0..3,
+        "char" => 0..MANY,
+        "week" | "yearweek" | "repeat" | "left" | "right" | "lpad" | "rpad" | "format" => 1..2,
+        "substring" | "substr" | "mid" | "insert" => 1..3,
+        "substring_index" | "locate" => 2..3,
+        "+ interval" | "- interval" => match extra {
+            Extra::Unit(unit) if temporal::is_simple(unit) => 1..2,
+            _ => 0..0,
+        },
+        _ => 0..0,
+    }
 }
 
 impl PartialEq for Function {

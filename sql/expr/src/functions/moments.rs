@@ -109,6 +109,7 @@ pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> O
     let rules = rules(env, wanted);
     let (read, shown) = match datum {
         Datum::Null => return None,
+        // A zero date that is no text is unknown without a warning.
         Datum::DateTime(v) => return taken(*v, rules, env, wanted),
         Datum::Date(v) => return taken(v.midnight(), rules, env, wanted),
         Datum::Time(v) => return v.on(now(env, 0)?.date())?.round(wanted.fsp),
@@ -163,14 +164,8 @@ fn shifted(env: &dyn Environment, read: &DateTimeText) -> Option<DateTimeText> {
     Some(DateTimeText { value, ..*read })
 }
 
-fn taken(
-    v: DateTime,
-    rules: DateRules,
-    env: &mut dyn Environment,
-    wanted: Wanted,
-) -> Option<DateTime> {
+fn taken(v: DateTime, rules: DateRules, env: &dyn Environment, wanted: Wanted) -> Option<DateTime> {
     if !v.date().check(DateRules { allow_invalid: true, ..rules }) {
-        incorrect(env, "datetime", &v.to_string());
         return None;
     }
     match v.fsp() > wanted.fsp {

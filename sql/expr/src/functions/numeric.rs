@@ -5,6 +5,7 @@ use super::moments::{self, Wanted};
 use super::{Function, MANY, function};
 use crate::build::{Derive, is_stringy, widths};
 use crate::eval::Value;
+use crate::tree::CallSite;
 use crate::{SqlError, WarningLevel};
 use std::cmp::Ordering;
 use value::time::DateRules;
@@ -141,6 +142,7 @@ fn rounded(d: &mut Derive<'_>, carries: bool) -> Derived {
             let carry = u32::from(carries && kept < scale);
             ColumnType { nullable, ..widths::decimal((whole + carry).max(1), kept, false) }
         }
+        // A double shows the digits that it has.
         _ => d.double(),
     })
 }
@@ -474,6 +476,7 @@ fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: Ordering) -> Ans
         let read = if is_zero { None } else { moments::argument(c, n, Wanted::MOMENT) };
         let moment = match (read, kind) {
             (Some(moment), _) => moment,
+            (None, Kind::Date) if is_unknown(c.site, n) => return Ok(NULL),
             // Beside dates what is no date is never chosen, beside moments it is the zero date.
             (None, Kind::Date) => continue,
             (None, _) => DateTime::ZERO,
@@ -500,6 +503,12 @@ fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: Ordering) -> Ans
         _ if c.site.ty.kind == Kind::DateTime => Value::Datum(Datum::DateTime(best)),
         _ => best.to_string().into(),
     })
+}
+
+/// Whether an argument that is no date makes all unknown: text that IF, CASE or NULLIF chooses and that may be NULL.
+fn is_unknown(site: &CallSite, n: usize) -> bool {
+    let ty = &site.types[n];
+    is_stringy(ty) && ty.nullable && crate::build::is_chosen(&site.arguments[n])
 }
 
 /// Whether a value takes the place of the best one so far: of equal ones GREATEST takes the last, LEAST the first.

@@ -56,15 +56,17 @@ fn texts(d: &mut Derive<'_>, count: usize) -> Result<(), SqlError> {
 
 fn like_type(d: &mut Derive<'_>) -> Derived {
     texts(d, 2)?;
+    claims_as_its_texts(d, 2);
     Ok(d.int(1))
 }
 
 fn position_type(d: &mut Derive<'_>) -> Derived {
     texts(d, 2)?;
+    claims_as_its_texts(d, 2);
     Ok(d.int(11))
 }
 
-/// Text that is made has the strongest claim of the texts that it is made of.
+/// What is made or found has the strongest claim of the texts that it is made of or found in, numbers too.
 fn claims_as_its_texts(d: &mut Derive<'_>, count: usize) {
     d.coercibility = d.args.iter().take(count).map(|text| text.coercibility).min();
 }

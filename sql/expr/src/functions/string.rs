@@ -39,14 +39,6 @@ pub static FUNCTIONS: &[Function] = &[
     function("rpad", (3, 3), pad_type, rpad, "so many characters, filled up on the right"),
     function("replace", (3, 3), replace_type, replace, "every occurrence of a text replaced"),
     function("insert", (4, 4), insert_type, insert, "characters from a position on replaced"),
-    function(
-        "field",
-        (2, MANY),
-        field_type,
-        field,
-        "which of the other arguments the first equals",
-    )
-    .sees_null(),
     function("elt", (2, MANY), elt_type, elt, "the argument with that number").sees_null(),
     function(
         "find_in_set",
@@ -175,15 +167,6 @@ fn replace_type(d: &mut Derive<'_>) -> Derived {
 fn insert_type(d: &mut Derive<'_>) -> Derived {
     d.text_led_by(0, &[3])?;
     Ok(d.string(d.chars(0).saturating_add(d.chars(3))))
-}
-
-fn field_type(d: &mut Derive<'_>) -> Derived {
-    if !d.args[0].is_null() && d.args.iter().all(|a| crate::build::is_stringy(&a.ty)) {
-        let others: Vec<usize> = (1..d.args.len()).collect();
-        d.text_led_by(0, &others)?;
-        d.coercibility = None;
-    }
-    Ok(ColumnType { nullable: false, ..d.int(11) })
 }
 
 fn elt_type(d: &mut Derive<'_>) -> Derived {
@@ -468,27 +451,6 @@ fn insert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     out.extend_from_slice(&new);
     out.extend_from_slice(&text[start + cut..]);
     Ok(if c.fits(out.len()) { out.into() } else { NULL })
-}
-
-fn field<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    if c.is_null(0) {
-        return Ok(0i64.into());
-    }
-    let texts = c.site.types.iter().all(crate::build::is_stringy);
-    let ints = c.site.types.iter().all(|t| t.kind.is_int());
-    if texts || ints {
-        let collation = c.collation();
-        let at = (1..c.len())
-            .find(|n| value::equals(&c.datum(0), &c.datum(*n), collation) == Some(true));
-        return Ok((at.unwrap_or(0) as i64).into());
-    }
-    let wanted = c.double(0);
-    for n in 1..c.len() {
-        if !c.is_null(n) && c.double(n) == wanted {
-            return Ok((n as i64).into());
-        }
-    }
-    Ok(0i64.into())
 }
 
 fn elt<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -1,11 +1,11 @@
-//! String functions that find and cut: LEFT, SUBSTRING, TRIM, LOCATE and their kin.
+//! String functions that find and cut: LEFT, SUBSTRING, TRIM, LOCATE, FIELD and their kin.
 
 use super::call::{Answer, Call, slice};
-use super::{Function, function};
+use super::{Function, MANY, function};
 use crate::SqlError;
-use crate::build::Derive;
-use crate::tree::Extra;
-use value::ColumnType;
+use crate::build::{Derive, is_stringy};
+use crate::tree::{Extra, Typed};
+use value::{ColumnType, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("left", (2, 2), part_type, left, "the first so many characters"),
@@ -55,6 +55,14 @@ pub static FUNCTIONS: &[Function] = &[
         instr,
         "where the second text begins in the first; 0 if nowhere",
     ),
+    function(
+        "field",
+        (2, MANY),
+        field_type,
+        field,
+        "which of the other arguments the first equals",
+    )
+    .sees_null(),
 ];
 
 type Derived = Result<ColumnType, SqlError>;
@@ -104,6 +112,31 @@ fn instr_type(d: &mut Derive<'_>) -> Derived {
     d.text_led_by(0, &[1])?;
     d.coercibility = None;
     Ok(d.int(11))
+}
+
+fn field_type(d: &mut Derive<'_>) -> Derived {
+    if d.args[0].is_null() {
+        return Ok(ColumnType { nullable: false, ..d.int(11) });
+    }
+    // Dates, times and documents count as texts.
+    let textual = |a: &Typed| {
+        let kind = a.ty.kind;
+        is_stringy(&a.ty) || kind.has_date() || matches!(kind, Kind::Time | Kind::Json)
+    };
+    if d.args.iter().all(textual) {
+        let builder = crate::build::Builder::new(*d.settings);
+        for value in d.args.iter_mut() {
+            *value = builder.to_text(value.clone());
+        }
+        let others: Vec<usize> = (1..d.args.len()).collect();
+        d.text_led_by(0, &others)?;
+        d.coercibility = None;
+    } else {
+        for value in d.args.iter_mut() {
+            *value = crate::build::as_number(value.clone());
+        }
+    }
+    Ok(ColumnType { nullable: false, ..d.int(11) })
 }
 
 /// Bytes of the first `count` characters.
@@ -254,4 +287,25 @@ fn locate<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let (text, wanted) = (c.text(0), c.text(1));
     Ok(position(c, &text, &wanted, 1).into())
+}
+
+fn field<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    if c.is_null(0) {
+        return Ok(0i64.into());
+    }
+    let texts = c.site.types.iter().all(is_stringy);
+    let exact = |t: &ColumnType| t.kind.is_int() || t.kind == Kind::Decimal;
+    if texts || c.site.types.iter().all(exact) {
+        let collation = c.collation();
+        let at = (1..c.len())
+            .find(|n| value::equals(&c.datum(0), &c.datum(*n), collation) == Some(true));
+        return Ok((at.unwrap_or(0) as i64).into());
+    }
+    let wanted = c.double(0);
+    for n in 1..c.len() {
+        if !c.is_null(n) && c.double(n) == wanted {
+            return Ok((n as i64).into());
+        }
+    }
+    Ok(0i64.into())
 }

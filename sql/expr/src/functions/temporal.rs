@@ -843,9 +843,9 @@ fn convert_tz<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(typed(c, to.to_local(micros, 6)))
 }
 
-/// The interval of a call's second argument; `None` when it is no number, which warns.
-fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
-    let simple = matches!(
+/// Whether an interval of that unit is one number.
+pub(super) fn is_simple(unit: Unit) -> bool {
+    matches!(
         unit,
         Unit::Microsecond
             | Unit::Second
@@ -856,7 +856,12 @@ fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
             | Unit::Month
             | Unit::Quarter
             | Unit::Year
-    );
+    )
+}
+
+/// The interval of a call's second argument; `None` when it is no number, which warns.
+fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
+    let simple = is_simple(unit);
     if unit == Unit::Second && !c.ty(1).kind.is_int() {
         let micros = micros_of(&c.decimal(1), moments::truncates(c.env));
         return Some(Interval { months: 0, micros });
@@ -927,11 +932,14 @@ fn only_days(unit: Unit) -> bool {
 /// Whether the first argument is a date without a time.
 fn text_is_date(c: &Call<'_, '_>) -> bool {
     let rules = value::time::DateRules::default();
+    let number = |v: i64| {
+        value::time::parse::date_time_of_number(v, 0, rules).is_ok_and(|read| read.date_only)
+    };
     match c.datum(0) {
         Datum::Bytes(text) => value::time::parse::date_time(text, rules).is_ok_and(|r| r.date_only),
-        Datum::Int(v) => {
-            value::time::parse::date_time_of_number(v, 0, rules).is_ok_and(|r| r.date_only)
-        }
+        Datum::Int(v) => number(v),
+        Datum::Decimal(v) => v.trunc_to_i128().and_then(|v| v.try_into().ok()).is_some_and(number),
+        Datum::Double(v) => number(v as i64),
         _ => false,
     }
 }

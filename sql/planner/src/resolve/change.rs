@@ -9,6 +9,7 @@ use super::updatable::{check_of, is_join, is_target, not_a_column, several_table
 use super::{Resolver, error};
 use crate::PlanContext;
 use crate::logical::{Block, Leaf, Source, conjunction, conjuncts, subquery_of};
+use crate::make::Builder;
 use crate::physical::Planner;
 use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultColumn, RowCheck};
 use crate::query_plan::{Node, QueryStatement, Read, RowLock};
@@ -16,6 +17,7 @@ use crate::stats::Sampled;
 use crate::transform::transform;
 use catalog::{TableCache, TableDef, TableRef};
 use expr::SqlError;
+use expr::build::Settings;
 use expr::tree::{Column, Expr, Typed};
 use parser::ast;
 
@@ -154,6 +156,7 @@ impl Resolver<'_, '_> {
         written: &Written<'_>,
         outputs: impl FnOnce(&mut Self) -> Result<T, SqlError>,
     ) -> Result<(Block, T), SqlError> {
+        self.build = Builder::new(Settings { changes: true, ..self.build.settings });
         if let Some(with) = written.with {
             self.add_ctes(with)?;
         }

@@ -56,7 +56,13 @@ pub fn plan_insert(
     let mut selected = names_of_select(context, insert, (&leaf, &new_row), &unread);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
-    as_stored(context.tables.def(table), &columns, &mut source);
+    let selected_from = match &insert.source {
+        ast::InsertSource::Query(query) => query.as_select().map(|select| &select.from[..]),
+        ast::InsertSource::Values(_) => None,
+    };
+    // Rows of the table itself are kept aside before they are inserted.
+    let aside = selected_from.is_some_and(|from| from.iter().any(|t| names(t, &insert.table)));
+    as_stored(context.tables.def(table), &columns, &mut source, aside);
     let rows = match (&insert.source, &source) {
         (ast::InsertSource::Values(rows), InsertSource::Query(_)) => rows.len() as u64,
         _ => 0,
@@ -106,8 +112,19 @@ pub(super) fn add_tables(tables: &mut Vec<(TableRef, Mode)>, query: &QueryStatem
     tables.extend(more);
 }
 
-/// Values as columns take them that convert in their own way: bits, JSON, moments.
-fn as_stored(def: &TableDef, columns: &[usize], source: &mut InsertSource) {
+/// Whether a table is named in FROM, outside of its subqueries.
+fn names(from: &ast::TableRef, table: &ast::ObjectName) -> bool {
+    match from {
+        ast::TableRef::Table(factor) => factor.name == *table,
+        ast::TableRef::Join(join) => names(&join.left, table) || names(&join.right, table),
+        ast::TableRef::List(list) => list.iter().any(|from| names(from, table)),
+        ast::TableRef::Derived { .. } | ast::TableRef::JsonTable(_) => false,
+    }
+}
+
+/// Values as columns take them that convert in their own way: bits, JSON, moments. What is chosen among moments is
+/// one where rows are kept `aside`.
+fn as_stored(def: &TableDef, columns: &[usize], source: &mut InsertSource, aside: bool) {
     let stored = |column: &usize, value: &mut expr::Typed| {
         *value = expr::build::stored(value, def.columns[*column].ty.kind);
     };
@@ -121,8 +138,12 @@ fn as_stored(def: &TableDef, columns: &[usize], source: &mut InsertSource) {
         }
         InsertSource::Query(query) => {
             for (column, output) in columns.iter().zip(&mut query.query.outputs) {
+                let kind = output.value.ty.kind;
+                let moment = kind.has_date() || kind == value::Kind::Time;
+                let to = def.columns[*column].ty.kind;
+                let kept = aside && moment && to.is_number() && to != value::Kind::Year;
                 // Literals were kept as a query keeps them.
-                if output.value.constant().is_none() {
+                if output.value.constant().is_none() && !kept {
                     stored(column, &mut output.value);
                 }
             }

@@ -279,11 +279,15 @@ fn stored<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> A
         Kind::Decimal => Datum::Decimal(taken(decimal(value), kind, source, row, env)),
         Kind::Double | Kind::Float => Datum::Double(taken(double(value), kind, source, row, env)),
         Kind::Date | Kind::DateTime | Kind::Timestamp | Kind::Time => {
-            let found = temporal(value, &site.ty, false);
-            if found.is_none() {
+            temporal(value, &site.ty, false).unwrap_or_else(|| {
                 warn(3156, kind, source, row, env);
-            }
-            found.unwrap_or_default()
+                // IGNORE stores the zero for a column's document, NULL for one that is computed.
+                match (source, kind) {
+                    (Expr::Column(_), Kind::Time) => Datum::Time(Time::ZERO),
+                    (Expr::Column(_), _) => Datum::DateTime(DateTime::ZERO),
+                    _ => Datum::Null,
+                }
+            })
         }
         _ => {
             let whole = taken(integer(value), kind, source, row, env);

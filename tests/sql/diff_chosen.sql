@@ -1,0 +1,21 @@
+# What IF, CASE and NULLIF choose beside dates, as numbers, and in LEAST and GREATEST; moments that are zero.
+CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20), w VARCHAR(20) NOT NULL, d DATE, dt DATETIME, ti TIME, e ENUM('b', 'a'));
+INSERT INTO a VALUES (1, 'x', 'x', '2024-01-01', '2024-01-01 00:00:00', '10:00:00', 'a'), (2, NULL, '2024-01-01', NULL, '2024-02-29 12:34:56', '00:00:02', 'b');
+SET max_error_count = 0;
+SELECT FROM_DAYS(738000) <> IF(id, 'z', v), d <> IF(id = 2, v, 'z'), d <> IF(id = 2, w, 'z'), d <> IF(id = 1, 'x', 'z'), d <> NULLIF(v, 'z'), DATE'2024-01-01' <> NULLIF(v, 'z') FROM a ORDER BY id;
+SELECT LAST_DAY(d) <> IF(id = 1, v, 'z'), LAST_DAY(dt) <> IF(id = 1, w, 'z'), CASE WHEN id = 1 THEN v ELSE dt END < FROM_UNIXTIME(1700000000.25), CASE WHEN id = 1 THEN v ELSE dt END < dt FROM a ORDER BY id;
+SELECT LEAST(CASE WHEN id THEN 'x' ELSE v END, d), LEAST(IF(id, 'x', 'y'), d), LEAST(NULLIF(v, 'q'), d), GREATEST(IF(id, '2024-05-05', v), d) FROM a WHERE id = 1;
+SELECT MAKEDATE(2024, IF(0, 'a', dt)), MAKEDATE(2024, IF(0, 'a', d)), MAKEDATE(2024, IF(0, 'a', ti)), MAKEDATE(2024, IF(0, 'a', e)), MAKEDATE(2024, IF(0, 'a', x'41')), SEC_TO_TIME(IF(0, 'a', ti)) FROM a ORDER BY id;
+SELECT FROM_UNIXTIME(IF(0, 'a', ti)), PERIOD_ADD(202401, IF(0, 'a', TIME'00:00:02')), LEFT('abcdefg', IF(0, 'a', TIME'00:00:02')), SUBSTRING('abcdef', IF(0, 'a', TIME'00:00:02')), LPAD('a', IF(0, 'a', TIME'00:00:05'), 'x'), INSERT('abc', IF(0, 'a', TIME'00:00:02'), 1, 'z'), ELT(IF(0, 'a', TIME'00:00:02'), 'x', 'y'), INET_NTOA(IF(0, 'a', TIME'00:01:02')) FROM a WHERE id = 2;
+SELECT DATE_ADD(d, INTERVAL IF(0, 'a', ti) SECOND), DATE_ADD(d, INTERVAL IF(0, 'a', TIME'00:01:02') DAY), SUBSTRING_INDEX('a.b.c', '.', IF(0, 'a', TIME'00:00:02')), MAKE_SET(IF(0, 'a', TIME'00:00:03'), 'x', 'y') FROM a WHERE id = 1;
+SELECT DATE_ADD(20240315.0, INTERVAL 1 MONTH), DATE_ADD(20240315e0, INTERVAL 1 MONTH), DATE_ADD(20240315000000.0, INTERVAL 1 MONTH), TIMESTAMPADD(MONTH, -1, IF(1, 20240315, CAST(5 AS DECIMAL(5,0))));
+DROP TABLE a;
+CREATE TABLE z (id INT PRIMARY KEY, ts TIMESTAMP(2) NULL, dt DATETIME, d DATE, v VARCHAR(20));
+INSERT IGNORE INTO z VALUES (1, 'x', 'x', 'x', 'x'), (2, '2024-01-01', '2024-01-01', '2024-01-01', '2024-01-01');
+SET max_error_count = 100;
+SELECT UNIX_TIMESTAMP(ts), UNIX_TIMESTAMP(dt), UNIX_TIMESTAMP(d), dt + INTERVAL 1 DAY, CAST(d AS DATETIME), TO_DAYS(dt), DAYNAME(d), CONVERT_TZ(ts, '+00:00', '+01:00') FROM z ORDER BY id;
+UPDATE z SET v = UNIX_TIMESTAMP(ts);
+SELECT v FROM z ORDER BY id;
+UPDATE z SET v = DATE_ADD(d, INTERVAL 1 DAY);
+SELECT v FROM z ORDER BY id;
+DROP TABLE z;
