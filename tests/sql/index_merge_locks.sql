@@ -105,3 +105,18 @@ explain update t set n = 1 where k = 3 and l = 6 and id between 100 and 1300;
 explain delete from t where k = 1 and l = 4;
 explain update t set n = 1 where k = 1 or l = 2;
 explain delete from t where k < 1 or l > 35;
+-- Small tables.
+create table w (id int primary key, n int, k int, l int, m int, key k (k), key l (l), key m (m)) stats_auto_recalc = 0;
+insert into w with recursive c as (select 1 i union all select i + 1 from c where i < 10) select i, i, i % 5, i % 4, i % 3 from c;
+analyze table w;
+explain select n from w where k = 1 and l = 2 for update;
+explain select n from w where k = 1 and l = 2 and m = 1 for share;
+explain update w set n = 1 where k = 1 and l = 2;
+explain delete from w where (k = 1 and l = 2) or m = 1;
+explain update w set n = 1 where k = 1 or l = 2 or m = 0;
+create table v like w;
+insert into v select * from w where id < 6;
+analyze table v;
+explain select n from v where k < 2 or l < 2 for update;
+explain update v set n = 1 where k < 2 or l < 2;
+explain select n from v where k = 1 or l = 2 for update;

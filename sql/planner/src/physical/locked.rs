@@ -18,8 +18,6 @@ const ENTRIES_OF_PAGE: f64 = 900.0;
 /// Its cost of comparing two keys, and what it fetches rows by, as shares of a page.
 const COMPARE: f64 = 0.05;
 const UNITS_OF_PAGE: f64 = 4.0;
-/// So many rows MySQL looks up in an index also when these are all there are.
-const ROWS_LOOKED_UP_MAX: f64 = 8.0;
 
 /// How a way to read a table is chosen whose rows are locked as they are read: as by MySQL, with its costs, for others
 /// wait for every row that is read in vain.
@@ -52,24 +50,34 @@ impl Locked {
             (true, _) => 1.0,
             (false, true) => pages_of_entries(choice.rows),
             // Rows of one value lie together, MySQL thinks, or are in memory once they were read.
-            (false, false) if !is_range => choice.rows.min(self.pages),
+            (false, false) if !is_range => choice.rows.min(self.pages_looked_up()),
             (false, false) => choice.rows + ranges,
         };
         let more = if is_range { RANGE } else { 0.0 };
         choice.rows * ROW + pages * PAGE + more
     }
 
+    /// So many pages a look-up reads at most, MySQL thinks.
+    fn pages_looked_up(&self) -> f64 {
+        (self.rows / 10.0).min(3.0 * self.pages).max(2.0)
+    }
+
     /// What it costs to read all rows, by the way `whole`, rather than choose `choice`.
     pub(super) fn scan(&self, choice: &Choice, whole: &Choice) -> f64 {
         let scan = self.pages * PAGE + self.rows * ROW;
-        match choice.rows >= self.rows && self.rows > ROWS_LOOKED_UP_MAX {
-            // All entries of an index that has all that is needed.
-            _ if self.is_range(choice) && whole.covering => {
-                pages_of_entries(self.rows) * PAGE + self.rows * ROW
-            }
-            _ if self.is_range(choice) => scan + SCAN_AMONG_RANGES,
+        if self.is_range(choice) {
+            return match whole.covering {
+                // All entries of an index that has all that is needed.
+                true => pages_of_entries(self.rows) * PAGE + self.rows * ROW,
+                false => scan + SCAN_AMONG_RANGES,
+            };
+        }
+        // What is good enough as a range is looked up, whatever that costs.
+        let as_range = choice.rows * ROW + (choice.rows + 1.0) * PAGE + RANGE;
+        match as_range < scan + SCAN_AMONG_RANGES {
+            true => f64::INFINITY,
             // The look-up finds everything.
-            true => 0.0,
+            false if choice.rows >= self.rows => 0.0,
             false => scan,
         }
     }

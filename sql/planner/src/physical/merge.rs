@@ -212,8 +212,7 @@ impl<'f, 'a> Finder<'f, 'a> {
     ) -> Option<(f64, Choice)> {
         let switches = self.planner.switches;
         let on = |switch: u64| {
-            let never = switch == INTERSECTION && self.planner.no_intersections;
-            !never && (hints.merge_wanted || switches & INDEX_MERGE != 0 && switches & switch != 0)
+            hints.merge_wanted || switches & INDEX_MERGE != 0 && switches & switch != 0
         };
         let usable = |name: &str| {
             hints.join.allows(name)
@@ -231,7 +230,7 @@ impl<'f, 'a> Finder<'f, 'a> {
             None => &Plain,
         };
         let mut found: Vec<(f64, Choice)> = Vec::new();
-        if on(INTERSECTION) {
+        if on(INTERSECTION) && !self.planner.no_intersections {
             let ways = self.ways.iter().filter(|w| indexes.iter().any(|(p, _)| *p == w.position));
             let ways: Vec<Way> = ways.cloned().collect();
             found.extend(self.intersection(&ways, tariff).map(|input| {
@@ -249,6 +248,12 @@ impl<'f, 'a> Finder<'f, 'a> {
                 continue;
             }
             let Some(groups) = self.groups(&alternatives, &indexes) else { continue };
+            let named: f64 = groups.iter().map(|group| least(group, tariff).rows).sum();
+            let wanted = hints.merge_wanted || hints.join.only.is_some();
+            if named >= self.rows && !wanted {
+                // The rows themselves are no more.
+                continue;
+            }
             let met = |ways: &[Way]| match on(INTERSECTION) {
                 true => self.intersection(ways, tariff),
                 false => None,

@@ -51,7 +51,7 @@ pub(crate) struct Planner<'a> {
     pub(crate) copied: bool,
     /// Bits of `optimizer_switch`.
     pub(crate) switches: u64,
-    /// Of several indexes no rows are read that all of them name.
+    /// No table is read by several indexes that together name its rows, unless as one alternative of several.
     pub(crate) no_intersections: bool,
 }
 
