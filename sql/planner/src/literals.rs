@@ -15,6 +15,8 @@ use std::cell::RefCell;
 
 /// Estimates below this many rows are alike: a plan for one row serves for some.
 const ALIKE_ROWS: f64 = 16.0;
+/// Estimates up to this many rows are alike where they are the same, if rows are locked by the plan.
+const EXACT_ROWS: f64 = 200.0;
 /// Estimates that differ by less than this factor are alike.
 const ALIKE_FACTOR: f64 = 2.0;
 
@@ -32,13 +34,15 @@ struct Use {
     constant: bool,
 }
 
-/// How many entries of an index a range with literals was expected to have.
+/// How many entries of an index a range was expected to have, or a table rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     pub(crate) table: TableRef,
-    index: usize,
-    range: KeyRange,
+    /// `None`: the whole table.
+    range: Option<(usize, KeyRange)>,
     rows: Option<f64>,
+    /// Small numbers are not alike: rows are locked by the plan.
+    exact: bool,
 }
 
 impl Literals {
@@ -71,19 +75,29 @@ impl Literals {
         }
     }
 
-    /// Notes what was measured of a range, if literals are in it.
+    /// Notes what was measured of a range, if literals are in it or few rows count.
     pub(crate) fn measured(
         &self,
-        table: TableRef,
-        index: usize,
+        (table, index): (TableRef, usize),
         range: &KeyRange,
         rows: Option<f64>,
+        exact: bool,
     ) {
-        let probe = || Probe { table, index, range: range.clone(), rows };
+        if exact || has_parameter(range) {
+            self.note(Probe { table, range: Some((index, range.clone())), rows, exact });
+        }
+    }
+
+    /// Notes how many rows a table has.
+    pub(crate) fn counted(&self, table: TableRef, rows: f64) {
+        self.note(Probe { table, range: None, rows: Some(rows), exact: true });
+    }
+
+    fn note(&self, probe: Probe) {
         let mut probes = self.probes.borrow_mut();
-        let known = |p: &Probe| p.table == table && p.index == index && p.range == *range;
-        if !self.values.is_empty() && has_parameter(range) && !probes.iter().any(known) {
-            probes.push(probe());
+        let known = |p: &Probe| p.table == probe.table && p.range == probe.range;
+        if !self.values.is_empty() && !probes.iter().any(known) {
+            probes.push(probe);
         }
     }
 
@@ -98,11 +112,15 @@ impl Probe {
     /// Whether the range has about as many entries with these values. The table is open.
     pub fn fits(&self, tables: &TableCache, values: &[OwnedDatum]) -> bool {
         let measure = || {
-            let (low, high) = bounds(tables, self.table, self.index, &self.range, values)?;
-            Sampled::new(tables).between(self.table, self.index, &low, high.as_deref())
+            let Some((index, range)) = &self.range else {
+                return Some(Sampled::new(tables).rows_now(self.table));
+            };
+            let (low, high) = bounds(tables, self.table, *index, range, values)?;
+            Sampled::new(tables).between(self.table, *index, &low, high.as_deref())
         };
         match (self.rows, measure()) {
             (None, None) => true,
+            (Some(a), Some(b)) if self.exact && a.min(b) <= EXACT_ROWS => a == b,
             (Some(a), Some(b)) => {
                 let (a, b) = (a.max(ALIKE_ROWS), b.max(ALIKE_ROWS));
                 a <= b * ALIKE_FACTOR && b <= a * ALIKE_FACTOR

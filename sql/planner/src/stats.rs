@@ -9,6 +9,10 @@ use value::ColumnType;
 pub trait Statistics {
     /// Rows of the table, at least 1.
     fn rows(&self, table: TableRef) -> f64;
+    /// As [`Statistics::rows`], of a small table what it has now, changes that are not committed included.
+    fn rows_now(&self, table: TableRef) -> f64 {
+        self.rows(table)
+    }
     /// How many different values the first `parts` parts of an index have, at least 1. `index` is the
     /// position in the definition's list.
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64;
@@ -48,6 +52,8 @@ const UNKNOWN_ROWS: u64 = 1000;
 /// Fewer rows than that are not believed before figures were gathered: a plan lives longer than an empty
 /// table stays empty. With figures, plans are made anew when those change.
 const ROWS_MIN: f64 = 1000.0;
+/// A table that had no more rows when figures were gathered is counted where it matters.
+const SMALL_ROWS: f64 = 200.0;
 
 impl Statistics for Sampled<'_> {
     fn rows(&self, table: TableRef) -> f64 {
@@ -63,6 +69,17 @@ impl Statistics for Sampled<'_> {
         };
         self.rows.borrow_mut().push((table, rows));
         rows
+    }
+
+    fn rows_now(&self, table: TableRef) -> f64 {
+        let gathered = self.tables.statistics(table).figures.is_some();
+        let rows = self.rows(table);
+        match gathered && rows <= SMALL_ROWS {
+            true => {
+                self.tables.table(table).few_rows().ok().flatten().map_or(rows, |n| n.max(1) as f64)
+            }
+            false => rows,
+        }
     }
 
     fn histogram(&self, table: TableRef, column: usize) -> Option<(Arc<Histogram>, ColumnType)> {

@@ -225,6 +225,7 @@ impl Client {
     #[inline]
     pub fn end_statement(&mut self) {
         self.reads_latest = false;
+        self.owner.end_statement();
         let keeps = self.spans_statements && self.isolation() >= Isolation::RepeatableRead;
         if !keeps {
             self.close_view();

@@ -19,7 +19,7 @@
 //! 6. Undoing sets the same states for the version that it restores, so it may be done again.
 
 use crate::blob::Fetched;
-use crate::locking::{LockMode, inherited};
+use crate::locking::LockMode;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
@@ -289,7 +289,10 @@ impl Writer<'_> {
                     // The error comes with the lock in hand.
                     let wanted = lacks();
                     if wanted.is_some() {
-                        self.keep_own(s, entry, RowHeader::read(payload)?);
+                        let h = RowHeader::read(payload)?;
+                        if h.trx == self.me() && h.roll.is_insert() {
+                            self.keep_own(s.tree.index, entry);
+                        }
                     }
                     let error = Error::Duplicate { index: s.spec.id, key: found };
                     return wanted.map_or(Err(error), |w| Ok(Some(w)));
@@ -297,16 +300,6 @@ impl Writer<'_> {
                 Fetched::Gone(e) if *payload == before => return Err(e),
                 Fetched::Gone(_) => before.clone_from(payload),
             }
-        }
-    }
-
-    /// An entry of a row that this transaction has inserted is locked by it: as InnoDB, with a lock of its
-    /// own from here on, so that a duplicate of it locks no more than the gap.
-    fn keep_own(&self, s: &Secondary, entry: &[u8], h: RowHeader) {
-        let Some(locker) = self.locker.as_ref().filter(|_| h.trx == self.me()) else { return };
-        if h.roll.is_insert() {
-            let target = Target::record(s.tree.index, entry);
-            self.engine.locks().keep(locker.owner, target, inherited(locker.gapless));
         }
     }
 
@@ -332,6 +325,10 @@ impl Writer<'_> {
         if let (Some((entry, Some(stored))), true) = (next, record) {
             let at = (table, index);
             busy = self.engine.writer_of_entry(self.me(), at, (entry, stored), memory)?;
+            if busy != TrxId::NONE && busy == self.me() {
+                self.keep_own(tree.index, entry);
+                busy = TrxId::NONE;
+            }
         }
         let kind = if record || target.key.is_none() { Kind::NextKey } else { Kind::Gap };
         Ok(self.lacks(target, Shape::new(locker.duplicate, kind), busy))
@@ -387,6 +384,8 @@ impl Writer<'_> {
         if !pos.found {
             return Ok(Try::Done(()));
         }
+        // As in InnoDB: while the transaction goes on, the gap that is left stays locked.
+        self.keep_lock(s.tree.index, entry, true);
         if let Some(wanted) = self.keeps_from(s.tree.index, entry, TrxId::NONE) {
             return Ok(Try::Wait(wanted));
         }

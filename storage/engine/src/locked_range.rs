@@ -13,7 +13,7 @@
 
 use crate::blob::Fetched;
 use crate::deleted_rows::Run;
-use crate::locking::{LockMode, LockWait, Locker, RowLock, inherited, shape};
+use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
 use crate::row::{RowHeader, row_bytes};
 use crate::scan::Direction;
 use crate::table::{Secondary, Table, is_marked, split_entry};
@@ -334,7 +334,12 @@ impl LockedRange {
         let gap_only = !l.gapless && forward && (self.index == 0 || self.equal);
         if gap_only {
             let entry = std::mem::take(&mut self.entry);
-            let locked = self.ask(l, tree, Target::record(tree.index, &entry), Kind::Gap);
+            let target = Target::record(tree.index, &entry);
+            let locked = self.writer_of_entry(l, table, &entry).and_then(|writer| {
+                // As InnoDB, though the record is not asked for.
+                l.show_writer(writer, target);
+                self.ask(l, tree, target, Kind::Gap)
+            });
             self.entry = entry;
             self.done = !matches!(locked?, Locked::Again);
             return Ok(());
@@ -343,7 +348,8 @@ impl LockedRange {
         let busy = self.writer_of_entry(l, table, &entry);
         self.entry = entry;
         self.patient = self.index > 0;
-        let locked = self.lock_entry(l, tree, shape(self.mode(), l.gapless), busy?)?;
+        let busy = self.keep_own(l, tree, busy?);
+        let locked = self.lock_entry(l, tree, shape(self.mode(), l.gapless), busy)?;
         if matches!(locked, Locked::Again) {
             return Ok(());
         }
@@ -371,11 +377,20 @@ impl LockedRange {
     fn writer_of_entry(&mut self, l: &Locker<'_>, table: &Table, entry: &[u8]) -> Result<TrxId> {
         let Some(index) = self.index.checked_sub(1) else {
             let trx = RowHeader::read(&self.other)?.trx;
-            return Ok(if l.is_busy(trx) { trx } else { TrxId::NONE });
+            return Ok(if l.wrote(trx) || l.is_busy(trx) { trx } else { TrxId::NONE });
         };
         let (mut payload, undo) = (Vec::new(), &mut self.undo);
         let entry = (entry, &self.other[..]);
         l.engine.writer_of_entry(l.me, (table, index), entry, (&mut payload, undo))
+    }
+
+    /// As InnoDB: of what one has written oneself only the gap is asked for. The writer, if another.
+    fn keep_own(&self, l: &Locker<'_>, tree: &Tree, writer: TrxId) -> TrxId {
+        if !l.wrote(writer) {
+            return writer;
+        }
+        l.show_writer(writer, Target::record(tree.index, &self.entry));
+        TrxId::NONE
     }
 
     fn note_passed(&mut self) {
@@ -469,14 +484,8 @@ impl LockedRange {
         };
         let busy = if l.is_busy(h.trx) { h.trx } else { TrxId::NONE };
         self.patient = self.equal && whole_low || self.insists && self.entry == self.key;
-        if l.wrote(h.trx) {
-            // As InnoDB: of one's own row only the gap is asked for.
-            l.engine.locks().keep(
-                l.owner,
-                Target::record(tree.index, &self.entry),
-                inherited(l.gapless),
-            );
-        }
+        let writer = if l.wrote(h.trx) { h.trx } else { busy };
+        let busy = self.keep_own(l, tree, writer);
         match self.lock_entry(l, tree, shape, busy)? {
             Locked::Again => return Ok(false),
             Locked::Skip if self.wait() == LockWait::IfWanted => {
@@ -549,7 +558,7 @@ impl LockedRange {
         let entry = std::mem::take(&mut self.entry);
         let busy = self.writer_of_entry(l, table, &entry);
         self.entry = entry;
-        let busy = busy?;
+        let busy = self.keep_own(l, tree, busy?);
         let unique = s.spec.unique
             && self.equal
             && !marked

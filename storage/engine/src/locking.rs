@@ -202,6 +202,17 @@ impl Locker<'_> {
         Ok(())
     }
 
+    /// Makes the lock that `trx`, this transaction or another active one, has by having written the record an explicit
+    /// one, as InnoDB does whenever somebody comes to it.
+    pub fn show_writer(&self, trx: TrxId, target: Target<'_>) {
+        let system = self.engine.trx();
+        if self.wrote(trx) {
+            self.engine.locks().keep(self.owner, target, inherited(self.gapless));
+        } else if let Some(slot) = system.session(trx).filter(|_| trx != TrxId::NONE) {
+            self.engine.locks().convert(slot, target, || system.session(trx) == Some(slot));
+        }
+    }
+
     /// Gives back a lock that this transaction got for nothing.
     pub fn unlock(&self, target: Target<'_>, shape: Shape) {
         self.engine.locks().unlock(self.owner, target, shape);
@@ -395,6 +406,9 @@ impl Writer<'_> {
     /// is a duplicate.
     pub fn keeps_from_over(&self, index: IndexId, key: &[u8], h: &RowHeader) -> Option<Wanted> {
         if h.trx == self.me() {
+            if !h.deleted() {
+                self.keep_own(index, key);
+            }
             return None;
         }
         let busy = self.engine.trx().is_active(h.trx);
@@ -409,8 +423,22 @@ impl Writer<'_> {
     /// A lock to keep that this transaction does not have yet, or not with `busy` active.
     pub fn lacks(&self, target: Target<'_>, shape: Shape, busy: TrxId) -> Option<Wanted> {
         let locker = self.locker.as_ref()?;
+        if locker.gapless {
+            locker.owner.inherit_all();
+        }
         let has = || self.engine.locks().has(locker.owner, target, shape);
         (busy != TrxId::NONE || !has()).then(|| Wanted::on(target, shape, busy).kept())
+    }
+
+    /// What this transaction has written is a possible duplicate of what it inserts: it is locked, as by InnoDB, with a
+    /// lock of its own from here on, so that no more than the gap is asked for.
+    pub fn keep_own(&self, index: IndexId, key: &[u8]) {
+        let Some(locker) = &self.locker else { return };
+        if locker.gapless {
+            locker.owner.inherit_all();
+        }
+        let target = Target::record(index, key);
+        self.engine.locks().keep(locker.owner, target, inherited(locker.gapless));
     }
 
     /// What keeps this transaction from inserting `key` at a position that found nothing; if nothing does,

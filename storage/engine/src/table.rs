@@ -12,16 +12,21 @@
 //! 4. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
 use crate::autoinc::Autoinc;
+use crate::row::RowHeader;
 use crate::{IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, TableId, TrxId};
-use btree::Tree;
+use btree::{Cursor, Tree};
 use instrument::MutexClass;
 use pool::Tablespace;
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::{Arc, Weak};
 use sync::Mutex;
 use value::row::EntryRows;
 use value::{KeySpec, RowLayout};
+
+/// A table with no more rows is counted to choose what is locked.
+const FEW_ROWS: u64 = 400;
 
 static UNIQUE_GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unique_gate");
 
@@ -228,6 +233,23 @@ impl Table {
     /// Failed reads.
     pub fn estimated_rows(&self) -> Result<u64> {
         self.clustered.estimate_entries()
+    }
+
+    /// How many rows there are without those that are marked deleted, by whomever; `None`: more than a few.
+    ///
+    /// # Errors
+    /// Failed reads, damage.
+    pub fn few_rows(&self) -> Result<Option<u64>> {
+        let (mut cursor, mut seen, mut rows) = (Cursor::default(), 0, 0);
+        cursor.open(Bound::Unbounded, Bound::Unbounded);
+        while let Some((_, payload)) = cursor.next(&self.clustered)? {
+            seen += 1;
+            if seen > FEW_ROWS {
+                return Ok(None);
+            }
+            rows += u64::from(!RowHeader::read(payload)?.deleted());
+        }
+        Ok(Some(rows))
     }
 
     /// About how many entries an index has from key `low` to below `high` (`None`: to its end); `None`

@@ -369,7 +369,7 @@ impl Engine {
         }
     }
 
-    /// The active transaction, other than `me`, that has made or taken away an entry (key and payload) of
+    /// The active transaction, perhaps `me`, that has made or taken away an entry (key and payload) of
     /// secondary index `index`; or none.
     pub(crate) fn writer_of_entry(
         &self,
@@ -379,8 +379,16 @@ impl Engine {
         (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<TrxId> {
         let (parts, key) = split_entry(entry, stored)?;
-        let Latest::Busy(trx) = self.read_latest(me, table, key, payload)? else {
-            return Ok(TrxId::NONE);
+        payload.clear();
+        let trx = match self.read_latest(me, table, key, payload)? {
+            Latest::Busy(trx) => trx,
+            _ if me != TrxId::NONE
+                && !payload.is_empty()
+                && RowHeader::read(payload)?.trx == me =>
+            {
+                me
+            }
+            _ => return Ok(TrxId::NONE),
         };
         let at = (index, parts, Some(is_marked(stored)));
         let changed = self.entry_in_doubt(table, key, at, trx, payload, undo)?;

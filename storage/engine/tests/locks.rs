@@ -294,7 +294,11 @@ fn a_duplicate_is_locked_before_it_is_reported() {
     a.begin();
     let or = common::encode(&w.table, &row(11, 11, 10, 3));
     a.insert_or(&w.table, &or).unwrap_err();
-    assert_eq!(w.locks(), ["P 15 X,GAP", "u 10 X"], "what was undone leaves its gap");
+    assert_eq!(
+        w.locks(),
+        ["P 15 X,GAP", "a 15 X,GAP", "u 10 X"],
+        "what was undone leaves its gaps"
+    );
     a.rollback().unwrap();
     // A duplicate of a row that may go yet is waited for.
     w.insert(&mut a, 11, 11).unwrap();

@@ -396,6 +396,7 @@ impl Locks {
                 Inherited::WhileWaiting => !lock.granted(),
                 Inherited::Never => false,
             };
+            let inherited = inherited || self.owner(lock.by.slot).inherits(lock.by.serial);
             if inherited && lock.shape.kind != Kind::InsertIntention {
                 self.give_gap(lock, heir);
             }

@@ -28,7 +28,7 @@ pub enum Kind {
     InsertIntention,
 }
 
-/// Whether a lock on a record that goes becomes one of the gap where it was.
+/// Whether a lock on a record that goes becomes one of the gap where it was, but see [`crate::Owner::inherit_all`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inherited {
     /// At levels with gap locks.

@@ -86,6 +86,8 @@ pub struct Owner {
     slot: usize,
     serial: LocalAtomic<u64>,
     trx: LocalAtomic<u64>,
+    /// The transaction whose locks all become locks of gaps where their records go, see [`Owner::inherit_all`].
+    inherits: LocalAtomic<u64>,
     count: SharedAtomic<u32, { class::ROW_LOCK }>,
     locks: Mutex<Locks>,
     word: SharedAtomic<u64, { class::ROW_LOCK }>,
@@ -101,6 +103,7 @@ impl Owner {
             slot,
             serial: LocalAtomic::new(1),
             trx: LocalAtomic::new(0),
+            inherits: LocalAtomic::new(0),
             count: SharedAtomic::new(0),
             locks: Mutex::new(&HELD, Locks::default()),
             word: SharedAtomic::new(GRANTED),
@@ -123,6 +126,24 @@ impl Owner {
     /// Notes the id of the slot's transaction. Only the session's own thread calls it.
     pub fn set_trx(&self, trx: TrxId) {
         self.trx.store(trx.0, Ordering::Relaxed);
+    }
+
+    /// The statement has looked at a possible duplicate: until it ends, what its transaction has locked becomes
+    /// locks of the gaps where records go, at levels without gap locks too.
+    pub fn inherit_all(&self) {
+        self.inherits.store(self.serial(), Ordering::Relaxed);
+    }
+
+    /// The statement ends.
+    #[inline]
+    pub fn end_statement(&self) {
+        if self.inherits.load(Ordering::Relaxed) != 0 {
+            self.inherits.store(0, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn inherits(&self, serial: u64) -> bool {
+        self.inherits.load(Ordering::Relaxed) == serial
     }
 
     /// The number of the slot's transaction.

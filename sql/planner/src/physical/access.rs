@@ -71,7 +71,11 @@ impl Planner<'_> {
     ) -> Choice {
         let def = self.tables.def(table);
         let source = &leaves.list[usize::from(leaf)];
-        let rows = self.statistics.rows(table);
+        let locks = source.lock.is_some() || self.copied;
+        let rows = match locks {
+            true => self.counted(table),
+            false => self.statistics.rows(table),
+        };
         let whole = self.whole(leaf, table, leaves);
         let own: Vec<(usize, &Cond)> = conds
             .iter()
@@ -81,14 +85,13 @@ impl Planner<'_> {
             })
             .collect();
         let target = Target { bound, ..Target::new(leaf, def, leaves) };
-        let locks = source.lock.is_some() || self.copied;
         let locked = locks.then(|| Locked::of(rows, leaves.targets.contains(&leaf)));
         let price = |choice: &Choice, clustered: bool| match &locked {
             Some(locked) => locked.price(choice, clustered),
             None => choice.cost,
         };
         let mut best: Option<(f64, Choice)> = None;
-        let mut finder = Finder::new(self, &target, table, rows);
+        let mut finder = Finder::new(self, &target, table, (rows, locks));
         for (position, index) in def.indexes.iter().enumerate() {
             if index.attributes.invisible || !source.hints.join.allows(&index.name) {
                 continue;
@@ -98,7 +101,9 @@ impl Planner<'_> {
                 if is_range(&ranges) && source.hints.no_range.contains(&index.name) {
                     continue;
                 }
-                let found = ranges.iter().map(|r| self.range_rows(table, position, index, r, rows));
+                let found = ranges
+                    .iter()
+                    .map(|r| self.range_rows(table, (position, index), r, rows, locks));
                 let matched = found.sum::<f64>().min(rows);
                 let per_row = match (index.clustered, covers) {
                     (true, _) => ROW_COST,
@@ -169,10 +174,10 @@ impl Planner<'_> {
     pub(super) fn range_rows(
         &self,
         table: TableRef,
-        position: usize,
-        index: &IndexDef,
+        (position, index): (usize, &IndexDef),
         range: &KeyRange,
         rows: f64,
+        exact: bool,
     ) -> f64 {
         let parts = range.equal.len();
         let distinct = match parts {
@@ -185,7 +190,7 @@ impl Planner<'_> {
             return 1.0;
         }
         let number = position + usize::from(self.tables.def(table).clustered().is_none());
-        if let Some(found) = self.measured(table, number, range) {
+        if let Some(found) = self.measured(table, number, range, exact) {
             return found.clamp(1.0, rows.max(1.0));
         }
         let share = match &range.last {

@@ -13,12 +13,26 @@ use value::{ColumnType, ConvertMode, Datum, KeyPart, TimeZone};
 
 impl Planner<'_> {
     /// Rows in a range of an engine index; `None`: its bounds are not known.
-    pub(super) fn measured(&self, table: TableRef, index: usize, range: &KeyRange) -> Option<f64> {
+    /// `exact`: how few they are matters.
+    pub(super) fn measured(
+        &self,
+        table: TableRef,
+        index: usize,
+        range: &KeyRange,
+        exact: bool,
+    ) -> Option<f64> {
         let bounds = bounds(self.tables, table, index, range, self.literals.values());
         let found = bounds
             .and_then(|(low, high)| self.statistics.between(table, index, &low, high.as_deref()));
-        self.literals.measured(table, index, range, found);
+        self.literals.measured((table, index), range, found, exact);
         found
+    }
+
+    /// Rows of a table of which every one counts.
+    pub(super) fn counted(&self, table: TableRef) -> f64 {
+        let rows = self.statistics.rows_now(table);
+        self.literals.counted(table, rows);
+        rows
     }
 }
 

@@ -168,6 +168,8 @@ pub(super) struct Finder<'f, 'a> {
     table: TableRef,
     /// Of the table.
     rows: f64,
+    /// Rows are locked: how few they are matters.
+    exact: bool,
     /// What all conditions together leave of indexes, in the order of the clustered key.
     ways: Vec<Way>,
 }
@@ -177,9 +179,9 @@ impl<'f, 'a> Finder<'f, 'a> {
         planner: &'f Planner<'a>,
         target: &'f Target<'f>,
         table: TableRef,
-        rows: f64,
+        (rows, exact): (f64, bool),
     ) -> Finder<'f, 'a> {
-        Finder { planner, target, table, rows, ways: Vec::new() }
+        Finder { planner, target, table, rows, exact, ways: Vec::new() }
     }
 
     /// Notes what conditions leave of an index.
@@ -308,8 +310,10 @@ impl<'f, 'a> Finder<'f, 'a> {
         }
         let way = |(position, ranges): &(usize, Vec<KeyRange>)| {
             let index = &self.target.def.indexes[*position];
-            let rows =
-                |range| self.planner.range_rows(self.table, *position, index, range, self.rows);
+            let place = (*position, index);
+            let rows = |range: &KeyRange| {
+                self.planner.range_rows(self.table, place, range, self.rows, self.exact)
+            };
             let rows = ranges.iter().map(rows).sum::<f64>().min(self.rows);
             Way::of(*position, index, ranges, rows, &[])
         };
