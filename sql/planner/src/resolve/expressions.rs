@@ -6,7 +6,7 @@ use crate::logical::{GROUP_LEAF, Subquery, column_of};
 use crate::query_plan::SubplanKind;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
-use expr::tree::{Column, Comparison, Expr, Quantified, Typed};
+use expr::tree::{Column, Comparison, Expr, OwnedDatum, Quantified, Typed};
 use parser::ast::{self, BinaryOp};
 use value::{ColumnType, Kind};
 
@@ -58,12 +58,12 @@ impl Resolver<'_, '_> {
                     false => (Comparison::Eq, false),
                     true => (Comparison::Ne, true),
                 };
-                self.quantified(op, all, expr, query)
+                self.quantified(op, all, expr, query, false)
             }
             E::Quantified { op, expr, all, query } => {
                 let op = comparison(*op)
                     .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
-                self.quantified(op, *all, expr, query)
+                self.quantified(op, *all, expr, query, false)
             }
             E::DefaultOf(column) => self.default_of(column),
             E::ValuesOf(column) => self.values_of(column),
@@ -325,12 +325,14 @@ impl Resolver<'_, '_> {
         Ok(outputs.into_iter().enumerate().map(value).collect())
     }
 
-    fn quantified(
+    /// `left op ANY | ALL (query)`; IN is `= ANY`. `is_conjunct`: it is a condition of WHERE by itself.
+    pub(super) fn quantified(
         &mut self,
         op: Comparison,
         all: bool,
         left: &ast::Expr,
         query: &ast::Query,
+        is_conjunct: bool,
     ) -> Result<Typed, SqlError> {
         if query.limit.is_some() {
             return Err(SqlError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery"));
@@ -361,10 +363,18 @@ impl Resolver<'_, '_> {
                 block.outputs[place].value = output.clone();
             }
         }
+        let build = self.build;
+        let block = &self.scope().subqueries[subplan].block;
+        // MySQL leaves out a conjunct's subquery whose condition is false before it looks at collations.
+        let plain = block.group.as_ref().is_none_or(|g| g.aggregates.is_empty() && !g.rollup);
+        let empty = is_conjunct && plain && block.filter.iter().any(is_false);
         let collations = left
             .iter()
             .zip(&outputs)
-            .map(|(a, b)| self.build.collation_of(a, b))
+            .map(|(a, b)| match build.collation_of(a, b) {
+                Err(_) if empty => Ok(a.ty.collation),
+                met => met,
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let left = left.into_iter().map(|l| l.expr).collect();
         let quantified = Quantified { op, all, left, subplan, collations };
@@ -386,6 +396,11 @@ impl Scope {
         }
         Typed::new(expr, ty)
     }
+}
+
+/// A constant that is not true.
+fn is_false(expr: &Expr) -> bool {
+    matches!(expr, Expr::Const(OwnedDatum::Int(0) | OwnedDatum::Null))
 }
 
 fn comparison(op: BinaryOp) -> Option<Comparison> {

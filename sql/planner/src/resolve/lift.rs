@@ -8,7 +8,7 @@ use super::Resolver;
 use crate::transform::may_move;
 use expr::SqlError;
 use expr::build::is_stringy;
-use expr::tree::{Expr, OwnedDatum, Typed};
+use expr::tree::{Comparison, Expr, OwnedDatum, Typed};
 use parser::ast::{self, BinaryOp};
 use value::{Charset, ColumnType, Kind};
 
@@ -80,6 +80,10 @@ impl Resolver<'_, '_> {
                 let value = self.bind(expr)?;
                 let list = self.list_beside(&value, list)?;
                 self.build.in_list(value, list, *negated)
+            }
+            E::InQuery { expr, query, negated: false }
+            | E::Quantified { op: BinaryOp::Eq, expr, all: false, query } => {
+                self.quantified(Comparison::Eq, false, expr, query, true)
             }
             other => self.value_or_row(other),
         }
