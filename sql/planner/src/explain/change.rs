@@ -63,6 +63,13 @@ fn alone(plan: &ChangePlan, row: &mut ExplainRow, tables: &TableCache) {
         }
         _ => {}
     }
+    if row.access.as_deref() == Some("range") {
+        row.reference = Some("const".to_string());
+    }
+    // What the condition leaves it knows from other keys only.
+    if !row.possible_keys.as_ref().is_some_and(|keys| keys.contains(',')) {
+        row.filtered = Some(100.0);
+    }
     row.extra = (!notes.is_empty()).then(|| notes.join("; "));
 }
 

@@ -196,11 +196,11 @@ impl Planner<'_> {
             Source::Table(table) => {
                 let choice =
                     choice.cloned().unwrap_or_else(|| self.choose(leaf, *table, leaves, &[], 0));
-                let estimate = Estimate {
-                    rows: choice.rows,
-                    cost: choice.cost,
-                    filtered: (step.rows / choice.rows.max(1.0)).clamp(0.0, 1.0),
-                };
+                // As MySQL has it: some row of the table passes.
+                let least = 1.0 / self.statistics.rows(*table).max(1.0);
+                let passing = step.rows / choice.rows.max(1.0);
+                let (rows, cost) = (choice.rows, choice.cost);
+                let estimate = Estimate { rows, cost, filtered: passing.clamp(least, 1.0) };
                 Node::Read(Box::new(Read {
                     leaf,
                     table: *table,
