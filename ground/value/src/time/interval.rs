@@ -33,6 +33,23 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Whether its interval is one number: no unit that joins two.
+    #[must_use]
+    pub fn is_simple(self) -> bool {
+        matches!(
+            self,
+            Unit::Microsecond
+                | Unit::Second
+                | Unit::Minute
+                | Unit::Hour
+                | Unit::Day
+                | Unit::Week
+                | Unit::Month
+                | Unit::Quarter
+                | Unit::Year
+        )
+    }
+
     /// The unit with this SQL name, in any case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Unit> {

@@ -15,7 +15,7 @@ use expr::{Expr, Frame};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
 use std::ops::Bound;
 use value::collation::Cut;
-use value::{ColumnType, Datum, KeyPart, KeySpec, Kind};
+use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind};
 
 pub use crate::keyrange::KeyRange as Encoded;
 
@@ -143,7 +143,7 @@ impl<'t> Encoder<'t> {
         let mut scratch = Vec::new();
         let Ok(converted) = convert(*value, ty, &mut scratch) else { return Ok(Part::Open) };
         let same = value::equals(&converted, value, ty.collation) == Some(true);
-        if !self.put(part, converted, uncut, key) {
+        if !same && !is_near(&converted) || !self.put(part, converted, uncut, key) {
             return Ok(Part::Open);
         }
         Ok(if same { Part::Exact } else { Part::Near })
@@ -356,6 +356,18 @@ impl<'t> Encoder<'t> {
 
 fn is_number(value: &Datum<'_>) -> bool {
     matches!(value, Datum::Int(_) | Datum::UInt(_) | Datum::Double(_) | Datum::Decimal { .. })
+}
+
+/// Whether what a value was converted to lies beside it: years have numbers of their own, and what is no date or time
+/// is zero.
+fn is_near(converted: &Datum<'_>) -> bool {
+    match converted {
+        Datum::Year(_) | Datum::Timestamp(0, _) => false,
+        Datum::Date(v) => *v != Date::ZERO,
+        Datum::DateTime(v) => !v.is_zero(),
+        Datum::Time(v) => v.micros() != 0,
+        _ => true,
+    }
 }
 
 fn low_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {

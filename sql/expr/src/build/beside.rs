@@ -11,7 +11,8 @@ use super::operators::bits_as_number;
 use crate::SqlError;
 use crate::functions::json::is_truth;
 use crate::functions::{
-    AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN, CAST,
+    AS_DAY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY, AS_SPAN,
+    CAST, Function,
 };
 use crate::tree::{Expr, OwnedDatum, Typed};
 use value::number::{Rest, double_of_text};
@@ -39,7 +40,11 @@ impl Builder {
             return Ok(value);
         }
         match other.ty.kind {
-            kind if kind.has_date() => self.beside_date(value, other, strictness),
+            kind if kind.has_date() => {
+                let fixed = [&value, other].iter().any(|v| v.expr.is_row_constant());
+                let day = kind == Kind::Date && strictness == Strictness::Refuse && !fixed;
+                self.beside_date(value, other, strictness, day)
+            }
             Kind::Json => Ok(beside_json(value)),
             Kind::Time if is_stringy(&value.ty) => Ok(span(value, 6)),
             kind if kind.is_number() || matches!(kind, Kind::Year | Kind::Bit) => {
@@ -49,11 +54,23 @@ impl Builder {
         }
     }
 
+    /// The two sides of NULLIF: unlike an operator it looks at the time of day of a text beside a date.
+    pub(super) fn nullif_sides(&self, a: Typed, b: Typed) -> Result<(Typed, Typed), SqlError> {
+        let text = |v: &Typed| is_stringy(&v.ty) && !v.expr.is_row_constant();
+        Ok(match (a.ty.kind, b.ty.kind) {
+            (Kind::Date, _) if text(&b) => (a.clone(), self.beside(b, &a, Strictness::Warn)?),
+            (_, Kind::Date) if text(&a) => (self.beside(a, &b, Strictness::Warn)?, b),
+            _ => (a, b),
+        })
+    }
+
+    /// `day`: an operator compares the days of texts that are no constants.
     fn beside_date(
         &self,
         value: Typed,
         date: &Typed,
         strictness: Strictness,
+        day: bool,
     ) -> Result<Typed, SqlError> {
         if value.ty.kind == Kind::Time {
             let to = ColumnType { nullable: true, ..ColumnType::temporal(Kind::DateTime, 6) };
@@ -73,9 +90,15 @@ impl Builder {
             && value.ty.nullable
             && super::wanted::is_chosen(&value.expr)
             && !super::fold::is_fixed(&date.expr);
-        let nullable = value.ty.nullable;
-        let ty = ColumnType { nullable, ..ColumnType::temporal(Kind::DateTime, 6) };
-        let expr = if unknown { chosen_moment(value, ty) } else { call(&AS_MOMENT, &value, ty) };
+        let (function, ty) = match day {
+            true => (&AS_DAY, ColumnType::of(Kind::Date)),
+            false => (&AS_MOMENT, ColumnType::temporal(Kind::DateTime, 6)),
+        };
+        let ty = ColumnType { nullable: value.ty.nullable, ..ty };
+        let expr = match unknown {
+            true => chosen_moment(value, ty, function),
+            false => call(function, &value, ty),
+        };
         Ok(Typed::new(expr, ty))
     }
 
@@ -99,10 +122,10 @@ impl Builder {
 
 /// What IF, CASE or NULLIF chooses and may be NULL, as a moment: text that is none is unknown to an operator beside
 /// what is no constant; a number that is none is unequal, like text that nobody chose.
-fn chosen_moment(value: Typed, to: ColumnType) -> Expr {
+fn chosen_moment(value: Typed, to: ColumnType, other: &'static Function) -> Expr {
     let moment = |part: Expr| {
         let (_, ty) = super::wanted::written(&part, &value.ty);
-        let function = if is_stringy(ty) { &CAST } else { &AS_MOMENT };
+        let function = if is_stringy(ty) { &CAST } else { other };
         call(function, &Typed::new(part, value.ty), to)
     };
     match value.expr {
@@ -126,7 +149,7 @@ fn chosen_moment(value: Typed, to: ColumnType) -> Expr {
                 _ => None,
             };
             let text = first.is_none_or(|(e, ty)| is_stringy(super::wanted::written(e, ty).1));
-            call(if text { &CAST } else { &AS_MOMENT }, &Typed::new(expr, value.ty), to)
+            call(if text { &CAST } else { other }, &Typed::new(expr, value.ty), to)
         }
     }
 }

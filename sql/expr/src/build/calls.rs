@@ -32,7 +32,8 @@ impl Builder {
                 return Ok(self.arithmetic(crate::tree::Arithmetic::Mod, args.remove(0), b));
             }
             "nullif" if args.len() == 2 && !args.iter().any(Typed::is_row) => {
-                let same = self.compare(Comparison::Eq, args[0].clone(), args[1].clone())?;
+                let (a, b) = self.nullif_sides(args[0].clone(), args[1].clone())?;
+                let same = self.compare(Comparison::Eq, a, b)?;
                 self.literal_as_compared(&mut args);
                 args[1] = same;
             }

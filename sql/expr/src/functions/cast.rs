@@ -217,7 +217,7 @@ fn to_int<'v>(c: &mut Call<'_, 'v>, unsigned: bool) -> Answer<'v> {
         incorrect(c.env, "INTEGER", &text);
     }
     if unsigned {
-        if v < 0 && clean {
+        if v < 0 {
             let text = "Cast to unsigned converted negative integer to its positive complement";
             c.env.warn(WarningLevel::Warning, 1105, text.into());
         }

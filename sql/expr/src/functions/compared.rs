@@ -16,6 +16,11 @@ pub static AS_MOMENT: Function =
     function("cast", (1, 1), same_type, moment, "text that is compared with a date, as one")
         .written(Shape::Cast);
 
+/// Text beside a date, as the date that it has; an operator looks at no time of day behind it.
+pub static AS_DAY: Function =
+    function("cast", (1, 1), same_type, day, "text that is compared with a date, as its day")
+        .written(Shape::Cast);
+
 /// Text beside a time, as one.
 pub static AS_SPAN: Function =
     function("cast", (1, 1), same_type, span, "text that is compared with a time, as one")
@@ -53,7 +58,8 @@ pub static TEMPORAL_OF_TEXT: Function =
 
 /// Whether a function is one of these.
 pub fn is_conversion(function: &Function) -> bool {
-    let of_time = [&AS_MOMENT, &AS_SPAN, &AS_LISTED_MOMENT, &AS_LISTED_SPAN].contains(&function);
+    let of_time =
+        [&AS_MOMENT, &AS_DAY, &AS_SPAN, &AS_LISTED_MOMENT, &AS_LISTED_SPAN].contains(&function);
     of_time || [&AS_NUMBER, &AS_NUMBER_QUIETLY, &AS_INTEGER_QUIETLY].contains(&function)
 }
 
@@ -69,6 +75,11 @@ fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
 fn moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let moment = moments::argument(c, 0, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
     Ok(Value::Datum(Datum::DateTime(moment)))
+}
+
+fn day<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let moment = moments::argument(c, 0, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+    Ok(Value::Datum(Datum::Date(moment.date())))
 }
 
 fn span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -32,8 +32,8 @@ pub use cast::{
     ZERO_KEPT, not_convertible,
 };
 pub use compared::{
-    AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER, AS_NUMBER_QUIETLY,
-    AS_SPAN, TEMPORAL_OF_TEXT, is_conversion, is_number_of_text,
+    AS_DAY, AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER,
+    AS_NUMBER_QUIETLY, AS_SPAN, TEMPORAL_OF_TEXT, is_conversion, is_number_of_text,
 };
 pub use locks::release_all as release_user_locks;
 pub use numeric::{Random, moments_of};
@@ -157,7 +157,7 @@ pub fn numbers_of(name: &str, extra: Extra) -> std::ops::Range<usize> {
         "substring" | "substr" | "mid" | "insert" => 1..3,
         "substring_index" | "locate" => 2..3,
         "+ interval" | "- interval" => match extra {
-            Extra::Unit(unit) if temporal::is_simple(unit) => 1..2,
+            Extra::Unit(unit) if unit.is_simple() => 1..2,
             _ => 0..0,
         },
         _ => 0..0,

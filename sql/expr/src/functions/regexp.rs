@@ -10,9 +10,10 @@ use crate::build::Derive;
 use crate::eval::Value;
 use crate::tree::Typed;
 use fancy_regex::{Regex, RegexBuilder};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
-use value::{ColumnType, Datum, Kind};
+use value::{Charset, ColumnType, Datum, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("regexp_like", (2, 3), like_type, like, "whether the pattern matches somewhere"),
@@ -257,14 +258,14 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, Sql
         Some(n) => c.text(n).into_owned(),
         None => Vec::new(),
     };
-    let pattern = c.text(1);
+    let text = decoded(c, 1);
     let sensitive = is_case_sensitive(c.collation());
-    let key = (pattern.to_vec(), flags, sensitive);
+    let key = (text.clone().into_bytes(), flags, sensitive);
     let found = COMPILED.lock().get(&key).cloned();
     if let Some(found) = found {
         return Ok(found);
     }
-    if pattern.is_empty() {
+    if text.is_empty() {
         return Err(error(3685, "Illegal argument to a regular expression."));
     }
     let (mut insensitive, mut lines, mut dot) = (!sensitive, false, false);
@@ -285,7 +286,6 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, Sql
             }
         }
     }
-    let text = String::from_utf8_lossy(&pattern).into_owned();
     check(&text)?;
     let mut flags_text = String::new();
     for (set, flag) in [(insensitive, 'i'), (lines, 'm'), (dot, 's')] {
@@ -310,16 +310,33 @@ fn is_case_sensitive(collation: value::Collation) -> bool {
     name == "binary" || name.ends_with("_bin") || name.ends_with("_cs")
 }
 
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// An argument's text, which is of the call's character set.
+fn decoded(c: &mut Call<'_, '_>, n: usize) -> String {
+    let charset = c.collation().charset();
+    let text = c.text(n);
+    let text = match charset {
+        Charset::Binary => text,
+        from => Cow::Owned(value::charset::converted(&text, from, Charset::Utf8mb4).0.into_owned()),
+    };
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// What was made of [`decoded`] text, in the call's character set again.
+fn encoded<'v>(c: &Call<'_, 'v>, text: &str) -> Value<'v> {
+    match c.collation().charset() {
+        Charset::Binary => text.as_bytes().to_vec().into(),
+        to => {
+            let bytes = value::charset::converted(text.as_bytes(), Charset::Utf8mb4, to);
+            bytes.0.into_owned().into()
+        }
+    }
 }
 
 fn like<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let regex = pattern(c, Some(2))?;
-    let text = c.text(0);
-    let found = match std::str::from_utf8(&text) {
-        Ok(text) => regex.is_match(text),
-        Err(_) => regex.is_match(&utf8(&text)),
+    let found = match c.collation().charset() {
+        Charset::Utf8mb4 => regex.is_match(String::from_utf8_lossy(&c.text(0)).as_ref()),
+        _ => regex.is_match(&decoded(c, 0)),
     };
     Ok(found.map_err(|e| bad_run(&e))?.into())
 }
@@ -377,7 +394,7 @@ fn next(text: &str, start: usize, end: usize) -> usize {
 
 fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let regex = pattern(c, Some(5))?;
-    let text = utf8(&c.text(0));
+    let text = decoded(c, 0);
     let at = start(c, 2, &text)?;
     let occurrence = if c.len() > 3 { c.integer(3) } else { 1 };
     let behind = if c.len() > 4 { c.integer(4) } else { 0 };
@@ -399,11 +416,11 @@ fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn substr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let regex = pattern(c, Some(4))?;
-    let text = utf8(&c.text(0));
+    let text = decoded(c, 0);
     let at = start(c, 2, &text)?;
     let occurrence = if c.len() > 3 { c.integer(3) } else { 1 };
     Ok(match nth(&regex, &text, at, occurrence)? {
-        Some((start, end)) => text[start..end].to_string().into(),
+        Some((start, end)) => encoded(c, &text[start..end]),
         None => NULL,
     })
 }
@@ -443,8 +460,8 @@ fn append(
 
 fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let regex = pattern(c, Some(5))?;
-    let text = utf8(&c.text(0));
-    let replacement = utf8(&c.text(2));
+    let text = decoded(c, 0);
+    let replacement = decoded(c, 2);
     let at = start(c, 3, &text)?;
     let occurrence = if c.len() > 4 { c.integer(4) } else { 0 };
     let mut out = text[..at].to_string();
@@ -466,5 +483,5 @@ fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         from = next(&text, whole.start(), whole.end());
     }
     out.push_str(&text[kept.min(text.len())..]);
-    Ok(if c.fits(out.len()) { out.into() } else { Value::Datum(Datum::Null) })
+    Ok(if c.fits(out.len()) { encoded(c, &out) } else { Value::Datum(Datum::Null) })
 }

@@ -151,7 +151,7 @@ fn date_type(_: &mut Derive<'_>) -> Derived {
 pub(super) fn digits(d: &Derive<'_>, n: usize) -> u8 {
     let ty = d.ty(n);
     match ty.kind {
-        Kind::Date | Kind::Year => 0,
+        Kind::Date | Kind::Year | Kind::Bit => 0,
         Kind::DateTime | Kind::Timestamp | Kind::Time | Kind::Decimal => ty.decimals.min(6),
         kind if kind.is_int() => 0,
         _ => match d.args.get(n).and_then(|a| crate::build::folded(a, d.settings)) {
@@ -843,30 +843,13 @@ fn convert_tz<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(typed(c, to.to_local(micros, 6)))
 }
 
-/// Whether an interval of that unit is one number.
-pub(super) fn is_simple(unit: Unit) -> bool {
-    matches!(
-        unit,
-        Unit::Microsecond
-            | Unit::Second
-            | Unit::Minute
-            | Unit::Hour
-            | Unit::Day
-            | Unit::Week
-            | Unit::Month
-            | Unit::Quarter
-            | Unit::Year
-    )
-}
-
 /// The interval of a call's second argument; `None` when it is no number, which warns.
 fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
-    let simple = is_simple(unit);
     if unit == Unit::Second && !c.ty(1).kind.is_int() {
         let micros = micros_of(&c.decimal(1), moments::truncates(c.env));
         return Some(Interval { months: 0, micros });
     }
-    if simple {
+    if unit.is_simple() {
         let count = match c.datum(1) {
             // MySQL takes its bits for a signed number.
             Datum::UInt(v) => v as i64,

@@ -45,9 +45,8 @@ pub static THEMES: [&[Function]; 6] = [
 
 type Derived = Result<ColumnType, SqlError>;
 
-/// A document. Its collation, JSON's own, gives way to that of a column.
-fn json_type(d: &mut Derive<'_>) -> Derived {
-    d.coercibility = Some(Coercibility::Coercible);
+/// A document.
+fn json_type(_: &mut Derive<'_>) -> Derived {
     Ok(ColumnType::json())
 }
 
