@@ -93,6 +93,16 @@ impl Literals {
         self.note(Probe { table, range: None, rows: Some(rows), exact: true });
     }
 
+    /// How much was measured so far.
+    pub(crate) fn measures(&self) -> usize {
+        self.probes.borrow().len()
+    }
+
+    /// Forgets what was measured since there were so many: it did not matter.
+    pub(crate) fn forget_since(&self, measures: usize) {
+        self.probes.borrow_mut().truncate(measures);
+    }
+
     fn note(&self, probe: Probe) {
         let mut probes = self.probes.borrow_mut();
         let known = |p: &Probe| p.table == probe.table && p.range == probe.range;

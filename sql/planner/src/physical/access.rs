@@ -69,6 +69,22 @@ impl Planner<'_> {
         conds: &[Cond],
         bound: u64,
     ) -> Choice {
+        let measures = self.literals.measures();
+        let choice = self.cheapest((leaf, table), leaves, conds, bound);
+        if matches!(choice.access, ReadAccess::Point { .. }) {
+            // No number of rows makes another way better, so none is asked for when the plan is used again.
+            self.literals.forget_since(measures);
+        }
+        choice
+    }
+
+    fn cheapest(
+        &self,
+        (leaf, table): (u16, TableRef),
+        leaves: &Leaves,
+        conds: &[Cond],
+        bound: u64,
+    ) -> Choice {
         let def = self.tables.def(table);
         let source = &leaves.list[usize::from(leaf)];
         let locks = source.lock.is_some() || self.copied;
