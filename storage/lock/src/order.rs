@@ -8,7 +8,8 @@
 //!    and few transactions sit on locks while they wait for further ones (contention-aware scheduling, as
 //!    in MySQL; Tian et al., "Contention-aware lock scheduling for transactional databases", PVLDB 11(5),
 //!    2018). Of equals goes first who was there first.
-//! 3. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever.
+//! 3. After a choice nobody who stays is ready: else it would sleep until somebody else gives a lock back.
+//! 4. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever.
 
 use crate::mode::{Kind, Shape};
 use crate::queue::{By, Lock};
@@ -103,8 +104,14 @@ impl<'q> Line<'q> {
             keyed.sort_by_key(|(n, (_, l))| Reverse((l.passed >= PASSED_MAX, *n)));
             ready = keyed.into_iter().map(|(_, r)| r).collect();
         }
-        let goes = |n: usize| !ready[..n].iter().any(|(_, l)| self.conflict(ready[n].1, l));
-        let (go, stay): (Vec<usize>, Vec<usize>) = (0..ready.len()).partition(|n| goes(*n));
+        let (mut go, mut stay): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (n, (at, me)) in ready.iter().enumerate() {
+            // Who stays holds up those who came after it only: rule 1 says the same of it from now on, and nobody
+            // would look again at others who are left behind.
+            let held_up = go.iter().any(|n| self.conflict(me, ready[*n].1))
+                || stay.iter().any(|n| ready[*n].0 < *at && self.yields(me, ready[*n].1));
+            if held_up { &mut stay } else { &mut go }.push(n);
+        }
         let last = go.iter().map(|n| ready[*n].0).max().unwrap_or(0);
         let places = |all: Vec<usize>| all.into_iter().map(|n| ready[n].0);
         (places(go).collect(), places(stay).filter(|at| *at < last).collect())

@@ -369,6 +369,43 @@ fn who_holds_up_others_goes_first_and_of_equals_who_was_first() {
     assert!(w.locks.graph_is_empty());
 }
 
+/// Two readers and a writer between them in weight, behind them in the queue: both readers go, for the writer waits for
+/// one of them, and nobody would look at the other again.
+#[test]
+fn who_is_ready_is_not_left_behind_by_one_who_has_to_stay() {
+    let w = world();
+    let (order, other) = (channel(), channel());
+    let (holder, light, heavy, writer) = (w.session(), w.session(), w.session(), w.session());
+    holder.lock("k", X).unwrap();
+    heavy.lock("m", X).unwrap();
+    writer.lock("n", X).unwrap();
+    let granted = other.0;
+    let light = spawn(move || {
+        light.lock("k", S).unwrap();
+        granted.send("light").unwrap();
+        light.end();
+    });
+    until_noted(&w, 1);
+    let heavy = spawn(move || {
+        heavy.lock("k", S).unwrap();
+        let together = other.1.recv_timeout(Duration::from_secs(10));
+        heavy.end();
+        together.is_ok()
+    });
+    until_noted(&w, 2);
+    let mut threads = vec![light];
+    threads.push(waiter(writer, "k", "writer", &order.0));
+    until_noted(&w, 3);
+    for (n, (k, name)) in [("m", "one"), ("m", "two"), ("n", "three")].into_iter().enumerate() {
+        threads.push(waiter(w.session(), k, name, &order.0));
+        until_noted(&w, n + 4);
+    }
+    holder.end();
+    assert!(heavy.join().unwrap(), "the other reader slept");
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert!(w.locks.graph_is_empty());
+}
+
 /// A deadlock through a lock that was granted out of turn is found by whom it concerns.
 #[test]
 fn a_waiter_that_was_passed_waits_for_the_one_who_passed_it() {
