@@ -448,3 +448,6 @@ pub(crate) fn slots(all: Vec<By>) -> Vec<u64> {
 pub(crate) fn by(owner: &Owner) -> By {
     By { slot: owner.slot(), serial: owner.serial() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,7 @@ impl Locks {
     }
 
     /// Takes the request back, unless it was granted, or its record removed, in the meantime.
-    fn withdraw(&self, me: &Owner, wish: &Wish, error: Error) -> Result<bool> {
+    pub(crate) fn withdraw(&self, me: &Owner, wish: &Wish, error: Error) -> Result<bool> {
         let (target, by) = (wish.place.target(), by(me));
         let hash = target.hash();
         let mut queues = self.shard(hash).lock();

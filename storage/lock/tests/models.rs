@@ -6,7 +6,7 @@ mod support;
 use base::Error;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
-use support::{GAP, INSERT, NEXT, X, key, world};
+use support::{GAP, INSERT, NEXT, S, Session, World, X, key, world};
 use sync::sched::{self, Options};
 
 type Shared<T> = SharedAtomic<T, { class::OTHER }>;
@@ -26,7 +26,11 @@ fn join(thread: Thread) {
 }
 
 fn each_seed(program: fn()) {
-    for seed in 0..SEEDS {
+    each_of(SEEDS, program);
+}
+
+fn each_of(seeds: u64, program: fn()) {
+    for seed in 0..seeds {
         if let Err(failure) = sched::run(seed, Options::default(), program).result {
             panic!("seed {seed}: {failure}");
         }
@@ -184,6 +188,65 @@ fn locks_granted_out_of_turn_leave_nobody_behind() {
                 })
             })
             .collect();
+        threads.into_iter().for_each(join);
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// Until so many requests wait and are in the graph, so that all know whom they hold up.
+fn until_noted(w: &World, n: usize) {
+    let waiters = || {
+        let mut waiters: Vec<u64> = w.graph.edges().into_iter().map(|(w, _)| w).collect();
+        waiters.sort_unstable();
+        waiters.dedup();
+        waiters.len()
+    };
+    while waiters() != n {
+        sync::yield_now();
+    }
+}
+
+/// Two readers, a writer and an inserter wait for one row in the scheduler's order; two others wait for one of the
+/// readers, one for the writer. When the row is given back, and after each end, nobody whom nothing holds up is left
+/// behind; each of the four comes back once more.
+#[test]
+fn requests_of_several_weights_for_one_row_leave_nobody_behind() {
+    each_of(SEEDS / 4, || {
+        let w = Arc::new(world());
+        let holder = w.session();
+        holder.lock("k", NEXT).unwrap();
+        let lock_all =
+            |s: Session, w: &Arc<World>, own: Option<&'static str>, shape, times: usize| {
+                let w = Arc::clone(w);
+                spawn("locker", move || {
+                    for _ in 0..times {
+                        own.iter().for_each(|own| assert!(s.lock(own, X).is_ok()));
+                        s.lock("k", shape).unwrap();
+                        w.assert_nobody_left_behind();
+                        s.end();
+                        w.assert_nobody_left_behind();
+                    }
+                })
+            };
+        let weighty = [("1", S, 2), ("2", X, 1)];
+        let mut threads = Vec::new();
+        for (own, shape, waiters) in weighty {
+            let s = w.session();
+            s.lock(own, X).unwrap();
+            threads.push(lock_all(s, &w, Some(own), shape, 2));
+            for _ in 0..waiters {
+                let s = w.session();
+                threads.push(spawn("helper", move || {
+                    s.lock(own, X).unwrap();
+                    s.end();
+                }));
+            }
+        }
+        threads.push(lock_all(w.session(), &w, None, S, 2));
+        threads.push(lock_all(w.session(), &w, None, INSERT, 2));
+        until_noted(&w, 7);
+        holder.end();
+        w.assert_nobody_left_behind();
         threads.into_iter().for_each(join);
         assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
     });

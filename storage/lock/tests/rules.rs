@@ -1,6 +1,11 @@
 //! Every cell of the compatibility and coverage matrices, against InnoDB's rules written down as flags.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+mod support;
+
 use lock::{Kind, Mode, Shape};
+use support::must_wait;
 
 const KINDS: [Kind; 3] = [Kind::Record, Kind::Gap, Kind::NextKey];
 
@@ -8,28 +13,6 @@ fn shapes() -> Vec<Shape> {
     let modes = [Mode::Shared, Mode::Exclusive];
     let plain = modes.iter().flat_map(|m| KINDS.iter().map(|k| Shape::new(*m, *k)));
     plain.chain([Shape::INSERT]).collect()
-}
-
-/// The documented rules, one after the other, as they are usually told.
-fn must_wait(new: Shape, old: Shape, supremum: bool) -> bool {
-    let insert = |s: Shape| s.kind == Kind::InsertIntention;
-    let gap_only = |s: Shape| matches!(s.kind, Kind::Gap | Kind::InsertIntention);
-    if new.mode == Mode::Shared && old.mode == Mode::Shared {
-        return false;
-    }
-    // A gap lock that is no insert intention waits for nothing.
-    if (supremum || gap_only(new)) && !insert(new) {
-        return false;
-    }
-    // A lock on a record does not wait for a gap lock.
-    if !insert(new) && gap_only(old) {
-        return false;
-    }
-    // A lock on a gap does not wait for one on a record alone.
-    if gap_only(new) && old.kind == Kind::Record && !supremum {
-        return false;
-    }
-    !insert(old)
 }
 
 #[test]

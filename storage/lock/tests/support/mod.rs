@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use base::{IndexId, Result};
-use lock::{Beside, Granted, Inherited, Kind, Locks, Mode, Patience, Request, Shape, Target};
+use lock::{
+    Beside, Granted, Inherited, Kind, LockInfo, Locks, Mode, Patience, Request, Shape, Target,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use sync::waits::WaitsFor;
@@ -27,12 +29,49 @@ pub struct Session {
     pub weight: u64,
 }
 
+/// The documented rules, one after the other, as they are usually told.
+pub fn must_wait(new: Shape, old: Shape, supremum: bool) -> bool {
+    let insert = |s: Shape| s.kind == Kind::InsertIntention;
+    let gap_only = |s: Shape| matches!(s.kind, Kind::Gap | Kind::InsertIntention);
+    if new.mode == Mode::Shared && old.mode == Mode::Shared {
+        return false;
+    }
+    // A gap lock that is no insert intention waits for nothing.
+    if (supremum || gap_only(new)) && !insert(new) {
+        return false;
+    }
+    // A lock on a record does not wait for a gap lock.
+    if !insert(new) && gap_only(old) {
+        return false;
+    }
+    // A lock on a gap does not wait for one on a record alone.
+    if gap_only(new) && old.kind == Kind::Record && !supremum {
+        return false;
+    }
+    !insert(old)
+}
+
 pub fn world() -> World {
     let graph = Arc::new(WaitsFor::new());
     World { locks: Arc::new(Locks::new(8, &graph)), slots: SlotTable::new(8, 8), graph }
 }
 
 impl World {
+    /// Nobody waits whom neither a granted lock nor an earlier request holds up. Only where nobody gives up: who was
+    /// told to may still stand in line.
+    pub fn assert_nobody_left_behind(&self) {
+        let locks = self.locks.snapshot().locks;
+        for (n, me) in locks.iter().enumerate().filter(|(_, l)| l.waiting) {
+            let holds_up = |(at, other): (usize, &LockInfo)| {
+                let same = (&me.index, &me.key) == (&other.index, &other.key);
+                let counts = same && me.slot != other.slot && (!other.waiting || at < n);
+                counts && must_wait(me.shape, other.shape, me.key.is_none())
+            };
+            let held_up = locks.iter().enumerate().any(holds_up);
+            assert!(held_up, "{me:?} waits for nobody: {locks:?}");
+        }
+    }
+
     pub fn session(&self) -> Session {
         let slot = self.slots.acquire_session().unwrap();
         Session { locks: Arc::clone(&self.locks), slot, weight: 0 }

@@ -1,0 +1,201 @@
+//! Random requests, releases and withdrawals on one target, after each of which everybody's state is what the rules
+//! of [`crate::order`] say, judged from the requests alone.
+
+use super::*;
+use stdx::rng::Rng;
+use sync::waits::EdgeGuard;
+
+const OWNERS: usize = 6;
+const STEPS: usize = 60;
+const SEEDS: u64 = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
+const SHAPES: [Shape; 7] = [
+    Shape::new(crate::Mode::Shared, Kind::Record),
+    Shape::new(crate::Mode::Shared, Kind::NextKey),
+    Shape::new(crate::Mode::Shared, Kind::Gap),
+    Shape::WRITE,
+    Shape::new(crate::Mode::Exclusive, Kind::NextKey),
+    Shape::new(crate::Mode::Exclusive, Kind::Gap),
+    Shape::INSERT,
+];
+
+/// A lock as the test sees it.
+#[derive(Clone, Copy, PartialEq)]
+struct Seen {
+    slot: usize,
+    shape: Shape,
+    /// The number of its wait; 0: granted.
+    waiting: u64,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = if self.waiting == 0 { "" } else { " waits" };
+        write!(f, "{}: {}{end}", self.slot, self.shape)
+    }
+}
+
+struct World<'t> {
+    locks: Locks,
+    target: Target<'t>,
+    /// Owners who were told to give up and have not taken their request out yet.
+    told: Vec<usize>,
+}
+
+impl<'t> World<'t> {
+    fn waits(&self, slot: usize) -> Option<Wish> {
+        self.locks.owner(slot).wish()
+    }
+
+    /// As [`Locks::lock`], but for the waiting.
+    fn ask(&self, slot: usize, shape: Shape) {
+        let (hash, owner) = (self.target.hash(), self.locks.owner(slot));
+        let me = by(owner);
+        let mut queues = self.locks.shard(hash).lock();
+        let shape = queues.missing(hash, self.target, me, shape);
+        let conflict = queues.conflicts(hash, self.target, me, shape);
+        let covered = queues.covered(hash, self.target, me, shape);
+        if covered || (!conflict && shape.kind == Kind::InsertIntention) {
+            return;
+        }
+        let (place, inherited) = (Place::of(self.target), Inherited::Always);
+        let waiting = if conflict { owner.next_number() } else { 0 };
+        let lock = Lock { place: place.clone(), by: me, shape, waiting, passed: 0, inherited };
+        assert!(self.locks.put(&mut queues, hash, owner, lock));
+        if conflict {
+            let (undo, tables, since_ns) = (0, 0, sync::now_ns());
+            let changed = [].into();
+            owner.begin_wait(Wish {
+                number: waiting,
+                place,
+                shape,
+                undo,
+                tables,
+                changed,
+                since_ns,
+            });
+        }
+    }
+
+    /// Takes the request back, as after a time-out or a deadlock.
+    fn withdraw(&mut self, slot: usize, wish: &Wish) {
+        let owner = self.locks.owner(slot);
+        assert!(self.locks.withdraw(owner, wish, Error::LockWaitTimeout).is_err());
+        owner.end_wait(0);
+        self.told.retain(|told| *told != slot);
+    }
+
+    /// All locks on the target as they stand in line; who was granted one waits no more.
+    fn look(&self) -> Vec<Seen> {
+        for slot in 0..OWNERS {
+            let owner = self.locks.owner(slot);
+            if owner.code() == GRANTED {
+                owner.end_wait(0);
+            }
+        }
+        let hash = self.target.hash();
+        let queues = self.locks.shard(hash).lock();
+        let seen = |l: &Lock| Seen { slot: l.by.slot, shape: l.shape, waiting: l.waiting };
+        queues.on(hash, self.target).map(seen).collect()
+    }
+
+    fn conflict(&self, a: Seen, b: Seen) -> bool {
+        a.slot != b.slot && a.shape.waits_for(b.shape, self.target.key.is_none())
+    }
+
+    /// Rule 1: whether `me` has to let the waiting `ahead` go first, when these are granted.
+    fn yields(&self, me: Seen, ahead: Seen, granted: &[Seen]) -> bool {
+        let for_me = granted.iter().any(|g| g.slot == me.slot && self.conflict(ahead, *g));
+        self.conflict(me, ahead) && (me.shape.kind == Kind::InsertIntention || !for_me)
+    }
+
+    /// Nobody waits whom nothing holds up; who was told to give up holds others up until he does.
+    fn nobody_is_left_behind(&self, now: &[Seen]) {
+        let (granted, waiting): (Vec<Seen>, Vec<Seen>) = now.iter().partition(|l| l.waiting == 0);
+        let is_told = |l: &Seen| self.told.contains(&l.slot);
+        for (n, me) in waiting.iter().enumerate().filter(|(_, l)| !is_told(l)) {
+            let held_up = granted.iter().any(|g| self.conflict(*me, *g))
+                || waiting[..n].iter().any(|ahead| self.yields(*me, *ahead, &granted));
+            assert!(held_up, "{me:?} waits for nobody: {now:?}");
+        }
+    }
+
+    /// Who was granted something between the two had the right to.
+    fn nobody_goes_too_early(&self, before: &[Seen], now: &[Seen]) {
+        let granted = |all: &[Seen], of: &Seen| {
+            all.iter().filter(|l| (l.slot, l.shape, l.waiting) == (of.slot, of.shape, 0)).count()
+        };
+        // A slot has one request at a time, which is its last.
+        let waited = before.iter().filter(|l| l.waiting != 0);
+        let gone_on = waited.filter(|l| granted(now, l) > granted(before, l));
+        let places: Vec<usize> =
+            gone_on.filter_map(|l| now.iter().rposition(|n| n.slot == l.slot)).collect();
+        let was_there = |(n, l): &(usize, &Seen)| l.waiting == 0 && !places.contains(n);
+        let held: Vec<Seen> = now.iter().enumerate().filter(was_there).map(|(_, l)| *l).collect();
+        let new: Vec<(usize, Seen)> = places.into_iter().map(|n| (n, now[n])).collect();
+        for (at, me) in &new {
+            let by_held = held.iter().find(|g| self.conflict(*me, **g));
+            assert!(by_held.is_none(), "{me:?} beside {by_held:?}: {before:?}");
+            let by_new = new.iter().find(|(_, g)| self.conflict(*me, *g) && self.conflict(*g, *me));
+            assert!(by_new.is_none(), "{me:?} together with {by_new:?}: {before:?}");
+            // Who was before it and waits for what was locked all the time has not been passed.
+            let mut stuck: Vec<Seen> = Vec::new();
+            for ahead in now[..*at].iter().filter(|l| l.waiting != 0) {
+                let is_stuck = held.iter().any(|g| self.conflict(*ahead, *g))
+                    || stuck.iter().any(|s| self.yields(*ahead, *s, &held));
+                if is_stuck && !self.told.contains(&ahead.slot) {
+                    stuck.push(*ahead);
+                }
+            }
+            let passed = stuck.iter().find(|s| self.yields(*me, **s, &held));
+            assert!(passed.is_none(), "{me:?} before {passed:?}: {before:?}");
+        }
+    }
+}
+
+fn play(seed: u64, target: Target<'_>) {
+    let mut rng = Rng::new(seed);
+    let graph = Arc::new(WaitsFor::new());
+    let mut world = World { locks: Locks::new(OWNERS, &graph), target, told: Vec::new() };
+    // Waiters elsewhere give the owners their weights.
+    let mut elsewhere: Vec<EdgeGuard<'_>> = Vec::new();
+    let mut before = Vec::new();
+    for step in 0..STEPS {
+        if step % 8 == 0 {
+            elsewhere.clear();
+            let waiters = 1000..1000 + rng.below(8);
+            elsewhere
+                .extend(waiters.map(|w| graph.add(w, rng.below(OWNERS as u64)).expect("no cycle")));
+        }
+        let slot = rng.below(OWNERS as u64) as usize;
+        match (world.waits(slot), rng.below(6)) {
+            (None, 0..4) => world.ask(slot, SHAPES[rng.below(SHAPES.len() as u64) as usize]),
+            (None, 4) => world.locks.end(world.locks.owner(slot)),
+            (None, _) => {
+                let held = before.iter().find(|l: &&Seen| l.slot == slot).map(|l| l.shape);
+                held.into_iter()
+                    .for_each(|s| world.locks.unlock(world.locks.owner(slot), target, s));
+            }
+            // Most wait on: requests that go and come again keep the line short.
+            (Some(wish), 0) if !world.told.contains(&slot) => {
+                assert!(world.locks.owner(slot).end_with(wish.number, crate::owner::VICTIM));
+                world.told.push(slot);
+            }
+            (Some(wish), 1 | 2) if world.told.contains(&slot) => world.withdraw(slot, &wish),
+            (Some(wish), 1) if rng.chance(1, 4) => world.withdraw(slot, &wish),
+            (Some(_), _) => {}
+        }
+        let now = world.look();
+        world.nobody_is_left_behind(&now);
+        world.nobody_goes_too_early(&before, &now);
+        before = now;
+    }
+}
+
+#[test]
+fn whoever_can_go_goes_and_nobody_goes_too_early() {
+    let index = IndexId(7);
+    for seed in 0..SEEDS {
+        let supremum = seed % 4 == 0;
+        play(seed, if supremum { Target::supremum(index) } else { Target::record(index, b"k") });
+    }
+}
