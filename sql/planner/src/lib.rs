@@ -22,6 +22,7 @@ mod physical;
 pub mod plan;
 pub mod query;
 pub mod query_plan;
+mod read_access;
 pub mod resolve;
 mod selectivity;
 pub mod show;

@@ -10,6 +10,10 @@
 //!    stored as the leaf's column type.
 
 use crate::plan::{Output, SortKey};
+pub use crate::read_access::{
+    GroupProbe, GroupPurpose, GroupScan, KeyRange, KeyValue, LastPart, Merge, MergeInput,
+    MergePart, ReadAccess,
+};
 use catalog::{ColumnDef, TableRef, VirtualRef};
 use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
@@ -187,6 +191,8 @@ pub struct Read {
     pub access: ReadAccess,
     /// Rows come in the descending order of the index.
     pub descending: bool,
+    /// The order in which the index has them is relied on.
+    pub ordered: bool,
     /// Every needed column is in the index: the row itself need not be fetched.
     pub covering: bool,
     /// What every row must satisfy; it may look at leaves filled before.
@@ -195,153 +201,6 @@ pub struct Read {
     pub lock: Option<RowLock>,
     /// What is expected.
     pub estimate: Estimate,
-}
-
-/// How rows of a stored table are found. Expressions are evaluated when the read is opened: they look at
-/// parameters, at outer blocks, and at leaves that the outer sides of joins around it have filled.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ReadAccess {
-    /// All rows of an index (0 is the clustered one), in its order.
-    Index(usize),
-    /// At most one row: every part of a unique index, none of them NULL.
-    Point {
-        /// Engine index.
-        index: usize,
-        /// One value per part.
-        key: Vec<KeyValue>,
-    },
-    /// The rows that agree with values for the first parts of an index, in the order of the others.
-    Lookup {
-        /// Engine index.
-        index: usize,
-        /// Values of the first parts.
-        key: Vec<KeyValue>,
-    },
-    /// Ranges of an index. They may overlap; every row is found once, in the order of the index.
-    Ranges {
-        /// Engine index.
-        index: usize,
-        /// At least one.
-        ranges: Vec<KeyRange>,
-    },
-    /// Rows that several indexes name, each once.
-    Merge(Box<Merge>),
-}
-
-/// Several indexes that are read together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Merge {
-    /// At least one: a row is found that one of them names.
-    pub inputs: Vec<MergeInput>,
-    /// The clustered keys of all inputs are sorted before the first row is read; otherwise each input comes in their
-    /// order, as long as its values are keys.
-    pub sorted: bool,
-}
-
-/// Ranges of indexes that together name rows: those that all of them have. The clustered index is never read beside
-/// others, its ranges only tell which of their rows count.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MergeInput {
-    /// At least one.
-    pub parts: Vec<MergePart>,
-    /// What is expected of all of them.
-    pub estimate: Estimate,
-}
-
-/// Ranges of one index among several.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MergePart {
-    /// Engine index.
-    pub index: usize,
-    /// At least one.
-    pub ranges: Vec<KeyRange>,
-    /// What is expected.
-    pub estimate: Estimate,
-}
-
-impl Merge {
-    /// Whether values hang on other tables' rows.
-    pub fn is_bound(&self) -> bool {
-        let mut bound = false;
-        let mut look = |e: &Expr| e.visit(&mut |e| bound |= matches!(e, Expr::Column(_)));
-        for range in self.parts().flat_map(|part| &part.ranges) {
-            range.equal.iter().for_each(|key| look(&key.value));
-            if let LastPart::Between { low, high } = &range.last {
-                low.iter().chain(high).for_each(|(bound, _)| look(bound));
-            }
-            if let LastPart::Like { pattern, .. } = &range.last {
-                look(pattern);
-            }
-        }
-        bound
-    }
-
-    /// The indexes' ranges in the order in which they are read.
-    pub fn parts(&self) -> impl Iterator<Item = &MergePart> {
-        self.inputs.iter().flat_map(|input| &input.parts)
-    }
-}
-
-impl ReadAccess {
-    /// The engine's number of the index that is read; of several, that of the rows themselves.
-    pub fn index(&self) -> usize {
-        match self {
-            ReadAccess::Index(index)
-            | ReadAccess::Point { index, .. }
-            | ReadAccess::Lookup { index, .. }
-            | ReadAccess::Ranges { index, .. } => *index,
-            ReadAccess::Merge(_) => 0,
-        }
-    }
-
-    /// The engine's numbers of all indexes that are read.
-    pub fn indexes(&self) -> Vec<usize> {
-        match self {
-            ReadAccess::Merge(merge) => merge.parts().map(|part| part.index).collect(),
-            other => vec![other.index()],
-        }
-    }
-}
-
-/// A value that a part of a key must have.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeyValue {
-    /// The value.
-    pub value: Expr,
-    /// NULL stands for itself (`<=>`, IS NULL); otherwise a NULL finds nothing.
-    pub null_safe: bool,
-}
-
-/// A range of keys: equal values for the first parts, then something of the part after them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeyRange {
-    /// Values of the first parts, perhaps of none.
-    pub equal: Vec<KeyValue>,
-    /// What is asked of the next part.
-    pub last: LastPart,
-}
-
-/// What a range asks of the last part that it looks at. That part may keep a prefix only.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LastPart {
-    /// Nothing.
-    Any,
-    /// A value between bounds; at least one bound is there, and NULL is outside.
-    Between {
-        /// Lower bound and whether it belongs to the range; a NULL makes the range empty.
-        low: Option<(Expr, bool)>,
-        /// Upper bound, likewise.
-        high: Option<(Expr, bool)>,
-    },
-    /// Anything but NULL.
-    NotNull,
-    /// Text that begins like a pattern.
-    Like {
-        /// The pattern.
-        pattern: Expr,
-        /// Escape character; 0 for none.
-        escape: u8,
-    },
 }
 
 /// An operator. Pull order: outer before inner, probe before build is up to the executor.
@@ -483,6 +342,8 @@ pub enum Node {
         input: Box<Node>,
         /// Keys.
         keys: Vec<Typed>,
+        /// Rows with equal keys come side by side.
+        sorted: bool,
     },
     /// UNION, INTERSECT, EXCEPT of nested queries with equally many outputs.
     SetOp {

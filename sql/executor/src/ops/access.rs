@@ -11,11 +11,11 @@ use super::cells::convert;
 use crate::SqlError;
 use crate::keyrange::{has_exact_key, merge, whole};
 use engine::Table;
-use expr::{Expr, Frame};
+use expr::{Expr, Frame, damaged};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
 use std::ops::Bound;
 use value::collation::Cut;
-use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind};
+use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
 
 pub use crate::keyrange::KeyRange as Encoded;
 
@@ -83,7 +83,40 @@ impl<'t> Encoder<'t> {
         frame: &Frame,
         key: &mut Vec<u8>,
     ) -> Result<Prefix, SqlError> {
-        for (n, part) in values.iter().enumerate() {
+        self.prefix_from(0, values, run, frame, key)
+    }
+
+    /// Appends the key of a row's values for the first parts.
+    ///
+    /// # Errors
+    /// The row contradicts its table.
+    pub fn prefix_of_row(
+        &self,
+        parts: usize,
+        (layout, row): (&RowLayout, &[u8]),
+        key: &mut Vec<u8>,
+    ) -> Result<(), SqlError> {
+        for n in 0..parts {
+            let missing = || super::internal("plan names a part that is not there");
+            let (spec, ty) = self.column(n).ok_or_else(missing)?;
+            let value = layout.decode(row, spec.column).map_err(damaged)?;
+            if spec.append(ty, &value, key).is_err() {
+                return Err(super::internal("a row's value has no key"));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::prefix`], for parts from this one on.
+    fn prefix_from(
+        &self,
+        first: usize,
+        values: &[KeyValue],
+        run: &mut Run<'_>,
+        frame: &Frame,
+        key: &mut Vec<u8>,
+    ) -> Result<Prefix, SqlError> {
+        for (n, part) in values.iter().enumerate().map(|(n, part)| (first + n, part)) {
             // Equal texts that were cut need not have equal keys.
             let cut = |(spec, ty): (&KeyPart, &ColumnType)| {
                 spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps
@@ -161,30 +194,64 @@ impl<'t> Encoder<'t> {
     ) -> Result<Vec<Encoded>, SqlError> {
         let mut found = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let mut key = Vec::new();
-            match self.prefix(&range.equal, run, frame, &mut key)? {
-                Prefix::Nothing => {}
-                Prefix::Shorter => found.push(whole(&key)),
-                Prefix::Whole => self.last(range, &key, run, frame, &mut found)?,
-            }
+            self.range_behind((0, &[]), range, run, frame, &mut found)?;
         }
         Ok(merge(found, touching))
     }
 
+    /// The encoded ranges of those keys that begin with `before`, which is of so many parts, and have what a range asks
+    /// of the parts behind; disjoint, in order.
+    ///
+    /// # Errors
+    /// Those of evaluating its values.
+    pub fn ranges_behind(
+        &self,
+        before: (usize, &[u8]),
+        range: &KeyRange,
+        run: &mut Run<'_>,
+        frame: &Frame,
+    ) -> Result<Vec<Encoded>, SqlError> {
+        let mut found = Vec::new();
+        self.range_behind(before, range, run, frame, &mut found)?;
+        Ok(merge(found, true))
+    }
+
+    fn range_behind(
+        &self,
+        (parts, before): (usize, &[u8]),
+        range: &KeyRange,
+        run: &mut Run<'_>,
+        frame: &Frame,
+        found: &mut Vec<Encoded>,
+    ) -> Result<(), SqlError> {
+        let mut key = before.to_vec();
+        match self.prefix_from(parts, &range.equal, run, frame, &mut key)? {
+            Prefix::Nothing => Ok(()),
+            Prefix::Shorter => {
+                found.push(whole(&key));
+                Ok(())
+            }
+            Prefix::Whole => {
+                let part = parts + range.equal.len();
+                self.last(part, &range.last, &key, run, frame, found)
+            }
+        }
+    }
+
     fn last(
         &self,
-        range: &KeyRange,
+        part: usize,
+        asked: &LastPart,
         before: &[u8],
         run: &mut Run<'_>,
         frame: &Frame,
         found: &mut Vec<Encoded>,
     ) -> Result<(), SqlError> {
-        let part = range.equal.len();
         if self.column(part).is_some_and(|(spec, _)| spec.descending) {
-            return self.last_descending(range, before, run, frame, found);
+            return self.last_descending(part, asked, before, run, frame, found);
         }
         let (first, last) = self.not_null(part, before);
-        match &range.last {
+        match asked {
             LastPart::Any => found.push(whole(before)),
             LastPart::NotNull => found.push((first, last)),
             LastPart::Between { low, high } => {
@@ -212,16 +279,16 @@ impl<'t> Encoder<'t> {
     /// As [`Self::last`] of a part whose larger values lie first, and NULL last.
     fn last_descending(
         &self,
-        range: &KeyRange,
+        part: usize,
+        asked: &LastPart,
         before: &[u8],
         run: &mut Run<'_>,
         frame: &Frame,
         found: &mut Vec<Encoded>,
     ) -> Result<(), SqlError> {
-        let part = range.equal.len();
         let cut = self.column(part).is_some_and(|(spec, _)| spec.prefix_chars.is_some());
         let (first, last) = whole(before);
-        let LastPart::Between { low, high } = &range.last else {
+        let LastPart::Between { low, high } = asked else {
             found.push((first, last));
             return Ok(());
         };

@@ -11,6 +11,7 @@ use super::hash_group::{HashGroup, Input};
 use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
 use super::json_table::JsonTable;
+use super::loose::ReadGroups;
 use super::measure::Measured;
 use super::merge::ReadMerged;
 use super::pack::Packer;
@@ -88,6 +89,10 @@ impl<'p> Builder<'_, 'p> {
                     let leaf = &self.plan.leaves[usize::from(read.leaf)];
                     Box::new(ReadMerged::new((read, merge), leaf, self.st, frame))
                 }
+                ReadAccess::Groups(scan) => {
+                    let leaf = &self.plan.leaves[usize::from(read.leaf)];
+                    Box::new(ReadGroups::new((read, scan), leaf, self.st, frame))
+                }
                 _ => Box::new(self.read(read)),
             },
             Node::Virtual { leaf, table, filter } => {
@@ -153,7 +158,8 @@ impl<'p> Builder<'_, 'p> {
                 values,
                 cells: Cells::default(),
             }),
-            Node::Distinct { input, keys } => Box::new(Distinct {
+            Node::Distinct { input, keys, sorted } => Box::new(Distinct {
+                sorted: *sorted,
                 packer: self.packer(&input.leaves()),
                 input: self.node(input, again)?,
                 keys,
@@ -161,6 +167,7 @@ impl<'p> Builder<'_, 'p> {
                 part: None,
                 ended: false,
                 key: Vec::new(),
+                last: None,
                 row: Vec::new(),
             }),
             Node::Group(group) if !group.ends.is_empty() => {
@@ -199,7 +206,7 @@ impl<'p> Builder<'_, 'p> {
             Node::Read(read)
                 if self.st.lock_of(read).is_none()
                     && self.st.measures.is_none()
-                    && !matches!(read.access, ReadAccess::Merge(_)) =>
+                    && !matches!(read.access, ReadAccess::Merge(_) | ReadAccess::Groups(_)) =>
             {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
                 let read = self.read(read);

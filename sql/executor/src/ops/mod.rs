@@ -23,6 +23,7 @@ mod hash_join;
 mod join;
 mod json_table;
 mod keys;
+mod loose;
 pub mod measure;
 mod merge;
 mod names;

@@ -238,8 +238,8 @@ impl Operator for ReadTable<'_> {
                     false => Left::Nothing,
                 };
             }
-            ReadAccess::Merge(_) => {
-                return Err(super::internal("several indexes are read by another operator"));
+            ReadAccess::Merge(_) | ReadAccess::Groups(_) => {
+                return Err(super::internal("the read has another operator"));
             }
         }
         Ok(())

@@ -85,15 +85,41 @@ impl Seen {
 pub struct Distinct<'p> {
     pub(super) input: Box<dyn Operator + 'p>,
     pub(super) keys: &'p [Typed],
+    /// Rows with equal keys come side by side.
+    pub(super) sorted: bool,
     pub(super) packer: Packer,
     pub(super) seen: Seen,
     pub(super) part: Option<SpillReader>,
     pub(super) ended: bool,
     pub(super) key: Vec<u8>,
+    /// Of rows side by side the key of the last one, if there is one.
+    pub(super) last: Option<Vec<u8>>,
     pub(super) row: Vec<u8>,
 }
 
 impl Distinct<'_> {
+    /// The next row whose key is not that of the row before.
+    fn next_sorted(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        while self.input.next(run, frame)? {
+            run.tick()?;
+            self.make_key(run, frame)?;
+            if self.last.as_ref() != Some(&self.key) {
+                std::mem::swap(self.last.get_or_insert_default(), &mut self.key);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn make_key(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
+        self.key.clear();
+        for key in self.keys {
+            let value = run.eval(&key.expr, frame)?;
+            Rule::of(&key.ty).append(&value.get(), false, &mut self.key);
+        }
+        Ok(())
+    }
+
     /// The next row, from the input or from what was put aside.
     fn pull(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
         loop {
@@ -123,17 +149,17 @@ impl Operator for Distinct<'_> {
         self.seen.clear();
         self.part = None;
         self.ended = false;
+        self.last = None;
         self.input.open(run, frame)
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        if self.sorted {
+            return self.next_sorted(run, frame);
+        }
         while self.pull(run, frame)? {
             run.tick()?;
-            self.key.clear();
-            for key in self.keys {
-                let value = run.eval(&key.expr, frame)?;
-                Rule::of(&key.ty).append(&value.get(), false, &mut self.key);
-            }
+            self.make_key(run, frame)?;
             match self.seen.look(run.st, &self.key)? {
                 Known::New => return Ok(true),
                 Known::Old => {}

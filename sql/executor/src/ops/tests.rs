@@ -392,8 +392,11 @@ fn one_group_is_there_without_rows_and_rollup_sums_up_every_level() {
 
 #[test]
 fn distinct_and_set_operations_take_nulls_for_equal_and_count_with_all() {
-    let distinct =
-        Node::Distinct { input: Box::new(numbers(0, 4000, 700)), keys: vec![number(0, 1)] };
+    let distinct = Node::Distinct {
+        input: Box::new(numbers(0, 4000, 700)),
+        keys: vec![number(0, 1)],
+        sorted: false,
+    };
     assert_eq!(rows(&plan(distinct, vec![columns()], &[number(0, 1)])).len(), 700);
     let input = |count, modulus| plan(numbers(0, count, modulus), vec![columns()], &[number(0, 1)]);
     let mut sizes = BTreeMap::new();

@@ -6,7 +6,10 @@
 use super::json::{Fields, Json, cost, list, number, quoted, text, truth};
 use super::names::Names;
 use super::rows::{ExplainRow, Lister, OPTIMIZED_AWAY};
-use crate::query_plan::{GroupStrategy, JoinKind, Node, QueryPlan, QueryStatement, Read, Window};
+use crate::query_plan::{
+    GroupPurpose, GroupStrategy, JoinKind, Node, QueryPlan, QueryStatement, Read, ReadAccess,
+    Window,
+};
 use catalog::{TableCache, TableDef};
 use expr::tree::Expr;
 use parser::ast::SetOperator;
@@ -132,6 +135,10 @@ impl Writer<'_> {
                 }
                 let below = self.node(input, place);
                 around("ordering_operation", &[("using_filesort", true)], below)
+            }
+            Node::Distinct { input, sorted: true, .. } => {
+                let below = self.node(input, place);
+                around("duplicates_removal", &[("using_filesort", false)], below)
             }
             Node::Distinct { input, .. } => {
                 let below = self.node(input, place);
@@ -327,8 +334,13 @@ impl Writer<'_> {
         if read.descending {
             fields.push(("backward_index_scan", truth(true)));
         }
-        if read.covering {
-            fields.push(("using_index", truth(true)));
+        match &read.access {
+            ReadAccess::Groups(scan) => fields.push(match scan.purpose {
+                GroupPurpose::Rows => ("using_index_for_skip_scan", truth(true)),
+                _ => ("using_index_for_group_by", truth(true)),
+            }),
+            _ if read.covering => fields.push(("using_index", truth(true))),
+            _ => {}
         }
         let all = place.rows * estimate.cost;
         let eval = (produced * EVAL_COST).min(all);

@@ -9,6 +9,7 @@
 mod blocks;
 mod change;
 mod json;
+mod keys;
 mod names;
 mod rows;
 mod tree;

@@ -54,6 +54,11 @@ impl<'p> Names<'p> {
         names
     }
 
+    /// What yields the block's rows.
+    pub(crate) fn root(&self) -> &Node {
+        &self.plan.root
+    }
+
     /// A column of a leaf.
     fn joined(&self, schema: &str, leaf: &str, column: &str) -> String {
         let parts = [schema, leaf, column];

@@ -1,10 +1,12 @@
 //! FORMAT=TRADITIONAL: one row per table in the order in which they are read.
 
+use super::keys::possible_keys;
 use super::names::Names;
 use super::tree::index_of;
 use crate::query_plan::{
-    GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, LeafLayout, Merge, MergeInput,
-    MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
+    GroupProbe, GroupPurpose, GroupScan, GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart,
+    LeafLayout, Merge, MergeInput, MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess,
+    SubplanKind,
 };
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::tree::Expr;
@@ -225,6 +227,9 @@ impl<'p> Lister<'p> {
                     notes.push("Using filesort");
                 }
             }
+            Node::Distinct { input, sorted: true, .. } => {
+                self.node(input, id, select_type, names, notes);
+            }
             Node::Project { input, .. } | Node::Distinct { input, .. } => {
                 self.node(input, id, select_type, names, notes);
                 notes.push("Using temporary");
@@ -364,12 +369,12 @@ impl<'p> Lister<'p> {
         let index = index_of(def, read.access.index());
         let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
         let access = match &read.access {
-            ReadAccess::Index(0) if !read.descending && !read.covering => "ALL",
+            ReadAccess::Index(0) if !read.ordered && !read.covering => "ALL",
             ReadAccess::Index(_) => "index",
             ReadAccess::Point { key, .. } if constant(key) => "const",
             ReadAccess::Point { .. } => "eq_ref",
             ReadAccess::Lookup { .. } => "ref",
-            ReadAccess::Ranges { .. } => "range",
+            ReadAccess::Ranges { .. } | ReadAccess::Groups(_) => "range",
             ReadAccess::Merge(merge) if merge.is_bound() => "ALL",
             ReadAccess::Merge(_) => "index_merge",
         };
@@ -381,6 +386,7 @@ impl<'p> Lister<'p> {
         let parts = match &read.access {
             ReadAccess::Index(_) => index.map_or(0, |i| i.parts.len()),
             ReadAccess::Ranges { ranges, .. } => parts_of(ranges),
+            ReadAccess::Groups(scan) => scan.parts + asked_parts(scan),
             _ => key.len(),
         };
         let length = |index: &IndexDef, parts: usize| {
@@ -412,7 +418,7 @@ impl<'p> Lister<'p> {
             };
             key.iter().map(one).collect::<Vec<_>>().join(",")
         });
-        let possible = self.possible_keys(read, names);
+        let possible = possible_keys(read, def, names);
         let mut extra: Vec<String> = Vec::new();
         let merged = match &read.access {
             ReadAccess::Merge(merge) if used => Some(merge_text(merge, def)),
@@ -439,8 +445,13 @@ impl<'p> Lister<'p> {
         if read.descending {
             extra.push("Backward index scan".into());
         }
-        if read.covering {
-            extra.push("Using index".into());
+        match &read.access {
+            ReadAccess::Groups(scan) => extra.push(match scan.purpose {
+                GroupPurpose::Rows => "Using index for skip scan".into(),
+                _ => "Using index for group-by".into(),
+            }),
+            _ if read.covering => extra.push("Using index".into()),
+            _ => {}
         }
         ExplainRow {
             id: Some(id),
@@ -462,46 +473,21 @@ impl<'p> Lister<'p> {
             merged,
         }
     }
-
-    /// Indexes whose first part the filter compares, or that the path uses.
-    fn possible_keys(&self, read: &Read, _names: &Names<'_>) -> Option<String> {
-        let def = self.tables.def(read.table);
-        let mut compared = Vec::new();
-        if let Some(filter) = &read.filter {
-            filter.visit(&mut |e| {
-                if let Expr::Column(c) = e
-                    && c.depth == 0
-                    && c.leaf == read.leaf
-                {
-                    compared.push(usize::from(c.column));
-                }
-            });
-        }
-        let used: Vec<&String> = read
-            .access
-            .indexes()
-            .into_iter()
-            .filter_map(|index| index_of(def, index).map(|i| &i.name))
-            .collect();
-        let narrowed = !matches!(read.access, ReadAccess::Index(_));
-        let names: Vec<&str> = def
-            .indexes
-            .iter()
-            .filter(|i| {
-                !i.attributes.invisible
-                    && i.parts.first().is_some_and(|p| compared.contains(&p.column))
-                    || narrowed && used.contains(&&i.name)
-            })
-            .map(|i| i.name.as_str())
-            .collect();
-        (!names.is_empty()).then(|| names.join(","))
-    }
 }
 
 /// How many parts of an index ranges look at.
 fn parts_of(ranges: &[KeyRange]) -> usize {
     let last = |r: &KeyRange| r.equal.len() + usize::from(r.last != LastPart::Any);
     ranges.iter().map(last).max().unwrap_or(0)
+}
+
+/// How many parts behind those of the groups the probes ask for.
+fn asked_parts(scan: &GroupScan) -> usize {
+    let asked = |probe: &GroupProbe| {
+        let last = probe.range.last != LastPart::Any;
+        probe.range.equal.len() + usize::from(last)
+    };
+    scan.probes.iter().map(asked).max().unwrap_or(0)
 }
 
 /// How several indexes are put together: `union(intersect(k,l),m)`.

@@ -3,8 +3,8 @@
 use super::Actual;
 use super::names::Names;
 use crate::query_plan::{
-    GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, Merge, MergeInput, MergePart, Node,
-    QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
+    Group, GroupPurpose, GroupScan, GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, Merge,
+    MergeInput, MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
 };
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::tree::{Comparison, Expr};
@@ -226,6 +226,7 @@ impl Printer<'_> {
                 let estimate = Some((0.0, 1.0));
                 Item { estimate, ..Item::new("Rows fetched before execution", Vec::new()) }
             }
+            Node::Group(group) if finds_extremes(group) => self.node(&group.input, names),
             Node::Group(group) => {
                 let input = self.node(&group.input, names);
                 let calls =
@@ -269,6 +270,12 @@ impl Printer<'_> {
             Node::Project { input, .. } => {
                 let below = Item::over("Temporary table", self.node(input, names));
                 Item::over("Table scan on <temporary>", below)
+            }
+            Node::Distinct { input, sorted: true, .. } if reads_groups(input) => {
+                self.node(input, names)
+            }
+            Node::Distinct { input, sorted: true, .. } => {
+                Item::over("Group (no aggregates)", self.node(input, names))
             }
             Node::Distinct { input, .. } => {
                 let below =
@@ -339,7 +346,7 @@ impl Printer<'_> {
         let mut known = Vec::new();
         let using = index.map_or("GEN_CLUST_INDEX", |i| &i.name);
         let text = match &read.access {
-            ReadAccess::Index(0) if !read.descending && !read.covering => {
+            ReadAccess::Index(0) if !read.ordered && !read.covering => {
                 format!("Table scan on {name}")
             }
             ReadAccess::Index(_) => format!("{covering} scan on {name} using {using}{reverse}"),
@@ -357,6 +364,15 @@ impl Printer<'_> {
                 let over = ranges.iter().map(|r| format!("({})", range_text(def, index, r, names)));
                 let over = over.collect::<Vec<_>>().join(" OR ");
                 format!("{covering} range scan on {name} using {using} over {over}{reverse}")
+            }
+            ReadAccess::Groups(scan) => {
+                let purpose = match scan.purpose {
+                    GroupPurpose::Extremes => " for grouping",
+                    GroupPurpose::Distinct => " for deduplication",
+                    GroupPurpose::Rows => "",
+                };
+                let over = groups_text(def, index, scan, names);
+                format!("{covering} skip scan{purpose} on {name} using {using}{over}")
             }
             ReadAccess::Merge(merge) if merge.is_bound() => {
                 format!("Index range scan on {name} (re-planned for each iteration)")
@@ -387,6 +403,16 @@ impl Printer<'_> {
         }
         item
     }
+}
+
+/// Whether a group's rows are all that is said of it.
+fn finds_extremes(group: &Group) -> bool {
+    reads_groups(&group.input) && group.strategy == GroupStrategy::Sorted
+}
+
+/// Whether rows are those of groups of an index.
+fn reads_groups(node: &Node) -> bool {
+    matches!(node, Node::Read(read) if matches!(read.access, ReadAccess::Groups(_)))
 }
 
 const INTERSECTED: &str = "Intersect rows sorted by row ID";
@@ -460,7 +486,40 @@ fn range_text(
     range: &KeyRange,
     names: &Names<'_>,
 ) -> String {
+    text_behind(0, def, index, range, names)
+}
+
+/// Which groups of an index are read, and what of them.
+fn groups_text(
+    def: &TableDef,
+    index: Option<&IndexDef>,
+    scan: &GroupScan,
+    names: &Names<'_>,
+) -> String {
+    let ranges = scan.ranges.iter().map(|r| format!("({})", range_text(def, index, r, names)));
+    let mut over: Vec<String> = Vec::new();
+    over.extend((!scan.ranges.is_empty()).then(|| ranges.collect::<Vec<_>>().join(" OR ")));
+    let behind = |r: &KeyRange| text_behind(scan.parts, def, index, r, names);
+    match scan.probes.first().map(|probe| &probe.range) {
+        Some(range) if scan.purpose == GroupPurpose::Rows => over.push(behind(range)),
+        Some(range) if matches!(range.last, LastPart::Between { .. }) => {
+            over.push(format!("({})", behind(range)));
+        }
+        _ => {}
+    }
+    if over.is_empty() { String::new() } else { format!(" over {}", over.join(", ")) }
+}
+
+/// A range over the parts of an index behind the first ones.
+fn text_behind(
+    first: usize,
+    def: &TableDef,
+    index: Option<&IndexDef>,
+    range: &KeyRange,
+    names: &Names<'_>,
+) -> String {
     let parts = index.map_or(Vec::new(), |i| def.all_parts(i));
+    let parts = parts.get(first..).unwrap_or_default();
     let name = |n: usize| parts.get(n).map_or("?", |p| &def.columns[p.column].name);
     let mut texts: Vec<String> = Vec::new();
     for (number, key) in range.equal.iter().enumerate() {

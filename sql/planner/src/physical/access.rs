@@ -351,6 +351,53 @@ impl<'t> Target<'t> {
         done.iter().all(narrow).then_some(done).filter(|list| !list.is_empty())
     }
 
+    /// The columns that are needed of the table.
+    pub(super) fn needed(&self) -> impl Iterator<Item = usize> {
+        self.leaves.needed[usize::from(self.leaf)].iter().copied()
+    }
+
+    /// Whether an index has all columns that are needed, be it only their sort keys.
+    pub(super) fn has_all(&self, index: &IndexDef) -> bool {
+        let parts = self.def.indexes.iter().filter(|i| i.clustered).chain([index]);
+        let parts: Vec<usize> = parts
+            .flat_map(|i| &i.parts)
+            .filter(|p| p.prefix_chars.is_none())
+            .map(|p| p.column)
+            .collect();
+        self.needed().all(|column| parts.contains(&column))
+    }
+
+    /// Whether conditions say nothing about a column.
+    pub(super) fn is_free(&self, column: usize, conds: &[(usize, &Expr)]) -> bool {
+        self.part_intervals(column, conds).is_none()
+    }
+
+    /// The value that conditions set a column equal to, and which of them do.
+    pub(super) fn equality(
+        &self,
+        column: usize,
+        conds: &[(usize, &Expr)],
+    ) -> Option<(KeyValue, Vec<usize>)> {
+        let (mut intervals, from) = self.part_intervals(column, conds)?;
+        match (intervals.pop(), intervals.is_empty()) {
+            (Some(Interval::Equal(value)), true) => Some((value, from)),
+            _ => None,
+        }
+    }
+
+    /// What conditions ask of a column if it is one range, and which of them do.
+    pub(super) fn bounds(
+        &self,
+        column: usize,
+        conds: &[(usize, &Expr)],
+    ) -> Option<(LastPart, Vec<usize>)> {
+        let (mut intervals, from) = self.part_intervals(column, conds)?;
+        match (intervals.pop(), intervals.is_empty()) {
+            (Some(Interval::Last(last)), true) => Some((last, from)),
+            _ => None,
+        }
+    }
+
     /// What all conditions together ask of a column, and which of them do.
     fn part_intervals(
         &self,

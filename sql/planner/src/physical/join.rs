@@ -206,6 +206,7 @@ impl Planner<'_> {
                     table: *table,
                     access: choice.access,
                     descending: false,
+                    ordered: false,
                     covering: choice.covering,
                     filter,
                     lock: source.lock,

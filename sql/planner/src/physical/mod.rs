@@ -1,20 +1,24 @@
 //! From blocks to operators.
 //!
 //! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
-//! which conditions), [`access`] (how one table is read), [`merge`] (by several indexes at once), [`ends`] (MIN and MAX without reading it), [`guess`] (how many rows a range has), [`join`] (in which order, and how), [`order`]
-//! (what order rows have already).
+//! which conditions), [`access`] (how one table is read), [`merge`] (by several indexes at once), [`ends`] (MIN and MAX
+//! without reading it), [`loose`] (some rows of each group), [`skip`] (ranges behind the first parts of an index), [`guess`] (how many rows a range has), [`join`] (in which
+//! order, and how), [`order`] (what order rows have already), [`grouping`] (GROUP BY and DISTINCT).
 //!
 //! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
 //!    numbered as in the block; those of grouping, windows and projection follow.
 
 mod access;
 mod ends;
+mod grouping;
 mod guess;
 mod join;
 mod locked;
+mod loose;
 mod members;
 mod merge;
 mod order;
+mod skip;
 
 use crate::PlanContext;
 use crate::literals::Literals;
@@ -24,8 +28,7 @@ use crate::logical::{
 };
 use crate::plan::SortKey;
 use crate::query_plan::{
-    Group, GroupStrategy, LeafDef, LeafLayout, Node, QueryPlan, SharedQuery, Subplan, SubplanKind,
-    Window,
+    LeafDef, LeafLayout, Node, QueryPlan, SharedQuery, Subplan, SubplanKind, Window,
 };
 use crate::resolve::SharedBlock;
 use crate::stats::Statistics;
@@ -33,7 +36,7 @@ use crate::transform::{LEAVES_MAX, transform};
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
-use expr::tree::{Expr, Typed};
+use expr::tree::{Expr, OwnedDatum, Typed};
 pub(crate) use guess::bounds;
 use std::collections::BTreeSet;
 use value::{ColumnType, KeyPart, Kind};
@@ -133,6 +136,9 @@ impl<'a> Planner<'a> {
         let (list, targets) = (std::mem::take(&mut block.leaves), block.targets.clone());
         let mut leaves = Leaves { list, needed, subqueries, targets };
         let mut node = self.joined(&mut block, &mut leaves)?;
+        if block.group.is_none() && !block.distinct {
+            self.skipping(&mut node, &mut leaves);
+        }
         let mut fixed = order::Fixed::of(&leaves, &block.filter, self.literals);
         if let Some(group) = block.group.take() {
             let leaf = defs.len() as u16;
@@ -185,48 +191,6 @@ impl<'a> Planner<'a> {
         defs.collect()
     }
 
-    /// GROUP BY (`alone`: no window and no subquery looks at it): in the order of the rows where they have one that fits, else by hash; ROLLUP sorts, and so do
-    /// aggregates that MySQL cannot gather in a table.
-    fn grouped(
-        &self,
-        (node, alone): (Node, bool),
-        group: crate::logical::Grouping,
-        leaf: u16,
-        leaves: &Leaves,
-        fixed: &order::Fixed,
-    ) -> Node {
-        let ascending = |key: &Typed| SortKey { value: key.clone(), descending: false };
-        let keys: Vec<SortKey> = group.keys.iter().map(ascending).collect();
-        let ends = match alone && keys.is_empty() {
-            true => self.ends(&node, &group.aggregates, leaves),
-            false => Vec::new(),
-        };
-        let (node, strategy) = if keys.is_empty() {
-            (node, GroupStrategy::Single)
-        } else if group.rollup {
-            let node = match order::already(self.tables, &node, leaves, fixed, &keys) {
-                true => node,
-                false => Node::Sort { input: Box::new(node), keys, limit: None },
-            };
-            (node, GroupStrategy::Sorted)
-        } else if order::grouped(self.tables, &node, leaves, fixed, &keys) {
-            (node, GroupStrategy::Sorted)
-        } else if group.aggregates.iter().any(AggregateCall::wants_sorted) {
-            (Node::Sort { input: Box::new(node), keys, limit: None }, GroupStrategy::Sorted)
-        } else {
-            (node, GroupStrategy::Hash)
-        };
-        Node::Group(Box::new(Group {
-            input: node,
-            leaf,
-            keys: group.keys,
-            aggregates: group.aggregates,
-            strategy,
-            rollup: group.rollup,
-            ends,
-        }))
-    }
-
     /// DISTINCT, ORDER BY and LIMIT.
     fn finished(
         &mut self,
@@ -244,7 +208,7 @@ impl<'a> Planner<'a> {
             }
             if block.distinct {
                 let keys = block.outputs.iter().map(|o| o.value.clone()).collect();
-                node = Node::Distinct { input: Box::new(node), keys };
+                node = self.distinct(node, keys, leaves, fixed);
             }
         }
         let keys: Vec<SortKey> = std::mem::take(&mut block.order_by)
@@ -253,8 +217,12 @@ impl<'a> Planner<'a> {
             .collect();
         let limit = block.limit.take();
         if !keys.is_empty() {
-            let settled =
-                order::settle(self.tables, &mut node, leaves, fixed, &keys, limit.is_some());
+            let limited = limit.is_some();
+            let settled = order::settle(self.tables, &mut node, leaves, fixed, &keys, limited)
+                || order::of_groups(&mut node, &keys);
+            if settled && let Some(wanted) = limit.as_ref().and_then(|l| self.rows_wanted(l)) {
+                order::expect_few(&mut node, wanted);
+            }
             if !settled {
                 node = Node::Sort { input: Box::new(node), keys, limit: limit.clone() };
             }
@@ -263,6 +231,23 @@ impl<'a> Planner<'a> {
             Some((skip, count)) => Node::Limit { input: Box::new(node), skip, count },
             None => node,
         })
+    }
+
+    /// The rows that LIMIT takes, if they are known.
+    fn rows_wanted(&self, (skip, count): &(Expr, Expr)) -> Option<f64> {
+        let number = |e: &Expr| {
+            let value = match e {
+                Expr::Const(value) => value,
+                Expr::Param(number) => self.literals.values().get(*number)?,
+                _ => return None,
+            };
+            match value {
+                OwnedDatum::Int(n) => Some(*n as f64),
+                OwnedDatum::UInt(n) => Some(*n as f64),
+                _ => None,
+            }
+        };
+        Some(number(skip)? + number(count)?)
     }
 
     /// Plans of the subqueries that are still asked; the others leave a place that nothing refers to.

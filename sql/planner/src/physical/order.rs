@@ -7,9 +7,9 @@ use super::Leaves;
 use crate::literals::Literals;
 use crate::logical::leaves_of;
 use crate::plan::SortKey;
-use crate::query_plan::{LastPart, Node, Read, ReadAccess};
+use crate::query_plan::{Estimate, GroupStrategy, LastPart, Node, Read, ReadAccess};
 use catalog::{IndexDef, TableCache, TableDef};
-use expr::tree::{Column, Comparison, Expr};
+use expr::tree::{Column, Comparison, Expr, Typed};
 
 /// Columns that have one value in all rows.
 #[derive(Debug, Default)]
@@ -18,6 +18,11 @@ pub(crate) struct Fixed {
 }
 
 impl Fixed {
+    /// Whether a column is one of them.
+    pub(crate) fn has(&self, column: &Column) -> bool {
+        self.columns.contains(column)
+    }
+
     /// Columns that the filter sets equal to a constant.
     pub(crate) fn of(leaves: &Leaves, filter: &[Expr], literals: &Literals) -> Fixed {
         // Many texts equal one number.
@@ -53,7 +58,9 @@ impl Fixed {
 fn driver(node: &Node) -> Option<&Read> {
     match node {
         Node::Read(read) => Some(read),
-        Node::Filter { input, .. } | Node::Limit { input, .. } => driver(input),
+        Node::Filter { input, .. }
+        | Node::Limit { input, .. }
+        | Node::Distinct { input, sorted: true, .. } => driver(input),
         Node::Join { outer, .. } => driver(outer),
         _ => None,
     }
@@ -62,7 +69,9 @@ fn driver(node: &Node) -> Option<&Read> {
 fn driver_mut(node: &mut Node) -> Option<&mut Read> {
     match node {
         Node::Read(read) => Some(read),
-        Node::Filter { input, .. } | Node::Limit { input, .. } => driver_mut(input),
+        Node::Filter { input, .. }
+        | Node::Limit { input, .. }
+        | Node::Distinct { input, sorted: true, .. } => driver_mut(input),
         Node::Join { outer, .. } => driver_mut(outer),
         _ => None,
     }
@@ -96,7 +105,7 @@ fn position(def: &TableDef, index: usize) -> Option<usize> {
 /// Parts with one value per opening.
 fn equal_parts(access: &ReadAccess) -> usize {
     match access {
-        ReadAccess::Index(_) | ReadAccess::Merge(_) => 0,
+        ReadAccess::Index(_) | ReadAccess::Merge(_) | ReadAccess::Groups(_) => 0,
         ReadAccess::Point { key, .. } | ReadAccess::Lookup { key, .. } => key.len(),
         ReadAccess::Ranges { ranges, .. } => match &ranges[..] {
             [range] => {
@@ -122,11 +131,11 @@ fn fits(
     let columns: Vec<usize> = parts.iter().map(|(column, _)| *column).collect();
     let is_fixed = |column: usize| {
         let place = Column { depth: 0, leaf, column: column as u16 };
-        fixed.columns.contains(&place) || columns[..equal.min(columns.len())].contains(&column)
+        fixed.has(&place) || columns[..equal.min(columns.len())].contains(&column)
     };
     for key in keys {
         let Expr::Column(place) = &key.value.expr else { return None };
-        if fixed.columns.contains(place) {
+        if fixed.has(place) {
             continue;
         }
         if place.depth != 0 || place.leaf != leaf {
@@ -155,18 +164,6 @@ fn fits(
     Some(direction.unwrap_or(false))
 }
 
-/// Whether rows come in the order of the keys as they are read now.
-pub(crate) fn already(
-    tables: &TableCache,
-    node: &Node,
-    leaves: &Leaves,
-    fixed: &Fixed,
-    keys: &[SortKey],
-) -> bool {
-    let Some(read) = driver(node) else { return false };
-    direction(tables, read, leaves, fixed, keys) == Some(read.descending)
-}
-
 fn direction(
     tables: &TableCache,
     read: &Read,
@@ -180,18 +177,96 @@ fn direction(
     }
     let def = tables.def(read.table);
     let index = &def.indexes[position(def, read.access.index())?];
-    fits(&parts(def, index), equal_parts(&read.access), read.leaf, leaves, fixed, keys)
+    let equal = equal_parts(&read.access);
+    let descending = fits(&parts(def, index), equal, read.leaf, leaves, fixed, keys)?;
+    (turns(read) || !descending).then_some(descending)
 }
 
-/// Whether rows with equal keys come side by side: the keys are the next parts in any order.
-pub(crate) fn grouped(
+/// Makes rows with equal keys, which may stand in any order, come side by side without a sort if that is cheap; true if
+/// they do.
+pub(crate) fn side_by_side(
     tables: &TableCache,
-    node: &Node,
+    node: &mut Node,
     leaves: &Leaves,
     fixed: &Fixed,
-    keys: &[SortKey],
+    keys: &[Typed],
 ) -> bool {
-    already(tables, node, leaves, fixed, keys)
+    let Some((table, leaf)) = driver(node).map(|read| (read.table, read.leaf)) else {
+        return false;
+    };
+    let def = tables.def(table);
+    def.indexes.iter().any(|index| {
+        let arranged = arranged(&parts(def, index), leaf, fixed, keys);
+        arranged.is_some_and(|keys| settle(tables, node, leaves, fixed, &keys, false))
+    })
+}
+
+/// The keys in the order of an index's parts.
+fn arranged(
+    parts: &[(usize, bool)],
+    leaf: u16,
+    fixed: &Fixed,
+    keys: &[Typed],
+) -> Option<Vec<SortKey>> {
+    let mut placed = Vec::new();
+    for key in keys {
+        let Expr::Column(column) = &key.expr else { return None };
+        if fixed.has(column) {
+            continue;
+        }
+        let is_part = |(part, _): &(usize, bool)| *part == usize::from(column.column);
+        let place = parts.iter().position(is_part)?;
+        if column.depth != 0 || column.leaf != leaf {
+            return None;
+        }
+        placed.push((place, SortKey { value: key.clone(), descending: parts[place].1 }));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    Some(placed.into_iter().map(|(_, key)| key).collect())
+}
+
+/// Whether groups come in the order of the keys, which are theirs, or can be made to.
+pub(crate) fn of_groups(node: &mut Node, keys: &[SortKey]) -> bool {
+    let group = match node {
+        Node::Filter { input, .. } => return of_groups(input, keys),
+        Node::Group(group) if group.strategy == GroupStrategy::Sorted && !group.rollup => group,
+        _ => return false,
+    };
+    let leaf = group.leaf;
+    let is_next = |(n, key): (usize, &SortKey)| {
+        let Some(own) = group.keys.get(n) else { return false };
+        key.value.expr == Expr::Column(Column { depth: 0, leaf, column: n as u16 })
+            && (!own.ty.kind.is_string() || own.ty.collation == key.value.ty.collation)
+    };
+    if !keys.iter().enumerate().all(is_next) {
+        return false;
+    }
+    if keys.iter().all(|key| !key.descending) {
+        return true;
+    }
+    match driver_mut(&mut group.input) {
+        Some(read) if keys.iter().all(|key| key.descending) && turns(read) => {
+            read.descending = !read.descending;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// So many rows are wanted of those that come in the order of an index: no more of it are read than it takes.
+pub(crate) fn expect_few(node: &mut Node, wanted: f64) {
+    let Some(read) = driver_mut(node) else { return };
+    let Estimate { rows, cost, filtered } = &mut read.estimate;
+    if matches!(read.access, ReadAccess::Index(_)) && read.ordered {
+        let taken = (wanted / filtered.max(f64::EPSILON)).clamp(1.0, rows.max(1.0));
+        *cost *= taken / rows.max(1.0);
+        *rows = taken;
+    }
+}
+
+/// Whether a read can go the other way.
+fn turns(read: &Read) -> bool {
+    !matches!(read.access, ReadAccess::Merge(_) | ReadAccess::Groups(_))
 }
 
 /// Makes the rows come in the order of the keys without a sort if that is cheap; true if they do.
@@ -205,9 +280,13 @@ pub(crate) fn settle(
 ) -> bool {
     let Some(read) = driver_mut(node) else { return false };
     if let Some(descending) = direction(tables, read, leaves, fixed, keys) {
-        read.descending = descending;
+        (read.descending, read.ordered) = (descending, true);
         return true;
     }
+    if matches!(node, Node::Distinct { .. }) {
+        return false;
+    }
+    let Some(read) = driver_mut(node) else { return false };
     // Another index in whole: when few rows are wanted, or when it has all that is needed, as that of the
     // rows themselves has.
     if !matches!(read.access, ReadAccess::Index(_)) {
@@ -227,7 +306,7 @@ pub(crate) fn settle(
         if let Some(descending) = fits(&columns, 0, read.leaf, leaves, fixed, keys) {
             read.access = ReadAccess::Index(number + usize::from(def.clustered().is_none()));
             read.covering = covers;
-            read.descending = descending;
+            (read.descending, read.ordered) = (descending, true);
             return true;
         }
     }

@@ -1,0 +1,240 @@
+//! Some rows of each group of entries that agree in the first parts of an index: MySQL's loose index scan, and its skip
+//! scan.
+//!
+//! 1. Groups come in the order of the index. From one to the next there is a way down the tree, past all keys that begin
+//! as the group's do. 2. What is looked up in a group satisfies the read's condition; a group is found by its first row
+//! that does where that row is wanted itself, otherwise by its first row. 3. A probe's range may hold too many rows: the
+//! first row of it that satisfies the condition is answered. 4. Locking reads lock what they pass.
+
+use super::access::{Encoded, Encoder};
+use super::sift::Sift;
+use super::{Operator, Run, Statement};
+use crate::SqlError;
+use crate::rows::slice;
+use engine::{Direction, Reader, RowLock, Table};
+use expr::{Frame, damaged};
+use planner::query_plan::{GroupPurpose, GroupScan, LeafDef, Read};
+use std::ops::Bound;
+use std::sync::Arc;
+use value::RowLayout;
+
+/// What comes next.
+#[derive(Clone, Copy)]
+enum Step {
+    Group,
+    /// The probe with this number.
+    Probe(usize),
+    /// The other rows of the probe before this one.
+    Rest(usize),
+}
+
+/// Reads rows of an index's groups.
+pub struct ReadGroups<'p> {
+    read: &'p Read,
+    scan: &'p GroupScan,
+    needed: &'p [usize],
+    lock: Option<RowLock>,
+    sift: Sift<'p>,
+    layout: Arc<RowLayout>,
+    reader: Reader,
+    /// Where groups are looked for; those before `range` are done.
+    ranges: Vec<Encoded>,
+    range: usize,
+    /// A group of the range was found: how its keys begin.
+    found: bool,
+    group: Vec<u8>,
+    /// What is left of the present probe's ranges.
+    probed: Vec<Encoded>,
+    step: Step,
+}
+
+impl<'p> ReadGroups<'p> {
+    /// The operator of a read of groups; the frame has the leaf's own layout.
+    pub fn new(
+        (read, scan): (&'p Read, &'p GroupScan),
+        leaf: &'p LeafDef,
+        st: &Statement<'_>,
+        frame: &Frame,
+    ) -> ReadGroups<'p> {
+        let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
+        ReadGroups {
+            read,
+            scan,
+            needed: &leaf.needed,
+            lock: st.lock_of(read),
+            sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
+            layout,
+            reader: Reader::new(),
+            ranges: Vec::new(),
+            range: 0,
+            found: false,
+            group: Vec::new(),
+            probed: Vec::new(),
+            step: Step::Group,
+        }
+    }
+
+    fn open_range(
+        &mut self,
+        run: &Run<'_>,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+    ) -> Result<(), SqlError> {
+        self.reader.open(run.st.client, table, self.scan.index, range, direction)?;
+        match self.read.covering {
+            true => self.reader.need_only(table, self.needed),
+            false => self.reader.need(self.needed),
+        }
+        if let Some(lock) = self.lock {
+            self.reader.lock(lock);
+        }
+        Ok(())
+    }
+
+    /// The next row of the range that is open: one that satisfies the condition, or any.
+    fn next_row(
+        &mut self,
+        any: bool,
+        run: &mut Run<'_>,
+        table: &Table,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        let leaf = usize::from(self.read.leaf);
+        loop {
+            run.tick()?;
+            let bytes = &mut frame.leaves[leaf].bytes;
+            if !self.reader.next(run.st.client, table, bytes)? {
+                return Ok(false);
+            }
+            if any
+                || self.sift.holds(bytes).map_err(damaged)? && self.sift.rest_holds(run, frame)?
+            {
+                return Ok(true);
+            }
+            if self.lock.is_some() {
+                self.reader.unlock_last(run.st.client);
+            }
+        }
+    }
+
+    /// Goes to the next group; its row is in the frame.
+    fn next_group(
+        &mut self,
+        run: &mut Run<'_>,
+        table: &Table,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        while let Some((low, high)) = self.ranges.get(self.range) {
+            let (low, high) = (low.clone(), high.clone());
+            let group = std::mem::take(&mut self.group);
+            let low = if self.found { Bound::Excluded(&group[..]) } else { slice(&low) };
+            let opened = self.open_range(run, table, (low, slice(&high)), Direction::Forward);
+            self.group = group;
+            opened?;
+            self.found = self.next_row(!self.scan.first, run, table, frame)?;
+            if self.found {
+                let row = &frame.leaves[usize::from(self.read.leaf)].bytes;
+                self.group.clear();
+                let encoder = Encoder::new(table, self.scan.index)?;
+                let parts = self.scan.parts;
+                encoder.prefix_of_row(parts, (&self.layout, row), &mut self.group)?;
+                return Ok(true);
+            }
+            self.range += 1;
+        }
+        Ok(false)
+    }
+
+    /// Goes to the row that a probe is for.
+    fn probe(
+        &mut self,
+        number: usize,
+        run: &mut Run<'_>,
+        table: &Table,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        let probe = &self.scan.probes[number];
+        let before = (self.scan.parts, &self.group[..]);
+        let encoder = Encoder::new(table, self.scan.index)?;
+        self.probed = encoder.ranges_behind(before, &probe.range, run, frame)?;
+        if !probe.last {
+            self.probed.reverse();
+        }
+        self.next_probed(probe.last, run, table, frame)
+    }
+
+    /// Goes to the first row of the probe's ranges that are left, the last one first.
+    fn next_probed(
+        &mut self,
+        last: bool,
+        run: &mut Run<'_>,
+        table: &Table,
+        frame: &mut Frame,
+    ) -> Result<bool, SqlError> {
+        let direction = if last { Direction::Backward } else { Direction::Forward };
+        while let Some((low, high)) = self.probed.pop() {
+            self.open_range(run, table, (slice(&low), slice(&high)), direction)?;
+            if self.next_row(false, run, table, frame)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Operator for ReadGroups<'_> {
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
+        leaf.layout = Arc::clone(&self.layout);
+        leaf.null = false;
+        self.sift.open(run, frame)?;
+        let table = run.st.tables.table(self.read.table);
+        self.ranges = match &self.scan.ranges[..] {
+            [] => vec![(Bound::Unbounded, Bound::Unbounded)],
+            ranges => Encoder::new(table, self.scan.index)?.ranges((ranges, true), run, frame)?,
+        };
+        (self.range, self.found, self.step) = (0, false, Step::Group);
+        Ok(())
+    }
+
+    fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let table = run.st.tables.table(self.read.table);
+        frame.leaves[usize::from(self.read.leaf)].null = false;
+        loop {
+            let found = match self.step {
+                Step::Group => {
+                    if !self.next_group(run, table, frame)? {
+                        return Ok(false);
+                    }
+                    self.step = Step::Probe(0);
+                    self.scan.first
+                }
+                Step::Probe(number) if number == self.scan.probes.len() => {
+                    self.step = Step::Group;
+                    false
+                }
+                Step::Probe(number) => {
+                    let found = self.probe(number, run, table, frame)?;
+                    self.step = match found && self.scan.purpose == GroupPurpose::Rows {
+                        true => Step::Rest(number),
+                        false => Step::Probe(number + 1),
+                    };
+                    found
+                }
+                Step::Rest(number) => {
+                    let last = self.scan.probes[number].last;
+                    let found = self.next_row(false, run, table, frame)?
+                        || self.next_probed(last, run, table, frame)?;
+                    if !found {
+                        self.step = Step::Probe(number + 1);
+                    }
+                    found
+                }
+            };
+            if found {
+                return Ok(true);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How GROUP BY and DISTINCT find equal rows: side by side where an index has them so, else by hash.
+//!
+//! 1. Where some rows of each group do ([`super::loose`]), only those are read. 2. ROLLUP needs its groups in order, and
+//!    so do aggregates that MySQL cannot gather in a table: their rows are sorted where no index does it.
+
+use super::loose::Wanted;
+use super::{Leaves, Planner, order};
+use crate::logical::Grouping;
+use crate::plan::SortKey;
+use crate::query_plan::{Group, GroupStrategy, Node};
+use catalog::IndexDef;
+use expr::aggregate::AggregateCall;
+use expr::tree::{Column, Expr, Typed};
+
+impl Planner<'_> {
+    /// GROUP BY; `alone`: no window and no subquery looks at it.
+    pub(super) fn grouped(
+        &self,
+        (mut node, alone): (Node, bool),
+        group: Grouping,
+        leaf: u16,
+        leaves: &Leaves,
+        fixed: &order::Fixed,
+    ) -> Node {
+        let ascending = |key: &Typed| SortKey { value: key.clone(), descending: false };
+        let keys: Vec<SortKey> = group.keys.iter().map(ascending).collect();
+        let ends = match alone && keys.is_empty() {
+            true => self.ends(&node, &group.aggregates, leaves),
+            false => Vec::new(),
+        };
+        if ends.is_empty()
+            && !group.rollup
+            && let Some(wanted) = Wanted::of_group(&group.keys, &group.aggregates)
+        {
+            self.loosely(&mut node, &wanted, leaves, fixed);
+        }
+        let (node, strategy) = if keys.is_empty() {
+            (node, GroupStrategy::Single)
+        } else if order::settle(self.tables, &mut node, leaves, fixed, &keys, false) {
+            (node, GroupStrategy::Sorted)
+        } else if group.rollup || group.aggregates.iter().any(AggregateCall::wants_sorted) {
+            (Node::Sort { input: Box::new(node), keys, limit: None }, GroupStrategy::Sorted)
+        } else {
+            (node, GroupStrategy::Hash)
+        };
+        Node::Group(Box::new(Group {
+            input: node,
+            leaf,
+            keys: group.keys,
+            aggregates: group.aggregates,
+            strategy,
+            rollup: group.rollup,
+            ends,
+        }))
+    }
+
+    /// DISTINCT over the keys.
+    pub(super) fn distinct(
+        &self,
+        mut node: Node,
+        keys: Vec<Typed>,
+        leaves: &Leaves,
+        fixed: &order::Fixed,
+    ) -> Node {
+        if self.are_distinct(&node, &keys, leaves) {
+            return node;
+        }
+        if let Some(wanted) = Wanted::distinct(&keys) {
+            self.loosely(&mut node, &wanted, leaves, fixed);
+        }
+        let sorted = order::side_by_side(self.tables, &mut node, leaves, fixed, &keys);
+        Node::Distinct { input: Box::new(node), keys, sorted }
+    }
+
+    /// Whether no two rows of a table agree in the keys: a unique index says so.
+    fn are_distinct(&self, node: &Node, keys: &[Typed], leaves: &Leaves) -> bool {
+        let Node::Read(read) = node else { return false };
+        let def = self.tables.def(read.table);
+        let is_key = |column: usize| {
+            let place = Column { depth: 0, leaf: read.leaf, column: column as u16 };
+            keys.iter().any(|key| matches!(&key.expr, Expr::Column(own) if *own == place))
+        };
+        let tells = |index: &IndexDef| {
+            index.unique
+                && index.parts.iter().all(|p| {
+                    p.prefix_chars.is_none()
+                        && !def.columns[p.column].ty.nullable
+                        && is_key(p.column)
+                })
+        };
+        leaves.list.len() == 1 && def.indexes.iter().any(tells)
+    }
+}
