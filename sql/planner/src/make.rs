@@ -6,7 +6,7 @@ use expr::build::Settings;
 use expr::tree::Typed;
 use parser::ast;
 use value::collation::aggregate::{Purpose, aggregate};
-use value::{Collation, ColumnType, Kind};
+use value::{ColumnType, Kind};
 
 /// Makes expressions under a session's settings.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +36,6 @@ impl Builder {
     /// A parameter, a system variable or the value of a user variable.
     pub fn free(&self, expr: &ast::Expr) -> Result<Typed, SqlError> {
         self.scope().bind(expr)
-    }
-
-    /// Collation under which two values compare.
-    pub fn collation_of(&self, a: &Typed, b: &Typed) -> Result<Collation, SqlError> {
-        let (_, _, collation) = self.core.comparable(a.clone(), b.clone(), "=")?;
-        Ok(collation)
     }
 
     /// The type that holds the values of all of `values`.

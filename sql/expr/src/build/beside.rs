@@ -79,7 +79,12 @@ impl Builder {
         if !is_stringy(&value.ty) {
             return Ok(value);
         }
-        let value = super::wanted::as_moment(value);
+        // What ADDTIME or an interval makes of text is a time of today to an operator beside what is no constant,
+        // else text.
+        let value = match strictness == Strictness::Refuse && !super::fold::is_fixed(&date.expr) {
+            true => super::wanted::as_moment(value),
+            false => super::wanted::as_written_moment(value),
+        };
         if value.constant().is_some()
             && let Some(moment) = self.temporal_constant(&value, date.ty.kind, strictness)?
         {
@@ -110,8 +115,10 @@ impl Builder {
         }
         let fsp = time.ty.decimals;
         match (is_column(&time), text.constant()) {
+            // What is blank is no time here, though a column takes it for zero.
             (true, Some(OwnedDatum::Bytes(bytes)))
-                if parse::time(bytes).is_ok_and(|read| !read.cut && !read.beyond) =>
+                if !bytes.trim_ascii().is_empty()
+                    && parse::time(bytes).is_ok_and(|read| !read.cut && !read.beyond) =>
             {
                 (time, span(text, fsp))
             }
@@ -176,6 +183,7 @@ pub(super) fn is_column(value: &Typed) -> bool {
 /// Text as a time with so many digits behind the point.
 pub(super) fn span(value: Typed, fsp: u8) -> Typed {
     if let Some(OwnedDatum::Bytes(text)) = value.constant()
+        && !text.trim_ascii().is_empty()
         && let Ok(read) = parse::time(text)
         && !read.cut
         && !read.beyond
@@ -229,15 +237,14 @@ fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
     Typed::new(call(&AS_NUMBER, &value, ty), ty)
 }
 
-/// A constant beside a column of years, as it would be stored there: 24 is 2024, and so is text that starts with it.
-/// `None` for what does not fit.
+/// A constant beside a column of years, as it would be stored there: 24 is 2024, and so is text that starts with it;
+/// 1.25 is 2001. `None` for what does not fit.
 pub(super) fn year_of(value: &Typed) -> Option<Typed> {
     stored_year(value, |constant, warning| {
         let begun = matches!(warning, None | Some(value::Warning::Truncated { .. }));
         match constant {
             OwnedDatum::Bytes(text) => begun && double_of_text(text).1 != Rest::NoNumber,
-            OwnedDatum::Decimal(v) => warning.is_none() && v.to_f64().fract() == 0.0,
-            OwnedDatum::Double(v) => warning.is_none() && v.fract() == 0.0,
+            OwnedDatum::Decimal(_) | OwnedDatum::Double(_) => begun,
             OwnedDatum::Null | OwnedDatum::Time(_) | OwnedDatum::Json(_) => false,
             _ => warning.is_none(),
         }
@@ -263,7 +270,12 @@ fn stored_year(
     let (year, zone) = (ColumnType::of(Kind::Year), value::TimeZone::utc());
     let mode = value::ConvertMode::new(false, &zone);
     let mut scratch = Vec::new();
-    let stored = value::coerce(constant.datum(), None, &year, &mode, &mut scratch).ok()?;
+    // A double is cut, a decimal rounded.
+    let datum = match constant.datum() {
+        value::Datum::Double(v) => value::Datum::Double(v.trunc()),
+        other => other,
+    };
+    let stored = value::coerce(datum, None, &year, &mode, &mut scratch).ok()?;
     let fits = fits(constant, stored.warning.as_ref());
     fits.then(|| Typed::new(Expr::Const(OwnedDatum::of(&stored.value)), year.not_null()))
 }
@@ -335,6 +347,10 @@ fn stored_time(constant: &OwnedDatum) -> Option<Time> {
 pub(super) fn among_numbers(value: Typed) -> Typed {
     if value.is_null() {
         return value;
+    }
+    if value.ty.kind.has_members() {
+        let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
+        return Typed::new(call(&CAST, &value, ty), ty);
     }
     if value.ty.kind.has_date() || value.ty.kind == Kind::Time {
         return digits(value);

@@ -44,13 +44,15 @@ impl Builder {
             return Ok(claimed(Typed::new(call(&CAST_OF_JSON, &value, ty), ty)));
         }
         let value = match ty.kind {
-            kind if kind.is_int() => super::wanted::extreme_moment(value),
+            kind if kind.is_int() => {
+                super::wanted::extreme_moment(super::wanted::as_chosen_float(value))
+            }
             Kind::Decimal => super::wanted::as_chosen(super::wanted::as_chosen_moment(value)),
             Kind::Time => super::wanted::as_time(value),
             kind if kind.is_float() => super::wanted::as_number(value),
             Kind::Json => super::in_document(value),
             kind if kind.is_string() => super::wanted::as_text(value),
-            kind if kind.has_date() => super::wanted::as_moment(value),
+            kind if kind.has_date() => super::wanted::as_moment_or_number(value),
             _ => value,
         };
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {

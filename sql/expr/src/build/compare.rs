@@ -40,6 +40,7 @@ impl Builder {
         b: Typed,
         operation: &str,
     ) -> Result<(Typed, Typed, Collation), SqlError> {
+        let (a, b) = (self.fixed_beside_year(a.clone(), &b), self.fixed_beside_year(b, &a));
         let (a, b) = match (a.ty.kind, b.ty.kind) {
             (Kind::Time, _) if is_stringy(&b.ty) && !b.is_null() => self.time_and_text(a, b),
             (_, Kind::Time) if is_stringy(&a.ty) && !a.is_null() => {
@@ -49,6 +50,19 @@ impl Builder {
             _ => (super::beside::in_column(a.clone(), &b), super::beside::in_column(b, &a)),
         };
         self.made_alike(a, b, operation, Strictness::Refuse)
+    }
+
+    /// A constant that is computed, beside a column of years: as one that is written.
+    fn fixed_beside_year(&self, value: Typed, other: &Typed) -> Typed {
+        if other.ty.kind != Kind::Year || !is_column(other) || value.constant().is_some() {
+            return value;
+        }
+        match super::folded(&value, &self.settings) {
+            Some(constant) if !matches!(constant, OwnedDatum::Null) => {
+                Typed { expr: Expr::Const(constant), ..value }
+            }
+            _ => value,
+        }
     }
 
     fn made_alike(
@@ -149,6 +163,8 @@ impl Builder {
                 meet(&mut all.clone(), "between", Purpose::Compare, &self.settings)?;
             }
             let [value, low, high] = all;
+            let low = self.fixed_beside_year(low, &value);
+            let high = self.fixed_beside_year(high, &value);
             let [value, low, high] = years(value, low, high);
             let [value, low, high] = self.limits(value, low, high)?;
             (

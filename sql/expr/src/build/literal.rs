@@ -97,7 +97,12 @@ impl Builder {
         } else {
             ty
         };
-        Ok(Typed { ty, coercibility: Coercibility::Explicit, ..value })
+        // What IF and CASE choose is text from here on, not a number or a date by itself.
+        let expr = match super::wanted::chooses(&value.expr) {
+            true => super::derive::call(&crate::functions::AS_ALIKE, &value, ty),
+            false => value.expr,
+        };
+        Ok(Typed { expr, ty, coercibility: Coercibility::Explicit })
     }
 }
 

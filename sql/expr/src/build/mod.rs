@@ -32,7 +32,7 @@ pub use wanted::{as_text, is_nothing};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
-use value::Collation;
+use value::{Collation, Kind};
 
 /// What of the session counts while expressions are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,15 +127,18 @@ impl Builder {
         // Operators on bits take byte strings as they are.
         let bytes = args.iter().all(|a| a.ty.kind.is_binary_string());
         let texts = args.iter().any(|a| is_stringy(&a.ty));
+        let alike = |a: &Typed| a.ty.kind.has_date() || a.ty.kind == Kind::Float;
+        let chosen = args.iter().any(alike);
         let numbers = crate::functions::numbers_of(function.name, extra);
-        if texts && crate::functions::reads_numbers(function, bytes) {
-            let wanted = match crate::functions::reads_bits(function) {
+        let bits = crate::functions::reads_bits(function);
+        if (texts || chosen) && crate::functions::reads_numbers(function, bytes) {
+            let wanted = match bits {
                 true => wanted::as_integer,
                 false => wanted::as_number,
             };
             args = args.into_iter().map(wanted).collect();
         } else if texts && crate::functions::reads_a_moment(function) {
-            args = args.into_iter().map(wanted::as_moment).collect();
+            args = args.into_iter().map(wanted::as_moment_or_number).collect();
         } else if texts && !numbers.is_empty() {
             for (_, value) in args.iter_mut().enumerate().filter(|(n, _)| numbers.contains(n)) {
                 *value = wanted::as_chosen(value.clone());

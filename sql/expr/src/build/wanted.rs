@@ -46,7 +46,7 @@ pub(super) fn as_chosen_moment(value: Typed) -> Typed {
 
 /// A value that is wanted as an integer.
 pub(super) fn as_integer(value: Typed) -> Typed {
-    let value = as_chosen(value);
+    let value = as_chosen(as_chosen_moment(value));
     match is_quiet(&value) {
         true => {
             let ty = ColumnType::int(Kind::BigInt, false);
@@ -60,9 +60,30 @@ pub(super) fn as_integer(value: Typed) -> Typed {
 /// A value that is wanted as a number of any kind.
 pub(super) fn as_chosen(value: Typed) -> Typed {
     if !is_stringy(&value.ty) {
-        return value;
+        return as_chosen_float(value);
     }
     match chosen(&value.expr) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
+/// The number that is chosen among FLOATs: its own, with the digits that a FLOAT has no room for.
+pub(super) fn as_chosen_float(value: Typed) -> Typed {
+    if value.ty.kind != Kind::Float {
+        return value;
+    }
+    let results = |site: &CallSite| match site.function.name {
+        "coalesce" | "ifnull" => Some(0..site.arguments.len()),
+        _ => passed_on(site),
+    };
+    let own = in_branches(&value.expr, &results, &|e| match e {
+        Expr::Call(site) if site.function == &AS_ALIKE && site.types[0].kind.is_number() => {
+            Some(site.arguments[0].clone())
+        }
+        _ => None,
+    });
+    match own {
         Some(expr) => Typed { expr, ..value },
         None => value,
     }
@@ -231,12 +252,32 @@ pub(super) fn as_moment(value: Typed) -> Typed {
     if !is_stringy(&value.ty) {
         return value;
     }
-    let moment = |ty: &ColumnType| ty.kind.has_date() || ty.kind == Kind::Time;
-    let value = match bare(&value.expr, &moment) {
+    let value = as_written_moment(value);
+    match through(&value.expr, &temporal_of_text) {
         Some(expr) => Typed { expr, ..value },
         None => value,
-    };
-    match through(&value.expr, &temporal_of_text) {
+    }
+}
+
+/// As [`as_moment`]; what ADDTIME or an interval makes of text is text.
+pub(super) fn as_written_moment(value: Typed) -> Typed {
+    if !is_stringy(&value.ty) {
+        return value;
+    }
+    let moment = |ty: &ColumnType| ty.kind.has_date() || ty.kind == Kind::Time;
+    match bare(&value.expr, &moment) {
+        Some(expr) => Typed { expr, ..value },
+        None => value,
+    }
+}
+
+/// As [`as_moment`], for functions and casts: a number is read from the chosen branch, too (101 is 2000-01-01).
+pub(super) fn as_moment_or_number(value: Typed) -> Typed {
+    let value = as_moment(value);
+    if !is_stringy(&value.ty) {
+        return value;
+    }
+    match bare(&value.expr, &|ty| ty.kind.is_number()) {
         Some(expr) => Typed { expr, ..value },
         None => value,
     }

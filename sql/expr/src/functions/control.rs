@@ -25,7 +25,8 @@ pub static FUNCTIONS: &[Function] = &[
     function("any_value", (1, 1), same_type, same, "the argument").sees_null(),
 ];
 
-const fn lazy(
+/// A function that computes its arguments itself, as far as it needs them.
+pub(super) const fn lazy(
     name: &'static str,
     arity: (usize, usize),
     derive: super::DeriveType,

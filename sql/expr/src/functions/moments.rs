@@ -5,7 +5,7 @@ use crate::eval::Value;
 use crate::tree::OwnedDatum;
 use crate::{Environment, WarningLevel};
 use value::time::DateRules;
-use value::time::{BadTime, DateTimeText, parse};
+use value::time::{BadTime, DateTimeText, TimeText, parse};
 use value::{Date, DateTime, Datum, Decimal, Time};
 
 /// What a function takes for a date and time.
@@ -104,6 +104,15 @@ fn parts(datum: &Datum<'_>) -> Option<(i64, u32)> {
     Some((i64::try_from(whole).ok()?, nanos.unsigned_abs() as u32))
 }
 
+/// Whether a number has a sign that its whole part lost: -0.5.
+fn loses_sign(number: &Datum<'_>, whole: i64) -> bool {
+    whole == 0 && value::compare::to_double(number) < 0.0
+}
+
+fn negated(time: Time) -> Time {
+    Time::saturated(-time.micros(), time.fsp()).0
+}
+
 /// A value as a date and time; `None`, warned of, when it is none.
 pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> Option<DateTime> {
     let rules = rules(env, wanted);
@@ -127,6 +136,8 @@ pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> O
         number => {
             let shown = value::format::to_text(number);
             match parts(number) {
+                // What is below zero is no date, not the zero date.
+                Some((v, _)) if loses_sign(number, v) => (Err(BadTime::Form), shown),
                 Some((v, nanos)) => (parse::date_time_of_number(v, nanos, rules), shown),
                 None => (Err(BadTime::Form), shown),
             }
@@ -206,7 +217,14 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
                 other => other,
             };
             match parts(&signed) {
-                Some((v, nanos)) => (parse::time_of_number(v, nanos), shown),
+                Some((v, nanos)) => {
+                    let read =
+                        parse::time_of_number(v, nanos).map(|read| match loses_sign(number, v) {
+                            true => TimeText { value: negated(read.value), ..read },
+                            false => read,
+                        });
+                    (read, shown)
+                }
                 None => (Err(BadTime::Form), shown),
             }
         }

@@ -712,6 +712,11 @@ fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if !valid(from) || !valid(to) {
         return Ok(NULL);
     }
+    if c.ty(0).kind == value::Kind::Bit {
+        // Bits are a number already, whatever base is named for it.
+        let bits = c.integer(0) as u64;
+        return Ok(in_base(bits, to));
+    }
     let text = match c.number(0) {
         Datum::UInt(v) => v.to_string().into_bytes().into(),
         _ => c.text(0),
@@ -738,6 +743,11 @@ fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         (false, true) => bits.min(i64::MAX as u64),
         (false, false) => bits,
     };
+    Ok(in_base(bits, to))
+}
+
+/// The digits of a number to a base; below zero: of a number with a sign.
+fn in_base<'v>(bits: u64, to: i64) -> Value<'v> {
     let (sign, mut rest) = match to < 0 && (bits as i64) < 0 {
         true => ("-", bits.wrapping_neg()),
         false => ("", bits),
@@ -754,7 +764,7 @@ fn conv<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     }
     out.extend(sign.bytes());
     out.reverse();
-    Ok(out.into())
+    out.into()
 }
 
 fn quote<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -1,11 +1,14 @@
 //! String functions that find and cut: LEFT, SUBSTRING, TRIM, LOCATE, FIELD and their kin.
 
-use super::call::{Answer, Call, slice};
+use super::call::{Answer, Call, NULL, slice};
+use super::control::lazy;
 use super::{Function, MANY, function};
-use crate::SqlError;
 use crate::build::{Derive, is_stringy};
-use crate::tree::{Extra, Typed};
-use value::{ColumnType, Kind};
+use crate::eval::{Value, eval};
+use crate::row::Row;
+use crate::tree::{CallSite, Extra, Typed};
+use crate::{Environment, SqlError};
+use value::{ColumnType, Datum, Kind};
 
 pub static FUNCTIONS: &[Function] = &[
     function("left", (2, 2), part_type, left, "the first so many characters"),
@@ -32,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
         substring_index,
         "what stands before the n-th delimiter, from the end when n is negative",
     ),
-    function(
+    lazy(
         "trim",
         (1, 2),
         trim_type,
@@ -55,14 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
         instr,
         "where the second text begins in the first; 0 if nowhere",
     ),
-    function(
-        "field",
-        (2, MANY),
-        field_type,
-        field,
-        "which of the other arguments the first equals",
-    )
-    .sees_null(),
+    lazy("field", (2, MANY), field_type, field, "which of the other arguments the first equals"),
 ];
 
 type Derived = Result<ColumnType, SqlError>;
@@ -233,7 +229,7 @@ fn cut<'v>(c: &mut Call<'_, 'v>, what: &[u8], text: usize, ends: (bool, bool)) -
     Ok(slice(text, start..end))
 }
 
-fn trim<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+fn trimmed<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let ends = match c.site.extra {
         Extra::Ends(start, end) => (start, end),
         _ => (true, true),
@@ -289,21 +285,35 @@ fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(position(c, &text, &wanted, 1).into())
 }
 
-fn field<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    if c.is_null(0) {
-        return Ok(0i64.into());
+/// The text first: where it is NULL, nobody asks what is cut off.
+fn trim<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
+    let mut args = [NULL, NULL];
+    let args = &mut args[..site.arguments.len().min(2)];
+    for (place, argument) in args.iter_mut().zip(&site.arguments).rev() {
+        *place = eval(argument, row, env)?;
+        if place.get().is_null() {
+            return Ok(NULL);
+        }
     }
-    let texts = c.site.types.iter().all(is_stringy);
+    trimmed(&mut Call { args, site, env })
+}
+
+/// The arguments behind the one that is equal are not computed.
+fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
     let exact = |t: &ColumnType| t.kind.is_int() || t.kind == Kind::Decimal;
-    if texts || c.site.types.iter().all(exact) {
-        let collation = c.collation();
-        let at = (1..c.len())
-            .find(|n| value::equals(&c.datum(0), &c.datum(*n), collation) == Some(true));
-        return Ok((at.unwrap_or(0) as i64).into());
-    }
-    let wanted = c.double(0);
-    for n in 1..c.len() {
-        if !c.is_null(n) && c.double(n) == wanted {
+    let doubles = !site.types.iter().all(is_stringy) && !site.types.iter().all(exact);
+    let mut args = vec![NULL; site.arguments.len()];
+    for (n, argument) in site.arguments.iter().enumerate() {
+        args[n] = eval(argument, row, env)?;
+        let mut c = Call { args: &mut args, site, env };
+        if doubles && !c.is_null(n) {
+            let double = c.double(n);
+            c.args[n] = Value::Datum(Datum::Double(double));
+        }
+        if c.is_null(0) {
+            break;
+        }
+        if n > 0 && value::equals(&c.datum(0), &c.datum(n), c.collation()) == Some(true) {
             return Ok((n as i64).into());
         }
     }

@@ -364,18 +364,27 @@ impl Resolver<'_, '_> {
             }
         }
         let build = self.build;
-        let block = &self.scope().subqueries[subplan].block;
+        let block = &mut self.scope().subqueries[subplan].block;
         // MySQL leaves out a conjunct's subquery whose condition is false before it looks at collations.
         let plain = block.group.as_ref().is_none_or(|g| g.aggregates.is_empty() && !g.rollup);
         let empty = is_conjunct && plain && block.filter.iter().any(is_false);
-        let collations = left
-            .iter()
-            .zip(&outputs)
-            .map(|(a, b)| match build.collation_of(a, b) {
-                Err(_) if empty => Ok(a.ty.collation),
-                met => met,
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut collations = Vec::new();
+        for (place, (value, output)) in left.iter_mut().zip(&mut outputs).enumerate() {
+            let met = build.comparable(value.clone(), output.clone(), "=");
+            let (a, b, collation) = match met {
+                Err(_) if empty => (value.clone(), output.clone(), value.ty.collation),
+                met => met?,
+            };
+            collations.push(collation);
+            // Texts of two character sets are compared in one.
+            let texts = [&*value, &*output].iter().all(|v| expr::build::is_stringy(&v.ty));
+            if texts && a.expr != value.expr {
+                *value = a;
+            }
+            if texts && b.expr != output.expr {
+                block.outputs[place].value = b;
+            }
+        }
         let left = left.into_iter().map(|l| l.expr).collect();
         let quantified = Quantified { op, all, left, subplan, collations };
         Ok(crate::bind::boolean(Expr::Quantified(Box::new(quantified))))
