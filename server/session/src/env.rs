@@ -59,6 +59,8 @@ pub struct Env {
     pub status: StatusFlags,
     /// LAST_INSERT_ID().
     pub last_insert_id: u64,
+    /// The statement called LAST_INSERT_ID(value).
+    pub insert_id_given: bool,
     /// SET insert_id: the next generated AUTO_INCREMENT value, once.
     pub insert_id: Option<u64>,
     /// Cached `innodb_autoinc_lock_mode`, `auto_increment_increment`, `auto_increment_offset`.
@@ -117,6 +119,7 @@ impl Env {
             caps: Capabilities::PROTOCOL_41,
             status: StatusFlags::AUTOCOMMIT,
             last_insert_id: 0,
+            insert_id_given: false,
             insert_id: None,
             autoinc: (AutoincMode::Interleaved, 1, 1),
             row_count: -1,
@@ -480,6 +483,7 @@ impl Environment for Env {
 
     fn set_last_insert_id(&mut self, id: u64) {
         self.last_insert_id = id;
+        self.insert_id_given = true;
     }
 
     fn now_us(&self) -> i64 {

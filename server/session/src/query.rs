@@ -171,6 +171,7 @@ impl Core {
         if !env.autocommit() {
             client.begin();
         }
+        env.insert_id_given = false;
         let result =
             executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
         written.started = rows.started;
@@ -232,9 +233,15 @@ impl Core {
         if outcome.last_insert_id != 0 {
             self.env.last_insert_id = outcome.last_insert_id;
         }
+        let told = match outcome.row_id {
+            None => 0,
+            Some(_) if outcome.last_insert_id != 0 => outcome.last_insert_id,
+            Some(_) if self.env.insert_id_given => self.env.last_insert_id,
+            Some(row_id) => row_id,
+        };
         self.send_ok_with(&reply::Ok {
             affected_rows: outcome.affected_rows,
-            last_insert_id: outcome.last_insert_id,
+            last_insert_id: told,
             info: outcome.info.as_bytes(),
             ..reply::Ok::default()
         });

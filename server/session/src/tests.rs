@@ -377,5 +377,6 @@ fn a_killed_session_closes() {
     assert_eq!(error_of(&killer.command(&[&[0x0C][..], &[99, 0, 0, 0]].concat())), 1094);
 }
 
+mod insert_ids;
 mod statements;
 mod text;

@@ -436,7 +436,7 @@ fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> 
     let affected_rows = if context.env.count_matched_rows() { matched } else { changed };
     let warnings = context.env.warning_count();
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
-    Outcome { affected_rows, info, ..Outcome::default() }
+    Outcome { affected_rows, row_id: Some(0), info, ..Outcome::default() }
 }
 
 /// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.

@@ -7,7 +7,7 @@
 mod asked;
 mod conflict;
 pub mod load;
-mod numbers;
+pub mod numbers;
 mod records;
 pub mod select;
 
@@ -313,6 +313,9 @@ impl<'p> Inserter<'p> {
             return Err(error);
         }
         self.numbers.refused(context, values)?;
+        if !self.plan.is_select && !values.is_empty() {
+            self.numbers.note_last(values);
+        }
         // MySQL counts no row that a check refuses, neither here nor in messages.
         self.refused += u64::from(matches!(number, 1369 | 3819));
         context.env.warn(WarningLevel::Warning, number, text);
@@ -338,6 +341,7 @@ impl<'p> Inserter<'p> {
         Outcome {
             affected_rows: self.inserted + self.deleted + met,
             last_insert_id: self.numbers.first_generated,
+            row_id: Some(if self.inserted + self.updated > 0 { self.numbers.last } else { 0 }),
             info,
             ..Outcome::default()
         }

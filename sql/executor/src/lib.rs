@@ -134,8 +134,12 @@ pub struct Outcome {
     pub found_rows: Option<u64>,
     /// Rows changed.
     pub affected_rows: u64,
-    /// First generated AUTO_INCREMENT value, 0 if none.
+    /// First generated AUTO_INCREMENT value, 0 if none: the next LAST_INSERT_ID().
     pub last_insert_id: u64,
+    /// What an INSERT tells the client where none was generated: the AUTO_INCREMENT value of the last row that it put
+    /// into the table, or changed there. UPDATE tells 0, unless LAST_INSERT_ID(value) was called; `None`: the
+    /// statement tells no number.
+    pub row_id: Option<u64>,
     /// Info text of the OK packet.
     pub info: String,
 }

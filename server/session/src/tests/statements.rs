@@ -59,7 +59,7 @@ fn row_text(row: &[u8]) -> String {
     values.join("|")
 }
 
-fn with_table() -> (Arc<Server>, Client) {
+pub(super) fn with_table() -> (Arc<Server>, Client) {
     let server = server();
     let mut client = Client::root(&server);
     client.run("CREATE DATABASE db");

@@ -5,6 +5,7 @@ use super::foreign;
 use super::names::check_name;
 use super::{note, options};
 use crate::computed::Computed;
+use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
 use crate::locking::Use;
 use crate::store::{convert, default_of, encode};
@@ -174,7 +175,7 @@ fn create_as(
     foreign::adopted(&new, &new.full_name(), context)?;
     let mut selection = Selection::new((&plan, Use::Copied), context.env, &[]);
     selection.read_all(context)?;
-    let mut rows = 0;
+    let (mut rows, mut first_generated, mut last) = (0, 0, 0);
     let places: Vec<Option<usize>> = new
         .columns
         .iter()
@@ -197,6 +198,7 @@ fn create_as(
                     Some(at) => convert((&row[*at], None), &def.name, column, number, env)?,
                     None if column.auto_increment => {
                         let next = client.reserve_autoinc(table, 1, Steps::default())?;
+                        first_generated = if first_generated == 0 { next } else { first_generated };
                         i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
                     }
                     None => default_of(column, env)?,
@@ -208,6 +210,7 @@ fn create_as(
             client
                 .insert(table, &out)
                 .map_err(|error| super::copy::explain(error, &def, table, &values))?;
+            last = def.autoinc_column().map_or(0, |column| number_of(&values, column));
         }
         settled.verify(client, &def, table, &def.name)
     };
@@ -222,7 +225,13 @@ fn create_as(
             other?;
             let warnings = context.env.warning_count();
             let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
-            Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+            Ok(Outcome {
+                affected_rows: rows,
+                last_insert_id: first_generated,
+                row_id: Some(last),
+                info,
+                ..Outcome::default()
+            })
         }
     }
 }

@@ -201,6 +201,9 @@ impl Inserter<'_> {
             undo_row(done, mark, context)?;
         }
         self.updated += 1;
+        if !self.plan.is_select {
+            self.numbers.note_last(&new);
+        }
         Ok(())
     }
 }

@@ -43,6 +43,8 @@ pub struct Numbers {
     open: bool,
     /// The first number that was generated for a row that was inserted, 0 if none: LAST_INSERT_ID().
     pub first_generated: u64,
+    /// The number of the row that came to its end last, 0 if none did.
+    pub last: u64,
 }
 
 impl Numbers {
@@ -69,6 +71,7 @@ impl Numbers {
             present: None,
             open: false,
             first_generated: 0,
+            last: 0,
         }
     }
 
@@ -184,7 +187,15 @@ impl Numbers {
         if self.first_generated == 0 {
             self.first_generated = self.present.unwrap_or(0);
         }
+        self.note_last(values);
         self.note(context, values, self.counter)
+    }
+
+    /// The row came to its end: in the table, changed there, or left out by IGNORE.
+    pub fn note_last(&mut self, values: &[OwnedDatum]) {
+        if let Some(column) = self.column {
+            self.last = number_of(values, column);
+        }
     }
 
     /// The row that was filled last, if one was, is not inserted: another one is in its way.
@@ -219,6 +230,14 @@ impl Numbers {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The number in a row's AUTO_INCREMENT column, as a client is told it: negative ones as their two's complement.
+pub fn number_of(values: &[OwnedDatum], column: usize) -> u64 {
+    match &values[column] {
+        OwnedDatum::Int(number) => *number as u64,
+        other => other.datum().as_u64().unwrap_or(0),
     }
 }
 
