@@ -143,12 +143,28 @@ fn difference(sql: &str, own: &Said, peer: &Said) -> Option<String> {
         return Some(what);
     }
     if sorted(&a.rows, ordered) != sorted(&b.rows, ordered) {
-        return Some(format!("rows {}\n    MySQL: {}", shown(&a.rows), shown(&b.rows)));
+        let (here, there) =
+            (alone(&own.warnings, &peer.warnings), alone(&peer.warnings, &own.warnings));
+        return Some(format!(
+            "rows {}\n    MySQL: {}\n    warned here: {here}\n    warned there: {there}",
+            shown(&a.rows),
+            shown(&b.rows)
+        ));
     }
     if a.affected != b.affected {
         return Some(format!("{} rows affected, MySQL {}", a.affected, b.affected));
     }
     warnings_differ(sql, &own.warnings, &peer.warnings)
+}
+
+/// The texts of warnings that others lack: what a server says of its own reading of a value names the cause of rows
+/// that differ.
+fn alone(warnings: &Warnings, others: &Warnings) -> String {
+    let texts = |all: &Warnings| -> BTreeSet<String> {
+        all.iter().map(|w| text(w.get(2).and_then(Option::as_ref))).collect()
+    };
+    let alone: Vec<String> = texts(warnings).difference(&texts(others)).cloned().collect();
+    if alone.is_empty() { "nothing".into() } else { alone.join(" | ") }
 }
 
 /// How often a condition is computed is the plan's matter: the kinds of warnings are compared, their number and

@@ -204,8 +204,19 @@ pub fn coerce<'a>(
                 let mut text = std::mem::take(scratch);
                 text.clear();
                 match other {
-                    Datum::Double(v) if from.is_none_or(is_free_double) => {
-                        crate::format::append_double_within(v, double_width(ty), &mut text);
+                    // A FLOAT shows the digits of the double that it is, but in TEXT and BLOB.
+                    Datum::Double(v)
+                        if from.is_none_or(is_free_double)
+                            || !ty.kind.is_large()
+                                && from.is_some_and(|t| t.kind == Kind::Float) =>
+                    {
+                        let fits =
+                            crate::format::append_double_within(v, double_width(ty), &mut text);
+                        // All of its digits, which are too many.
+                        if !fits && strict {
+                            text.clear();
+                            crate::format::append_double(v, &mut text);
+                        }
                     }
                     Datum::Double(v) if from.is_some_and(is_free_float) => {
                         crate::format::append_float_text(v as f32, &mut text);

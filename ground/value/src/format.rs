@@ -136,12 +136,12 @@ pub fn append_double(v: f64, out: &mut Vec<u8>) {
 }
 
 /// Appends a double in so many characters: with all of its digits if they fit, with or without an exponent, else with
-/// as many as fit. What does not fit at all is written as [`append_double`] does.
-pub fn append_double_within(v: f64, width: usize, out: &mut Vec<u8>) {
+/// as many as fit, but one. False: that one stands for several, or is too long even so.
+pub fn append_double_within(v: f64, width: usize, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     append_double(v, out);
     if out.len() - start <= width || !v.is_finite() {
-        return;
+        return true;
     }
     let shortest = format!("{v:e}");
     let exponent = shortest.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
@@ -164,15 +164,15 @@ pub fn append_double_within(v: f64, width: usize, out: &mut Vec<u8>) {
         text
     });
     let plain = plain.filter(|text| text.len() <= width && without >= with);
-    let shorter = (with > 0).then(|| format!("{:e}", rounded(with)).into_bytes());
-    let text = match shortest.len() <= width {
-        true => Some(shortest.into_bytes()),
-        false => plain.or(shorter.filter(|text| text.len() <= width)),
+    let fits = shortest.len() <= width || plain.is_some() || beside_exponent > 1;
+    let text = match (shortest.len() <= width, plain) {
+        (true, _) => shortest.into_bytes(),
+        (false, Some(plain)) => plain,
+        (false, None) => format!("{:e}", rounded(with.max(1))).into_bytes(),
     };
-    if let Some(text) = text {
-        out.truncate(start);
-        out.extend_from_slice(&text);
-    }
+    out.truncate(start);
+    out.extend_from_slice(&text);
+    fits
 }
 
 /// Appends the text of a value of a known type: FLOAT's six digits, digits behind the point that are

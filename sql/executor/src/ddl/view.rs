@@ -152,7 +152,7 @@ pub fn result_columns(
             .find_map(|def| def.columns.get(def.column(&result.org_name)?));
         let mut ty = output.value.ty;
         ty.nullable = source.map_or(result.ty.nullable, |column| column.ty.nullable);
-        if source.is_none() && !has_own_kind(&output.value.expr) {
+        if source.is_none() && !has_own_kind(&output.value.expr, &ty) {
             ty = kept_type(ty, if of_view { 9 } else { 11 });
         }
         let default = match source {
@@ -173,24 +173,33 @@ pub fn result_columns(
     Ok(columns)
 }
 
-/// Whether a value is of the kind of the column, or of one of the arguments, that it comes from.
-fn has_own_kind(value: &expr::Expr) -> bool {
+/// Whether a value is of the kind of the column, or of one of the arguments, that it comes from; of integers that is so
+/// for columns and IFNULL alone.
+fn has_own_kind(value: &expr::Expr, ty: &ColumnType) -> bool {
     const CHOOSING: &[&str] =
         &["coalesce", "ifnull", "if", "nullif", "greatest", "least", "any_value"];
     match value {
-        expr::Expr::Column(_) | expr::Expr::Case(..) | expr::Expr::Subquery(..) => true,
+        expr::Expr::Column(_) => true,
+        expr::Expr::Call(site) if ty.kind.is_int() => site.function.name == "ifnull",
+        _ if ty.kind.is_int() => false,
+        expr::Expr::Case(..) | expr::Expr::Subquery(..) => true,
         expr::Expr::Call(site) => CHOOSING.contains(&site.function.name),
         _ => false,
     }
 }
 
 /// The type of the column that an expression's values are kept in: an integer that is not known to be longer than so
-/// many characters is an INT.
+/// many characters is an INT, a longer one a BIGINT.
 fn kept_type(ty: ColumnType, int_chars: u32) -> ColumnType {
-    if ty.kind == Kind::BigInt && (1..=int_chars).contains(&ty.length) {
-        return ColumnType { nullable: ty.nullable, ..ColumnType::int(Kind::Int, ty.unsigned) };
+    if !ty.kind.is_int() {
+        return ty;
     }
-    ty
+    let chars = match ty.kind {
+        Kind::BigInt => ty.length,
+        _ => expr::build::widths::int_width(&ty),
+    };
+    let kind = if (1..=int_chars).contains(&chars) { Kind::Int } else { Kind::BigInt };
+    ColumnType { nullable: ty.nullable, ..ColumnType::int(kind, ty.unsigned) }
 }
 
 /// The default of a column that is never NULL and comes from an expression.

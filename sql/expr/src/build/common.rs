@@ -154,12 +154,13 @@ fn numbers(a: ColumnType, b: ColumnType) -> ColumnType {
         let unsigned = a.unsigned && b.unsigned;
         return decimal(whole(&a).max(whole(&b)), scale(&a).max(scale(&b)), unsigned);
     }
-    let int = |t: ColumnType| match t.kind {
-        Kind::Year => ColumnType { length: 4, ..ColumnType::int(Kind::Int, true) },
+    // A year fits a SMALLINT of either kind.
+    let int = |t: ColumnType, other: ColumnType| match t.kind {
+        Kind::Year => ColumnType { length: 4, ..ColumnType::int(Kind::SmallInt, other.unsigned) },
         Kind::Bit => ColumnType { length: 20, ..ColumnType::int(Kind::BigInt, true) },
         _ => t,
     };
-    ints(int(a), int(b))
+    ints(int(a, b), int(b, a))
 }
 
 fn strings(a: ColumnType, b: ColumnType, collation: Collation) -> ColumnType {

@@ -342,7 +342,10 @@ impl Builder {
             if all.iter().all(|v| is_stringy(&v.ty)) {
                 meet(&mut all, " IN ", Purpose::Compare, &self.settings)?;
             }
-            return Ok(truth(Expr::Const(OwnedDatum::Null), true));
+            // A comparison, so that it is announced as a number.
+            let null = || Box::new(Expr::Const(OwnedDatum::Null));
+            let unknown = Expr::Compare(Comparison::Eq, null(), null(), Collation::Binary);
+            return Ok(truth(unknown, true));
         }
         let mut collation = all[0].ty.collation;
         if all.iter().all(|v| is_stringy(&v.ty)) {

@@ -396,9 +396,14 @@ pub(super) fn has_no_type(expr: &Expr) -> bool {
     match expr {
         Expr::Call(site) => match site.function.name {
             "nullif" => site.arguments.first().is_some_and(has_no_type),
-            "least" | "greatest" => site.arguments.iter().all(has_no_type),
+            "least" | "greatest" | "ifnull" | "coalesce" => site.arguments.iter().all(has_no_type),
+            "if" => site.arguments[1..].iter().all(has_no_type),
             _ => is_nothing(expr),
         },
+        Expr::Case(branches, otherwise) => {
+            branches.iter().all(|(_, then)| has_no_type(then))
+                && otherwise.iter().all(|e| has_no_type(e))
+        }
         _ => is_nothing(expr),
     }
 }

@@ -76,6 +76,8 @@ fn abs_type(d: &mut Derive<'_>) -> Derived {
             ColumnType { kind: Kind::BigInt, length: widths::int_width(&ty), zerofill: false, ..ty }
         }
         Kind::Decimal => ty,
+        Kind::Bit => ColumnType { unsigned: true, ..d.int(ty.length) },
+        Kind::Year => ColumnType { unsigned: true, ..d.int(4) },
         _ => ColumnType { decimals: crate::build::value_digits(&d.args[0]), ..d.double() },
     })
 }
@@ -193,6 +195,8 @@ fn abs<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         Datum::Int(v) => v.abs().into(),
         Datum::UInt(v) => v.into(),
         Datum::Decimal(v) => v.abs().into(),
+        Datum::Bits(v, _) => v.into(),
+        Datum::Year(v) => u64::from(v).into(),
         _ => Value::Datum(Datum::Double(c.double(0).abs())),
     })
 }

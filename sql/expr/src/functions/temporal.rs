@@ -270,6 +270,12 @@ fn convert_type(d: &mut Derive<'_>) -> Derived {
 }
 
 /// Date and days stay a date; a time stays a time; text stays text; everything else is a date and time.
+/// A unit of days and parts of them.
+fn has_days(unit: Unit) -> bool {
+    use Unit::{DayHour, DayMicrosecond, DayMinute, DaySecond};
+    matches!(unit, DayHour | DayMinute | DaySecond | DayMicrosecond)
+}
+
 fn interval_type(d: &mut Derive<'_>) -> Derived {
     let Extra::Unit(unit) = d.extra else { return Err(d.incorrect()) };
     let whole_days = matches!(
@@ -296,10 +302,11 @@ fn interval_type(d: &mut Derive<'_>) -> Derived {
         Kind::DateTime | Kind::Timestamp => {
             nullable(ColumnType::temporal(Kind::DateTime, fraction.max(ty.decimals)))
         }
-        Kind::Time if !whole_days || matches!(unit, Unit::Day | Unit::Week) => {
-            nullable(ColumnType::temporal(Kind::Time, fraction.max(ty.decimals)))
+        // A time that days are added to is one of today.
+        Kind::Time if whole_days || has_days(unit) => {
+            nullable(ColumnType::temporal(Kind::DateTime, fraction.max(ty.decimals)))
         }
-        Kind::Time => nullable(ColumnType::temporal(Kind::DateTime, ty.decimals)),
+        Kind::Time => nullable(ColumnType::temporal(Kind::Time, fraction.max(ty.decimals))),
         _ => Ok(text_of_moment(d)),
     }
 }
