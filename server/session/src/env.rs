@@ -10,11 +10,13 @@ use crate::variables::{self, Effect, SessionVars, Value, VarId};
 use catalog::{ProcessRow, ServerList, Viewer};
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
+use expr::{UserVariable, Variables};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use sync::Deadline;
+use value::ColumnType;
 use wire::constants::{Capabilities, StatusFlags};
 
 /// Bits of `sql_mode` that the session itself looks at.
@@ -42,7 +44,7 @@ pub struct Env {
     /// System variables.
     pub vars: SessionVars,
     /// User variables, by lower-case name.
-    pub user_vars: HashMap<String, OwnedDatum>,
+    pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
     /// User name as given.
@@ -315,6 +317,16 @@ impl Viewer for Env {
     }
 }
 
+impl Variables for Env {
+    fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
+        Some(self.user_variable(name)?.ty())
+    }
+
+    fn system_variable_type(&self, name: &str) -> Option<ColumnType> {
+        variables::find(name).map(|id| id.get().kind.column_type())
+    }
+}
+
 impl Environment for Env {
     fn database(&self) -> Option<&str> {
         self.database.as_deref()
@@ -378,10 +390,7 @@ impl Environment for Env {
                 Ok(n) => OwnedDatum::Int(n),
                 Err(_) => OwnedDatum::UInt(n),
             },
-            // Six digits after the point, as MySQL shows them.
-            Value::Double(n) => {
-                OwnedDatum::Decimal(value::Decimal::from_i128((n * 1e6).round() as i128, 6))
-            }
+            Value::Double(n) => OwnedDatum::Double(n),
             Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
         })
     }
@@ -390,11 +399,11 @@ impl Environment for Env {
         (self.spill_bytes, self.server.temptable_bytes_max())
     }
 
-    fn user_variable(&self, name: &str) -> OwnedDatum {
-        self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(OwnedDatum::Null)
+    fn user_variable(&self, name: &str) -> Option<&UserVariable> {
+        self.user_vars.get(&name.to_lowercase())
     }
 
-    fn set_user_variable(&mut self, name: &str, value: OwnedDatum) {
+    fn set_user_variable(&mut self, name: &str, value: UserVariable) {
         self.user_vars.insert(name.to_lowercase(), value);
     }
 

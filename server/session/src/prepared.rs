@@ -11,10 +11,11 @@ use crate::session::Core;
 use crate::sink::{self, Net};
 use crate::statement;
 use executor::{Environment, OwnedDatum, Prepared, ResultColumn, SqlError};
+use expr::UserVariable;
 use instrument::{Counter, count};
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
 use std::collections::HashMap;
-use value::Datum;
+use value::{ColumnType, Datum};
 use wire::prepared::{DateTime, Param, ParamType, Time};
 use wire::reply;
 
@@ -345,10 +346,12 @@ impl Core {
         self.forget_named(&name);
         let sql = match &prepare.source {
             PrepareSource::Text(text) => text.clone(),
-            PrepareSource::UserVar(variable) => match self.env.user_variable(variable) {
-                OwnedDatum::Null => b"NULL".to_vec(),
-                value => value::format::to_text(&value.datum()).into_bytes(),
-            },
+            PrepareSource::UserVar(variable) => {
+                match self.env.user_variable(variable).map(UserVariable::value) {
+                    None | Some(OwnedDatum::Null) => b"NULL".to_vec(),
+                    Some(value) => value::format::to_text(&value.datum()).into_bytes(),
+                }
+            }
         };
         let one = self.make(&sql)?;
         self.statements.open += 1;
@@ -395,7 +398,7 @@ impl Core {
         if let Some(counter) = one.counter {
             count(counter, 1);
         }
-        let params: Vec<OwnedDatum> = using.iter().map(|v| self.env.user_variable(v)).collect();
+        let params: Vec<OwnedDatum> = using.iter().map(|v| self.parameter_of(v)).collect();
         let prepared = match &mut one.program {
             Program::Compiled(prepared) => prepared,
             Program::Own(statement) => return self.run_own_with(statement, params, false, net),
@@ -411,6 +414,18 @@ impl Core {
             self.unset_hinted(hinted);
         }
         went_well
+    }
+
+    /// A user variable as a parameter: text is of the connection's character set.
+    fn parameter_of(&self, name: &str) -> OwnedDatum {
+        let Some(variable) = self.env.user_variable(name) else { return OwnedDatum::Null };
+        match variable.value() {
+            OwnedDatum::Bytes(_) => {
+                let collation = self.env.connection_collation();
+                variable.read(&ColumnType::varchar(u32::MAX, collation))
+            }
+            number => number.clone(),
+        }
     }
 
     /// Sets what hints of a prepared statement say; what is wrong with them was said by PREPARE.

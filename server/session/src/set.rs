@@ -11,10 +11,11 @@ use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
 use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
+use expr::UserVariable;
 use parser::ast::{
     Expr, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement, SystemVar,
 };
-use value::{Charset, Collation, Datum};
+use value::{Charset, Collation, ColumnType, Datum};
 
 /// A checked assignment.
 struct Action {
@@ -25,10 +26,11 @@ struct Action {
 
 /// Keeps the first value of the first row.
 #[derive(Default)]
-struct First(Option<OwnedDatum>);
+struct First(Option<OwnedDatum>, Option<ColumnType>);
 
 impl RowSink for First {
-    fn header(&mut self, _columns: &[ResultColumn]) -> Result<(), SqlError> {
+    fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
+        self.1 = columns.first().map(|column| column.ty);
         Ok(())
     }
 
@@ -48,7 +50,8 @@ impl Core {
         for item in items {
             match item {
                 SetItem::User(name, expr) => {
-                    user.push((name, self.evaluate(expr)?));
+                    let (value, ty) = self.evaluate_typed(expr)?;
+                    user.push((name, UserVariable::of(value, &ty)));
                 }
                 SetItem::System(variable, expr) => actions.push(self.check(variable, expr)?),
                 SetItem::Names(names) => named = Some(self.names(names.as_ref(), &mut actions)?),
@@ -68,6 +71,11 @@ impl Core {
 
     /// The value of an expression without a table.
     pub fn evaluate(&mut self, expr: &Expr) -> Result<OwnedDatum, SqlError> {
+        Ok(self.evaluate_typed(expr)?.0)
+    }
+
+    /// The value of an expression without a table, and its type.
+    fn evaluate_typed(&mut self, expr: &Expr) -> Result<(OwnedDatum, ColumnType), SqlError> {
         let query = Query::of_values([expr.clone()]);
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
         prepared.is_needed();
@@ -76,7 +84,7 @@ impl Core {
         let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
         let mut context = Context { client, tables, env };
         executor::execute(&mut prepared, &mut context, &params, &mut first)?;
-        Ok(first.0.unwrap_or(OwnedDatum::Null))
+        Ok((first.0.unwrap_or(OwnedDatum::Null), first.1.unwrap_or(ColumnType::varbinary(0))))
     }
 
     fn check(&mut self, variable: &SystemVar, expr: &Expr) -> Result<Action, SqlError> {

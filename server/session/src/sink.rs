@@ -406,7 +406,11 @@ fn is_long(c: &ResultColumn) -> bool {
 #[inline]
 fn by_length(c: &ResultColumn) -> ColumnCode {
     const MEDIUM_BYTES_MAX: u32 = (1 << 24) - 1;
-    let bytes = display_length(c, &Charsets::default());
+    let per_char = match c.ty.kind.is_text() {
+        true => c.ty.collation.bytes_per_char_max(),
+        false => 1,
+    };
+    let bytes = c.ty.length.saturating_mul(per_char);
     if is_long(c) {
         ColumnCode::Blob
     } else if bytes <= value::types::VAR_BYTES_MAX {

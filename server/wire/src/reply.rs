@@ -37,9 +37,9 @@ fn put_ok(out: &mut Outbox, caps: Capabilities, head: u8, ok: &Ok<'_>) {
     lenenc::put_int(body, ok.last_insert_id);
     body.put_u16_le(status.0);
     body.put_u16_le(ok.warnings);
-    if !caps.has(Capabilities::SESSION_TRACK) {
-        body.put_bytes(ok.info);
-    } else if tracked.is_some() || !ok.info.is_empty() {
+    // The protocol's description has text up to the packet's end for old clients; MySQL sends its length to all, and
+    // clients expect that.
+    if tracked.is_some() || !ok.info.is_empty() {
         lenenc::put_bytes(body, ok.info);
     }
     if let Some(schema) = tracked {
@@ -209,7 +209,10 @@ mod tests {
             info: b"Records: 1",
             schema_changed_to: Some(b"db"),
         };
-        assert_eq!(payload(|o| ok(o, OLD, &reply)), b"\0\x01\xFC\x2C\x01\x02\0\x02\0Records: 1");
+        assert_eq!(
+            payload(|o| ok(o, OLD, &reply)),
+            b"\0\x01\xFC\x2C\x01\x02\0\x02\0\x0ARecords: 1"
+        );
         assert_eq!(
             payload(|o| ok(o, OLD.with(Capabilities::SESSION_TRACK), &reply)),
             b"\0\x01\xFC\x2C\x01\x02\x40\x02\0\x0ARecords: 1\x05\x01\x03\x02db"

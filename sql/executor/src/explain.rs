@@ -8,7 +8,7 @@ use parser::ast::{Explain, Statement};
 use planner::explain::{self, ExplainRow};
 use planner::query_plan::{Node, QueryStatement};
 use planner::{ChangePlan, InsertPlan, PlanContext};
-use value::{ColumnType, Datum, Kind};
+use value::{Collation, ColumnType, Datum, Kind};
 
 /// Characters of the columns that hold lists of names.
 const NAMES_CHARS: u32 = 4096;
@@ -152,7 +152,9 @@ pub fn run(
     let mut outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
     match (shown, asked.into) {
         (Shown::Text(text), Some(variable)) => {
-            context.env.set_user_variable(variable, OwnedDatum::Bytes(text.into_bytes()));
+            let ty = ColumnType::large(Kind::LongText, Collation::default());
+            let text = OwnedDatum::Bytes(text.into_bytes());
+            context.env.set_user_variable(variable, expr::UserVariable::of(text, &ty));
         }
         (Shown::Text(text), None) => {
             sink.header(columns)?;

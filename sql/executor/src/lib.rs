@@ -109,6 +109,8 @@ impl Context<'_> {
             deadline: self.env.lock_deadline(),
             explains: false,
             settings: expr::build::Settings::of(self.env),
+            variables: self.env,
+            assigned: Vec::new(),
             tables: self.tables,
         }
     }

@@ -7,7 +7,8 @@ use crate::ops::block::Block;
 use crate::ops::measure::Measures;
 use crate::ops::{Statement, limit_value, recycled, recycled_datums};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
-use expr::{OwnedDatum, Value};
+use expr::{OwnedDatum, UserVariable, Value};
+use planner::plan::Output;
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
 use std::rc::Rc;
 use std::time::Duration;
@@ -76,7 +77,7 @@ pub fn run(
                 row.push(run.eval(&output.value.expr, frame)?);
             }
             if let Some(IntoTarget::Variables(names)) = &query.into {
-                set_variables(names, row, run.env);
+                set_variables(names, outputs, row, run.env);
                 return Ok((Vec::new(), Vec::new()));
             }
             if let Some(file) = &mut file {
@@ -146,10 +147,15 @@ pub fn measure(
     Ok(measures)
 }
 
-fn set_variables(names: &[String], row: Vec<Value<'_>>, env: &mut dyn Environment) {
+fn set_variables(
+    names: &[String],
+    outputs: &[Output],
+    row: Vec<Value<'_>>,
+    env: &mut dyn Environment,
+) {
     let values: Vec<_> = row.into_iter().map(Value::into_owned).collect();
-    for (name, value) in names.iter().zip(values) {
-        env.set_user_variable(name, value);
+    for ((name, value), output) in names.iter().zip(values).zip(outputs) {
+        env.set_user_variable(name, UserVariable::of(value, &output.value.ty));
     }
 }
 

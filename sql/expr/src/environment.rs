@@ -1,10 +1,10 @@
 //! The session as expressions see it.
 
-use crate::{OwnedDatum, SqlError};
+use crate::{OwnedDatum, SqlError, UserVariable, Variables};
 use sync::Deadline;
 
 /// What expressions and messages need to know of the session.
-pub trait Environment: catalog::Viewer {
+pub trait Environment: catalog::Viewer + Variables {
     /// Current database.
     fn database(&self) -> Option<&str>;
     /// `user@host` as USER() prints it.
@@ -27,10 +27,10 @@ pub trait Environment: catalog::Viewer {
     fn count_matched_rows(&self) -> bool;
     /// Value of a system variable (1193 if there is none).
     fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError>;
-    /// Value of a user variable; NULL if it was never set.
-    fn user_variable(&self, name: &str) -> OwnedDatum;
+    /// A user variable; `None` if it was never set.
+    fn user_variable(&self, name: &str) -> Option<&UserVariable>;
     /// Sets a user variable.
-    fn set_user_variable(&mut self, name: &str, value: OwnedDatum);
+    fn set_user_variable(&mut self, name: &str, value: UserVariable);
     /// LAST_INSERT_ID().
     fn last_insert_id(&self) -> u64;
     /// ROW_COUNT().

@@ -5,6 +5,7 @@ use crate::like::like;
 use crate::row::Subqueries;
 use crate::row::{Row, column};
 use crate::tree::{Arithmetic, CallSite, Column, Comparison, Expr, OwnedDatum, Truth};
+use crate::variables::UserVariable;
 use crate::{Environment, SqlError, WarningLevel, print};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -112,11 +113,16 @@ fn eval_other<'v>(
         }
         Expr::Subquery(plan, output) => subqueries(row)?.scalar(*plan, *output, row, env)?,
         Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
-        Expr::UserVar(name) => Value::Owned(env.user_variable(name)),
-        Expr::AssignUserVar(name, value) => {
+        Expr::UserVar(name, ty) => {
+            let read = env.user_variable(name).map(|variable| variable.read(ty));
+            Value::Owned(read.unwrap_or_default())
+        }
+        Expr::AssignUserVar(name, value, ty) => {
             let value = eval(value, row, env)?.into_owned();
-            env.set_user_variable(name, value.clone());
-            Value::Owned(value)
+            let variable = UserVariable::of(value, ty);
+            let kept = variable.value().clone();
+            env.set_user_variable(name, variable);
+            Value::Owned(kept)
         }
         Expr::Neg(a) => {
             let value = eval(a, row, env)?;

@@ -68,8 +68,8 @@ impl Printer<'_> {
                 self.put(if *global { "@@global." } else { "@@" });
                 self.put(name);
             }
-            Expr::UserVar(name) => self.put(&format!("(@`{name}`)")),
-            Expr::AssignUserVar(name, value) => {
+            Expr::UserVar(name, _) => self.put(&format!("(@`{name}`)")),
+            Expr::AssignUserVar(name, value, _) => {
                 self.put(&format!("(@`{name}`:="));
                 self.expr(value);
                 self.put(")");

@@ -9,9 +9,9 @@ impl Expr {
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
             Expr::Const(_) | Expr::Param(_) | Expr::Column(_) => {}
-            Expr::SystemVar(..) | Expr::UserVar(_) => {}
+            Expr::SystemVar(..) | Expr::UserVar(..) => {}
             Expr::Subquery(..) | Expr::Exists(_) => {}
-            Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => f(e),
+            Expr::AssignUserVar(_, e, _) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => f(e),
             Expr::Arith(_, a, b) | Expr::Compare(_, a, b, _) | Expr::Like(a, b, ..) => {
                 f(a);
                 f(b);

@@ -93,10 +93,10 @@ pub enum Expr {
     Column(Column),
     /// `@@name`; scope `true` is global.
     SystemVar(bool, String),
-    /// `@name`
-    UserVar(String),
-    /// `@name := value`
-    AssignUserVar(String, Box<Expr>),
+    /// `@name`, read under a type.
+    UserVar(String, ColumnType),
+    /// `@name := value`, with the value's type.
+    AssignUserVar(String, Box<Expr>, ColumnType),
     /// Arithmetic.
     Arith(Arithmetic, Box<Expr>, Box<Expr>),
     /// Unary minus.
@@ -225,8 +225,10 @@ impl Expr {
         f(self);
         match self {
             Expr::Const(_) | Expr::Param(_) | Expr::Column(_) => {}
-            Expr::SystemVar(..) | Expr::UserVar(_) => {}
-            Expr::AssignUserVar(_, e) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => e.visit(f),
+            Expr::SystemVar(..) | Expr::UserVar(..) => {}
+            Expr::AssignUserVar(_, e, _) | Expr::Neg(e) | Expr::Not(e) | Expr::Is(e, ..) => {
+                e.visit(f)
+            }
             Expr::Arith(_, a, b) | Expr::Compare(_, a, b, _) | Expr::Like(a, b, ..) => {
                 a.visit(f);
                 b.visit(f);

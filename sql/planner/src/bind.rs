@@ -54,16 +54,9 @@ impl<'a> Scope<'a> {
                 }
                 _ => Err(SqlError::unsupported("DEFAULT of what is no column")),
             },
-            E::UserVar(name) => Ok(Typed::new(
-                Expr::UserVar(name.clone()),
-                ColumnType::varchar(16_383, self.settings.collation),
-            )),
-            E::AssignUserVar(name, value) => {
-                let value = self.bind(value)?;
-                let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
-                Ok(Typed { expr, ..value })
+            E::UserVar(_) | E::AssignUserVar(..) | E::SystemVar(_) => {
+                Err(SqlError::unsupported("variable"))
             }
-            E::SystemVar(var) => self.system_variable(var),
             E::Call(call) => self.call(call),
             E::Aggregate(aggregate) => match aggregate.over {
                 Some(_) => Err(SqlError::unsupported("window function")),
@@ -104,15 +97,6 @@ impl<'a> Scope<'a> {
         }
         let position = def.column(&column.column).ok_or_else(unknown)?;
         Ok(Typed::new(Expr::Column(Column::first(position)), def.columns[position].ty))
-    }
-
-    fn system_variable(&self, var: &ast::SystemVar) -> Result<Typed, SqlError> {
-        if var.component.is_some() {
-            return Err(SqlError::unsupported("structured system variable"));
-        }
-        let global = var.scope == ast::Scope::Global;
-        let expr = Expr::SystemVar(global, var.name.to_ascii_lowercase());
-        Ok(Typed::new(expr, ColumnType::varchar(1024, self.settings.collation)))
     }
 
     fn call(&mut self, call: &ast::Call) -> Result<Typed, SqlError> {

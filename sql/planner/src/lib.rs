@@ -50,6 +50,10 @@ pub struct PlanContext<'a> {
     pub database: Option<&'a str>,
     /// What of the session counts while expressions are built.
     pub settings: expr::build::Settings,
+    /// What variables are.
+    pub variables: &'a dyn expr::Variables,
+    /// User variables that the statement assigns, as far as it has been resolved, in small letters.
+    pub assigned: Vec<String>,
     /// Literals of the text that may become parameters.
     pub literals: literals::Literals,
     /// Warnings about what is written: number and text.

@@ -33,7 +33,7 @@ impl Builder {
         bind::Scope::new(None, "field list").under(self.settings)
     }
 
-    /// A parameter, a system variable or the value of a user variable.
+    /// A parameter.
     pub fn free(&self, expr: &ast::Expr) -> Result<Typed, SqlError> {
         self.scope().bind(expr)
     }

@@ -89,12 +89,19 @@ pub(crate) fn may_move(e: &Expr) -> bool {
     let mut may = true;
     e.visit(&mut |e| {
         may &= match e {
-            Expr::AssignUserVar(..) | Expr::UserVar(_) => false,
+            Expr::AssignUserVar(..) | Expr::UserVar(..) => false,
             Expr::Call(site) => site.function.purity != Purity::Volatile,
             e => crate::logical::subquery_of(e).is_none(),
         };
     });
     may
+}
+
+/// Whether an expression assigns a user variable.
+pub(crate) fn assigns(e: &Expr) -> bool {
+    let mut found = false;
+    e.visit(&mut |e| found |= matches!(e, Expr::AssignUserVar(..)));
+    found
 }
 
 /// A common table expression that is simple or used once becomes a derived table.
@@ -127,6 +134,8 @@ fn can_merge(outer: &Block, leaf: u16) -> bool {
     let plain = |e: &Expr| matches!(e, Expr::Column(c) if c.depth == 0);
     is_mergeable(block)
         && !derived.hints.no_merge
+        // Whoever numbers rows counts on the order that the nested query gives them.
+        && (block.order_by.is_empty() || !outer.outputs.iter().any(|o| assigns(&o.value.expr)))
         && outer.leaves.len() + block.leaves.len() <= LEAVES_MAX
         && block.outputs.iter().all(|o| !derived.null_row || plain(&o.value.expr))
 }
@@ -136,7 +145,7 @@ pub(crate) fn is_mergeable(block: &Block) -> bool {
     let settled = |e: &Expr| {
         let mut settled = true;
         e.visit(&mut |e| {
-            settled &= !matches!(e, Expr::AssignUserVar(..) | Expr::UserVar(_))
+            settled &= !matches!(e, Expr::AssignUserVar(..) | Expr::UserVar(..))
                 && crate::logical::subquery_of(e).is_none();
         });
         settled

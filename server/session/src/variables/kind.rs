@@ -1,6 +1,7 @@
 //! Types of system variables: what may be assigned, and how values are shown.
 
 use super::{Assign, Value, VarError};
+use value::{Collation, ColumnType};
 
 /// Type and range of a variable.
 #[derive(Debug, Clone, Copy)]
@@ -228,6 +229,24 @@ impl Kind {
     /// Whether `@@x` yields text rather than a number.
     pub const fn is_text(&self) -> bool {
         !matches!(self, Kind::Bool | Kind::Int(..) | Kind::Steps(..) | Kind::Double(..))
+    }
+
+    /// What `@@name` is among expressions.
+    pub fn column_type(&self) -> ColumnType {
+        use value::Kind as Of;
+        /// Characters of a variable's text.
+        const TEXT_LENGTH: u32 = 21_845;
+        let number =
+            |length, unsigned| ColumnType { length, ..ColumnType::int(Of::BigInt, unsigned) };
+        match self {
+            Kind::Bool => number(1, false),
+            Kind::Int(..) | Kind::Steps(..) => number(21, true),
+            Kind::Double(..) => ColumnType { decimals: 6, ..ColumnType::double() },
+            _ => ColumnType {
+                decimals: value::types::NOT_FIXED,
+                ..ColumnType::varchar(TEXT_LENGTH, Collation::Utf8mb3GeneralCi)
+            },
+        }
     }
 }
 

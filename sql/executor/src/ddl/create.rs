@@ -162,8 +162,9 @@ fn create_as(
         context.env.warn(WarningLevel::Warning, number, text);
     }
     let mut selected = super::view::result_columns(&[], &plan, false, context)?;
-    for column in &mut selected {
-        column.ty = storable(column.ty);
+    let outputs = plan.query.outputs.iter().map(Some).chain(std::iter::repeat(None));
+    for (column, output) in selected.iter_mut().zip(outputs) {
+        column.ty = storable(column.ty, output.is_some_and(is_made));
     }
     let names: Vec<String> = selected.iter().map(|c| c.name.clone()).collect();
     selected.retain(|c| !create.columns.iter().any(|written| same_name(&written.name, &c.name)));
@@ -236,12 +237,31 @@ fn create_as(
     }
 }
 
-/// The type of a column that can hold what the query yields.
-fn storable(ty: ColumnType) -> ColumnType {
-    let is_long = ty.kind == value::Kind::VarChar && ty.check().is_err();
-    if is_long {
-        let kind = value::Kind::large_for(u64::from(ty.length), false);
+/// Whether an output is made by the query, and no column or extreme of one.
+fn is_made(output: &planner::plan::Output) -> bool {
+    let column = &output.column;
+    let named = matches!(output.value.expr, expr::Expr::Column(_));
+    column.org_table.is_empty() && (column.kept || !named)
+}
+
+/// The type of a column that can hold what the query yields; text that the query makes lies outside of the rows where
+/// it may be long.
+fn storable(ty: ColumnType, made: bool) -> ColumnType {
+    /// Characters of text that is kept in rows.
+    const CHARS_MAX: u32 = 512;
+    /// Bytes of a LONGTEXT at least; a variable's text is one byte short of it.
+    const LONG_BYTES: u64 = (1 << 24) - 1;
+    let binary = ty.kind == value::Kind::VarBinary;
+    let varying = binary || ty.kind == value::Kind::VarChar;
+    if varying && (ty.check().is_err() || made && ty.length > CHARS_MAX) {
+        let bytes = u64::from(ty.length) * u64::from(ty.collation.bytes_per_char_max());
+        let bytes = if bytes == LONG_BYTES { bytes + 1 } else { bytes };
+        let kind = value::Kind::large_for(bytes, binary);
         return ColumnType { nullable: ty.nullable, ..ColumnType::large(kind, ty.collation) };
+    }
+    if ty.kind == value::Kind::Double && ty.decimals < value::types::NOT_FIXED && ty.length == 0 {
+        // A number that is shown with so many digits.
+        return ColumnType { length: 22, ..ty };
     }
     let (long, binary) = (value::Kind::LongText, ty.kind == value::Kind::LongBlob);
     if (ty.kind == long || binary) && ty.length < u32::MAX {

@@ -165,7 +165,8 @@ impl Loader<'_> {
                 LoadField::Variable(name) => {
                     let text = fields.get(n).cloned().flatten();
                     let value = text.map_or(OwnedDatum::Null, OwnedDatum::Bytes);
-                    context.env.set_user_variable(name, value);
+                    let variable = expr::UserVariable::of(value, &self.text);
+                    context.env.set_user_variable(name, variable);
                 }
                 LoadField::Column(column) => {
                     let field = fields.get(n).map(Option::as_deref);

@@ -38,6 +38,15 @@ impl Viewer for Nobody {
     }
 }
 
+impl expr::Variables for Nobody {
+    fn user_variable_type(&self, _: &str) -> Option<value::ColumnType> {
+        None
+    }
+    fn system_variable_type(&self, _: &str) -> Option<value::ColumnType> {
+        None
+    }
+}
+
 impl Environment for Nobody {
     fn database(&self) -> Option<&str> {
         None
@@ -89,10 +98,10 @@ impl Environment for Nobody {
             name => Err(SqlError::unsupported(name)),
         }
     }
-    fn user_variable(&self, _: &str) -> OwnedDatum {
-        OwnedDatum::Null
+    fn user_variable(&self, _: &str) -> Option<&expr::UserVariable> {
+        None
     }
-    fn set_user_variable(&mut self, _: &str, _: OwnedDatum) {}
+    fn set_user_variable(&mut self, _: &str, _: expr::UserVariable) {}
     fn last_insert_id(&self) -> u64 {
         0
     }

@@ -7,6 +7,7 @@ use super::operators::{not, truth};
 use crate::SqlError;
 use crate::functions::CAST;
 use crate::tree::{Comparison, Expr, OwnedDatum, Typed};
+use crate::variables::{again_of, once};
 use value::collation::aggregate::Purpose;
 use value::{Collation, ColumnType, Kind};
 
@@ -147,13 +148,18 @@ impl Builder {
         if [&value, &low, &high].into_iter().any(Typed::is_row) {
             return Err(super::one_column());
         }
+        let (value, again) = once(value);
+        let again = |v: Typed| match &again {
+            Some(read) => Typed { expr: again_of(&v.expr, read), ..v },
+            None => v,
+        };
         let mut all = [value, low, high];
         let (above, below) = if all.iter().all(|v| is_stringy(&v.ty)) {
             let collation = meet(&mut all, "between", Purpose::Compare, &self.settings)?.collation;
             let [value, low, high] = all;
             (
                 compared(Comparison::Ge, value.clone(), low, collation),
-                compared(Comparison::Le, value, high, collation),
+                compared(Comparison::Le, again(value), high, collation),
             )
         } else {
             // Dates, times and documents have a collation among texts, though they are not compared as such.
@@ -169,7 +175,7 @@ impl Builder {
             let [value, low, high] = self.limits(value, low, high)?;
             (
                 self.compare_leniently(Comparison::Ge, value.clone(), low)?,
-                self.compare_leniently(Comparison::Le, value, high)?,
+                self.compare_leniently(Comparison::Le, again(value), high)?,
             )
         };
         let nullable = above.ty.nullable || below.ty.nullable;
@@ -508,6 +514,10 @@ impl Builder {
         let bits = |v: &Typed| v.ty.kind == Kind::Bit;
         let as_bytes =
             operand.is_some() && compared.iter().any(bits) && self.are_compared_as_bytes(&compared);
+        let (mut operand, again) = operand.map_or((None, None), |value| {
+            let (value, again) = once(value);
+            (Some(value), again)
+        });
         let mut whens = Vec::with_capacity(branches.len());
         let mut thens = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
@@ -529,6 +539,9 @@ impl Builder {
                 None => when.expr,
             });
             thens.push(then);
+            if let (Some(value), Some(read)) = (&mut operand, &again) {
+                value.expr = again_of(&value.expr, read);
+            }
         }
         let has_else = otherwise.is_some();
         thens.extend(otherwise);

@@ -223,6 +223,9 @@ pub fn claim(value: &Typed, settings: &Settings) -> Claim {
     if value.is_null() {
         return Claim { ascii: true, ..Claim::new(Collation::Binary, Coercibility::Ignorable) };
     }
+    if crate::variables::is_unset(&value.expr) {
+        return Claim::new(value.ty.collation, Coercibility::Coercible);
+    }
     if value.ty.kind == Kind::Json {
         return Claim::new(Collation::Utf8mb4Bin, value.coercibility);
     }
@@ -334,6 +337,7 @@ pub fn unify(
         claim = Some(met);
     }
     for value in values.iter_mut() {
+        *value = crate::variables::typed_beside(value.clone(), &ty);
         // Bits keep their wrapping, which knows that they may be wanted as a number.
         let bits = ty.kind.is_string() && is_bits(value);
         if ty.kind.is_string() && value.ty.kind == Kind::Decimal {

@@ -8,13 +8,13 @@ use crate::eval::eval;
 use crate::functions::Purity;
 use crate::row::Row;
 use crate::tree::{Expr, OwnedDatum, Typed};
-use crate::{Environment, SqlError, WarningLevel};
+use crate::{Environment, SqlError, UserVariable, Variables, WarningLevel};
 use catalog::{ProcessRow, ServerList, Viewer};
 use std::cell::Cell;
 use std::time::Duration;
 use sync::Deadline;
 use value::time::DateRules;
-use value::{Collation, ConvertMode, TimeZone};
+use value::{Collation, ColumnType, ConvertMode, TimeZone};
 
 /// A constant as one, be it a literal or computed of literals; `None` for what hangs on anything else.
 pub fn folded(value: &Typed, settings: &Settings) -> Option<OwnedDatum> {
@@ -58,7 +58,7 @@ fn is_the_same(expr: &Expr, purity: Purity) -> bool {
             Expr::Param(_)
             | Expr::Column(_)
             | Expr::SystemVar(..)
-            | Expr::UserVar(_)
+            | Expr::UserVar(..)
             | Expr::AssignUserVar(..)
             | Expr::Row(_)
             | Expr::Interval(..)
@@ -94,6 +94,15 @@ impl Viewer for Alone<'_> {
     }
     fn processes(&self) -> Vec<ProcessRow> {
         self.unknown(Vec::new())
+    }
+}
+
+impl Variables for Alone<'_> {
+    fn user_variable_type(&self, _: &str) -> Option<ColumnType> {
+        self.unknown(None)
+    }
+    fn system_variable_type(&self, _: &str) -> Option<ColumnType> {
+        self.unknown(None)
     }
 }
 
@@ -137,10 +146,10 @@ impl Environment for Alone<'_> {
             name => Err(self.unknown(SqlError::unsupported(name))),
         }
     }
-    fn user_variable(&self, _: &str) -> OwnedDatum {
-        self.unknown(OwnedDatum::Null)
+    fn user_variable(&self, _: &str) -> Option<&UserVariable> {
+        self.unknown(None)
     }
-    fn set_user_variable(&mut self, _: &str, _: OwnedDatum) {
+    fn set_user_variable(&mut self, _: &str, _: UserVariable) {
         self.unknown(());
     }
     fn last_insert_id(&self) -> u64 {

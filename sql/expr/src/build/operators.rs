@@ -9,6 +9,7 @@ use crate::functions::json::STORED_JSON;
 use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, CallSite, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
+use crate::variables::typed_beside;
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
 use value::types::NOT_FIXED;
 use value::{ColumnType, Kind};
@@ -140,6 +141,8 @@ impl Builder {
 
     /// Arithmetic over two numbers.
     pub fn arithmetic(&self, op: Arithmetic, a: Typed, b: Typed) -> Typed {
+        let (x, y) = (a.ty, b.ty);
+        let (a, b) = (typed_beside(a, &y), typed_beside(b, &x));
         let (a, b) = (as_number(bits_as_number(a)), as_number(bits_as_number(b)));
         let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
         let nullable = zero_divides || a.ty.nullable || b.ty.nullable;

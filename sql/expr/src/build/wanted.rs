@@ -19,13 +19,23 @@ use value::{Collation, ColumnType, Kind};
 
 /// A value that is wanted as a double.
 pub(crate) fn as_number(value: Typed) -> Typed {
-    let value = as_chosen(as_chosen_moment(value));
+    let value = as_chosen(as_chosen_moment(padded_variable(value)));
     match is_quiet(&value) {
         true => {
             let ty = ColumnType { nullable: value.ty.nullable, ..ColumnType::double() };
             Typed { expr: call(&AS_NUMBER_QUIETLY, &value, ty), ..value }
         }
         false => value,
+    }
+}
+
+/// A user variable that is a decimal has, where it is computed with, all digits of its type.
+pub(super) fn padded_variable(value: Typed) -> Typed {
+    match value.expr {
+        Expr::UserVar(..) if value.ty.kind == Kind::Decimal => {
+            Typed { expr: call(&crate::functions::CAST, &value, value.ty), ..value }
+        }
+        _ => value,
     }
 }
 
@@ -404,6 +414,7 @@ pub(super) fn has_no_type(expr: &Expr) -> bool {
             branches.iter().all(|(_, then)| has_no_type(then))
                 && otherwise.iter().all(|e| has_no_type(e))
         }
+        Expr::UserVar(..) => crate::variables::is_unset(expr),
         _ => is_nothing(expr),
     }
 }

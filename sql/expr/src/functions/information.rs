@@ -143,7 +143,11 @@ fn truth_type(d: &mut Derive<'_>) -> Derived {
 
 /// The claim is known now: it becomes the call's only argument.
 fn coercibility_type(d: &mut Derive<'_>) -> Derived {
-    let known = claim(&d.args[0], d.settings).coercibility as i64;
+    // A variable that was never set yields to others, but says that it is one.
+    let known = match crate::variables::is_unset(&d.args[0].expr) {
+        true => Coercibility::Implicit as i64,
+        false => claim(&d.args[0], d.settings).coercibility as i64,
+    };
     d.args[0] = crate::tree::Typed::bigint(Expr::int(known));
     Ok(ColumnType { nullable: false, ..d.int(10) })
 }

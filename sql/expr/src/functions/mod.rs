@@ -5,7 +5,7 @@
 //! 2. Arguments of a function that propagates NULL are never NULL when it runs. 3. A function takes its
 //! arguments out of [`Call`], so that text it gives back whole or in part is not copied.
 
-mod call;
+pub(crate) mod call;
 mod cast;
 mod compared;
 mod control;

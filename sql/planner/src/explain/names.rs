@@ -304,8 +304,8 @@ impl<'p> Names<'p> {
             Expr::SystemVar(global, name) => {
                 format!("@@{}{name}", if *global { "global." } else { "" })
             }
-            Expr::UserVar(name) => format!("(@{name})"),
-            Expr::AssignUserVar(name, value) => format!("(@{name}:={})", self.expr(value)),
+            Expr::UserVar(name, _) => format!("(@{name})"),
+            Expr::AssignUserVar(name, value, _) => format!("(@{name}:={})", self.expr(value)),
             Expr::Arith(op, a, b) => {
                 let op = match op {
                     Arithmetic::Add => "+",

@@ -502,7 +502,13 @@ impl<'t> Target<'t> {
     /// A value that is known before the table is read.
     fn is_bound(&self, e: &Expr) -> bool {
         let mut settled = true;
-        e.visit(&mut |e| settled &= !matches!(e, Expr::AssignUserVar(..) | Expr::UserVar(_)));
+        e.visit(&mut |e| {
+            settled &= match e {
+                Expr::AssignUserVar(..) => false,
+                Expr::UserVar(name, _) => !self.leaves.assigned.contains(&name.to_lowercase()),
+                _ => true,
+            };
+        });
         settled && self.leaves.looked_at(e) & !self.bound == 0
     }
 

@@ -86,12 +86,20 @@ impl Planner<'_> {
                 None => Node::One,
             });
         }
+        let late = match leaves.list.len() {
+            0 | 1 => Vec::new(),
+            _ => super::variables::after_join(&leaves.assigned, &mut filter),
+        };
         let from = std::mem::take(&mut block.from);
         let mut nest = Nest::of(from, &filter, block.straight, leaves);
         for hint in &block.order_hints {
             nest.prescribe(hint, leaves);
         }
-        Ok(self.nest(&nest, leaves, 0)?.node)
+        let node = self.nest(&nest, leaves, 0)?.node;
+        Ok(match conjunction(late) {
+            Some(filter) => Node::Filter { input: Box::new(node), filter },
+            None => node,
+        })
     }
 
     fn nest(&mut self, nest: &Nest, leaves: &Leaves, outside: u64) -> Result<Planned, SqlError> {

@@ -3,7 +3,8 @@
 //! Reading order: this file (the steps of a block behind its joins), [`members`] (what is joined under
 //! which conditions), [`access`] (how one table is read), [`merge`] (by several indexes at once), [`ends`] (MIN and MAX
 //! without reading it), [`loose`] (some rows of each group), [`skip`] (ranges behind the first parts of an index), [`guess`] (how many rows a range has), [`join`] (in which
-//! order, and how), [`order`] (what order rows have already), [`grouping`] (GROUP BY and DISTINCT).
+//! order, and how), [`order`] (what order rows have already), [`grouping`] (GROUP BY and DISTINCT),
+//! [`variables`] (when user variables are assigned).
 //!
 //! 1. Conditions are checked by filters; access paths only narrow what is read. 2. A block's leaves are
 //!    numbered as in the block; those of grouping, windows and projection follow.
@@ -19,6 +20,7 @@ mod members;
 mod merge;
 mod order;
 mod skip;
+mod variables;
 
 use crate::PlanContext;
 use crate::literals::Literals;
@@ -47,6 +49,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) literals: &'a Literals,
     pub(crate) statistics: &'a dyn Statistics,
     pub(crate) shared: &'a [SharedBlock],
+    /// User variables that the statement assigns.
+    pub(crate) assigned: &'a [String],
     /// Where each shared block went in `done`.
     pub(crate) shared_at: Vec<Option<usize>>,
     pub(crate) done: Vec<SharedQuery>,
@@ -66,6 +70,8 @@ pub(crate) struct Leaves {
     pub(crate) subqueries: Vec<u64>,
     /// Leaves whose rows are to be changed.
     pub(crate) targets: Vec<u16>,
+    /// User variables that the statement assigns.
+    pub(crate) assigned: Vec<String>,
 }
 
 impl Leaves {
@@ -113,6 +119,7 @@ impl<'a> Planner<'a> {
             literals,
             statistics,
             shared,
+            assigned: &context.assigned,
             shared_at,
             done,
             copied: false,
@@ -134,7 +141,8 @@ impl<'a> Planner<'a> {
         let mut defs = self.leaf_defs(&block, &needed);
         let subqueries = block.subqueries.iter_mut().map(|s| outer_leaves(&mut s.block)).collect();
         let (list, targets) = (std::mem::take(&mut block.leaves), block.targets.clone());
-        let mut leaves = Leaves { list, needed, subqueries, targets };
+        let assigned = self.assigned.to_vec();
+        let mut leaves = Leaves { list, needed, subqueries, targets, assigned };
         let mut node = self.joined(&mut block, &mut leaves)?;
         if block.group.is_none() && !block.distinct {
             self.skipping(&mut node, &mut leaves);
@@ -200,8 +208,9 @@ impl<'a> Planner<'a> {
         leaves: &Leaves,
         fixed: &order::Fixed,
     ) -> Result<Node, SqlError> {
-        let once =
-            block.targets.is_empty() && block.outputs.iter().any(|o| evaluate_once(&o.value.expr));
+        let once = block.targets.is_empty()
+            && block.outputs.iter().any(|o| evaluate_once(&o.value.expr))
+            && (block.distinct || !variables::assigned_in_order(&node, block));
         if block.distinct || once && !block.order_by.is_empty() {
             if once {
                 node = project(node, block, defs);

@@ -26,7 +26,9 @@ impl Resolver<'_, '_> {
     pub(super) fn value_or_row(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
-            E::Param(_) | E::UserVar(_) | E::SystemVar(_) => self.build.free(e),
+            E::Param(_) => self.build.free(e),
+            E::UserVar(name) => Ok(self.user_variable(name)),
+            E::SystemVar(variable) => self.system_variable(variable),
             E::Lifted(number, literal) => {
                 self.context.literals.constant(*number);
                 self.build.literal(literal)
@@ -42,8 +44,7 @@ impl Resolver<'_, '_> {
             E::Column(column) => self.column(column).map(|value| self.padded(value)),
             E::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;
-                let expr = Expr::AssignUserVar(name.clone(), Box::new(value.expr));
-                Ok(Typed { expr, ..value })
+                Ok(self.assignment(name, value))
             }
             E::Binary(op, a, b) => self.binary(*op, a, b),
             E::Call(call) => self.call(call),

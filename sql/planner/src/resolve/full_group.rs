@@ -118,7 +118,7 @@ fn columns(expr: &Expr) -> Option<BTreeSet<Place>> {
     let mut settled = true;
     expr.unconverted().visit(&mut |e| {
         found.extend(own_column(e));
-        settled &= !matches!(e, Expr::Call(..) | Expr::AssignUserVar(..) | Expr::UserVar(_))
+        settled &= !matches!(e, Expr::Call(..) | Expr::AssignUserVar(..) | Expr::UserVar(..))
             && crate::logical::subquery_of(e).is_none();
     });
     settled.then_some(found)

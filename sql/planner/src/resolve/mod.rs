@@ -26,6 +26,7 @@ mod on_duplicate;
 mod queries;
 mod select;
 mod updatable;
+mod variables;
 mod windows;
 
 pub use change::{plan_delete, plan_update};

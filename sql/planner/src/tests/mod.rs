@@ -106,6 +106,8 @@ impl Fixture {
             tables: &mut self.tables,
             database: Some("d"),
             warnings: Vec::new(),
+            variables: &expr::variables::NoVariables,
+            assigned: Vec::new(),
             literals: crate::literals::Literals::default(),
             settings: expr::build::Settings {
                 sql_mode: expr::functions::moments::mode::ONLY_FULL_GROUP_BY,
