@@ -15,7 +15,7 @@
 
 pub(crate) mod ends;
 
-use crate::{ColumnType, Datum, RowError, RowLayout};
+use crate::{ColumnType, Datum, Kind, RowError, RowLayout};
 
 /// One part of an index key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -262,7 +262,14 @@ fn encode_other(
     let width = ty.fixed_bytes().ok_or(kind)? as usize;
     let start = out.len();
     out.resize(start + width, 0);
-    crate::row::fixed::put(ty, value, &mut out[start..]).map_err(|_| kind)
+    let value = match *value {
+        // The two zeros are one value; so is what FLOAT rounds to them.
+        Datum::Double(v) if v == 0.0 || ty.kind == Kind::Float && v as f32 == 0.0 => {
+            Datum::Double(0.0)
+        }
+        other => other,
+    };
+    crate::row::fixed::put(ty, &value, &mut out[start..]).map_err(|_| kind)
 }
 
 fn int_error(part: usize, value: &Datum<'_>) -> KeyError {

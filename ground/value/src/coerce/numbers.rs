@@ -24,7 +24,7 @@ pub(super) fn store_float<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> St
             let (v, rest) = number::double_of_text(s);
             (v, (rest != Rest::Clean).then_some(s))
         }
-        _ => (to_double(&d), None),
+        _ => (crate::arith::signed_double(&d), None),
     };
     let (v, inside) = float_in_range(given, ty);
     let value = Datum::Double(v);
@@ -55,7 +55,7 @@ fn float_in_range(v: f64, ty: &ColumnType) -> (f64, bool) {
     let low = if ty.unsigned { 0.0 } else { low };
     let inside = rounded.clamp(low, high);
     let stored = if ty.kind == Kind::Float { f64::from(inside as f32) } else { inside };
-    (if stored == 0.0 { 0.0 } else { stored }, inside == rounded)
+    (stored, inside == rounded)
 }
 
 pub(super) fn store_decimal<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Stored<'a> {
