@@ -51,6 +51,11 @@ pub enum DefaultValue {
     Expr(String),
 }
 
+/// An expression's text as lists (information_schema, SHOW) have it: its quotes and backslashes have backslashes.
+pub fn listed(expression: &str) -> String {
+    expression.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
 /// GENERATED ALWAYS AS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generated {

@@ -32,7 +32,7 @@ pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
-    TableDef, ViewDef,
+    TableDef, ViewDef, listed,
 };
 pub use dictionary::{Catalog, system_tables};
 pub use error::CatalogError;

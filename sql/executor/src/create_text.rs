@@ -179,16 +179,24 @@ fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
         let bits = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
         return format!("b'{bits:b}'");
     }
-    let binary = column.ty.kind.is_binary_string();
     match std::str::from_utf8(bytes) {
-        Ok(text) if !binary || text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
-            string(text)
-        }
-        _ => bytes.iter().fold(String::from("0x"), |mut out, b| {
-            let _ = write!(out, "{b:02X}");
-            out
-        }),
+        Ok(text) => string(text),
+        _ => digits(bytes),
     }
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("0x"), |mut out, b| {
+        let _ = write!(out, "{b:02X}");
+        out
+    })
+}
+
+/// Bytes that are a column's default as the lists of columns print them: without the zeros that BINARY adds.
+fn hex(column: &ColumnDef, bytes: &[u8]) -> String {
+    let added = |b: &u8| column.ty.kind == Kind::Binary && *b == 0;
+    let kept = bytes.iter().rposition(|b| !added(b)).map_or(0, |last| last + 1);
+    digits(&bytes[..kept])
 }
 
 fn create_index(def: &TableDef, index: &IndexDef, quoting: &Quoting) -> String {
@@ -239,12 +247,10 @@ pub fn default_text(column: &ColumnDef) -> Option<String> {
         DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Bit => {
             Some(default_bytes(column, bytes))
         }
-        DefaultValue::Bytes(bytes) if column.ty.kind == Kind::Binary => {
-            Some(default_bytes(column, bytes).trim_matches('\'').to_string())
-        }
+        DefaultValue::Bytes(bytes) if column.ty.kind.is_binary_string() => Some(hex(column, bytes)),
         DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         DefaultValue::Now(digits) => Some(now(*digits)),
-        DefaultValue::Expr(text) => Some(text.clone()),
+        DefaultValue::Expr(text) => Some(catalog::listed(text)),
     }
 }
 

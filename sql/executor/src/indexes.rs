@@ -86,7 +86,7 @@ fn check_length(parts: &[KeyPart], columns: &[ColumnDef]) -> Result<(), SqlError
     Ok(limits::check_key(&types, parts)?)
 }
 
-/// A part that is too long for a key is an error in a unique key and in strict mode; else it is cut.
+/// A key part as it is written, checked.
 fn checked_part(
     part: &ast::KeyPart,
     columns: &[ColumnDef],
@@ -95,6 +95,46 @@ fn checked_part(
     env: &mut dyn Environment,
 ) -> Result<KeyPart, SqlError> {
     let part = define_part(part, columns, before)?;
+    fitting_part(part, columns, unique, env)
+}
+
+/// An index that was there, over columns of which some are another type now: what a part holds follows its column
+/// as MySQL has it, and the definition must be one that a new index could have. `retyped` says which columns.
+///
+/// # Errors
+/// 3152, 1170, 1071.
+pub fn follow_types(
+    index: &mut IndexDef,
+    columns: &[ColumnDef],
+    retyped: &dyn Fn(usize) -> Option<ColumnType>,
+    env: &mut dyn Environment,
+) -> Result<(), SqlError> {
+    if !index.parts.iter().any(|part| retyped(part.column).is_some()) {
+        return Ok(());
+    }
+    for part in &mut index.parts {
+        let column = &columns[part.column];
+        if let Some(before) = retyped(part.column) {
+            // A prefix stays where both types can have one and the column is longer than it.
+            let stays = |chars: &u32| {
+                let holds = column.ty.kind.is_large() || *chars < column.ty.length;
+                before.kind.is_string() && column.ty.kind.is_string() && holds
+            };
+            part.prefix_chars = part.prefix_chars.filter(stays);
+        }
+        indexable(column, part.prefix_chars.is_some())?;
+        *part = fitting_part(*part, columns, index.unique, env)?;
+    }
+    check_length(&index.parts, columns)
+}
+
+/// A part that is too long for a key is an error in a unique key and in strict mode; else it is cut.
+fn fitting_part(
+    part: KeyPart,
+    columns: &[ColumnDef],
+    unique: bool,
+    env: &mut dyn Environment,
+) -> Result<KeyPart, SqlError> {
     let ty = &columns[part.column].ty;
     let limit = ty.kind.large_bytes_max().unwrap_or(u32::MAX).min(limits::KEY_BYTES_MAX);
     let char_bytes = ty.collation.bytes_per_char_max();
@@ -129,21 +169,10 @@ fn define_part(
     if before.iter().any(|p| p.column == column) {
         return Err(SqlError::Other(1060, "42S21", format!("Duplicate column name '{name}'")));
     }
+    indexable(&columns[column], prefix.is_some())?;
     let ty = &columns[column].ty;
-    if ty.kind == value::Kind::Json {
-        let text = format!(
-            "JSON column '{name}' supports indexing only via generated columns on a specified JSON \
-             path."
-        );
-        return Err(SqlError::Other(3152, "42000", text));
-    }
     let large = ty.kind.is_large();
     match prefix {
-        None if large => {
-            let text =
-                format!("BLOB/TEXT column '{name}' used in key specification without a key length");
-            Err(SqlError::Other(1170, "42000", text))
-        }
         None => Ok(KeyPart::whole(column)),
         Some(0) => {
             Err(SqlError::Other(1391, "HY000", format!("Key part '{name}' length cannot be 0")))
@@ -162,6 +191,24 @@ fn define_part(
             Ok(KeyPart { column, prefix_chars: prefix, descending: false })
         }
     }
+}
+
+/// Whether a column's type can be in a key; `cut`: no more than a prefix of its values.
+fn indexable(column: &ColumnDef, cut: bool) -> Result<(), SqlError> {
+    let name = &column.name;
+    if column.ty.kind == value::Kind::Json {
+        let text = format!(
+            "JSON column '{name}' supports indexing only via generated columns on a specified JSON \
+             path."
+        );
+        return Err(SqlError::Other(3152, "42000", text));
+    }
+    if column.ty.kind.is_large() && !cut {
+        let text =
+            format!("BLOB/TEXT column '{name}' used in key specification without a key length");
+        return Err(SqlError::Other(1170, "42000", text));
+    }
+    Ok(())
 }
 
 /// Unnamed indexes take their first column's name, with `_2`, `_3`, ... when it is taken.

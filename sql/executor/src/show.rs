@@ -241,7 +241,7 @@ fn index_rows(def: &TableDef, index: &IndexDef) -> Vec<TextRow> {
             text(""),
             text(&index.comment),
             text(if index.attributes.invisible { "NO" } else { "YES" }),
-            expression.map(|g| g.text.clone()),
+            expression.map(|g| catalog::listed(&g.text)),
         ]
     });
     rows.collect()

@@ -153,6 +153,7 @@ impl Builder {
         self.fill_expressions(old, charset)?;
         self.define_checks(old, charset)?;
         keep_columns(old, &self.shape)?;
+        self.shape.follow_types(old, env)?;
         for (index, generated) in std::mem::take(&mut self.indexes) {
             self.define_index(old, index, charset, env)?;
             if let Some(made) = self.shape.indexes.last_mut() {

@@ -10,7 +10,7 @@ use crate::insert::select::Selection;
 use crate::locking::Use;
 use crate::store::{convert, default_of, encode};
 use crate::{Context, Outcome, SqlError, WarningLevel};
-use catalog::{CatalogError, ColumnDef, TableDef};
+use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
@@ -97,7 +97,11 @@ fn define(
         builder.add_column(column, None, context.env)?;
     }
     for column in selected {
-        builder.shape.add(column, None, &base.name)?;
+        match builder.shape.written(&column.name) {
+            // What is written and selected, too, stands among the selected.
+            Some(at) => builder.shape.put_last(at, &column),
+            None => builder.shape.add(column, None, &base.name).map(|_| ())?,
+        }
     }
     create.keys.iter().try_for_each(|key| builder.add_key(key))?;
     let (mut def, _) = builder.finish(&base, context.env)?;
@@ -122,16 +126,8 @@ fn like(
         let (schema, name) = (from, other.name.clone());
         return Err(CatalogError::NotBaseTable { schema, name }.into());
     }
-    for column in &old.columns {
-        let (ty, float) = (&column.ty, column.ty.kind.is_float());
-        let digits = float && ty.decimals != value::types::NOT_FIXED;
-        let unsigned = ty.unsigned && (float || ty.kind == value::Kind::Decimal);
-        let zerofill = ty.zerofill && ty.kind != value::Kind::Year;
-        for (number, text) in parser::of_copied(digits, unsigned, zerofill) {
-            context.env.warn(WarningLevel::Warning, number, text.into());
-        }
-    }
     let mut new = old.clone();
+    new.columns.iter().for_each(|column| warn_of_copied(&column.ty, context));
     // Names of checks are a schema's: the copy's are made anew.
     for (number, check) in (1..).zip(&mut new.checks) {
         check.name = format!("{name}_chk_{number}");
@@ -141,6 +137,17 @@ fn like(
     new.indexes.iter_mut().for_each(|i| i.id = base::IndexId(0));
     forget_foreign_keys(&mut new);
     Ok(new)
+}
+
+/// Warns of a type that somebody wrote long ago and that is copied now.
+fn warn_of_copied(ty: &ColumnType, context: &mut Context<'_>) {
+    let float = ty.kind.is_float();
+    let digits = float && ty.decimals != value::types::NOT_FIXED;
+    let unsigned = ty.unsigned && (float || ty.kind == value::Kind::Decimal);
+    let zerofill = ty.zerofill && ty.kind != value::Kind::Year;
+    for (number, text) in parser::of_copied(digits, unsigned, zerofill) {
+        context.env.warn(WarningLevel::Warning, number, text.into());
+    }
 }
 
 /// A table without foreign keys keeps the indexes that were made for them.
@@ -165,9 +172,14 @@ fn create_as(
     let outputs = plan.query.outputs.iter().map(Some).chain(std::iter::repeat(None));
     for (column, output) in selected.iter_mut().zip(outputs) {
         column.ty = storable(column.ty, output.is_some_and(is_made));
+        if column.ty.kind.is_large() && matches!(column.default, DefaultValue::Bytes(_)) {
+            column.default = DefaultValue::None;
+        }
     }
     let names: Vec<String> = selected.iter().map(|c| c.name.clone()).collect();
-    selected.retain(|c| !create.columns.iter().any(|written| same_name(&written.name, &c.name)));
+    let written = |name: &str| create.columns.iter().any(|c| same_name(&c.name, name));
+    let copied = selected.iter().filter(|c| !written(&c.name));
+    copied.for_each(|column| warn_of_copied(&column.ty, context));
     let (mut new, start) = define(create, schema, selected, context)?;
     require_primary_key(&new, context)?;
     new.temporary = create.temporary;

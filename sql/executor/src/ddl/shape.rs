@@ -6,7 +6,8 @@
 //! when the statement began, so two columns can exchange their names.
 
 use super::names::{missing_key, not_found};
-use crate::SqlError;
+use crate::indexes::follow_types;
+use crate::{Environment, SqlError};
 use catalog::{CheckDef, ColumnDef, DefaultValue, ForeignKeyDef, IndexDef, TableDef};
 use parser::ast::ColumnPlace;
 use value::name::same_name;
@@ -82,6 +83,18 @@ impl Shape {
         self.next_token += 1;
         self.insert(Slot { token, def, old_name: None }, place, table)?;
         Ok(token)
+    }
+
+    /// Place of the new column of this name.
+    pub fn written(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|s| s.old_name.is_none() && same_name(&s.def.name, name))
+    }
+
+    /// Moves a column behind the others; its comment is that of the column that it is made of.
+    pub fn put_last(&mut self, at: usize, source: &ColumnDef) {
+        let mut slot = self.slots.remove(at);
+        slot.def.comment.clone_from(&source.comment);
+        self.slots.push(slot);
     }
 
     fn insert(
@@ -166,6 +179,37 @@ impl Shape {
             part.column = self.slots[part.column].token;
         }
         self.indexes.push(index);
+    }
+
+    /// Indexes over columns that have another type now follow them.
+    ///
+    /// # Errors
+    /// The key is none that an index can have: 3152, 1170, 1071.
+    pub fn follow_types(
+        &mut self,
+        old: &TableDef,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        let columns = self.columns();
+        let Shape { slots, indexes, .. } = self;
+        let retyped = |at: usize| {
+            let slot = &slots[at];
+            let before = old.columns.get(slot.token)?.ty;
+            (before != slot.def.ty).then_some(before)
+        };
+        for index in indexes {
+            let tokens: Vec<usize> = index.parts.iter().map(|part| part.column).collect();
+            for part in &mut index.parts {
+                let token = part.column;
+                part.column = slots.iter().position(|s| s.token == token).unwrap_or_default();
+            }
+            let followed = follow_types(index, &columns, &retyped, env);
+            for (part, token) in index.parts.iter_mut().zip(tokens) {
+                part.column = token;
+            }
+            followed?;
+        }
+        Ok(())
     }
 
     /// The old position of each column, none for new ones.

@@ -151,23 +151,33 @@ pub fn result_columns(
             .filter(|def| def.name == result.org_table && def.schema == result.schema)
             .find_map(|def| def.columns.get(def.column(&result.org_name)?));
         let mut ty = output.value.ty;
-        ty.nullable = source.map_or(result.ty.nullable, |column| column.ty.nullable);
+        // A column of an outer join's inner side may be NULL although its table's column never is.
+        ty.nullable = match source {
+            Some(column) => column.ty.nullable || ty.nullable,
+            None => result.ty.nullable,
+        };
         if source.is_none() && !has_own_kind(&output.value.expr, &ty) {
             ty = kept_type(ty, if of_view { 9 } else { 11 });
         }
         let default = match source {
             Some(column) if column.auto_increment => DefaultValue::Int(0),
-            Some(ColumnDef {
-                ty: ColumnType { kind: Kind::Bit, nullable: false, .. },
-                default: DefaultValue::None,
-                ..
-            }) => DefaultValue::Bytes(vec![0]),
+            // MySQL forgets what was given for bits.
+            Some(column) if column.ty.kind == Kind::Bit && ty.nullable => DefaultValue::Null,
+            Some(column) if column.ty.kind == Kind::Bit => DefaultValue::Bytes(vec![0]),
             Some(column) if column.generated.is_none() => column.default.clone(),
             Some(_) => DefaultValue::Null,
             None if ty.nullable => DefaultValue::Null,
             None => zero(&ty, if of_view { 0 } else { context.env.sql_mode() }),
         };
-        columns.push(ColumnDef { default, ..ColumnDef::new(name, ty) });
+        let mut column = ColumnDef { default, ..ColumnDef::new(name, ty) };
+        if let Some(source) = source.filter(|_| !of_view) {
+            column.on_update = source.on_update;
+            column.own_collation = source.own_collation;
+            if source.ty.kind != Kind::Bit {
+                column.comment.clone_from(&source.comment);
+            }
+        }
+        columns.push(column);
     }
     super::names::check_columns(&columns)?;
     Ok(columns)

@@ -2,7 +2,7 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
-use catalog::{ColumnDef, DefaultValue, ReadContext, TableDef};
+use catalog::{ColumnDef, DefaultValue, ReadContext, TableDef, listed};
 use value::{ColumnType, Kind};
 
 /// What an account with every privilege may do with a column.
@@ -33,7 +33,7 @@ fn row<'a>(
     let (precision, scale) = numeric(ty);
     let fraction = matches!(ty.kind, Kind::Time | Kind::DateTime | Kind::Timestamp);
     let text = ty.is_text() || matches!(ty.kind, Kind::Enum | Kind::Set);
-    let generation = column.generated.as_ref().map_or("", |g| &g.text);
+    let generation = column.generated.as_ref().map_or(String::new(), |g| listed(&g.text));
     cells![
         "def",
         &def.schema,
@@ -118,13 +118,16 @@ fn default_text(column: &ColumnDef) -> Option<String> {
             Some(format!("b'{value:b}'"))
         }
         DefaultValue::Bytes(bytes) if column.ty.kind.is_binary_string() => {
-            let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
+            // Without the zeros that BINARY adds.
+            let added = |b: &u8| column.ty.kind == Kind::Binary && *b == 0;
+            let kept = bytes.iter().rposition(|b| !added(b)).map_or(0, |last| last + 1);
+            let digits: String = bytes[..kept].iter().map(|b| format!("{b:02X}")).collect();
             Some(format!("0x{digits}"))
         }
         DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         DefaultValue::Now(0) => Some("CURRENT_TIMESTAMP".into()),
         DefaultValue::Now(fsp) => Some(format!("CURRENT_TIMESTAMP({fsp})")),
-        DefaultValue::Expr(text) => Some(text.clone()),
+        DefaultValue::Expr(text) => Some(listed(text)),
     }
 }
 

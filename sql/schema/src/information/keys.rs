@@ -2,7 +2,7 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
-use catalog::{ForeignKeyDef, Histogram, IndexDef, ReadContext, Referential, TableDef};
+use catalog::{ForeignKeyDef, Histogram, IndexDef, ReadContext, Referential, TableDef, listed};
 use value::json::{JsonValue, parse_tree};
 
 pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
@@ -27,7 +27,7 @@ fn statistics_row<'a>(
 ) -> [Cell<'a>; 18] {
     let part = &index.parts[at];
     let column = &def.columns[part.column];
-    let expression = column.hidden.then(|| column.generated.as_ref().map(|g| g.text.as_str()));
+    let expression = column.hidden.then(|| column.generated.as_ref().map(|g| listed(&g.text)));
     let order = if part.descending { "D" } else { "A" };
     cells![
         "def",
@@ -240,7 +240,7 @@ pub(super) fn check_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '
     // The table of a constraint is not a column here.
     each_table(context, (1, usize::MAX), &mut |def, _| {
         for check in &def.checks {
-            rows.push(&cells!["def", &def.schema, &check.name, &check.text]);
+            rows.push(&cells!["def", &def.schema, &check.name, listed(&check.text)]);
         }
     });
 }
