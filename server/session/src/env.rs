@@ -381,7 +381,11 @@ impl Environment for Env {
     }
 
     fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError> {
-        let id = variables::readable(name, global, false).map_err(errors::variable_read)?;
+        let (session, name) = match name.strip_prefix("session.") {
+            Some(name) => (true, name),
+            None => (false, name),
+        };
+        let id = variables::readable(name, global, session).map_err(errors::variable_read)?;
         let kind = id.get().kind;
         Ok(match self.variable(id, global) {
             Value::Null => OwnedDatum::Null,

@@ -60,6 +60,14 @@ errors! {
     wrong_type(name) = 1232 "42000" "Incorrect argument type to variable '{name}'";
     /// A variable that is set at start-up only.
     read_only_variable(name) = 1238 "HY000" "Variable '{name}' is a read only variable";
+    /// A fixed variable that cannot be persisted either.
+    not_persistent(name) =
+        1238 "HY000" "Variable '{name}' is a non persistent read only variable";
+    /// A session's value that only SET GLOBAL changes.
+    session_fixed(name) =
+        1621 "HY000" "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value";
+    /// SET x = DEFAULT of what has none.
+    no_default(name) = 1230 "42000" "Variable '{name}' doesn't have a default value";
     /// A prepared statement that is not there.
     unknown_statement(id, command) =
         1243 "HY000" "Unknown prepared statement handler ({id}) given to {command}";
@@ -115,6 +123,7 @@ pub fn variable(error: VarError) -> SqlError {
         }
         VarError::WrongType(name) => wrong_type(&name),
         VarError::ReadOnly(name) => read_only_variable(&name),
+        VarError::NotPersistent(name) => not_persistent(&name),
         VarError::SessionOnly(name) => session_only(&name),
         VarError::GlobalOnly(name) => global_only(&name),
         VarError::NotPersisted(name) => not_persisted(&name),

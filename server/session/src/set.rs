@@ -42,6 +42,44 @@ impl RowSink for First {
     }
 }
 
+/// What single variables refuse of the values that their kind has.
+fn refuse_value(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
+    /// The end of TIMESTAMP.
+    const TIMESTAMP_S_MAX: f64 = 2_147_483_647.0;
+    let beyond = match assign {
+        Assign::Int(n) => *n as f64 > TIMESTAMP_S_MAX,
+        Assign::UInt(n) => *n as f64 > TIMESTAMP_S_MAX,
+        Assign::Double(n) => *n > TIMESTAMP_S_MAX,
+        Assign::Null | Assign::Text(_) => false,
+    };
+    let refused = match variable {
+        "timestamp" => beyond,
+        "time_zone" => *assign == Assign::Null,
+        "default_storage_engine" | "default_tmp_storage_engine" => {
+            return check_engine(variable, assign);
+        }
+        _ => false,
+    };
+    if refused { Err(errors::wrong_value(variable, &assign.to_text())) } else { Ok(()) }
+}
+
+/// Engines of MySQL that are not here answer 1235, others 1286.
+fn check_engine(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
+    const MYSQLS: [&str; 7] =
+        ["MyISAM", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MRG_MYISAM"];
+    match assign {
+        Assign::Null => Err(errors::wrong_value(variable, "NULL")),
+        Assign::Text(name) if name.eq_ignore_ascii_case("InnoDB") => Ok(()),
+        Assign::Text(name) if MYSQLS.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
+            Err(errors::unsupported(&format!("{variable} = {name}")))
+        }
+        Assign::Text(name) => {
+            Err(SqlError::Other(1286, "42000", format!("Unknown storage engine '{name}'")))
+        }
+        _ => Err(errors::wrong_type(variable)),
+    }
+}
+
 impl Core {
     /// SET.
     pub fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
@@ -96,7 +134,17 @@ impl Core {
             None => variable.name.clone(),
         };
         let id = variables::settable(&name, global, only).map_err(errors::variable)?;
+        if let Some((number, text)) = variables::set_warning(id.get()) {
+            self.env.diagnostics.add(Level::Warning, number, text);
+        }
+        let session_fixed = !global && variables::is_session_fixed(id.get());
         if matches!(expr, Expr::Default) {
+            if !variables::has_default(id.get()) {
+                return Err(errors::no_default(id.get().name));
+            }
+            if session_fixed {
+                return Err(errors::session_fixed(id.get().name));
+            }
             let value = match global {
                 true => self.env.server.globals.initial(id),
                 false => self.env.server.globals.value(id),
@@ -112,6 +160,9 @@ impl Core {
             other => self.evaluate(other)?,
         };
         let checked = self.checked((id, global), &value)?;
+        if session_fixed {
+            return Err(errors::session_fixed(id.get().name));
+        }
         if id.get().effect == Effect::Names {
             match &value {
                 OwnedDatum::Bytes(name) => self.old(&String::from_utf8_lossy(name)),
@@ -160,20 +211,21 @@ impl Core {
             return Err(SqlError::Other(1298, "HY000", text));
         }
         let canonical = match v.effect {
-            Effect::Names => charsets::canonical(v.name, &assign)?,
+            Effect::Names => self.charset_or_collation(v.name, &assign)?,
             _ => None,
         };
         let assign = canonical.map_or(assign, Assign::Text);
+        refuse_value(v.name, &assign)?;
         // Switches that are not named stay as they are.
-        let switches;
-        let assign = match (v.kind, assign) {
-            (Kind::Switches(_), Assign::Text(word)) => {
-                switches = format!("{},{word}", v.kind.show(&self.env.variable(id, global)));
-                Assign::Text(&switches)
+        let checked = match v.kind {
+            Kind::Switches(words) => {
+                let current = self.env.variable(id, global).as_u64();
+                variables::switches(v.name, words, current, &assign)
+                    .map(|mask| (Value::UInt(mask), None))
             }
-            (_, assign) => assign,
+            kind => kind.check(v.name, &assign),
         };
-        let (value, warning) = v.kind.check(v.name, &assign).map_err(errors::variable)?;
+        let (value, warning) = checked.map_err(errors::variable)?;
         if v.lacks(&value) {
             return Err(errors::unsupported(&format!("{} = {}", v.name, v.kind.show(&value))));
         }
@@ -182,6 +234,35 @@ impl Core {
             self.env.diagnostics.add(Level::Warning, TRUNCATED, warning);
         }
         Ok(value)
+    }
+
+    /// The name that an assigned character set or collation goes by; those of several bytes for every character are
+    /// none that a client can write statements in.
+    fn charset_or_collation(
+        &mut self,
+        variable: &str,
+        assign: &Assign<'_>,
+    ) -> Result<Option<&'static str>, SqlError> {
+        const WIDE: [&str; 4] = ["ucs2", "utf16", "utf16le", "utf32"];
+        // The default collations by which a client may name them.
+        const NUMBERS: [(i64, &str); 4] =
+            [(35, "ucs2"), (54, "utf16"), (56, "utf16le"), (60, "utf32")];
+        let named = match assign {
+            Assign::Text(name) => WIDE.iter().find(|wide| wide.eq_ignore_ascii_case(name)).copied(),
+            Assign::Int(id) => NUMBERS.iter().find(|(n, _)| n == id).map(|(_, name)| *name),
+            _ => None,
+        };
+        if let Some(name) = named
+            && variable == "character_set_client"
+        {
+            if name == "ucs2" {
+                let text = "'ucs2' is deprecated and will be removed in a future release. Please \
+                            use utf8mb4 instead";
+                self.env.diagnostics.add(Level::Warning, 1287, text.into());
+            }
+            return Err(errors::wrong_value(variable, &assign.to_text()));
+        }
+        charsets::canonical(variable, assign)
     }
 
     /// SET NAMES: the assignments, and the collation that the client is told of.
@@ -197,6 +278,7 @@ impl Core {
                 Collation::from_name(&shown).unwrap_or_default()
             }
             Some((charset, collation)) => {
+                self.charset_or_collation("character_set_client", &Assign::Text(charset))?;
                 Collation::of_clauses(Some(charset), collation.as_deref(), Collation::default())?
             }
         };
@@ -221,7 +303,10 @@ impl Core {
     ) -> Result<(), SqlError> {
         let charset = match charset {
             None => Charset::default(),
-            Some(name) => Charset::named(name)?,
+            Some(name) => {
+                self.charset_or_collation("character_set_client", &Assign::Text(name))?;
+                Charset::named(name)?
+            }
         };
         let collation = Collation::from_name(&self.env.word("collation_database"));
         let collation = collation.unwrap_or_default();

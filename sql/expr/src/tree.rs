@@ -91,7 +91,7 @@ pub enum Expr {
     Param(usize),
     /// A column of a row.
     Column(Column),
-    /// `@@name`; scope `true` is global.
+    /// `@@name`; scope `true` is global; `@@session.name` has its scope in the name.
     SystemVar(bool, String),
     /// `@name`, read under a type.
     UserVar(String, ColumnType),

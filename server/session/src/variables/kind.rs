@@ -141,6 +141,11 @@ impl Kind {
         let wrong_type = || VarError::WrongType(name.to_string());
         let wrong_value = || VarError::WrongValue(name.to_string(), v.to_text());
         match self {
+            Kind::Bool | Kind::Enum(_) | Kind::NullableEnum(_) | Kind::Switches(_)
+                if matches!(v, Assign::Double(_)) =>
+            {
+                Err(wrong_type())
+            }
             Kind::Bool => {
                 boolean(v).map(|b| (Value::UInt(u64::from(b)), None)).ok_or_else(wrong_value)
             }
@@ -176,7 +181,7 @@ impl Kind {
             },
             Kind::Modes => modes(name, v).map(|m| (Value::UInt(m), None)),
             Kind::Switches(words) => {
-                switches(words, v).map(|m| (Value::UInt(m), None)).ok_or_else(wrong_value)
+                switches(name, words, SWITCH_DEFAULT, v).map(|m| (Value::UInt(m), None))
             }
             Kind::Text => match v {
                 Assign::Text(text) => Ok((Value::Text((*text).into()), None)),
@@ -190,6 +195,14 @@ impl Kind {
     pub fn parse(&self, name: &str, text: &str) -> Checked {
         match self {
             Kind::Bool if text.is_empty() => Ok((Value::UInt(1), None)),
+            Kind::Bool if text.eq_ignore_ascii_case("true") => Ok((Value::UInt(1), None)),
+            Kind::Bool if text.eq_ignore_ascii_case("false") => Ok((Value::UInt(0), None)),
+            // Where no quotes tell them apart, a word's number is taken for it.
+            Kind::Bool | Kind::Enum(_) | Kind::NullableEnum(_)
+                if text.parse::<i64>().is_ok() && !self.has_word(text) =>
+            {
+                self.check(name, &Assign::Int(text.parse().unwrap_or(-1)))
+            }
             Kind::Int(..) | Kind::Steps(..) => {
                 let n = sized(text)
                     .ok_or_else(|| VarError::WrongValue(name.to_string(), text.to_string()))?;
@@ -201,6 +214,15 @@ impl Kind {
                 self.check(name, &Assign::Double(n))
             }
             _ => self.check(name, &Assign::Text(text)),
+        }
+    }
+
+    fn has_word(&self, text: &str) -> bool {
+        match self {
+            Kind::Enum(words) | Kind::NullableEnum(words) => {
+                words.iter().any(|w| w.eq_ignore_ascii_case(text))
+            }
+            _ => false,
         }
     }
 
@@ -265,12 +287,8 @@ fn boolean(v: &Assign<'_>) -> Option<bool> {
     match v {
         Assign::Int(0) | Assign::UInt(0) => Some(false),
         Assign::Int(1) | Assign::UInt(1) => Some(true),
-        Assign::Text(t) if ["ON", "TRUE", "1"].iter().any(|w| t.eq_ignore_ascii_case(w)) => {
-            Some(true)
-        }
-        Assign::Text(t) if ["OFF", "FALSE", "0"].iter().any(|w| t.eq_ignore_ascii_case(w)) => {
-            Some(false)
-        }
+        Assign::Text(t) if t.eq_ignore_ascii_case("ON") => Some(true),
+        Assign::Text(t) if t.eq_ignore_ascii_case("OFF") => Some(false),
         _ => None,
     }
 }
@@ -279,11 +297,7 @@ fn word(words: &[&str], v: &Assign<'_>) -> Option<u64> {
     match v {
         Assign::Int(n) => u64::try_from(*n).ok().filter(|n| (*n as usize) < words.len()),
         Assign::UInt(n) => Some(*n).filter(|n| (*n as usize) < words.len()),
-        Assign::Text(t) => {
-            let by_name = words.iter().position(|w| w.eq_ignore_ascii_case(t));
-            let found = by_name.or_else(|| t.parse::<usize>().ok().filter(|&n| n < words.len()));
-            found.map(|n| n as u64)
-        }
+        Assign::Text(t) => words.iter().position(|w| w.eq_ignore_ascii_case(t)).map(|n| n as u64),
         _ => None,
     }
 }
@@ -349,27 +363,52 @@ pub fn mode_warnings(mask: u64) -> Vec<(u16, &'static str)> {
     warnings
 }
 
-fn switches(words: &[&str], v: &Assign<'_>) -> Option<u64> {
-    let Assign::Text(t) = v else { return None };
-    let mut mask = SWITCH_DEFAULT;
-    for part in t.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+/// The mask that a value makes of the one there is: `a=on,b=off`, each switch once, `default` for all others, or a
+/// number.
+///
+/// # Errors
+/// 1231, which names what cannot be read with all that follows it; 1232.
+pub fn switches(name: &str, words: &[&str], current: u64, v: &Assign<'_>) -> Result<u64, VarError> {
+    let wrong = |what: &str| VarError::WrongValue(name.to_string(), what.to_string());
+    let all = (1_u64 << words.len()) - 1;
+    let number = match v {
+        Assign::Int(n) => u64::try_from(*n).ok(),
+        Assign::UInt(n) => Some(*n),
+        Assign::Double(_) => return Err(VarError::WrongType(name.to_string())),
+        Assign::Null | Assign::Text(_) => None,
+    };
+    let Assign::Text(text) = v else {
+        // One bit more is there in MySQL.
+        let known = number.filter(|n| *n <= all * 2 + 1);
+        return known.map(|n| n & all).ok_or_else(|| wrong(&v.to_text()));
+    };
+    let (mut set, mut cleared, mut to_default) = (0_u64, 0_u64, false);
+    let mut at = 0;
+    for part in text.split(',').filter(|_| !text.is_empty()) {
+        let refused = || wrong(&text[at..]);
         if part.eq_ignore_ascii_case("default") {
-            mask = SWITCH_DEFAULT;
-            continue;
+            if std::mem::replace(&mut to_default, true) {
+                return Err(refused());
+            }
+        } else {
+            let (word, state) = part.split_once('=').ok_or_else(refused)?;
+            let known = words.iter().position(|w| w.eq_ignore_ascii_case(word));
+            let bit = 1 << known.ok_or_else(refused)?;
+            let on = match state.to_ascii_lowercase().as_str() {
+                "on" => true,
+                "off" => false,
+                "default" => SWITCH_DEFAULT & bit != 0,
+                _ => return Err(refused()),
+            };
+            if (set | cleared) & bit != 0 {
+                return Err(refused());
+            }
+            if on { set |= bit } else { cleared |= bit }
         }
-        let (name, state) = part.split_once('=')?;
-        let Some(i) = words.iter().position(|w| w.eq_ignore_ascii_case(name)) else {
-            // MariaDB's clients set switches of their own.
-            continue;
-        };
-        match state.to_ascii_lowercase().as_str() {
-            "on" => mask |= 1 << i,
-            "off" => mask &= !(1 << i),
-            "default" => mask = mask & !(1 << i) | SWITCH_DEFAULT & 1 << i,
-            _ => return None,
-        }
+        at += part.len() + 1;
     }
-    Some(mask)
+    let base = if to_default { SWITCH_DEFAULT } else { current };
+    Ok((base | set) & !cleared)
 }
 
 /// A number with an optional K, M, G, T, P or E.

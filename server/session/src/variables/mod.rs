@@ -9,8 +9,12 @@
 pub mod kind;
 mod table;
 
-pub use kind::{Kind, mode_warnings};
+pub use kind::{Kind, mode_warnings, switches};
 pub use table::VARIABLES;
+
+mod manners;
+
+pub use manners::{has_default, is_session_fixed, set_warning};
 
 use instrument::MutexClass;
 use std::collections::{BTreeMap, HashMap};
@@ -181,7 +185,7 @@ impl Assign<'_> {
             Assign::Null => "NULL".into(),
             Assign::Int(n) => n.to_string(),
             Assign::UInt(n) => n.to_string(),
-            Assign::Double(n) => n.to_string(),
+            Assign::Double(n) => value::format::to_text(&value::Datum::Double(*n)),
             Assign::Text(t) => (*t).to_string(),
         }
     }
@@ -200,6 +204,8 @@ pub enum VarError {
     WrongType(String),
     /// Set at start-up only (1238, "read only").
     ReadOnly(String),
+    /// Not even SET PERSIST_ONLY sets it (1238, "non persistent read only").
+    NotPersistent(String),
     /// Has no global value (1228 to set, 1238 to read).
     SessionOnly(String),
     /// Has no session value (1229 to set, 1238 to read).
@@ -303,10 +309,8 @@ impl Globals {
         match name {
             None => next.clear(),
             Some(name) => {
-                let id = find(name).ok_or_else(|| VarError::Unknown(name.to_string()))?;
-                if next.remove(id.get().name).is_none() {
-                    return Err(VarError::NotPersisted(name.to_string()));
-                }
+                let known = find(name).and_then(|id| next.remove(id.get().name));
+                known.ok_or_else(|| VarError::NotPersisted(name.to_string()))?;
             }
         }
         self.save(&next)?;
@@ -378,6 +382,9 @@ pub fn readable(name: &str, global: bool, session: bool) -> Result<VarId, VarErr
 pub fn settable(name: &str, global: bool, persist_only: bool) -> Result<VarId, VarError> {
     let id = find(name).ok_or_else(|| VarError::Unknown(name.to_string()))?;
     let v = id.get();
+    if persist_only && v.fixed && v.scope == Scope::Global && manners::is_not_persistent(v.name) {
+        return Err(VarError::NotPersistent(v.name.into()));
+    }
     if v.fixed && !persist_only {
         return Err(VarError::ReadOnly(v.name.into()));
     }

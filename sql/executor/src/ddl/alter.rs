@@ -19,8 +19,8 @@ use catalog::{Alter, CatalogError, DefaultValue, Definition, IndexDef, TableDef}
 use engine::{Client, Table};
 use parser::ast::{self, AlterAction, AlterHow};
 use std::sync::Arc;
-use value::Collation;
 use value::name::same_name;
+use value::{Collation, ColumnType};
 
 /// How MySQL would do it, from the cheapest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,8 +128,11 @@ fn run(
     let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
-    let only_renamed = actions.iter().all(|a| matches!(a, AlterAction::Rename(_)));
-    let info = if only_renamed && !old.def.temporary { String::new() } else { info };
+    let is_name_or_keys = |a: &AlterAction| {
+        matches!(a, AlterAction::Rename(_) | AlterAction::DisableKeys | AlterAction::EnableKeys)
+    };
+    let little = actions.iter().all(is_name_or_keys) && !copies && !old.def.temporary;
+    let info = if little { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
 }
 
@@ -507,9 +510,6 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
                 && a.generated.as_ref().map(|g| &g.text) == b.generated.as_ref().map(|g| &g.text)
         });
     let clustered = |def: &TableDef| def.clustered().map(|i| (i.id, i.parts.clone()));
-    let is_new_check = |c: &catalog::CheckDef| {
-        c.enforced && !old.checks.iter().any(|o| o.enforced && o.name == c.name)
-    };
     let kept = |i: &IndexDef| {
         i.id == base::IndexId(0)
             || old
@@ -524,7 +524,7 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
         || clustered(old) != clustered(new)
         || automatic(old) != automatic(new)
         || !new.indexes.iter().all(kept)
-        || new.checks.iter().any(is_new_check)
+        || has_new_check(old, new)
         || (dropped && !settled)
         || wish.force
         || wish.asked.engine
@@ -569,18 +569,21 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bo
             }
             continue;
         };
-        let same = value::ColumnType { nullable: column.ty.nullable, ..from.ty } == column.ty;
+        let same = ColumnType { nullable: column.ty.nullable, ..from.ty } == column.ty;
         let widened = from.ty.kind == value::Kind::VarChar
-            && value::ColumnType {
-                length: column.ty.length,
-                nullable: column.ty.nullable,
-                ..from.ty
-            } == column.ty
+            && ColumnType { length: column.ty.length, nullable: column.ty.nullable, ..from.ty }
+                == column.ty
             && column.ty.length >= from.ty.length
             && (from.ty.bytes_max() > 255) == (column.ty.bytes_max() > 255);
+        if from.auto_increment != column.auto_increment {
+            at_least(Way::Copy("Cannot change column type INPLACE"));
+        }
+        let widened = widened || has_more_members(&from.ty, &column.ty);
         if !same && !widened {
             at_least(Way::Copy("Cannot change column type INPLACE"));
-        } else if !same || from.ty.nullable != column.ty.nullable {
+        } else if !(same || has_more_members(&from.ty, &column.ty))
+            || from.ty.nullable != column.ty.nullable
+        {
             at_least(Way::InPlace);
         }
         if from.ty.nullable && !column.ty.nullable && !strict {
@@ -592,16 +595,31 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bo
             at_least(Way::Copy("Cannot change column type INPLACE"));
         }
     }
-    let is_new = |c: &&catalog::CheckDef| {
-        c.enforced && !old.checks.iter().any(|o| o.enforced && o.name == c.name)
-    };
-    if new.checks.iter().any(|c| is_new(&c)) {
+    if has_new_check(old, new) {
         at_least(Way::Copy("Cannot change column type INPLACE"));
     }
     if !wish.order_by.is_empty() {
         at_least(Way::Copy("Cannot change column type INPLACE"));
     }
     way
+}
+
+/// Whether rows must be looked at for a check. Names tell nothing: they follow the table's.
+fn has_new_check(old: &TableDef, new: &TableDef) -> bool {
+    let count = |def: &TableDef, text: &str| {
+        def.checks.iter().filter(|c| c.enforced && c.text == text).count()
+    };
+    new.checks.iter().any(|c| c.enforced && count(new, &c.text) > count(old, &c.text))
+}
+
+/// An ENUM or SET with other members behind those it had, in as many bytes.
+fn has_more_members(from: &ColumnType, to: &ColumnType) -> bool {
+    let (Some(before), Some(after)) = (from.members, to.members) else { return false };
+    let like = ColumnType { members: to.members, nullable: to.nullable, ..*from };
+    like == *to
+        && from.fixed_bytes() == to.fixed_bytes()
+        && before.len() <= after.len()
+        && before.names().zip(after.names()).all(|(a, b)| a == b)
 }
 
 trait How {

@@ -45,6 +45,10 @@ impl Resolver<'_, '_> {
         let ty = self.context.variables.system_variable_type(&name);
         let ty = ty.unwrap_or(ColumnType::of(Kind::VarChar));
         let global = variable.scope == ast::Scope::Global;
+        let name = match variable.scope {
+            ast::Scope::Session => format!("session.{name}"),
+            _ => name,
+        };
         let value = Typed::new(Expr::SystemVar(global, name), ty);
         match ty.kind.is_string() {
             true => Ok(Typed { coercibility: Coercibility::SysConst, ..value }),

@@ -1,0 +1,94 @@
+//! Ways of single variables that their line in the table does not tell: warnings when they are set, sessions that may
+//! not set theirs, those without a default.
+
+use super::Variable;
+
+/// Variables whose SET warns that they will go.
+const GOING: &[&str] = &[
+    "binlog_format",
+    "max_delayed_threads",
+    "max_length_for_sort_data",
+    "profiling",
+    "profiling_history_size",
+    "query_prealloc_size",
+    "terminology_use_previous",
+    "transaction_prealloc_size",
+];
+
+/// Variables whose SET warns that they will not be settable any more.
+const FIXED_SOON: &[&str] =
+    &["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
+
+/// Variables that every session has and that only SET GLOBAL changes.
+const SESSION_FIXED: &[&str] = &["max_allowed_packet", "max_user_connections", "net_buffer_length"];
+
+/// Variables without a default.
+const UNSET: &[&str] = &["identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
+
+/// Fixed variables that tell what the server is or where its files are: SET PERSIST_ONLY does not change them.
+const NOT_PERSISTENT: &[&str] = &[
+    "basedir",
+    "bind_address",
+    "character_set_system",
+    "character_sets_dir",
+    "core_file",
+    "datadir",
+    "gtid_executed",
+    "gtid_owned",
+    "have_openssl",
+    "have_ssl",
+    "hostname",
+    "init_file",
+    "innodb_version",
+    "license",
+    "log_error",
+    "lower_case_file_system",
+    "lower_case_table_names",
+    "persisted_globals_load",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "protocol_version",
+    "secure_file_priv",
+    "server_uuid",
+    "socket",
+    "system_time_zone",
+    "tmpdir",
+    "version",
+    "version_comment",
+    "version_compile_machine",
+    "version_compile_os",
+    "version_compile_zlib",
+];
+
+/// The warning of a SET of this variable.
+pub fn set_warning(v: &Variable) -> Option<(u16, String)> {
+    let name = v.name;
+    if GOING.contains(&name) {
+        let text = format!("'@@{name}' is deprecated and will be removed in a future release.");
+        return Some((1287, text));
+    }
+    if FIXED_SOON.contains(&name) {
+        let text = format!(
+            "Updating '{name}' is deprecated. It will be made read-only in a future release."
+        );
+        return Some((1681, text));
+    }
+    (name == "restrict_fk_on_non_standard_key")
+        .then(|| (1681, format!("'{name}' is deprecated and will be removed in a future release.")))
+}
+
+/// Only SET GLOBAL changes it, although sessions have a value of their own (1621).
+pub fn is_session_fixed(v: &Variable) -> bool {
+    SESSION_FIXED.contains(&v.name)
+}
+
+/// SET x = DEFAULT is possible (else 1230).
+pub fn has_default(v: &Variable) -> bool {
+    !UNSET.contains(&v.name)
+}
+
+/// SET PERSIST_ONLY refuses it.
+pub(super) fn is_not_persistent(name: &str) -> bool {
+    NOT_PERSISTENT.contains(&name)
+}
