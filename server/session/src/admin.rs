@@ -55,7 +55,10 @@ impl Core {
             }
             let mut account = match self.account_of(&spec.account) {
                 Ok(account) => account,
-                Err(_) if alter.if_exists => continue,
+                Err(_) if alter.if_exists => {
+                    self.note_absent(&spec.account);
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
             let Some(identified) = &spec.identified else { continue };
@@ -78,8 +81,8 @@ impl Core {
         let Some(password) = &set.password else {
             return Err(errors::unsupported("SET PASSWORD TO RANDOM"));
         };
-        let mut account =
-            self.account_of(set.account.as_ref().unwrap_or(&ast::Account::Current))?;
+        let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
+        let mut account = self.account_of(written).map_err(|_| errors::no_such_user())?;
         account.auth_string = secret(&account, &Secret::Password(password.clone()))?;
         self.store_account(&account)
     }

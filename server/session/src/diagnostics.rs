@@ -31,6 +31,43 @@ pub struct Condition {
     pub code: u16,
     /// Text.
     pub text: String,
+    /// SQLSTATE.
+    pub state: [u8; 5],
+    /// What SIGNAL said besides.
+    pub said: Option<Box<Said>>,
+}
+
+/// What a signalled condition carries besides its number and text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// SQLSTATE.
+    pub state: [u8; 5],
+    /// Other items: upper-case name and value.
+    pub items: Vec<(String, String)>,
+}
+
+/// SQLSTATEs of conditions that come as warnings and notes.
+fn state_of(code: u16) -> &'static [u8; 5] {
+    match code {
+        1048 | 1062 | 1451 | 1452 => b"23000",
+        1264 => b"22003",
+        1265 => b"01000",
+        1292 => b"22007",
+        1365 => b"22012",
+        1406 => b"22001",
+        1441 => b"22008",
+        1050 => b"42S01",
+        1051 | 1109 | 1146 => b"42S02",
+        1054 => b"42S22",
+        1060 => b"42S21",
+        1044 | 1049 | 1061 | 1064 | 1068 | 1069 | 1070 | 1071 | 1091 | 1101 | 1286 | 1305 => {
+            b"42000"
+        }
+        1242 => b"21000",
+        3020 => b"2201E",
+        3156 => b"22018",
+        _ => b"HY000",
+    }
 }
 
 /// Conditions of the last statement that was not itself about diagnostics.
@@ -39,6 +76,8 @@ pub struct Diagnostics {
     kept: Vec<Condition>,
     warnings: u64,
     errors: u64,
+    /// Counts of the statement before, as long as the one that asks for them has no condition of its own.
+    before: Option<(u64, u64)>,
     /// Most conditions that are kept (`max_error_count`); all are counted.
     kept_max: usize,
 }
@@ -52,11 +91,24 @@ impl Diagnostics {
     /// Forgets everything: a new statement begins.
     #[inline]
     pub fn clear(&mut self) {
+        self.before = None;
         if self.warnings != 0 {
             self.kept.clear();
             self.warnings = 0;
             self.errors = 0;
         }
+    }
+
+    /// Forgets the conditions for a statement that asks how many there were.
+    pub fn clear_keeping_counts(&mut self) {
+        let counts = self.counts();
+        self.clear();
+        self.before = Some(counts);
+    }
+
+    /// Conditions and errors: `warning_count` and `error_count`.
+    pub fn counts(&self) -> (u64, u64) {
+        self.before.filter(|_| self.warnings == 0).unwrap_or((self.warnings, self.errors))
     }
 
     /// Sets how many conditions are kept.
@@ -73,8 +125,36 @@ impl Diagnostics {
     pub fn add(&mut self, level: Level, code: u16, text: String) {
         self.warnings += 1;
         self.errors += u64::from(level == Level::Error);
+        self.push(level, code, text, (*state_of(code), None));
+    }
+
+    /// Adds an error with its SQLSTATE, and with what SIGNAL said.
+    pub fn add_error(
+        &mut self,
+        code: u16,
+        text: String,
+        (state, said): ([u8; 5], Option<Box<Said>>),
+    ) {
+        self.warnings += 1;
+        self.errors += 1;
+        self.push(Level::Error, code, text, (state, said));
+    }
+
+    /// Adds a signalled condition that is no error.
+    pub fn add_said(&mut self, level: Level, code: u16, text: String, said: Box<Said>) {
+        self.warnings += 1;
+        self.push(level, code, text, (said.state, Some(said)));
+    }
+
+    fn push(
+        &mut self,
+        level: Level,
+        code: u16,
+        text: String,
+        (state, said): ([u8; 5], Option<Box<Said>>),
+    ) {
         if self.kept.len() < self.kept_max {
-            self.kept.push(Condition { level, code, text });
+            self.kept.push(Condition { level, code, text, state, said });
         }
     }
 
@@ -100,12 +180,12 @@ impl Diagnostics {
         &self.kept
     }
 
-    /// Conditions of every level: `warning_count`.
+    /// Conditions of every level.
     pub fn warning_count(&self) -> u64 {
         self.warnings
     }
 
-    /// Errors: `error_count`.
+    /// Errors.
     pub fn error_count(&self) -> u64 {
         self.errors
     }

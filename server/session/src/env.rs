@@ -47,6 +47,8 @@ pub struct Env {
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
+    /// What SIGNAL said, until the error that it ends in is sent.
+    pub signalled: Option<Box<crate::diagnostics::Said>>,
     /// User name as given.
     pub user: String,
     /// Host the client comes from.
@@ -116,6 +118,7 @@ impl Env {
             database: None,
             user: String::new(),
             account_host: String::new(),
+            signalled: None,
             host,
             id,
             caps: Capabilities::PROTOCOL_41,
@@ -208,8 +211,8 @@ impl Env {
     pub fn variable(&self, id: VarId, global: bool) -> Value {
         let v = id.get();
         match v.effect {
-            Effect::WarningCount => Value::UInt(self.diagnostics.warning_count()),
-            Effect::ErrorCount => Value::UInt(self.diagnostics.error_count()),
+            Effect::WarningCount => Value::UInt(self.diagnostics.counts().0),
+            Effect::ErrorCount => Value::UInt(self.diagnostics.counts().1),
             Effect::ConnectionId => Value::UInt(self.id),
             Effect::LastInsertId => Value::UInt(self.last_insert_id),
             Effect::InsertId => Value::UInt(self.insert_id.unwrap_or(0)),
@@ -350,6 +353,13 @@ impl Environment for Env {
 
     fn set_lenient(&mut self, on: bool) {
         self.lenient = on;
+    }
+
+    fn schema_dropped(&mut self, name: &str) {
+        if self.database.as_deref() == Some(name) {
+            self.database = None;
+            self.take_database(self.server_collation());
+        }
     }
 
     fn warning_count(&self) -> u64 {

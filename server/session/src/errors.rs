@@ -93,6 +93,8 @@ errors! {
         3615 "HY000" "Variable {name} does not exist in persisted config file";
     /// The connection was killed.
     connection_killed() = 1927 "70100" "Connection was killed";
+    /// SET PASSWORD of an account that is not there.
+    no_such_user() = 1133 "42000" "Can't find any matching row in the user table";
     /// An account that is not there.
     no_such_account(account) =
         1396 "HY000" "Operation ALTER USER failed for {account}";

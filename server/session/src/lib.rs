@@ -15,6 +15,7 @@ pub mod session;
 pub mod tuning;
 pub mod variables;
 
+mod absent;
 mod admin;
 mod charsets;
 mod engine_status;
@@ -27,6 +28,7 @@ mod query;
 mod set;
 mod shared_plans;
 mod show;
+mod signals;
 mod sink;
 mod statement;
 mod status;

@@ -7,7 +7,7 @@
 use crate::errors;
 use crate::session::Core;
 use executor::{Context, Environment, SqlError};
-use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName, Statement};
+use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName, ProgramKind, Statement};
 
 impl Core {
     /// LOCK TABLES.
@@ -83,15 +83,20 @@ impl Core {
     /// 1192 for DDL that LOCK TABLES excludes whatever is locked.
     pub fn refuse_under_locks(&self, statement: &Statement) -> Result<(), SqlError> {
         use Statement as S;
-        let refused = matches!(
+        let routine = matches!(
             statement,
-            S::CreateDatabase(_)
-                | S::AlterDatabase(_)
-                | S::DropDatabase(_)
-                | S::CreateView(_)
-                | S::AlterView(_)
-                | S::DropView(_)
+            S::DropProgram(drop) if matches!(drop.kind, ProgramKind::Procedure | ProgramKind::Function)
         );
+        let refused = routine
+            || matches!(
+                statement,
+                S::CreateDatabase(_)
+                    | S::AlterDatabase(_)
+                    | S::DropDatabase(_)
+                    | S::CreateView(_)
+                    | S::AlterView(_)
+                    | S::DropView(_)
+            );
         match refused && self.tables.tables_are_locked() {
             true => Err(errors::locked_or_in_transaction()),
             false => Ok(()),

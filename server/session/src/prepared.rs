@@ -150,6 +150,7 @@ impl Core {
             refused if !statement::is_preparable(&refused) => {
                 return Err(errors::not_preparable());
             }
+            Statement::Call(call) => return Err(self.no_procedure(&call.name)),
             own if statement::is_own(&own) => Program::Own(Box::new(own)),
             other => {
                 let hinted = self.set_hinted(&other, true);

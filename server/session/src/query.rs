@@ -82,7 +82,9 @@ impl Core {
         warnings: &[parser::Warning],
         net: &mut dyn Net,
     ) -> bool {
-        if !statement::is_about_diagnostics(&statement) {
+        if statement::asks_for_counts(&statement) {
+            self.env.diagnostics.clear_keeping_counts();
+        } else if !statement::keeps_diagnostics(&statement) {
             self.env.diagnostics.clear();
         }
         self.warn_of_text(warnings);
@@ -249,7 +251,13 @@ impl Core {
 
     /// Runs a statement that the session itself answers; false when it ended in an error.
     pub fn run_own(&mut self, statement: &Statement, binary: bool, net: &mut dyn Net) -> bool {
+        let had = self.env.diagnostics.warning_count();
         match self.own(statement) {
+            Ok(Reply::Ok { .. }) if matches!(statement, Statement::GetDiagnostics(_)) => {
+                // It changes nothing that it can be asked for; only its own condition is announced.
+                let own = self.env.diagnostics.warning_count().saturating_sub(had);
+                self.send_ok_warning(&reply::Ok::default(), own.min(u64::from(u16::MAX)) as u16);
+            }
             Ok(Reply::Ok { schema_changed: true, .. }) => self.ok_with_schema(),
             Ok(Reply::Ok { schema_changed: false, info }) => {
                 self.env.row_count = 0;

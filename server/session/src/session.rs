@@ -330,8 +330,10 @@ impl Core {
     pub fn send_error(&mut self, error: &SqlError) {
         let named = executor::named(error, self.tables.catalog());
         let (code, state, text) = named.as_ref().unwrap_or(error).parts();
-        let state: [u8; 5] = state.as_bytes().try_into().unwrap_or(*b"HY000");
-        self.env.note_error(code, &text);
+        let said = self.env.signalled.take();
+        let state = state.as_bytes().try_into().unwrap_or(*b"HY000");
+        let state: [u8; 5] = said.as_ref().map_or(state, |said| said.state);
+        self.env.diagnostics.add_error(code, text.clone(), (state, said));
         if let SqlError::Followed(_, code, text) = error {
             self.env.note_error(*code, text);
         }
@@ -347,7 +349,11 @@ impl Core {
 
     /// Writes an OK packet; status and warnings are filled in.
     pub fn send_ok_with(&mut self, ok: &reply::Ok<'_>) {
-        let warnings = self.env.diagnostics.wire_count();
+        self.send_ok_warning(ok, self.env.diagnostics.wire_count());
+    }
+
+    /// As [`Self::send_ok_with`], of so many warnings.
+    pub fn send_ok_warning(&mut self, ok: &reply::Ok<'_>, warnings: u16) {
         reply::ok(
             &mut self.out,
             self.env.caps,

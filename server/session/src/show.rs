@@ -37,6 +37,7 @@ impl Core {
             Show::OpenTables { .. } => {
                 Ok(Table::new(&["Database", "Table", "In_use", "Name_locked"]))
             }
+            other if crate::absent::answers_show(other) => self.absent_show(other),
             other => Err(errors::unsupported(&construct(other))),
         }
     }

@@ -1,10 +1,13 @@
 //! What kind of statement is it: who runs it, what it counts as, what it does to the transaction.
 
+use crate::absent;
 use crate::errors;
 use crate::session::Core;
 use executor::{Outcome, ResultColumn, SqlError};
 use instrument::Counter;
-use parser::ast::{Explain, MaintainVerb, Show, Statement};
+use parser::ast::{
+    Explain, Expr, MaintainVerb, ProgramKind, QueryBody, SelectItem, Show, Statement,
+};
 use parser::{ParseError, SqlMode};
 
 /// One statement of a text.
@@ -86,6 +89,28 @@ pub fn is_about_diagnostics(statement: &Statement) -> bool {
     matches!(**show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)
 }
 
+/// The statement reads the diagnostics area, or adds to it what was there before.
+pub fn keeps_diagnostics(statement: &Statement) -> bool {
+    match statement {
+        Statement::GetDiagnostics(_) => true,
+        Statement::Signal(signal) => signal.resignal,
+        other => is_about_diagnostics(other),
+    }
+}
+
+/// The statement selects `@@warning_count` or `@@error_count`: those of the statement before.
+pub fn asks_for_counts(statement: &Statement) -> bool {
+    let Statement::Query(query) = statement else { return false };
+    let QueryBody::Select(select) = &query.body else { return false };
+    let is_count = |name: &str| {
+        ["warning_count", "error_count"].iter().any(|count| count.eq_ignore_ascii_case(name))
+    };
+    select.items.iter().any(|item| match item {
+        SelectItem::Expr { expr: Expr::SystemVar(variable), .. } => is_count(&variable.name),
+        _ => false,
+    })
+}
+
 /// PREPARE takes it: the others answer 1295.
 pub fn is_preparable(statement: &Statement) -> bool {
     use Statement as S;
@@ -104,9 +129,24 @@ pub fn is_preparable(statement: &Statement) -> bool {
             | S::Shutdown
             | S::AlterDatabase(_)
             | S::Load(_)
+            | S::LockInstance
+            | S::UnlockInstance
+            | S::Signal(_)
+            | S::GetDiagnostics(_)
+            | S::Help(_)
+            | S::CreateRoutine(_)
+            | S::AlterRoutine(_)
+            | S::CreateTrigger(_)
+            | S::CreateRole(..)
+            | S::DropRole(..)
+            | S::CreateServer(_)
+            | S::AlterServer(_)
+            | S::DropServer(..)
+            | S::Tablespace(_)
     );
+    let program = matches!(statement, S::DropProgram(drop) if drop.kind != ProgramKind::Event);
     let checks = matches!(statement, S::Maintain(m) if m.verb == MaintainVerb::Check);
-    !refused && !checks && !is_about_diagnostics(statement)
+    !refused && !program && !checks && !is_about_diagnostics(statement)
 }
 
 /// The session runs it rather than the executor.
@@ -134,9 +174,11 @@ pub fn is_own(statement: &Statement) -> bool {
         | S::UnlockTables
         | S::LockInstance
         | S::UnlockInstance
+        | S::Signal(_)
+        | S::GetDiagnostics(_)
         | S::ResetPersist(_) => true,
         S::Show(show) => is_own_show(show),
-        _ => false,
+        other => absent::answers(other),
     }
 }
 
@@ -151,7 +193,7 @@ fn is_own_show(show: &Show) -> bool {
             | Show::Grants(_)
             | Show::Privileges
             | Show::OpenTables { .. }
-    )
+    ) || absent::answers_show(show)
 }
 
 /// Commits the open transaction before it runs.
@@ -185,6 +227,14 @@ pub fn commits_implicitly(statement: &Statement) -> bool {
             | S::Grant(_)
             | S::Revoke(_)
             | S::SetPassword(_)
+            | S::DropProgram(_)
+            | S::AlterRoutine(_)
+            | S::AlterEvent(_)
+            | S::DropRole(..)
+            | S::SetDefaultRole(..)
+            | S::DropServer(..)
+            | S::AlterServer(_)
+            | S::Tablespace(_)
     )
 }
 
@@ -296,10 +346,7 @@ impl Core {
     /// Runs a statement for which [`is_own`] holds.
     pub fn own(&mut self, statement: &Statement) -> Result<Reply, SqlError> {
         use Statement as S;
-        if commits_implicitly(statement) {
-            self.commit_work()?;
-        }
-        self.refuse_read_only(statement)?;
+        self.before(statement)?;
         match statement {
             S::StartTransaction(start) => self.start_transaction(start)?,
             S::Commit(how) => self.complete(how, true)?,
@@ -332,6 +379,9 @@ impl Core {
             S::Savepoint(name) => self.savepoint(name),
             S::RollbackTo(name) => self.rollback_to(name)?,
             S::ReleaseSavepoint(name) => self.release_savepoint(name)?,
+            S::Signal(signal) => return self.signal(signal),
+            S::GetDiagnostics(get) => return self.get_diagnostics(get),
+            other if absent::answers(other) => return self.absent(other),
             _ => return Err(errors::internal("a statement of nobody")),
         }
         Ok(OK)

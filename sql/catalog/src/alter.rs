@@ -279,10 +279,10 @@ impl Catalog {
             if now.get(to).is_some_and(Option::is_some) {
                 return Err(CatalogError::TableExists(to.1.clone()));
             }
-            let moved = now.insert(from.clone(), None).flatten().ok_or_else(missing)?;
             if self.schema(&to.0).is_none() {
                 return Err(CatalogError::UnknownDatabase(to.0.clone()));
             }
+            let moved = now.insert(from.clone(), None).flatten().ok_or_else(missing)?;
             if moved.def.view.is_some() && from.0 != to.0 {
                 return Err(CatalogError::ViewToSchema { from: from.0.clone(), to: to.0.clone() });
             }

@@ -278,7 +278,13 @@ impl Catalog {
         orphans: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        let old = self.open_for_alter(client, cache, schema, name, deadline)?;
+        let old = self.open_for_alter(client, cache, schema, name, deadline);
+        let old = old.map_err(|error| match error {
+            CatalogError::UnknownDatabase(_) => {
+                CatalogError::NoSuchTable { schema: schema.into(), name: name.into() }
+            }
+            other => other,
+        })?;
         if old.def.view.is_some() {
             return Err(CatalogError::NoSuchTable { schema: schema.into(), name: name.into() });
         }

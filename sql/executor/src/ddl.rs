@@ -108,8 +108,13 @@ fn alter_database(
         (None, None) => return Err(SqlError::NoDatabase),
     };
     let catalog = Arc::clone(context.tables.catalog());
-    let old = catalog.schema(&name).ok_or_else(|| CatalogError::UnknownDatabase(name.clone()))?;
+    let old = catalog.schema(&name).ok_or_else(|| {
+        SqlError::Other(3503, "42Y07", format!("Database '{name}' doesn't exist"))
+    })?;
     let options = &alter.options;
+    if options.read_only == Some(true) {
+        return Err(SqlError::unsupported("ALTER DATABASE ... READ ONLY = 1"));
+    }
     let collation =
         collation_of(options.charset.as_deref(), options.collation.as_deref(), old.collation)?;
     let deadline = context.env.lock_deadline();
@@ -148,7 +153,10 @@ fn drop_database(drop: &ast::DropDatabase, context: &mut Context<'_>) -> Result<
     let deadline = context.env.lock_deadline();
     let orphans = !crate::foreign::checked(context)?;
     match catalog.drop_schema(context.client, context.tables, &drop.name, orphans, deadline) {
-        Ok(tables) => Ok(Outcome { affected_rows: tables, ..Outcome::default() }),
+        Ok(tables) => {
+            context.env.schema_dropped(&drop.name);
+            Ok(Outcome { affected_rows: tables, ..Outcome::default() })
+        }
         Err(CatalogError::DropMissingDatabase(name)) if drop.if_exists => {
             note(context, CatalogError::DropMissingDatabase(name));
             Ok(Outcome::default())

@@ -7,6 +7,8 @@ use sync::Deadline;
 pub trait Environment: catalog::Viewer + Variables {
     /// Current database.
     fn database(&self) -> Option<&str>;
+    /// A schema is gone: it is nobody's current one.
+    fn schema_dropped(&mut self, _name: &str) {}
     /// `user@host` as USER() prints it.
     fn user(&self) -> String;
     /// The server's version string.

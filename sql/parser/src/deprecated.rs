@@ -60,6 +60,17 @@ pub(crate) const BINARY_ATTRIBUTE: Fixed = (
      use a CHARACTER SET clause with _bin collation instead",
 );
 
+pub(crate) const SHOW_PROFILES: Fixed = (
+    1287,
+    "'SHOW PROFILES' is deprecated and will be removed in a future release. Please use Performance \
+     Schema instead",
+);
+pub(crate) const SHOW_PROFILE: Fixed = (
+    1287,
+    "'SHOW PROFILE' is deprecated and will be removed in a future release. Please use Performance \
+     Schema instead",
+);
+
 const WIDTH: Fixed =
     (1681, "Integer display width is deprecated and will be removed in a future release.");
 const ZEROFILL: Fixed = (

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::deprecated;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
 
@@ -155,9 +156,13 @@ impl Parser<'_> {
             }
             Kw::BINLOG | Kw::RELAYLOG => self.binlog_events(word.kw == Kw::RELAYLOG)?,
             Kw::REPLICAS => Show::Replicas,
-            Kw::PROFILES => Show::Profiles,
+            Kw::PROFILES => {
+                self.warn(deprecated::SHOW_PROFILES);
+                Show::Profiles
+            }
             Kw::PROFILE => {
                 self.profile()?;
+                self.warn(deprecated::SHOW_PROFILE);
                 Show::Profile
             }
             Kw::PARSE_TREE => {

@@ -155,7 +155,9 @@ fn shown<'s>(show: &'s Show, context: &PlanContext<'_>) -> Result<Parts<'s>, Sql
             (shown.only(in_schema("TRIGGER_SCHEMA", &schema)), filter.as_ref())
         }
         Show::Events { schema, filter } => {
-            let schema = schema_or_current(schema)?;
+            // Nobody looks whether there is such a schema.
+            let written = schema.as_deref().or(context.database);
+            let schema = written.ok_or(SqlError::NoDatabase)?.to_string();
             let shown = Shown::new(EVENTS, "information_schema.EVENTS", "Name");
             (shown.only(in_schema("EVENT_SCHEMA", &schema)), filter.as_ref())
         }
@@ -309,6 +311,9 @@ fn in_schema(column: &str, schema: &str) -> String {
 fn of_table(name: &ObjectName, context: &PlanContext<'_>) -> Result<String, SqlError> {
     let schema = context.schema_of(name)?;
     let catalog = context.tables.catalog();
+    if catalog.schema(&schema).is_none() {
+        return Err(CatalogError::UnknownDatabase(schema).into());
+    }
     let found = match catalog.virtual_table(&schema, &name.name)? {
         Some(table) => (table.def().schema.clone(), table.def().name.clone()),
         None => match catalog.definition(&schema, &name.name) {
