@@ -1,4 +1,5 @@
 -- SIGNAL and GET DIAGNOSTICS outside of stored programs.
+SET @n = NULL;
 GET DIAGNOSTICS @n = NUMBER, @r = ROW_COUNT;
 SELECT @n, @r;
 SELECT nope;

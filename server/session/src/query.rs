@@ -224,8 +224,8 @@ impl Core {
 
     #[inline]
     fn reply_outcome(&mut self, outcome: &Outcome) {
+        self.env.found_rows = outcome.found_rows.unwrap_or(self.env.found_rows);
         if outcome.has_rows {
-            self.env.found_rows = outcome.found_rows.unwrap_or(outcome.rows_sent);
             self.env.row_count = -1;
             let warnings = self.env.diagnostics.wire_count();
             reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);

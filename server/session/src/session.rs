@@ -608,6 +608,7 @@ impl Core {
         let schema = self.env.database.clone().unwrap_or_default();
         let tracked = self.env.vars.number("session_track_schema") != 0;
         let schema_changed_to = tracked.then_some(schema.as_bytes());
+        self.env.row_count = 0;
         self.send_ok_with(&reply::Ok { schema_changed_to, ..reply::Ok::default() });
     }
 

@@ -427,16 +427,19 @@ pub fn undo_row(
 
 fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> Outcome {
     let changed = targets.iter().map(|t| t.changed).sum();
+    // Of several tables it is a query whose rows nobody sees.
+    let of_several = plan.several.then_some(0);
     if plan.delete {
         instrument::count(Counter::InnodbRowsDeleted, changed);
-        return Outcome { affected_rows: changed, ..Outcome::default() };
+        return Outcome { affected_rows: changed, found_rows: of_several, ..Outcome::default() };
     }
     instrument::count(Counter::InnodbRowsUpdated, changed);
     let matched = targets.iter().map(|t| t.matched).sum();
     let affected_rows = if context.env.count_matched_rows() { matched } else { changed };
     let warnings = context.env.warning_count();
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
-    Outcome { affected_rows, row_id: Some(0), info, ..Outcome::default() }
+    let found_rows = of_several.or(Some(matched));
+    Outcome { affected_rows, row_id: Some(0), info, found_rows, ..Outcome::default() }
 }
 
 /// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.

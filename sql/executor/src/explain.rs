@@ -149,7 +149,7 @@ pub fn run(
         };
         context.env.warn(level, number, text);
     }
-    let mut outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
+    let outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
     match (shown, asked.into) {
         (Shown::Text(text), Some(variable)) => {
             let ty = ColumnType::large(Kind::LongText, Collation::default());
@@ -159,11 +159,9 @@ pub fn run(
         (Shown::Text(text), None) => {
             sink.header(columns)?;
             sink.row(&[Datum::Bytes(text.as_bytes())])?;
-            outcome.rows_sent = 1;
         }
         (Shown::Rows(rows), _) => {
             sink.header(columns)?;
-            outcome.rows_sent = rows.len() as u64;
             rows.iter().try_for_each(|row| send(row, sink))?;
         }
     }

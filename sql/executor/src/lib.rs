@@ -130,9 +130,7 @@ impl Context<'_> {
 pub struct Outcome {
     /// A result set was sent.
     pub has_rows: bool,
-    /// Rows sent.
-    pub rows_sent: u64,
-    /// Rows that a query would have sent without its LIMIT, where SQL_CALC_FOUND_ROWS asks for it.
+    /// FOUND_ROWS() afterwards; none of what leaves it as it was.
     pub found_rows: Option<u64>,
     /// Rows changed.
     pub affected_rows: u64,
@@ -433,7 +431,7 @@ fn run_plan(
         Plan::Query(query) => query::run((query, used), columns, context, params, sink),
         Plan::Do(query) => {
             query::run((query, Use::Needed), &[], context, params, &mut Nowhere)?;
-            Ok(Outcome::default())
+            Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
         }
         Plan::Insert(insert) => {
             atomically(context, insert.ignore, |c| insert::run(insert, c, params))

@@ -121,7 +121,7 @@ impl PointSelect {
         sink.header_again(header, &mut self.header)?;
         let parts = &self.parts;
         let table = context.tables.table(parts.table);
-        let mut outcome = Outcome { has_rows: true, ..Outcome::default() };
+        let mut outcome = Outcome { has_rows: true, found_rows: Some(0), ..Outcome::default() };
         if !context.client.get_columns(table, &self.key, &parts.needed, &mut self.row)? {
             return Ok(outcome);
         }
@@ -137,7 +137,7 @@ impl PointSelect {
             *value = layout.decode(&self.row, *column).map_err(damaged)?;
         }
         sink.row(&values[..parts.columns.len()])?;
-        outcome.rows_sent = 1;
+        outcome.found_rows = Some(1);
         if self.row.len() > KEPT_BYTES_MAX {
             self.row = Vec::new();
         }

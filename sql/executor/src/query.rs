@@ -100,10 +100,11 @@ pub fn run(
             let text = "No data - zero rows fetched, selected, or processed";
             context.env.warn(WarningLevel::Warning, 1329, text.into());
         }
-        return Ok(Outcome { affected_rows: sent, ..Outcome::default() });
+        let found_rows = Some(sent);
+        return Ok(Outcome { affected_rows: sent, found_rows, ..Outcome::default() });
     }
-    let found_rows = query.count_all.then_some(found);
-    Ok(Outcome { has_rows: true, rows_sent: sent, found_rows, ..Outcome::default() })
+    let found_rows = Some(if query.count_all { found } else { sent });
+    Ok(Outcome { has_rows: true, found_rows, ..Outcome::default() })
 }
 
 /// The file that the query's rows go to.

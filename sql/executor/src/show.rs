@@ -88,7 +88,7 @@ pub fn run(
             .collect();
         sink.row(&values)?;
     }
-    Ok(Outcome { has_rows: true, rows_sent: rows.len() as u64, ..Outcome::default() })
+    Ok(Outcome { has_rows: true, ..Outcome::default() })
 }
 
 type TextRow = Vec<Option<String>>;
