@@ -39,7 +39,7 @@ SET @a=1, @b='x', @c=x'ff', @d=1.5, @e=1e0, @j=CAST('[1]' AS JSON);
 CREATE TABLE t40 AS SELECT @a AS a, @b AS b, @c AS c, @d AS d, @e AS e, @nope AS n, @j AS j;
 SHOW CREATE TABLE t40;
 SELECT a, b, HEX(c), d, e, n, j FROM t40;
-CREATE TABLE t41 AS SELECT @a+1 AS a, CONCAT(@b) AS b, @d*2 AS d, @x:=5 AS s, @y:='abc' AS t, @z:=1.5 AS u, COALESCE(@nope) v, IFNULL(@b,1) w;
+CREATE TABLE t41 AS SELECT @a+1 AS a, CONCAT(@b) AS b, @d*2 AS d, @x:=5 AS s, @y:='abc' AS t, @z:=1.5 AS u, IFNULL(@b,1) w;
 SHOW CREATE TABLE t41;
 CREATE TABLE t42 AS SELECT IF(1,@a,2) a, COALESCE(@a,@b) b, LENGTH(@b) l, @a+@d c, CASE WHEN 1 THEN @d ELSE 2 END e, MAX(@a) f, NULLIF(@a,1) g, GREATEST(@a,2) h, LEFT(@b,3) i;
 SHOW CREATE TABLE t42;

@@ -9,7 +9,9 @@ use crate::errors;
 use crate::session::Core;
 use crate::statement::{OK, Reply};
 use executor::{Environment, OwnedDatum, SqlError};
+use expr::UserVariable;
 use parser::ast::{ConditionValue, Expr, GetDiagnostics, Signal};
+use value::{Collation, ColumnType, Kind};
 
 /// Longest MESSAGE_TEXT, and longest other item, in characters.
 const MESSAGE_CHARS_MAX: usize = 128;
@@ -132,7 +134,11 @@ impl Core {
             },
         };
         for ((name, _), value) in targets.into_iter().zip(values) {
-            self.env.set_user_variable(&name, value);
+            let ty = match value {
+                OwnedDatum::Int(_) => ColumnType::int(Kind::BigInt, false),
+                _ => ColumnType::varchar(MESSAGE_CHARS_MAX as u32, Collation::default()),
+            };
+            self.env.set_user_variable(&name, UserVariable::of(value, &ty));
         }
         Ok(OK)
     }
