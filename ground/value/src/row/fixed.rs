@@ -262,10 +262,10 @@ mod tests {
             (-most..=most).prop_map(move |v| Datum::Time(Time::from_micros(v, fsp).unwrap()))
         };
         prop_oneof![
-            two(ColumnType::double(), double.prop_map(|v| Datum::Double(v + 0.0)).boxed()),
+            two(ColumnType::double(), double.prop_map(Datum::Double).boxed()),
             two(
                 ColumnType::of(Kind::Float),
-                float.prop_map(|v| Datum::Double(f64::from(v) + 0.0)).boxed()
+                float.prop_map(|v| Datum::Double(f64::from(v))).boxed()
             ),
             two(ColumnType::decimal(65, 30), decimal(65, 30).boxed()),
             two(ColumnType::decimal(10, 2), decimal(10, 2).boxed()),
@@ -302,6 +302,25 @@ mod tests {
             (Datum::Enum(_, x), Datum::Enum(_, y)) => x.cmp(y),
             (Datum::Set(_, x), Datum::Set(_, y)) => x.cmp(y),
             _ => crate::compare(a, b, Collation::Binary).unwrap(),
+        }
+    }
+
+    #[test]
+    fn rows_keep_the_sign_of_zero_and_keys_do_not() {
+        for ty in [ColumnType::double(), ColumnType::of(Kind::Float)] {
+            let key = |v: f64| {
+                let mut key = Vec::new();
+                let spec = KeySpec::new(vec![KeyPart::whole(0)]);
+                spec.encode(&[ty], &[Datum::Double(v)], &mut key).unwrap();
+                key
+            };
+            let mut row = Vec::new();
+            let layout = RowLayout::new(&[ty]);
+            layout.encode(&[Datum::Double(-0.0)], &mut row).unwrap();
+            let Datum::Double(zero) = layout.decode(&row, 0).unwrap() else { unreachable!() };
+            assert!(zero == 0.0 && zero.is_sign_negative());
+            assert_eq!(key(-0.0), key(0.0));
+            assert!(key(-0.0) < key(1e-30) && key(-1e-30) < key(-0.0));
         }
     }
 
