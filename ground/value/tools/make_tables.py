@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Generates the tables of src/collation and src/charset.
 
-    python3 make_tables.py FOLDER-WITH-ALLKEYS
+    python3 make_tables.py FOLDER-WITH-ALLKEYS [FOLDER-WITH-WEIGHTS]
 
-FOLDER holds allkeys-9.0.0.txt and allkeys-5.2.0.txt, the Default Unicode Collation Element Tables,
+The first folder holds allkeys-9.0.0.txt and allkeys-5.2.0.txt, the Default Unicode Collation Element Tables,
 Copyright 2016 and 2009 Unicode, Inc., Unicode licence (http://www.unicode.org/terms_of_use.html),
 as shipped in the PyPI package pyuca 1.2 (MIT): `pip download pyuca==1.2 --no-deps`, unzip, pyuca/.
 
 uca900_1.bin, _2, _3: primary, secondary and tertiary weights of 9.0.0; uca520.bin: primary weights of
 5.2.0. As in MySQL, contractions are left out and a character keeps at most its first 8 collation
 elements (9.0.0), its first 8 primary weights (5.2.0).
+
+uca400.bin: primary weights of 4.0.0, only made when the second folder is named. allkeys-4.0.0.txt is in
+no package; its numbers are taken from what a server answers to WEIGHT_STRING: utf8mb4_unicode_ci.tsv
+as weights.sh writes it. What the implicit formulas give needs no entry.
 
 general_ci.bin: weights of utf8mb4_general_ci for the BMP, derived by rule from Python's unicodedata
 (Unicode licence): simple upper case as of Unicode 3.0, then the base letter of the canonical
@@ -96,6 +100,26 @@ def level(n):
     return lambda elements: [e[n] for e in elements[:CE_MAX] if e[n]]
 
 
+def implicit(c):
+    """The weights of a character without entry, as src/collation/uca.rs makes them."""
+    if c > 0xFFFF:
+        return [0xFFFD]
+    base = 0xFB80 if 0x3400 <= c <= 0x4DB5 else 0xFB40 if 0x4E00 <= c <= 0x9FA5 else 0xFBC0
+    return [base + (c >> 15), c & 0x7FFF | 0x8000]
+
+
+def observed(path):
+    """The weights of each character whose WEIGHT_STRING in weights.sh's file is not the implicit one."""
+    table = {}
+    for line in open(path):
+        text, weights = line.split("\t")[:2]
+        c = ord(bytes.fromhex(text).decode())
+        weights = list(struct.unpack(">%dH" % (len(weights) // 4), bytes.fromhex(weights)))
+        if weights != implicit(c):
+            table[c] = weights
+    return table
+
+
 # The planes that MySQL's default case table covers; elsewhere a character is its own weight.
 FOLDED = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x1E, 0x1F, 0x21, 0x24, 0xFF}
 # MySQL's table is of Unicode 3.0; Python's oldest data are of 3.2. What came between, in those planes:
@@ -171,7 +195,9 @@ def case_runs(which, old, new):
     print(name, "runs", len(runs))
 
 
-def main(folder):
+def main(folder, weights=None):
+    if weights:
+        uca("uca400.bin", observed(os.path.join(weights, "utf8mb4_unicode_ci.tsv")), list, True)
     new, old = (elements(os.path.join(folder, "allkeys-%s.txt" % v)) for v in ("9.0.0", "5.2.0"))
     uca("uca900_1.bin", new, level(0), False)
     uca("uca900_2.bin", new, level(1), True)
@@ -182,4 +208,4 @@ def main(folder):
     case_runs(1, old, new)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

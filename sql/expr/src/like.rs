@@ -132,7 +132,7 @@ impl<'t> Matcher<'t> {
             (&[x @ PRINTED_FIRST..=PRINTED_LAST], &[y @ PRINTED_FIRST..=PRINTED_LAST]) => {
                 self.same_printed(x, y)
             }
-            _ => a == b || (self.collation != Collation::Binary && self.collation.equals(a, b)),
+            _ => self.collation.same_char(a, b),
         }
     }
 

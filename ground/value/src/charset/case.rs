@@ -1,7 +1,8 @@
 //! Upper and lower case as MySQL maps them: one character to one character.
 //!
 //! 1. Which characters have a case depends on the collation: `utf8mb4_0900_*` map as Unicode 9.0,
-//!    `*_unicode_520_ci` as Unicode 5.2, the others of Unicode the letters that `general_ci` folds.
+//!    `*_unicode_520_ci` as Unicode 5.2, the others of Unicode, `unicode_ci` with them, the letters that
+//!    `general_ci` folds.
 //! 2. The result is at most as long as the string, as MySQL's is: it ends before the first character
 //!    that has no room (`Ⱥ` is shorter than its lower case).
 

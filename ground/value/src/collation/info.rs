@@ -37,6 +37,7 @@ static INFO: [Info; Collation::COUNT] = {
         info(83, "utf8mb3_bin", Utf8mb3, true, 1),
         info(33, "utf8mb3_general_ci", Utf8mb3, true, 1),
         info(214, "utf8mb3_unicode_520_ci", Utf8mb3, true, 8),
+        info(192, "utf8mb3_unicode_ci", Utf8mb3, true, 8),
         info(255, "utf8mb4_0900_ai_ci", Utf8mb4, false, 0),
         info(305, "utf8mb4_0900_as_ci", Utf8mb4, false, 0),
         info(278, "utf8mb4_0900_as_cs", Utf8mb4, false, 0),
@@ -44,6 +45,7 @@ static INFO: [Info; Collation::COUNT] = {
         info(46, "utf8mb4_bin", Utf8mb4, true, 1),
         info(45, "utf8mb4_general_ci", Utf8mb4, true, 1),
         info(246, "utf8mb4_unicode_520_ci", Utf8mb4, true, 8),
+        info(224, "utf8mb4_unicode_ci", Utf8mb4, true, 8),
     ]
 };
 

@@ -45,6 +45,8 @@ pub enum Collation {
     Utf8mb3GeneralCi,
     /// `utf8mb3_unicode_520_ci`, id 214: as `utf8mb4_unicode_520_ci`.
     Utf8mb3Unicode520Ci,
+    /// `utf8mb3_unicode_ci`, id 192: as `utf8mb4_unicode_ci`.
+    Utf8mb3UnicodeCi,
     /// `utf8mb4_0900_ai_ci`, id 255: UCA 9.0.0 primary weights, NO PAD; MySQL's default.
     #[default]
     Utf8mb4_0900AiCi,
@@ -60,6 +62,8 @@ pub enum Collation {
     Utf8mb4GeneralCi,
     /// `utf8mb4_unicode_520_ci`, id 246: UCA 5.2.0 primary weights, PAD SPACE.
     Utf8mb4Unicode520Ci,
+    /// `utf8mb4_unicode_ci`, id 224: UCA 4.0.0 primary weights, one for all above the BMP, PAD SPACE.
+    Utf8mb4UnicodeCi,
 }
 
 /// What cutting strings to a number of characters does to their order.
@@ -81,15 +85,21 @@ enum Weights {
     PaddedBytes,
     Table(&'static [u8; 256]),
     General,
+    Unicode400,
     Unicode520,
     Unicode900(uca::Levels),
+}
+
+/// Whether weights begin with others.
+fn begins(mut weights: impl Iterator<Item = u16>, mut start: impl Iterator<Item = u16>) -> bool {
+    start.all(|w| weights.next() == Some(w))
 }
 
 impl Collation {
     const COUNT: usize = Collation::ALL.len();
 
     /// Every collation, by name: the rows of SHOW COLLATION.
-    pub const ALL: [Collation; 18] = [
+    pub const ALL: [Collation; 20] = [
         Collation::AsciiBin,
         Collation::AsciiGeneralCi,
         Collation::Binary,
@@ -101,6 +111,7 @@ impl Collation {
         Collation::Utf8mb3Bin,
         Collation::Utf8mb3GeneralCi,
         Collation::Utf8mb3Unicode520Ci,
+        Collation::Utf8mb3UnicodeCi,
         Collation::Utf8mb4_0900AiCi,
         Collation::Utf8mb4_0900AsCi,
         Collation::Utf8mb4_0900AsCs,
@@ -108,6 +119,7 @@ impl Collation {
         Collation::Utf8mb4Bin,
         Collation::Utf8mb4GeneralCi,
         Collation::Utf8mb4Unicode520Ci,
+        Collation::Utf8mb4UnicodeCi,
     ];
 
     /// Every collation, by name: the rows of SHOW COLLATION.
@@ -214,6 +226,7 @@ impl Collation {
             Collation::Utf8mb4_0900AsCi => Weights::Unicode900(uca::Levels::Two),
             Collation::Utf8mb4_0900AsCs => Weights::Unicode900(uca::Levels::Three),
             Collation::Utf8mb4GeneralCi | Collation::Utf8mb3GeneralCi => Weights::General,
+            Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi => Weights::Unicode400,
             Collation::Utf8mb4Unicode520Ci | Collation::Utf8mb3Unicode520Ci => Weights::Unicode520,
             Collation::Binary | Collation::Utf8mb4_0900Bin => Weights::Bytes,
             Collation::AsciiBin
@@ -236,6 +249,9 @@ impl Collation {
             Weights::PaddedBytes => pad::compare(pad::bin(a), pad::bin(b), pad::SPACE),
             Weights::Table(t) => pad::compare(pad::mapped(a, t), pad::mapped(b, t), pad::SPACE),
             Weights::General => pad::compare(pad::General(a), pad::General(b), pad::SPACE),
+            Weights::Unicode400 => {
+                pad::compare(uca::weights_400(a), uca::weights_400(b), uca::SPACE_400)
+            }
             Weights::Unicode520 => {
                 pad::compare(uca::weights_520(a), uca::weights_520(b), uca::SPACE_520)
             }
@@ -249,6 +265,39 @@ impl Collation {
         self.compare(a, b) == Ordering::Equal
     }
 
+    /// Whether LIKE takes two single characters for the same: no space pads, and characters that the
+    /// Unicode tables do not list are but themselves.
+    #[must_use]
+    pub fn same_char(self, a: &[u8], b: &[u8]) -> bool {
+        let listed =
+            |same: &dyn Fn(u32, u32) -> bool| match (utf8::first_char(a), utf8::first_char(b)) {
+                ((Some(x), _), (Some(y), _)) => same(x, y),
+                _ => false,
+            };
+        a == b
+            || match self.weights() {
+                Weights::Unicode400 => listed(&uca::same_char_400),
+                Weights::Unicode520 => listed(&uca::same_char_520),
+                Weights::Unicode900(levels) => listed(&|x, y| uca::same_char_900(x, y, levels)),
+                // One weight each, so nothing pads.
+                _ => self.equals(a, b),
+            }
+    }
+
+    /// Whether the weights of `s` begin with those of `start`, on each level that counts: what LOCATE
+    /// looks for. No space pads.
+    #[must_use]
+    pub fn begins_with(self, s: &[u8], start: &[u8]) -> bool {
+        match self.weights() {
+            Weights::Bytes | Weights::PaddedBytes => s.starts_with(start),
+            Weights::Table(t) => begins(pad::mapped(s, t), pad::mapped(start, t)),
+            Weights::General => begins(pad::General(s), pad::General(start)),
+            Weights::Unicode400 => begins(uca::weights_400(s), uca::weights_400(start)),
+            Weights::Unicode520 => begins(uca::weights_520(s), uca::weights_520(start)),
+            Weights::Unicode900(levels) => uca::begins_with(s, start, levels),
+        }
+    }
+
     /// Appends bytes whose memcmp order is the collation's order.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
         match self.weights() {
@@ -256,6 +305,9 @@ impl Collation {
             Weights::PaddedBytes => pad::sort_key(pad::bin(s), false, pad::SPACE, out),
             Weights::Table(t) => pad::sort_key(pad::mapped(s, t), false, pad::SPACE, out),
             Weights::General => pad::sort_key(pad::General(s), true, pad::SPACE, out),
+            Weights::Unicode400 => {
+                pad::sort_key(uca::weights_400(s), true, uca::SPACE_400, out);
+            }
             Weights::Unicode520 => {
                 pad::sort_key(uca::weights_520(s), true, uca::SPACE_520, out);
             }
@@ -297,6 +349,7 @@ impl Collation {
                 pad::key_length(key, false, pad::SPACE, flip)
             }
             Weights::General => pad::key_length(key, true, pad::SPACE, flip),
+            Weights::Unicode400 => pad::key_length(key, true, uca::SPACE_400, flip),
             Weights::Unicode520 => pad::key_length(key, true, uca::SPACE_520, flip),
         }
     }
@@ -332,6 +385,10 @@ impl Collation {
             Weights::General => {
                 pad::General(s).chain(spaces.map(u16::from)).for_each(|w| wide(w, out));
             }
+            Weights::Unicode400 => {
+                let spaces = spaces.map(|_| uca::SPACE_400);
+                uca::weights_400(s).chain(spaces).for_each(|w| wide(w, out));
+            }
             Weights::Unicode520 => {
                 let spaces = spaces.map(|_| uca::SPACE_520);
                 uca::weights_520(s).chain(spaces).for_each(|w| wide(w, out));
@@ -351,6 +408,9 @@ impl Collation {
             Weights::PaddedBytes => pad::each_stripped(pad::bin(s), pad::SPACE, &mut mix),
             Weights::Table(t) => pad::each_stripped(pad::mapped(s, t), pad::SPACE, &mut mix),
             Weights::General => pad::each_stripped(pad::General(s), pad::SPACE, &mut mix),
+            Weights::Unicode400 => {
+                pad::each_stripped(uca::weights_400(s), uca::SPACE_400, &mut mix);
+            }
             Weights::Unicode520 => {
                 pad::each_stripped(uca::weights_520(s), uca::SPACE_520, &mut mix);
             }
@@ -364,7 +424,7 @@ impl Collation {
     pub const fn cut(self) -> Cut {
         match self.weights() {
             Weights::Unicode900(_) => Cut::FewerWeights,
-            Weights::Unicode520 => Cut::Anything,
+            Weights::Unicode400 | Weights::Unicode520 => Cut::Anything,
             _ => Cut::Keeps,
         }
     }

@@ -1,5 +1,6 @@
 //! PAD SPACE collations: those of one u16 weight per character (`general_ci`), of one per byte
-//! (`_bin`, latin1, ascii) and, with the weights of [`super::uca`], `unicode_520_ci`.
+//! (`_bin`, latin1, ascii) and, with the weights of [`super::uca`], `unicode_ci` and
+//! `unicode_520_ci`.
 //!
 //! Invariants
 //! 1. A string compares as if followed by endless spaces.

@@ -174,6 +174,69 @@ fn accents_and_case_count_behind_the_letters() {
 }
 
 #[test]
+fn unicode_ci_weighs_the_bmp_and_pads() {
+    let ci = Collation::Utf8mb4UnicodeCi;
+    let order = |a: &str, b: &str| ci.compare(a.as_bytes(), b.as_bytes());
+    let weights = |s: &str| {
+        let mut out = Vec::new();
+        ci.weight_string(s.as_bytes(), None, &mut out);
+        out.iter().map(|b| format!("{b:02X}")).collect::<String>()
+    };
+    assert_eq!(weights("aÁ"), "0E330E33");
+    assert_eq!(weights("ß"), "0FEA0FEA");
+    assert_eq!(weights("\u{0}\u{1}\u{301}"), "", "no primary weight");
+    assert_eq!(weights("中"), "FB40CE2D");
+    assert_eq!(weights("㐠"), "FB80B420");
+    assert_eq!(weights("가"), "FBC1AC00", "a syllable is not its jamo");
+    assert_eq!(weights("😀\u{20000}\u{10FFFF}"), "FFFDFFFDFFFD");
+    assert_eq!(weights("\u{FDFB}").len(), 32, "eight weights");
+    assert_eq!(weights("\u{FDFA}"), "FBC1FDFA", "more than eight are none");
+    assert_eq!(order("😀", "😁"), Ordering::Equal, "all above the BMP are one");
+    assert_eq!(order("\u{FFFF}", "😀"), Ordering::Less);
+    assert_eq!(order("a", "Á  "), Ordering::Equal, "PAD SPACE");
+    assert_eq!(order("a\t", "a"), Ordering::Less);
+    assert_eq!(order("ß", "ss"), Ordering::Equal);
+    assert_eq!(order("ø", "o"), Ordering::Greater, "of its own, unlike in 9.0.0");
+    assert_eq!(order("ł", "l"), Ordering::Greater);
+    assert_eq!(ci.cut(), super::Cut::Anything);
+    let (three, s) = (Collation::Utf8mb3UnicodeCi, "aé Łß");
+    assert_eq!(key(three, s.as_bytes()), key(ci, s.as_bytes()));
+}
+
+#[test]
+fn like_pads_nothing_and_knows_what_the_tables_list() {
+    let old = Collation::Utf8mb4Unicode520Ci;
+    let uca = [Collation::Utf8mb4UnicodeCi, old, AI, Collation::Utf8mb4_0900AsCs];
+    let same = |c: Collation, a: &str, b: &str| c.same_char(a.as_bytes(), b.as_bytes());
+    for c in uca {
+        assert!(same(c, "中", "中") && same(c, "😀", "😀"));
+        assert!(!same(c, "\u{301}", " ") && !same(c, " ", "\u{1}"), "an accent is no space");
+        assert!(same(c, "\u{1}", "\u{2}"), "both have no weight");
+        assert!(!same(c, "\u{2F00}", "一"), "a radical and its ideograph");
+        assert!(!same(c, "😀", "😁"));
+        assert_eq!(same(c, "é", "E"), c != Collation::Utf8mb4_0900AsCs);
+        assert!(!c.same_char(b"\xFF", b"\xFE") && c.same_char(b"\xFF", b"\xFF"));
+    }
+    assert!(same(GENERAL, "😀", "😁") && same(GENERAL, "ß", "S") && !same(BIN, "a", "A"));
+    // Alone of its kind: this ideograph shares its page with listed signs.
+    assert!(same(AI, "\u{2FA16}", "\u{4D56}") && same(old, "\u{2FA16}", "\u{4D56}"));
+}
+
+#[test]
+fn a_text_begins_with_the_weights_of_another() {
+    let as_cs = Collation::Utf8mb4_0900AsCs;
+    let begins = |c: Collation, s: &str, start: &str| c.begins_with(s.as_bytes(), start.as_bytes());
+    for c in [Collation::Utf8mb4UnicodeCi, Collation::Utf8mb4Unicode520Ci, AI] {
+        assert!(begins(c, "ßx", "s") && begins(c, "ßx", "SS") && begins(c, "ss", "ß"));
+        assert!(begins(c, "x", "\u{301}") && !begins(c, "", "x") && begins(c, "", "\u{301}"));
+        assert!(!begins(c, "a", "a ") && !begins(c, "ßx", "sx"), "no space pads");
+    }
+    assert!(begins(as_cs, "á", "a") && !begins(as_cs, "áb", "ab") && !begins(as_cs, "a", "á"));
+    assert!(begins(GENERAL, "Ab", "á") && !begins(GENERAL, "a", "a ") && !begins(BIN, "a", "A"));
+    assert!(begins(Collation::Latin1SwedishCi, "ab", "A") && begins(Collation::Binary, "ab", "a"));
+}
+
+#[test]
 fn latin1_orders() {
     use Collation::{Latin1GeneralCi, Latin1GeneralCs, Latin1German1Ci, Latin1SwedishCi};
     let order = |c: Collation, a: &[u8], b: &[u8]| c.compare(a, b);
@@ -196,6 +259,7 @@ fn weight_strings_pad_where_the_collation_does() {
     assert_eq!(weights(AI, "a", Some(4)), "1C47");
     assert_eq!(weights(GENERAL, "a", Some(4)), "0041002000200020");
     assert_eq!(weights(Collation::Utf8mb4Unicode520Ci, "a", Some(2)), "120F020A");
+    assert_eq!(weights(Collation::Utf8mb3UnicodeCi, "a", Some(2)), "0E330209");
     assert_eq!(weights(BIN, "a", Some(2)), "000061000020");
     assert_eq!(weights(Collation::Utf8mb3Bin, "aÉ", None), "006100C9");
     assert_eq!(weights(Collation::Utf8mb4_0900Bin, "É", Some(3)), "C389");

@@ -1,4 +1,5 @@
-//! Weights of the Unicode Collation Algorithm: `utf8mb4_0900_*` (9.0.0) and `unicode_520_ci` (5.2.0).
+//! Weights of the Unicode Collation Algorithm: `utf8mb4_0900_*` (9.0.0), `unicode_520_ci` (5.2.0) and
+//! `unicode_ci` (4.0.0).
 //!
 //! Invariants
 //! 1. A string's weights are those of its characters, one after another, without the zero ones: MySQL
@@ -21,8 +22,12 @@ pub(super) enum Levels {
 const INDEX_LEN: usize = 0x1100;
 const NONE: u16 = 0xFFFF;
 const MALFORMED: u16 = 0xFFFF;
+/// Weight of a character above the BMP in 4.0.0.
+const ABOVE_400: u16 = 0xFFFD;
 /// The offset-carrying bit of a table entry.
 const EXPANDS: u16 = 0x8000;
+/// Weight of a space in 4.0.0.
+pub(super) const SPACE_400: u16 = 0x0209;
 /// Weight of a space in 5.2.0.
 pub(super) const SPACE_520: u16 = 0x020A;
 
@@ -95,12 +100,23 @@ level!(Tertiary900, "uca900_3.bin", 69_698, 118, |c| match c {
     _ => ([2; 3], elements(c)),
 });
 level!(Primary520, "uca520.bin", 79_734, 111, implicit_520);
+level!(Primary400, "uca400.bin", 49_164, 59, implicit_400);
 
 /// The weights of one character: at most 8 from the table, 3 of a Hangul syllable, 2 implicit.
 enum Weights {
     One(u16),
     Table(&'static [u16]),
     Made([u16; 3], usize),
+}
+
+impl Weights {
+    fn all(&self) -> &[u16] {
+        match self {
+            Weights::One(w) => std::slice::from_ref(w),
+            Weights::Table(ws) => ws,
+            Weights::Made(ws, n) => &ws[..*n],
+        }
+    }
 }
 
 /// The table's entry of a character, `NONE` when it has none.
@@ -173,6 +189,11 @@ fn implicit_520(c: u32) -> ([u16; 3], usize) {
     implicit(base, c)
 }
 
+/// With 4.0.0 MySQL weighs the BMP alone: what is above has one weight, whatever it is.
+fn implicit_400(c: u32) -> ([u16; 3], usize) {
+    if c > 0xFFFF { ([ABOVE_400, 0, 0], 1) } else { implicit_520(c) }
+}
+
 /// The weights of a string on one level, one by one.
 pub(super) struct Scanner<'a, L> {
     rest: &'a [u8],
@@ -225,6 +246,11 @@ impl<L: Level> Iterator for Scanner<'_, L> {
     }
 }
 
+/// The primary weights of 4.0.0.
+pub(super) fn weights_400(s: &[u8]) -> Scanner<'_, Primary400> {
+    Scanner::new(s)
+}
+
 /// The primary weights of 5.2.0.
 pub(super) fn weights_520(s: &[u8]) -> Scanner<'_, Primary520> {
     Scanner::new(s)
@@ -244,6 +270,48 @@ pub(super) fn compare(a: &[u8], b: &[u8], levels: Levels) -> Ordering {
         Levels::Three => secondary(a, b)
             .then_with(|| Scanner::<Tertiary900>::new(a).cmp(Scanner::<Tertiary900>::new(b))),
     }
+}
+
+/// Whether two characters have the same weights, both on pages of the table. On the others each is but
+/// itself to LIKE, though a formula gives it another's weights: a radical is not like its ideograph.
+fn listed_alike<L: Level>(a: u32, b: u32) -> bool {
+    let listed = |c: u32| L::WORDS.get((c >> 8) as usize).is_some_and(|page| *page != NONE);
+    listed(a) && listed(b) && weights::<L>(a).all() == weights::<L>(b).all()
+}
+
+/// What LIKE takes for the same character, with 4.0.0.
+pub(super) fn same_char_400(a: u32, b: u32) -> bool {
+    listed_alike::<Primary400>(a, b)
+}
+
+/// What LIKE takes for the same character, with 5.2.0.
+pub(super) fn same_char_520(a: u32, b: u32) -> bool {
+    listed_alike::<Primary520>(a, b)
+}
+
+/// What LIKE takes for the same character, with 9.0.0.
+pub(super) fn same_char_900(a: u32, b: u32, levels: Levels) -> bool {
+    let second = || listed_alike::<Secondary900>(a, b);
+    listed_alike::<Primary900>(a, b)
+        && match levels {
+            Levels::One => true,
+            Levels::Two => second(),
+            Levels::Three => second() && listed_alike::<Tertiary900>(a, b),
+        }
+}
+
+/// Whether on each level that counts the weights of 9.0.0 begin with those of `start`.
+pub(super) fn begins_with(s: &[u8], start: &[u8], levels: Levels) -> bool {
+    fn level<L: Level>(s: &[u8], start: &[u8]) -> bool {
+        super::begins(Scanner::<L>::new(s), Scanner::<L>::new(start))
+    }
+    let second = || level::<Secondary900>(s, start);
+    level::<Primary900>(s, start)
+        && match levels {
+            Levels::One => true,
+            Levels::Two => second(),
+            Levels::Three => second() && level::<Tertiary900>(s, start),
+        }
 }
 
 fn secondary(a: &[u8], b: &[u8]) -> Ordering {

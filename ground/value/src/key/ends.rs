@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::{Collation, Datum, KeyPart, Kind};
 
-    const COLLATIONS: [&str; 8] = [
+    const COLLATIONS: [&str; 9] = [
         "binary",
         "utf8mb4_0900_ai_ci",
         "utf8mb4_0900_as_cs",
@@ -55,6 +55,7 @@ mod tests {
         "utf8mb4_bin",
         "utf8mb4_general_ci",
         "utf8mb4_unicode_520_ci",
+        "utf8mb4_unicode_ci",
         "latin1_swedish_ci",
     ];
 
