@@ -118,7 +118,7 @@ pub enum Warning {
         /// The offending text.
         value: String,
     },
-    /// 1366 for a string, not strict: cut before the first bad byte.
+    /// 1366 for a string, not strict: cut before the first bad byte, or `?` for what the character set lacks.
     BadUtf8 {
         /// The bad bytes.
         value: String,
@@ -410,10 +410,15 @@ fn store_string<'a>(
     };
     if from != charset && from != Charset::Binary && charset != Charset::Binary {
         scratch.clear();
-        if charset::convert(s, from, charset, scratch).any() && strict {
-            return Err(ConvertError::BadUtf8 { value: quote_bad(s) });
+        if !charset::convert(s, from, charset, scratch).any() {
+            return store_text(scratch, ty, strict);
         }
-        return store_text(scratch, ty, strict);
+        let value = quote_bad(&s[charset::first_lost(s, from, charset)..]);
+        if strict {
+            return Err(ConvertError::BadUtf8 { value });
+        }
+        let stored = store_text(scratch, ty, strict)?;
+        return Ok(Coerced { warning: Some(Warning::BadUtf8 { value }), ..stored });
     }
     store_text(s, ty, strict)
 }

@@ -51,6 +51,22 @@ pub fn converted(s: &[u8], from: Charset, to: Charset) -> (Cow<'_, [u8]>, Lost) 
     (Cow::Owned(out), lost)
 }
 
+/// Where the first character starts that a conversion would lose; the text's length if none.
+#[must_use]
+pub fn first_lost(s: &[u8], from: Charset, to: Charset) -> usize {
+    let mut at = 0;
+    let mut out = Vec::new();
+    while at < s.len() {
+        let length = from.prefix_len(&s[at..], 1).max(1);
+        out.clear();
+        if convert(&s[at..at + length], from, to, &mut out).any() {
+            break;
+        }
+        at += length;
+    }
+    at
+}
+
 /// Whether the bytes mean the same in both.
 #[inline]
 fn copies(s: &[u8], from: Charset, to: Charset) -> bool {

@@ -16,7 +16,7 @@ mod names;
 mod tests;
 
 pub use case::Case;
-pub use convert::{Lost, convert, converted};
+pub use convert::{Lost, convert, converted, first_lost};
 pub use literal::{Literal, LiteralError, Malformed, literal, message};
 pub use names::{NameError, deprecation};
 

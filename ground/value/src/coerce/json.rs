@@ -1,7 +1,8 @@
 //! Storing into JSON columns.
 
 use super::{Coerced, ConvertError};
-use crate::{ColumnType, Datum};
+use crate::{Charset, ColumnType, Datum, charset};
+use std::borrow::Cow;
 
 pub(super) fn store<'a>(
     d: Datum<'a>,
@@ -15,7 +16,12 @@ pub(super) fn store<'a>(
                 return Err(ConvertError::JsonOfBinary);
             }
             scratch.clear();
-            crate::json::parse(s, scratch)
+            let charset = from.map_or(Charset::Utf8mb4, |f| f.collation.charset());
+            let text = match charset {
+                Charset::Utf8mb3 => Cow::Borrowed(s),
+                charset => charset::converted(s, charset, Charset::Utf8mb4).0,
+            };
+            crate::json::parse(&text, scratch)
                 .map_err(|e| ConvertError::InvalidJson { what: e.what, at: e.at })?;
             Ok(Coerced::plain(Datum::Json(scratch)))
         }

@@ -24,6 +24,7 @@ impl Builder {
                 let read = parse::time(text).ok().filter(|r| !r.cut && !r.beyond);
                 (read.map(|r| OwnedDatum::Time(r.value)), "TIME")
             }
+            TemporalKind::Timestamp if let Some(moment) = self.zoned(text) => return Ok(moment),
             TemporalKind::Timestamp => {
                 (self.moment(text, false).map(OwnedDatum::DateTime), "DATETIME")
             }
@@ -47,6 +48,19 @@ impl Builder {
     fn moment(&self, text: &[u8], date_only: bool) -> Option<value::DateTime> {
         let read = parse::date_time(text, self.rules()).ok()?;
         (!read.cut && !read.utc && (!date_only || read.date_only)).then_some(read.value)
+    }
+
+    /// A text with a displacement of its own, as a moment in the session's time zone.
+    fn zoned(&self, text: &[u8]) -> Option<Typed> {
+        let read =
+            parse::date_time(text, self.rules()).ok().filter(|read| read.utc && !read.cut)?;
+        let micros = value::time::zone::utc_micros(read.value)?;
+        let fsp = read.value.fsp();
+        let moment = OwnedDatum::Timestamp(micros, fsp);
+        let ty = ColumnType::temporal(Kind::DateTime, fsp).not_null();
+        let moment = Typed::new(Expr::Const(moment), ty);
+        let expr = super::derive::call(&functions::IN_ZONE, &moment, ty);
+        Some(Typed { expr, ..moment })
     }
 
     /// `date + INTERVAL n unit`.

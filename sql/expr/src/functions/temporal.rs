@@ -529,9 +529,9 @@ fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         unit,
         Unit::Year | Unit::YearMonth | Unit::Quarter | Unit::Month | Unit::Week | Unit::Day
     );
-    let with_day =
-        matches!(unit, Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond);
+    // Text without a day is a time, whose hours may be days.
     let is_time = c.ty(0).kind == Kind::Time;
+    let with_day = has_days(unit) && !matches!(c.datum(0), Datum::Bytes(_));
     let (date, time) = if of_date || !is_time && (with_day || has_day(c, 0)) {
         let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
         (moment.date(), moment.time())

@@ -100,7 +100,7 @@ fn unixtime_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn parsed_type(d: &mut Derive<'_>) -> Derived {
-    let Some(OwnedDatum::Bytes(format)) = d.args[1].constant() else {
+    let Some(OwnedDatum::Bytes(format)) = &crate::build::folded(&d.args[1], d.settings) else {
         return Ok(ColumnType::temporal(Kind::DateTime, 6));
     };
     let has = |letters: &[u8]| format.windows(2).any(|w| w[0] == b'%' && letters.contains(&w[1]));

@@ -5,7 +5,7 @@ use crate::logical::{WINDOW_LEAF, WindowUse, column_of};
 use crate::plan::SortKey;
 use crate::query_plan::{FrameBound, FrameOffset, WindowCall, WindowFrame, WindowFunction};
 use expr::SqlError;
-use expr::tree::Typed;
+use expr::tree::{OwnedDatum, Typed};
 use parser::ast;
 use value::{ColumnType, Kind, name::same_name};
 
@@ -60,7 +60,7 @@ impl Resolver<'_, '_> {
             "dense_rank" => (WindowFunction::DenseRank, number),
             "percent_rank" => (WindowFunction::PercentRank, share),
             "cume_dist" => (WindowFunction::CumeDist, share),
-            "ntile" => (WindowFunction::Ntile(next()?.expr), number),
+            "ntile" => (WindowFunction::Ntile(positive(next()?.expr, "ntile")?), number),
             "first_value" | "last_value" => {
                 let value = next()?;
                 let ty = nullable(&value);
@@ -72,7 +72,7 @@ impl Resolver<'_, '_> {
             "nth_value" => {
                 let value = next()?;
                 let ty = nullable(&value);
-                (WindowFunction::NthValue(value, next()?.expr), ty)
+                (WindowFunction::NthValue(value, positive(next()?.expr, "nth_value")?), ty)
             }
             "lag" | "lead" => {
                 let mut value = next()?;
@@ -115,6 +115,15 @@ impl Resolver<'_, '_> {
         ty: ColumnType,
     ) -> Result<Typed, SqlError> {
         let window = self.whole_window(over, 0)?;
+        let shown = over.base.clone().unwrap_or_else(|| "<unnamed window>".to_string());
+        let ordered = window.order_by.iter().map(|item| &item.expr);
+        if window.partition_by.iter().chain(ordered).any(is_position) {
+            let text = format!(
+                "Window '{shown}': ORDER BY or PARTITION BY uses legacy position indication which \
+                 is not supported, use expression."
+            );
+            return Err(error(3592, "HY000", text));
+        }
         let scope = self.scope();
         let before = (scope.clause, std::mem::replace(&mut scope.windows_allowed, false));
         scope.clause = "window partition by";
@@ -128,7 +137,14 @@ impl Resolver<'_, '_> {
         let order_by = order_by.collect::<Result<Vec<_>, SqlError>>();
         self.scope().clause = "window frame";
         let order = order_by.as_ref().ok().and_then(|keys| keys.first());
-        let frame = self.frame(window.frame.as_ref(), order);
+        let one = order.filter(|_| window.order_by.len() == 1);
+        let measured =
+            one.is_some_and(|key| key.value.ty.kind.is_number() || key.value.ty.kind.is_temporal());
+        let frame = match &window.frame {
+            Some(frame) => check_frame(frame, measured, &shown),
+            None => Ok(()),
+        };
+        let frame = frame.and_then(|()| self.frame(window.frame.as_ref(), order));
         let scope = self.scope();
         (scope.clause, scope.windows_allowed) = before;
         let call = WindowCall { function, frame: frame?, ty };
@@ -256,6 +272,50 @@ impl Resolver<'_, '_> {
             B::Preceding(n) => FrameBound::Preceding(FrameOffset::Number(self.bind(n)?.expr)),
             B::Following(n) => FrameBound::Following(FrameOffset::Number(self.bind(n)?.expr)),
         })
+    }
+}
+
+/// A number that stands for a column of the select list.
+fn is_position(e: &ast::Expr) -> bool {
+    matches!(e, ast::Expr::Literal(ast::Literal::Int(_) | ast::Literal::UInt(_)))
+}
+
+/// Error 3586 for a frame that ends before it starts, 3587 for a distance where the order has no one measure.
+fn check_frame(frame: &ast::Frame, measured: bool, window: &str) -> Result<(), SqlError> {
+    use ast::FrameBound as B;
+    let backwards = matches!(
+        (&frame.start, &frame.end),
+        (B::Following(_), None | Some(B::CurrentRow | B::Preceding(_)))
+            | (B::CurrentRow, Some(B::Preceding(_)))
+    );
+    if backwards {
+        let text = format!(
+            "Window '{window}': frame start or end is negative, NULL or of non-integral type"
+        );
+        return Err(error(3586, "HY000", text));
+    }
+    let bounds = [Some(&frame.start), frame.end.as_ref()];
+    let distant = |b: &B| matches!(b, B::Preceding(_) | B::Following(_));
+    if !frame.rows && !measured && bounds.into_iter().flatten().any(distant) {
+        let text = format!(
+            "Window '{window}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one \
+             deterministic ORDER BY expression, of numeric or temporal type"
+        );
+        return Err(error(3587, "HY000", text));
+    }
+    Ok(())
+}
+
+/// An argument that counts from 1, if it is constant.
+fn positive(number: expr::Expr, function: &str) -> Result<expr::Expr, SqlError> {
+    let wrong = match &number {
+        expr::Expr::Const(OwnedDatum::Null) => function != "ntile",
+        expr::Expr::Const(value) => value.datum().as_u64() == Some(0),
+        _ => false,
+    };
+    match wrong {
+        true => Err(error(1210, "HY000", format!("Incorrect arguments to {function}"))),
+        false => Ok(number),
     }
 }
 
