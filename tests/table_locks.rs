@@ -210,3 +210,45 @@ fn user_locks_end_with_their_session_and_kill_ends_a_wait() {
     });
     assert_eq!(server.sql("SELECT IS_FREE_LOCK('l')"), "1");
 }
+
+/// Statements of a session without autocommit, and whether another one waits for the table afterwards, as with MySQL 9.7.
+const WITHOUT_AUTOCOMMIT: [(&str, bool); 16] = [
+    ("CREATE TABLE r2 (id INT)", false),
+    ("ALTER TABLE r ADD y INT", false),
+    ("CREATE INDEX k2 ON r (k)", false),
+    ("DROP INDEX k2 ON r", false),
+    ("TRUNCATE r", false),
+    ("CREATE VIEW w AS SELECT * FROM r", false),
+    ("CREATE TABLE like_r LIKE r", false),
+    ("CREATE TABLE of_r SELECT * FROM r", false),
+    ("CREATE TABLE IF NOT EXISTS r (id INT)", false),
+    ("RENAME TABLE r TO s, s TO r", false),
+    ("ANALYZE TABLE r", false),
+    ("SHOW CREATE TABLE r", false),
+    ("SELECT * FROM r", true),
+    ("EXPLAIN SELECT * FROM r", true),
+    ("CHECKSUM TABLE r", true),
+    ("INSERT INTO r (k) VALUES (1)", true),
+];
+
+#[test]
+fn definitions_that_change_without_autocommit_are_free_at_once() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.r (id INT AUTO_INCREMENT PRIMARY KEY, k INT)");
+    let mut one = server.converse();
+    one.ask("USE d");
+    let other = |sql: &str| server.try_sql(&format!("SET lock_wait_timeout = 1; USE d; {sql}")).err;
+    for (statement, waits) in WITHOUT_AUTOCOMMIT {
+        one.ask("SET autocommit = 0");
+        one.ask(statement);
+        let said = other("ALTER TABLE r COMMENT = 'looked at'");
+        assert_eq!(said.contains("ERROR 1205"), waits, "{statement}: {said}");
+        one.ask("ROLLBACK");
+        one.ask("SET autocommit = 1");
+    }
+    // A child's table finds its parent free, too.
+    one.ask("SET autocommit = 0");
+    one.ask("CREATE TABLE parent (id INT PRIMARY KEY)");
+    assert_eq!(other("CREATE TABLE child (id INT, FOREIGN KEY (id) REFERENCES parent (id))"), "");
+}

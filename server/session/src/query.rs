@@ -11,9 +11,10 @@ use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{Net, Rows};
 use crate::statement::{self, Reply, Table};
+use crate::transaction::Holding;
 use executor::{Context, Outcome, Prepared, RowSink, SqlError};
 use instrument::{Counter, count};
-use parser::ast::Statement;
+use parser::ast::{Show, Statement};
 use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
 use parser::template::Template;
 use parser::{ErrorKind, SqlMode};
@@ -132,10 +133,18 @@ impl Core {
     /// What must happen before a statement that changes something: implicit commit, READ ONLY.
     pub fn before(&mut self, statement: &Statement) -> Result<(), SqlError> {
         self.refuse_under_locks(statement)?;
-        if statement::commits_implicitly(statement) {
+        let commits = statement::commits_implicitly(statement);
+        if commits {
             self.commit_work()?;
         }
-        self.refuse_read_only(statement)
+        self.refuse_read_only(statement)?;
+        if commits {
+            self.holding = Holding::Nothing;
+        } else if matches!(statement, Statement::Show(show) if matches!(**show, Show::CreateTable(_)))
+        {
+            self.holding = Holding::Since(self.tables.mark());
+        }
+        Ok(())
     }
 
     /// Runs a compiled statement and writes its whole reply; false when it ended in an error.

@@ -16,7 +16,7 @@ use crate::registry::{Activity, Wake};
 use crate::server::{Server, VERSION};
 use crate::sink::Net;
 use crate::text_plans::TextPlans;
-use crate::transaction::{Characteristics, Savepoint};
+use crate::transaction::{Characteristics, Holding, Savepoint};
 use crate::variables;
 use catalog::TableCache;
 use engine::Client;
@@ -82,6 +82,8 @@ pub(crate) struct Core {
     pub characteristics: Characteristics,
     /// They were set for that one alone.
     pub one_shot: bool,
+    /// What becomes of the present statement's metadata locks.
+    pub(crate) holding: Holding,
     /// What the variables say of transactions.
     pub usual: Characteristics,
     /// `unique_checks` and `foreign_key_checks`, as the registry has them.
@@ -159,6 +161,7 @@ impl Session {
             parameters: Vec::new(),
             characteristics: Characteristics::default(),
             one_shot: false,
+            holding: Holding::default(),
             usual: Characteristics::default(),
             check_bits: 0,
             multi_statements: false,

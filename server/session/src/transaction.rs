@@ -40,6 +40,18 @@ impl Characteristics {
     }
 }
 
+/// What becomes of a statement's metadata locks where no autocommit ends it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// They are the transaction's.
+    #[default]
+    Transaction,
+    /// The statement commits by itself: no transaction begins with it.
+    Nothing,
+    /// Those that were taken since this mark go with the statement.
+    Since(usize),
+}
+
 /// Where ROLLBACK TO goes back to.
 #[derive(Debug)]
 pub(crate) struct Savepoint {
@@ -69,6 +81,10 @@ impl Core {
         result: Result<Outcome, SqlError>,
     ) -> Result<Outcome, SqlError> {
         self.client.end_statement();
+        let holding = std::mem::take(&mut self.holding);
+        if let Holding::Since(mark) = holding {
+            self.tables.release_since(self.client.slot(), mark);
+        }
         if self.in_transaction {
             self.tables.end_statement(self.client.slot());
             match &result {
@@ -77,7 +93,10 @@ impl Core {
             }
             return result;
         }
-        if !self.env.autocommit() && (self.tables.mark() > 0 || self.client.has_written()) {
+        if !self.env.autocommit()
+            && holding != Holding::Nothing
+            && (self.tables.mark() > 0 || self.client.has_written())
+        {
             self.enter_transaction();
             return self.end_statement(result);
         }
