@@ -191,6 +191,7 @@ impl Core {
         let settings = Settings {
             collation: self.env.charsets.connection,
             sql_mode: self.env.sql_mode,
+            shows_locked: self.client.shows_locked(),
             ..self.texts.settings
         };
         self.texts.keep_for(settings, self.env.database.as_deref());

@@ -185,6 +185,7 @@ impl SharedPlan {
             // Hints have no key.
             sets_variables: false,
             stale: false,
+            shows_locked: false,
             used: Use::Shown,
             kept: Some(terms),
         }))

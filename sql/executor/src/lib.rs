@@ -108,7 +108,10 @@ impl Context<'_> {
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
             explains: false,
-            settings: expr::build::Settings::of(self.env),
+            settings: expr::build::Settings {
+                shows_locked: self.client.shows_locked(),
+                ..expr::build::Settings::of(self.env)
+            },
             variables: self.env,
             assigned: Vec::new(),
             tables: self.tables,
@@ -168,6 +171,8 @@ pub struct Prepared {
     used: Use,
     /// It is the plan of a text, and kept for others.
     kept: Option<kept::Terms>,
+    /// It was planned for rows that are locked though they are only shown.
+    shows_locked: bool,
 }
 
 impl Prepared {
@@ -186,6 +191,7 @@ impl Prepared {
             stale: false,
             used: Use::Shown,
             kept: None,
+            shows_locked: false,
         }
     }
 
@@ -248,6 +254,7 @@ fn compile(
     literals: Literals,
 ) -> Result<(), SqlError> {
     views::refuse(&made.statement, context)?;
+    made.shows_locked = context.client.shows_locked();
     let mut planning = PlanContext { literals, ..context.planning() };
     let planned =
         match &*made.statement {
@@ -393,7 +400,11 @@ fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErr
         return Ok(());
     }
     let deadline = context.env.lock_deadline();
-    let mut current = !prepared.stale;
+    // A kept plan is looked up by this, and never makes itself anew.
+    let alike = prepared.shows_locked == context.client.shows_locked()
+        || prepared.kept.is_some()
+        || !matches!(&*prepared.statement, Statement::Query(_));
+    let mut current = !prepared.stale && alike;
     for (table, mode) in &prepared.tables {
         current =
             current && context.tables.relock(context.client.slot(), *table, *mode, deadline)?;

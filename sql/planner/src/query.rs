@@ -80,7 +80,8 @@ fn plan_resolved(
     copied: bool,
 ) -> Result<QueryStatement, SqlError> {
     let Resolved { mut block, shared, tables, execution_ms_max } = resolved;
-    let mut planner = Planner { copied, ..Planner::new(context, statistics, &shared) };
+    let locks = copied || context.settings.shows_locked;
+    let mut planner = Planner { locks, ..Planner::new(context, statistics, &shared) };
     transform(&mut block, &shared);
     show_chosen(&mut block);
     let query = planner.block(block)?;

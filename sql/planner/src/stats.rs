@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use value::ColumnType;
 
+/// So many entries are where no key can be.
+pub const IMPOSSIBLE: f64 = -1.0;
+
 /// Estimates about stored tables.
 pub trait Statistics {
     /// Rows of the table, at least 1.
@@ -16,7 +19,8 @@ pub trait Statistics {
     /// How many different values the first `parts` parts of an index have, at least 1. `index` is the
     /// position in the definition's list.
     fn distinct(&self, table: TableRef, index: usize, parts: usize) -> f64;
-    /// About how many entries an engine index has from key `low` to below `high`; `None`: it is not known.
+    /// About how many entries an engine index has from key `low` to below `high`; [`IMPOSSIBLE`]: no key is there;
+    /// `None`: it is not known.
     fn between(
         &self,
         _table: TableRef,
@@ -106,6 +110,9 @@ impl Statistics for Sampled<'_> {
         low: &[u8],
         high: Option<&[u8]>,
     ) -> Option<f64> {
+        if high.is_some_and(|high| low >= high) {
+            return Some(IMPOSSIBLE);
+        }
         let entries = self.tables.table(table).entries_between(index, low, high);
         entries.ok().flatten().map(|entries| entries as f64)
     }

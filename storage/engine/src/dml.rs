@@ -47,10 +47,11 @@ impl Writer<'_> {
             b.stored = stored;
             done?;
         }
-        for index in 0..table.secondaries.len() {
-            self.insert_entry(table, index, key, row, b)?;
-        }
-        Ok(())
+        self.halfway = 1;
+        let done = (0..table.secondaries.len())
+            .try_for_each(|index| self.insert_entry(table, index, key, row, b));
+        self.halfway = 0;
+        done
     }
 
     fn try_insert(
@@ -298,7 +299,9 @@ impl Writer<'_> {
         let found = self.retry(&table.clustered, key, |w| w.try_header(table, key, true, b))?;
         if found && !table.secondaries.is_empty() {
             let before = std::mem::take(&mut b.before);
+            self.halfway = -1;
             let done = self.mark_entries(table, key, row_bytes(&before), b);
+            self.halfway = 0;
             b.before = before;
             done?;
         }

@@ -57,7 +57,7 @@ impl Writer<'_> {
         let done = match unique {
             false => {
                 let next = &mut b.old_entry;
-                self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key, next))
+                self.retry_entry(s, &entry, |w| w.try_entry(s, &entry, key, next))
             }
             true => self.insert_unique(table, index, (&entry, parts), key, b),
         };
@@ -115,7 +115,7 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<()> {
         let s = &table.secondaries[index];
-        let in_one_leaf = self.retry(&s.tree, entry, |w| {
+        let in_one_leaf = self.retry_entry(s, entry, |w| {
             let mut mtr = w.mtr();
             let pos = s.tree.position(&mut mtr, entry)?;
             match w.check_leaf(table, index, &mtr, &pos, (&entry[..parts], key), b)? {
@@ -135,7 +135,7 @@ impl Writer<'_> {
             let unique = self.check_range(table, index, (&entry[..parts], key), b)?;
             if let Unique::Wait(wanted) = unique {
                 drop(gate);
-                self.wait_for(&wanted)?;
+                self.wait_for_entry(s, &wanted)?;
                 continue;
             }
             // Waiting for a gap would keep the gate from others: then the check is done again.
@@ -143,7 +143,7 @@ impl Writer<'_> {
                 Try::Done(()) => return Ok(()),
                 Try::Wait(wanted) => {
                     drop(gate);
-                    self.wait_for(&wanted)?;
+                    self.wait_for_entry(s, &wanted)?;
                 }
                 Try::Look(key) => drop(s.tree.get(&key, &mut b.old_entry)?),
                 Try::Undo(_) => return Err(Error::Internal("an entry has no undo")),
@@ -370,7 +370,7 @@ impl Writer<'_> {
         mut needed: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
         join(prefix, key, entry);
-        self.retry(&s.tree, entry, |w| w.try_retire(s, entry, &mut needed))
+        self.retry_entry(s, entry, |w| w.try_retire(s, entry, &mut needed))
     }
 
     fn try_retire(

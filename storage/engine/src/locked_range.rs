@@ -67,6 +67,8 @@ pub(crate) struct LockedRange {
     changing: bool,
     started: bool,
     done: bool,
+    /// An entry behind the range was passed over: it was deleted, or left out.
+    beyond: bool,
     /// The entry that was dealt with last.
     pub passed: Option<Vec<u8>>,
     /// The entry that was waited for, without gap locks: what came in before it meanwhile is not looked at, as in
@@ -115,6 +117,7 @@ impl LockedRange {
         (self.low_included, self.high_included) = (low_included, high_included);
         self.equal = low_included && high_included && low.is_some_and(|l| self.ends_behind(l));
         (self.placed, self.started, self.changing) = (false, false, false);
+        self.beyond = false;
         self.done = high.is_some_and(<[u8]>::is_empty);
         (self.passed, self.awaited) = (None, None);
         self.run = Run::default();
@@ -307,9 +310,16 @@ impl LockedRange {
         Ok(Locked::Yes)
     }
 
+    /// Whether the entry alone tells that it is behind the range. Of one key nothing is left to try on entries, but
+    /// forwards that key is compared.
+    fn is_sifted(&self) -> bool {
+        let compared = self.direction == Direction::Forward || !self.equal;
+        self.sifted && self.index > 0 && compared
+    }
+
     /// Behind the last entry of the index.
     fn lock_end(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
-        if l.gapless {
+        if l.gapless || self.beyond && !self.is_sifted() {
             return self.end_unlocked(tree);
         }
         let asked = self.ask(l, tree, Target::supremum(tree.index), Kind::NextKey)?;
@@ -327,10 +337,10 @@ impl LockedRange {
 
     /// The first entry outside of the range.
     fn lock_behind(&mut self, l: &Locker<'_>, table: &Table, tree: &Tree) -> Result<()> {
-        if l.gapless && self.equal {
+        let forward = self.direction == Direction::Forward;
+        if l.gapless && self.equal && forward {
             return self.end_unlocked(tree);
         }
-        let forward = self.direction == Direction::Forward;
         let gap_only = !l.gapless && forward && (self.index == 0 || self.equal);
         if gap_only {
             let entry = std::mem::take(&mut self.entry);
@@ -357,20 +367,25 @@ impl LockedRange {
             0 => RowHeader::read(&self.other)?.deleted(),
             _ => is_marked(&self.other),
         };
-        let row = self.index > 0 && !marked && !self.covered && !self.sifted;
-        if row && matches!(locked, Locked::Yes) {
+        let sifted = self.is_sifted();
+        let row = self.index > 0 && !marked && !self.covered && !sifted;
+        let mut skipped = matches!(locked, Locked::Skip);
+        if row && !skipped {
             let key = split_entry(&self.entry, &self.other)?.1.to_vec();
             match self.lock_row(l, table, &key) {
-                Err(Error::LockNotAvailable) if self.skips() => {}
+                Err(Error::LockNotAvailable) if self.skips() => skipped = true,
                 done => drop(done?),
             }
         }
-        if l.gapless {
+        // As in InnoDB, which looks whether the range has ended at rows that it has locked: the first behind it that is free
+        // and there. What is locked of an entry that is left out stays so, and of the last backwards.
+        let skipped = skipped && self.wait() == LockWait::SkipLocked;
+        if l.gapless && !skipped && (forward || sifted) {
             self.unlock_last(l);
         }
-        // What is deleted does not end the range.
-        self.done = !marked;
-        if marked { self.pass(tree) } else { Ok(()) }
+        self.done = !marked && !skipped;
+        self.beyond |= !self.done;
+        if self.done { Ok(()) } else { self.pass(tree) }
     }
 
     /// The active transaction that has written what the spot's entry stands for (its payload is in `other`).

@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::outside::Need;
 use crate::progress::Progress;
 use crate::row::{RowHeader, row_bytes};
-use crate::table::Table;
+use crate::table::{Secondary, Table};
 use crate::version::Latest;
 use crate::writer::{Try, Wanted, Writer};
 use base::{Error, IndexId, Result, RollPtr, TableId, TrxId};
@@ -382,6 +382,12 @@ impl Writer<'_> {
         let inherited = if duplicate { Inherited::WhileWaiting } else { inherited(locker.gapless) };
         let how = (!wanted.keep, inherited);
         locker.request(target, wanted.shape, LockWait::Wait, how).map(drop)
+    }
+
+    /// As [`Self::wait_for`], for a row's entry in a secondary index: meanwhile the row may be halfway in, or out.
+    pub fn wait_for_entry(&mut self, s: &Secondary, wanted: &Wanted) -> Result<()> {
+        let _halfway = s.halfway(self.halfway);
+        self.wait_for(wanted)
     }
 
     /// What keeps this transaction from changing an entry that it found under its leaf's latch: `busy`, the

@@ -159,6 +159,8 @@ impl Reader {
         self.settled_below = match viewer.eyes.sight {
             Sight::At(view) => view.all_visible_below,
             Sight::Committed => viewer.engine.trx().all_ended_below(),
+            // As in InnoDB what is halfway in or out is there, or is not, as the index that is read alone says.
+            Sight::Newest if self.covered => TrxId(u64::MAX),
             Sight::Newest => TrxId::NONE,
         };
     }

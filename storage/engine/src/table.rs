@@ -21,6 +21,7 @@ use pool::Tablespace;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
+use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 use value::row::EntryRows;
 use value::{KeySpec, RowLayout};
@@ -62,6 +63,18 @@ pub(crate) struct Secondary {
     pub tree: Tree,
     /// Orders inserts of one unique key whose neighbours lie in more than one leaf.
     pub gate: Mutex<()>,
+    /// Rows that are inserted and wait for a lock here, less those that are deleted and do.
+    /// (As [`i32`].)
+    halfway: SharedAtomic<u32, { class::ROW_LOCK }>,
+}
+
+/// A row that is halfway in, or out, while its writer waits for a lock.
+pub(crate) struct Halfway<'s>(&'s Secondary, i32);
+
+impl Drop for Halfway<'_> {
+    fn drop(&mut self) {
+        self.0.halfway.fetch_sub(self.1.cast_unsigned(), Ordering::Relaxed);
+    }
 }
 
 impl Secondary {
@@ -71,7 +84,14 @@ impl Secondary {
             key: KeySpec::new(spec.parts.clone()),
             tree: Tree::new(Arc::clone(ts), root, spec.id),
             gate: Mutex::new(&UNIQUE_GATE, ()),
+            halfway: SharedAtomic::new(0),
         }
+    }
+
+    /// A row that is inserted (1) or deleted (-1) is halfway, until this is dropped: its entry here has to wait.
+    pub fn halfway(&self, rows: i32) -> Halfway<'_> {
+        self.halfway.fetch_add(rows.cast_unsigned(), Ordering::Relaxed);
+        Halfway(self, rows)
     }
 
     /// Puts the encoded parts of a row into `out` (cleared first).
@@ -235,7 +255,8 @@ impl Table {
         self.clustered.estimate_entries()
     }
 
-    /// How many rows there are without those that are marked deleted, by whomever; `None`: more than a few.
+    /// How many rows there are without those that are marked deleted, by whomever; `None`: more than a few. As in InnoDB
+    /// what is inserted or deleted counts when that is done, not while it waits.
     ///
     /// # Errors
     /// Failed reads, damage.
@@ -249,7 +270,9 @@ impl Table {
             }
             rows += u64::from(!RowHeader::read(payload)?.deleted());
         }
-        Ok(Some(rows))
+        let halfway =
+            self.secondaries.iter().map(|s| s.halfway.load(Ordering::Relaxed).cast_signed());
+        Ok(Some(rows.saturating_add_signed(-i64::from(halfway.sum::<i32>()))))
     }
 
     /// About how many entries an index has from key `low` to below `high` (`None`: to its end); `None`

@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::locking::{Locker, Stamp};
 use crate::progress::Progress;
 use crate::row::RowHeader;
+use crate::table::Secondary;
 use base::{IndexId, Lsn, Result, TrxId};
 use btree::Tree;
 use lock::{Inherited, Owner, Shape, Target};
@@ -99,6 +100,8 @@ pub(crate) struct Writer<'a> {
     pub keeper: Option<(&'a Owner, Inherited)>,
     /// Undoing for a session: where it says how far that is.
     pub progress: Option<&'a Progress>,
+    /// A row is being inserted (1) or deleted (-1), and has its version in the clustered index already.
+    pub halfway: i32,
     /// The version of the row that is to be changed; another one is not.
     pub expects: Option<Stamp>,
     /// The change is all that the transaction does: it commits with it, if one mini-transaction will do.
@@ -125,8 +128,8 @@ impl<'a> Writer<'a> {
     /// One that never waits: for rollback and purge.
     pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
         let (locker, keeper, progress, expects) = (None, None, None, None);
-        let (ends, ended) = (false, None);
-        Writer { engine, worker, locker, keeper, progress, expects, ends, ended, segment }
+        let (ends, ended, halfway) = (false, None, 0);
+        Writer { engine, worker, locker, keeper, progress, halfway, expects, ends, ended, segment }
     }
 
     /// Whether a row is in the version that the change is for.
@@ -174,12 +177,32 @@ impl<'a> Writer<'a> {
         &mut self,
         tree: &Tree,
         key: &[u8],
+        attempt: impl FnMut(&mut Self) -> Result<Try<T>>,
+    ) -> Result<T> {
+        self.retry_waiting(tree, key, attempt, |w, wanted| w.wait_for(wanted))
+    }
+
+    /// As [`Self::retry`], of a row's entry in a secondary index.
+    pub fn retry_entry<T>(
+        &mut self,
+        s: &Secondary,
+        entry: &[u8],
+        attempt: impl FnMut(&mut Self) -> Result<Try<T>>,
+    ) -> Result<T> {
+        self.retry_waiting(&s.tree, entry, attempt, |w, wanted| w.wait_for_entry(s, wanted))
+    }
+
+    fn retry_waiting<T>(
+        &mut self,
+        tree: &Tree,
+        key: &[u8],
         mut attempt: impl FnMut(&mut Self) -> Result<Try<T>>,
+        wait: impl Fn(&mut Self, &Wanted) -> Result<()>,
     ) -> Result<T> {
         loop {
             match attempt(self)? {
                 Try::Done(result) => return Ok(result),
-                Try::Wait(wanted) => self.wait_for(&wanted)?,
+                Try::Wait(wanted) => wait(self, &wanted)?,
                 Try::Look(key) => drop(tree.get(&key, &mut Vec::new())?),
                 Try::Undo(bytes) => {
                     let undo = self.engine.trx().undo();

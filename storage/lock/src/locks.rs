@@ -295,7 +295,7 @@ impl Locks {
         });
         if !gone.is_empty() {
             me.give_back(by.serial, hash, shape);
-            self.grant(&mut queues, hash, target);
+            self.grant(&mut queues, hash, target, by);
         }
     }
 
@@ -314,29 +314,49 @@ impl Locks {
 
     #[cold]
     fn release_all(&self, me: &Owner) {
-        let (serial, mut held) = me.take();
-        let by = By { slot: me.slot(), serial };
+        let mut ended = me.take();
+        let by = By { slot: me.slot(), serial: ended.serial };
+        // Where somebody waits the order counts; locks of one kind are as old as the first of them, since InnoDB has
+        // them in one structure.
+        let somebody_waits = self.waiting.load(Ordering::Relaxed) != 0;
+        let kinds = if somebody_waits { ended.kinds() } else { Vec::new() };
+        let age = |index, shape| kinds.iter().position(|kind| *kind == (index, shape));
+        let held = &mut ended.held;
         held.sort_unstable_by_key(|h| h.hash);
         held.dedup_by_key(|h| h.hash);
         for h in held {
             let mut queues = self.shard(h.hash).lock();
+            while somebody_waits && let Some((place, shape)) = queues.youngest(h.hash, by, age) {
+                let mut one = true;
+                queues.remove(h.hash, |l| {
+                    let it = l.by == by && l.shape == shape && l.place == place;
+                    it && std::mem::take(&mut one)
+                });
+                self.grant(&mut queues, h.hash, place.target(), by);
+            }
             let mut gone = queues.remove(h.hash, |l| l.by == by);
             gone.dedup_by(|a, b| a.place == b.place);
-            gone.iter().for_each(|l| self.grant(&mut queues, h.hash, l.place.target()));
+            gone.iter().for_each(|l| self.grant(&mut queues, h.hash, l.place.target(), by));
         }
     }
 
-    /// Grants what has become free on a target. Who goes on waiting may have other blockers now, and they
-    /// are in the graph before anybody who was granted something can wait again: no deadlock is slept
-    /// through.
-    pub(crate) fn grant(&self, queues: &mut Locked<'_>, hash: u64, target: Target<'_>) {
+    /// Grants what has become free on a target, where `leaving` has given something back. Who goes on
+    /// waiting may have other blockers now, and they are in the graph before anybody who was granted
+    /// something can wait again: no deadlock is slept through.
+    pub(crate) fn grant(
+        &self,
+        queues: &mut Locked<'_>,
+        hash: u64,
+        target: Target<'_>,
+        leaving: By,
+    ) {
         if queues.is_vacant(hash) {
             return;
         }
         let mut refused = Vec::new();
         loop {
             let held_up = |slots: &[u64]| self.graph.held_up(slots);
-            let (go, passed) = queues.line(hash, target).choose(&refused, held_up);
+            let (go, passed) = queues.line(hash, target).choose(leaving, &refused, held_up);
             passed.into_iter().for_each(|at| queues.at(hash, at).map_or((), |l| l.passed += 1));
             let granted: Vec<(usize, By, u64)> = go
                 .into_iter()

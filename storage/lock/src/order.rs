@@ -3,7 +3,9 @@
 //! 1. A request waits for every conflicting lock of others that is granted, and for every conflicting
 //!    request of others that was there before it and waits for a granted lock itself; unless that one
 //!    waits for the asker (then nobody would gain by its going first). An insert waits for that one, too:
-//!    as in InnoDB.
+//!    as in InnoDB. Nor does it wait for one that waits only for somebody who is giving locks on the target back, and
+//!    has others there still: as in InnoDB, which gives back one after the other, the last made first. So of those
+//!    who wait for a transaction that had read a row and then changed it, readers go first.
 //! 2. Of the others, which are ready, goes first who holds up most waiters: then the most can go on soon,
 //!    and few transactions sit on locks while they wait for further ones (contention-aware scheduling, as
 //!    in MySQL; Tian et al., "Contention-aware lock scheduling for transactional databases", PVLDB 11(5),
@@ -75,28 +77,31 @@ impl<'q> Line<'q> {
         Some(self.blockers(n))
     }
 
-    /// Rule 1: who could go now if it were first.
-    fn ready(&self) -> Vec<(usize, &'q Lock)> {
+    /// Rule 1: who could go now if it were first, while `leaving` gives locks back.
+    fn ready(&self, leaving: By) -> Vec<(usize, &'q Lock)> {
         let (mut ready, mut stuck): (_, Vec<&Lock>) = (Vec::new(), Vec::new());
         for &(at, me) in &self.waiting {
-            let held_up = self.granted.iter().any(|g| self.conflict(me, g))
-                || stuck.iter().any(|l| self.yields(me, l));
-            match held_up {
-                true => stuck.push(me),
-                false => ready.push((at, me)),
+            let held_up = |by: &dyn Fn(By) -> bool| {
+                self.granted.iter().any(|g| by(g.by) && self.conflict(me, g))
+            };
+            if held_up(&|by| by != leaving) || stuck.iter().any(|l| self.yields(me, l)) {
+                stuck.push(me);
+            } else if !held_up(&|by| by == leaving) {
+                ready.push((at, me));
             }
         }
         ready
     }
 
-    /// Who goes now, and who is passed by that: their places in the queue. `refused` do not want to;
-    /// `held_up` says how many waiters each of these session slots holds up.
+    /// Who goes now, while `leaving` gives locks back, and who is passed by that: their places in the queue. `refused`
+    /// do not want to; `held_up` says how many waiters each of these session slots holds up.
     pub fn choose(
         &self,
+        leaving: By,
         refused: &[usize],
         held_up: impl FnOnce(&[u64]) -> Vec<u64>,
     ) -> (Vec<usize>, Vec<usize>) {
-        let mut ready = self.ready();
+        let mut ready = self.ready(leaving);
         ready.retain(|(at, _)| !refused.contains(at));
         if ready.len() > 1 {
             let slots: Vec<u64> = ready.iter().map(|(_, l)| l.by.slot as u64).collect();

@@ -45,8 +45,40 @@ pub(crate) struct Held {
 struct Locks {
     /// In the order in which they were made.
     held: Vec<Held>,
-    /// Of which indexes it gave back locks of which shapes: InnoDB keeps their structures, empty.
-    given_back: Vec<(IndexId, Shape)>,
+    /// Of which indexes it gave back locks of which shapes, and how many locks were older: InnoDB keeps their
+    /// structures, empty.
+    given_back: Vec<(LockKind, usize)>,
+}
+
+/// Locks of one index and shape, which InnoDB has in one structure (on tables of one page).
+pub(crate) type LockKind = (IndexId, Shape);
+
+/// What a transaction had at its end.
+pub(crate) struct Ended {
+    pub serial: u64,
+    pub held: Vec<Held>,
+    given_back: Vec<(LockKind, usize)>,
+}
+
+impl Ended {
+    /// The kinds of its locks, the oldest first.
+    pub fn kinds(&self) -> Vec<LockKind> {
+        let held = self.held.iter().enumerate().map(|(at, h)| ((h.index, h.shape), at));
+        let mut given_back = self.given_back.iter().copied().peekable();
+        let mut kinds = Vec::new();
+        for (kind, at) in held {
+            let mut add = |kind| {
+                if !kinds.contains(&kind) {
+                    kinds.push(kind)
+                }
+            };
+            while let Some((before, _)) = given_back.next_if(|(_, older)| *older <= at) {
+                add(before);
+            }
+            add(kind);
+        }
+        kinds
+    }
 }
 
 /// A target with its own memory.
@@ -185,26 +217,24 @@ impl Owner {
         }
         if let Some(at) = locks.held.iter().rposition(|h| h.hash == hash && h.shape == shape) {
             let kind = (locks.held.remove(at).index, shape);
+            let known = locks.given_back.iter().any(|(k, _)| *k == kind);
             // The count only says "perhaps": it goes down to zero at the end. A structure that has other locks
             // is not empty; long lists are not looked through for one.
             let shared = |h: &Held| (h.index, h.shape) == kind;
-            if given_back
-                && !locks.given_back.contains(&kind)
-                && !locks.held.iter().rev().take(64).any(shared)
-            {
-                locks.given_back.push(kind);
+            if given_back && !known && !locks.held.iter().rev().take(64).any(shared) {
+                locks.given_back.push((kind, at));
             }
         }
     }
 
     /// Ends the transaction: its serial and what it had. Only the session's own thread calls it.
-    pub(crate) fn take(&self) -> (u64, Vec<Held>) {
+    pub(crate) fn take(&self) -> Ended {
         let mut locks = self.locks.lock();
         let serial = self.serial.load(Ordering::Relaxed);
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
-        locks.given_back.clear();
-        (serial, std::mem::take(&mut locks.held))
+        let Locks { held, given_back } = std::mem::take(&mut *locks);
+        Ended { serial, held, given_back }
     }
 
     /// Ends a transaction that had nothing.
@@ -219,9 +249,12 @@ impl Owner {
     pub(crate) fn sizes(&self, changed: &[IndexId]) -> (u64, u64) {
         let pending = self.wish().map(|wish| (wish.place.target().hash(), wish.shape));
         let locks = self.locks.lock();
-        let mut kinds = locks.given_back.clone();
-        let written = changed.iter().map(|index| (*index, Shape::WRITE));
-        kinds.extend(written.filter(|kind| !locks.given_back.contains(kind)));
+        let mut kinds: Vec<LockKind> = locks.given_back.iter().map(|(kind, _)| *kind).collect();
+        for kind in changed.iter().map(|index| (*index, Shape::WRITE)) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
         let mut structs = kinds.len() as u64;
         for h in &locks.held {
             let kind = (h.index, h.shape);

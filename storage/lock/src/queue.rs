@@ -7,6 +7,7 @@
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Line, may_pass};
 use crate::owner::Place;
+use base::IndexId;
 use instrument::MutexClass;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -180,6 +181,25 @@ impl Locked<'_> {
         let queue = self.queues.map.get(&hash).map_or(&[][..], |q| &q[..]);
         let on = queue.iter().enumerate().filter(move |(_, l)| l.place.target() == target);
         Line::new(on, target.key.is_none())
+    }
+
+    /// Of several locks of `by` on a target that somebody waits for, the one that was made last; `age` says what
+    /// place a kind has among the others.
+    pub fn youngest(
+        &self,
+        hash: u64,
+        by: By,
+        age: impl Fn(IndexId, Shape) -> Option<usize>,
+    ) -> Option<(Place, Shape)> {
+        let queue = self.queues.map.get(&hash).filter(|q| q.len() > 2)?;
+        let own = |l: &&Lock| l.by == by;
+        let counts = |l: &&Lock| {
+            let beside = queue.iter().filter(|o| o.place == l.place);
+            beside.clone().filter(own).count() > 1 && beside.clone().any(|o| !o.granted())
+        };
+        let several = queue.iter().filter(own).filter(counts);
+        let last = several.max_by_key(|l| age(l.place.index, l.shape))?;
+        Some((last.place.clone(), last.shape))
     }
 
     /// The lock that stands there in the queue, while nothing is taken out of it.

@@ -10,7 +10,7 @@
 //!    same waits as the first: then all its members waited at once, and nobody who waits releases
 //!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
 //! 4. The victim is the transaction with the fewest undo records and lock structures, table locks among
-//!    them; of equals the one whose request closed the cycle.
+//!    them; of equals the one whose request closed the cycle, namely who began to wait last.
 
 use crate::locks::{Locks, by, slots};
 use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
@@ -107,13 +107,13 @@ impl Locks {
         }
         queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
         me.forget(by.serial, hash, wish.shape);
-        self.grant(&mut queues, hash, target);
+        self.grant(&mut queues, hash, target, by);
         Err(if given_up { error } else { Error::Deadlock })
     }
 
     /// Rules 3 and 4. `cycle` begins with the requester; each member waits for the next.
     fn judge(&self, me: &Owner, cycle: Vec<u64>, suspicion: &mut Suspicion) -> Cycle {
-        let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
+        let (Some(first), Some(mut second)) = (self.prove(&cycle), self.prove(&cycle)) else {
             return Cycle::Again;
         };
         let waits = |round: &[Proof]| -> Vec<Option<u64>> {
@@ -125,14 +125,19 @@ impl Locks {
         if second.iter().any(|p| p.wish.is_none()) && !suspicion.is_proved(cycle) {
             return Cycle::Again;
         }
-        // Of equals the requester, who is the cycle's first; else who waits for him, then who waits for that one.
+        // Who closed the cycle is who began to wait last: others may have found it before him, or again.
+        let since = |p: &Proof| p.wish.as_ref().map_or(0, |(w, _)| w.since_ns);
+        let last = (0..second.len()).max_by_key(|i| since(&second[*i])).unwrap_or(0);
+        second.rotate_left(last);
+        // Of equals he, now the first; else who waits for him, then who waits for that one.
         let before = |i: usize| (second.len() - i) % second.len();
         let weights = second.iter().enumerate().filter_map(|(i, p)| Some((i, p.wish.as_ref()?.1)));
         let Some((victim, _)) = weights.min_by_key(|(i, weight)| (*weight, before(*i))) else {
             return Cycle::Again;
         };
         let report = self.describe(&second, victim);
-        if victim != 0 {
+        let mine = second[victim].slot == me.slot();
+        if !mine {
             let Some((wish, _)) = &second[victim].wish else { return Cycle::Again };
             if !self.owner(second[victim].slot).end_with(wish.number, VICTIM) {
                 return Cycle::Again;
@@ -142,7 +147,7 @@ impl Locks {
             return Cycle::Mine;
         }
         self.tell(report);
-        if victim == 0 { Cycle::Mine } else { Cycle::Again }
+        if mine { Cycle::Mine } else { Cycle::Again }
     }
 
     /// Finds every edge of a cycle in the queues; `None`, with the waiter woken, when one is out of date.

@@ -16,6 +16,9 @@ use stdx::rng::Rng;
 
 const STEPS: u64 = 14;
 
+/// From this seed on more is said; before it what was said stays as it was.
+const FIRST_WIDE: u64 = 3001;
+
 /// What came of the seeds.
 #[derive(Debug, Default)]
 pub struct Compared {
@@ -118,7 +121,10 @@ pub fn random_script(seed: u64) -> (Script, Level) {
     let mut steps: Vec<Step> = (1..=sessions).map(|n| say(n, "BEGIN".into())).collect();
     for _ in 0..STEPS {
         let who = 1 + rng.below(sessions);
-        let sql = statement(&mut rng, figures);
+        let sql = match seed >= FIRST_WIDE && rng.below(3) == 0 {
+            true => more(&mut rng, figures),
+            false => statement(&mut rng, figures, level),
+        };
         let ends = sql == "COMMIT" || sql == "ROLLBACK";
         steps.push(say(who, sql));
         if ends {
@@ -163,13 +169,17 @@ fn row(rng: &mut Rng) -> String {
     format!("({id}, {k}, {u}, {})", rng.below(10))
 }
 
-fn statement(rng: &mut Rng, figures: bool) -> String {
+fn statement(rng: &mut Rng, figures: bool, level: Level) -> String {
     let (index, condition) = place(rng);
     let forced = format!("t FORCE INDEX ({index})");
     let value = rng.below(100);
     // Where nothing is locked the order of the rows is the only thing that the index decides.
     let table = if figures { "t" } else { &forced };
     match rng.below(if figures { 23 } else { 20 }) {
+        0..2 if figures && level == Level::Serializable => {
+            let columns = if value.is_multiple_of(2) { "*" } else { "id, k" };
+            format!("SELECT {columns} FROM t WHERE {condition}")
+        }
         0..2 => format!("SELECT * FROM {forced} WHERE {condition}"),
         2..4 => format!("SELECT id, v FROM {table} WHERE {condition} FOR SHARE"),
         4..7 => format!("SELECT id, v FROM {table} WHERE {condition} FOR UPDATE"),
@@ -189,6 +199,32 @@ fn statement(rng: &mut Rng, figures: bool) -> String {
             "INSERT INTO copy SELECT id, k FROM {table} WHERE {condition} \
              ON DUPLICATE KEY UPDATE k = copy.k + 1"
         ),
+    }
+}
+
+/// What seeds from [`FIRST_WIDE`] on say besides: orders, limits, savepoints, subqueries.
+fn more(rng: &mut Rng, figures: bool) -> String {
+    let (index, condition) = place(rng);
+    let forced = format!("t FORCE INDEX ({index})");
+    let column = condition.split(' ').next().unwrap_or("id").to_string();
+    let value = rng.below(100);
+    let lock = ["FOR UPDATE", "FOR SHARE", "FOR UPDATE SKIP LOCKED"][rng.below(3) as usize];
+    let columns = ["id", "id, v"][rng.below(2) as usize];
+    match rng.below(if figures { 9 } else { 7 }) {
+        0 | 1 => format!(
+            "SELECT {columns} FROM {forced} WHERE {condition} ORDER BY {column} DESC {lock}"
+        ),
+        2 => format!(
+            "SELECT {columns} FROM {forced} WHERE {condition} ORDER BY {column} LIMIT 1 {lock}"
+        ),
+        3 => format!("UPDATE {forced} SET v = {value} WHERE {condition} ORDER BY {column} DESC"),
+        4 => format!("UPDATE {forced} SET v = v + 1 WHERE {condition} ORDER BY {column} LIMIT 1"),
+        5 => "SAVEPOINT a".into(),
+        6 => "ROLLBACK TO a".into(),
+        7 => format!(
+            "UPDATE t SET v = (SELECT COUNT(*) FROM copy WHERE k > {value}) WHERE {condition}"
+        ),
+        _ => format!("DELETE FROM t WHERE id = (SELECT MAX(id) FROM copy WHERE k > {value})"),
     }
 }
 

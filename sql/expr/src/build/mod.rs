@@ -49,6 +49,8 @@ pub struct Settings {
     pub optimizer_switch: u64,
     /// What is built is part of UPDATE or DELETE.
     pub changes: bool,
+    /// Rows are locked that a query only shows: a SERIALIZABLE transaction of several statements.
+    pub shows_locked: bool,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             group_concat_max_len: 1024,
             optimizer_switch: u64::MAX,
             changes: false,
+            shows_locked: false,
         }
     }
 }
@@ -88,6 +91,7 @@ impl Settings {
                 .unwrap_or(usual.group_concat_max_len),
             optimizer_switch: env.optimizer_switch(),
             changes: false,
+            shows_locked: false,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::bind::Scope;
 use crate::explain::part_bytes;
 use crate::logical::{conjuncts, disjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
+use crate::stats::IMPOSSIBLE;
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
 use parser::ast;
@@ -87,7 +88,7 @@ impl Planner<'_> {
     ) -> Choice {
         let def = self.tables.def(table);
         let source = &leaves.list[usize::from(leaf)];
-        let locks = source.lock.is_some() || self.copied;
+        let locks = source.lock.is_some() || self.locks;
         let rows = match locks {
             true => self.counted(table),
             false => self.statistics.rows(table),
@@ -136,7 +137,9 @@ impl Planner<'_> {
                     covering: covers,
                     used,
                 };
-                let price = price(&choice, index.clustered);
+                // Where no key can be nothing is read, nor locked.
+                let impossible = locks && matched == 0.0;
+                let price = if impossible { 0.0 } else { price(&choice, index.clustered) };
                 if best.as_ref().is_none_or(|(least, _)| price < *least) {
                     best = Some((price, choice));
                 }
@@ -207,6 +210,9 @@ impl Planner<'_> {
         }
         let number = position + usize::from(self.tables.def(table).clustered().is_none());
         if let Some(found) = self.measured(table, number, range, exact) {
+            if exact && found == IMPOSSIBLE {
+                return 0.0;
+            }
             return found.clamp(1.0, rows.max(1.0));
         }
         let share = match &range.last {

@@ -113,7 +113,7 @@ impl Planner<'_> {
         let Node::Read(read) = node else { return };
         let source = &leaves.list[usize::from(read.leaf)];
         let asked = leaves.subqueries.iter().any(|seen| seen & leaf_bit(read.leaf) != 0);
-        let locks = read.lock.is_some() || self.copied || !leaves.targets.is_empty();
+        let locks = read.lock.is_some() || self.locks || !leaves.targets.is_empty();
         let unique = matches!(read.access, ReadAccess::Point { .. } | ReadAccess::Merge(_));
         if leaves.list.len() != 1 || asked || locks || unique {
             return;

@@ -54,8 +54,9 @@ pub(crate) struct Planner<'a> {
     /// Where each shared block went in `done`.
     pub(crate) shared_at: Vec<Option<usize>>,
     pub(crate) done: Vec<SharedQuery>,
-    /// Others are made of the rows, so they are locked though nothing says so.
-    pub(crate) copied: bool,
+    /// The rows are locked though nothing says so: others are made of them, they tell what is changed, or they are
+    /// shown by a SERIALIZABLE transaction.
+    pub(crate) locks: bool,
     /// Bits of `optimizer_switch`.
     pub(crate) switches: u64,
     /// No table is read by several indexes that together name its rows, unless as one alternative of several.
@@ -122,7 +123,7 @@ impl<'a> Planner<'a> {
             assigned: &context.assigned,
             shared_at,
             done,
-            copied: false,
+            locks: false,
             switches,
             no_intersections,
         }

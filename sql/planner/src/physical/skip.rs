@@ -18,7 +18,7 @@ impl Planner<'_> {
     pub(super) fn skipping(&self, node: &mut Node, leaves: &mut Leaves) {
         let Node::Read(read) = node else { return };
         let source = &leaves.list[usize::from(read.leaf)];
-        let locks = read.lock.is_some() || self.copied || !leaves.targets.is_empty();
+        let locks = read.lock.is_some() || self.locks || !leaves.targets.is_empty();
         let whole = matches!(read.access, ReadAccess::Index(_));
         let (true, false, true, Some(filter)) =
             (leaves.list.len() == 1, locks, whole, &read.filter)

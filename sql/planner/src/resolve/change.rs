@@ -262,6 +262,7 @@ impl Resolver<'_, '_> {
         let alone = block.leaves.len() == 1 && block.subqueries.is_empty();
         let sampled = Sampled::new(self.context.tables);
         let mut planner = Planner::new(self.context, &sampled, &self.shared);
+        planner.locks = true;
         // So it is in MySQL, and what is locked follows from it.
         planner.no_intersections =
             matches!((&what, &written.writing), (What::Delete(_), Writing::All));

@@ -189,6 +189,7 @@ impl Resolver<'_, '_> {
         transform(&mut block, &self.shared);
         let sampled = Sampled::new(self.context.tables);
         let mut planner = Planner::new(self.context, &sampled, &self.shared);
+        planner.locks = true;
         let mut query = planner.block(block)?;
         let shared = planner.done;
         let mut outputs = std::mem::take(&mut query.outputs).into_iter();

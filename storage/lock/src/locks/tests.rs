@@ -120,7 +120,8 @@ impl<'t> World<'t> {
     }
 
     /// Who was granted something between the two had the right to.
-    fn nobody_goes_too_early(&self, before: &[Seen], now: &[Seen]) {
+    /// Who gives locks back (`leaving`) and has others there still holds up readers no more through writers.
+    fn nobody_goes_too_early(&self, before: &[Seen], now: &[Seen], leaving: usize) {
         let granted = |all: &[Seen], of: &Seen| {
             all.iter().filter(|l| (l.slot, l.shape, l.waiting) == (of.slot, of.shape, 0)).count()
         };
@@ -140,7 +141,8 @@ impl<'t> World<'t> {
             // Who was before it and waits for what was locked all the time has not been passed.
             let mut stuck: Vec<Seen> = Vec::new();
             for ahead in now[..*at].iter().filter(|l| l.waiting != 0) {
-                let is_stuck = held.iter().any(|g| self.conflict(*ahead, *g))
+                let stays = held.iter().filter(|g| g.slot != leaving);
+                let is_stuck = stays.clone().any(|g| self.conflict(*ahead, *g))
                     || stuck.iter().any(|s| self.yields(*ahead, *s, &held));
                 if is_stuck && !self.told.contains(&ahead.slot) {
                     stuck.push(*ahead);
@@ -156,6 +158,7 @@ fn play(seed: u64, target: Target<'_>) {
     let mut rng = Rng::new(seed);
     let graph = Arc::new(WaitsFor::new());
     let mut world = World { locks: Locks::new(OWNERS, &graph), target, told: Vec::new() };
+    world.locks.waiting.store(1, Ordering::Relaxed);
     // Waiters elsewhere give the owners their weights.
     let mut elsewhere: Vec<EdgeGuard<'_>> = Vec::new();
     let mut before = Vec::new();
@@ -186,7 +189,7 @@ fn play(seed: u64, target: Target<'_>) {
         }
         let now = world.look();
         world.nobody_is_left_behind(&now);
-        world.nobody_goes_too_early(&before, &now);
+        world.nobody_goes_too_early(&before, &now, slot);
         before = now;
     }
 }
