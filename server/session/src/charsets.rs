@@ -205,8 +205,10 @@ mod tests {
         let server = Collation::Utf8mb4_0900AiCi;
         assert_eq!(of_handshake(8, server), Collation::Latin1SwedishCi);
         assert_eq!(of_handshake(46, server), Collation::Utf8mb4Bin);
-        assert_eq!(of_handshake(224, server), Collation::Utf8mb4_0900AiCi);
-        assert_eq!(of_handshake(192, server), Collation::Utf8mb3GeneralCi);
+        assert_eq!(of_handshake(224, server), Collation::Utf8mb4UnicodeCi);
+        assert_eq!(of_handshake(192, server), Collation::Utf8mb3UnicodeCi);
+        assert_eq!(of_handshake(225, server), Collation::Utf8mb4_0900AiCi);
+        assert_eq!(of_handshake(193, server), Collation::Utf8mb3GeneralCi);
         assert_eq!(of_handshake(31, server), Collation::Latin1SwedishCi);
         assert_eq!(of_handshake(0, server), server);
     }
