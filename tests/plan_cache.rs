@@ -41,6 +41,7 @@ fn with_other_literals(script: &str) -> String {
         let varied = varied && line.ends_with(';') && line.matches(';').count() == 1;
         // Not even the same text has the same answer twice, or it takes as long as it is told.
         let moments = [
+            "RAND()",
             "RANDOM_BYTES(",
             "NOW(",
             "SYSDATE(",
