@@ -86,22 +86,22 @@ impl GroupInput {
     /// Whatever equals a key is the key's column.
     fn use_keys(&self, block: &mut Block) {
         let keys = &self.keys;
-        block.rewrite_grouped(
-            0,
-            &mut |e, depth| {
-                let same = |key: &Typed| match depth {
-                    0 => key.expr == *e,
-                    _ => deeper(&key.expr, depth) == *e,
-                };
-                let constant = matches!(e, Expr::Const(_) | Expr::Param(_));
-                let Some(key) = keys.iter().position(same).filter(|_| !constant) else {
-                    return false;
-                };
-                *e = deeper(&column_of(GROUP_LEAF, key), depth);
-                true
-            },
-            true,
-        );
+        let mut use_key = |e: &mut Expr, depth: u8| {
+            let same = |key: &Typed| match depth {
+                0 => key.expr == *e,
+                _ => deeper(&key.expr, depth) == *e,
+            };
+            let constant = matches!(e, Expr::Const(_) | Expr::Param(_));
+            let Some(key) = keys.iter().position(same).filter(|_| !constant) else {
+                return false;
+            };
+            *e = deeper(&column_of(GROUP_LEAF, key), depth);
+            true
+        };
+        // A subquery that is itself a key is asked before grouping and looks at the rows: it must have left
+        // the outputs before those that they use are looked into.
+        block.rewrite_grouped(0, &mut use_key, false);
+        block.rewrite_grouped(0, &mut use_key, true);
     }
 
     /// ANY_VALUE without grouping is its argument.
