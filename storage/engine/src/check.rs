@@ -1,7 +1,9 @@
 //! CHECK TABLE: a slow, simple look at everything a table has, written apart from the code that
 //! changes it.
 //!
-//! 1. Nobody else writes to the table meanwhile; a rollback or a purge in the background may.
+//! 1. Nobody else writes to the table meanwhile: neither a session, which is the caller's to see to, nor purge and
+//!    the rollbacks in the background, which are kept out ([`Engine::hold_still`]). So what is compared is of one
+//!    moment, and a check never complains of what is only under way.
 //! 2. Checked: trees are sound; every row has its entries, every entry its row; values outside of
 //!    their rows are whole; every page in use is one tree's or one value's, in an extent of its own
 //!    or a shared one, and no page of those is free.
@@ -9,10 +11,12 @@
 //!    trees only.
 //! 4. While something is left to purge or to roll back there may be delete marks, entries of older
 //!    versions, and values that only those refer to: then they are counted, not complained of. But a
-//!    committed row has an entry without a mark even then.
+//!    committed row has an entry without a mark even then. The values of a row that is marked deleted may be gone,
+//!    from their last page on: they go before the mark, and a crash or a full disk may come between (`purge`, 3).
 //! 5. Memory: a page per level, two bits per page of the file. Entries are compared by the sums of
 //!    their hashes; only when those differ are they looked up one by one.
 
+use crate::blob::Reference;
 use crate::engine::Engine;
 use crate::examine::Finding;
 use crate::files::FIRST_USER_SPACE;
@@ -86,6 +90,7 @@ impl Engine {
     ///
     /// Errors: what keeps it from looking at all ([`Error::Io`]).
     pub fn verify_table(&self, table: &Table, limit: usize) -> Result<TableVerdict> {
+        let _still = self.hold_still(table.id());
         let mut check = Check {
             engine: self,
             table,
@@ -180,7 +185,7 @@ impl Check<'_> {
         self.verdict.counts.pending += u64::from(is_pending);
         if h.outside() {
             for reference in references(self.table.layout(), row_bytes(payload))? {
-                self.engine.check_run(self.table, &reference, &mut self.blobs)?;
+                self.value(&reference, h.deleted())?;
             }
         }
         if h.deleted() {
@@ -193,6 +198,20 @@ impl Check<'_> {
             let (count, sum) = &mut self.expected[i + 1];
             *count += 1;
             *sum = sum.wrapping_add(hash(entry));
+        }
+        Ok(())
+    }
+
+    /// A value outside of its row, which may be on its way out (invariant 4).
+    fn value(&mut self, reference: &Reference, may_be_cut: bool) -> Result<()> {
+        if !may_be_cut {
+            return self.engine.check_run(self.table, reference, &mut self.blobs);
+        }
+        for page in self.engine.run_pages(self.table, reference.run)? {
+            if !self.blobs.insert(page) {
+                let place = PageId::new(self.table.ts.id(), page);
+                return Err(Error::corrupt(place, "an overflow page is referred to twice"));
+            }
         }
         Ok(())
     }

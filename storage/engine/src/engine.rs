@@ -404,6 +404,11 @@ impl Engine {
         self.unfinished.lock().is_empty()
     }
 
+    /// Waits for the step of a rollback in the background that is under way.
+    pub(crate) fn wait_for_rollback_step(&self) {
+        drop(self.finishing.lock());
+    }
+
     /// One round over what there is to finish: rollbacks, then the rest, at most `rows_max` undo
     /// records of each. What needs a table that is not known stays.
     pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {
@@ -459,6 +464,7 @@ impl Engine {
                 Some((last, table)) if *last == id => Lookup::Open(Arc::clone(table)),
                 _ => match Self::lookup_in(known, id) {
                     _ if dropped.contains(&id) => Lookup::Dropped,
+                    _ if self.registry.is_held(id) => Lookup::Later,
                     Lookup::Later => tables(id)?,
                     found => found,
                 },

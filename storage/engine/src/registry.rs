@@ -5,8 +5,11 @@
 //!    then waits for every step that is under way: what begins later knows.
 //! 2. A handle with an index that was freed is never answered: until the dictionary has a newer one, purge waits.
 //! 3. Ids are never given again, so "dropped" stays true.
+//! 4. A table that is held still is answered as `Later`: whoever holds it has waited for every step under way, and
+//!    nobody purges it, or rolls back in it in the background, until he lets it go ([`Engine::hold_still`]).
 
 use crate::Table;
+use crate::engine::Engine;
 use crate::rollback::Lookup;
 use base::{IndexId, SpaceId, TableId};
 use instrument::MutexClass;
@@ -27,6 +30,8 @@ enum Entry {
 struct Known {
     tables: HashMap<TableId, Entry>,
     freed: HashSet<IndexId>,
+    /// Invariant 4: one entry for each who holds it.
+    held: Vec<TableId>,
 }
 
 impl Known {
@@ -76,6 +81,22 @@ impl Registry {
         });
     }
 
+    fn hold(&self, table: TableId) {
+        self.change(|known| known.held.push(table));
+    }
+
+    fn let_go(&self, table: TableId) {
+        self.change(|known| {
+            let held = known.held.iter().position(|id| *id == table);
+            known.held.swap_remove(held.expect("who lets go has held"));
+        });
+    }
+
+    /// Invariant 4.
+    pub fn is_held(&self, table: TableId) -> bool {
+        self.known.lock().held.contains(&table)
+    }
+
     /// Nothing is left to be purged: what was dropped and closed need not be known any more.
     pub fn tidy(&self) {
         let mut known = self.known.lock();
@@ -86,6 +107,7 @@ impl Registry {
     fn find(&self, id: TableId) -> Lookup {
         let known = self.known.lock();
         match known.tables.get(&id) {
+            _ if known.held.contains(&id) => Lookup::Later,
             Some(Entry::Dropped) => Lookup::Dropped,
             Some(Entry::Open(_, table)) => match table.upgrade() {
                 Some(table) if !known.is_stale(&table) => Lookup::Open(table),
@@ -95,13 +117,37 @@ impl Registry {
         }
     }
 
-    /// What the dictionary answered, unless it is too old.
+    /// What the dictionary answered, unless it is too old or the table is held still.
     pub fn checked(&self, table: Option<Arc<Table>>) -> Lookup {
-        match table {
-            None => Lookup::Dropped,
-            Some(table) if self.known.lock().is_stale(&table) => Lookup::Later,
-            Some(table) => Lookup::Open(table),
+        let Some(table) = table else { return Lookup::Dropped };
+        let known = self.known.lock();
+        if known.is_stale(&table) || known.held.contains(&table.id()) {
+            return Lookup::Later;
         }
+        Lookup::Open(table)
+    }
+}
+
+/// A table in which nothing happens in the background until this is dropped.
+#[must_use = "the table is let go when this is dropped"]
+pub(crate) struct Still<'e> {
+    engine: &'e Engine,
+    table: TableId,
+}
+
+impl Engine {
+    /// Keeps purge and the rollbacks in the background out of a table, and waits for the steps under way.
+    pub(crate) fn hold_still(&self, table: TableId) -> Still<'_> {
+        let still = Still { engine: self, table };
+        self.stop_purge_of(|| self.registry.hold(table));
+        self.wait_for_rollback_step();
+        still
+    }
+}
+
+impl Drop for Still<'_> {
+    fn drop(&mut self) {
+        self.engine.registry.let_go(self.table);
     }
 }
 
