@@ -102,7 +102,8 @@ fn condition(
     shared: &[SharedBlock],
 ) -> Result<Option<Expr>, SqlError> {
     transform(&mut block, shared);
-    if block.filter.is_empty() {
+    // A subquery may have become a join.
+    if block.filter.is_empty() && !block.from.iter().any(is_conditional) {
         return Ok(None);
     }
     let alone = !block.filter.iter().any(has_subquery)
@@ -113,12 +114,35 @@ fn condition(
     }
 }
 
+/// Whether a join drops rows.
+fn is_conditional(from: &From) -> bool {
+    match from {
+        From::Leaf(_) => false,
+        From::Join { kind, left, right, on, .. } => {
+            *kind != JoinKind::Inner
+                || !on.is_empty()
+                || is_conditional(left)
+                || is_conditional(right)
+        }
+    }
+}
+
+/// Takes away what the joins ask for.
+fn unconditional(from: &mut From) {
+    if let From::Join { left, right, on, .. } = from {
+        on.clear();
+        unconditional(left);
+        unconditional(right);
+    }
+}
+
 /// Takes away the conditions of views that are not checked; `all`: a view above asks for all of them.
 fn strip(block: &mut Block, all: bool) {
     let check = block.view.as_ref().and_then(|view| view.check);
     let all = all || check == Some(CheckOption::Cascaded);
     if !all && check.is_none() {
         block.filter.clear();
+        block.from.iter_mut().for_each(unconditional);
     }
     for leaf in &mut block.leaves {
         if let Source::Derived { block, .. } = &mut leaf.source {
