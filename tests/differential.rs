@@ -76,7 +76,7 @@ fn flags(facts: &ColumnFacts) -> u16 {
 }
 
 /// Names, types, collations, flags and decimals. The announced lengths are not compared: MySQL sums them up from
-/// its way of computing a value, and a longer one harms nobody (docs/status.md).
+/// its way of computing a value, and a longer one harms nobody (docs/limits.md).
 fn columns_differ(a: &Rows, b: &Rows) -> Option<String> {
     if a.names != b.names {
         return Some(format!("names {:?}, MySQL {:?}", a.names, b.names));

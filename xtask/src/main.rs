@@ -1,6 +1,7 @@
-//! Project chores: `cargo xtask tidy | test | models | bench | soak`.
+//! Project chores: `cargo xtask tidy | refused | test | models | bench | soak`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test),
+//! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
 //! `bench` (ratios against a peer).
 
@@ -9,6 +10,7 @@
 
 mod bench;
 mod packages;
+mod refused;
 mod shell;
 mod test;
 mod tidy;
@@ -19,6 +21,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   tidy     check the shape of the tree (floors, file sizes, banned calls, names in the documents)
+  refused  write docs/refused.md: every construct that answers error 1235
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
   bench    point-select, sysbench, queue, larger-than-pool, recovery, tpch: gates and ratios beside a peer
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("tidy") => tidy::run(),
+        Some("refused") => refused::run(),
         Some("test") => test::run(&arguments[1..]),
         Some("models") => test::models(),
         Some("bench") => bench::run(&arguments[1..]),

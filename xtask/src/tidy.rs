@@ -4,9 +4,10 @@
 //! tests. 3. Every Rust file opens with a sentence (`//!`). 4. Calls that bypass a house service are
 //! banned, and the finding names the replacement. 5. `unsafe` is allowed in the named crates only.
 //! 6. ARCHITECTURE.md names every crate and no crate that is not there. 7. Every external
-//! dependency has its line in docs/dependencies.md.
+//! dependency has its line in docs/dependencies.md. 8. Tests that documents name exist, and links
+//! between documents lead somewhere. 9. docs/refused.md is what `cargo xtask refused` makes.
 
-use crate::shell;
+use crate::{refused, shell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -69,10 +70,13 @@ fn findings(root: &Path) -> Vec<String> {
     check_architecture(root, &members, &mut found);
     check_dependencies(root, &mut found);
     check_named_tests(root, &mut found);
+    check_links(root, &mut found);
+    check_refused(root, &mut found);
     found
 }
 
-fn read(path: &Path) -> String {
+/// A file's text; empty where there is none.
+pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
@@ -129,7 +133,8 @@ fn check_floors(members: &[Member], found: &mut Vec<String>) {
     }
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// Every Rust file of a folder, in order.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -144,7 +149,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The part of a file before its unit tests.
-fn without_tests(text: &str) -> &str {
+pub fn without_tests(text: &str) -> &str {
     text.find("\n#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
 }
 
@@ -224,10 +229,20 @@ fn check_dependencies(root: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// README, ARCHITECTURE and what lies in docs/: path from the root, and text.
+fn documents(root: &Path) -> Vec<(String, String)> {
+    let mut paths = vec!["README.md".to_string(), "ARCHITECTURE.md".into(), "CHANGELOG.md".into()];
+    for entry in std::fs::read_dir(root.join("docs")).into_iter().flatten().flatten() {
+        paths.push(format!("docs/{}", entry.file_name().to_string_lossy()));
+    }
+    paths.retain(|path| path.ends_with(".md"));
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), read(&root.join(path)))).collect()
+}
+
 /// Tests that the documents name, as `path/to/file.rs:name_of_the_test`, must exist.
 fn check_named_tests(root: &Path, found: &mut Vec<String>) {
-    for document in ["docs/recovery.md", "docs/status.md"] {
-        let text = read(&root.join(document));
+    for (document, text) in documents(root) {
         let named = text.split('`').skip(1).step_by(2).filter_map(|word| {
             let (file, test) = word.split_once(".rs:")?;
             Some((format!("{file}.rs"), test))
@@ -239,6 +254,37 @@ fn check_named_tests(root: &Path, found: &mut Vec<String>) {
                 ));
             }
         }
+    }
+}
+
+/// Links to files and to headings of documents, as `[text](path.md#heading)`, must lead somewhere.
+fn check_links(root: &Path, found: &mut Vec<String>) {
+    for (document, text) in documents(root) {
+        let folder = root.join(&document).parent().map(Path::to_path_buf).unwrap_or_default();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let file = if path.is_empty() { root.join(&document) } else { folder.join(path) };
+            let leads = file.exists() && (heading.is_empty() || has_heading(&read(&file), heading));
+            if !leads {
+                found.push(format!("{document} links to {target}, which is not there"));
+            }
+        }
+    }
+}
+
+/// Whether a heading of a document has this anchor: lower case, blanks as `-`, no punctuation.
+fn has_heading(text: &str, anchor: &str) -> bool {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+    text.lines().filter(|line| line.starts_with('#')).any(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        title.chars().filter(kept).collect::<String>().replace(' ', "-") == anchor
+    })
+}
+
+fn check_refused(root: &Path, found: &mut Vec<String>) {
+    if read(&root.join(refused::PAGE)) != refused::page(root) {
+        found.push(format!("{} is stale: run `cargo xtask refused`", refused::PAGE));
     }
 }
 

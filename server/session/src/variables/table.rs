@@ -2,7 +2,7 @@
 //!
 //! `F` marks what can only be given at start-up (command line or option file). Variables
 //! whose effect is `None` are accepted, shown and stored, so that stock configurations and clients work;
-//! `docs/status.md` says which have none.
+//! `docs/variables.md` says which have none.
 
 use super::Effect as E;
 use super::kind::{AI_CI, CHARSETS, COLLATIONS, Kind, Kind::*, OPTIMIZER_SWITCHES, THREADS};
