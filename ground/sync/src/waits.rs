@@ -1,17 +1,23 @@
 //! The waits-for graph: who waits for whom, over all kinds of lock.
 //!
 //! 1. The graph never has a cycle: an edge that would close one is refused, and its requester is the
-//!    victim.
+//!    victim ([`WaitsFor::verify`] looks).
 //! 2. Who waits, waits for one thing: its edges are in the graph exactly as long as their guard, or until
 //!    somebody redirects them.
 //! 3. The first of a waiter's blockers is the one that counts it among those whom it holds up.
+//! 4. Waiters who all wait for the same owners may have one edge each, to a node of their queue
+//!    ([`queue_node`]), which has the edges to the owners: when these change, one node changes. Such a node is
+//!    there while somebody waits by it, is nobody's name, and is never shown.
+//! 5. How many each waiter holds up is read without the graph's mutex: a number of a moment.
 
 use crate::Mutex;
 use instrument::MutexClass;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use stdx::{Ordering, SharedAtomic, class};
 
 static GRAPH: MutexClass = MutexClass::new("wait/synch/mutex/limpid/waits_for");
 
@@ -53,18 +59,68 @@ impl Suspicion {
     }
 }
 
+/// Marks a node that stands for a queue.
+const QUEUE: u64 = 1 << 63;
+
+/// The node of a queue with this number; other nodes are session slots.
+pub fn queue_node(number: u64) -> u64 {
+    number | QUEUE
+}
+
+fn is_queue(node: u64) -> bool {
+    node & QUEUE != 0
+}
+
+/// Slots of a chunk of [`Counts`], and chunks.
+const CHUNK: usize = 256;
+const CHUNKS: usize = 1024;
+
+type Count = SharedAtomic<u64, { class::OTHER }>;
+
+/// How many waiters each slot holds up; written under the graph's mutex.
+#[derive(Debug)]
+struct Counts {
+    chunks: Box<[OnceLock<Box<[Count]>>]>,
+}
+
+impl Counts {
+    fn new() -> Counts {
+        Counts { chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect() }
+    }
+
+    fn at(&self, slot: u64) -> Option<&Count> {
+        let chunk = self.chunks.get(slot as usize / CHUNK)?.get()?;
+        Some(&chunk[slot as usize % CHUNK])
+    }
+
+    /// Zero for slots beyond all that there can be.
+    fn get(&self, slot: u64) -> u64 {
+        self.at(slot).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, slot: u64, n: u64) {
+        if let Some(chunk) = self.chunks.get(slot as usize / CHUNK) {
+            chunk.get_or_init(|| (0..CHUNK).map(|_| Count::new(0)).collect());
+        }
+        if let Some(count) = self.at(slot) {
+            count.store(n, Ordering::Relaxed);
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Graph {
-    /// Per waiter its blockers.
+    /// Per waiter, or queue, its blockers.
     edges: HashMap<u64, Vec<u64>>,
-    /// How many waiters each blocker holds up: those whose first blocker it is, and whom they hold up.
-    held_up: HashMap<u64, u64>,
+    /// How many waiters each queue has, with those whom they hold up.
+    queues: HashMap<u64, u64>,
 }
 
 /// Who waits for whom; used when somebody is about to wait, never before.
 #[derive(Debug)]
 pub struct WaitsFor {
     graph: Mutex<Graph>,
+    counts: Counts,
 }
 
 /// Edges of one wait; they leave the graph when this is dropped.
@@ -76,14 +132,18 @@ pub struct EdgeGuard<'a> {
 }
 
 impl Graph {
-    /// Makes these the blockers of `waiter`; with none it is no waiter any more.
-    fn set(&mut self, waiter: u64, blockers: &[u64]) {
-        self.count(waiter, u64::wrapping_sub);
-        match blockers {
-            [] => drop(self.edges.remove(&waiter)),
-            some => drop(self.edges.insert(waiter, some.to_vec())),
+    /// Makes these the blockers of a node; with none it waits no more. A queue's edges go with its last waiter.
+    fn set(&mut self, counts: &Counts, node: u64, blockers: &[u64]) {
+        self.count(counts, node, u64::wrapping_sub);
+        let before = match blockers {
+            [] => self.edges.remove(&node),
+            some => self.edges.insert(node, some.to_vec()),
+        };
+        self.count(counts, node, u64::wrapping_add);
+        let queue = before.into_iter().flatten().find(|b| is_queue(*b) && !blockers.contains(b));
+        if let Some(queue) = queue.filter(|queue| !self.queues.contains_key(queue)) {
+            self.edges.remove(&queue);
         }
-        self.count(waiter, u64::wrapping_add);
     }
 
     /// Whether there would be no cycle with `waits` either, whose waiters have no edges yet.
@@ -103,26 +163,46 @@ impl Graph {
         !cyclic
     }
 
-    /// Adds `waiter` and whom it holds up to all who hold it up, or takes them away.
-    fn count(&mut self, waiter: u64, apply: fn(u64, u64) -> u64) {
-        let n = 1 + self.held_up.get(&waiter).copied().unwrap_or(0);
-        let mut at = waiter;
+    fn held_up(&self, counts: &Counts, node: u64) -> u64 {
+        match is_queue(node) {
+            true => self.queues.get(&node).copied().unwrap_or(0),
+            false => counts.get(node),
+        }
+    }
+
+    /// Adds `node`, if it is a waiter, and whom it holds up to all who hold it up, or takes them away.
+    fn count(&mut self, counts: &Counts, node: u64, apply: fn(u64, u64) -> u64) {
+        let n = u64::from(!is_queue(node)) + self.held_up(counts, node);
+        let mut at = node;
         // Without a cycle (invariant 1) this ends.
         while let Some(&blocker) = self.edges.get(&at).and_then(|all| all.first()) {
-            let sum = self.held_up.entry(blocker).or_default();
-            *sum = apply(*sum, n);
-            if *sum == 0 {
-                self.held_up.remove(&blocker);
+            let sum = apply(self.held_up(counts, blocker), n);
+            match (is_queue(blocker), sum) {
+                (false, sum) => counts.set(blocker, sum),
+                (true, 0) => drop(self.queues.remove(&blocker)),
+                (true, sum) => drop(self.queues.insert(blocker, sum)),
             }
             at = blocker;
         }
+    }
+
+    /// Whom a node's edges lead to, through its queue.
+    fn blockers(&self, node: u64) -> impl Iterator<Item = u64> + '_ {
+        let of = |node: u64| self.edges.get(&node).map_or(&[][..], |all| &all[..]);
+        of(node)
+            .iter()
+            .flat_map(move |b| match is_queue(*b) {
+                true => of(*b).iter(),
+                false => std::slice::from_ref(b).iter(),
+            })
+            .copied()
     }
 }
 
 impl WaitsFor {
     /// An empty graph.
     pub fn new() -> Self {
-        Self { graph: Mutex::new(&GRAPH, Graph::default()) }
+        Self { graph: Mutex::new(&GRAPH, Graph::default()), counts: Counts::new() }
     }
 
     /// Notes that `waiter` is about to wait for `blocker`.
@@ -133,43 +213,114 @@ impl WaitsFor {
     /// Notes that `waiter`, who waits for nobody yet, is about to wait for all of `blockers`; on a deadlock
     /// with one of them nothing is noted. The thread holds no page latch (checked in debug builds).
     pub fn add_all(&self, waiter: u64, blockers: &[u64]) -> Result<EdgeGuard<'_>, Deadlock> {
+        self.add_in(waiter, blockers, None).map(|(guard, _)| guard)
+    }
+
+    /// As [`Self::add_all`], by the node of a queue whose waiters all wait for `blockers` (invariant 4). Also whether
+    /// it is by the node: not if the edges of the queue cannot be these yet.
+    pub fn add_queued(
+        &self,
+        waiter: u64,
+        queue: u64,
+        blockers: &[u64],
+    ) -> Result<(EdgeGuard<'_>, bool), Deadlock> {
+        self.add_in(waiter, blockers, Some(queue))
+    }
+
+    fn add_in(
+        &self,
+        waiter: u64,
+        blockers: &[u64],
+        queue: Option<u64>,
+    ) -> Result<(EdgeGuard<'_>, bool), Deadlock> {
         debug_assert!(crate::page_latches_held() <= 0, "no lock wait while holding a page latch");
         let mut graph = self.graph.lock();
         debug_assert!(!graph.edges.contains_key(&waiter), "one wait at a time");
         for &blocker in blockers {
-            if let Some(cycle) = path(&graph.edges, waiter, blocker) {
+            if let Some(mut cycle) = path(&graph.edges, waiter, blocker) {
+                cycle.retain(|node| !is_queue(*node));
                 return Err(Deadlock { cycle });
             }
         }
-        graph.set(waiter, blockers);
-        Ok(EdgeGuard { graph: self, waiter })
+        let queue = queue.filter(|queue| {
+            let is_so = graph.edges.get(queue).is_some_and(|now| now == blockers);
+            is_so || !blockers.iter().any(|b| path(&graph.edges, *queue, *b).is_some())
+        });
+        match queue {
+            Some(queue) => {
+                if graph.edges.get(&queue).is_none_or(|now| now != blockers) {
+                    graph.set(&self.counts, queue, blockers);
+                }
+                graph.set(&self.counts, waiter, &[queue]);
+            }
+            None => graph.set(&self.counts, waiter, blockers),
+        }
+        Ok((EdgeGuard { graph: self, waiter }, queue.is_some()))
     }
 
     /// Waiters have other blockers now: says so for them while they sleep, each after those of the others
-    /// that it waits for. `false`: one of them has noted nothing, being about to wait, or these edges would
-    /// close a cycle; then none of these waiters has edges, and each has to look again for itself.
-    pub fn redirect(&self, waits: &[(u64, Vec<u64>)]) -> bool {
+    /// that it waits for; who has noted nothing is about to look for itself. `queue` has these blockers now.
+    /// `false`: these edges would close a cycle; then none of these waiters has edges, nor has the queue, and each who
+    /// waits by it has to look again for itself.
+    pub fn redirect(&self, waits: &[(u64, Vec<u64>)], queue: (u64, &[u64])) -> bool {
         let mut graph = self.graph.lock();
-        let there = waits.iter().all(|(w, to)| to.is_empty() || graph.edges.contains_key(w));
-        waits.iter().for_each(|(waiter, _)| graph.set(*waiter, &[]));
-        let noted = there && graph.stays_acyclic(waits);
+        let (queue, blockers) = queue;
+        let known = waits.iter().filter(|(w, to)| !to.is_empty() && graph.edges.contains_key(w));
+        let mut known: Vec<(u64, Vec<u64>)> = known.cloned().collect();
+        let by_queue = known.iter().any(|(_, to)| to.contains(&queue));
+        waits.iter().for_each(|(waiter, _)| graph.set(&self.counts, *waiter, &[]));
+        let used = by_queue || graph.queues.contains_key(&queue);
+        let now = graph.edges.get(&queue).map_or(&[][..], |now| &now[..]);
+        let moves = used && now != blockers;
+        if moves {
+            graph.set(&self.counts, queue, &[]);
+            known.insert(0, (queue, blockers.to_vec()));
+        }
+        let noted = graph.stays_acyclic(&known);
         if noted {
-            waits.iter().for_each(|(waiter, blockers)| graph.set(*waiter, blockers));
+            known.iter().for_each(|(node, to)| graph.set(&self.counts, *node, to));
         }
         noted
     }
 
-    /// How many others wait for each of these, directly or through others, by their first blockers.
-    pub fn held_up(&self, who: &[u64]) -> Vec<u64> {
-        let graph = self.graph.lock();
-        who.iter().map(|w| graph.held_up.get(w).copied().unwrap_or(0)).collect()
+    /// How many others wait for this one, directly or through others, by their first blockers.
+    pub fn held_up(&self, who: u64) -> u64 {
+        self.counts.get(who)
     }
 
     /// All edges (waiter, blocker) at this moment, in no particular order.
     pub fn edges(&self) -> Vec<(u64, u64)> {
         let graph = self.graph.lock();
-        let all = graph.edges.iter();
-        all.flat_map(|(w, blockers)| blockers.iter().map(move |b| (*w, *b))).collect()
+        let waiters = graph.edges.keys().copied().filter(|node| !is_queue(*node));
+        waiters.flat_map(|w| graph.blockers(w).map(move |b| (w, b))).collect()
+    }
+
+    /// Whether there is an edge.
+    pub fn has_edge(&self, waiter: u64, blocker: u64) -> bool {
+        self.graph.lock().blockers(waiter).any(|b| b == blocker)
+    }
+
+    /// Looks whether the invariants hold.
+    ///
+    /// # Panics
+    /// When one does not.
+    pub fn verify(&self) {
+        let graph = self.graph.lock();
+        assert!(!is_cyclic(&graph.edges, graph.edges.keys().copied()), "invariant 1");
+        let mut sums: HashMap<u64, u64> = HashMap::new();
+        for waiter in graph.edges.keys().copied().filter(|node| !is_queue(*node)) {
+            let mut at = waiter;
+            while let Some(&blocker) = graph.edges.get(&at).and_then(|all| all.first()) {
+                *sums.entry(blocker).or_default() += 1;
+                at = blocker;
+            }
+        }
+        for (node, n) in &sums {
+            assert_eq!(graph.held_up(&self.counts, *node), *n, "invariant 3: {node:x}");
+        }
+        let queues = graph.edges.keys().filter(|node| is_queue(**node));
+        queues.for_each(|q| assert!(graph.queues.contains_key(q), "invariant 4: {q:x}"));
+        assert!(graph.queues.keys().all(|q| sums.contains_key(q)), "invariant 4");
     }
 }
 
@@ -181,7 +332,7 @@ impl Default for WaitsFor {
 
 impl Drop for EdgeGuard<'_> {
     fn drop(&mut self) {
-        self.graph.graph.lock().set(self.waiter, &[]);
+        self.graph.graph.lock().set(&self.graph.counts, self.waiter, &[]);
     }
 }
 
@@ -266,18 +417,20 @@ mod tests {
     #[test]
     fn who_holds_up_how_many_follows_every_change() {
         let graph = WaitsFor::new();
-        let held_up = |who: [u64; 4]| graph.held_up(&who);
+        let held_up = |who: [u64; 4]| who.map(|w| graph.held_up(w));
         let a = graph.add_all(1, &[2, 9]).unwrap();
         let _b = graph.add(3, 1).unwrap();
         let c = graph.add(2, 4).unwrap();
         assert_eq!(held_up([1, 2, 4, 9]), [1, 2, 3, 0]);
-        assert!(graph.redirect(&[(1, vec![9])]));
+        assert!(graph.redirect(&[(1, vec![9])], NO_QUEUE));
         assert_eq!(held_up([1, 2, 4, 9]), [1, 0, 1, 2]);
-        assert!(graph.redirect(&[(2, vec![])]));
+        assert!(graph.redirect(&[(2, vec![])], NO_QUEUE));
         drop(c);
         drop(a);
         assert_eq!(held_up([1, 2, 4, 9]), [1, 0, 0, 0]);
     }
+
+    const NO_QUEUE: (u64, &[u64]) = (QUEUE, &[]);
 
     #[test]
     fn a_redirection_closes_no_cycle_and_is_all_or_nothing() {
@@ -285,15 +438,40 @@ mod tests {
         let (_a, _b) = (graph.add(1, 9).unwrap(), graph.add(2, 1).unwrap());
         let _c = graph.add(8, 2).unwrap();
         // 8 waits for 2, which would wait for 8.
-        assert!(!graph.redirect(&[(1, vec![7]), (2, vec![8, 1])]));
+        assert!(!graph.redirect(&[(1, vec![7]), (2, vec![8, 1])], NO_QUEUE));
         assert_eq!(graph.edges(), [(8, 2)]);
-        // 1 has noted nothing any more.
-        assert!(!graph.redirect(&[(8, vec![5]), (1, vec![7])]));
-        assert_eq!((graph.edges(), graph.held_up(&[2, 5])), (vec![], vec![0, 0]));
+        // 1 has noted nothing any more, and is about to look for itself.
+        assert!(graph.redirect(&[(8, vec![5]), (1, vec![7])], NO_QUEUE));
+        assert_eq!((graph.edges(), graph.held_up(2), graph.held_up(5)), (vec![(8, 5)], 0, 1));
         let _d = graph.add(3, 4).unwrap();
         let _e = graph.add(6, 3).unwrap();
         let _f = graph.add(7, 3).unwrap();
-        assert!(graph.redirect(&[(3, vec![]), (6, vec![3]), (7, vec![3, 6])]));
-        assert_eq!(graph.held_up(&[3, 6, 4]), [2, 0, 0]);
+        assert!(graph.redirect(&[(3, vec![]), (6, vec![3]), (7, vec![3, 6])], NO_QUEUE));
+        assert_eq!([3, 6, 4].map(|w| graph.held_up(w)), [2, 0, 0]);
+        graph.verify();
+    }
+
+    #[test]
+    fn a_queue_has_one_node_that_moves_with_its_owners() {
+        let graph = WaitsFor::new();
+        let q = queue_node(5);
+        let guards: Vec<_> = (10..20).map(|w| graph.add_queued(w, q, &[1, 2]).unwrap()).collect();
+        assert!(guards.iter().all(|(_, by_queue)| *by_queue));
+        let _behind = graph.add(30, 12).unwrap();
+        graph.verify();
+        assert_eq!([1, 2, 12].map(|w| graph.held_up(w)), [11, 0, 1]);
+        assert_eq!(graph.edges().len(), 21);
+        // 10 is granted it, one edge moves.
+        assert!(graph.redirect(&[(10, vec![])], (q, &[10])));
+        graph.verify();
+        assert_eq!([1, 10].map(|w| graph.held_up(w)), [0, 10]);
+        assert_eq!(graph.add(10, 30).unwrap_err().cycle, [10, 30, 12]);
+        // Nor may the queue's owners wait for its waiters by a move of it.
+        let _c = graph.add(40, 13).unwrap();
+        assert!(!graph.redirect(&[], (q, &[40])));
+        assert_eq!(graph.edges().iter().filter(|(w, _)| (10..20).contains(w)).count(), 0);
+        drop(guards);
+        graph.verify();
+        assert!(graph.graph.lock().queues.is_empty());
     }
 }

@@ -107,6 +107,8 @@ fn transactions(out: &mut String, server: &Server) {
         engine.next_trx_id(),
         engine.history_len(),
     );
+    let (used, max) = (engine.locks().memory_bytes(), engine.locks().memory_bytes_max());
+    let _ = writeln!(out, "Row locks take {used} bytes of {max}");
     if let Some(lsn) = engine.oldest_view() {
         let _ = writeln!(out, "Oldest read view at log sequence number {lsn}");
     }

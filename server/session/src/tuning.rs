@@ -153,6 +153,7 @@ fn set(server: &Server, name: &str, value: &Value) {
         "limpid_purge_at_commit" => server.engine.settings().set_purge_at_commit(n != 0),
         "limpid_purge_in_background" => server.engine.settings().set_purge_in_background(n != 0),
         "innodb_deadlock_detect" => server.engine.locks().set_deadlock_detect(n != 0),
+        "limpid_lock_memory_max" => server.engine.locks().set_memory_max(n as usize),
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
         "innodb_stats_persistent" => upkeep.set_persistent(n != 0),
         "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),

@@ -1,7 +1,7 @@
 //! Row locks: records and the gaps between them, by key.
 //!
 //! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard),
-//! `order` (who goes next), `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
+//! `order` (who goes next), `memory` (how much of it), `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
 //!
 //! 1. A lock names a key, not a place: pages split and rows move without any lock noticing.
 //! 2. A gap is named by the key behind it, or by the supremum behind the last.
@@ -9,6 +9,7 @@
 //!    writes no memory of this crate.
 
 mod locks;
+mod memory;
 mod mode;
 mod order;
 mod owner;
@@ -16,7 +17,8 @@ mod queue;
 mod report;
 mod wait;
 
-pub use locks::{Beside, Granted, Locks, MEMORY_BYTES, Patience, Request};
+pub use locks::{Beside, Granted, Locks, Patience, Request};
+pub use memory::MEMORY_BYTES;
 pub use mode::{Inherited, Kind, Mode, Shape, Target};
 pub use owner::Owner;
 pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};

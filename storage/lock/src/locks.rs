@@ -7,24 +7,23 @@
 //!    [`Locks::check`]). Both steps are sequentially consistent on both sides, so one sees the other.
 //! 3. A written row is locked by its writer without any lock, as long as his transaction is active.
 //!    Before somebody waits for it, he gives the writer a lock ([`Locks::convert`]).
-//! 4. Memory is limited per shard, so that counting it is nobody's meeting point.
+//! 4. An index has shards of its own, but for few that share them; and parts of a shard say alone whether they have
+//!    locks ([`Shard::is_clear`]). So a transaction with many locks pushes few others off the fast path.
 
+use crate::memory::Memory;
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
-use crate::queue::{By, Lock, Locked, Shard};
+use crate::queue::{By, Lock, Locked, SHARD_BITS, Shard};
 use crate::report::Hook;
 use base::{Error, IndexId, Result};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stdx::{CacheLine, Ordering, SharedAtomic, class, fence};
-use sync::waits::WaitsFor;
+use sync::waits::{WaitsFor, queue_node};
 use sync::{Deadline, Mutex};
 
 /// Number of shards.
-const SHARDS: usize = 1024;
-
-/// The memory of all locks, in bytes, unless [`Locks::set_memory_max`] says otherwise.
-pub const MEMORY_BYTES: usize = 256 << 20;
+const SHARDS: usize = 1 << SHARD_BITS;
 
 /// What a request does when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ pub struct Granted {
 pub struct Locks {
     shards: Box<[CacheLine<Shard>]>,
     owners: Box<[OnceLock<Arc<Owner>>]>,
-    shard_bytes_max: SharedAtomic<usize, { class::ROW_LOCK }>,
+    pub(crate) memory: Memory,
     pub(crate) detect: SharedAtomic<bool, { class::ROW_LOCK }>,
     pub(crate) graph: Arc<WaitsFor>,
     pub(crate) waiting: SharedAtomic<u64, { class::ROW_LOCK }>,
@@ -91,7 +90,7 @@ impl Locks {
         Locks {
             shards: (0..SHARDS).map(|_| CacheLine(Shard::new())).collect(),
             owners: (0..sessions).map(|_| OnceLock::new()).collect(),
-            shard_bytes_max: SharedAtomic::new(MEMORY_BYTES / SHARDS),
+            memory: Memory::new(),
             detect: SharedAtomic::new(true),
             graph: Arc::clone(graph),
             waiting: SharedAtomic::new(0),
@@ -109,9 +108,20 @@ impl Locks {
         self.owners[slot].get_or_init(|| Arc::new(Owner::new(slot)))
     }
 
-    /// Limits the memory of all locks, in bytes; a request beyond it ends with [`Error::LockTableFull`].
+    /// Limits the memory of all locks, in bytes; a request beyond it ends with [`Error::LockTableFull`], unless it has
+    /// to wait.
     pub fn set_memory_max(&self, bytes: usize) {
-        self.shard_bytes_max.store(bytes / SHARDS, Ordering::Relaxed);
+        self.memory.set_max(bytes);
+    }
+
+    /// The memory of all locks, in bytes, short by less than 16 KiB for each owner.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.used()
+    }
+
+    /// Their limit, in bytes.
+    pub fn memory_bytes_max(&self) -> usize {
+        self.memory.max()
     }
 
     /// Turns the search for deadlocks on or off (`innodb_deadlock_detect`).
@@ -132,13 +142,14 @@ impl Locks {
     /// the gap, exclusively.
     #[inline]
     pub fn is_free(&self, target: Target<'_>) -> bool {
-        self.shard(target.hash()).is_empty()
+        let hash = target.hash();
+        self.shard(hash).is_clear(hash)
     }
 
     /// Whether `me` could be granted this at once; makes nothing.
     pub fn check(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
         let hash = target.hash();
-        if self.shard(hash).is_empty() {
+        if self.shard(hash).is_clear(hash) {
             return true;
         }
         let by = by(me);
@@ -152,7 +163,7 @@ impl Locks {
             return false;
         }
         let (hash, by) = (target.hash(), by(me));
-        if self.shard(hash).is_empty() {
+        if self.shard(hash).is_clear(hash) {
             return false;
         }
         let queues = self.shard(hash).lock();
@@ -182,12 +193,11 @@ impl Locks {
         if conflict && request.patience == Patience::None {
             return Err(Error::LockNotAvailable);
         }
-        if queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed) {
+        if !conflict && self.memory.is_full() {
             return Err(Error::LockTableFull);
         }
         let waiting = if conflict { me.next_number() } else { 0 };
-        let (place, inherited) = (Place::of(target), request.inherited);
-        let lock = Lock { place, by, shape, waiting, passed: 0, inherited };
+        let lock = Lock { waiting, ..Lock::new(target, by, shape, request.inherited) };
         if !self.put(&mut queues, hash, me, lock) {
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
@@ -217,7 +227,7 @@ impl Locks {
     fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
         let (by, shape, granted) = (lock.by, lock.shape, lock.granted());
         let held = Held { hash, index: lock.place.index, shape, waited: !granted };
-        if !owner.note(by.serial, held) {
+        if !owner.note(by.serial, held, lock.bytes(), &self.memory) {
             return false;
         }
         let held_up = match granted {
@@ -249,14 +259,7 @@ impl Locks {
         if queues.covered(hash, target, by, Shape::WRITE) {
             return still();
         }
-        let lock = Lock {
-            place: Place::of(target),
-            by,
-            shape: Shape::WRITE,
-            waiting: 0,
-            passed: 0,
-            inherited: Inherited::Always,
-        };
+        let lock = Lock::new(target, by, Shape::WRITE, Inherited::Always);
         if !self.put(&mut queues, hash, &owner, lock) {
             return false;
         }
@@ -265,11 +268,11 @@ impl Locks {
             return true;
         }
         let mut one = true;
-        queues.remove(hash, |l| {
+        let gone = queues.remove(hash, |l| {
             let it = l.by == by && l.granted() && l.shape == Shape::WRITE;
             it && l.place.target() == target && std::mem::take(&mut one)
         });
-        owner.forget(by.serial, hash, Shape::WRITE);
+        gone.iter().for_each(|l| owner.forget(by.serial, (hash, l), &self.memory));
         false
     }
 
@@ -278,10 +281,8 @@ impl Locks {
     pub fn keep(&self, me: &Owner, target: Target<'_>, inherited: Inherited) {
         let (hash, by) = (target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
-        let full = queues.bytes() >= self.shard_bytes_max.load(Ordering::Relaxed);
-        if !full && !queues.covered(hash, target, by, Shape::WRITE) {
-            let (place, shape) = (Place::of(target), Shape::WRITE);
-            let lock = Lock { place, by, shape, waiting: 0, passed: 0, inherited };
+        if !self.memory.is_full() && !queues.covered(hash, target, by, Shape::WRITE) {
+            let lock = Lock::new(target, by, Shape::WRITE, inherited);
             self.put(&mut queues, hash, me, lock);
         }
     }
@@ -294,7 +295,7 @@ impl Locks {
             l.by == by && l.granted() && l.shape == shape && l.place.target() == target
         });
         if !gone.is_empty() {
-            me.give_back(by.serial, hash, shape);
+            gone.iter().for_each(|l| me.give_back(by.serial, (hash, l), &self.memory));
             self.grant(&mut queues, hash, target, by);
         }
     }
@@ -314,7 +315,7 @@ impl Locks {
 
     #[cold]
     fn release_all(&self, me: &Owner) {
-        let mut ended = me.take();
+        let mut ended = me.take(&self.memory);
         let by = By { slot: me.slot(), serial: ended.serial };
         // Where somebody waits the order counts; locks of one kind are as old as the first of them, since InnoDB has
         // them in one structure.
@@ -355,7 +356,7 @@ impl Locks {
         }
         let mut refused = Vec::new();
         loop {
-            let held_up = |slots: &[u64]| self.graph.held_up(slots);
+            let held_up = |slot: u64| self.graph.held_up(slot);
             let (go, passed) = queues.line(hash, target).choose(leaving, &refused, held_up);
             passed.into_iter().for_each(|at| queues.at(hash, at).map_or((), |l| l.passed += 1));
             let granted: Vec<(usize, By, u64)> = go
@@ -365,7 +366,7 @@ impl Locks {
                     Some((at, lock.by, std::mem::take(&mut lock.waiting)))
                 })
                 .collect();
-            self.redirect(queues, hash, target, granted.iter().map(|(_, by, _)| *by));
+            self.redirect(queues, hash, target, granted.iter().map(|(_, by, _)| by.slot as u64));
             let before = refused.len();
             for (at, by, number) in granted {
                 // Who gives up takes the request out himself.
@@ -385,19 +386,25 @@ impl Locks {
     /// Tells the graph whom the requests on a target wait for now, and that `granted` wait no more.
     fn redirect(
         &self,
-        queues: &Locked<'_>,
+        queues: &mut Locked<'_>,
         hash: u64,
         target: Target<'_>,
-        granted: impl Iterator<Item = By>,
+        granted: impl Iterator<Item = u64>,
     ) {
-        let gone = granted.map(|by| (by, Vec::new()));
-        let waits: Vec<(u64, Vec<u64>)> = gone
-            .chain(queues.line(hash, target).waits())
-            .map(|(by, blockers)| (by.slot as u64, slots(blockers)))
-            .collect();
-        let published = self.detect.load(Ordering::Relaxed) && !waits.is_empty();
-        if published && !self.graph.redirect(&waits) {
-            waits.iter().for_each(|(slot, _)| self.owner(*slot as usize).poke());
+        if !self.detect.load(Ordering::Relaxed) {
+            return;
+        }
+        let node = queue_node(hash);
+        let (owners, changed) = queues.line(hash, target).edges(node);
+        let mut waits: Vec<(u64, Vec<u64>)> = granted.map(|slot| (slot, Vec::new())).collect();
+        waits.extend(changed.iter().map(|new| (new.by.slot as u64, new.edges.to_vec())));
+        for new in changed {
+            if let Some(lock) = queues.at(hash, new.at) {
+                lock.edges = Some(new.edges);
+            }
+        }
+        if !self.graph.redirect(&waits, (node, &slots(owners))) {
+            queues.line(hash, target).waiters().for_each(|by| self.owner(by.slot).poke());
         }
     }
 
@@ -406,7 +413,7 @@ impl Locks {
     /// whether `heir` is still the next key, and calls [`Self::gone`].
     pub fn leave(&self, from: Target<'_>, heir: Target<'_>) {
         let hash = from.hash();
-        if self.shard(hash).is_empty() {
+        if self.shard(hash).is_clear(hash) {
             return;
         }
         let locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
@@ -436,7 +443,7 @@ impl Locks {
     /// it locked from now on. The caller has latched the record's page exclusively.
     pub fn inserted(&self, new: Target<'_>, next: Target<'_>) {
         let hash = next.hash();
-        if self.shard(hash).is_empty() {
+        if self.shard(hash).is_clear(hash) {
             return;
         }
         let queues = self.shard(hash).lock();
@@ -454,10 +461,27 @@ impl Locks {
         let (hash, shape) = (target.hash(), Shape::new(lock.shape.mode, Kind::Gap));
         let mut queues = self.shard(hash).lock();
         if !queues.covered(hash, target, lock.by, shape) {
-            let (place, by) = (Place::of(target), lock.by);
-            let lock = Lock { place, by, shape, waiting: 0, passed: 0, inherited: lock.inherited };
-            self.put(&mut queues, hash, self.owner(by.slot), lock);
+            let new = Lock::new(target, lock.by, shape, lock.inherited);
+            self.put(&mut queues, hash, self.owner(lock.by.slot), new);
         }
+    }
+}
+
+impl Locks {
+    /// Looks whether the invariants hold; waits for nobody, and others may go on.
+    ///
+    /// # Panics
+    /// When one does not.
+    pub fn verify(&self) {
+        for shard in self.shards() {
+            let queues = shard.lock();
+            queues.verify();
+            for lock in queues.all() {
+                let owner = self.owner(lock.by.slot);
+                assert!(owner.lists(lock), "a lock is in its owner's list (owner, 2): {lock:?}");
+            }
+        }
+        self.graph.verify();
     }
 }
 

@@ -42,6 +42,12 @@ pub enum Inherited {
 /// Marks an index in [`Target::deleted_rows`].
 const DELETED_ROWS: u64 = 1 << 63;
 
+/// A bit that no hash has: hashes are numbers of queues ([`sync::waits::queue_node`]).
+const NO_HASH: u64 = 1 << 63;
+
+/// The lowest bits of a hash are those of its index.
+const GROUPS: u64 = 15;
+
 /// The index whose [`Target::deleted_rows`] these are.
 pub(crate) fn index_of_deleted_rows(index: IndexId) -> Option<IndexId> {
     (index.0 & DELETED_ROWS != 0).then_some(IndexId(index.0 & !DELETED_ROWS))
@@ -108,7 +114,9 @@ impl<'k> Target<'k> {
         // in the lowest (the finish of MurmurHash3, in the public domain).
         h = (h ^ h >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
         h = (h ^ h >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        h ^ h >> 33
+        h ^= h >> 33;
+        // An index has shards of its own, so that one that is locked much pushes few others off the fast path.
+        (h & !GROUPS | self.index.0 & GROUPS) & !NO_HASH
     }
 }
 
@@ -201,7 +209,7 @@ mod tests {
             for n in 0..10_240u64 {
                 let key: Vec<u8> = [&[0x80; 8][..], &n.to_be_bytes()[..]].concat();
                 let target = Target::record(IndexId(1025), &key[key.len() - bytes..]);
-                shards[target.hash() as usize % 1024] += 1;
+                shards[(target.hash() >> 4) as usize % 1024] += 1;
             }
             assert!(shards.iter().all(|n| *n < 40), "{bytes}: {:?}", shards.iter().max());
         }

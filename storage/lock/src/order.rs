@@ -25,6 +25,16 @@ pub(crate) struct Line<'q> {
     granted: Vec<&'q Lock>,
     waiting: Vec<(usize, &'q Lock)>,
     supremum: bool,
+    /// Another target has the same hash.
+    shared: bool,
+}
+
+/// Edges of a waiting request that are new.
+pub(crate) struct Edges {
+    /// Where it stands in its queue.
+    pub at: usize,
+    pub by: By,
+    pub edges: Box<[u64]>,
 }
 
 /// Whether a request of `by` may go before the waiting request `ahead`, which waits for a granted lock of
@@ -41,9 +51,13 @@ pub(crate) fn may_pass<'q>(
 
 impl<'q> Line<'q> {
     /// Of the locks on a target, with their places in the queue.
-    pub fn new(on: impl Iterator<Item = (usize, &'q Lock)>, supremum: bool) -> Line<'q> {
+    pub fn new(
+        on: impl Iterator<Item = (usize, &'q Lock)>,
+        supremum: bool,
+        shared: bool,
+    ) -> Line<'q> {
         let (granted, waiting): (Vec<_>, Vec<_>) = on.partition(|(_, l)| l.granted());
-        Line { granted: granted.into_iter().map(|(_, l)| l).collect(), waiting, supremum }
+        Line { granted: granted.into_iter().map(|(_, l)| l).collect(), waiting, supremum, shared }
     }
 
     fn conflict(&self, me: &Lock, other: &Lock) -> bool {
@@ -55,23 +69,90 @@ impl<'q> Line<'q> {
         self.conflict(me, ahead) && !may_pass(self.granted.iter().copied(), ahead, me.by, me.shape)
     }
 
-    /// Whom every waiting request waits for: the owners of granted locks, then of the last request before
-    /// it that goes first (those before that are that one's to wait for).
-    pub fn waits(&self) -> impl Iterator<Item = (By, Vec<By>)> {
-        self.waiting.iter().enumerate().map(|(n, (_, me))| (me.by, self.blockers(n)))
+    /// The owners of all waiting requests.
+    pub fn waiters(&self) -> impl Iterator<Item = By> {
+        self.waiting.iter().map(|(_, me)| me.by)
+    }
+
+    /// What the waiting requests have in the waits-for graph that they did not have until now, and the owners to whom
+    /// the node `queue` leads: those whose granted locks hold up the first of them. A request that they all hold
+    /// up, and nobody else, waits by that node; so does it when others by the node go before it, for they wait for the
+    /// same owners. (Two targets with one hash have no node.)
+    pub fn edges(&self, queue: u64) -> (Vec<By>, Vec<Edges>) {
+        let common = self.common();
+        let mut all_by_node = true;
+        let mut by_node = Vec::with_capacity(self.waiting.len());
+        let mut changed = Vec::new();
+        for (n, (at, me)) in self.waiting.iter().enumerate() {
+            by_node.push(self.is_by_node(n, &common, (all_by_node, &by_node)));
+            all_by_node &= by_node[n];
+            let has = me.edges.as_deref().unwrap_or(&[]);
+            if by_node[n] && has == [queue] {
+                continue;
+            }
+            let edges: Box<[u64]> = match by_node[n] {
+                true => [queue].into(),
+                false => self.blockers(n).into_iter().map(|by| by.slot as u64).collect(),
+            };
+            if *has != *edges {
+                changed.push(Edges { at: *at, by: me.by, edges });
+            }
+        }
+        (self.owners(&common), changed)
+    }
+
+    /// Which granted locks hold up the first waiting request.
+    fn common(&self) -> Vec<bool> {
+        let first = self.waiting.first().map(|(_, first)| *first);
+        let holds_up = |g: &&Lock| first.is_some_and(|first| self.conflict(first, g));
+        self.granted.iter().map(holds_up).collect()
+    }
+
+    fn owners(&self, chosen: &[bool]) -> Vec<By> {
+        let owners = self.granted.iter().zip(chosen).filter(|(_, chosen)| **chosen);
+        let mut owners: Vec<By> = owners.map(|(g, _)| g.by).collect();
+        owners.dedup();
+        owners
+    }
+
+    /// `before`: whether all requests before waiting request `n` are by the queue's node, and which.
+    fn is_by_node(&self, n: usize, common: &[bool], before: (bool, &[bool])) -> bool {
+        let me = self.waiting[n].1;
+        let same = self.granted.iter().zip(common).all(|(g, c)| self.conflict(me, g) == *c);
+        same && !self.shared
+            && common.contains(&true)
+            && (before.0 || self.ahead(n).is_none_or(|n| before.1[n]))
+    }
+
+    /// The owners to whom the queue's node leads, if this waiting request waits by it.
+    pub fn by_node(&self, by: By, number: u64) -> Option<Vec<By>> {
+        let n = self.waiting.iter().position(|(_, l)| l.by == by && l.waiting == number)?;
+        let common = self.common();
+        let (mut all, mut by_node) = (true, Vec::with_capacity(n + 1));
+        for n in 0..=n {
+            by_node.push(self.is_by_node(n, &common, (all, &by_node)));
+            all &= by_node[n];
+        }
+        by_node[n].then(|| self.owners(&common))
+    }
+
+    /// The last request before waiting request `n` that goes first.
+    fn ahead(&self, n: usize) -> Option<usize> {
+        let me = self.waiting[n].1;
+        self.waiting[..n].iter().rposition(|(_, l)| self.yields(me, l))
     }
 
     fn blockers(&self, n: usize) -> Vec<By> {
         let me = self.waiting[n].1;
         let mut found: Vec<By> =
             self.granted.iter().filter(|g| self.conflict(me, g)).map(|g| g.by).collect();
-        let ahead = self.waiting[..n].iter().rev().find(|(_, l)| self.yields(me, l));
-        found.extend(ahead.map(|(_, l)| l.by));
+        found.extend(self.ahead(n).map(|n| self.waiting[n].1.by));
         found.dedup();
         found
     }
 
-    /// [`Self::waits`] of one waiting request; `None`: it waits no more.
+    /// Whom a waiting request waits for: the owners of granted locks, then of the last request before it that goes
+    /// first (those before that are that one's to wait for). `None`: it waits no more.
     pub fn blockers_of(&self, by: By, number: u64) -> Option<Vec<By>> {
         let n = self.waiting.iter().position(|(_, l)| l.by == by && l.waiting == number)?;
         Some(self.blockers(n))
@@ -99,13 +180,13 @@ impl<'q> Line<'q> {
         &self,
         leaving: By,
         refused: &[usize],
-        held_up: impl FnOnce(&[u64]) -> Vec<u64>,
+        held_up: impl Fn(u64) -> u64,
     ) -> (Vec<usize>, Vec<usize>) {
         let mut ready = self.ready(leaving);
         ready.retain(|(at, _)| !refused.contains(at));
         if ready.len() > 1 {
-            let slots: Vec<u64> = ready.iter().map(|(_, l)| l.by.slot as u64).collect();
-            let mut keyed: Vec<_> = held_up(&slots).into_iter().zip(ready).collect();
+            let weighed = |r: (usize, &'q Lock)| (held_up(r.1.by.slot as u64), r);
+            let mut keyed: Vec<_> = ready.into_iter().map(weighed).collect();
             keyed.sort_by_key(|(n, (_, l))| Reverse((l.passed >= PASSED_MAX, *n)));
             ready = keyed.into_iter().map(|(_, r)| r).collect();
         }

@@ -11,7 +11,9 @@
 //! 4. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
 //!    by one compare-and-swap, whose winner decides how the wait ends.
 
+use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};
+use crate::queue::Lock;
 use base::{IndexId, TrxId};
 use instrument::{CondClass, MutexClass};
 use smallvec::SmallVec;
@@ -48,6 +50,7 @@ struct Locks {
     /// Of which indexes it gave back locks of which shapes, and how many locks were older: InnoDB keeps their
     /// structures, empty.
     given_back: Vec<(LockKind, usize)>,
+    memory: Share,
 }
 
 /// Locks of one index and shape, which InnoDB has in one structure (on tables of one page).
@@ -190,33 +193,36 @@ impl Owner {
     }
 
     /// Invariant 2; `false`: the transaction has ended.
-    pub(crate) fn note(&self, serial: u64, held: Held) -> bool {
+    pub(crate) fn note(&self, serial: u64, held: Held, bytes: usize, all: &Memory) -> bool {
         let mut locks = self.locks.lock();
         if self.serial.load(Ordering::Relaxed) != serial {
             return false;
         }
         locks.held.push(held);
+        locks.memory.add(bytes, all);
         self.count.fetch_add(1, Ordering::SeqCst);
         true
     }
 
     /// A lock that was noted last is taken back.
-    pub(crate) fn forget(&self, serial: u64, hash: u64, shape: Shape) {
-        self.take_out(serial, hash, shape, false);
+    pub(crate) fn forget(&self, serial: u64, gone: (u64, &Lock), all: &Memory) {
+        self.take_out(serial, gone, all, false);
     }
 
     /// A lock that was noted last is given back.
-    pub(crate) fn give_back(&self, serial: u64, hash: u64, shape: Shape) {
-        self.take_out(serial, hash, shape, true);
+    pub(crate) fn give_back(&self, serial: u64, gone: (u64, &Lock), all: &Memory) {
+        self.take_out(serial, gone, all, true);
     }
 
-    fn take_out(&self, serial: u64, hash: u64, shape: Shape, given_back: bool) {
+    fn take_out(&self, serial: u64, (hash, gone): (u64, &Lock), all: &Memory, given_back: bool) {
+        let shape = gone.shape;
         let mut locks = self.locks.lock();
         if self.serial.load(Ordering::Relaxed) != serial {
             return;
         }
         if let Some(at) = locks.held.iter().rposition(|h| h.hash == hash && h.shape == shape) {
             let kind = (locks.held.remove(at).index, shape);
+            locks.memory.sub(gone.bytes(), all);
             let known = locks.given_back.iter().any(|(k, _)| *k == kind);
             // The count only says "perhaps": it goes down to zero at the end. A structure that has other locks
             // is not empty; long lists are not looked through for one.
@@ -227,13 +233,21 @@ impl Owner {
         }
     }
 
+    /// Whether a lock is in the list; those of a transaction that is ending are not any more.
+    pub(crate) fn lists(&self, lock: &Lock) -> bool {
+        let (hash, locks) = (lock.place.target().hash(), self.locks.lock());
+        let ended = self.serial.load(Ordering::Relaxed) != lock.by.serial;
+        ended || locks.held.iter().any(|h| h.hash == hash && h.shape == lock.shape)
+    }
+
     /// Ends the transaction: its serial and what it had. Only the session's own thread calls it.
-    pub(crate) fn take(&self) -> Ended {
+    pub(crate) fn take(&self, all: &Memory) -> Ended {
         let mut locks = self.locks.lock();
         let serial = self.serial.load(Ordering::Relaxed);
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
-        let Locks { held, given_back } = std::mem::take(&mut *locks);
+        locks.memory.clear(all);
+        let Locks { held, given_back, .. } = std::mem::take(&mut *locks);
         Ended { serial, held, given_back }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Line, may_pass};
-use crate::owner::Place;
+use crate::owner::{Held, Place};
 use base::IndexId;
 use instrument::MutexClass;
 use smallvec::SmallVec;
@@ -36,14 +36,23 @@ pub(crate) struct Lock {
     /// How often a later request was granted before this one.
     pub passed: u32,
     pub inherited: Inherited,
+    /// The edges that its owner's wait has, or had last, in the waits-for graph.
+    pub edges: Option<Box<[u64]>>,
 }
 
 impl Lock {
+    /// A lock that is granted, unless `waiting` is the number of a wait.
+    pub fn new(target: Target<'_>, by: By, shape: Shape, inherited: Inherited) -> Lock {
+        let place = Place::of(target);
+        Lock { place, by, shape, waiting: 0, passed: 0, inherited, edges: None }
+    }
+
     /// Estimate of its memory, in bytes.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let key = self.place.key.as_ref().filter(|key| key.spilled());
-        // The owner's list has an entry, too, and so has the map.
-        size_of::<Lock>() + 32 + size_of::<u64>() + key.map_or(0, |key| key.len())
+        // The owner's list has an entry, too; half of the places of a list or map that has grown are free.
+        let entry = size_of::<(u64, Queue)>() + size_of::<Held>();
+        entry + entry / 2 + key.map_or(0, |key| key.len())
     }
 
     pub fn granted(&self) -> bool {
@@ -54,6 +63,9 @@ impl Lock {
         self.place.key.is_none()
     }
 }
+
+/// The lowest bits of a hash say which shard it is of.
+pub(crate) const SHARD_BITS: u32 = 10;
 
 /// Hashes are made by [`Target::hash`].
 #[derive(Default)]
@@ -77,16 +89,15 @@ impl Hasher for Same {
 /// As a rule there is one.
 type Queue = SmallVec<[Lock; 1]>;
 
-#[derive(Default)]
-pub(crate) struct Queues {
-    map: HashMap<u64, Queue, BuildHasherDefault<Same>>,
-    pub bytes: usize,
-}
+type Queues = HashMap<u64, Queue, BuildHasherDefault<Same>>;
+
+/// Of the locks of a shard, hashes tell apart so many parts.
+const PARTS: usize = 16;
 
 /// Locks of the targets whose hashes fall here.
 pub(crate) struct Shard {
-    /// How many locks there are; read without the mutex, written under it.
-    present: SharedAtomic<u32, { class::ROW_LOCK }>,
+    /// How many locks there are in each part; read without the mutex, written under it.
+    present: [SharedAtomic<u32, { class::ROW_LOCK }>; PARTS],
     queues: Mutex<Queues>,
 }
 
@@ -98,14 +109,24 @@ pub(crate) struct Locked<'s> {
 
 impl Shard {
     pub fn new() -> Shard {
-        Shard { present: SharedAtomic::new(0), queues: Mutex::new(&SHARD, Queues::default()) }
+        let present = [const { SharedAtomic::new(0) }; PARTS];
+        Shard { present, queues: Mutex::new(&SHARD, Queues::default()) }
     }
 
-    /// Whether there is no lock at all: one load. Who has latched a page exclusively before sees every
+    fn part(&self, hash: u64) -> &SharedAtomic<u32, { class::ROW_LOCK }> {
+        &self.present[(hash >> SHARD_BITS) as usize % PARTS]
+    }
+
+    /// Whether there is no lock in this hash's part: one load. Who has latched a page exclusively before sees every
     /// lock whose owner finds the page unchanged after making it.
     #[inline]
+    pub fn is_clear(&self, hash: u64) -> bool {
+        self.part(hash).load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether there is no lock at all.
     pub fn is_empty(&self) -> bool {
-        self.present.load(Ordering::SeqCst) == 0
+        self.present.iter().all(|part| part.load(Ordering::SeqCst) == 0)
     }
 
     pub fn lock(&self) -> Locked<'_> {
@@ -114,37 +135,51 @@ impl Shard {
 }
 
 impl Locked<'_> {
-    pub fn bytes(&self) -> usize {
-        self.queues.bytes
+    /// Looks whether what is granted may stand beside each other, and whether the parts are counted.
+    pub fn verify(&self) {
+        let mut present = [0; PARTS];
+        for (hash, queue) in self.queues.iter() {
+            present[(hash >> SHARD_BITS) as usize % PARTS] += queue.len() as u32;
+            assert!(!queue.is_empty(), "an empty queue goes");
+            for (n, a) in queue.iter().enumerate().filter(|(_, l)| l.granted()) {
+                let beside = queue[..n].iter().filter(|b| b.granted() && b.place == a.place);
+                for b in beside.filter(|b| a.by != b.by) {
+                    let apart = a.shape.waits_for(b.shape, a.supremum())
+                        && b.shape.waits_for(a.shape, a.supremum());
+                    assert!(!apart, "{a:?} beside {b:?}");
+                }
+            }
+        }
+        let counted = self.shard.present.iter().map(|part| part.load(Ordering::SeqCst));
+        assert!(counted.eq(present), "the locks of each part are counted (locks, 4)");
     }
 
     /// All locks, in no particular order of targets.
     pub fn all(&self) -> impl Iterator<Item = &Lock> {
-        self.queues.map.values().flatten()
+        self.queues.values().flatten()
     }
 
     /// The locks on `target`, in their order.
     pub fn on<'a>(&'a self, hash: u64, target: Target<'a>) -> impl Iterator<Item = &'a Lock> {
-        let queue = self.queues.map.get(&hash).map_or(&[][..], |q| &q[..]);
+        let queue = self.queues.get(&hash).map_or(&[][..], |q| &q[..]);
         queue.iter().filter(move |l| l.place.target() == target)
     }
 
     /// Whether there is no lock with this hash.
     pub fn is_vacant(&self, hash: u64) -> bool {
-        !self.queues.map.contains_key(&hash)
+        !self.queues.contains_key(&hash)
     }
 
     pub fn add(&mut self, hash: u64, lock: Lock) {
-        self.queues.bytes += lock.bytes();
-        self.shard.present.fetch_add(1, Ordering::SeqCst);
-        self.queues.map.entry(hash).or_default().push(lock);
+        self.shard.part(hash).fetch_add(1, Ordering::SeqCst);
+        self.queues.entry(hash).or_default().push(lock);
     }
 
     /// Takes out the locks that `which` chooses; those waiting after them in the same targets are the
     /// caller's to look at.
     pub fn remove(&mut self, hash: u64, mut which: impl FnMut(&Lock) -> bool) -> Queue {
         let mut gone = Queue::new();
-        let Entry::Occupied(mut queue) = self.queues.map.entry(hash) else { return gone };
+        let Entry::Occupied(mut queue) = self.queues.entry(hash) else { return gone };
         let (locks, mut at) = (queue.get_mut(), 0);
         while let Some(lock) = locks.get(at) {
             match which(lock) {
@@ -155,8 +190,7 @@ impl Locked<'_> {
         if queue.get().is_empty() {
             queue.remove();
         }
-        self.queues.bytes -= gone.iter().map(Lock::bytes).sum::<usize>();
-        self.shard.present.fetch_sub(gone.len() as u32, Ordering::SeqCst);
+        self.shard.part(hash).fetch_sub(gone.len() as u32, Ordering::SeqCst);
         gone
     }
 
@@ -178,9 +212,10 @@ impl Locked<'_> {
 
     /// The locks on `target` as they stand in line.
     pub fn line<'a>(&'a self, hash: u64, target: Target<'a>) -> Line<'a> {
-        let queue = self.queues.map.get(&hash).map_or(&[][..], |q| &q[..]);
+        let queue = self.queues.get(&hash).map_or(&[][..], |q| &q[..]);
         let on = queue.iter().enumerate().filter(move |(_, l)| l.place.target() == target);
-        Line::new(on, target.key.is_none())
+        let shared = queue.iter().any(|l| l.place.target() != target);
+        Line::new(on, target.key.is_none(), shared)
     }
 
     /// Of several locks of `by` on a target that somebody waits for, the one that was made last; `age` says what
@@ -191,7 +226,7 @@ impl Locked<'_> {
         by: By,
         age: impl Fn(IndexId, Shape) -> Option<usize>,
     ) -> Option<(Place, Shape)> {
-        let queue = self.queues.map.get(&hash).filter(|q| q.len() > 2)?;
+        let queue = self.queues.get(&hash).filter(|q| q.len() > 2)?;
         let own = |l: &&Lock| l.by == by;
         let counts = |l: &&Lock| {
             let beside = queue.iter().filter(|o| o.place == l.place);
@@ -202,9 +237,14 @@ impl Locked<'_> {
         Some((last.place.clone(), last.shape))
     }
 
+    /// The first lock that `which` chooses.
+    pub fn find(&mut self, hash: u64, which: impl Fn(&Lock) -> bool) -> Option<&mut Lock> {
+        self.queues.get_mut(&hash)?.iter_mut().find(|l| which(l))
+    }
+
     /// The lock that stands there in the queue, while nothing is taken out of it.
     pub fn at(&mut self, hash: u64, at: usize) -> Option<&mut Lock> {
-        self.queues.map.get_mut(&hash)?.get_mut(at)
+        self.queues.get_mut(&hash)?.get_mut(at)
     }
 
     /// The owners, other than `by`, of requests that a granted lock of `shape` now holds up.

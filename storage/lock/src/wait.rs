@@ -3,6 +3,7 @@
 //! 1. A waiter parks only with its present blockers in the waits-for graph, or for a short slice after
 //!    which it looks again: a deadlock is never slept through. (Without the search for deadlocks nothing
 //!    is published.)
+//!    What it publishes it computes and notes under the mutex of its shard: nobody changes the queue between.
 //! 2. Whoever makes a granted lock that holds up a request has the waiters look again; whoever grants a
 //!    request or takes one back publishes for the others whom they wait for now ([`Locks::redirect`]).
 //!    Blockers that have gone may still be in the graph: a cycle is only a suspicion.
@@ -19,7 +20,7 @@ use base::{Error, Result};
 use instrument::Counter;
 use std::sync::Arc;
 use stdx::Ordering;
-use sync::waits::{SLICE, Suspicion};
+use sync::waits::{EdgeGuard, SLICE, Suspicion, queue_node};
 use sync::{Deadline, WaitResult};
 
 /// What to do about a cycle in the graph.
@@ -35,6 +36,9 @@ struct Proof {
     slot: usize,
     wish: Option<(Wish, u64)>,
 }
+
+/// The edges of a wait, none without the search for deadlocks; or the cycle that they would close.
+type Published<'g> = std::result::Result<Option<EdgeGuard<'g>>, sync::waits::Deadlock>;
 
 impl Locks {
     /// Waits for the request that is in the queue. `false`: what it was for is there no more.
@@ -54,8 +58,6 @@ impl Locks {
     }
 
     fn wait_loop(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
-        let target = wish.place.target();
-        let hash = target.hash();
         let mut suspicion = Suspicion::default();
         loop {
             let seen = me.event.prepare();
@@ -65,22 +67,18 @@ impl Locks {
                 VICTIM => return Err(Error::Deadlock),
                 _ => {}
             }
-            let blockers =
-                self.shard(hash).lock().line(hash, target).blockers_of(by(me), wish.number);
-            let Some(blockers) = blockers else {
+            let Some(published) = self.publish(me, wish) else {
                 // It was taken out just now; how it ended is about to be said.
                 sync::yield_now();
                 continue;
             };
             let (mut edges, mut until) = (None, deadline);
-            if self.detect.load(Ordering::Relaxed) {
-                match self.graph.add_all(me.slot() as u64, &slots(blockers)) {
-                    Ok(published) => edges = Some(published),
-                    Err(deadlock) => match self.judge(me, deadlock.cycle, &mut suspicion) {
-                        Cycle::Mine => return Err(Error::Deadlock),
-                        Cycle::Again => until = deadline.within(SLICE),
-                    },
-                }
+            match published {
+                Ok(published) => edges = published,
+                Err(deadlock) => match self.judge(me, deadlock.cycle, &mut suspicion) {
+                    Cycle::Mine => return Err(Error::Deadlock),
+                    Cycle::Again => until = deadline.within(SLICE),
+                },
             }
             let sliced = until != deadline;
             let result = me.event.wait(seen, until);
@@ -94,6 +92,32 @@ impl Locks {
         }
     }
 
+    /// Notes in the graph whom the request waits for; `None`: it waits no more. It is noted under the mutex of its
+    /// shard, so whoever changes the queue after that finds it there.
+    pub(crate) fn publish(&self, me: &Owner, wish: &Wish) -> Option<Published<'_>> {
+        let (target, by, slot) = (wish.place.target(), by(me), me.slot() as u64);
+        let hash = target.hash();
+        let mut queues = self.shard(hash).lock();
+        let line = queues.line(hash, target);
+        let blockers = line.blockers_of(by, wish.number)?;
+        if !self.detect.load(Ordering::Relaxed) {
+            return Some(Ok(None));
+        }
+        let (node, blockers) = (queue_node(hash), slots(blockers));
+        let published = match line.by_node(by, wish.number) {
+            Some(owners) => self.graph.add_queued(slot, node, &slots(owners)),
+            None => self.graph.add_all(slot, &blockers).map(|guard| (guard, false)),
+        };
+        let edges = published.as_ref().ok().map(|(_, by_node)| match by_node {
+            true => [node].into(),
+            false => blockers.into(),
+        });
+        if let Some(at) = queues.find(hash, |l| l.by == by && l.waiting == wish.number) {
+            at.edges = edges;
+        }
+        Some(published.map(|(guard, _)| Some(guard)))
+    }
+
     /// Takes the request back, unless it was granted, or its record removed, in the meantime.
     pub(crate) fn withdraw(&self, me: &Owner, wish: &Wish, error: Error) -> Result<bool> {
         let (target, by) = (wish.place.target(), by(me));
@@ -105,8 +129,8 @@ impl Locks {
             RETRY => return Ok(false),
             _ => {}
         }
-        queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
-        me.forget(by.serial, hash, wish.shape);
+        let gone = queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
+        gone.iter().for_each(|l| me.forget(by.serial, (hash, l), &self.memory));
         self.grant(&mut queues, hash, target, by);
         Err(if given_up { error } else { Error::Deadlock })
     }
@@ -161,8 +185,7 @@ impl Locks {
         let owner = self.owner(slot);
         let Some(wish) = owner.wish() else {
             // Another kind of wait, or one that has just ended: then its edges are gone.
-            let there = self.graph.edges().contains(&(member, next));
-            return there.then_some(Proof { slot, wish: None });
+            return self.graph.has_edge(member, next).then_some(Proof { slot, wish: None });
         };
         let target = wish.place.target();
         let hash = target.hash();

@@ -202,10 +202,16 @@ fn without_the_search_a_deadlock_ends_by_time() {
 fn memory_is_limited_and_an_end_frees_it() {
     let w = world();
     w.locks.set_memory_max(1024 * 1000);
-    let a = w.session();
+    let (a, b) = (w.session(), w.session());
     let full = (0..1_000_000).find(|n| a.try_lock(&n.to_string(), X).is_err()).unwrap();
     assert!(matches!(a.try_lock(&full.to_string(), X), Err(Error::LockTableFull)));
+    assert!((1_000_000..1_100_000).contains(&w.locks.memory_bytes()));
+    // Who has to wait is not refused.
+    let waiter = spawn(move || b.lock("0", X).map(|_| b.end()));
+    until_waiting(&w, 1);
     a.end();
+    waiter.join().unwrap().unwrap();
+    assert_eq!(w.locks.memory_bytes(), 0);
     assert!(a.gets(&full.to_string(), X));
 }
 

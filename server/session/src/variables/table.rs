@@ -246,6 +246,8 @@ pub const VARIABLES: &[Variable] = &[
         "default",
         E::Setting,
     ),
+    // Memory for all row locks: who asks for a free one beyond it gets error 1206.
+    e("limpid_lock_memory_max", Global, Int(1 << 20, ALL), "1073741824", E::Setting),
     // Memory for plans that sessions share; 0: plans of texts are not kept.
     e("limpid_plan_cache_size", Global, Int(0, ALL), "16777216", E::Setting),
     // For experiments: whether committing sessions purge a little, and whether the purge threads work.

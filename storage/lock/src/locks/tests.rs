@@ -2,6 +2,7 @@
 //! of [`crate::order`] say, judged from the requests alone.
 
 use super::*;
+use std::collections::HashMap;
 use stdx::rng::Rng;
 use sync::waits::EdgeGuard;
 
@@ -35,7 +36,7 @@ impl std::fmt::Debug for Seen {
 }
 
 struct World<'t> {
-    locks: Locks,
+    locks: Arc<Locks>,
     target: Target<'t>,
     /// Owners who were told to give up and have not taken their request out yet.
     told: Vec<usize>,
@@ -57,9 +58,9 @@ impl<'t> World<'t> {
         if covered || (!conflict && shape.kind == Kind::InsertIntention) {
             return;
         }
-        let (place, inherited) = (Place::of(self.target), Inherited::Always);
         let waiting = if conflict { owner.next_number() } else { 0 };
-        let lock = Lock { place: place.clone(), by: me, shape, waiting, passed: 0, inherited };
+        let lock = Lock { waiting, ..Lock::new(self.target, me, shape, Inherited::Always) };
+        let place = lock.place.clone();
         assert!(self.locks.put(&mut queues, hash, owner, lock));
         if conflict {
             let (undo, tables, since_ns) = (0, 0, sync::now_ns());
@@ -73,6 +74,26 @@ impl<'t> World<'t> {
                 changed,
                 since_ns,
             });
+        }
+    }
+
+    /// From everybody who waits in the graph, it leads to all whose granted locks hold him up.
+    fn graph_leads_to_all(&self, now: &[Seen]) {
+        self.locks.graph.verify();
+        let edges = self.locks.graph.edges();
+        for me in now.iter().filter(|l| l.waiting != 0 && !self.told.contains(&l.slot)) {
+            let (mut open, mut seen) = (vec![me.slot as u64], vec![]);
+            while let Some(at) = open.pop() {
+                seen.push(at);
+                let next = edges.iter().filter(|(w, b)| *w == at && !seen.contains(b));
+                open.extend(next.map(|(_, b)| *b));
+            }
+            if seen.len() > 1 {
+                let holders = now.iter().filter(|g| g.waiting == 0 && self.conflict(*me, **g));
+                for g in holders {
+                    assert!(seen.contains(&(g.slot as u64)), "{me:?} to {g:?}: {now:?} {edges:?}");
+                }
+            }
         }
     }
 
@@ -154,10 +175,27 @@ impl<'t> World<'t> {
     }
 }
 
+/// Whoever waits and is not in the graph looks whom he waits for, as [`Locks::wait`] does.
+fn look_all<'g>(world: &World<'_>, locks: &'g Locks, guards: &mut HashMap<usize, EdgeGuard<'g>>) {
+    for slot in 0..OWNERS {
+        let Some(wish) = world.waits(slot).filter(|_| !world.told.contains(&slot)) else {
+            guards.remove(&slot);
+            continue;
+        };
+        if !locks.graph.edges().iter().any(|(w, _)| *w == slot as u64) {
+            guards.remove(&slot);
+            let published = locks.publish(locks.owner(slot), &wish);
+            guards.extend(published.and_then(|p| p.ok()).flatten().map(|guard| (slot, guard)));
+        }
+    }
+}
+
 fn play(seed: u64, target: Target<'_>) {
     let mut rng = Rng::new(seed);
     let graph = Arc::new(WaitsFor::new());
-    let mut world = World { locks: Locks::new(OWNERS, &graph), target, told: Vec::new() };
+    let locks = Arc::new(Locks::new(OWNERS, &graph));
+    let mut world = World { locks: Arc::clone(&locks), target, told: Vec::new() };
+    let mut guards = HashMap::new();
     world.locks.waiting.store(1, Ordering::Relaxed);
     // Waiters elsewhere give the owners their weights.
     let mut elsewhere: Vec<EdgeGuard<'_>> = Vec::new();
@@ -190,6 +228,13 @@ fn play(seed: u64, target: Target<'_>) {
         let now = world.look();
         world.nobody_is_left_behind(&now);
         world.nobody_goes_too_early(&before, &now, slot);
+        if now.len() > before.len() {
+            // Whoever makes a lock that holds others up has them look again.
+            guards.clear();
+        }
+        look_all(&world, &locks, &mut guards);
+        world.graph_leads_to_all(&now);
+        locks.verify();
         before = now;
     }
 }
@@ -201,4 +246,45 @@ fn whoever_can_go_goes_and_nobody_goes_too_early() {
         let supremum = seed % 4 == 0;
         play(seed, if supremum { Target::supremum(index) } else { Target::record(index, b"k") });
     }
+}
+
+/// Ten thousand wait for one row exclusively: each gets it, one after the other, and each grant moves one node of
+/// the graph, not theirs.
+#[test]
+fn ten_thousand_wait_for_one_row_and_each_gets_it() {
+    const WAITERS: usize = 10_000;
+    let (graph, begun) = (Arc::new(WaitsFor::new()), std::time::Instant::now());
+    let locks = Arc::new(Locks::new(WAITERS + 1, &graph));
+    // Waiters are not refused for want of memory.
+    locks.set_memory_max(0);
+    let target = Target::record(IndexId(7), b"k");
+    let world = World { locks: Arc::clone(&locks), target, told: Vec::new() };
+    locks.set_memory_max(1);
+    world.ask(0, Shape::WRITE);
+    let mut guards: Vec<_> = (1..=WAITERS)
+        .map(|slot| {
+            world.ask(slot, Shape::WRITE);
+            let wish = world.waits(slot).expect("it waits");
+            let published = locks.publish(locks.owner(slot), &wish).expect("it is there");
+            published.map(Some).expect("no deadlock")
+        })
+        .collect();
+    assert_eq!(graph.held_up(0), WAITERS as u64);
+    locks.verify();
+    let mut at = 0;
+    for n in 1..=WAITERS {
+        locks.end(locks.owner(at));
+        // Of equals goes first who was first.
+        at = n;
+        let owner = locks.owner(at);
+        assert_eq!(owner.code(), GRANTED, "{n}");
+        owner.end_wait(0);
+        assert_eq!(graph.held_up(at as u64), (WAITERS - n) as u64);
+        guards[n - 1] = None;
+    }
+    locks.end(locks.owner(at));
+    locks.verify();
+    assert!(graph.edges().is_empty() && locks.shards().all(|s| s.is_empty()));
+    let seconds = begun.elapsed().as_secs();
+    assert!(seconds < 60, "{seconds} s");
 }
