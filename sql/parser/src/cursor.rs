@@ -486,7 +486,11 @@ impl<'a> Parser<'a> {
         self.at
     }
 
+    /// Goes back to a place: the parameters behind it are found again.
     pub fn rewind(&mut self, place: usize) {
+        let passed = self.tokens.get(place..self.at).unwrap_or_default();
+        let markers = passed.iter().filter(|t| t.kind == TokenKind::Param).count();
+        self.params = self.params.saturating_sub(markers as u32);
         self.at = place;
         self.warnings.retain(|(behind, _)| *behind <= place);
     }

@@ -178,7 +178,8 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
         Datum::Double(v) if ty.kind == Kind::Float && ty.decimals >= value::types::NOT_FIXED => {
             value::format::append_float_text(v as f32, out);
         }
-        Datum::Double(v) if ty.decimals >= value::types::NOT_FIXED => {
+        // A parameter that is taken for text may be a number.
+        Datum::Double(v) if ty.decimals >= value::types::NOT_FIXED || ty.kind.is_string() => {
             value::format::append_double_within(v, value::format::DOUBLE_CHARS_MAX, out);
         }
         Datum::Double(v) => {
