@@ -28,12 +28,12 @@ impl SpillFile {
     /// # Errors
     /// The file cannot be made.
     pub fn new(client: &Client) -> Result<SpillFile, SqlError> {
-        Ok(SpillFile {
-            file: client.temporary_file()?,
-            chunk: AlignedBuf::new(),
-            written: 0,
-            records: 0,
-        })
+        Ok(SpillFile::over(client.temporary_files().create()?))
+    }
+
+    /// Over an empty file without a name.
+    pub fn over(file: Arc<dyn File>) -> SpillFile {
+        SpillFile { file, chunk: AlignedBuf::new(), written: 0, records: 0 }
     }
 
     /// Bytes appended so far.

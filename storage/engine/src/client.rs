@@ -7,6 +7,7 @@
 //! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What
 //!    could not be undone or purged is the engine's to finish.
 
+use crate::TemporaryFiles;
 use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::history::Purger;
@@ -647,24 +648,9 @@ impl Client {
         Scan::open(viewer, table, index, (low, high), &mut self.scan, &mut self.scanned)
     }
 
-    /// A file without a name: it is there as long as somebody holds it.
-    ///
-    /// Errors: the disk's.
-    pub fn temporary_file(&self) -> Result<Arc<dyn host::File>> {
-        let disk = &self.engine.disk;
-        for number in 0u64.. {
-            // A crash between the making and the removal may have left a name.
-            let name = format!("limpid-temporary-{}-{number}", self.slot.index());
-            match disk.open(&name, host::OpenMode::Create) {
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(Error::io("create", name, e)),
-                Ok(file) => {
-                    disk.remove(&name).map_err(|e| Error::io("remove", name, e))?;
-                    return Ok(file);
-                }
-            }
-        }
-        Err(Error::Internal("no name is left for a temporary file"))
+    /// Makes files without names.
+    pub fn temporary_files(&self) -> TemporaryFiles {
+        TemporaryFiles { disk: Arc::clone(&self.engine.disk), slot: self.slot.index() }
     }
 
     /// Memory for a row as it is.
