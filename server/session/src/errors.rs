@@ -71,6 +71,10 @@ errors! {
     /// A prepared statement that is not there.
     unknown_statement(id, command) =
         1243 "HY000" "Unknown prepared statement handler ({id}) given to {command}";
+    /// A statement without a cursor.
+    no_cursor(id) = 1421 "HY000" "The statement ({id}) has no open cursor.";
+    /// A cursor of a SELECT whose rows go elsewhere.
+    cursor_with_into() = 1323 "HY000" "Cursor SELECT must not have INTO";
     /// Too many prepared statements in all sessions.
     too_many_statements(max) =
         1461 "42000" "Can't create more than max_prepared_stmt_count statements (current value: {max})";

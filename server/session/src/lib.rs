@@ -18,6 +18,7 @@ pub mod variables;
 mod absent;
 mod admin;
 mod charsets;
+mod cursors;
 mod engine_status;
 mod env;
 mod hints;

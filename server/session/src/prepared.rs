@@ -4,19 +4,20 @@
 //! 2. A statement is never run with parameters that do not match its markers: number and types are checked
 //!    against the packet first.
 
+use crate::cursors::{CURSOR_READ_ONLY, Cursor};
 use crate::errors;
 use crate::hints::Hinted;
 use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{self, Net};
 use crate::statement;
-use executor::{Environment, OwnedDatum, Prepared, ResultColumn, SqlError};
+use executor::{Environment, OwnedDatum, ParameterType, Prepared, ResultColumn, SqlError};
 use expr::UserVariable;
 use instrument::{Counter, count};
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
 use std::collections::HashMap;
-use value::{ColumnType, Datum};
-use wire::prepared::{DateTime, Param, ParamType, Time};
+use value::{ColumnType, Datum, Kind};
+use wire::prepared::{BoundTypes, DateTime, Param, ParamType, Time};
 use wire::reply;
 
 /// What a prepared statement runs.
@@ -29,13 +30,39 @@ struct One {
     program: Program,
     sql: Box<[u8]>,
     params: usize,
-    types: Vec<ParamType>,
+    /// Fresh while values of these types may not be what the program is made for.
+    types: BoundTypes,
     /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
     long: Vec<Option<Vec<u8>>>,
-    /// A piece of long data was refused: the next execution answers 1153.
-    too_long: bool,
+    pending: Pending,
+    /// What an execution left to be fetched.
+    cursor: Option<Box<Cursor>>,
     counter: Option<Counter>,
     about_diagnostics: bool,
+}
+
+/// What the next execution has to look at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pending {
+    Nothing,
+    /// A piece of long data was refused: the next execution answers 1153.
+    TooLong,
+    /// A cursor is open: the next execution closes it.
+    Cursor,
+}
+
+impl One {
+    #[cold]
+    fn end_pending(&mut self) -> Result<(), SqlError> {
+        self.cursor = None;
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::TooLong => {
+                self.long.clear();
+                Err(errors::packet_too_large())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
@@ -73,6 +100,11 @@ impl Statements {
         self.place(id)?.as_deref_mut()
     }
 
+    /// The cursor of a statement; `None` where there is no such statement.
+    pub fn cursor(&mut self, id: u32) -> Option<&mut Option<Box<Cursor>>> {
+        self.get(id).map(|one| &mut one.cursor)
+    }
+
     /// COM_STMT_CLOSE; whether there was one.
     pub fn close(&mut self, id: u32) -> bool {
         let closed = self.place(id).is_some_and(|place| place.take().is_some());
@@ -84,7 +116,8 @@ impl Statements {
     pub fn reset(&mut self, id: u32) -> bool {
         let Some(one) = self.get(id) else { return false };
         one.long.clear();
-        one.too_long = false;
+        one.pending = Pending::Nothing;
+        one.cursor = None;
         true
     }
 
@@ -93,13 +126,13 @@ impl Statements {
         let Some(one) = self.get(id) else { return };
         let param = usize::from(param);
         if param >= one.params {
-            one.too_long = true;
+            one.pending = Pending::TooLong;
             return;
         }
         one.long.resize(one.params, None);
         let bytes = one.long[param].get_or_insert_with(Vec::new);
         if bytes.len() + data.len() > bytes_max {
-            one.too_long = true;
+            one.pending = Pending::TooLong;
             return;
         }
         bytes.extend_from_slice(data);
@@ -154,7 +187,7 @@ impl Core {
             own if statement::is_own(&own) => Program::Own(Box::new(own)),
             other => {
                 let hinted = self.set_hinted(&other, true);
-                let made = self.compile(other);
+                let made = self.compile_open(other, parsed.params);
                 self.unset_hinted(hinted);
                 let mut made = made?;
                 made.announce(&mut self.env);
@@ -165,9 +198,10 @@ impl Core {
             program,
             sql: sql.into(),
             params: parsed.params,
-            types: Vec::new(),
+            types: BoundTypes::default(),
             long: Vec::new(),
-            too_long: false,
+            pending: Pending::Nothing,
+            cursor: None,
             counter,
             about_diagnostics,
         })
@@ -180,14 +214,17 @@ impl Core {
             Program::Own(statement) => self.own_columns(statement),
         };
         let params = one.params;
+        let types = self.announced(&one);
         let id = self.statements.add(one);
         self.env.server.count_statements(1);
         let (caps, status) = (self.env.caps, self.env.status);
         let warnings = self.env.diagnostics.wire_count();
         reply::prepared(&mut self.out, id, columns.len() as u16, params as u16, warnings);
         if params > 0 {
-            let marker = reply::Column::computed(b"?", wire::ColumnCode::VarString, 0);
-            (0..params).for_each(|_| reply::column(&mut self.out, &marker, None));
+            for ty in &types {
+                let marker = ResultColumn::computed("?", *ty, decimals_of(ty));
+                sink::put_column(&mut self.out, &marker, &self.env.charsets, None);
+            }
             reply::end_of_columns(&mut self.out, caps, status, 0);
         }
         if !columns.is_empty() {
@@ -196,6 +233,18 @@ impl Core {
             }
             reply::end_of_columns(&mut self.out, caps, status, 0);
         }
+    }
+
+    /// Types of the parameters, as clients are told.
+    fn announced(&self, one: &One) -> Vec<ColumnType> {
+        let known = match &one.program {
+            Program::Compiled(prepared) => prepared.parameters(),
+            Program::Own(_) => &[],
+        };
+        let collation = self.env.connection_collation();
+        let known = known.iter().map(|p| p.announced);
+        let all = known.chain(std::iter::repeat(ParameterType::Text));
+        all.map(|ty| ty.column_type(collation)).take(one.params).collect()
     }
 
     /// Columns of a SHOW that the session answers.
@@ -237,12 +286,8 @@ impl Core {
         if !one.about_diagnostics {
             self.env.diagnostics.clear();
         }
-        if flags != 0 {
-            return Err(errors::unsupported("cursors (COM_STMT_EXECUTE flags)"));
-        }
-        if std::mem::take(&mut one.too_long) {
-            one.long.clear();
-            return Err(errors::packet_too_large());
+        if one.pending != Pending::Nothing {
+            one.end_pending()?;
         }
         if let Some(counter) = one.counter {
             count(counter, 1);
@@ -263,13 +308,13 @@ impl Core {
                 .next_param(long)
                 .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
         }
-        let converted = self.converted_params(params, &one.types);
+        let converted = self.converted_params(params, &one.types.list);
         for (param, text) in params.iter_mut().zip(&converted) {
             if let Some(text) = text {
                 *param = Param::Bytes(text);
             }
         }
-        self.run_with(&mut one.program, &one.long, params, net)?;
+        self.run_with(one, flags, params, net)?;
         one.long.clear();
         Ok(())
     }
@@ -292,11 +337,12 @@ impl Core {
     #[inline]
     fn run_with(
         &mut self,
-        program: &mut Program,
-        long: &[Option<Vec<u8>>],
+        one: &mut One,
+        flags: u8,
         params: &[Param<'_>],
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
+        let One { program, long, types, pending, cursor, .. } = one;
         let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
             true => params.iter().map(temporal_text).collect(),
             false => Vec::new(),
@@ -328,10 +374,25 @@ impl Core {
         if params.len() <= FEW {
             let mut data = [Datum::Null; FEW];
             data.iter_mut().take(params.len()).enumerate().for_each(|(i, d)| *d = datum(i));
-            self.run_compiled(prepared, &data[..params.len()], true, net);
+            let data = &mut data[..params.len()];
+            if types.fresh {
+                types.fresh = !prepared.settle(data, &mut self.env);
+            }
+            if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
+                (*cursor, *pending) = self.open_cursor(prepared, data)?;
+            } else {
+                self.run_compiled(prepared, data, true, net);
+            }
         } else {
-            let data: Vec<Datum<'_>> = (0..params.len()).map(datum).collect();
-            self.run_compiled(prepared, &data, true, net);
+            let mut data: Vec<Datum<'_>> = (0..params.len()).map(datum).collect();
+            if types.fresh {
+                types.fresh = !prepared.settle(&mut data, &mut self.env);
+            }
+            if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
+                (*cursor, *pending) = self.open_cursor(prepared, &data)?;
+            } else {
+                self.run_compiled(prepared, &data, true, net);
+            }
         }
         if let Some(hinted) = hinted {
             self.unset_hinted(hinted);
@@ -408,7 +469,8 @@ impl Core {
             self.send_error(&error);
             return false;
         }
-        let data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
+        let mut data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
+        prepared.settle(&mut data, &mut self.env);
         let hinted = self.hinted(prepared);
         let went_well = self.run_compiled(prepared, &data, false, net);
         if let Some(hinted) = hinted {
@@ -447,6 +509,12 @@ impl Core {
         self.parameters.clear();
         went_well
     }
+}
+
+/// Digits behind the point, as a parameter is announced.
+fn decimals_of(ty: &ColumnType) -> u8 {
+    let open = ty.is_text() || ty.kind == Kind::Json;
+    if open { value::types::NOT_FIXED } else { ty.decimals }
 }
 
 /// Parameters that fit the array on the stack.

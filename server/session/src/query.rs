@@ -34,6 +34,14 @@ pub(crate) struct Written {
     gone: bool,
 }
 
+impl Written {
+    /// Nothing yet: what is written begins here.
+    pub(crate) fn at(out: &wire::Outbox) -> Written {
+        let (start, seq) = (out.len(), out.seq());
+        Written { start, seq, started: false, flushed: false, gone: false }
+    }
+}
+
 impl Core {
     /// Runs the statements of a text.
     pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
@@ -128,6 +136,16 @@ impl Core {
     pub fn compile(&mut self, statement: Statement) -> Result<Prepared, SqlError> {
         let Self { env, client, tables, .. } = self;
         executor::prepare(statement, &mut Context { client, tables, env })
+    }
+
+    /// As [`Self::compile`], of a statement with so many parameters.
+    pub fn compile_open(
+        &mut self,
+        statement: Statement,
+        parameters: usize,
+    ) -> Result<Prepared, SqlError> {
+        let Self { env, client, tables, .. } = self;
+        executor::prepare_open(statement, parameters, &mut Context { client, tables, env })
     }
 
     /// What must happen before a statement that changes something: implicit commit, READ ONLY.
@@ -320,9 +338,13 @@ impl Core {
         };
         let mut result = rows.header(&table.columns);
         for row in &table.rows {
-            let values: Vec<Datum<'_>> = row
-                .iter()
-                .map(|v| v.as_ref().map_or(Datum::Null, |t| Datum::Bytes(t.as_bytes())))
+            let cells = row.iter().zip(&table.columns);
+            let values: Vec<Datum<'_>> = cells
+                .map(|(text, column)| match (text, column.ty.kind.is_int()) {
+                    (None, _) => Datum::Null,
+                    (Some(text), true) => text.parse().map_or(Datum::Null, Datum::Int),
+                    (Some(text), false) => Datum::Bytes(text.as_bytes()),
+                })
                 .collect();
             result = result.and_then(|()| rows.row(&values));
         }

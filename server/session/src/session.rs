@@ -574,8 +574,9 @@ impl Core {
                     )),
                 }
             }
-            Command::Fetch { .. } => {
-                self.send_error(&errors::unsupported("cursors (COM_STMT_FETCH)"));
+            Command::Fetch { id, rows } => {
+                count(Counter::Questions, 1);
+                self.fetch_command(id, rows, net);
             }
             Command::FieldList { table, pattern } => self.field_list(table, pattern),
             Command::Statistics => self.statistics(),

@@ -5,8 +5,10 @@ use crate::errors;
 use crate::monitor;
 use crate::session::Core;
 use crate::statement::Table;
-use executor::{OwnedDatum, SqlError};
+use executor::{OwnedDatum, ResultColumn, SqlError};
 use parser::ast::{self, Expr, Limit, Show};
+use value::types::NOT_FIXED;
+use value::{ColumnType, Kind};
 
 /// Name, context and comment of what can be granted.
 const PRIVILEGES: &str = include_str!("privileges.tsv");
@@ -35,7 +37,12 @@ impl Core {
                 Ok(table)
             }
             Show::OpenTables { .. } => {
-                Ok(Table::new(&["Database", "Table", "In_use", "Name_locked"]))
+                let mut table = Table::new(&["Database", "Table"]);
+                for (name, length) in [("In_use", 2), ("Name_locked", 5)] {
+                    let ty = ColumnType { length, ..ColumnType::int(Kind::BigInt, false) };
+                    table.columns.push(integer(name, ty.not_null()));
+                }
+                Ok(table)
             }
             other if crate::absent::answers_show(other) => self.absent_show(other),
             other => Err(errors::unsupported(&construct(other))),
@@ -87,7 +94,14 @@ impl Core {
                 (skip, number(self, &limit.count)?)
             }
         };
-        let mut table = Table::new(&["Level", "Code", "Message"]);
+        let text = |name, chars| {
+            let column = ResultColumn::text(name, chars);
+            ResultColumn { ty: column.ty.not_null(), decimals: NOT_FIXED, ..column }
+        };
+        let code = integer("Code", ColumnType { length: 5, ..ColumnType::int(Kind::Int, true) });
+        let code = ResultColumn { ty: code.ty.not_null(), ..code };
+        let columns = vec![text("Level", 7), code, text("Message", 512)];
+        let mut table = Table { columns, rows: Vec::new() };
         let shown = self.env.diagnostics.conditions().iter();
         let shown = shown.filter(|c| !errors_only || c.level == Level::Error);
         for c in shown.skip(skip).take(take) {
@@ -112,9 +126,12 @@ fn construct(show: &Show) -> String {
 }
 
 fn count(name: &str, n: u64) -> Table {
-    let mut table = Table::new(&[name]);
-    table.rows.push(vec![Some(n.to_string())]);
-    table
+    let ty = ColumnType { length: 21, ..ColumnType::int(Kind::BigInt, true) };
+    Table { columns: vec![integer(name, ty)], rows: vec![vec![Some(n.to_string())]] }
+}
+
+fn integer(name: &str, ty: ColumnType) -> ResultColumn {
+    ResultColumn::computed(name, ty, 0)
 }
 
 /// MySQL's LIKE, ignoring case; time is at most the product of the lengths.

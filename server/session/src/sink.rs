@@ -61,6 +61,39 @@ pub struct Rows<'a> {
     pub bytes_sent: u64,
 }
 
+impl<'a> Rows<'a> {
+    /// Binary rows of a session.
+    pub fn binary(
+        out: &'a mut Outbox,
+        net: &'a mut dyn Net,
+        env: &crate::env::Env,
+        codes: &'a mut Vec<ColumnCode>,
+    ) -> Rows<'a> {
+        Rows {
+            out,
+            net,
+            caps: env.caps,
+            status: env.status,
+            charsets: env.charsets,
+            binary: true,
+            codes,
+            converts: false,
+            types: Vec::new(),
+            started: false,
+            flushed: false,
+            gone: false,
+            bytes_sent: 0,
+        }
+    }
+
+    /// Rows of these columns follow, whose definitions were written elsewhere.
+    pub fn begin_kept(&mut self, columns: &[ResultColumn]) {
+        self.prepare_text(columns);
+        self.codes.clear();
+        self.codes.extend(columns.iter().map(code_of));
+    }
+}
+
 impl Rows<'_> {
     /// The number of columns and their definitions.
     fn describe_all(&mut self, columns: &[ResultColumn]) {
@@ -466,7 +499,7 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     flags.set(ColumnFlags::AUTO_INCREMENT, c.keys.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT, c.keys.no_default);
     // A table's numbers have no collation at all.
-    let number = c.ty.kind.is_number() && !c.org_table.is_empty();
+    let number = c.ty.kind.is_number() && is_stored(c);
     let number = number || c.ty.kind == Kind::Bit;
     flags.set(ColumnFlags::BINARY, !text && !number || text && c.ty.collation.is_bin());
     flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);

@@ -377,6 +377,8 @@ fn a_killed_session_closes() {
     assert_eq!(error_of(&killer.command(&[&[0x0C][..], &[99, 0, 0, 0]].concat())), 1094);
 }
 
+mod cursors;
 mod insert_ids;
+mod parameters;
 mod statements;
 mod text;

@@ -16,6 +16,21 @@ pub struct ParamType {
     pub unsigned: bool,
 }
 
+/// Types of a statement's parameters, kept from one execution to the next.
+#[derive(Debug)]
+pub struct BoundTypes {
+    /// As the client bound them last.
+    pub list: Vec<ParamType>,
+    /// They came with this execution, or were not looked at since they came.
+    pub fresh: bool,
+}
+
+impl Default for BoundTypes {
+    fn default() -> BoundTypes {
+        BoundTypes { list: Vec::new(), fresh: true }
+    }
+}
+
 /// A parameter's value, lying in the packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Param<'a> {
@@ -83,7 +98,7 @@ pub struct Params<'a, 't> {
 pub fn params<'a, 't>(
     rest: &'a [u8],
     count: usize,
-    types: &'t mut Vec<ParamType>,
+    types: &'t mut BoundTypes,
 ) -> Result<Params<'a, 't>, Malformed> {
     let mut r = Reader::new(rest);
     if count == 0 {
@@ -95,23 +110,20 @@ pub fn params<'a, 't>(
         1 => read_types(&mut r, count, types)?,
         _ => return Err(Malformed("new-params-bound flag")),
     }
-    if types.len() != count {
+    if types.list.len() != count {
         return Err(Malformed("parameters without types"));
     }
-    Ok(Params { nulls, types, values: r, next: 0 })
+    Ok(Params { nulls, types: &types.list, values: r, next: 0 })
 }
 
-fn read_types(
-    r: &mut Reader<'_>,
-    count: usize,
-    types: &mut Vec<ParamType>,
-) -> Result<(), Malformed> {
+fn read_types(r: &mut Reader<'_>, count: usize, types: &mut BoundTypes) -> Result<(), Malformed> {
     const UNSIGNED: u8 = 0x80;
     let bytes = r.take(count * 2).or_malformed("parameter types")?;
-    types.clear();
+    types.fresh = true;
+    types.list.clear();
     for pair in bytes.chunks_exact(2) {
         let code = ColumnCode::from_byte(pair[0]).ok_or(Malformed("parameter type"))?;
-        types.push(ParamType { code, unsigned: pair[1] & UNSIGNED != 0 });
+        types.list.push(ParamType { code, unsigned: pair[1] & UNSIGNED != 0 });
     }
     Ok(())
 }
@@ -221,18 +233,14 @@ fn time(r: &mut Reader<'_>) -> Result<Time, Malformed> {
 mod tests {
     use super::*;
 
-    fn all(
-        rest: &[u8],
-        count: usize,
-        types: &mut Vec<ParamType>,
-    ) -> Result<Vec<String>, Malformed> {
+    fn all(rest: &[u8], count: usize, types: &mut BoundTypes) -> Result<Vec<String>, Malformed> {
         let mut p = params(rest, count, types)?;
         (0..count).map(|_| p.next_param(false).map(|v| format!("{v:?}"))).collect()
     }
 
     #[test]
     fn types_are_kept_for_the_next_execution() {
-        let mut types = Vec::new();
+        let mut types = BoundTypes::default();
         let first = b"\0\x01\x03\0\xFE\0\x2A\0\0\0\x02ab";
         assert_eq!(all(first, 2, &mut types).unwrap(), ["Int(42)", "Bytes([97, 98])"]);
         let next = b"\x02\0\x2B\0\0\0";
@@ -245,7 +253,7 @@ mod tests {
             \xFF\xFF\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\
             \0\0\0\0\0\0\xF8\x3F\x07\xE8\x07\x02\x03\x04\x05\x06\
             \x08\x01\x01\0\0\0\x02\x03\x04\x04\xE8\x07\x02\x03\x031.5";
-        let mut types = Vec::new();
+        let mut types = BoundTypes::default();
         let values = all(rest, 9, &mut types).unwrap();
         assert_eq!(
             values[..5],
@@ -261,21 +269,21 @@ mod tests {
     fn cut_and_damaged_bodies_are_refused_without_panic() {
         let rest = b"\0\x01\x03\0\xFE\0\x2A\0\0\0\x02ab";
         for cut in 0..rest.len() {
-            assert!(all(&rest[..cut], 2, &mut Vec::new()).is_err(), "cut at {cut}");
+            assert!(all(&rest[..cut], 2, &mut BoundTypes::default()).is_err(), "cut at {cut}");
         }
         let mut rng = stdx::rng::Rng::new(11);
-        let mut types = Vec::new();
+        let mut types = BoundTypes::default();
         for _ in 0..5000 {
             let mut damaged = rest.to_vec();
             let at = rng.below(damaged.len() as u64) as usize;
             damaged[at] = rng.next_u64() as u8;
             let _ = all(&damaged, 2, &mut types);
-            let _ = all(&damaged, 9, &mut Vec::new());
+            let _ = all(&damaged, 9, &mut BoundTypes::default());
         }
     }
 
     #[test]
     fn parameters_without_types_are_refused() {
-        assert!(all(b"\0\0\x01", 1, &mut Vec::new()).is_err());
+        assert!(all(b"\0\0\x01", 1, &mut BoundTypes::default()).is_err());
     }
 }

@@ -12,6 +12,7 @@ use expr::OwnedDatum;
 use mdl::Mode;
 use parser::ast::Statement;
 use planner::literals::{Literals, Probe};
+use planner::parameters::Parameters;
 use planner::{Plan, ResultColumn};
 use std::mem::size_of;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub fn prepare_text(
 ) -> Result<Prepared, SqlError> {
     let mut made = Prepared::new(statement, context);
     made.kept = Some(Terms::default());
-    crate::compile(&mut made, context, Literals::new(literals))?;
+    crate::compile(&mut made, context, Literals::new(literals), Parameters::default())?;
     Ok(made)
 }
 
@@ -182,6 +183,7 @@ impl SharedPlan {
             database: self.database.clone(),
             written: self.written.clone(),
             warnings: self.warnings.clone(),
+            parameters: Vec::new(),
             // Hints have no key.
             sets_variables: false,
             stale: false,

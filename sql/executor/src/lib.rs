@@ -21,12 +21,14 @@ mod histogram;
 mod indexes;
 mod insert;
 pub mod kept;
+pub mod kept_bytes;
 mod keyrange;
 mod lock_tables;
 mod locking;
 mod maintain;
 mod memory;
 mod ops;
+mod parameters;
 mod point;
 mod query;
 mod quoting;
@@ -41,6 +43,7 @@ pub use expr::functions::release_user_locks;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
+pub use planner::parameters::ParameterType;
 pub use planner::plan::{KeyFlags, ResultColumn};
 
 use catalog::{TableCache, TableRef};
@@ -49,6 +52,7 @@ use locking::Use;
 use mdl::Mode;
 use parser::ast::{self, Statement};
 use planner::literals::Literals;
+use planner::parameters::{Parameter, Parameters};
 use planner::{Plan, PlanContext};
 use std::sync::Arc;
 use value::Datum;
@@ -104,6 +108,7 @@ impl Context<'_> {
         PlanContext {
             warnings: Vec::new(),
             literals: Literals::default(),
+            parameters: Parameters::default(),
             client: self.client,
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
@@ -165,6 +170,8 @@ pub struct Prepared {
     written: Vec<parser::Warning>,
     /// Warnings about what is written, raised at every run unless they were announced.
     warnings: Vec<(u16, String)>,
+    /// What parameters are planned for.
+    parameters: Vec<Parameter>,
     sets_variables: bool,
     stale: bool,
     /// What becomes of the rows of a query.
@@ -188,6 +195,7 @@ impl Prepared {
             database: context.env.database().map(str::to_string),
             written: Vec::new(),
             warnings: Vec::new(),
+            parameters: Vec::new(),
             stale: false,
             used: Use::Shown,
             kept: None,
@@ -208,6 +216,21 @@ impl Prepared {
     /// The statement's tree.
     pub fn statement(&self) -> &Statement {
         &self.statement
+    }
+
+    /// It sends rows that a plan finds.
+    pub fn is_query(&self) -> bool {
+        match &self.program {
+            Program::Point(_) => true,
+            Program::Rows(plan) => matches!(**plan, Plan::Query(_)),
+            Program::Tree => false,
+        }
+    }
+
+    /// SELECT ... INTO.
+    pub fn has_into(&self) -> bool {
+        matches!(&self.program, Program::Rows(plan)
+            if matches!(&**plan, Plan::Query(query) if query.into.is_some()))
     }
 
     /// True for a read by primary key: literals of such a statement may be lifted out as parameters.
@@ -244,18 +267,42 @@ impl Prepared {
 /// Unknown names, 1235 for what cannot run yet, lock and storage errors.
 pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepared, SqlError> {
     let mut made = Prepared::new(statement, context);
-    compile(&mut made, context, Literals::default())?;
+    compile(&mut made, context, Literals::default(), Parameters::default())?;
     Ok(made)
+}
+
+/// As [`prepare`], of a statement with so many parameters, whose types are found.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_open(
+    statement: Statement,
+    parameters: usize,
+    context: &mut Context<'_>,
+) -> Result<Prepared, SqlError> {
+    let mut made = Prepared::new(statement, context);
+    compile(&mut made, context, Literals::default(), Parameters::open(parameters))?;
+    if made.parameters.iter().any(|p| p.planned != ParameterType::Text) {
+        compile_again(&mut made, context)?;
+    }
+    Ok(made)
+}
+
+/// Compiles a statement with the types that its parameters have.
+fn compile_again(made: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
+    let parameters = Parameters::of(made.parameters.clone());
+    compile(made, context, Literals::default(), parameters)
 }
 
 fn compile(
     made: &mut Prepared,
     context: &mut Context<'_>,
     literals: Literals,
+    parameters: Parameters,
 ) -> Result<(), SqlError> {
     views::refuse(&made.statement, context)?;
     made.shows_locked = context.client.shows_locked();
-    let mut planning = PlanContext { literals, ..context.planning() };
+    let mut planning = PlanContext { literals, parameters, ..context.planning() };
     let planned =
         match &*made.statement {
             Statement::Query(query) => {
@@ -293,6 +340,7 @@ fn compile(
             other => return ddl::check(other),
         };
     let (warnings, literals) = (planning.warnings, planning.literals);
+    let parameters = planning.parameters;
     let plan = planned.map_err(|error| preceded(error, &warnings, &made.statement, context))?;
     if let Some(error) = refused(&warnings, &made.statement, context) {
         return Err(error);
@@ -301,6 +349,7 @@ fn compile(
         *terms = kept::Terms::of(literals);
     }
     made.warnings = warnings;
+    made.parameters = parameters.finish();
     made.stale = false;
     made.columns = Vec::new();
     made.tables = match &plan {
@@ -396,7 +445,7 @@ pub fn execute(
 
 /// Locks the tables; compiles anew until the definitions it was compiled for are the locked ones.
 fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlError> {
-    if prepared.tables.is_empty() {
+    if prepared.tables.is_empty() && !prepared.stale {
         return Ok(());
     }
     let deadline = context.env.lock_deadline();
@@ -415,7 +464,7 @@ fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErr
     // The lock is held (by relock, or by the open inside compile), so the definition cannot change
     // between this compilation and the run.
     prepared.stale = true;
-    compile(prepared, context, Literals::default())
+    compile_again(prepared, context)
 }
 
 /// Rows that nobody sees.

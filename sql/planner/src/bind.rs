@@ -1,11 +1,13 @@
 //! Syntax to expressions: names become positions, types and collations are derived.
 
+use crate::parameters::ParameterType;
 use crate::plan::{InsertValue, Output};
 use catalog::TableDef;
 use expr::SqlError;
 use expr::build::{Builder, Settings};
 use expr::tree::{Column, Expr, Typed};
 use parser::ast;
+use value::collation::aggregate::Coercibility;
 use value::{ColumnType, Kind};
 
 /// Where names are looked up while an expression is bound.
@@ -43,10 +45,13 @@ impl<'a> Scope<'a> {
     fn value_or_row(&mut self, expr: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match expr {
-            E::Param(n) => Ok(Typed::new(
-                Expr::Param(*n as usize),
-                ColumnType::varchar(16_383, self.settings.collation),
-            )),
+            E::Param(n) => Ok(Typed {
+                coercibility: Coercibility::Coercible,
+                ..Typed::new(
+                    Expr::Param(*n as usize),
+                    ParameterType::Text.column_type(self.settings.collation),
+                )
+            }),
             E::Column(column) => self.column(column),
             E::DefaultOf(column) => match (self.column(column)?.expr, self.table) {
                 (Expr::Column(place), Some((def, _))) => {

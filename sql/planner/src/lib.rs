@@ -18,6 +18,7 @@ pub mod hints;
 pub mod literals;
 pub mod logical;
 mod make;
+pub mod parameters;
 mod physical;
 pub mod plan;
 pub mod query;
@@ -56,6 +57,8 @@ pub struct PlanContext<'a> {
     pub assigned: Vec<String>,
     /// Literals of the text that may become parameters.
     pub literals: literals::Literals,
+    /// Types of the parameters, or what is found of them.
+    pub parameters: parameters::Parameters,
     /// Warnings about what is written: number and text.
     pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.

@@ -64,6 +64,16 @@ impl ResultColumn {
         }
     }
 
+    /// The column of a temporary table that keeps its values.
+    #[must_use]
+    pub fn kept_aside(&self) -> ResultColumn {
+        let kept = self.org_table.is_empty();
+        let again = self.kept || !kept;
+        let ty = if again { self.ty } else { crate::resolve::kept_type(self.ty) };
+        let keys = KeyFlags { no_default: self.keys.no_default, ..KeyFlags::default() };
+        ResultColumn { ty, kept, keys, null_literal: false, ..self.clone() }
+    }
+
     /// Text column of a SHOW statement.
     pub fn text(name: &str, length: u32) -> ResultColumn {
         let ty = ColumnType {

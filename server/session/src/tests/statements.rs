@@ -32,13 +32,13 @@ impl Client {
         StatusFlags(u16::from_le_bytes([replies[0][3], replies[0][4]]))
     }
 
-    fn prepare(&mut self, sql: &str) -> u32 {
+    pub(super) fn prepare(&mut self, sql: &str) -> u32 {
         let replies = self.command(&[b"\x16", sql.as_bytes()].concat());
         assert_eq!(replies[0][0], 0, "{:?}", text_of(&replies));
         u32::from_le_bytes(replies[0][1..5].try_into().expect("four bytes"))
     }
 
-    fn execute(&mut self, id: u32, rest: &[u8]) -> Vec<Vec<u8>> {
+    pub(super) fn execute(&mut self, id: u32, rest: &[u8]) -> Vec<Vec<u8>> {
         let head = [&[0x17][..], &id.to_le_bytes(), &[0, 1, 0, 0, 0]].concat();
         self.command(&[&head[..], rest].concat())
     }

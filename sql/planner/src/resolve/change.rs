@@ -179,7 +179,7 @@ impl Resolver<'_, '_> {
         let made = outputs(self)?;
         let outputs = std::mem::take(&mut self.scope().outputs);
         let order_by = self.order_by(written.order_by, false)?;
-        let limit = written.limit.map(super::select::bind_limit).transpose()?;
+        let limit = written.limit.map(|limit| self.limit_of(limit)).transpose()?;
         let scope = self.scope();
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
@@ -203,6 +203,7 @@ impl Resolver<'_, '_> {
         let mut assigned = Vec::with_capacity(list.len());
         let mut outputs: Vec<Output> = columns.into_iter().map(output).collect();
         for (position, assignment) in list.iter().enumerate() {
+            self.context.parameters.stored(&assignment.value, &outputs[position].value.ty);
             let value = match self.insert_value(&assignment.value)? {
                 InsertValue::Default => None,
                 InsertValue::Expr(value) => {

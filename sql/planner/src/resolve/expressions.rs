@@ -3,6 +3,7 @@
 use super::names::Scope;
 use super::{Resolver, error, invalid_group_function, one_column};
 use crate::logical::{GROUP_LEAF, Subquery, column_of};
+use crate::parameters::ParameterType;
 use crate::query_plan::SubplanKind;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
@@ -24,9 +25,23 @@ impl Resolver<'_, '_> {
 
     /// Binds an operand, which may be a row where the operator takes one.
     pub(super) fn value_or_row(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let value = self.value_or_row_of(e)?;
+        if self.context.parameters.searches() {
+            self.look_for_parameters(e, &value);
+        }
+        Ok(value)
+    }
+
+    fn value_or_row_of(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
-            E::Param(_) => self.build.free(e),
+            E::Param(number) => {
+                let free = self.build.free(e)?;
+                Ok(match self.context.parameters.planned(*number) {
+                    ParameterType::Text => free,
+                    other => Typed::new(free.expr, other.column_type(free.ty.collation)),
+                })
+            }
             E::UserVar(name) => Ok(self.user_variable(name)),
             E::SystemVar(variable) => self.system_variable(variable),
             E::Lifted(number, literal) => {
@@ -87,6 +102,9 @@ impl Resolver<'_, '_> {
     /// Binds a condition: an expression whose truth counts.
     pub(crate) fn condition(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         let value = self.bind(e)?;
+        if self.context.parameters.searches() {
+            self.infer_condition(e);
+        }
         Ok(self.build.truth_of(value))
     }
 
@@ -112,7 +130,10 @@ impl Resolver<'_, '_> {
         let ast::Expr::Subquery(query) = e else { return self.value_or_row(e) };
         let mut parts = self.row_of(query)?;
         match parts.len() {
-            1 => Ok(parts.remove(0)),
+            1 => {
+                self.context.parameters.note(e, parts[0].ty);
+                Ok(parts.remove(0))
+            }
             _ => Ok(self.build.row(parts)),
         }
     }
@@ -338,6 +359,7 @@ impl Resolver<'_, '_> {
         if query.limit.is_some() {
             return Err(SqlError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery"));
         }
+        let written = left;
         let left = match self.compared(left)? {
             Typed { expr: Expr::Row(parts), .. } => parts,
             one => vec![one],
@@ -351,6 +373,9 @@ impl Resolver<'_, '_> {
         if outputs.len() != left.len() {
             let text = format!("Operand should contain {} column(s)", left.len());
             return Err(super::error(1241, "21000", text));
+        }
+        if self.context.parameters.searches() {
+            self.infer_beside_query(written, &outputs);
         }
         let mut left = left;
         let text = |v: &Typed| expr::build::is_stringy(&v.ty) && v.constant().is_none();

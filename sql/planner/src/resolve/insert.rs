@@ -56,6 +56,13 @@ pub fn plan_insert(
     let mut selected = names_of_select(context, insert, (&leaf, &new_row), &unread);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
+    if let ast::InsertSource::Values(rows) = &insert.source {
+        let types: Vec<_> =
+            columns.iter().map(|c| context.tables.def(table).columns[*c].ty).collect();
+        for (value, ty) in rows.iter().flat_map(|row| row.iter().zip(&types)) {
+            context.parameters.stored(value, ty);
+        }
+    }
     let selected_from = match &insert.source {
         ast::InsertSource::Query(query) => query.as_select().map(|select| &select.from[..]),
         ast::InsertSource::Values(_) => None,

@@ -16,6 +16,9 @@ impl Resolver<'_, '_> {
     /// A condition of rows: WHERE or ON.
     pub(crate) fn row_condition(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         let value = self.conjunct(e)?;
+        if self.context.parameters.searches() {
+            self.infer_condition(e);
+        }
         match value.expr {
             Expr::Row(_) => Err(super::one_column()),
             _ => {
@@ -59,6 +62,14 @@ impl Resolver<'_, '_> {
 
     /// As [`Resolver::value_or_row`].
     fn conjunct(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let value = self.conjunct_of(e)?;
+        if self.context.parameters.searches() {
+            self.look_for_parameters(e, &value);
+        }
+        Ok(value)
+    }
+
+    fn conjunct_of(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
         match e {
             E::Binary(BinaryOp::And, a, b) => {

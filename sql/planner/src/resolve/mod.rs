@@ -23,6 +23,7 @@ mod load;
 mod locking;
 mod names;
 mod on_duplicate;
+mod parameters;
 mod queries;
 mod select;
 mod updatable;
@@ -34,6 +35,7 @@ pub use insert::plan_insert;
 pub use load::plan_load;
 use names::Scope;
 pub use updatable::is_updatable;
+pub(crate) use windows::kept_type;
 
 use crate::PlanContext;
 use crate::hints::StatementHints;

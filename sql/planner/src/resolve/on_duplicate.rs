@@ -121,7 +121,7 @@ pub(super) fn on_duplicate(
         scope.visible.extend(more);
     }
     let names: Vec<String> = target.columns.iter().map(|c| c.result.name.clone()).collect();
-    let kinds: Vec<_> = target.columns.iter().map(|c| c.ty.kind).collect();
+    let types: Vec<_> = target.columns.iter().map(|c| c.ty).collect();
     scope.new_row = Some(1);
     scope.selected = selected;
     scope.leaves = vec![target, new_row];
@@ -133,9 +133,10 @@ pub(super) fn on_duplicate(
             name: written(&assignment.column),
             clause: "field list",
         })?;
+        resolver.context.parameters.stored(&assignment.value, &types[position]);
         let value = match resolver.insert_value(&assignment.value)? {
             InsertValue::Expr(value) => {
-                InsertValue::Expr(expr::build::stored(&value, kinds[position]))
+                InsertValue::Expr(expr::build::stored(&value, types[position].kind))
             }
             default => default,
         };

@@ -117,7 +117,7 @@ impl Resolver<'_, '_> {
         scope.leaves.push(leaf);
         (scope.clause, scope.aliases) = ("order clause", Aliases::Second);
         let order_by = self.outer_order(&query.order_by)?;
-        let limit = query.limit.as_ref().map(super::select::bind_limit).transpose()?;
+        let limit = query.limit.as_ref().map(|limit| self.limit_of(limit)).transpose()?;
         let scope = self.scope();
         Ok(Block {
             leaves: std::mem::take(&mut scope.leaves),

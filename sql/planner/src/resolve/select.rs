@@ -69,7 +69,7 @@ impl Resolver<'_, '_> {
         }
         let order_by = self.order_by(order_by, select.options.distinct)?;
         self.lifts = lifts;
-        let limit = limit.map(bind_limit).transpose()?;
+        let limit = limit.map(|limit| self.limit_of(limit)).transpose()?;
         let full_group_by = self.only_full_group_by();
         let scope = self.scopes.last_mut().expect("pushed by the caller");
         let mut block = Block {
@@ -99,6 +99,14 @@ impl Resolver<'_, '_> {
         };
         input.finish(&mut block, self.build)?;
         Ok(block)
+    }
+
+    /// Offset and number of rows of a LIMIT.
+    pub(super) fn limit_of(&mut self, limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
+        if self.context.parameters.searches() {
+            self.infer_limit(limit);
+        }
+        bind_limit(limit)
     }
 
     /// The select list, into the scope: a subquery sees the names before it.
@@ -347,7 +355,7 @@ pub(crate) fn full_name(leaf: &crate::logical::Leaf, column: usize) -> String {
 }
 
 /// LIMIT as (rows to skip, rows to send); both are integers or parameters.
-pub(super) fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
+fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     let mut scope = crate::bind::Scope::new(None, "limit clause");
     let count = scope.bind(&limit.count)?.expr;
     let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;

@@ -320,7 +320,7 @@ fn positive(number: expr::Expr, function: &str) -> Result<expr::Expr, SqlError> 
 }
 
 /// The type of the column that keeps a window function's value.
-pub(super) fn kept_type(ty: ColumnType) -> ColumnType {
+pub(crate) fn kept_type(ty: ColumnType) -> ColumnType {
     /// Integers of more characters are kept as BIGINT.
     const INT_CHARS: u32 = 9;
     match ty.kind {

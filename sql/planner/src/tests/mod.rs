@@ -102,6 +102,7 @@ impl Fixture {
             other => return format!("not a query: {other:?}\n"),
         };
         let mut context = PlanContext {
+            parameters: crate::parameters::Parameters::default(),
             client: &self.client,
             tables: &mut self.tables,
             database: Some("d"),
