@@ -58,6 +58,19 @@ PREPARE p FROM 'SELECT id FROM ids WHERE s = ?'; EXECUTE p USING @half; EXECUTE 
 PREPARE p FROM 'SELECT id FROM ids WHERE t >= ? ORDER BY id';
 EXECUTE p USING @moment; EXECUTE p USING @number; EXECUTE p USING @day;
 PREPARE p FROM 'SELECT id FROM ids ORDER BY id LIMIT ?'; EXECUTE p USING @two;
+# One parameter's type hangs on another's.
+SET @three = 3;
+PREPARE p FROM 'SELECT id * ? / ?, ? DIV ?, ? + 1.5 + ? FROM ids WHERE id = 2';
+EXECUTE p USING @two, @three, @i, @two, @one, @two;
+PREPARE p FROM 'SELECT TIMESTAMPADD(DAY, ?, ?), LEAD(id, ?, ?) OVER (ORDER BY id) FROM ids LIMIT 2';
+EXECUTE p USING @two, @day, @one, @three;
+# What is selected to be stored is of the column's type, whatever came before.
+PREPARE p FROM 'INSERT INTO kept (s, f) SELECT ?, ?';
+EXECUTE p USING @f, @one; EXECUTE p USING @s, @f; EXECUTE p USING @i, @half; EXECUTE p USING @d, @d;
+PREPARE p FROM 'INSERT INTO kept (i, s) VALUES (?, ?) ON DUPLICATE KEY UPDATE s = ?';
+EXECUTE p USING @i, @f, @f; EXECUTE p USING @text, @i, @one;
+SELECT s, f, i FROM kept;
+PREPARE p FROM 'SELECT ?, JSON_ARRAY(?)'; EXECUTE p USING @d, @d;
 # Documents.
 CREATE TABLE docs (id INT PRIMARY KEY, j JSON);
 INSERT INTO docs VALUES (1, '1'), (2, '"x"'), (3, '{"a": 1}'), (4, '2.5');

@@ -16,7 +16,7 @@ use expr::UserVariable;
 use instrument::{Counter, count};
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
 use std::collections::HashMap;
-use value::{ColumnType, Datum, Kind};
+use value::{ColumnType, Datum, Decimal, Kind};
 use wire::prepared::{BoundTypes, DateTime, Param, ParamType, Time};
 use wire::reply;
 
@@ -354,6 +354,7 @@ impl Core {
             Param::Float(n) => Datum::Double(f64::from(n)),
             Param::Double(n) => Datum::Double(n),
             Param::Bytes(bytes) => Datum::Bytes(bytes),
+            Param::Decimal(text) => Datum::Decimal(Decimal::from_text(text).value),
             Param::Long => match long.get(i) {
                 Some(Some(bytes)) => Datum::Bytes(bytes),
                 _ => Datum::Null,

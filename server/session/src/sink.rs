@@ -533,6 +533,12 @@ fn display_length(c: &ResultColumn, charsets: &Charsets) -> u32 {
         Kind::TinyInt | Kind::SmallInt | Kind::MediumInt | Kind::Int | Kind::BigInt => {
             c.ty.display_width()
         }
+        // Sent as it is, a table's text has the bytes that fit.
+        Kind::TinyText | Kind::Text | Kind::MediumText | Kind::LongText
+            if charsets.results.is_none() && !c.org_table.is_empty() =>
+        {
+            c.ty.length
+        }
         Kind::Char
         | Kind::VarChar
         | Kind::TinyText

@@ -44,8 +44,10 @@ pub enum Param<'a> {
     Float(f32),
     /// A double.
     Double(f64),
-    /// A string, decimal, blob, JSON: as text or bytes.
+    /// A string, blob, JSON: as text or bytes.
     Bytes(&'a [u8]),
+    /// A decimal, as text.
+    Decimal(&'a [u8]),
     /// A date or date and time.
     DateTime(DateTime),
     /// A time span.
@@ -110,9 +112,6 @@ pub fn params<'a, 't>(
         1 => read_types(&mut r, count, types)?,
         _ => return Err(Malformed("new-params-bound flag")),
     }
-    if types.list.len() != count {
-        return Err(Malformed("parameters without types"));
-    }
     Ok(Params { nulls, types: &types.list, values: r, next: 0 })
 }
 
@@ -133,14 +132,16 @@ impl<'a> Params<'a, '_> {
     #[inline]
     pub fn next_param(&mut self, long: bool) -> Result<Param<'a>, Malformed> {
         let i = self.next;
-        let Some(&ty) = self.types.get(i) else { return Err(Malformed("parameter number")) };
         self.next += 1;
         if long {
             return Ok(Param::Long);
         }
-        if self.nulls[i / 8] & (1 << (i % 8)) != 0 {
+        let Some(nulls) = self.nulls.get(i / 8) else { return Err(Malformed("parameter number")) };
+        if nulls & (1 << (i % 8)) != 0 {
             return Ok(Param::Null);
         }
+        // NULLs need no types: a client may send none before there is another value.
+        let Some(&ty) = self.types.get(i) else { return Err(Malformed("parameter without type")) };
         value(&mut self.values, ty)
     }
 }
@@ -180,6 +181,7 @@ fn other_value<'a>(r: &mut Reader<'a>, code: ColumnCode) -> Result<Param<'a>, Ma
             Param::DateTime(date_time(r, code == ColumnCode::Date)?)
         }
         ColumnCode::Time => Param::Time(time(r)?),
+        ColumnCode::Decimal | ColumnCode::NewDecimal => Param::Decimal(lenenc::bytes(r)?),
         _ => Param::Bytes(lenenc::bytes(r)?),
     })
 }
@@ -262,7 +264,7 @@ mod tests {
         assert!(values[5].contains("year: 2024") && values[5].contains("second: 6"));
         assert!(values[6].contains("negative: true"));
         assert!(values[7].contains("date_only: true"));
-        assert_eq!(values[8], "Bytes([49, 46, 53])");
+        assert_eq!(values[8], "Decimal([49, 46, 53])");
     }
 
     #[test]
@@ -285,5 +287,6 @@ mod tests {
     #[test]
     fn parameters_without_types_are_refused() {
         assert!(all(b"\0\0\x01", 1, &mut BoundTypes::default()).is_err());
+        assert_eq!(all(b"\x01\0", 1, &mut BoundTypes::default()).unwrap(), ["Null"]);
     }
 }

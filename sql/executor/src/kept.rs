@@ -187,6 +187,7 @@ impl SharedPlan {
             // Hints have no key.
             sets_variables: false,
             stale: false,
+            announced: false,
             shows_locked: false,
             used: Use::Shown,
             kept: Some(terms),

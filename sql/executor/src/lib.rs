@@ -174,6 +174,8 @@ pub struct Prepared {
     parameters: Vec<Parameter>,
     sets_variables: bool,
     stale: bool,
+    /// PREPARE has raised the warnings.
+    announced: bool,
     /// What becomes of the rows of a query.
     used: Use,
     /// It is the plan of a text, and kept for others.
@@ -197,6 +199,7 @@ impl Prepared {
             warnings: Vec::new(),
             parameters: Vec::new(),
             stale: false,
+            announced: false,
             used: Use::Shown,
             kept: None,
             shows_locked: false,
@@ -240,6 +243,7 @@ impl Prepared {
 
     /// Raises the warnings about what is written now, and no more at its runs: PREPARE does so.
     pub fn announce(&mut self, env: &mut dyn Environment) {
+        self.announced = true;
         for (number, text) in std::mem::take(&mut self.warnings) {
             env.warn(WarningLevel::Warning, number, text);
         }
@@ -280,11 +284,19 @@ pub fn prepare_open(
     parameters: usize,
     context: &mut Context<'_>,
 ) -> Result<Prepared, SqlError> {
+    /// One parameter's type may hang on another's, and that on a third's.
+    const PASSES_MAX: usize = 4;
     let mut made = Prepared::new(statement, context);
-    compile(&mut made, context, Literals::default(), Parameters::open(parameters))?;
-    if made.parameters.iter().any(|p| p.planned != ParameterType::Text) {
-        compile_again(&mut made, context)?;
+    let mut known = vec![Parameter::default(); parameters];
+    let planned = |of: &[Parameter]| of.iter().map(|p| p.planned).collect::<Vec<_>>();
+    for _ in 0..PASSES_MAX {
+        compile(&mut made, context, Literals::default(), Parameters::open(known.clone()))?;
+        if planned(&made.parameters) == planned(&known) {
+            return Ok(made);
+        }
+        known.clone_from(&made.parameters);
     }
+    compile_again(&mut made, context)?;
     Ok(made)
 }
 
@@ -464,7 +476,11 @@ fn lock(prepared: &mut Prepared, context: &mut Context<'_>) -> Result<(), SqlErr
     // The lock is held (by relock, or by the open inside compile), so the definition cannot change
     // between this compilation and the run.
     prepared.stale = true;
-    compile_again(prepared, context)
+    compile_again(prepared, context)?;
+    if prepared.announced {
+        prepared.warnings.clear();
+    }
+    Ok(())
 }
 
 /// Rows that nobody sees.

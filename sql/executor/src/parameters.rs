@@ -97,7 +97,7 @@ fn meet(parameter: &Parameter, value: &Datum<'_>) -> Met {
         (Takes::Count, _) => return Met::Same,
         (Takes::Own, value) if type_of(value) == planned => return Met::Same,
         (Takes::Own, value) => return Met::Other(type_of(value)),
-        (Takes::Typed, _) => {}
+        (Takes::Typed | Takes::Shown, _) => {}
     }
     match (planned, value) {
         (T::Double, Datum::Int(_) | Datum::UInt(_) | Datum::Decimal(_)) => {
@@ -105,6 +105,7 @@ fn meet(parameter: &Parameter, value: &Datum<'_>) -> Met {
         }
         (T::Decimal, Datum::Int(v)) => clean(decimal(Decimal::from_i128((*v).into(), 0))),
         (T::Decimal, Datum::UInt(v)) => clean(decimal(Decimal::from_i128((*v).into(), 0))),
+        (T::Decimal, Datum::Decimal(_)) if parameter.takes == Takes::Shown => Met::Same,
         (T::Decimal, Datum::Decimal(v)) if v.scale() == DECIMALS => Met::Same,
         (T::Decimal, Datum::Decimal(v)) => clean(decimal(*v)),
         (T::DateTime, Datum::Date(v)) => clean(Datum::DateTime(v.midnight())),

@@ -2,8 +2,8 @@
 //!
 //! 1. Where it is prepared a parameter has the type of what stands beside it; text where nothing tells. When values
 //!    of other types come, the statement is planned anew for the types of the values, which it keeps until others come.
-//! 2. Two passes find the types: the first takes every open parameter for text and notes what it meets
-//!    ([`crate::resolve`]), the second has the types.
+//! 2. The types are found by planning: the first pass takes every parameter for text and notes what stands beside it
+//!    ([`crate::resolve`]), the next ones take it for that, until nothing changes.
 
 use std::collections::HashMap;
 use value::{Collation, ColumnType, Kind};
@@ -103,6 +103,8 @@ pub enum Takes {
     /// They are converted, or the statement is planned for their type from then on.
     #[default]
     Typed,
+    /// The same, and a decimal keeps the digits that it has: nothing is computed of it.
+    Shown,
     /// The statement is planned for each value's own type: where it stands, text is not what numbers are.
     Own,
     /// They are taken as they are, and converted where the parameter stands.
@@ -129,15 +131,16 @@ struct Search {
 }
 
 impl Parameters {
-    /// Of so many parameters, whose types are to be found.
-    pub fn open(count: usize) -> Parameters {
+    /// Parameters whose types are to be found; they are taken for what is known of them so far.
+    pub fn open(list: Vec<Parameter>) -> Parameters {
+        let count = list.len();
         let search = Search {
             found: vec![None; count],
             otherwise: vec![None; count],
             bound: HashMap::new(),
         };
         let search = (count > 0).then(|| Box::new(search));
-        Parameters { list: Vec::new(), search }
+        Parameters { list, search }
     }
 
     /// With types.
@@ -151,7 +154,8 @@ impl Parameters {
         let both = search.found.into_iter().zip(search.otherwise);
         both.map(|(found, otherwise)| match (found, otherwise) {
             (Some(found), _) => found,
-            (None, otherwise) => typed(otherwise.unwrap_or_default()),
+            (None, Some(otherwise)) => typed(otherwise),
+            (None, None) => Parameter { takes: Takes::Shown, ..Parameter::default() },
         })
         .collect()
     }
@@ -189,6 +193,13 @@ impl Parameters {
     pub(crate) fn stored(&mut self, value: &parser::ast::Expr, column: &ColumnType) {
         if let parser::ast::Expr::Param(number) = value {
             self.set(*number, converted(ParameterType::beside(column)));
+        }
+    }
+
+    /// A value is selected to be stored in a column of this type: what selects it is planned for its own type.
+    pub(crate) fn selected(&mut self, value: &parser::ast::Expr, column: &ColumnType) {
+        if let parser::ast::Expr::Param(number) = value {
+            self.set(*number, own(ParameterType::beside(column)));
         }
     }
 

@@ -67,7 +67,8 @@ impl Resolver<'_, '_> {
             E::Subquery(query) => self.scalar(query),
             E::Exists(query) => {
                 let (number, _) = self.subquery(query, SubplanKind::Exists)?;
-                Ok(crate::bind::boolean(Expr::Exists(number)))
+                let exists = crate::bind::boolean(Expr::Exists(number));
+                Ok(Typed { ty: exists.ty.not_null(), ..exists })
             }
             E::InQuery { expr, query, negated } => {
                 let (op, all) = match negated {

@@ -55,6 +55,7 @@ pub fn plan_insert(
     let unread = Unread { table, name, alias: Some(&own), own_view: view.is_some() };
     let mut selected = names_of_select(context, insert, (&leaf, &new_row), &unread);
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
+    note_selected(context, insert, table, &columns);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
     if let ast::InsertSource::Values(rows) = &insert.source {
         let types: Vec<_> =
@@ -110,6 +111,22 @@ pub fn plan_insert(
         on_duplicate,
         asked,
     })
+}
+
+/// Notes which parameters of INSERT ... SELECT ? are stored in which columns.
+fn note_selected(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+    table: TableRef,
+    columns: &[usize],
+) {
+    let ast::InsertSource::Query(query) = &insert.source else { return };
+    let Some(select) = query.as_select() else { return };
+    for (item, column) in select.items.iter().zip(columns) {
+        let ast::SelectItem::Expr { expr, .. } = item else { return };
+        let ty = context.tables.def(table).columns[*column].ty;
+        context.parameters.selected(expr, &ty);
+    }
 }
 
 /// The tables of a query beside those that are there.

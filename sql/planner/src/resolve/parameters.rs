@@ -72,7 +72,12 @@ impl Resolver<'_, '_> {
             }
             B::Add | B::Sub if matches!(b, ast::Expr::Interval(..)) => self.infer_moved(a, b),
             B::Add | B::Sub if matches!(a, ast::Expr::Interval(..)) => self.infer_moved(b, a),
-            B::Add | B::Sub | B::Mul | B::Div | B::IntDiv | B::Mod => self.infer_arithmetic(a, b),
+            B::IntDiv => {
+                self.infer_arithmetic(a, b, ParameterType::Int);
+            }
+            B::Add | B::Sub | B::Mul | B::Div | B::Mod => {
+                self.infer_arithmetic(a, b, ParameterType::Double);
+            }
             B::BitOr | B::BitAnd | B::BitXor => self.meet(&[a, b]),
             B::ShiftLeft | B::ShiftRight => self.offer(b, ParameterType::Int),
             B::Concat | B::SoundsLike => {
@@ -88,7 +93,8 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn infer_arithmetic(&mut self, a: Operand<'_>, b: Operand<'_>) {
+    /// Operands of arithmetic; `alone` if none has a type.
+    fn infer_arithmetic(&mut self, a: Operand<'_>, b: Operand<'_>, alone: ParameterType) {
         let number = |ty: ColumnType| match ParameterType::beside(&ty) {
             ty if ty.is_number() => ty,
             _ => ParameterType::Double,
@@ -97,8 +103,8 @@ impl Resolver<'_, '_> {
             (Some(ty), None) => self.offer(b, number(ty)),
             (None, Some(ty)) => self.offer(a, number(ty)),
             (None, None) => {
-                self.otherwise(a, ParameterType::Double);
-                self.otherwise(b, ParameterType::Double);
+                self.otherwise(a, alone);
+                self.otherwise(b, alone);
             }
             (Some(_), Some(_)) => {}
         }
@@ -158,7 +164,7 @@ impl Resolver<'_, '_> {
         self.infer_interval(n, *unit);
         use IntervalUnit::{Day, Month, Quarter, Week, Year, YearMonth};
         let days = matches!(unit, Day | Week | Month | Quarter | Year | YearMonth);
-        self.give(date, moment(if days { ParameterType::Date } else { ParameterType::DateTime }));
+        self.give(date, moment_of(days));
     }
 
     fn infer_call(&mut self, call: &ast::Call) {
@@ -172,7 +178,21 @@ impl Resolver<'_, '_> {
             ("IFNULL" | "COALESCE" | "LEAST" | "GREATEST" | "NULLIF" | "FIELD" | "INTERVAL", _) => {
                 self.meet(&args);
             }
-            ("MOD", [a, b]) => self.infer_arithmetic(a, b),
+            ("MOD", [a, b]) => self.infer_arithmetic(a, b, ParameterType::Double),
+            ("TIMESTAMPADD", [n, date]) => {
+                self.offer(n, ParameterType::Int);
+                let unit = call.keyword.as_deref().unwrap_or_default();
+                let days = ["DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
+                let days = days.iter().any(|day| unit.eq_ignore_ascii_case(day));
+                self.give(date, moment_of(days));
+            }
+            ("LAG" | "LEAD" | "NTH_VALUE", [value, n, rest @ ..]) => {
+                self.offer(n, ParameterType::Int);
+                let both: Vec<_> = std::iter::once(value).chain(rest).copied().collect();
+                self.meet(&both);
+            }
+            ("NTILE" | "SPACE", [n]) => self.offer(n, ParameterType::Int),
+            ("RAND", [n]) => self.offer(n, ParameterType::Double),
             ("DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE", [date, by]) => match by {
                 ast::Expr::Interval(..) => self.infer_moved(date, by),
                 _ => {
@@ -185,7 +205,7 @@ impl Resolver<'_, '_> {
                 rest.iter().take(1).for_each(|x| self.offer(x, ParameterType::Int));
             }
             ("FROM_UNIXTIME" | "SEC_TO_TIME", [n, ..]) => self.offer(n, ParameterType::Decimal),
-            ("BIN" | "OCT" | "CONV" | "RAND", _) => {
+            ("BIN" | "OCT" | "CONV", _) => {
                 args.iter().for_each(|x| self.offer(x, ParameterType::Int));
             }
             // Text stays a number where one came before.
@@ -337,18 +357,20 @@ fn outputs_of(e: &ast::Expr) -> Vec<&ast::Expr> {
     }
 }
 
+/// A moment that is moved by days or by parts of days.
+fn moment_of(days: bool) -> Parameter {
+    moment(if days { ParameterType::Date } else { ParameterType::DateTime })
+}
+
 /// What the operand of a CAST is announced as: it is converted there, but for what a document is made of.
 fn cast_of(to: &CastType) -> Parameter {
     let ty = match to {
         CastType::Json => return own(ParameterType::Json),
-        CastType::Signed => ParameterType::Int,
-        CastType::Unsigned => ParameterType::UInt,
+        CastType::Signed | CastType::Unsigned | CastType::Year => ParameterType::Int,
         CastType::Decimal(..) => ParameterType::Decimal,
         CastType::Float(_) => ParameterType::Double,
         CastType::Date => ParameterType::Date,
-        CastType::Time(_) => ParameterType::Time,
-        CastType::Datetime(_) => ParameterType::DateTime,
-        CastType::Year => ParameterType::Int,
+        CastType::Time(_) | CastType::Datetime(_) => ParameterType::DateTime,
         CastType::Binary(_) | CastType::Char(..) | CastType::NChar(_) | CastType::Spatial(_) => {
             ParameterType::Text
         }

@@ -72,6 +72,9 @@ impl Resolver<'_, '_> {
         let limit = limit.map(|limit| self.limit_of(limit)).transpose()?;
         let full_group_by = self.only_full_group_by();
         let scope = self.scopes.last_mut().expect("pushed by the caller");
+        if select.options.distinct && !scope.leaves.is_empty() {
+            scope.outputs.iter_mut().for_each(keep_aside);
+        }
         let mut block = Block {
             leaves: std::mem::take(&mut scope.leaves),
             from,
@@ -323,6 +326,14 @@ impl Resolver<'_, '_> {
             full_name(leaf, usize::from(column))
         );
         Err(error(3065, "HY000", text))
+    }
+}
+
+/// The output of a DISTINCT lies in a temporary table, unless it is a constant or a parameter.
+fn keep_aside(output: &mut Output) {
+    let fixed = matches!(output.value.expr, Expr::Const(_) | Expr::Param(_));
+    if !fixed && output.column.org_table.is_empty() {
+        output.column = output.column.kept_aside();
     }
 }
 
