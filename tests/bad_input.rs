@@ -270,10 +270,9 @@ impl Drop for SmallDisk {
 fn a_disk_that_fills_up_while_loading_is_1114_and_the_server_lives() {
     let folder = TempDir::new();
     let Some(disk) = SmallDisk::mount(&folder, "260M") else {
-        eprintln!(
-            "no small file system can be mounted here; the engine's own disk-full tests stand in"
+        return testkit::skip(
+            "no small file system can be mounted; the engine's own disk-full tests stand in",
         );
-        return;
     };
     std::fs::set_permissions(&disk.0, std::fs::Permissions::from_mode(0o777)).unwrap();
     let server = Server::start(&disk.0);

@@ -6,11 +6,10 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use std::path::Path;
 use std::time::Duration;
 use testkit::history::{History, Load, Outcome, check, run_load};
 use testkit::isolation::Level;
-use testkit::{Server, TempDir};
+use testkit::{Peer, Server, TempDir};
 
 const SESSIONS: usize = 16;
 /// Some reads are FOR SHARE or FOR UPDATE.
@@ -26,12 +25,12 @@ fn seeds() -> std::ops::Range<u64> {
     first.parse().unwrap()..end.parse().unwrap()
 }
 
-fn history(socket: &Path, level: Level, seed: u64) -> History {
+fn history(server: &Peer, level: Level, seed: u64) -> History {
     let seconds: f64 = setting("LIMPID_SECONDS", "3").parse().unwrap();
     let time = Duration::from_secs_f64(seconds);
     let load = Load { level, seed, sessions: SESSIONS, time, locking_reads: LOCKING_READS };
     let history =
-        run_load(socket, &load).unwrap_or_else(|e| panic!("{} {seed}: {e}", level.name()));
+        run_load(server, &load).unwrap_or_else(|e| panic!("{} {seed}: {e}", level.name()));
     let committed = history.transactions.iter().filter(|t| t.outcome == Outcome::Committed).count();
     let all = history.transactions.len();
     println!("{}, seed {seed}: {all} transactions, {committed} committed", level.name());
@@ -40,10 +39,10 @@ fn history(socket: &Path, level: Level, seed: u64) -> History {
 }
 
 /// Runs a level on a socket; nothing may be found at it, something must be at the stronger one.
-fn prove(socket: &Path, level: Level, stronger: Option<Level>) {
+fn prove(server: &Peer, level: Level, stronger: Option<Level>) {
     let mut reached = stronger.is_none();
     for seed in seeds() {
-        let history = history(socket, level, seed);
+        let history = history(server, level, seed);
         let found = check(&history, level);
         assert!(found.is_empty(), "seed {seed}, {} findings: {}", found.len(), found[0]);
         reached |= stronger.is_some_and(|stronger| !check(&history, stronger).is_empty());
@@ -54,7 +53,7 @@ fn prove(socket: &Path, level: Level, stronger: Option<Level>) {
 fn prove_limpid(level: Level, stronger: Option<Level>) {
     let folder = TempDir::new();
     let server = Server::start(folder.path());
-    prove(server.socket(), level, stronger);
+    prove(&server.socket().into(), level, stronger);
 }
 
 #[test]
@@ -80,10 +79,9 @@ fn serializable_histories_have_an_order() {
 #[test]
 #[ignore = "needs a real MySQL; the checker itself put to the test"]
 fn a_real_mysql_has_no_anomaly_either() {
-    let socket: std::path::PathBuf =
-        std::env::var_os("LIMPID_ORACLE_SOCKET").expect("LIMPID_ORACLE_SOCKET").into();
-    prove(&socket, Level::ReadUncommitted, Some(Level::ReadCommitted));
-    prove(&socket, Level::ReadCommitted, Some(Level::RepeatableRead));
-    prove(&socket, Level::RepeatableRead, Some(Level::Serializable));
-    prove(&socket, Level::Serializable, None);
+    let peer = Peer::of_environment();
+    prove(&peer, Level::ReadUncommitted, Some(Level::ReadCommitted));
+    prove(&peer, Level::ReadCommitted, Some(Level::RepeatableRead));
+    prove(&peer, Level::RepeatableRead, Some(Level::Serializable));
+    prove(&peer, Level::Serializable, None);
 }

@@ -112,7 +112,7 @@ fn writes_of_update(conn: &mut Conn, name: &str, update: &str) -> f64 {
 fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
     let counted = shared_writes_are_counted();
     if !counted {
-        println!("SKIPPED: shared writes are not counted in this build (stdx/count-shared is off)");
+        println!("a part is left out: shared writes are not counted (stdx/count-shared is off)");
     }
     let asked_for = std::env::var_os("LIMPID_COUNT_SHARED").is_some();
     assert!(counted || !asked_for, "the test run expects stdx/count-shared, and it is off");

@@ -2,39 +2,35 @@
 //! lock conflicts, deadlocks and their victims.
 //!
 //! `LIMPID_ONLY=part` runs the scripts with that part in their name; `LIMPID_SHOW_KNOWN=1` shows how the listed
-//! ones differ. To record: `LIMPID_ORACLE_SOCKET=... cargo test --test isolation -- --ignored record`.
+//! ones differ. To record: `cargo xtask record --peer "socket=..." isolation [PART]`.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::path::{Path, PathBuf};
-use testkit::{Server, TempDir, isolation};
+use testkit::{Peer, Server, TempDir, isolation};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isolation")
-}
-
-fn oracle() -> PathBuf {
-    std::env::var_os("LIMPID_ORACLE_SOCKET").expect("LIMPID_ORACLE_SOCKET").into()
 }
 
 #[test]
 fn sessions_wait_and_read_as_they_do_in_mysql() {
     let temp = TempDir::new();
     let server = Server::start(temp.path());
-    isolation::compare_folder(server.socket(), &folder());
+    isolation::compare_folder(&server.socket().into(), &folder());
 }
 
 #[test]
 #[ignore = "needs a real MySQL; writes tests/isolation/*.result"]
-fn record_from_the_oracle() {
-    isolation::record_folder(&oracle(), &folder());
+fn recorded_from_a_peer() {
+    isolation::record_folder(&Peer::of_environment(), &folder());
 }
 
 #[test]
 #[ignore = "needs a real MySQL; the runner itself put to the test"]
-fn the_oracle_says_again_what_was_recorded() {
-    isolation::replay_folder(&oracle(), &folder());
+fn checked_against_a_peer() {
+    isolation::replay_folder(&Peer::of_environment(), &folder());
 }
 
 /// Seeds of random conversations that come out otherwise, and why.
@@ -63,7 +59,8 @@ fn random_conversations_have_mysqls_waits_results_and_victims() {
         None => number(text)..number(text) + 1,
     };
     let seeds = text.split(',').flat_map(part).collect();
-    let compared = isolation::compare_random(server.socket(), &oracle(), seeds);
+    let compared =
+        isolation::compare_random(&server.socket().into(), &Peer::of_environment(), seeds);
     let is_listed = |seed: u64| LISTED.iter().any(|(listed, _)| *listed == seed);
     let (listed, others): (Vec<_>, Vec<_>) =
         compared.different.iter().partition(|(seed, _)| is_listed(*seed));

@@ -1,17 +1,16 @@
 //! The grammar beside a real MySQL: whatever one accepts the other accepts, errors quote the same text, digests
 //! read alike.
 //!
-//! 1. Runs when LIMPID_ORACLE_SOCKET names the socket of a MySQL server that lets root in (`cargo xtask soak`); statements
-//!    are prepared there, never run. 2. Statements come from the parser's list of productions, from the
+//! 1. Needs a MySQL server, which LIMPID_PEER names (`cargo xtask soak --peer DSN`); statements are prepared there,
+//!    never run. 2. Statements come from the parser's list of productions, from the
 //!    files in LIMPID_ORACLE_TEXTS (one statement a line), and from random changes of both.
-//! 3. The oracle is newer than the grammar: `newer.txt` lists what only it knows, with the reason.
+//! 3. The list of productions is written by `cargo xtask record --peer DSN grammar`. 4. The oracle is newer than the grammar: `newer.txt` lists what only it knows, with the reason.
 
 // Tests panic to fail.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use parser::{ErrorKind, SqlMode, parse_next};
-use std::path::Path;
-use testkit::TextClient;
+use testkit::{Peer, TextClient};
 
 const PRODUCTIONS: &str = include_str!("../sql/parser/tests/productions.txt");
 const NEWER: &str = include_str!("oracle_grammar/newer.txt");
@@ -85,12 +84,20 @@ fn texts() -> Vec<String> {
     all
 }
 
-fn oracle() -> Option<TextClient> {
-    let socket = std::env::var_os("LIMPID_ORACLE_SOCKET")?;
-    let mut client = TextClient::connect(Path::new(&socket));
-    client.query("CREATE DATABASE IF NOT EXISTS limpid_grammar").unwrap();
-    client.query("USE limpid_grammar").unwrap();
-    Some(client)
+/// A session of the oracle, in a database of this process: several may share it.
+fn oracle() -> TextClient {
+    let mut client = TextClient::connect(&Peer::of_environment());
+    client.query(&format!("CREATE DATABASE IF NOT EXISTS {}", database())).unwrap();
+    client.query(&format!("USE {}", database())).unwrap();
+    client
+}
+
+fn database() -> String {
+    format!("limpid_grammar_{}", std::process::id())
+}
+
+fn leave(mut client: TextClient) {
+    client.query(&format!("DROP DATABASE IF EXISTS {}", database())).unwrap();
 }
 
 fn newer(sql: &str) -> bool {
@@ -111,21 +118,18 @@ fn compare(client: &mut TextClient, texts: &[String]) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
 fn statements_are_accepted_and_refused_as_on_mysql() {
-    let Some(mut client) = oracle() else { return };
+    let mut client = oracle();
     let texts = texts();
     let wrong = compare(&mut client, &texts);
-    client.query("DROP DATABASE IF EXISTS limpid_grammar").unwrap();
+    leave(client);
     println!("{} statements, {} differences", texts.len(), wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Writes the list of productions anew with what MySQL answers, when LIMPID_RECORD names the file.
-#[test]
-fn productions_are_recorded() {
-    let (Some(file), Some(mut client)) = (std::env::var_os("LIMPID_RECORD"), oracle()) else {
-        return;
-    };
+/// The list of productions with what MySQL answers.
+fn productions_on(client: &mut TextClient) -> String {
     let mut lines = Vec::new();
     for line in PRODUCTIONS.lines() {
         let statement = line.strip_prefix("+ ").or_else(|| line.strip_prefix("- "));
@@ -133,7 +137,7 @@ fn productions_are_recorded() {
             lines.push(line.to_string());
             continue;
         };
-        let taken = if newer(sql) { here(sql) } else { there(&mut client, sql) };
+        let taken = if newer(sql) { here(sql) } else { there(client, sql) };
         lines.push(match taken {
             Taken::Accepted => format!("+ {sql}"),
             Taken::Number(number) => format!("- {sql} => error {number}"),
@@ -143,7 +147,27 @@ fn productions_are_recorded() {
             }
         });
     }
-    std::fs::write(file, lines.join("\n") + "\n").unwrap();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+#[ignore = "writes sql/parser/tests/productions.txt: cargo xtask record"]
+fn recorded_from_a_peer() {
+    let mut client = oracle();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/parser/tests/productions.txt");
+    std::fs::write(file, productions_on(&mut client)).unwrap();
+    leave(client);
+}
+
+#[test]
+#[ignore = "needs a real MySQL: cargo xtask record --check"]
+fn checked_against_a_peer() {
+    let mut client = oracle();
+    let found = productions_on(&mut client);
+    leave(client);
+    let differs = |(kept, found): &(&str, &str)| kept != found;
+    let wrong: Vec<_> = PRODUCTIONS.lines().zip(found.lines()).filter(differs).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Statements with a word dropped, doubled, exchanged or put in from another one.
@@ -179,11 +203,13 @@ fn changed(texts: &[String], count: usize) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
 fn broken_statements_are_quoted_as_on_mysql() {
-    let Some(mut client) = oracle() else { return };
+    let mut client = oracle();
     let rounds = std::env::var("LIMPID_CHANGED").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let texts = changed(&texts(), rounds);
     let wrong = compare(&mut client, &texts);
+    leave(client);
     println!("{} changed statements, {} differences", texts.len(), wrong.len());
     // A few constructs are known to differ; what is counted here is that they stay few.
     let most = texts.len() / 50;
@@ -191,8 +217,9 @@ fn broken_statements_are_quoted_as_on_mysql() {
 }
 
 #[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
 fn digests_read_as_on_mysql() {
-    let Some(mut client) = oracle() else { return };
+    let mut client = oracle();
     client.query("SET NAMES utf8mb4").unwrap();
     let mut wrong = Vec::new();
     let texts = texts();
@@ -213,6 +240,7 @@ fn digests_read_as_on_mysql() {
             wrong.push(format!("{sql}\n  MySQL {theirs}\n  here  {ours}"));
         }
     }
+    leave(client);
     println!("{compared} digests, {} differences", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,16 +1,15 @@
 //! The 22 queries of TPC-H over small data: their answers as MySQL 9.7 gave them over the same data, also
 //! with next to no memory for sorts, joins and groups; what cannot do without memory ends in error 1114.
 //!
-//! `LIMPID_RECORD_SOCKET` names a real MySQL: then its answers are recorded, in a database `tpch_record`.
+//! To record: `cargo xtask record --peer "socket=..." tpch`, in a database `tpch_record` there.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use testkit::tpch::{NAMES, QUERIES, TABLES, fill, query};
-use testkit::{Server, TempDir, run};
+use testkit::{Peer, Server, TempDir, run};
 
 const SCALE: f64 = 0.01;
 
@@ -37,14 +36,12 @@ fn answers(mut ask: impl FnMut(&str) -> String) -> String {
     all
 }
 
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tpch.result")
+}
+
 #[test]
 fn answers_are_those_of_mysql() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tpch.result");
-    if let Some(socket) = std::env::var_os("LIMPID_RECORD_SOCKET") {
-        load(|sql| ask_peer(&socket, sql));
-        std::fs::write(&path, answers(|sql| ask_peer(&socket, sql))).unwrap();
-        return;
-    }
     let folder = TempDir::new();
     let server = Server::start(folder.path());
     assert!(server.try_sql("CREATE DATABASE tpch").ok);
@@ -54,7 +51,7 @@ fn answers_are_those_of_mysql() {
         answer.out
     };
     load(ask);
-    let wanted = std::fs::read_to_string(&path).unwrap();
+    let wanted = std::fs::read_to_string(recorded()).unwrap();
     let narrow = |sql: &str| ask(&format!("{NARROW}; {sql}"));
     for found in [answers(ask), answers(narrow)] {
         for (found, wanted) in found.split("-- ").zip(wanted.split("-- ")) {
@@ -70,17 +67,32 @@ fn answers_are_those_of_mysql() {
     assert_eq!(ask("SELECT COUNT(*) FROM region").trim_end(), "5");
 }
 
-fn ask_peer(socket: &std::ffi::OsStr, sql: &str) -> String {
+#[test]
+#[ignore = "writes tests/tpch.result: cargo xtask record"]
+fn recorded_from_a_peer() {
+    std::fs::write(recorded(), answers_of_a_peer()).unwrap();
+}
+
+#[test]
+#[ignore = "needs a real MySQL: cargo xtask record --check"]
+fn checked_against_a_peer() {
+    assert_eq!(answers_of_a_peer(), std::fs::read_to_string(recorded()).unwrap());
+}
+
+fn answers_of_a_peer() -> String {
+    let peer = Peer::of_environment();
+    load(|sql| ask_peer(&peer, sql));
+    let answers = answers(|sql| ask_peer(&peer, sql));
+    peer.sql("DROP DATABASE tpch_record").unwrap();
+    answers
+}
+
+fn ask_peer(peer: &Peer, sql: &str) -> String {
     let folder = TempDir::new();
     let file = folder.path().join("statements");
     let database = "CREATE DATABASE IF NOT EXISTS tpch_record; USE tpch_record;";
     std::fs::write(&file, format!("{database}\n{sql}")).unwrap();
-    let mut command = Command::new("mariadb");
-    command.arg("--no-defaults").arg("--socket").arg(socket).args([
-        "--user=root",
-        "--batch",
-        "--skip-column-names",
-    ]);
+    let mut command = peer.client();
     command.stdin(std::fs::File::open(&file).unwrap());
     let answer = run(&mut command);
     assert!(answer.ok, "{}", answer.err);

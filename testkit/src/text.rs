@@ -1,10 +1,9 @@
 //! A client for programs: statements as text, rows as bytes, errors by number.
 //!
-//! It speaks to any MySQL-compatible server that lets root in without a password over its socket, so a
-//! test can put the same statement to two servers.
+//! It speaks to any MySQL-compatible server over its socket, so a test can put the same statement to two servers.
 
+use crate::Peer;
 use crate::raw::{Breaker, RawClient};
-use std::path::Path;
 
 const QUERY: u8 = 3;
 
@@ -56,13 +55,14 @@ pub struct TextClient {
 }
 
 impl TextClient {
-    /// Logs in as root over a socket.
+    /// Logs in over a socket: at a path alone as root without a password.
     ///
     /// # Panics
     /// When nobody listens or the server refuses.
-    pub fn connect(socket: &Path) -> TextClient {
-        let mut raw = RawClient::connect_to(socket);
-        raw.login();
+    pub fn connect(server: impl Into<Peer>) -> TextClient {
+        let peer = server.into();
+        let mut raw = RawClient::connect_to(&peer.socket);
+        raw.login_as(&peer.user, &peer.password);
         TextClient { raw }
     }
 
@@ -71,8 +71,8 @@ impl TextClient {
     ///
     /// # Panics
     /// When nobody listens or the server refuses.
-    pub fn connect_patient(socket: &Path) -> (TextClient, Breaker) {
-        let client = TextClient::connect(socket);
+    pub fn connect_patient(server: impl Into<Peer>) -> (TextClient, Breaker) {
+        let client = TextClient::connect(server);
         client.raw.set_patience(None);
         let breaker = client.raw.breaker();
         (client, breaker)

@@ -79,7 +79,9 @@ SET GLOBAL innodb_redo_log_capacity = 20000001;
 SELECT @@innodb_redo_log_capacity;
 SET GLOBAL innodb_redo_log_capacity = 1;
 SELECT @@innodb_redo_log_capacity;
+-- limpid only: a peer would fill its disk
 SET GLOBAL innodb_redo_log_capacity = 1000000000000;
+-- limpid: the one before is kept from peers
 SELECT @@innodb_redo_log_capacity;
 SET GLOBAL innodb_redo_log_capacity = 33554432;
 SET GLOBAL innodb_fast_shutdown = 3;

@@ -1,5 +1,5 @@
 -- Several indexes of a table read together, as MySQL does it.
-set explain_format = traditional;
+set explain_format = traditional, sql_notes = 0;
 create table t (id int primary key, n int, k int, l int, m int, key k (k), key l (l), key m (m)) stats_auto_recalc = 0;
 insert into t with recursive c as (select 1 i union all select i + 1 from c where i < 1000)
   select i, i * 7 % 1000, if(i % 97 = 0, null, i % 50), i % 40, i % 31 from c;
@@ -46,6 +46,7 @@ select id, k, l from t where k < 1 or l > 38 limit 5;
 explain select * from t where k = 1 and l = 11;
 select id, k, l from t where k = 1 and l = 11;
 select id from t where k = 1 and l = 2;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select n from t where k = 1 and l = 11 and m = 20;
 select id, k, l, m from t where k = 1 and l = 11 and m = 20;
 explain select n from t where (k = 1 and l = 11) or m = 3;
@@ -54,32 +55,41 @@ select id from t where k = 1 and l = 11 order by id desc;
 
 -- What the switches say.
 set optimizer_switch = 'index_merge=off';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select * from t where k = 1 or l = 2;
 select count(*), sum(n) from t where k = 1 or l = 2;
 set optimizer_switch = 'index_merge=on,index_merge_union=off';
 explain select * from t where k = 1 or l = 2;
 select id from t where k = 1 or l = 2 limit 3;
 set optimizer_switch = 'index_merge_sort_union=off';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select * from t where k = 1 or l = 2;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select * from t where k = 1 or l between 2 and 3;
 set optimizer_switch = 'index_merge_union=on,index_merge_intersection=off';
 explain select * from t where k = 1 or l = 2;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select * from t where k = 1 and l = 11;
 select id from t where k = 1 and l = 11;
 set optimizer_switch = default;
 
 -- Hints.
 prepare s from 'explain select /*+ no_index_merge(t) */ * from t where k = 1 or l = 2';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 execute s;
 prepare s from 'explain select /*+ no_index_merge(t l) */ * from t where k = 1 or l = 2';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 execute s;
 prepare s from 'explain select /*+ no_index_merge(t m) */ * from t where k = 1 or l = 2';
 execute s;
 prepare s from 'explain select /*+ no_index_merge(t) */ n from t where k = 1 and m = 2';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 execute s;
 prepare s from 'explain select /*+ index_merge(t k, l) */ n from t where k = 1 and l = 11 and m = 20';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 execute s;
 prepare s from 'explain select /*+ set_var(optimizer_switch = ''index_merge=off'') */ n from t where k = 1 or l = 2';
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 execute s;
 deallocate prepare s;
 select count(*) from t use index (k) where k = 1 or l = 2;
@@ -126,6 +136,7 @@ select id, e, a from s where (e = 'abcd26' or a = 'x') and id < 70;
 explain select id from s where u = 7 or a = 'x';
 select id, u, a from s where u = 7 or u = 8 or a = 'q' limit 5;
 select id from s where u = 7 or b = 'k9' limit 4;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select id from s where a like 'a%' or b = 'k9';
 select count(*), sum(id) from s where a like 'a%' or b = 'k9';
 select id, a, b from s where a = 'e' and b = 'k5';

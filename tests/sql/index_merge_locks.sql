@@ -1,5 +1,5 @@
 -- What statements lock that read several indexes, as MySQL does.
-create table t (id int primary key, n int, k int, l int, key k (k), key l (l)) stats_auto_recalc = 0;
+set sql_notes = 0; create table t (id int primary key, n int, k int, l int, key k (k), key l (l)) stats_auto_recalc = 0;
 insert into t with recursive c as (select 1 i union all select i + 1 from c where i < 200) select i * 10, i, i % 40, i % 37 from c;
 analyze table t;
 create view locks as select index_name, lock_mode, lock_data from performance_schema.data_locks
@@ -99,9 +99,11 @@ delete from t where k = 1 and id < 500;
 select * from locks;
 rollback;
 set explain_format = traditional;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select n from t where k = 1 and id > 700 for update;
 explain update t set n = 1 where k = 1 and id > 1500;
 explain update t set n = 1 where k = 3 and l = 6 and id between 100 and 1300;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain delete from t where k = 1 and l = 4;
 explain update t set n = 1 where k = 1 or l = 2;
 explain delete from t where k < 1 or l > 35;
@@ -110,6 +112,7 @@ create table w (id int primary key, n int, k int, l int, m int, key k (k), key l
 insert into w with recursive c as (select 1 i union all select i + 1 from c where i < 10) select i, i, i % 5, i % 4, i % 3 from c;
 analyze table w;
 explain select n from w where k = 1 and l = 2 for update;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select n from w where k = 1 and l = 2 and m = 1 for share;
 explain update w set n = 1 where k = 1 and l = 2;
 explain delete from w where (k = 1 and l = 2) or m = 1;
@@ -117,6 +120,8 @@ explain update w set n = 1 where k = 1 or l = 2 or m = 0;
 create table v like w;
 insert into v select * from w where id < 6;
 analyze table v;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain select n from v where k < 2 or l < 2 for update;
+-- limpid: FAULT how many rows pass (filtered) is not estimated from the indexes of an OR and of a rest of an AND
 explain update v set n = 1 where k < 2 or l < 2;
 explain select n from v where k = 1 or l = 2 for update;

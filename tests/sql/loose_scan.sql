@@ -1,5 +1,5 @@
 -- GROUP BY and DISTINCT that read some rows of each group of an index's entries, and rows that an index has side by side.
-CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, d INT, e INT, s VARCHAR(20), m DECIMAL(6,2), n ENUM('x','y','z'),
+SET sql_notes = 0; CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, d INT, e INT, s VARCHAR(20), m DECIMAL(6,2), n ENUM('x','y','z'),
   PRIMARY KEY (a, b, c), KEY de (d, e), KEY s_e (s, e), KEY m_d (m, d DESC), KEY n_m (n, m), KEY d_desc (d DESC, c), KEY sp (s(2), d));
 INSERT INTO t WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 900)
   SELECT n % 5, n % 50, n, NULLIF(n % 7, 3), IF(n % 7 = 2, NULL, NULLIF(n * 13 % 31, 4)), ELT(1 + n % 6, 'one', 'ONE', 'two', 'Dreï', 'drei', NULL),

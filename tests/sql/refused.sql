@@ -14,8 +14,12 @@ SELECT COUNT(*) FROM t WHERE COUNT(*) > 1;
 SELECT id FROM t FORCE INDEX (nope) WHERE id = 1;
 SET no_such_variable = 1;
 SELECT @@no_such_variable;
+-- limpid: not there yet (1235)
 SET lc_time_names = 'de_DE';
+-- limpid: not there yet (1235)
 SET SESSION sql_auto_is_null = 1;
+-- limpid only: not there yet (1235)
 SET GLOBAL super_read_only = ON;
+-- limpid: not there yet (1235)
 SET sql_generate_invisible_primary_key = 1;
 SET lc_time_names = 'en_US';

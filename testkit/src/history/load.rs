@@ -3,10 +3,10 @@
 //! Few keys at a time, so that sessions meet; new keys after a while, so that lists stay short.
 
 use super::record::{History, Key, Op, Outcome, Transaction};
+use crate::Peer;
 use crate::isolation::Level;
 use crate::text::{Failure, Rows, TextClient};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
@@ -43,11 +43,11 @@ pub struct Load {
 ///
 /// # Panics
 /// When the server is gone.
-pub fn run_load(socket: &Path, load: &Load) -> Result<History, String> {
+pub fn run_load(server: &Peer, load: &Load) -> Result<History, String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let database = format!("history_{}_{number}", std::process::id());
-    let (mut control, _) = TextClient::connect_patient(socket);
+    let (mut control, _) = TextClient::connect_patient(server);
     make_tables(&mut control, &database).map_err(|e| format!("{e:?}"))?;
     let values = AtomicU64::new(1);
     let begin = Instant::now();
@@ -55,7 +55,7 @@ pub fn run_load(socket: &Path, load: &Load) -> Result<History, String> {
         let start = |number| {
             let (values, database) = (&values, database.as_str());
             scope.spawn(move || {
-                let (client, _) = TextClient::connect_patient(socket);
+                let (client, _) = TextClient::connect_patient(server);
                 let rng = Rng::new(load.seed * 1_000 + number as u64);
                 Session { client, rng, number, load, values, begin }.run(database)
             })

@@ -5,7 +5,7 @@
 
 use super::script::{Block, Level, Recorded, Script, Step};
 use super::talk::{Oracle, converse};
-use crate::TextClient;
+use crate::{Peer, TextClient};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -20,19 +20,19 @@ const WORKERS: usize = 16;
 ///
 /// # Panics
 /// When one differs that is not listed, when a listed one comes out right, and when a list line is of nothing.
-pub fn compare_folder(socket: &Path, folder: &Path) {
-    compare(socket, folder, known(folder));
+pub fn compare_folder(server: &Peer, folder: &Path) {
+    compare(server, folder, known(folder));
 }
 
 /// As [`compare_folder`], to the server that was recorded: nothing may differ.
 ///
 /// # Panics
 /// When a conversation comes out differently.
-pub fn replay_folder(socket: &Path, folder: &Path) {
-    compare(socket, folder, Known::new());
+pub fn replay_folder(server: &Peer, folder: &Path) {
+    compare(server, folder, Known::new());
 }
 
-fn compare(socket: &Path, folder: &Path, mut known: Known) {
+fn compare(server: &Peer, folder: &Path, mut known: Known) {
     let jobs = jobs(folder);
     let asked = jobs.len();
     let outcomes = in_parallel(jobs, |(script, level)| {
@@ -41,7 +41,7 @@ fn compare(socket: &Path, folder: &Path, mut known: Known) {
         let key = (script.label(), level.short().to_string());
         (
             key,
-            match converse(socket, &script, level, Oracle::Recorded(expected)) {
+            match converse(server, &script, level, Oracle::Recorded(expected)) {
                 Ok(blocks) => difference(&script, expected, &blocks),
                 Err(why) => Some(format!("  setup: {why}")),
             },
@@ -78,14 +78,14 @@ fn compare(socket: &Path, folder: &Path, mut known: Known) {
 ///
 /// # Panics
 /// When the folder cannot be read or written.
-pub fn record_folder(socket: &Path, folder: &Path) {
-    let mut client = TextClient::connect(socket);
+pub fn record_folder(server: &Peer, folder: &Path) {
+    let mut client = TextClient::connect(server);
     let version = client.query("SELECT VERSION()").expect("a version").rows[0][0].clone();
     let version = String::from_utf8_lossy(&version.unwrap_or_default()).into_owned();
     let jobs = jobs(folder);
     let files: BTreeSet<String> = jobs.iter().map(|(script, _)| script.file.clone()).collect();
     let parts = in_parallel(jobs, |(script, level)| {
-        let blocks = converse(socket, &script, level, Oracle::Server);
+        let blocks = converse(server, &script, level, Oracle::Server);
         let blocks = blocks.unwrap_or_else(|e| panic!("{}: {e}", script.label()));
         (script.file, (script.part, level, blocks))
     });

@@ -10,8 +10,8 @@
 use super::folder::{difference, in_parallel};
 use super::script::{Level, Script, Step};
 use super::talk::{Oracle, converse};
+use crate::Peer;
 use std::fmt::Write as _;
-use std::path::Path;
 use stdx::rng::Rng;
 
 const STEPS: u64 = 14;
@@ -55,7 +55,7 @@ const OWN_ASKED_AGAIN: usize = 3;
 ///
 /// # Panics
 /// When one of the servers is gone.
-pub fn compare_random(own: &Path, oracle: &Path, seeds: Vec<u64>) -> Compared {
+pub fn compare_random(own: &Peer, oracle: &Peer, seeds: Vec<u64>) -> Compared {
     let mut compared = Compared::default();
     for outcome in in_parallel(seeds, |seed| compare_seed(own, oracle, seed)) {
         match outcome {
@@ -72,7 +72,7 @@ pub fn compare_random(own: &Path, oracle: &Path, seeds: Vec<u64>) -> Compared {
     compared
 }
 
-fn compare_seed(own: &Path, oracle: &Path, seed: u64) -> Outcome {
+fn compare_seed(own: &Peer, oracle: &Peer, seed: u64) -> Outcome {
     let (script, level) = random_script(seed);
     let on_oracle = |how| converse(oracle, &script, level, how).expect("a setup that MySQL takes");
     let expected = on_oracle(Oracle::Server);

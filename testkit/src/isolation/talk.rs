@@ -1,10 +1,10 @@
 //! One conversation: a thread and a connection per session, and one place where their answers arrive.
 
 use super::script::{Block, Level, Script, Step};
+use crate::Peer;
 use crate::raw::Breaker;
 use crate::text::{Failure, Rows, TextClient};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ struct Talk {
 /// # Errors
 /// The statement of the setup that fails.
 pub fn converse(
-    socket: &Path,
+    server: &Peer,
     script: &Script,
     level: Level,
     oracle: Oracle,
@@ -66,7 +66,7 @@ pub fn converse(
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let database = format!("isolation_{}_{number}", std::process::id());
-    let mut talk = Talk::open(socket, script, level, &database)?;
+    let mut talk = Talk::open(server, script, level, &database)?;
     let mut blocks = Vec::new();
     for (number, step) in script.steps.iter().enumerate() {
         let expected = match oracle {
@@ -85,8 +85,8 @@ pub fn converse(
 }
 
 impl Talk {
-    fn open(socket: &Path, script: &Script, level: Level, database: &str) -> Result<Talk, String> {
-        let (mut control, _) = TextClient::connect_patient(socket);
+    fn open(server: &Peer, script: &Script, level: Level, database: &str) -> Result<Talk, String> {
+        let (mut control, _) = TextClient::connect_patient(server);
         let create = format!("CREATE DATABASE {database}");
         let enter = format!("USE {database}");
         for sql in [&create, &enter].into_iter().chain(&script.setup) {
@@ -97,7 +97,7 @@ impl Talk {
         }
         let (sender, answers) = channel();
         let sessions = script.sessions().into_iter().map(|name| {
-            let session = Session::open(socket, &name, level, database, sender.clone());
+            let session = Session::open(server, &name, level, database, sender.clone());
             (name, session)
         });
         let sessions = sessions.collect();
@@ -240,13 +240,13 @@ impl Talk {
 
 impl Session {
     fn open(
-        socket: &Path,
+        server: &Peer,
         name: &str,
         level: Level,
         database: &str,
         answers: Sender<(String, Answer)>,
     ) -> Session {
-        let (mut client, breaker) = TextClient::connect_patient(socket);
+        let (mut client, breaker) = TextClient::connect_patient(server);
         let mut must = |sql: &str| client.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
         must(&format!("USE {database}"));
         must(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", level.name()));
