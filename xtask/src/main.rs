@@ -1,17 +1,19 @@
-//! Project chores: `cargo xtask tidy | refused | test | models | bench | soak`.
+//! Project chores: `cargo xtask tidy | refused | test | models | record | bench | soak`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test),
 //! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
-//! `bench` (ratios against a peer).
+//! `record` (what a real MySQL answers), `soak` (long campaigns), `bench` (ratios against a peer).
 
 // Chores wait for processes, which no event of ours announces.
 #![allow(clippy::disallowed_methods)]
 
 mod bench;
 mod packages;
+mod record;
 mod refused;
 mod shell;
+mod soak;
 mod test;
 mod tidy;
 
@@ -24,10 +26,13 @@ usage: cargo xtask COMMAND
   refused  write docs/refused.md: every construct that answers error 1235
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
+  record   write what a real MySQL answers: record --peer DSN [--check] [KIND [NAME]]
+           KIND: sql (tests/sql, the default), isolation, tpch, grammar, differential; NAME: part of a script's name;
+           DSN: 'socket=PATH user=NAME password=WORD'; --check compares instead; without --peer: scripts of tests/sql that are Limpid's own
   bench    point-select, sysbench, queue, larger-than-pool, recovery, tpch: gates and ratios beside a peer
   soak     long campaigns: the crash campaign with many seeds, the negative controls, histories of transactions,
-           sysbench's workloads at 1 to 256 threads; with a real MySQL at LIMPID_ORACLE_SOCKET: random queries
-           and random conversations of several sessions compared with its answers";
+           sysbench's workloads at 1 to 256 threads; with --peer DSN, a real MySQL: everything that is
+           compared with its answers (docs/testing.md)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +42,8 @@ fn main() -> ExitCode {
         Some("test") => test::run(&arguments[1..]),
         Some("models") => test::models(),
         Some("bench") => bench::run(&arguments[1..]),
-        Some("soak") => test::soak(),
+        Some("record") => record::run(&arguments[1..]),
+        Some("soak") => soak::run(&arguments[1..]),
         _ => Err(USAGE.to_string()),
     };
     match result {

@@ -14,6 +14,10 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// What a test prints, past libtest's capture, when it finds that it cannot run here; the reason follows.
+/// (`testkit::skip` writes it.)
+const SKIPPED: &str = "SKIPPED ";
+
 /// What a test run said, summed over its harnesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -21,8 +25,23 @@ pub struct Tally {
     pub passed: u64,
     /// Tests that failed.
     pub failed: u64,
-    /// Tests that were ignored or filtered.
+    /// Tests that were ignored.
     pub skipped: u64,
+    /// Of those that libtest counts as passed: they said that they cannot run here.
+    pub unable: u64,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A test may say it of several parts.
+        let passed = self.passed.saturating_sub(self.unable);
+        let (failed, skipped) = (self.failed, self.skipped + self.unable);
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        match self.unable {
+            0 => Ok(()),
+            unable => write!(f, " ({unable} cannot run on this machine, see SKIPPED above)"),
+        }
+    }
 }
 
 impl Tally {
@@ -31,10 +50,16 @@ impl Tally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.unable += other.unable;
     }
 
-    /// Reads libtest's closing line, `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
+    /// Reads libtest's closing line, `test result: ok. 3 passed; 0 failed; 1 ignored; ...`, and what a test says
+    /// that cannot run.
     pub fn from_line(line: &str) -> Option<Tally> {
+        // Without capture it stands behind the test's name.
+        if line.starts_with(SKIPPED) || line.contains(&format!(" ... {SKIPPED}")) {
+            return Some(Tally { unable: 1, ..Tally::default() });
+        }
         let rest = line.trim().strip_prefix("test result: ")?;
         let number = |word: &str| {
             rest.split(['.', ';'])
@@ -45,6 +70,7 @@ impl Tally {
             passed: number("passed")?,
             failed: number("failed")?,
             skipped: number("ignored").unwrap_or(0),
+            unable: 0,
         })
     }
 }
@@ -85,7 +111,21 @@ mod tests {
     fn closing_lines_are_read() {
         let line =
             "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
-        assert_eq!(Tally::from_line(line), Some(Tally { passed: 12, failed: 3, skipped: 1 }));
+        let all = Tally { passed: 12, failed: 3, skipped: 1, unable: 0 };
+        assert_eq!(Tally::from_line(line), Some(all));
         assert_eq!(Tally::from_line("running 3 tests"), None);
+    }
+
+    #[test]
+    fn who_cannot_run_has_not_passed() {
+        let mut tally = Tally { passed: 12, failed: 0, skipped: 1, unable: 0 };
+        for line in
+            ["SKIPPED a_test: no small disk", "test a_test ... SKIPPED a_test: no small disk"]
+        {
+            tally.add(Tally::from_line(line).unwrap());
+        }
+        let said =
+            "10 passed, 0 failed, 3 skipped (2 cannot run on this machine, see SKIPPED above)";
+        assert_eq!(tally.to_string(), said);
     }
 }

@@ -13,7 +13,8 @@ use std::time::Instant;
 /// Crates that hold loom models in `tests/models.rs`.
 const MODEL_CRATES: [&str; 4] = ["sync", "redo", "mdl", "trx"];
 
-fn cargo(arguments: &[&str]) -> Command {
+/// Cargo with arguments, in the root of the tree.
+pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(shell::root());
     command
@@ -59,52 +60,6 @@ pub fn models() -> Result<(), String> {
     close(tally, good, start)
 }
 
-/// Long campaigns, for a night rather than for CI.
-pub fn soak() -> Result<(), String> {
-    let start = Instant::now();
-    let mut campaign =
-        cargo(&["test", "--release", "-p", "engine", "--features", "stdx/count-shared"]);
-    // The second one holds the negative controls too: with a kind of fsync left out it must fail.
-    campaign.args(["--test", "campaign", "--test", "one_runner", "--", "--nocapture"]);
-    campaign.env("LIMPID_SEEDS", "20000");
-    let (mut tally, mut good) = shell::run_counting(&mut campaign)?;
-    let mut add = |mut command: Command| {
-        let (more, fine) = shell::run_counting(&mut command)?;
-        tally.add(more);
-        good &= fine;
-        Ok::<(), String>(())
-    };
-    let mut histories = cargo(&["test", "--release", "--test", "history", "--", "--nocapture"]);
-    histories.env("LIMPID_SEEDS", "1..21").env("LIMPID_SECONDS", "10");
-    add(histories)?;
-    let mut matrix = cargo(&["test", "--release", "--test", "sysbench"]);
-    matrix.args(["--", "--ignored", "--nocapture", "every_workload_runs_at_1_to_256_threads"]);
-    add(matrix)?;
-    match std::env::var_os("LIMPID_ORACLE_SOCKET") {
-        None => println!("no LIMPID_ORACLE_SOCKET: nothing is compared with a real MySQL"),
-        Some(_) => {
-            let mut differential = cargo(&["test", "--release", "--test", "differential"]);
-            differential.args(["--", "--ignored", "--nocapture"]).env("LIMPID_SEEDS", "1..2000");
-            add(differential)?;
-            let mut grammar = cargo(&["test", "--release", "--test", "oracle_grammar"]);
-            grammar.args(["--", "--nocapture"]).env("LIMPID_CHANGED", "100000");
-            add(grammar)?;
-            // Both names: recording, the third, writes files.
-            let mut locks = cargo(&["test", "--release", "--test", "isolation"]);
-            locks.args([
-                "--",
-                "--ignored",
-                "--nocapture",
-                "random_conversations",
-                "oracle_says_again",
-            ]);
-            locks.env("LIMPID_SEEDS", "1..3000");
-            add(locks)?;
-        }
-    }
-    close(tally, good, start)
-}
-
 fn run_models() -> Result<(Tally, bool), String> {
     let mut command = cargo(&["test", "--release", "--test", "models"]);
     for name in MODEL_CRATES {
@@ -116,9 +71,10 @@ fn run_models() -> Result<(Tally, bool), String> {
     shell::run_counting(&mut command)
 }
 
-fn close(tally: Tally, good: bool, start: Instant) -> Result<(), String> {
+/// Prints the closing lines; an error unless all is well and something ran.
+pub fn close(tally: Tally, good: bool, start: Instant) -> Result<(), String> {
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     println!("\n{} in {minutes:.1} minutes", if good { "all green" } else { "NOT green" });
-    println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped);
+    println!("{tally}");
     if good && tally.passed > 0 { Ok(()) } else { Err("the test run failed".into()) }
 }

@@ -28,7 +28,9 @@ fn counting() -> bool {
 #[test]
 fn uncontended_paths_write_what_they_promise() {
     if !counting() {
-        return;
+        // As testkit::skip, which stands on a higher floor: counted as skipped, not as passed.
+        let line = b"SKIPPED uncontended_paths_write_what_they_promise: stdx/count-shared is off\n";
+        return std::io::Write::write_all(&mut std::io::stdout(), line).unwrap();
     }
     let slots = SlotTable::new(1, 1);
     let slot = slots.acquire_session().unwrap();

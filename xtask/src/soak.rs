@@ -1,0 +1,110 @@
+//! `cargo xtask soak`: long campaigns, for a night rather than for CI.
+//!
+//! Every ignored test of the workspace has its place here, but for those that record ([`crate::record`]).
+//! Without a peer, what is compared with a real MySQL is counted as skipped.
+
+use crate::shell::{self, Tally};
+use crate::test::{cargo, close};
+use std::time::Instant;
+
+/// A campaign: crate and test program, what goes to the program, what is set in its environment.
+struct Campaign {
+    /// `-p CRATE --test PROGRAM` and the like.
+    of: &'static [&'static str],
+    /// Filters and options of libtest.
+    arguments: &'static [&'static str],
+    variables: &'static [(&'static str, &'static str)],
+}
+
+/// Without another server.
+const ALONE: [Campaign; 4] = [
+    // The second one holds the negative controls too: with a kind of fsync left out it must fail.
+    Campaign {
+        of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
+        arguments: &[],
+        variables: &[("LIMPID_SEEDS", "20000")],
+    },
+    Campaign {
+        of: &["--test", "history"],
+        arguments: &[],
+        variables: &[("LIMPID_SEEDS", "1..21"), ("LIMPID_SECONDS", "10")],
+    },
+    Campaign {
+        of: &["--test", "sysbench"],
+        arguments: &["--ignored", "every_workload_runs_at_1_to_256_threads"],
+        variables: &[],
+    },
+    Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
+];
+
+/// Beside a real MySQL.
+const BESIDE_A_PEER: [Campaign; 7] = [
+    Campaign {
+        of: &["--test", "differential"],
+        arguments: &["--ignored"],
+        variables: &[("LIMPID_SEEDS", "1..2000")],
+    },
+    Campaign {
+        of: &["--test", "oracle_grammar"],
+        arguments: &["--ignored", "as_on_mysql"],
+        variables: &[("LIMPID_CHANGED", "100000")],
+    },
+    Campaign {
+        of: &["--test", "isolation"],
+        arguments: &["--ignored", "random_conversations", "checked_against_a_peer"],
+        variables: &[("LIMPID_SEEDS", "1..3000")],
+    },
+    Campaign {
+        of: &["--test", "golden"],
+        arguments: &["--ignored", "checked_against_a_peer"],
+        variables: &[],
+    },
+    Campaign {
+        of: &["--test", "tpch"],
+        arguments: &["--ignored", "checked_against_a_peer"],
+        variables: &[],
+    },
+    Campaign {
+        of: &["--test", "sqllogictest"],
+        arguments: &["--ignored", "the_records_hold_on_a_peer"],
+        variables: &[],
+    },
+    Campaign {
+        of: &["--test", "history"],
+        arguments: &["--ignored", "a_real_mysql_has_no_anomaly_either"],
+        variables: &[],
+    },
+];
+
+/// All of them; `--peer DSN` names the real MySQL.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let peer = match arguments {
+        [] => None,
+        [option, dsn] if option == "--peer" => Some(dsn),
+        _ => {
+            return Err(
+                "usage: cargo xtask soak [--peer \"socket=... user=... password=...\"]".into()
+            );
+        }
+    };
+    let start = Instant::now();
+    let (mut tally, mut good) = (Tally::default(), true);
+    let beside = BESIDE_A_PEER.iter().filter(|_| peer.is_some());
+    for campaign in ALONE.iter().chain(beside) {
+        let mut command = cargo(&["test", "--release"]);
+        if campaign.of[0] == "-p" {
+            command.args(["--features", "stdx/count-shared"]);
+        }
+        command.args(campaign.of).args(["--", "--nocapture"]).args(campaign.arguments);
+        command.envs(campaign.variables.iter().copied());
+        command.envs(peer.map(|dsn| ("LIMPID_PEER", dsn)));
+        let (more, fine) = shell::run_counting(&mut command)?;
+        tally.add(more);
+        good &= fine;
+    }
+    if peer.is_none() {
+        println!("no --peer: nothing is compared with a real MySQL");
+        tally.skipped += BESIDE_A_PEER.len() as u64;
+    }
+    close(tally, good, start)
+}
