@@ -1,4 +1,4 @@
--- Constructs of MySQL that are not there yet, an example of each: docs/refused.md is made from this conversation.
+-- limpid throughout: what is not there yet answers 1235, an example of each; docs/refused.md is made from this conversation
 -- Headings begin with `-- #`. What is there one day leaves this file.
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(20), j JSON, ts TIMESTAMP NULL);
 -- # Queries
