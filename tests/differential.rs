@@ -1,18 +1,25 @@
 //! Random schemas, data, queries and changes on Limpid and on a real MySQL: answers, column types, warnings,
 //! errors and the rows left behind must be the same.
 //!
-//! 1. Needs an oracle, so it runs in `cargo xtask soak`, which names the socket in LIMPID_ORACLE_SOCKET;
-//!    LIMPID_SEEDS (`first..end`) chooses seeds, LIMPID_SHOW_KNOWN prints what is listed too.
-//! 2. `differential/known.txt` lists what may differ, each line with its reason. 3. What answers 1235 is counted
-//!    and passed over.
+//! 1. Needs an oracle, so it runs in `cargo xtask soak --peer DSN`; LIMPID_SEEDS (`first..end`) chooses seeds,
+//!    LIMPID_SHOW_KNOWN prints what is listed too. 2. What may differ is a kind with its reason and a test
+//!    (`rules.rs`) or one statement of one seed in `known.txt`; what a run of its seed, or a full run, does not need
+//!    fails it. 3. What answers 1235 is counted and passed over, and so is a seed whose tables differ.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use testkit::text::{ColumnFacts, Rows};
-use testkit::{Failure, Server, TempDir, TextClient, random_sql};
+#[path = "differential/compare.rs"]
+mod compare;
+#[path = "differential/known.rs"]
+mod known;
+#[path = "differential/rules.rs"]
+mod rules;
+
+use compare::{Difference, Said, ask, difference};
+use known::{Key, Known, NONE_YET};
+use std::collections::BTreeMap;
+use testkit::{Peer, Server, TempDir, TextClient, random_sql};
 
 const QUERIES: usize = 60;
 /// The clock stands at 2024-03-01 00:00:00: a time becomes a moment of this day in 8.4 and is added to this very
@@ -20,10 +27,12 @@ const QUERIES: usize = 60;
 const MIDNIGHT: &str = "SET timestamp = 1709251200";
 /// Error number of what is not there yet.
 const NOT_YET: u16 = 1235;
-/// Errors that hang on which rows are met first, or on whether a value is computed at all: values out of range,
-/// conversions that fail, functions that refuse a value.
-const OF_VALUES: &[u16] =
-    &[1690, 1292, 1365, 1411, 1416, 3020, 3140, 3141, 3146, 3155, 3156, 3853, 3854];
+/// The seeds of a full run: in it every rule must be of use.
+const ALL: std::ops::Range<u64> = 1..2000;
+const HEAD: &str = "\
+# Statements of tests/differential.rs that are answered otherwise than by MySQL: SEED STATEMENT KIND under `= REASON`, the
+# statement by its digest. LIMPID_SHOW_KNOWN=1 prints them as SQL. Written by: cargo xtask record --peer DSN differential
+";
 
 fn seeds() -> std::ops::Range<u64> {
     let text = std::env::var("LIMPID_SEEDS").unwrap_or("1..200".into());
@@ -31,218 +40,41 @@ fn seeds() -> std::ops::Range<u64> {
     first.parse().unwrap()..end.parse().unwrap()
 }
 
-/// Level, number and text of each warning.
-type Warnings = Vec<Vec<Option<Vec<u8>>>>;
-
-/// A statement's whole answer.
-struct Said {
-    answer: Result<Rows, Failure>,
-    warnings: Warnings,
-}
-
-fn ask(client: &mut TextClient, sql: &str) -> Option<Said> {
-    let answer = client.attempt(sql)?;
-    let warned = !matches!(&answer, Ok(rows) if rows.warnings == 0);
-    let warnings = match warned {
-        true => client.attempt("SHOW WARNINGS")?.map(|w| w.rows).unwrap_or_default(),
-        false => Warnings::new(),
-    };
-    Some(Said { answer, warnings })
-}
-
-fn text(value: Option<&Vec<u8>>) -> String {
-    value.map_or("NULL".into(), |b| String::from_utf8_lossy(b).into_owned())
-}
-
-fn shown(rows: &[Vec<Option<Vec<u8>>>]) -> String {
-    let row =
-        |r: &Vec<Option<Vec<u8>>>| r.iter().map(|v| text(v.as_ref())).collect::<Vec<_>>().join(",");
-    rows.iter().take(12).map(row).collect::<Vec<_>>().join(" | ")
-}
-
-/// Rows in an order that both servers agree on.
-fn sorted(rows: &[Vec<Option<Vec<u8>>>], is_ordered: bool) -> Vec<Vec<Option<Vec<u8>>>> {
-    let mut rows = rows.to_vec();
-    if !is_ordered {
-        rows.sort();
-    }
-    rows
-}
-
-/// NOT_NULL, BLOB, UNSIGNED, ZEROFILL, ENUM, AUTO_INCREMENT, SET. The key flags and BINARY (which the collation says
-/// anyway) come and go in MySQL with the temporary tables that its plan needs.
-fn flags(facts: &ColumnFacts) -> u16 {
-    facts.flags & (1 | 0x10 | 0x20 | 0x40 | 0x100 | 0x200 | 0x800)
-}
-
-/// Names, types, collations, flags and decimals. The announced lengths are not compared: MySQL sums them up from
-/// its way of computing a value, and a longer one harms nobody (docs/limits.md).
-fn columns_differ(a: &Rows, b: &Rows) -> Option<String> {
-    if a.names != b.names {
-        return Some(format!("names {:?}, MySQL {:?}", a.names, b.names));
-    }
-    let first = |what: &str, own: &dyn Fn(usize) -> u32, peer: &dyn Fn(usize) -> u32| {
-        let place = (0..b.names.len()).find(|&n| own(n) != peer(n))?;
-        let (name, ty) = (&b.names[place], b.types[place]);
-        let (own, peer) = (own(place), peer(place));
-        Some(format!("{what} {own}, MySQL {peer} (type {ty}), of {name}"))
-    };
-    let facts = |what: &str, get: &dyn Fn(&ColumnFacts) -> u32| {
-        first(what, &|n| get(&a.columns[n]), &|n| get(&b.columns[n]))
-    };
-    first("type", &|n| u32::from(a.types[n]), &|n| u32::from(b.types[n]))
-        .or_else(|| facts("collation", &|c| u32::from(c.collation)))
-        .or_else(|| facts("flags", &|c| u32::from(flags(c))))
-        .or_else(|| {
-            // Of texts MySQL says 0 or 31 as the temporary tables of its plan have it.
-            let of = |rows: &Rows, n: usize| match rows.types[n] {
-                246 | 4 | 5 | 7 | 11 | 12 => u32::from(rows.columns[n].decimals),
-                _ => 0,
-            };
-            first("decimals", &|n| of(a, n), &|n| of(b, n))
-        })
-}
-
-/// Has an ORDER BY of its own, outside of all parentheses.
-fn is_ordered(sql: &str) -> bool {
-    let mut depth = 0_i32;
-    sql.char_indices().any(|(at, c)| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth == 0 && sql[at..].starts_with("ORDER BY")
-    })
-}
-
-/// What differs, if something does.
-fn difference(sql: &str, own: &Said, peer: &Said) -> Option<String> {
-    let ordered = is_ordered(sql);
-    let (a, b) = match (&own.answer, &peer.answer) {
-        (Err(a), Err(b)) if a.number == b.number && a.text == b.text => return None,
-        (Err(a), Err(b)) if OF_VALUES.contains(&a.number) && OF_VALUES.contains(&b.number) => {
-            return None;
-        }
-        (Err(a), Err(b)) => {
-            return Some(format!(
-                "error {} ({}), MySQL {} ({})",
-                a.number, a.text, b.number, b.text
-            ));
-        }
-        (Err(a), Ok(b)) => {
-            return Some(format!("error {} ({}), MySQL {}", a.number, a.text, shown(&b.rows)));
-        }
-        (Ok(a), Err(b)) => {
-            return Some(format!(
-                "answers {}, MySQL error {} ({})",
-                shown(&a.rows),
-                b.number,
-                b.text
-            ));
-        }
-        (Ok(a), Ok(b)) => (a, b),
-    };
-    if let Some(what) = columns_differ(a, b) {
-        return Some(what);
-    }
-    if sorted(&a.rows, ordered) != sorted(&b.rows, ordered) {
-        let (here, there) =
-            (alone(&own.warnings, &peer.warnings), alone(&peer.warnings, &own.warnings));
-        return Some(format!(
-            "rows {}\n    MySQL: {}\n    warned here: {here}\n    warned there: {there}",
-            shown(&a.rows),
-            shown(&b.rows)
-        ));
-    }
-    if a.affected != b.affected {
-        return Some(format!("{} rows affected, MySQL {}", a.affected, b.affected));
-    }
-    warnings_differ(sql, &own.warnings, &peer.warnings)
-}
-
-/// The texts of warnings that others lack: what a server says of its own reading of a value names the cause of rows
-/// that differ.
-fn alone(warnings: &Warnings, others: &Warnings) -> String {
-    let texts = |all: &Warnings| -> BTreeSet<String> {
-        all.iter().map(|w| text(w.get(2).and_then(Option::as_ref))).collect()
-    };
-    let alone: Vec<String> = texts(warnings).difference(&texts(others)).cloned().collect();
-    if alone.is_empty() { "nothing".into() } else { alone.join(" | ") }
-}
-
-/// How often a condition is computed is the plan's matter: the kinds of warnings are compared, their number and
-/// texts where there is but one way.
-fn warnings_differ(sql: &str, own: &Warnings, peer: &Warnings) -> Option<String> {
-    let kinds = |warnings: &Warnings| -> BTreeSet<String> {
-        let kind = |w: &Vec<Option<Vec<u8>>>| text(w[0].as_ref()) + &text(w[1].as_ref());
-        warnings.iter().map(kind).collect()
-    };
-    let (a, b) = (kinds(own), kinds(peer));
-    let only_way = !sql.contains(" FROM ") && !sql.contains(" WHERE ");
-    if a == b && !(only_way && own != peer) {
-        return None;
-    }
-    let list = |kinds: Vec<&String>| match kinds.is_empty() {
-        true => "none".to_string(),
-        false => kinds.into_iter().cloned().collect::<Vec<_>>().join("+"),
-    };
-    let (more, less) = (list(a.difference(&b).collect()), list(b.difference(&a).collect()));
-    let (own, peer) = (shown(own), shown(peer));
-    Some(format!(
-        "warnings beyond MySQL's: {more}; not raised: {less};\n    {own}\n    MySQL: {peer}"
-    ))
-}
-
-/// A line of `known.txt`: parts that statement and difference have in this order, joined by ` ... `; the reason.
-fn known() -> Vec<(Vec<String>, String)> {
-    include_str!("differential/known.txt")
-        .lines()
-        .filter(|l| !l.starts_with('#') && !l.is_empty())
-        .map(|line| {
-            let (pattern, reason) = line.split_once(" :: ").expect("PATTERN :: REASON");
-            assert!(!reason.trim().is_empty(), "a reason: {line}");
-            (pattern.split(" ... ").map(String::from).collect(), reason.to_string())
-        })
-        .collect()
-}
-
-fn matches(parts: &[String], mut text: &str) -> bool {
-    parts.iter().all(|part| match text.find(part.as_str()) {
-        Some(at) => {
-            text = &text[at + part.len()..];
-            true
-        }
-        None => false,
-    })
-}
-
 /// What a run found.
 #[derive(Default)]
 struct Found {
     agreed: u64,
     different: u64,
+    /// Seeds whose tables came out otherwise, so that nothing was asked of them.
+    skipped_seeds: u64,
     not_yet: BTreeMap<String, u64>,
+    /// Uses of each rule and of each reason in the list.
     excused: BTreeMap<String, u64>,
+    /// Every difference that no rule excuses.
+    keys: Vec<Key>,
 }
 
 /// Both servers, each with the seed's database chosen.
 struct Pair<'s> {
     server: &'s Server,
-    oracle: &'s Path,
+    oracle: &'s Peer,
     own: TextClient,
     peer: TextClient,
-    known: &'s [(Vec<String>, String)],
+    version: u32,
+    known: &'s mut Known,
 }
 
 const DATABASE: &str = "limpid_differential";
 
 impl<'s> Pair<'s> {
-    fn new(server: &'s Server, oracle: &'s Path, known: &'s [(Vec<String>, String)]) -> Pair<'s> {
-        let (own, peer) = (TextClient::connect(server.socket()), TextClient::connect(oracle));
-        let mut pair = Pair { server, oracle, own, peer, known };
+    fn new(server: &'s Server, oracle: &'s Peer, known: &'s mut Known) -> Pair<'s> {
+        let (own, mut peer) = (TextClient::connect(server.socket()), TextClient::connect(oracle));
+        let version = major_version(&mut peer);
+        let mut pair = Pair { server, oracle, own, peer, version, known };
         let database = pair.database();
-        for sql in
-            [format!("DROP DATABASE IF EXISTS {database}"), format!("CREATE DATABASE {database}")]
-        {
-            pair.own.query(&sql).unwrap();
-            pair.peer.query(&sql).unwrap();
+        for client in [&mut pair.own, &mut pair.peer] {
+            client.query(&format!("DROP DATABASE IF EXISTS {database}")).unwrap();
+            client.query(&format!("CREATE DATABASE {database}")).unwrap();
         }
         pair.choose();
         pair
@@ -271,43 +103,65 @@ impl<'s> Pair<'s> {
     fn compare(&mut self, seed: u64, sql: &str, found: &mut Found) -> bool {
         let (own, peer) = (ask(&mut self.own, sql), ask(&mut self.peer, sql));
         let peer = peer.unwrap_or_else(|| panic!("the oracle broke in: {sql}"));
-        let what = match &own {
-            None => {
-                self.own = TextClient::connect(self.server.socket());
-                self.peer = TextClient::connect(self.oracle);
-                self.choose();
-                Some("connection lost: a bug, see the server's log".to_string())
-            }
-            Some(Said { answer: Err(e), .. }) if e.number == NOT_YET => {
-                *found.not_yet.entry(e.text.clone()).or_default() += 1;
-                return peer.answer.is_err();
-            }
-            Some(own) => difference(sql, own, &peer),
+        let Some(own) = own else {
+            self.own = TextClient::connect(self.server.socket());
+            self.peer = TextClient::connect(self.oracle);
+            self.choose();
+            found.different += 1;
+            println!("seed {seed}: {sql}\n    connection lost: a bug, see the server's log");
+            return false;
         };
-        let Some(what) = what else {
+        if let Err(e) = &own.answer
+            && e.number == NOT_YET
+        {
+            *found.not_yet.entry(e.text.clone()).or_default() += 1;
+            return peer.answer.is_err();
+        }
+        let Some(what) = difference(sql, &own, &peer) else {
             found.agreed += 1;
             return true;
         };
-        let line = format!("seed {seed}: {sql}\n    {what}");
-        match self.known.iter().find(|(parts, _)| matches(parts, &line)) {
-            Some((parts, reason)) => {
-                *found.excused.entry(reason.clone()).or_default() += 1;
+        self.differs(seed, sql, &own, &peer, &what, found);
+        false
+    }
+
+    /// Finds the reason of a difference, or counts it as one without.
+    fn differs(
+        &mut self,
+        seed: u64,
+        sql: &str,
+        own: &Said,
+        peer: &Said,
+        what: &Difference,
+        found: &mut Found,
+    ) {
+        let case = rules::Case { sql, own, peer, what, version: self.version };
+        let listed = rules::reason(&case).map(str::to_string).or_else(|| {
+            let key = Key::new(seed, sql, what);
+            found.keys.push(key.clone());
+            self.known.reason(&key).filter(|reason| reason != NONE_YET)
+        });
+        let shown = format!("seed {seed}: {sql}\n    {}", what.text);
+        match listed {
+            Some(reason) => {
                 if std::env::var_os("LIMPID_SHOW_KNOWN").is_some() {
-                    println!("known: {}\n{line}", parts.join(" ... "));
+                    println!("known: {reason}\n{shown}");
                 }
+                *found.excused.entry(reason).or_default() += 1;
             }
             None => {
-                println!("{line}");
+                println!("{shown}");
                 found.different += 1;
             }
         }
-        false
     }
 
     fn seed(&mut self, seed: u64, found: &mut Found) {
         let script = random_sql::script(seed, QUERIES);
         // Without the same data nothing else says anything.
         if !script.setup.iter().all(|sql| self.compare(seed, sql, found)) {
+            println!("seed {seed} is skipped: its tables differ");
+            found.skipped_seeds += 1;
             return;
         }
         for sql in &script.queries {
@@ -327,18 +181,22 @@ impl<'s> Pair<'s> {
     }
 }
 
-#[test]
-#[ignore = "needs a real MySQL: cargo xtask soak"]
-fn random_queries_have_mysqls_answers() {
-    let oracle =
-        std::env::var("LIMPID_ORACLE_SOCKET").expect("LIMPID_ORACLE_SOCKET names MySQL's socket");
+fn major_version(peer: &mut TextClient) -> u32 {
+    let version = peer.query("SELECT VERSION()").unwrap().rows[0][0].clone().unwrap();
+    String::from_utf8_lossy(&version).split('.').next().unwrap().parse().unwrap()
+}
+
+/// Runs the seeds; what was found, and the version of the oracle.
+fn run(known: &mut Known) -> (Found, u32) {
+    let oracle = Peer::of_environment();
     let folder = TempDir::new();
     let server = Server::start(folder.path());
-    let known = known();
     let mut found = Found::default();
+    let mut version = 0;
     for seed in seeds() {
-        let mut pair = Pair::new(&server, Path::new(&oracle), &known);
+        let mut pair = Pair::new(&server, &oracle, known);
         pair.seed(seed, &mut found);
+        version = pair.version;
         let database = pair.database();
         pair.peer.query(&format!("DROP DATABASE {database}")).unwrap();
     }
@@ -348,7 +206,37 @@ fn random_queries_have_mysqls_answers() {
     for (reason, count) in &found.excused {
         println!("known, {count} times: {reason}");
     }
-    println!("{} statements agree, {} differ", found.agreed, found.different);
+    println!(
+        "{} statements agree, {} differ, {} seeds skipped",
+        found.agreed, found.different, found.skipped_seeds
+    );
     assert!(found.agreed > 0, "nothing could be compared");
+    (found, version)
+}
+
+fn listed() -> Known {
+    Known::parse(include_str!("differential/known.txt"))
+}
+
+#[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
+fn random_queries_have_mysqls_answers() {
+    let mut known = listed();
+    let (found, version) = run(&mut known);
+    let mut idle = known.not_needed(&seeds());
+    if seeds() == ALL {
+        let unused = rules::all(version).into_iter().filter(|r| !found.excused.contains_key(*r));
+        idle.extend(unused.map(|reason| format!("rule: {reason}")));
+    }
     assert!(found.different == 0, "{} statements differ", found.different);
+    assert!(idle.is_empty(), "{} excuses that nothing needs\n{}", idle.len(), idle.join("\n"));
+}
+
+#[test]
+#[ignore = "writes tests/differential/known.txt: cargo xtask record"]
+fn recorded_from_a_peer() {
+    let mut known = listed();
+    let (found, _) = run(&mut known);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/differential/known.txt");
+    std::fs::write(file, known.with(&found.keys, &seeds()).print(HEAD)).unwrap();
 }
