@@ -240,14 +240,16 @@ impl Engine {
     /// How far recovery is.
     pub fn recovery_progress(&self) -> RecoveryProgress {
         let r = &self.recovery;
-        // What is left before the total: the difference never shows more than was done.
+        // Whether it is over before all else, what is left before the total: so "done" comes with the last figures,
+        // and the difference never shows more than was done.
+        let is_done = r.done.load(Ordering::Acquire);
         let left = self.pool().redo_pages_left();
         let pages_total = self.pool().redo_pages_total();
         let pages_done = pages_total.saturating_sub(left);
         let losers_done = r.losers_done.load(Ordering::Acquire);
         let losers_total = r.losers_total.load(Ordering::Acquire);
         let phase = match () {
-            () if r.done.load(Ordering::Acquire) => RecoveryPhase::Done,
+            () if is_done => RecoveryPhase::Done,
             () if left > 0 => RecoveryPhase::Apply,
             () if losers_done < losers_total => RecoveryPhase::Rollback,
             () => RecoveryPhase::Purge,
