@@ -1,14 +1,16 @@
-//! Project chores: `cargo xtask tidy | refused | test | models | record | bench | soak`.
+//! Project chores: `cargo xtask tidy | refused | test | models | mutants | record | bench | soak`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test),
 //! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
-//! `record` (what a real MySQL answers), `soak` (long campaigns), `bench` (ratios against a peer).
+//! `mutants` (mistakes put into the storage engine on purpose), `record` (what a real MySQL answers),
+//! `soak` (long campaigns), `bench` (ratios against a peer).
 
 // Chores wait for processes, which no event of ours announces.
 #![allow(clippy::disallowed_methods)]
 
 mod bench;
+mod mutants;
 mod packages;
 mod record;
 mod refused;
@@ -26,6 +28,7 @@ usage: cargo xtask COMMAND
   refused  write docs/refused.md: every construct that answers error 1235
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
+  mutants  [NAME...] put known mistakes into storage, one by one: each must die at its assertion or checker
   record   write what a real MySQL answers: record --peer DSN [--check] [KIND [NAME]]
            KIND: sql (tests/sql, the default), isolation, tpch, grammar, differential; NAME: part of a script's name;
            DSN: 'socket=PATH user=NAME password=WORD'; --check compares instead; without --peer: scripts of tests/sql that are Limpid's own
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Some("refused") => refused::run(),
         Some("test") => test::run(&arguments[1..]),
         Some("models") => test::models(),
+        Some("mutants") => mutants::run(&arguments[1..]),
         Some("bench") => bench::run(&arguments[1..]),
         Some("record") => record::run(&arguments[1..]),
         Some("soak") => soak::run(&arguments[1..]),

@@ -3,6 +3,8 @@
 //! 1. Parent first, then child, both exclusive; what was seen on the way down is looked at again under the latches.
 //! 2. A parent without room for the separator is split first, and the whole begins again.
 //! 3. Space is allocated before anything is changed, so a full disk changes nothing.
+//! 4. A split moves entries and loses none; both halves are sound, they meet at the separator, and neither
+//!    forgets who changed it last (asserted in debug builds before the commit).
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
@@ -217,14 +219,21 @@ impl Tree {
         child: Held,
         plan: &Plan,
     ) -> Result<()> {
-        let content = Content::from_slot(&Node::new(mtr.page(child))?, plan.slot)?;
+        let node = Node::new(mtr.page(child))?;
+        let before = cfg!(debug_assertions).then(|| Before::of(&node));
+        let content = Content::from_slot(&node, plan.slot)?;
         let separator = &plan.separator[..];
         let left = mtr.page_no(child);
         let right = space::allocate_near(mtr, &self.ts, self.segment(content.level), left)?;
         self.write_node(mtr, right, &content, separator)?;
         mtr.apply(child, &PageOp::Truncate { slot: plan.slot, high_fence: separator })?;
         let payload = &right.0.to_le_bytes();
-        mtr.apply(parent, &PageOp::Insert { slot: slot + 1, key: separator, payload })
+        mtr.apply(parent, &PageOp::Insert { slot: slot + 1, key: separator, payload })?;
+        if let Some(before) = before {
+            let right = mtr.holds(&self.ts, right).expect("it was made here");
+            assert_split(mtr, parent, (child, right), &before)?;
+        }
+        Ok(())
     }
 
     /// Writes content into a freshly allocated page.
@@ -290,6 +299,46 @@ impl Tree {
         mtr.commit()?;
         Ok(false)
     }
+}
+
+/// What a split has to keep of a node.
+struct Before {
+    count: u16,
+    high: Option<Vec<u8>>,
+    max_trx: TrxId,
+}
+
+impl Before {
+    fn of(node: &Node<'_>) -> Before {
+        let high = node.high_fence().map(<[u8]>::to_vec);
+        Before { count: node.count(), high, max_trx: node.max_trx_id() }
+    }
+}
+
+/// Invariant 4.
+fn assert_split(
+    mtr: &Mtr<'_>,
+    parent: Held,
+    (left, right): (Held, Held),
+    before: &Before,
+) -> Result<()> {
+    for half in [parent, left, right] {
+        let checked = check_node(mtr.page(half));
+        assert!(checked.is_ok(), "a split has made a bad node: {checked:?}");
+    }
+    let (l, r) = (Node::new(mtr.page(left))?, Node::new(mtr.page(right))?);
+    assert_eq!(l.count() + r.count(), before.count, "a split has lost entries");
+    assert_eq!(l.high_fence(), Some(r.low_fence()), "the halves of a split do not meet");
+    assert_eq!(r.high_fence(), before.high.as_deref(), "a split has lost the end of its node");
+    let newest = (l.max_trx_id(), r.max_trx_id());
+    let known = (before.max_trx, before.max_trx);
+    assert_eq!(newest, known, "a split has forgotten who changed its node last");
+    let (mut separator, parent) = (Vec::new(), Node::new(mtr.page(parent))?);
+    let slot = parent.child_slot(r.low_fence())?;
+    parent.copy_key(slot, &mut separator)?;
+    assert_eq!(separator, r.low_fence(), "the parent has another separator than the split");
+    assert_eq!(parent.child(slot)?, mtr.page_no(right), "the parent does not know a new node");
+    Ok(())
 }
 
 fn has_room(node: &Node<'_>, key: &[u8], need: Need<'_>) -> Result<bool> {

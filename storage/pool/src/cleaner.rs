@@ -1,9 +1,10 @@
 //! Writing changed pages back, and the checkpoint that follows.
 //!
 //! 1. Always from a copy: the page is latched for the copying only, writers never wait for I/O.
-//! 2. Order of a batch: copy; log durable up to the newest copy; doublewrite file, synced; pages in
-//!    place, synced; only then are the changes forgotten (`frames.rs` 3). Batches of one instance
-//!    do not overlap; batches of different instances have no page in common.
+//! 2. Order of a batch: copy; log durable up to the newest copy (asserted before the first write);
+//!    doublewrite file, synced; pages in place, synced; only then are the changes forgotten (`frames.rs`
+//!    3). Batches of one instance do not overlap; batches of different instances have no page in common.
+//!    What is written is the page that its place says, and sound (asserted; nodes wholly in debug builds).
 //! 3. The cleaner waits for no page latch: a page that stays latched is left for later, behind all
 //!    others, so a writer that waits for a frame while it holds latches always gets one.
 //! 4. Checkpoint bound: the log's dirty floor first, then every instance's stack drained into its
@@ -16,8 +17,9 @@ use crate::instance::{EXTENT_PAGES, Instance};
 use crate::io::{self, Of};
 use crate::tablespace::{Tablespace, offset};
 use crate::{Doublewrite, Pool, doublewrite};
-use base::{Error, Lsn, PAGE_BYTES, PageId, PageNo, Result};
+use base::{Error, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result};
 use instrument::Counter;
+use page::PageKind;
 use std::sync::Arc;
 use stdx::Ordering;
 
@@ -211,11 +213,15 @@ impl Pool {
         let Flusher { file, batch, flights, .. } = flusher;
         let mut newest = Lsn::ZERO;
         for i in 0..batch.len() {
+            let id = batch.ids()[i];
             let page = batch.page_mut(i);
+            assert_is_sound(id, page);
             newest = newest.max(page::header::lsn(page));
             page::header::seal(page);
         }
         self.log.flush_to(newest)?;
+        let durable = self.log.durable();
+        assert!(durable >= newest, "pages up to {newest:?} go out, the log up to {durable:?}");
         // A mini-transaction that could not be logged has latched the failure before it released
         // its pages; such a page must not reach the disk.
         self.failure.check()?;
@@ -337,6 +343,16 @@ impl Pool {
             sync::yield_now();
         }
         Err(Error::Internal("a page stayed latched while all pages were to be flushed"))
+    }
+}
+
+/// No page that a bug has written over reaches the disk, where it would stay.
+fn assert_is_sound(id: PageId, page: &PageBuf) {
+    let named = page::header::page_id(page);
+    assert_eq!(named, id, "a frame holds another page than the one that is written");
+    if cfg!(debug_assertions) && page::header::kind(page).is_some_and(PageKind::is_node) {
+        let checked = page::check_node(page);
+        assert!(checked.is_ok(), "a damaged node is about to be written: {checked:?}");
     }
 }
 

@@ -4,7 +4,8 @@
 //!    the one thread that is moving it between the two, or withdrawn (`resize.rs`).
 //! 2. The clock moves only when frames are needed: a set of pages that fits into memory is never
 //!    marked. First pass over a free page: marked; next pass: evicted if it is clean.
-//! 3. A page with changes that the data file may lack (in memory or in flight) keeps its frame.
+//! 3. A page with changes that the data file may lack (in memory or in flight) keeps its frame (asserted
+//!    where a frame is taken from its page).
 //! 4. Pages that were read in passing are listed, oldest first. While they have more than their
 //!    share (`old_blocks_pct`) they are the first to go, and the clock's hand stands still: a
 //!    scan then lives off its own frames. Within their share they have no privilege and no
@@ -274,6 +275,7 @@ impl Pool {
                 if frame.is_ahead() {
                     add(&self.counts_of_frame(no).read_ahead_evicted);
                 }
+                frame.assert_is_clean();
                 frame.clear();
                 word.evict();
                 if no >= self.limit() {
@@ -308,6 +310,7 @@ impl Pool {
         if !word.try_exclusive(seen) {
             return false;
         }
+        frame.assert_is_clean();
         frame.clear();
         word.evict();
         self.withdrawn(1);

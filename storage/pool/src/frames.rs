@@ -125,6 +125,11 @@ impl Frame {
         self.rec_lsn().is_none() && !self.in_flight.load(Ordering::Acquire)
     }
 
+    /// Its page is about to lose it: nothing may be in it that the data file lacks.
+    pub(crate) fn assert_is_clean(&self) {
+        assert!(self.is_clean(), "a frame with changes is taken from its page {:?}", self.page());
+    }
+
     /// Asks the cleaner to take this one first; false when that was done before.
     pub(crate) fn want(&self) -> bool {
         if self.wanted.load(Ordering::Relaxed) {

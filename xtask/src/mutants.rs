@@ -1,0 +1,426 @@
+//! `cargo xtask mutants`: mistakes put into the storage engine on purpose, one at a time. Each must be
+//! caught, by the assertion or the checker that guards the invariant it breaks.
+//!
+//! 1. A mutant is one replacement in one file; that its text still stands there exactly once is a unit
+//!    test, so the list does not rot.
+//! 2. What is changed is a copy of the last commit, in `target/mutants`: the working tree is never touched.
+//! 3. A mutant is dead when its test fails and says why with the words listed. One that survives, or dies of
+//!    something else, is an error: an assertion is missing.
+
+use crate::shell;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// A mistake and what must find it.
+struct Mutant {
+    name: &'static str,
+    /// What goes wrong, in a user's or an operator's words.
+    breaks: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Arguments of `cargo test`.
+    test: &'static [&'static str],
+    /// Words of the assertion, the checker or the failing test that are in the output.
+    dies_at: &'static str,
+}
+
+const PAGE: &[&str] = &["-p", "page"];
+const SPACE: &[&str] = &["-p", "space", "--lib"];
+const BTREE: &[&str] = &["-p", "btree", "--lib"];
+const POOL: &[&str] = &["-p", "pool", "--lib"];
+const REDO: &[&str] = &["-p", "redo", "--lib"];
+const TRX: &[&str] = &["-p", "trx", "--lib", "--test", "segments"];
+const LOCK: &[&str] = &["-p", "lock", "--test", "rules"];
+const OUTSIDE: &[&str] = &["-p", "engine", "--test", "outside"];
+
+/// The list, from the bottom of the engine to its top.
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "page-garbage-forgotten",
+        breaks: "a removed entry's bytes are lost until the page is rebuilt",
+        file: "storage/page/src/apply.rs",
+        from: "        add_garbage(page, bytes)?;\n    }\n    let at = slot_at(slot);",
+        to: "    }\n    let at = slot_at(slot);",
+        test: PAGE,
+        dies_at: "garbage count is wrong",
+    },
+    Mutant {
+        name: "page-shorter-payload-forgotten",
+        breaks: "a shorter row leaves bytes that nobody counts",
+        file: "storage/page/src/apply.rs",
+        from: "add_garbage(page, old.len() - payload.len())?;",
+        to: "",
+        test: PAGE,
+        dies_at: "garbage count is wrong",
+    },
+    Mutant {
+        name: "page-keys-out-of-order",
+        breaks: "an entry is put before its left neighbour: searches miss it",
+        file: "storage/page/src/apply.rs",
+        from: "if slot > 0 && node.suffix(slot - 1)? >= suffix {",
+        to: "if slot > u16::MAX - 1 {",
+        test: PAGE,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "space-page-stays-in-use",
+        breaks: "a freed page is never given out again",
+        file: "storage/space/src/alloc.rs",
+        from: "let left = Extent { used: found.used & !bit, state: found.state };",
+        to: "let left = Extent { used: found.used & !bit | bit, state: found.state };",
+        test: SPACE,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "space-fragments-miscounted",
+        breaks: "page 0 counts a segment's single pages twice",
+        file: "storage/space/src/alloc.rs",
+        from: "State::Shared => entry.fragments += 1,",
+        to: "State::Shared => entry.fragments += 2,",
+        test: SPACE,
+        dies_at: "page 0 miscounts",
+    },
+    Mutant {
+        name: "space-extents-miscounted",
+        breaks: "page 0 counts an extent with each of its pages",
+        file: "storage/space/src/alloc.rs",
+        from: "_ => entry.extents += u32::from(is_new),",
+        to: "_ => entry.extents += 1 + u32::from(is_new),",
+        test: SPACE,
+        dies_at: "page 0 miscounts",
+    },
+    Mutant {
+        name: "btree-split-loses-an-entry",
+        breaks: "a row disappears when its leaf is split",
+        file: "storage/btree/src/split.rs",
+        from: "Content::from_slot(&node, plan.slot)?",
+        to: "Content::from_slot(&node, plan.slot + 1)?",
+        test: BTREE,
+        dies_at: "a split has lost entries",
+    },
+    Mutant {
+        name: "btree-split-forgets-the-writer",
+        breaks: "an index is read alone though somebody's uncommitted entries are in it",
+        file: "storage/btree/src/split.rs",
+        from: "if content.max_trx != TrxId::NONE {",
+        to: "if content.max_trx == TrxId(u64::MAX) {",
+        test: BTREE,
+        dies_at: "a split has forgotten who changed its node last",
+    },
+    Mutant {
+        name: "btree-split-loses-the-end",
+        breaks: "the right half claims keys that the next leaf has",
+        file: "storage/btree/src/split.rs",
+        from: "            high: node.high_fence().map(<[u8]>::to_vec),\n            max_trx",
+        to: "            high: None,\n            max_trx",
+        test: BTREE,
+        dies_at: "a split has lost the end of its node",
+    },
+    Mutant {
+        name: "pool-page-before-its-log",
+        breaks: "after a crash a page has changes whose log was lost",
+        file: "storage/pool/src/cleaner.rs",
+        from: "self.log.flush_to(newest)?;",
+        to: "",
+        test: POOL,
+        dies_at: "go out, the log up to",
+    },
+    Mutant {
+        name: "pool-changed-page-evicted",
+        breaks: "a change that is in no file is forgotten when memory is short",
+        file: "storage/pool/src/clock.rs",
+        from: "state::MARKED if !frame.is_clean() => {",
+        to: "state::MARKED if !frame.is_clean() && no == u32::MAX => {",
+        test: POOL,
+        dies_at: "a frame with changes is taken from its page",
+    },
+    Mutant {
+        name: "pool-change-not-marked",
+        breaks: "a changed page is taken for a clean one",
+        file: "storage/pool/src/mtr.rs",
+        from: "pool.mark_dirty(page.frame, start);",
+        to: "let _ = start;",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "pool-checkpoint-too-far",
+        breaks: "recovery begins behind a change that no file has",
+        file: "storage/pool/src/mtr.rs",
+        from: "pool.mark_dirty(page.frame, start);",
+        to: "pool.mark_dirty(page.frame, end.max(start));",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "pool-flight-not-counted",
+        breaks: "a checkpoint passes pages that are being written",
+        file: "storage/pool/src/dirty.rs",
+        from: ".fold(self.in_flight, Lsn::min);\n        while",
+        to: ".fold(Lsn::MAX, Lsn::min);\n        while",
+        test: POOL,
+        dies_at: "in flight",
+    },
+    Mutant {
+        name: "pool-copies-not-durable",
+        breaks: "a torn page has no copy to be mended from",
+        file: "storage/pool/src/doublewrite.rs",
+        from: "batch.with_directory(self.number), 0)?;\n        io::sync_data(io::Of::Doublewrite, &*self.file)",
+        to: "batch.with_directory(self.number), 0)",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "pool-pages-not-durable",
+        breaks: "the checkpoint moves on before the pages have reached the disk",
+        file: "storage/pool/src/cleaner.rs",
+        from: "io::sync_data(Of::Data, &*ts.file)?;",
+        to: "let _ = ts;",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "pool-page-keeps-its-lsn",
+        breaks: "recovery applies what a page has already",
+        file: "storage/pool/src/mtr.rs",
+        from: "page::header::set_lsn(page.bytes_mut(), end);",
+        to: "",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "pool-redo-at-the-boundary-skipped",
+        breaks: "recovery leaves out the record that begins where the page ends",
+        file: "storage/pool/src/recover/apply.rs",
+        from: "windows[p.window as usize].lsn(p.at) >= has",
+        to: "windows[p.window as usize].lsn(p.at) > has",
+        test: POOL,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "redo-acknowledged-before-fsync",
+        breaks: "a commit that was answered is gone after a power failure",
+        file: "storage/redo/src/flush.rs",
+        from: "let mark = if durable { &self.marks.durable } else { &self.marks.written };",
+        to: "let mark = &self.marks.written;",
+        test: REDO,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "redo-fsync-left-out",
+        breaks: "the same, for every commit",
+        file: "storage/redo/src/flush.rs",
+        from: "self.files.sync(&mut writer.output)?;",
+        to: "",
+        test: REDO,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "redo-last-block-forgotten",
+        breaks: "the log's last block is written again without its beginning",
+        file: "storage/redo/src/flush.rs",
+        from: "            keep_last_block(chunk, bytes);\n            self.tell",
+        to: "            chunk.resize(BLOCK_BYTES);\n            self.tell",
+        test: REDO,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "trx-later-commit-seen",
+        breaks: "a read view sees what was committed after it",
+        file: "storage/trx/src/views.rs",
+        from: "End::At(end) => Some(end <= view.lsn),",
+        to: "End::At(_) => Some(true),",
+        test: TRX,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "trx-active-seen",
+        breaks: "a read view sees what is not committed",
+        file: "storage/trx/src/views.rs",
+        from: "End::Active => Some(false),",
+        to: "End::Active => Some(true),",
+        test: TRX,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "trx-horizon-ignored",
+        breaks: "purge removes what an old view still reads",
+        file: "storage/trx/src/history.rs",
+        from: ".filter(|item| item.lsn() <= horizon)",
+        to: ".filter(|item| item.lsn() <= horizon.max(Lsn::MAX))",
+        test: TRX,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "trx-entry-of-an-active-one-taken",
+        breaks: "a running transaction is taken for one that has ended",
+        file: "storage/trx/src/states.rs",
+        from: "if seen & ACTIVE != 0 {\n            return false;",
+        to: "if seen == ACTIVE {\n            return false;",
+        test: TRX,
+        dies_at: "an_entry_is_not_taken_from_an_active_transaction",
+    },
+    Mutant {
+        name: "trx-undo-chain-broken",
+        breaks: "a rollback undoes the last change only",
+        file: "storage/trx/src/segment.rs",
+        from: "previous: self.fields.last,",
+        to: "previous: UndoPos::NONE,",
+        test: TRX,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "lock-shared-beside-exclusive",
+        breaks: "two transactions lock the same row, one of them for a change",
+        file: "storage/lock/src/mode.rs",
+        from: "self == Mode::Exclusive || other == Mode::Exclusive",
+        to: "self == Mode::Exclusive && other == Mode::Exclusive",
+        test: LOCK,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "lock-gap-open",
+        breaks: "a row is inserted into a locked gap: phantoms",
+        file: "storage/lock/src/mode.rs",
+        from: "Kind::InsertIntention => other.has_gap(supremum),",
+        to: "Kind::InsertIntention => other.has_gap(supremum) && supremum,",
+        test: LOCK,
+        dies_at: "panicked",
+    },
+    Mutant {
+        name: "engine-shared-value-freed",
+        breaks: "purge frees a long value that the next version of the row still has",
+        file: "storage/engine/src/purge.rs",
+        from: "self.free_outside(table, record.body, |r| !r.shared)",
+        to: "self.free_outside(table, record.body, |_| true)",
+        test: OUTSIDE,
+        dies_at: "not the overflow page that a row refers to",
+    },
+    Mutant {
+        name: "engine-check-beside-purge",
+        breaks: "CHECK TABLE calls a sound table corrupt",
+        file: "storage/engine/src/check.rs",
+        from: "let _still = self.hold_still(table.id());",
+        to: "let _ = table.id();",
+        test: OUTSIDE,
+        dies_at: "a_check_while_values_are_purged_finds_nothing_wrong",
+    },
+];
+
+/// Runs the mutants named, or all.
+pub fn run(names: &[String]) -> Result<(), String> {
+    let tree = tree()?;
+    let mut wrong = Vec::new();
+    for mutant in MUTANTS.iter().filter(|m| names.is_empty() || names.iter().any(|n| n == m.name)) {
+        let start = Instant::now();
+        let verdict = try_mutant(&tree, mutant)?;
+        let seconds = start.elapsed().as_secs();
+        println!(
+            "mutant {:36} {:10} {seconds:4} s  {}",
+            mutant.name,
+            verdict.word(),
+            mutant.breaks
+        );
+        if !matches!(verdict, Verdict::Dead) {
+            wrong.push(mutant.name);
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(format!("mutants that nobody caught as listed: {}", wrong.join(", "))),
+    }
+}
+
+enum Verdict {
+    Dead,
+    /// The test failed, but not with the words listed.
+    Otherwise,
+    Survived,
+    /// It does not compile.
+    Refused,
+}
+
+impl Verdict {
+    fn word(&self) -> &'static str {
+        match self {
+            Verdict::Dead => "dead",
+            Verdict::Otherwise => "OTHERWISE",
+            Verdict::Survived => "SURVIVED",
+            Verdict::Refused => "REFUSED",
+        }
+    }
+}
+
+/// A copy of the last commit, without changes.
+fn tree() -> Result<PathBuf, String> {
+    let tree = shell::target().join("mutants/tree");
+    let git = |folder: &Path, arguments: &[&str]| {
+        shell::run(Command::new("git").arg("-C").arg(folder).args(arguments))
+    };
+    if !tree.join(".git").exists() {
+        let path = tree.to_str().ok_or("the target folder's name is no UTF-8")?;
+        git(&shell::root(), &["worktree", "prune"])?;
+        return git(&shell::root(), &["worktree", "add", "--quiet", "--detach", path])
+            .map(|()| tree);
+    }
+    let head =
+        Command::new("git").arg("-C").arg(shell::root()).args(["rev-parse", "HEAD"]).output();
+    let head = head.map_err(|e| format!("git rev-parse: {e}"))?.stdout;
+    let head = String::from_utf8_lossy(&head).trim().to_string();
+    git(&tree, &["checkout", "--quiet", "--force", "--detach", &head])?;
+    Ok(tree)
+}
+
+fn try_mutant(tree: &Path, mutant: &Mutant) -> Result<Verdict, String> {
+    let path = tree.join(mutant.file);
+    let sound = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let write =
+        |text: &str| std::fs::write(&path, text).map_err(|e| format!("{}: {e}", mutant.file));
+    write(&sound.replacen(mutant.from, mutant.to, 1))?;
+    let verdict = judge(tree, mutant);
+    write(&sound)?;
+    verdict
+}
+
+fn judge(tree: &Path, mutant: &Mutant) -> Result<Verdict, String> {
+    let cargo = |more: &[&str]| {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(tree).env("CARGO_TARGET_DIR", shell::target().join("mutants/build"));
+        command.env("RUST_BACKTRACE", "0").env_remove("RUSTFLAGS");
+        command.args(["test", "--quiet"]).args(mutant.test).args(more);
+        command.output().map_err(|e| format!("cargo test: {e}"))
+    };
+    if !cargo(&["--no-run"])?.status.success() {
+        return Ok(Verdict::Refused);
+    }
+    let output = cargo(&["--no-fail-fast"])?;
+    let text = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&text).contains(mutant.dies_at);
+    Ok(match (output.status.success(), said) {
+        (true, _) => Verdict::Survived,
+        (false, true) => Verdict::Dead,
+        (false, false) => Verdict::Otherwise,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutants_text_stands_in_its_file_once() {
+        for mutant in MUTANTS {
+            let text = std::fs::read_to_string(shell::root().join(mutant.file)).unwrap();
+            assert_eq!(text.matches(mutant.from).count(), 1, "{}: {}", mutant.name, mutant.file);
+            assert_ne!(mutant.from, mutant.to, "{}", mutant.name);
+        }
+    }
+
+    #[test]
+    fn there_are_twenty_mutants_and_no_name_twice() {
+        let names: std::collections::BTreeSet<_> = MUTANTS.iter().map(|m| m.name).collect();
+        assert!(names.len() >= 20 && names.len() == MUTANTS.len());
+    }
+}
