@@ -299,6 +299,13 @@ mod tests {
     }
 
     #[test]
+    fn a_heading_is_found_by_its_anchor() {
+        let text = "# Limits: what differs\n## SQL: EXPLAIN, hints and `plans`\n";
+        assert!(has_heading(text, "sql-explain-hints-and-plans"));
+        assert!(!has_heading(text, "limits"));
+    }
+
+    #[test]
     fn an_import_of_a_higher_floor_is_found() {
         let low = Member {
             name: "low".into(),
