@@ -379,7 +379,6 @@ impl<'p> Target<'p> {
             return Ok(Was::Same);
         }
         check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
-        note_autoinc(context, self.target, &values)?;
         let then = self.then(context)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
@@ -393,6 +392,7 @@ impl<'p> Target<'p> {
             let done = foreign.updated(self.target.table, (&self.old, &self.new), context);
             undo_row(done, mark, context)?;
         }
+        note_autoinc(context, self.target, &values)?;
         self.changed += 1;
         Ok(Was::Changed)
     }
@@ -467,7 +467,7 @@ fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
         .collect()
 }
 
-/// An UPDATE that raises the AUTO_INCREMENT column raises the counter (MySQL 8).
+/// A row whose AUTO_INCREMENT column was raised raises the counter (MySQL 8); one that was refused does not.
 fn note_autoinc(
     context: &mut Context<'_>,
     target: &ChangeTarget,

@@ -232,7 +232,7 @@ fn create_index(def: &TableDef, index: &IndexDef, quoting: &Quoting) -> String {
     if !index.comment.is_empty() && !quoting.portable {
         let _ = write!(out, " COMMENT {}", string(&index.comment));
     }
-    if index.attributes.invisible {
+    if index.attributes.invisible && !quoting.portable {
         out.push_str(" /*!80000 INVISIBLE */");
     }
     out

@@ -97,7 +97,7 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
     match show {
         Show::Columns { full, table, filter, .. } => {
             refuse_where(filter.as_ref())?;
-            with_table(table, context, |def| {
+            with_table(table, context, |def, _| {
                 let shown =
                     def.columns.iter().filter(|c| !c.hidden && passes(filter.as_ref(), &c.name));
                 shown.map(|c| column_row(def, c, *full)).collect()
@@ -107,7 +107,7 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
             if filter.is_some() {
                 return Err(SqlError::unsupported("SHOW ... WHERE"));
             }
-            with_table(table, context, |def| {
+            with_table(table, context, |def, _| {
                 def.indexes.iter().flat_map(|index| index_rows(def, index)).collect()
             })
         }
@@ -155,7 +155,7 @@ fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextR
     let schema = context.schema_of(name)?;
     let current = context.env.database().map(str::to_string);
     let quoting = Quoting::of(context.env);
-    let row = with_table(name, context, |def| {
+    let row = with_table(name, context, |def, _| {
         let view = def.view.as_deref()?;
         Some(vec![
             Some(def.name.clone()),
@@ -169,35 +169,28 @@ fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextR
 }
 
 fn create_table(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError> {
-    let next =
-        match context.tables.catalog().virtual_table(&context.schema_of(name)?, &name.name)? {
-            Some(_) => None,
-            None => {
-                let (schema, deadline) = (context.schema_of(name)?, context.env.lock_deadline());
-                let table =
-                    context.tables.open(context.client, &schema, &name.name, Mode::SH, deadline)?;
-                let is_view = context.tables.def(table).view.is_some();
-                if is_view { None } else { context.tables.table(table).autoinc_next() }
-            }
-        };
     let quoting = Quoting::of(context.env);
-    with_table(name, context, |def| {
+    with_table(name, context, |def, next| {
         vec![vec![Some(def.name.clone()), Some(create_text::create_table(def, next, &quoting))]]
     })
 }
 
+/// Shows a definition and the counter of AUTO_INCREMENT, if there is one. The table is opened once: LOCK TABLES
+/// lets a statement use each alias once.
 fn with_table<T>(
     name: &ObjectName,
     context: &mut Context<'_>,
-    show: impl FnOnce(&TableDef) -> T,
+    show: impl FnOnce(&TableDef, Option<u64>) -> T,
 ) -> Result<T, SqlError> {
     let schema = context.schema_of(name)?;
     if let Some(view) = context.tables.catalog().virtual_table(&schema, &name.name)? {
-        return Ok(show(view.def()));
+        return Ok(show(view.def(), None));
     }
     let deadline = context.env.lock_deadline();
     let table = context.tables.open(context.client, &schema, &name.name, Mode::SH, deadline)?;
-    Ok(show(context.tables.def(table)))
+    let is_view = context.tables.def(table).view.is_some();
+    let next = if is_view { None } else { context.tables.table(table).autoinc_next() };
+    Ok(show(context.tables.def(table), next))
 }
 
 fn column_row(def: &TableDef, column: &ColumnDef, full: bool) -> TextRow {

@@ -409,6 +409,8 @@ fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlErro
             }
             check_name(to, 1280, "Incorrect index name")?;
             shape.indexes[at].name.clone_from(to);
+            // Who names an index wants it.
+            shape.indexes[at].attributes.generated = false;
             Ok(())
         }
         other => Err(SqlError::unsupported(format!(

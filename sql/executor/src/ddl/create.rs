@@ -135,7 +135,7 @@ fn like(
     (new.schema, new.name) = (schema, name.to_string());
     new.clustered_id = base::IndexId(0);
     new.indexes.iter_mut().for_each(|i| i.id = base::IndexId(0));
-    forget_foreign_keys(&mut new);
+    new.foreign_keys.clear();
     Ok(new)
 }
 

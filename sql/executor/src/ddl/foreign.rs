@@ -129,10 +129,11 @@ pub fn drop_needless(indexes: &mut Vec<IndexDef>) {
     while at < indexes.len() {
         let needless = indexes[at].attributes.generated
             && indexes.iter().enumerate().any(|(n, other)| {
-                // Of two made ones with the same columns the first stays.
+                // Of two made ones with the same columns the last stays, as in MySQL: the index of a
+                // foreign key has the name of the newest.
                 let twin =
                     other.attributes.generated && other.parts.len() == indexes[at].parts.len();
-                n != at && (!twin || n < at) && serves(other, &indexes[at])
+                n != at && (!twin || n > at) && serves(other, &indexes[at])
             });
         match needless {
             true => drop(indexes.remove(at)),

@@ -1,0 +1,16 @@
+create table parent(id int primary key auto_increment, name varchar(50) not null default 'x' comment 'the name', unique key uname(name), other int);
+create table child(id bigint unsigned not null auto_increment, pid int, d decimal(12,3), f float, dbl double, t text, bl blob, j json, dt datetime(6) default current_timestamp(6) on update current_timestamp(6), ts timestamp null default null, y year, e enum('a','b''c'), s set('x','y','z'), bi bit(9), ti time(3), vb varbinary(20), ch char(5), primary key(id), key(pid), key k2 (ch desc, d), key k3 ((upper(ch))), constraint fkc foreign key (pid) references parent(id) on delete cascade, check (d > -1000));
+create table gen(a int, inv int default 5 invisible, b int, key(b) invisible) comment='generated ''quoted'' ';
+create table `we``ird name`(`col umn` int primary key, `sel"ect` varchar(10) default 'q''x\\y');
+create table empty_t(a int);
+create table la(a varchar(10) charset latin1, b varchar(10) collate utf8mb4_bin) charset utf8mb3;
+insert into parent(name) values('one'),('two'),('thr''ee\n\\x');
+insert into child(pid,d,f,dbl,t,bl,j,dt,ts,y,e,s,bi,ti,vb,ch) values(1,1.5,1.25,1e100,'tx\t\0',x'00ff10','{"a":[1,2.5,"x"]}','2020-01-01 10:11:12.123456','2020-05-05 05:05:05',2021,'a','x,z',b'101010101','-12:13:14.567',x'ff00','ab'),(null,null,null,null,null,null,null,'2020-01-01',null,null,null,null,null,null,null,null),(2,-999,0.1,-1e-300,'üñ😀','',json_array(),'2020-01-01',null,1999,'b''c','','0','0','','ü');
+insert into gen(a,inv) values(1,2),(2,3),(null,null);
+insert into `we``ird name` values(1,'x'),(2,default);
+insert into la values('é','é');
+create view v1 as select id, name from parent where id > 1;
+create view v2 as select v1.id, c.t from v1 join child c on c.pid=v1.id with check option;
+create view a_first as select * from v2;
+create view v_upd as select id, name from parent where name <> 'zz' with cascaded check option;
+create algorithm=temptable sql security invoker view v3 as select count(*) n, max(name) as `m x` from parent group by id % 2;
