@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
         match token.kind {
             TokenKind::Quoted => true,
             TokenKind::Word | TokenKind::Introducer => {
-                matches!(token.kw.class(), None | Some(Class::Plain))
+                matches!(token.kw.class(), None | Some(Class::Plain)) || token.kw.names_too()
             }
             _ => false,
         }

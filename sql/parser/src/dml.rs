@@ -33,20 +33,21 @@ impl Parser<'_> {
             row_alias: None,
             on_duplicate: Vec::new(),
         };
-        self.insert_source(&mut insert)?;
+        let aliased = self.insert_source(&mut insert)?;
         if !replace {
-            self.insert_tail(&mut insert)?;
+            self.insert_tail(&mut insert, aliased)?;
         }
         Ok(Statement::Insert(Box::new(insert)))
     }
 
-    fn insert_source(&mut self, insert: &mut Insert) -> Result<()> {
+    /// What is inserted; whether an alias may follow, as behind SET and `VALUES (...)` only.
+    fn insert_source(&mut self, insert: &mut Insert) -> Result<bool> {
         if self.eat_kw(Kw::SET) {
             let assignments = self.comma_list(Self::assignment)?;
             let (columns, values) = assignments.into_iter().map(|a| (a.column, a.value)).unzip();
             insert.columns = Some(columns);
             insert.source = InsertSource::Values(vec![values]);
-            return Ok(());
+            return Ok(true);
         }
         if self.kind() == TokenKind::Open && !self.query_at_parenthesis() {
             self.bump();
@@ -57,7 +58,8 @@ impl Parser<'_> {
             self.expect(TokenKind::Close)?;
             insert.columns = Some(columns);
         }
-        if self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
+        if !self.constructor_in_query() && self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
+            let constructor = self.kw() == Kw::ROW;
             let rows = self.comma_list(|p| {
                 p.eat_kw(Kw::ROW);
                 p.expect(TokenKind::Open)?;
@@ -69,14 +71,35 @@ impl Parser<'_> {
                 Ok(row)
             })?;
             insert.source = InsertSource::Values(rows);
-            return Ok(());
+            return Ok(!constructor);
         }
-        insert.source = InsertSource::Query(Box::new(self.query_without_into()?));
-        Ok(())
+        let query = self.query_without_into()?;
+        // MySQL inserts all rows of a table value constructor: their order and a limit are for nothing.
+        insert.source = match constructed(&query) {
+            Some(rows) => InsertSource::Values(rows.clone()),
+            None => InsertSource::Query(Box::new(query)),
+        };
+        Ok(false)
     }
 
-    fn insert_tail(&mut self, insert: &mut Insert) -> Result<()> {
-        if self.eat_kw(Kw::AS) {
+    /// Behind `VALUES ROW(...), ...`, which stands here, a query goes on.
+    fn constructor_in_query(&self) -> bool {
+        let mut at = 0;
+        if self.kw() != Kw::VALUES {
+            return false;
+        }
+        while self.nth(at + 1).kw == Kw::ROW {
+            at = self.after_matching(at + 2);
+            if self.nth(at).kind != TokenKind::Comma {
+                break;
+            }
+        }
+        let goes_on = [Kw::UNION, Kw::EXCEPT, Kw::INTERSECT, Kw::ORDER, Kw::LIMIT];
+        at > 0 && goes_on.contains(&self.nth(at).kw)
+    }
+
+    fn insert_tail(&mut self, insert: &mut Insert, aliased: bool) -> Result<()> {
+        if aliased && self.eat_kw(Kw::AS) {
             let name = self.ident()?;
             let columns = if self.kind() == TokenKind::Open {
                 self.parenthesised(Self::ident)?
@@ -231,5 +254,14 @@ impl Parser<'_> {
             limit = Some(Limit { count: self.limit_number()?, offset: None });
         }
         Ok((filter, order_by, limit))
+    }
+}
+
+/// The rows of a query that is a table value constructor, in parentheses or not.
+fn constructed(query: &Query) -> Option<&Vec<Vec<Expr>>> {
+    match &query.body {
+        QueryBody::Values(rows) if query.with.is_none() => Some(rows),
+        QueryBody::Nested(inner) if query.with.is_none() => constructed(inner),
+        _ => None,
     }
 }

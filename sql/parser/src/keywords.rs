@@ -182,6 +182,14 @@ impl Kw {
         self.class() == Some(Class::Reserved)
     }
 
+    /// A function that is a name, too, where MySQL's grammar wants one: right before a parenthesis.
+    pub fn names_too(self) -> bool {
+        matches!(
+            self,
+            Kw::ADDDATE | Kw::SESSION_USER | Kw::ST_COLLECT | Kw::SUBDATE | Kw::SYSTEM_USER
+        )
+    }
+
     /// The word's class; none for [`Kw::None`].
     pub fn class(self) -> Option<Class> {
         (self as usize).checked_sub(1).map(|at| ENTRIES[at].2)

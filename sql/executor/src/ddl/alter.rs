@@ -9,7 +9,7 @@ use super::build::Builder;
 use super::collation_of;
 use super::copy::Copier;
 use super::foreign::{self, Settled};
-use super::names::{check_name, missing_key, not_found, unknown_key};
+use super::names::{check_index_name, check_name, missing_key, not_found, unknown_key};
 use super::options::{self, Asked};
 use super::relatives;
 use super::shape::Shape;
@@ -407,7 +407,7 @@ fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlErro
             if shape.index(to).is_some_and(|other| other != at) {
                 return Err(CatalogError::IndexExists(to.clone()).into());
             }
-            check_name(to, 1280, "Incorrect index name")?;
+            check_index_name(to)?;
             shape.indexes[at].name.clone_from(to);
             // Who names an index wants it.
             shape.indexes[at].attributes.generated = false;

@@ -4,7 +4,7 @@
 //! 2. A functional key part is a column of its own that no name finds.
 
 use super::foreign::{Written, drop_needless};
-use super::names::{check_columns, check_constraint_name, check_name};
+use super::names::{check_columns, check_constraint_name, check_index_name, check_name};
 use super::relatives::keep_columns;
 use super::shape::Shape;
 use crate::columns::define_column;
@@ -155,12 +155,19 @@ impl Builder {
         keep_columns(old, &self.shape)?;
         self.shape.follow_types(old, env)?;
         for (index, generated) in std::mem::take(&mut self.indexes) {
-            self.define_index(old, index, charset, env)?;
+            self.define_index(old, (index, generated), charset, env)?;
             if let Some(made) = self.shape.indexes.last_mut() {
                 made.attributes.generated = generated;
             }
         }
         drop_needless(&mut self.shape.indexes);
+        // Its name may be one that no index has, as long as another index serves.
+        let made = |i: &&IndexDef| i.attributes.generated && !i.name.is_empty();
+        self.shape
+            .indexes
+            .iter()
+            .filter(made)
+            .try_for_each(|index| check_index_name(&index.name))?;
         self.define_foreign_keys(old)?;
         let mut def = self.shape.definition(old)?;
         let primaries = def.indexes.iter().filter(|i| i.primary).count();
@@ -309,23 +316,16 @@ impl Builder {
     fn define_index(
         &mut self,
         old: &TableDef,
-        mut index: ast::IndexDef,
+        (mut index, generated): (ast::IndexDef, bool),
         charset: &str,
         env: &mut dyn Environment,
     ) -> Result<(), SqlError> {
         let primary = index.kind == ast::IndexKind::Primary;
-        if let Some(name) = &index.name
-            && !primary
-        {
-            let reserved = same_name(name, "PRIMARY");
-            check_name(if reserved { "" } else { name }, 1280, "Incorrect index name").map_err(
-                |error| match reserved {
-                    true => {
-                        SqlError::Other(1280, "42000", format!("Incorrect index name '{name}'"))
-                    }
-                    false => error,
-                },
-            )?;
+        if let Some(name) = index.name.as_ref().filter(|_| !primary) {
+            match generated {
+                true => check_name(name, 1280, "Incorrect index name")?,
+                false => check_index_name(name)?,
+            }
         }
         let is_functional = |c: &ast::KeyColumn| matches!(c.part, ast::KeyPart::Expr(_));
         if index.columns.iter().any(is_functional) {

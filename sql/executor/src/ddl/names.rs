@@ -18,6 +18,21 @@ pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlE
     Ok(())
 }
 
+/// The name of an index that is none of the primary key: MySQL keeps two names for clustered indexes.
+///
+/// # Errors
+/// 1059, 1280.
+pub(crate) fn check_index_name(name: &str) -> Result<(), SqlError> {
+    let reserved = |name: &str| SqlError::Other(1280, "42000", format!("{BAD_INDEX} '{name}'"));
+    match name {
+        _ if same_name(name, "PRIMARY") => Err(reserved(name)),
+        _ if same_name(name, "GEN_CLUST_INDEX") => Err(reserved("GEN_CLUST_INDEX")),
+        _ => check_name(name, 1280, BAD_INDEX),
+    }
+}
+
+const BAD_INDEX: &str = "Incorrect index name";
+
 /// A constraint's name may be anything that is not too long.
 ///
 /// # Errors

@@ -258,14 +258,18 @@ impl Resolver<'_, '_> {
         if nested {
             return Err(invalid_group_function());
         }
-        // It belongs to the nearest block whose columns it looks at, if that takes aggregates now.
+        // It belongs to the nearest block whose columns it looks at, if that takes aggregates now; one that
+        // looks at none to the nearest block that does.
         let last = self.scopes.len() - 1;
-        let wanted = usize::from(levels.unwrap_or(0));
         let takes = |depth: &usize| {
             let scope = &self.scopes[last - depth];
             scope.aggregates_allowed && scope.in_aggregate == 0
         };
-        let depth = (0..=wanted).rev().find(takes).ok_or_else(invalid_group_function)?;
+        let depth = match levels {
+            Some(nearest) => (0..=usize::from(nearest)).rev().find(takes),
+            None => (0..=last).find(takes),
+        };
+        let depth = depth.ok_or_else(invalid_group_function)?;
         let mut call = call;
         call.for_each_expr_mut(&mut |e| {
             e.rewrite(&mut |e| {

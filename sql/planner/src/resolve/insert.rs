@@ -40,7 +40,9 @@ pub fn plan_insert(
     hints.enter(1, insert.hints.as_deref(), false);
     context.warnings.append(&mut hints.warnings);
     let target = target(context, insert)?;
-    let columns = target_columns(&target, insert.columns.as_deref())?;
+    // `()` lists what no list does.
+    let listed = insert.columns.as_deref().filter(|columns| !columns.is_empty());
+    let columns = target_columns(&target, listed)?;
     let Target { table, leaf, view, mut tables, .. } = target;
     let new_row = match &insert.row_alias {
         Some((alias, names)) => {

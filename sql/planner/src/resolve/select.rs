@@ -1,13 +1,15 @@
 //! One SELECT: its clauses in the order in which MySQL looks at them.
 
 use super::aliases::doubt;
+use super::expressions::FIRST_AGGREGATE;
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
 use super::{Resolver, error, invalid_group_function, one_column};
-use crate::logical::{Block, Leaf, Source, WINDOW_LEAF, conjuncts};
+use crate::logical::{Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::transform::is_mergeable;
 use expr::SqlError;
+use expr::aggregate::ANY_VALUE;
 use expr::tree::{Expr, Typed};
 use parser::ast::{self, SelectItem};
 
@@ -198,22 +200,16 @@ impl Resolver<'_, '_> {
         let mut keys: Vec<Typed> = Vec::new();
         for item in items {
             let key = match self.position(&item.expr)? {
-                Some(position) => {
-                    let output = &self.scope().outputs[position];
-                    check_groupable(output)?;
-                    output.value.clone()
-                }
-                None => {
-                    let key = self.group_key(&item.expr)?;
-                    let same = |o: &&Output| o.value.expr == key.expr;
-                    match self.scope().outputs.iter().find(same) {
-                        Some(output) => check_groupable(output)?,
-                        None if is_grouped(&key.expr) => return Err(invalid_group_function()),
-                        None => {}
-                    }
-                    key
-                }
+                Some(position) => self.scope().outputs[position].value.clone(),
+                None => self.group_key(&item.expr)?,
             };
+            let key = self.scope().without_any_value(key);
+            let same = |o: &&Output| o.value.expr == key.expr;
+            match self.scope().outputs.iter().find(same) {
+                Some(output) => check_groupable(output)?,
+                None if is_grouped(&key.expr) => return Err(invalid_group_function()),
+                None => {}
+            }
             keys.push(key);
         }
         Ok(keys)
@@ -334,6 +330,28 @@ fn keep_aside(output: &mut Output) {
     let fixed = matches!(output.value.expr, Expr::Const(_) | Expr::Param(_));
     if !fixed && output.column.org_table.is_empty() {
         output.column = output.column.kept_aside();
+    }
+}
+
+impl Scope {
+    /// A key that is grouped by needs no ANY_VALUE, neither where it is a key nor where it is selected.
+    fn without_any_value(&mut self, mut key: Typed) -> Typed {
+        let aggregates = &self.aggregates;
+        let mut undo = |e: &mut Expr| {
+            let Expr::Column(c) = e else { return false };
+            let number = c.column.checked_sub(FIRST_AGGREGATE).map(usize::from);
+            let own = c.depth == 0 && c.leaf == GROUP_LEAF;
+            let call = number.filter(|_| own).and_then(|n| aggregates.get(n));
+            let Some(call) = call.filter(|call| *call.function == ANY_VALUE) else { return false };
+            *e = call.arguments[0].expr.clone();
+            true
+        };
+        let before = key.expr.clone();
+        key.expr.rewrite(&mut undo);
+        for output in self.outputs.iter_mut().filter(|o| o.value.expr == before) {
+            output.value.expr.clone_from(&key.expr);
+        }
+        key
     }
 }
 
