@@ -17,7 +17,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 4] = [
+const ALONE: [Campaign; 5] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -34,6 +34,7 @@ const ALONE: [Campaign; 4] = [
         arguments: &["--ignored", "every_workload_runs_at_1_to_256_threads"],
         variables: &[],
     },
+    Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
 ];
 

@@ -215,10 +215,24 @@ fn add_changed_rows(snapshot: &mut Snapshot, engine: &Engine, names: &LockNames)
     }
 }
 
+/// Adds the locks that are kept as runs, row by row, as MySQL shows them.
+fn add_runs(snapshot: &mut Snapshot, engine: &Engine, names: &LockNames) {
+    for run in std::mem::take(&mut snapshot.runs) {
+        let Some((definition, number)) = names.indexes.get(&run.index.0) else { continue };
+        let Some(table) = definition.table() else { continue };
+        let mut found = |lock| snapshot.locks.push(lock);
+        // A list of locks is no place to tell of damage.
+        if engine.locks_of_run(table, *number, &run, &mut found).is_err() {
+            return;
+        }
+    }
+}
+
 fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
     let owners = Owners::of(context);
     let mut snapshot = context.catalog.engine().locks().snapshot();
+    add_runs(&mut snapshot, context.catalog.engine(), &names);
     add_changed_rows(&mut snapshot, context.catalog.engine(), &names);
     let (tables, records) = shown(&snapshot, &owners, &names);
     for lock in tables.iter().chain(&records) {

@@ -18,6 +18,7 @@ mod entry;
 mod examine;
 mod files;
 mod history;
+mod lock_run;
 mod locked_range;
 mod locking;
 mod open;
@@ -48,7 +49,7 @@ pub use config::{Settings, TableSpec, TableStorage};
 pub use engine::Engine;
 pub use examine::Finding;
 pub use files::{foreign_name, has_instance, space_name, space_of_name};
-pub use lock::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};
+pub use lock::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, RunInfo, Snapshot};
 pub use locking::{Change, LockMode, LockWait, RowLock, Stamp};
 pub use pool::{
     DUMP_FILE_NAME, Doublewrite, FlushMethod, InstanceStats, Pool, PoolSettings, PoolStatus,

@@ -13,6 +13,7 @@
 
 use crate::blob::Fetched;
 use crate::deleted_rows::Run;
+use crate::lock_run::LockRun;
 use crate::locking::{LockMode, LockWait, Locker, RowLock, shape};
 use crate::row::{RowHeader, row_bytes};
 use crate::scan::Direction;
@@ -20,7 +21,7 @@ use crate::table::{Secondary, Table, is_marked, split_entry};
 use crate::version::{Eyes, Latest, Sight};
 use base::{Error, IndexId, Result, TrxId};
 use btree::{Spot, Tree};
-use lock::{Kind, Shape, Target};
+use lock::{Granted, Kind, Shape, Target};
 use std::ops::Bound;
 
 /// One side of a range.
@@ -76,6 +77,7 @@ pub(crate) struct LockedRange {
     awaited: Option<Vec<u8>>,
     /// Deleted rows on the way.
     pub run: Run,
+    pub lock_run: LockRun,
     fresh: Vec<Fresh>,
     entry: Vec<u8>,
     /// What is outside of the range is told by the entry alone: the row behind it is not locked.
@@ -121,6 +123,7 @@ impl LockedRange {
         self.done = high.is_some_and(<[u8]>::is_empty);
         (self.passed, self.awaited) = (None, None);
         self.run = Run::default();
+        self.lock_run.begin();
         (self.others, self.insists, self.patient, self.covered) = (false, false, true, false);
         self.sifted = false;
         self.fresh.clear();
@@ -273,7 +276,7 @@ impl LockedRange {
         Ok(())
     }
 
-    fn mode(&self) -> LockMode {
+    pub fn mode(&self) -> LockMode {
         self.lock.map_or(LockMode::Exclusive, |l| l.mode)
     }
 
@@ -299,15 +302,25 @@ impl LockedRange {
             Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
             granted => granted?,
         };
-        if let (Some(shape), Some(key), false) = (granted.fresh, target.key, granted.waited) {
-            self.fresh.push(Fresh { index: target.index, key: key.to_vec(), shape });
-        }
+        self.note_fresh(target, granted);
         if granted.waited || !self.spot.is_current(tree)? {
             self.placed = false;
             self.awaited = target.key.filter(|_| granted.waited && l.gapless).map(<[u8]>::to_vec);
             return Ok(Locked::Again);
         }
         Ok(Locked::Yes)
+    }
+
+    /// What was locked for the present entry could be given back.
+    pub fn note_fresh(&mut self, target: Target<'_>, granted: Granted) {
+        if let (Some(shape), Some(key), false) = (granted.fresh, target.key, granted.waited) {
+            self.fresh.push(Fresh { index: target.index, key: key.to_vec(), shape });
+        }
+    }
+
+    /// The spot's leaf has changed.
+    pub fn look_again(&mut self) {
+        (self.placed, self.awaited) = (false, None);
     }
 
     /// Whether the entry alone tells that it is behind the range. Of one key nothing is left to try on entries, but
@@ -404,7 +417,10 @@ impl LockedRange {
         if !l.wrote(writer) {
             return writer;
         }
-        l.show_writer(writer, Target::record(tree.index, &self.entry));
+        // A run takes what its owner wrote with the rest.
+        if !self.makes_runs() {
+            l.show_writer(writer, Target::record(tree.index, &self.entry));
+        }
         TrxId::NONE
     }
 
@@ -465,6 +481,11 @@ impl LockedRange {
                 Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
                 settled => settled?,
             }
+        }
+        if busy == TrxId::NONE
+            && let Some(locked) = self.extend_run(l, tree, target, shape.kind)?
+        {
+            return Ok(locked);
         }
         self.ask(l, tree, target, shape.kind)
     }

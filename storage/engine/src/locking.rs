@@ -158,6 +158,19 @@ impl Locker<'_> {
         self.request(target, shape, wait, (false, inherited(self.gapless)))
     }
 
+    /// Asks for the lock on the record behind that of `after`; see [`lock::Locks::lock_next`].
+    pub fn lock_next(
+        &self,
+        target: Target<'_>,
+        shape: Shape,
+        after: Option<&[u8]>,
+    ) -> Result<Option<Granted>> {
+        let (implicit, inherited, patience) = (false, inherited(self.gapless), Patience::None);
+        let (undo, beside) = (self.undo, Beside::default());
+        let request = Request { target, shape, implicit, inherited, undo, beside, patience };
+        self.engine.locks().lock_next(self.owner, &request, after)
+    }
+
     fn request(
         &self,
         target: Target<'_>,

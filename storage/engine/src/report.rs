@@ -7,7 +7,9 @@ use crate::engine::Engine;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Table, split_entry};
 use base::{IndexId, Result, TableId, TrxId};
-use lock::{Kind, LockInfo, Mode, Shape};
+use btree::Cursor;
+use lock::{Kind, LockInfo, Mode, RunInfo, Shape};
+use std::ops::Bound;
 use trx::RecordKind;
 
 /// A row that a running transaction has updated or deleted: it has it locked, without a lock.
@@ -49,6 +51,29 @@ impl Engine {
             }
         })?;
         Ok(found)
+    }
+
+    /// Calls `found` with the lock on each record of an index that is among a run's. `index` as in [`crate::Client::scan`].
+    ///
+    /// # Errors
+    /// Damage, failed reads.
+    pub fn locks_of_run(
+        &self,
+        table: &Table,
+        index: usize,
+        run: &RunInfo,
+        found: &mut dyn FnMut(LockInfo),
+    ) -> Result<()> {
+        let Some(tree) = table.tree(index) else { return Ok(()) };
+        let mut cursor = Cursor::default();
+        cursor.open(Bound::Included(run.low()), Bound::Unbounded);
+        while let Some((key, _)) = cursor.next(tree)? {
+            if key > run.high() {
+                break;
+            }
+            run.lock(key).into_iter().for_each(&mut *found);
+        }
+        Ok(())
     }
 
     /// Puts the newest version of the row that an index's entry stands for into `out`; `false`: there is none,

@@ -1,6 +1,6 @@
 //! Row locks: records and the gaps between them, by key.
 //!
-//! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard),
+//! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard), `runs` (what a scan locks),
 //! `order` (who goes next), `memory` (how much of it), `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
 //!
 //! 1. A lock names a key, not a place: pages split and rows move without any lock noticing.
@@ -15,10 +15,11 @@ mod order;
 mod owner;
 mod queue;
 mod report;
+mod runs;
 mod wait;
 
 pub use locks::{Beside, Granted, Locks, Patience, Request};
 pub use memory::MEMORY_BYTES;
 pub use mode::{Inherited, Kind, Mode, Shape, Target};
 pub use owner::Owner;
-pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, Snapshot};
+pub use report::{Deadlock, DeadlockMember, LockInfo, Names, OwnerInfo, RunInfo, Snapshot};

@@ -15,6 +15,7 @@ use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
 use crate::queue::{By, Lock, Locked, SHARD_BITS, Shard};
 use crate::report::Hook;
+use crate::runs::{Group, List, Runs, TakenOut, group_of, groups};
 use base::{Error, IndexId, Result};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -71,9 +72,18 @@ pub struct Granted {
     pub waited: bool,
 }
 
+/// What came of a request.
+enum Asked {
+    /// There is nothing to make: it is had already, or it is free and nothing is to be made of it.
+    Free,
+    /// There is a lock now of this shape, with the number of its owner's wait; 0: granted.
+    Made { shape: Shape, waiting: u64 },
+}
+
 /// The row locks of an engine.
 pub struct Locks {
     shards: Box<[CacheLine<Shard>]>,
+    runs: Box<[CacheLine<Group>]>,
     owners: Box<[OnceLock<Arc<Owner>>]>,
     pub(crate) memory: Memory,
     pub(crate) detect: SharedAtomic<bool, { class::ROW_LOCK }>,
@@ -89,6 +99,7 @@ impl Locks {
     pub fn new(sessions: usize, graph: &Arc<WaitsFor>) -> Locks {
         Locks {
             shards: (0..SHARDS).map(|_| CacheLine(Shard::new())).collect(),
+            runs: groups(),
             owners: (0..sessions).map(|_| OnceLock::new()).collect(),
             memory: Memory::new(),
             detect: SharedAtomic::new(true),
@@ -138,21 +149,41 @@ impl Locks {
         self.shards.iter().map(|s| &s.0)
     }
 
-    /// Whether nobody has a lock on `target`: one load. The caller has latched the page of the row, or of
+    #[inline]
+    pub(crate) fn group(&self, target: Target<'_>) -> &Group {
+        group_of(&self.runs, target.index)
+    }
+
+    pub(crate) fn run_groups(&self) -> &[CacheLine<Group>] {
+        &self.runs
+    }
+
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.runs.iter().map(|group| &group.0)
+    }
+
+    /// Whether nobody has a lock on `target`: two loads. The caller has latched the page of the row, or of
     /// the gap, exclusively.
     #[inline]
     pub fn is_free(&self, target: Target<'_>) -> bool {
         let hash = target.hash();
-        self.shard(hash).is_clear(hash)
+        self.shard(hash).is_clear(hash) && self.group(target).is_empty()
     }
 
     /// Whether `me` could be granted this at once; makes nothing.
     pub fn check(&self, me: &Owner, target: Target<'_>, shape: Shape) -> bool {
-        let hash = target.hash();
+        let (hash, by) = (target.hash(), by(me));
+        if let Some(runs) = self.group(target).lock_any() {
+            if runs.covered(target, by, shape) {
+                return true;
+            }
+            if runs.conflicts(target, by, shape) {
+                return false;
+            }
+        }
         if self.shard(hash).is_clear(hash) {
             return true;
         }
-        let by = by(me);
         let queues = self.shard(hash).lock();
         queues.covered(hash, target, by, shape) || !queues.conflicts(hash, target, by, shape)
     }
@@ -163,11 +194,25 @@ impl Locks {
             return false;
         }
         let (hash, by) = (target.hash(), by(me));
+        if self.group(target).lock_any().is_some_and(|runs| runs.covered(target, by, shape)) {
+            return true;
+        }
         if self.shard(hash).is_clear(hash) {
             return false;
         }
         let queues = self.shard(hash).lock();
         queues.covered(hash, target, by, queues.missing(hash, target, by, shape))
+    }
+
+    /// Whether `by` has granted locks, single or of runs, that have all that `shape` would give.
+    fn covered(
+        &self,
+        queues: &Locked<'_>,
+        hash: u64,
+        (target, by, shape): (Target<'_>, By, Shape),
+    ) -> bool {
+        queues.covered(hash, target, by, shape)
+            || self.group(target).lock_any().is_some_and(|runs| runs.covered(target, by, shape))
     }
 
     /// Asks for a lock, and waits for it as the request says. The thread's current session is the owner's,
@@ -177,36 +222,28 @@ impl Locks {
     /// [`Error::LockNotAvailable`], [`Error::LockWaitTimeout`], [`Error::Deadlock`], [`Error::Killed`],
     /// [`Error::LockTableFull`]; there is no new lock then.
     pub fn lock(&self, me: &Owner, request: &Request<'_>) -> Result<Granted> {
-        let Request { target, shape, .. } = *request;
-        let (hash, by) = (target.hash(), by(me));
+        let (hash, by) = (request.target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
-        let vacant = queues.is_vacant(hash);
-        let shape = if vacant { shape } else { queues.missing(hash, target, by, shape) };
-        if !vacant && queues.covered(hash, target, by, shape) {
-            return Ok(Granted { fresh: None, waited: false });
+        // What only looks whether it is free makes nothing, and looks again under a page latch.
+        let makes = !(request.implicit || request.shape.kind == Kind::InsertIntention);
+        if makes {
+            queues.announce(hash);
         }
-        let conflict = !vacant && queues.conflicts(hash, target, by, shape);
-        let makes = conflict || !(request.implicit || shape.kind == Kind::InsertIntention);
-        if !makes {
-            return Ok(Granted { fresh: None, waited: false });
+        let asked = self.ask(&mut queues, hash, (me, by), request);
+        if makes && !matches!(asked, Ok(Asked::Made { .. })) {
+            queues.renounce(hash);
         }
-        if conflict && request.patience == Patience::None {
-            return Err(Error::LockNotAvailable);
-        }
-        if !conflict && self.memory.is_full() {
-            return Err(Error::LockTableFull);
-        }
-        let waiting = if conflict { me.next_number() } else { 0 };
-        let lock = Lock { waiting, ..Lock::new(target, by, shape, request.inherited) };
-        if !self.put(&mut queues, hash, me, lock) {
-            return Err(Error::Internal("a row lock for a transaction that has ended"));
-        }
-        let (true, Patience::For(patience)) = (conflict, request.patience) else {
-            return Ok(Granted { fresh: Some(shape), waited: false });
+        let (shape, waiting) = match asked? {
+            Asked::Free => return Ok(Granted { fresh: None, waited: false }),
+            Asked::Made { shape, waiting: 0 } => {
+                return Ok(Granted { fresh: Some(shape), waited: false });
+            }
+            Asked::Made { shape, waiting } => (shape, waiting),
         };
-        let deadline = match patience {
-            Duration::MAX => Deadline::Never,
-            patience => Deadline::after(patience),
+        let target = request.target;
+        let deadline = match request.patience {
+            Patience::For(Duration::MAX) | Patience::None => Deadline::Never,
+            Patience::For(patience) => Deadline::after(patience),
         };
         let wish = Wish {
             number: waiting,
@@ -223,8 +260,148 @@ impl Locks {
         Ok(Granted { fresh: there.then_some(shape), waited: true })
     }
 
+    /// Settles a request with what is there: has its lock made, granted or waiting, if one is to be.
+    fn ask(
+        &self,
+        queues: &mut Locked<'_>,
+        hash: u64,
+        (me, by): (&Owner, By),
+        request: &Request<'_>,
+    ) -> Result<Asked> {
+        let target = request.target;
+        let mut runs = self.group(target).lock_any();
+        let vacant = queues.is_vacant(hash);
+        let shape =
+            if vacant { request.shape } else { queues.missing(hash, target, by, request.shape) };
+        let by_run = runs.as_ref().is_some_and(|runs| runs.covered(target, by, shape));
+        if by_run || !vacant && queues.covered(hash, target, by, shape) {
+            return Ok(Asked::Free);
+        }
+        let patient = request.patience != Patience::None;
+        let mut conflict = !vacant && queues.conflicts(hash, target, by, shape);
+        if let Some(runs) = runs.as_mut().filter(|runs| runs.conflicts(target, by, shape)) {
+            if patient {
+                self.single_out(queues, hash, runs, (target, by, shape));
+            }
+            conflict = !patient || queues.conflicts(hash, target, by, shape);
+        }
+        drop(runs);
+        if !conflict && (request.implicit || shape.kind == Kind::InsertIntention) {
+            return Ok(Asked::Free);
+        }
+        if conflict && !patient {
+            return Err(Error::LockNotAvailable);
+        }
+        if !conflict && self.memory.is_full() {
+            return Err(Error::LockTableFull);
+        }
+        let waiting = if conflict { me.next_number() } else { 0 };
+        let lock = Lock { waiting, ..Lock::new(target, by, shape, request.inherited) };
+        if request.implicit || shape.kind == Kind::InsertIntention {
+            queues.announce(hash);
+        }
+        if !self.put_announced(queues, hash, me, lock) {
+            if request.implicit || shape.kind == Kind::InsertIntention {
+                queues.renounce(hash);
+            }
+            return Err(Error::Internal("a row lock for a transaction that has ended"));
+        }
+        Ok(Asked::Made { shape, waiting })
+    }
+
+    /// Makes the locks that hold up a request, and are parts of runs, single ones of their owners: now it can queue up
+    /// behind them. Those of transactions that have ended are gone.
+    fn single_out(
+        &self,
+        queues: &mut Locked<'_>,
+        hash: u64,
+        runs: &mut Runs<'_>,
+        (target, by, shape): (Target<'_>, By, Shape),
+    ) {
+        while let Some(TakenOut { by, shape, inherited }) = runs.take_out(target, by, shape) {
+            let lock = Lock::new(target, by, shape, inherited);
+            self.put(queues, hash, self.owner(by.slot), lock);
+        }
+    }
+
+    /// Asks for the lock on a record that follows directly behind that of `after`, which the owner has from the call before,
+    /// having found since that its page is unchanged: so the two are parts of one run (`runs`). With no `after` a run begins.
+    /// `None`: somebody has a lock on the record, or has announced one; ask by [`Self::lock`].
+    ///
+    /// # Errors
+    /// [`Error::LockTableFull`].
+    pub fn lock_next(
+        &self,
+        me: &Owner,
+        request: &Request<'_>,
+        after: Option<&[u8]>,
+    ) -> Result<Option<Granted>> {
+        let Request { target, shape, inherited, .. } = *request;
+        let Some(key) = target.key else { return Ok(None) };
+        let (hash, by, shard) = (target.hash(), by(me), self.shard(target.hash()));
+        // Invariant 6 of `runs`.
+        let queues = (!shard.is_clear(hash)).then(|| shard.lock());
+        if queues.as_ref().is_some_and(|queues| queues.on(hash, target).next().is_some()) {
+            return Ok(None);
+        }
+        let mut runs = self.group(target).lock();
+        if runs.conflicts(target, by, shape) {
+            return Ok(None);
+        }
+        if runs.covered(target, by, shape) {
+            return Ok(Some(Granted { fresh: None, waited: false }));
+        }
+        if self.memory.is_full() {
+            return Err(Error::LockTableFull);
+        }
+        let Some(list) = self.list_of(me, &mut runs, (target.index, by, shape, inherited)) else {
+            return Err(Error::Internal("a run of locks for a transaction that has ended"));
+        };
+        list.extend(after, key);
+        if queues.is_none() && !shard.is_clear(hash) {
+            list.give_back(key);
+            return Ok(None);
+        }
+        self.recount(me, list);
+        Ok(Some(Granted { fresh: Some(shape), waited: false }))
+    }
+
+    /// The owner's list of runs; `None`: its transaction has ended.
+    fn list_of<'r>(
+        &self,
+        me: &Owner,
+        runs: &'r mut Runs<'_>,
+        (index, by, shape, inherited): (base::IndexId, By, Shape, Inherited),
+    ) -> Option<&'r mut List> {
+        if runs.list(index, by, shape).is_none() {
+            if !me.note_runs(by.serial, (index, shape)) {
+                return None;
+            }
+            runs.add(index, by, shape, inherited);
+        }
+        runs.list(index, by, shape)
+    }
+
+    /// Tells the owner how much memory its list takes now.
+    fn recount(&self, owner: &Owner, list: &mut List) {
+        let now = list.bytes();
+        if now != list.counted {
+            owner.resize(list.by.serial, (list.counted, now), &self.memory);
+            list.counted = now;
+        }
+    }
+
     /// Puts a lock where it belongs; `false`: its owner's transaction has ended.
     fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
+        queues.announce(hash);
+        let put = self.put_announced(queues, hash, owner, lock);
+        if !put {
+            queues.renounce(hash);
+        }
+        put
+    }
+
+    fn put_announced(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
         let (by, shape, granted) = (lock.by, lock.shape, lock.granted());
         let held = Held { hash, index: lock.place.index, shape, waited: !granted };
         if !owner.note(by.serial, held, lock.bytes(), &self.memory) {
@@ -256,7 +433,7 @@ impl Locks {
         }
         let hash = target.hash();
         let mut queues = self.shard(hash).lock();
-        if queues.covered(hash, target, by, Shape::WRITE) {
+        if self.covered(&queues, hash, (target, by, Shape::WRITE)) {
             return still();
         }
         let lock = Lock::new(target, by, Shape::WRITE, Inherited::Always);
@@ -281,7 +458,8 @@ impl Locks {
     pub fn keep(&self, me: &Owner, target: Target<'_>, inherited: Inherited) {
         let (hash, by) = (target.hash(), by(me));
         let mut queues = self.shard(hash).lock();
-        if !self.memory.is_full() && !queues.covered(hash, target, by, Shape::WRITE) {
+        let covered = self.covered(&queues, hash, (target, by, Shape::WRITE));
+        if !covered && !self.memory.is_full() {
             let lock = Lock::new(target, by, Shape::WRITE, inherited);
             self.put(&mut queues, hash, me, lock);
         }
@@ -290,6 +468,13 @@ impl Locks {
     /// Gives one lock back before the transaction's end: what [`Granted::fresh`] said.
     pub fn unlock(&self, me: &Owner, target: Target<'_>, shape: Shape) {
         let (hash, by) = (target.hash(), by(me));
+        if let (Some(mut runs), Some(key)) = (self.group(target).lock_any(), target.key)
+            && let Some(list) = runs.list(target.index, by, shape)
+            && list.give_back(key)
+        {
+            // Nobody waits for what is part of a run.
+            return self.recount(me, list);
+        }
         let mut queues = self.shard(hash).lock();
         let gone = queues.remove(hash, |l| {
             l.by == by && l.granted() && l.shape == shape && l.place.target() == target
@@ -317,6 +502,10 @@ impl Locks {
     fn release_all(&self, me: &Owner) {
         let mut ended = me.take(&self.memory);
         let by = By { slot: me.slot(), serial: ended.serial };
+        // Before somebody is granted anything: he is to find no runs that nobody has.
+        for (index, _) in &ended.runs {
+            group_of(&self.runs, *index).lock().remove(*index, by);
+        }
         // Where somebody waits the order counts; locks of one kind are as old as the first of them, since InnoDB has
         // them in one structure.
         let somebody_waits = self.waiting.load(Ordering::Relaxed) != 0;
@@ -413,10 +602,13 @@ impl Locks {
     /// whether `heir` is still the next key, and calls [`Self::gone`].
     pub fn leave(&self, from: Target<'_>, heir: Target<'_>) {
         let hash = from.hash();
-        if self.shard(hash).is_clear(hash) {
+        if self.is_free(from) {
             return;
         }
-        let locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
+        let mut locks: Vec<Lock> = self.shard(hash).lock().on(hash, from).cloned().collect();
+        if let Some(runs) = self.group(from).lock_any() {
+            locks.extend(runs.on(from).map(|l| Lock::new(from, l.by, l.shape, l.inherited)));
+        }
         for lock in &locks {
             let inherited = match lock.inherited {
                 Inherited::Always => true,
@@ -443,15 +635,21 @@ impl Locks {
     /// it locked from now on. The caller has latched the record's page exclusively.
     pub fn inserted(&self, new: Target<'_>, next: Target<'_>) {
         let hash = next.hash();
-        if self.shard(hash).is_clear(hash) {
+        if self.is_free(next) {
             return;
+        }
+        let mut gaps: Vec<Lock> = Vec::new();
+        if let (Some(mut runs), Some(key)) = (self.group(next).lock_any(), new.key) {
+            let with_gap = runs.on(next).filter(|l| l.shape.kind == Kind::NextKey);
+            gaps.extend(with_gap.map(|l| Lock::new(next, l.by, l.shape, l.inherited)));
+            runs.inserted(new.index, key);
         }
         let queues = self.shard(hash).lock();
         let gap = |l: &&Lock| {
             next.key.is_none() && l.shape.kind != Kind::InsertIntention
                 || matches!(l.shape.kind, Kind::Gap | Kind::NextKey)
         };
-        let gaps: Vec<Lock> = queues.on(hash, next).filter(gap).cloned().collect();
+        gaps.extend(queues.on(hash, next).filter(gap).cloned());
         drop(queues);
         gaps.iter().for_each(|l| self.give_gap(l, new));
     }
@@ -460,7 +658,7 @@ impl Locks {
     fn give_gap(&self, lock: &Lock, target: Target<'_>) {
         let (hash, shape) = (target.hash(), Shape::new(lock.shape.mode, Kind::Gap));
         let mut queues = self.shard(hash).lock();
-        if !queues.covered(hash, target, lock.by, shape) {
+        if !self.covered(&queues, hash, (target, lock.by, shape)) {
             let new = Lock::new(target, lock.by, shape, lock.inherited);
             self.put(&mut queues, hash, self.owner(lock.by.slot), new);
         }
@@ -479,6 +677,15 @@ impl Locks {
             for lock in queues.all() {
                 let owner = self.owner(lock.by.slot);
                 assert!(owner.lists(lock), "a lock is in its owner's list (owner, 2): {lock:?}");
+            }
+        }
+        for group in self.groups() {
+            let runs = group.lock();
+            runs.verify();
+            for list in runs.all() {
+                let (owner, kind) = (self.owner(list.by.slot), (list.index, list.shape));
+                let ended = owner.serial() != list.by.serial;
+                assert!(ended || owner.runs().contains(&kind), "a list is noted (runs, 5)");
             }
         }
         self.graph.verify();

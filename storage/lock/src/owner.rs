@@ -50,6 +50,8 @@ struct Locks {
     /// Of which indexes it gave back locks of which shapes, and how many locks were older: InnoDB keeps their
     /// structures, empty.
     given_back: Vec<(LockKind, usize)>,
+    /// Of which indexes and shapes there are runs.
+    runs: Vec<LockKind>,
     memory: Share,
 }
 
@@ -60,6 +62,7 @@ pub(crate) type LockKind = (IndexId, Shape);
 pub(crate) struct Ended {
     pub serial: u64,
     pub held: Vec<Held>,
+    pub runs: Vec<LockKind>,
     given_back: Vec<(LockKind, usize)>,
 }
 
@@ -204,6 +207,31 @@ impl Owner {
         true
     }
 
+    /// As [`Self::note`], for a list of runs.
+    pub(crate) fn note_runs(&self, serial: u64, kind: LockKind) -> bool {
+        let mut locks = self.locks.lock();
+        if self.serial.load(Ordering::Relaxed) != serial {
+            return false;
+        }
+        locks.runs.push(kind);
+        self.count.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    /// A list of runs has another size now, in bytes.
+    pub(crate) fn resize(&self, serial: u64, (before, now): (usize, usize), all: &Memory) {
+        let mut locks = self.locks.lock();
+        if self.serial.load(Ordering::Relaxed) == serial {
+            locks.memory.add(now.saturating_sub(before), all);
+            locks.memory.sub(before.saturating_sub(now), all);
+        }
+    }
+
+    /// Of which indexes and shapes there are runs.
+    pub(crate) fn runs(&self) -> Vec<LockKind> {
+        self.locks.lock().runs.clone()
+    }
+
     /// A lock that was noted last is taken back.
     pub(crate) fn forget(&self, serial: u64, gone: (u64, &Lock), all: &Memory) {
         self.take_out(serial, gone, all, false);
@@ -247,8 +275,8 @@ impl Owner {
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
         locks.memory.clear(all);
-        let Locks { held, given_back, .. } = std::mem::take(&mut *locks);
-        Ended { serial, held, given_back }
+        let Locks { held, given_back, runs, .. } = std::mem::take(&mut *locks);
+        Ended { serial, held, runs, given_back }
     }
 
     /// Ends a transaction that had nothing.
@@ -264,7 +292,8 @@ impl Owner {
         let pending = self.wish().map(|wish| (wish.place.target().hash(), wish.shape));
         let locks = self.locks.lock();
         let mut kinds: Vec<LockKind> = locks.given_back.iter().map(|(kind, _)| *kind).collect();
-        for kind in changed.iter().map(|index| (*index, Shape::WRITE)) {
+        let changed = changed.iter().map(|index| (*index, Shape::WRITE));
+        for kind in changed.chain(locks.runs.iter().copied()) {
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }

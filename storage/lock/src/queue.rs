@@ -170,8 +170,18 @@ impl Locked<'_> {
         !self.queues.contains_key(&hash)
     }
 
-    pub fn add(&mut self, hash: u64, lock: Lock) {
+    /// A lock with this hash is going to be made: it counts from here on.
+    pub fn announce(&self, hash: u64) {
         self.shard.part(hash).fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A lock that was announced is not made.
+    pub fn renounce(&self, hash: u64) {
+        self.shard.part(hash).fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Adds a lock that was announced.
+    pub fn add(&mut self, hash: u64, lock: Lock) {
         self.queues.entry(hash).or_default().push(lock);
     }
 

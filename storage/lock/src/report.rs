@@ -3,9 +3,10 @@
 //! 1. A listing takes one shard after the other: each is one state of itself, all together are not.
 //! 2. Names of tables and sessions are not known here: who prints a deadlock gives them.
 
-use crate::locks::Locks;
+use crate::locks::{Locks, by};
 use crate::mode::{Shape, index_of_deleted_rows};
 use crate::owner::{Owner, Place};
+use crate::runs::{Run, group_of};
 use base::{IndexId, TrxId};
 use instrument::MutexClass;
 use std::fmt::Write;
@@ -35,11 +36,46 @@ pub struct LockInfo {
     pub waiting: bool,
 }
 
+/// Locks of one shape on all records between two keys.
+#[derive(Clone, Debug)]
+pub struct RunInfo {
+    /// Their owner's session slot.
+    pub slot: usize,
+    /// The owner's transaction, none when it has not written.
+    pub trx: TrxId,
+    /// The index.
+    pub index: IndexId,
+    /// Mode and kind.
+    pub shape: Shape,
+    pub(crate) run: Run,
+}
+
+impl RunInfo {
+    /// Where it begins: no key below is among them.
+    pub fn low(&self) -> &[u8] {
+        &self.run.low.0
+    }
+
+    /// No key above is among them.
+    pub fn high(&self) -> &[u8] {
+        &self.run.high.0
+    }
+
+    /// The lock on a record, if it is among them.
+    pub fn lock(&self, key: &[u8]) -> Option<LockInfo> {
+        let RunInfo { slot, trx, index, shape, .. } = *self;
+        let lock = || LockInfo { slot, trx, index, key: Some(key.into()), shape, waiting: false };
+        self.run.contains(key).then(lock)
+    }
+}
+
 /// All row locks.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The locks.
+    /// The single locks.
     pub locks: Vec<LockInfo>,
+    /// The others.
+    pub runs: Vec<RunInfo>,
     /// Positions in `locks`: a request, and a lock that it waits for.
     pub waits: Vec<(usize, usize)>,
 }
@@ -159,12 +195,30 @@ impl Locks {
                 }
             }
         }
+        for group in self.groups().filter(|g| !g.is_empty()) {
+            for list in group.lock().all() {
+                let trx = self.owner(list.by.slot).trx();
+                let (slot, index, shape) = (list.by.slot, list.index, list.shape);
+                all.runs.extend(list.runs().map(|run| RunInfo { slot, trx, index, shape, run }));
+            }
+        }
         all
+    }
+
+    /// Locks and lock structures of an owner, see [`Owner::sizes`]; those of runs are counted row by row.
+    pub(crate) fn sizes(&self, owner: &Owner, changed: &[IndexId]) -> (u64, u64) {
+        let (mut rows, structs) = owner.sizes(changed);
+        let by = by(owner);
+        for (index, shape) in owner.runs() {
+            let mut runs = group_of(self.run_groups(), index).lock();
+            rows += runs.list(index, by, shape).map_or(0, |list| list.rows);
+        }
+        (rows, structs)
     }
 
     /// Figures of a session slot's transaction, which has changed records of these indexes without a lock.
     pub fn owner_info(&self, owner: &Owner, changed: &[IndexId]) -> OwnerInfo {
-        let (row_locks, structs) = owner.sizes(changed);
+        let (row_locks, structs) = self.sizes(owner, changed);
         let waiting_since_ns = owner.wish().map(|w| w.since_ns);
         OwnerInfo { row_locks, structs, waiting_since_ns }
     }

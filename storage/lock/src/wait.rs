@@ -192,7 +192,7 @@ impl Locks {
         let blockers =
             self.shard(hash).lock().line(hash, target).blockers_of(by(owner), wish.number);
         if blockers.is_some_and(|all| all.iter().any(|b| b.slot as u64 == next)) {
-            let weight = wish.undo + wish.tables + owner.sizes(&wish.changed).1;
+            let weight = wish.undo + wish.tables + self.sizes(owner, &wish.changed).1;
             return Some(Proof { slot, wish: Some((wish, weight)) });
         }
         owner.poke();
@@ -204,7 +204,7 @@ impl Locks {
         let member = |(i, p): (usize, &Proof)| {
             let owner = self.owner(p.slot);
             let wish = p.wish.as_ref().map(|(w, _)| w);
-            let (row_locks, structs) = owner.sizes(wish.map_or(&[], |w| &w.changed));
+            let (row_locks, structs) = self.sizes(owner, wish.map_or(&[], |w| &w.changed));
             // What the one before waits for.
             let before = &cycle[(i + cycle.len() - 1) % cycle.len()];
             let wanted = before.wish.as_ref().map(|(w, _)| w);

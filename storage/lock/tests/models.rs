@@ -251,3 +251,134 @@ fn requests_of_several_weights_for_one_row_leave_nobody_behind() {
         assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
     });
 }
+
+/// Scans that lock runs, and others who lock single keys of them: nobody is inside with somebody else.
+#[test]
+fn runs_and_single_locks_exclude_each_other() {
+    const KEYS: [&str; 3] = ["a", "b", "c"];
+    each_seed(|| {
+        let w = world();
+        let inside: Arc<Vec<Shared<u32>>> = Arc::new(KEYS.iter().map(|_| Shared::new(0)).collect());
+        let scanners = (0..2).map(|_| {
+            let (s, inside) = (w.session(), Arc::clone(&inside));
+            spawn("scanner", move || {
+                let mut after = None;
+                for (n, k) in KEYS.into_iter().enumerate() {
+                    after = match s.next(k, X, after).unwrap() {
+                        Some(_) => Some(k),
+                        None if s.lock(k, X).is_ok() => None,
+                        None => break,
+                    };
+                    assert_eq!(inside[n].fetch_add(1, Ordering::SeqCst), 0, "{k}");
+                    inside[n].fetch_sub(1, Ordering::SeqCst);
+                }
+                s.end();
+            })
+        });
+        let mut threads: Vec<Thread> = scanners.collect();
+        for n in [1, 2] {
+            let (s, inside) = (w.session(), Arc::clone(&inside));
+            threads.push(spawn("locker", move || {
+                s.lock(KEYS[n], X).unwrap();
+                assert_eq!(inside[n].fetch_add(1, Ordering::SeqCst), 0);
+                inside[n].fetch_sub(1, Ordering::SeqCst);
+                s.end();
+            }));
+        }
+        threads.into_iter().for_each(join);
+        w.locks.verify();
+        let left = w.locks.snapshot();
+        assert!(left.locks.is_empty() && left.runs.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+static LEAF: instrument::MutexClass = instrument::MutexClass::new("wait/synch/mutex/test/leaf");
+
+/// A leaf: its latch, its keys, its version.
+struct Leaf {
+    keys: sync::Mutex<Vec<&'static str>>,
+    version: Shared<u64>,
+}
+
+impl Leaf {
+    /// As the engine inserts: latch, look at the locks of the next key, insert. What was not free is not inserted.
+    fn insert(&self, s: &Session, new: &'static str) {
+        let mut keys = self.keys.lock();
+        self.version.fetch_add(1, Ordering::SeqCst);
+        let next = keys.iter().copied().find(|k| *k > new).unwrap_or("sup");
+        if !s.locks.is_free(key(next)) {
+            if !s.locks.check(s.owner(), key(next), INSERT) {
+                return;
+            }
+            s.locks.inserted(key(new), key(next));
+        }
+        keys.push(new);
+        keys.sort_unstable();
+    }
+
+    /// As a locking read: copy the leaf, make the lock, look whether it is unchanged. The keys that it has seen.
+    fn scan(&self, s: &Session, shape: lock::Shape) -> Vec<&'static str> {
+        let (mut seen, mut after): (Vec<&'static str>, Option<&'static str>) = (vec![], None);
+        loop {
+            let keys = self.keys.lock();
+            let (copy, version) = (keys.clone(), self.version.load(Ordering::SeqCst));
+            drop(keys);
+            let from = seen.last().copied();
+            for k in copy.into_iter().filter(|k| from.is_none_or(|from| *k > from)) {
+                let before = after.filter(|a| seen.last() == Some(a));
+                let in_run = s.next(k, shape, before).unwrap().is_some();
+                // It has locks of its own on what was inserted before it came there.
+                assert!(in_run || s.gets(k, shape));
+                stdx::fence(Ordering::SeqCst);
+                if self.version.load(Ordering::SeqCst) != version {
+                    break;
+                }
+                seen.push(k);
+                after = in_run.then_some(k);
+            }
+            if self.version.load(Ordering::SeqCst) == version {
+                return seen;
+            }
+        }
+    }
+}
+
+/// Keys come in while a scan makes its run: with gap locks it misses none before its end; without them the run stands for
+/// none that it has not seen. Either way it stands for all that it has seen.
+#[test]
+fn a_run_meets_inserts_into_its_leaf() {
+    for shape in [X, NEXT] {
+        for seed in 0..SEEDS {
+            let end = sched::run(seed, Options::default(), move || {
+                let w = world();
+                let (keys, version) = (vec!["b", "d", "f"], Shared::new(0));
+                let leaf = Arc::new(Leaf { keys: sync::Mutex::new(&LEAF, keys), version });
+                let s = w.session();
+                let inserts = [["c", "g"], ["e", "a"]].map(|new| {
+                    let (s, leaf) = (w.session(), Arc::clone(&leaf));
+                    spawn("inserter", move || {
+                        new.iter().for_each(|new| leaf.insert(&s, new));
+                        s.end();
+                    })
+                });
+                let seen = leaf.scan(&s, shape);
+                inserts.into_iter().for_each(join);
+                w.locks.verify();
+                for k in leaf.keys.lock().iter() {
+                    let has = w.locks.has(s.owner(), key(k), X);
+                    assert!(has || !seen.contains(k), "{k} of {seen:?} is not locked");
+                    assert!(!has || seen.contains(k), "{k} is locked, not one of {seen:?}");
+                    let before_end = seen.last().is_some_and(|last| k <= last);
+                    assert!(
+                        shape == X || !before_end || seen.contains(k),
+                        "{k} came into {seen:?}"
+                    );
+                }
+                s.end();
+            });
+            if let Err(failure) = end.result {
+                panic!("{shape}, seed {seed}: {failure}");
+            }
+        }
+    }
+}

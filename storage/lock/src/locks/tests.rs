@@ -234,7 +234,9 @@ fn play(seed: u64, target: Target<'_>) {
         }
         look_all(&world, &locks, &mut guards);
         world.graph_leads_to_all(&now);
-        locks.verify();
+        if step % 16 == 0 {
+            locks.verify();
+        }
         before = now;
     }
 }

@@ -113,6 +113,14 @@ impl Session {
         self.try_lock(k, shape).is_ok()
     }
 
+    /// Asks for a lock as a scan does for the key behind `after`.
+    pub fn next(&self, k: &str, shape: Shape, after: Option<&str>) -> Result<Option<Granted>> {
+        let gaps = shape.kind == Kind::NextKey;
+        let inherited = if gaps { Inherited::Always } else { Inherited::Never };
+        let request = Request { inherited, ..self.request(k, shape, Patience::None) };
+        self.locks.lock_next(self.owner(), &request, after.map(str::as_bytes))
+    }
+
     /// Waits as long as it takes.
     pub fn lock(&self, k: &str, shape: Shape) -> Result<Granted> {
         self.lock_within(k, shape, Duration::MAX)
