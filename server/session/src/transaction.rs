@@ -85,6 +85,7 @@ impl Core {
         if let Holding::Since(mark) = holding {
             self.tables.release_since(self.client.slot(), mark);
         }
+        self.count_end(result.is_ok());
         if self.in_transaction {
             self.tables.end_statement(self.client.slot());
             match &result {
@@ -116,6 +117,15 @@ impl Core {
         }
         self.release_tables();
         result
+    }
+
+    /// Counts the end of a statement that touched tables, or whose transaction did.
+    #[inline]
+    fn count_end(&self, committed: bool) {
+        if self.tables.mark() > 0 || self.client.has_written() {
+            let counter = if committed { Counter::HandlerCommit } else { Counter::HandlerRollback };
+            self.client.slot().counters.add(counter, 1);
+        }
     }
 
     /// Gives back the metadata locks. Without autocommit, what a statement did to temporary tables is remembered
@@ -228,10 +238,12 @@ impl Core {
     }
 
     fn commit_open(&mut self) -> Result<(), SqlError> {
+        if self.in_transaction {
+            self.count_end(true);
+        }
         if !self.client.in_transaction() {
             return Ok(());
         }
-        count(Counter::HandlerCommit, 1);
         self.commit_changes()
     }
 
@@ -278,6 +290,7 @@ impl Core {
             return;
         }
         let name = name.to_lowercase();
+        count(Counter::HandlerSavepoint, 1);
         let begun = self.tables.mark() > 0 || self.client.has_written();
         self.savepoints.retain(|other| other.name != name);
         self.savepoints.push(Savepoint { name, mark: self.client.mark(), begun });
@@ -301,6 +314,7 @@ impl Core {
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.savepoint_named(name)?;
         self.warn_of_lasting();
+        count(Counter::HandlerSavepointRollback, 1);
         if self.savepoints[at].begun {
             self.client.rollback_to_savepoint(self.savepoints[at].mark)?;
         } else {

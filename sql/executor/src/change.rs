@@ -19,7 +19,7 @@ use catalog::{DefaultValue, TableRef};
 use engine::{Change, RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
-use instrument::Counter;
+use instrument::{Counter, count};
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
 
@@ -294,6 +294,7 @@ impl<'p> Target<'p> {
         let then = self.then(context)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
+        count(Counter::HandlerDelete, 1);
         if context.client.delete_stamped(table, key, stamp, then)? == Change::Changed {
             return Ok(Was::Outdated);
         }
@@ -375,6 +376,7 @@ impl<'p> Target<'p> {
         if timed || !self.computed.is_empty() {
             encode(layout, &values, &mut self.new)?;
         }
+        count(Counter::HandlerUpdate, 1);
         if self.new == self.old {
             return Ok(Was::Same);
         }

@@ -21,6 +21,7 @@ use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{LeafRow, OwnedDatum, Row, Typed, eval};
+use instrument::{Counter, count};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
 use value::{ColumnType, Datum};
@@ -251,6 +252,7 @@ impl<'p> Inserter<'p> {
         loop {
             let table = context.tables.table(self.plan.table);
             let mark = context.client.mark();
+            count(Counter::HandlerWrite, 1);
             let inserted = match self.resolves() {
                 true => context.client.insert_or(table, &self.encoded),
                 false => context.client.insert(table, &self.encoded),
@@ -273,6 +275,7 @@ impl<'p> Inserter<'p> {
                 _ => return Err(explain_duplicate(error, context, self.plan.table, values)),
             };
             let Some(met) = met else { continue };
+            count(Counter::HandlerReadKey, 1);
             if !self.plan.replace {
                 self.numbers.refused(context, values)?;
                 return self.update(context, &met);
@@ -282,6 +285,7 @@ impl<'p> Inserter<'p> {
             if met.last && context.tables.children(self.plan.table).is_empty() {
                 return self.replace_in_place(context, &met, values);
             }
+            count(Counter::HandlerDelete, 1);
             if context.client.delete(table, &met.key)? {
                 if let Some(foreign) = &mut self.foreign {
                     let done = foreign.deleted(self.plan.table, &met.row, context);

@@ -11,6 +11,7 @@ use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, query
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
 use expr::{Row, condition, damaged};
+use instrument::Counter;
 use planner::plan::{Output, Plan};
 use planner::query_plan::{Node, QueryStatement, ReadAccess};
 use value::{ColumnType, Datum, KeySpec, Kind};
@@ -122,6 +123,7 @@ impl PointSelect {
         let parts = &self.parts;
         let table = context.tables.table(parts.table);
         let mut outcome = Outcome { has_rows: true, found_rows: Some(0), ..Outcome::default() };
+        context.client.slot().counters.add(Counter::HandlerReadKey, 1);
         if !context.client.get_columns(table, &self.key, &parts.needed, &mut self.row)? {
             return Ok(outcome);
         }

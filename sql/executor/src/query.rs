@@ -5,6 +5,7 @@ use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::measure::Measures;
+use crate::ops::tally;
 use crate::ops::{Statement, limit_value, recycled, recycled_datums};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use expr::{OwnedDatum, UserVariable, Value};
@@ -56,6 +57,7 @@ pub fn run(
         _ => u64::MAX,
     };
     let mut found = 0u64;
+    tally::select(&query.query.root);
     block.open(&st, context.env, None)?;
     while (sent < most || query.count_all) && block.next(&st, context.env, None)? {
         found += 1;

@@ -50,7 +50,9 @@ pub fn point(
     }
     let values: Vec<Datum<'_>> = values.iter().map(|v| v.get()).collect();
     let mut key = Vec::new();
-    Ok(spec.encode_prefix(types, &values, &mut key).is_ok().then_some(key))
+    let encoded = spec.encode_prefix(types, &values, &mut key).is_ok();
+    instrument::count(instrument::Counter::HandlerReadKey, u64::from(encoded));
+    Ok(encoded.then_some(key))
 }
 
 /// The rows of one target, in the order in which they were found.

@@ -9,6 +9,7 @@ use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
 use expr::{Frame, LeafRow, OwnedDatum, Row, condition};
+use instrument::{Counter, count};
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -148,6 +149,7 @@ impl Inserter<'_> {
         if met.row != self.encoded {
             let table = context.tables.table(self.plan.table);
             let mark = context.client.mark();
+            count(Counter::HandlerUpdate, 1);
             let done = context.client.update_met(table, &met.key, &self.encoded);
             done.map_err(|error| explain_duplicate(error, context, self.plan.table, values))?;
             if let Some(foreign) = &mut self.foreign {
@@ -192,6 +194,7 @@ impl Inserter<'_> {
         }
         check_row(self.check(), table.layout(), &bytes, context.env)?;
         let mark = context.client.mark();
+        count(Counter::HandlerUpdate, 1);
         context
             .client
             .update_met(table, &met.key, &bytes)

@@ -133,6 +133,7 @@ impl<'p> Selection<'p> {
         let block = match &mut self.block {
             Some(block) => block,
             none => {
+                crate::ops::tally::select(&self.query.query.root);
                 let block = none.insert(Block::new(&self.query.query, st, false)?);
                 block.open(st, env, None)?;
                 block

@@ -146,6 +146,7 @@ impl<'p> Builder<'_, 'p> {
             Node::Sort { input, keys, limit } => Box::new(Sort {
                 packer: self.packer(&input.leaves()),
                 input: self.node(input, again)?,
+                source: input,
                 keys,
                 limit: limit.as_ref().filter(|_| !self.unlimited),
                 sorter: None,

@@ -36,6 +36,7 @@ mod sort;
 pub mod store;
 mod subquery;
 pub mod table;
+pub mod tally;
 mod window;
 
 #[cfg(test)]

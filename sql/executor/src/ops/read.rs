@@ -4,6 +4,7 @@ use super::access::{Encoded, Encoder, Prefix};
 use super::batch::Batch;
 use super::sift::Sift;
 use super::store::RowStore;
+use super::tally::Tally;
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::rows::slice;
@@ -11,6 +12,7 @@ use crate::views::collect_equal;
 use catalog::{ReadContext, VirtualRef};
 use engine::{Direction, Reader, RowLock, Table};
 use expr::{Expr, Frame, damaged};
+use instrument::{Counter, count};
 use planner::query_plan::{LeafDef, Read, ReadAccess};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -37,6 +39,7 @@ pub struct ReadTable<'p> {
     key: Vec<u8>,
     ranges: Vec<Encoded>,
     left: Left,
+    tally: Tally,
 }
 
 impl<'p> ReadTable<'p> {
@@ -59,6 +62,7 @@ impl<'p> ReadTable<'p> {
             key: Vec::new(),
             ranges: Vec::new(),
             left: Left::Nothing,
+            tally: Tally::default(),
         }
     }
 
@@ -73,6 +77,8 @@ impl<'p> ReadTable<'p> {
         range: (Bound<&[u8]>, Bound<&[u8]>),
     ) -> Result<(), SqlError> {
         let (index, direction) = (self.read.access.index(), self.direction());
+        let one_row = self.is_one_row(table, &range);
+        self.tally.open(self.read, (&range.0, &range.1), one_row);
         self.reader.open(run.st.client, table, index, range, direction)?;
         match self.read.covering {
             true => self.reader.need_only(table, self.needed),
@@ -85,6 +91,18 @@ impl<'p> ReadTable<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the range has one row at most, and is looked up as MySQL looks it up.
+    fn is_one_row(&self, table: &Table, range: &(Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        match &self.read.access {
+            ReadAccess::Point { .. } => true,
+            ReadAccess::Ranges { index: 0, .. } => {
+                let (Bound::Included(low), Bound::Included(high)) = range else { return false };
+                low == high && table.key(0).is_some_and(|key| key.parts.len() == 1)
+            }
+            _ => false,
+        }
     }
 
     /// Opens the range of all keys that begin with `key`.
@@ -117,6 +135,7 @@ impl<'p> ReadTable<'p> {
                 Left::Point => {
                     self.left = Left::Nothing;
                     run.tick()?;
+                    count(Counter::HandlerReadKey, 1);
                     let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
                     if found && !self.sift.holds(bytes).map_err(damaged)? {
                         self.leave(run);
@@ -126,8 +145,9 @@ impl<'p> ReadTable<'p> {
                 }
                 Left::Ranges(next) => {
                     let (sift, st) = (&self.sift, run.st);
-                    let mut failed = None;
+                    let (mut failed, mut seen) = (None, 0);
                     let found = self.reader.next_where(st.client, table, bytes, &mut |row| {
+                        seen += 1;
                         let wanted = st.tick().and_then(|()| sift.holds(row).map_err(damaged));
                         // The error is the statement's: the reader need not go on.
                         match wanted {
@@ -138,6 +158,7 @@ impl<'p> ReadTable<'p> {
                             }
                         }
                     })?;
+                    self.tally.add(seen + u64::from(!found));
                     if let Some(error) = failed {
                         return Err(error);
                     }

@@ -7,12 +7,15 @@
 use super::filter::limit_value;
 use super::keys::Rule;
 use super::pack::Packer;
+use super::tally;
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
 use expr::{Expr, Frame};
+use instrument::{Counter, count};
 use planner::plan::SortKey;
+use planner::query_plan::Node;
 use std::cmp::Ordering;
 
 /// Fewer rows than this are not worth a run, in bytes.
@@ -177,6 +180,7 @@ impl Sorter {
 
     /// Makes one run of all of them.
     fn merge_runs(&mut self, st: &Statement<'_>) -> Result<(), SqlError> {
+        count(Counter::SortMergePasses, 1);
         self.open_runs()?;
         let mut file = SpillFile::new(st.client)?;
         while let Some(n) = self.least() {
@@ -216,6 +220,9 @@ impl Sorter {
     pub fn finish(&mut self, st: &Statement<'_>) -> Result<(), SqlError> {
         if self.file.is_some() && !self.entries.is_empty() {
             self.write_run(st)?;
+        }
+        if self.ends.len() > 1 {
+            count(Counter::SortMergePasses, 1);
         }
         self.open_runs()?;
         self.sort();
@@ -274,6 +281,8 @@ pub struct Sort<'p> {
     pub(super) input: Box<dyn Operator + 'p>,
     pub(super) keys: &'p [SortKey],
     pub(super) limit: Option<&'p (Expr, Expr)>,
+    /// Where its rows come from.
+    pub(super) source: &'p Node,
     pub(super) packer: Packer,
     pub(super) sorter: Option<Sorter>,
     pub(super) key: Vec<u8>,
@@ -292,8 +301,10 @@ impl Operator for Sort<'_> {
         };
         self.input.open(run, frame)?;
         let mut sorter = Sorter::new(run.st, top);
+        let mut rows = 0;
         while self.input.next(run, frame)? {
             run.tick()?;
+            rows += 1;
             self.key.clear();
             append_sort_keys(self.keys, run, frame, &mut self.key)?;
             if sorter.wants(&self.key) {
@@ -303,6 +314,7 @@ impl Operator for Sort<'_> {
             }
         }
         sorter.finish(run.st)?;
+        tally::sorted(self.source, rows.min(top.unwrap_or(u64::MAX)));
         self.packer.begin(frame);
         self.sorter = Some(sorter);
         Ok(())
