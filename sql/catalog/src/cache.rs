@@ -45,6 +45,8 @@ pub struct TableCache {
     pub(crate) writes: bool,
     /// The transaction is READ ONLY, or the next one will be: no table that other sessions know is written.
     pub read_only: bool,
+    /// Only `super_read_only` forbids the session to write, `read_only` does not.
+    pub is_super: bool,
     /// What ROLLBACK does not undo.
     pub lasting: Lasting,
     pub(crate) standing: Standing,
@@ -72,6 +74,7 @@ impl TableCache {
             statement: Held::new(),
             writes: false,
             read_only: false,
+            is_super: false,
             lasting: Lasting::default(),
             standing: Standing::default(),
         }

@@ -15,6 +15,7 @@ use mdl::Mdl;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
+use stdx::{LocalAtomic, Ordering};
 use sync::Mutex;
 use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
 
@@ -85,9 +86,37 @@ pub struct Catalog {
     accounts: Mutex<Arc<Vec<Account>>>,
     pub(crate) virtuals: OnceLock<Vec<VirtualRef>>,
     pub(crate) upkeep: Upkeep,
+    pub(crate) read_only: LocalAtomic<u32>,
+}
+
+/// Who may not write tables that other sessions know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ReadOnly {
+    /// Everybody may.
+    No = 0,
+    /// `read_only`: only those with all rights may.
+    Users = 1,
+    /// `super_read_only`: nobody may.
+    All = 2,
 }
 
 impl Catalog {
+    /// Who may not write now.
+    #[inline]
+    pub fn read_only(&self) -> ReadOnly {
+        match self.read_only.load(Ordering::Relaxed) {
+            0 => ReadOnly::No,
+            1 => ReadOnly::Users,
+            _ => ReadOnly::All,
+        }
+    }
+
+    /// Says at once who may not write; [`crate::TableCache::set_read_only`] waits for those who do.
+    pub fn set_read_only(&self, what: ReadOnly) {
+        self.read_only.store(what as u32, Ordering::Relaxed);
+    }
+
     /// Loads the dictionary (making it on a new database) and lets recovery go on in the background.
     /// Opens no table.
     pub fn open(engine: Arc<Engine>, mdl: Arc<Mdl>) -> Result<Arc<Catalog>, CatalogError> {
@@ -97,6 +126,7 @@ impl Catalog {
             accounts: Mutex::new(&ACCOUNTS, Arc::new(Vec::new())),
             virtuals: OnceLock::new(),
             upkeep: Upkeep::default(),
+            read_only: LocalAtomic::new(ReadOnly::No as u32),
             engine,
             mdl,
         };

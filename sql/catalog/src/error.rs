@@ -57,6 +57,8 @@ pub enum CatalogError {
     TableReadLocked(String),
     /// A write in a READ ONLY transaction (1792).
     ReadOnlyTransaction,
+    /// `read_only` or `super_read_only` forbids writing (1290): the option's name.
+    ReadOnlyServer(&'static str),
     /// The session itself forbade writing, by FLUSH TABLES WITH READ LOCK (1223).
     ReadLocked,
     /// A foreign key of this name exists in the schema (1826).

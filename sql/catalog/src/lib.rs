@@ -34,7 +34,7 @@ pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
     TableDef, ViewDef, listed,
 };
-pub use dictionary::{Catalog, system_tables};
+pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use error::CatalogError;
 pub use foreign::{ForeignKeyDef, Referential};
 pub use histogram::{Bucket, BucketEnd, Histogram};

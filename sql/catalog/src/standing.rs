@@ -5,7 +5,7 @@
 //! 2. A plan kept from before is admitted by its tables each time it runs, whatever it calls them.
 //! 3. The list of locked names follows DDL: a dropped table leaves it, a renamed one keeps its lock.
 
-use crate::{CatalogError, FullName, TableCache};
+use crate::{CatalogError, FullName, ReadOnly, TableCache};
 use engine::Client;
 use mdl::{Held, Mode, Namespace};
 use std::sync::Arc;
@@ -179,6 +179,7 @@ impl TableCache {
         if self.read_only {
             return Err(CatalogError::ReadOnlyTransaction);
         }
+        self.admit_writing()?;
         if self.standing.read_lock {
             return Err(CatalogError::ReadLocked);
         }
@@ -188,6 +189,39 @@ impl TableCache {
             return Ok(());
         }
         Ok(mdl.take(slot, &mut self.statement, mdl.global(), Mode::IX, deadline)?)
+    }
+
+    /// What `read_only` and `super_read_only` say.
+    #[inline]
+    fn admit_writing(&self) -> Result<(), CatalogError> {
+        match self.catalog.read_only() {
+            ReadOnly::No => Ok(()),
+            ReadOnly::Users if self.is_super => Ok(()),
+            _ if self.is_super => Err(CatalogError::ReadOnlyServer("super-read-only")),
+            _ => Err(CatalogError::ReadOnlyServer("read-only")),
+        }
+    }
+
+    /// Sets what [`Catalog::read_only`] says. Waits for the statements that write and for the commits that are under
+    /// way: nobody whom it forbids commits any more when this returns.
+    ///
+    /// # Errors
+    /// Those of waiting; nothing has changed then.
+    pub fn set_read_only(
+        &mut self,
+        slot: &SessionSlot,
+        what: ReadOnly,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let locked = self.standing.read_lock;
+        if what != ReadOnly::No {
+            self.lock_all_reads(slot, deadline)?;
+        }
+        self.catalog.set_read_only(what);
+        if !locked {
+            self.unlock_all_reads(slot);
+        }
+        Ok(())
     }
 
     /// As [`TableCache::protect`], of definitions and files: LOCK INSTANCE FOR BACKUP waits for it, too.
@@ -218,9 +252,10 @@ impl TableCache {
         }
         let mdl = self.catalog.mdl();
         mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?;
-        let committed = commit(client);
+        // Asked again under the lock: who sets `read_only` waits for it, so nobody commits afterwards.
+        let committed = self.admit_writing().map(|()| commit(client));
         mdl.release(client.slot(), mdl.commit(), Mode::IX);
-        Ok(committed)
+        committed
     }
 
     /// LOCK TABLES, once each; a view is named together with what lies below it. The session holds no
@@ -256,6 +291,9 @@ impl TableCache {
         let slot = client.slot();
         let mdl = Arc::clone(self.catalog.mdl());
         let writes = list.iter().any(|l| l.write);
+        if writes {
+            self.admit_writing()?;
+        }
         if writes && self.standing.read_lock {
             return Err(CatalogError::ReadLocked);
         }

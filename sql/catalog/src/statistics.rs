@@ -27,6 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const CHANGED_MAX: f64 = 0.1;
 /// Leaves that are read of an index, where the table does not say otherwise.
 const SAMPLE_PAGES: u32 = 20;
+/// The same, of figures that do not outlive the server.
+const TRANSIENT_SAMPLE_PAGES: u32 = 8;
 const VERSION: u8 = 1;
 
 /// Figures of an index.
@@ -154,6 +156,7 @@ pub struct Upkeep {
     auto_recalc: LocalAtomic<u32>,
     persistent: LocalAtomic<u32>,
     sample_pages: LocalAtomic<u32>,
+    transient_sample_pages: LocalAtomic<u32>,
 }
 
 impl Default for Upkeep {
@@ -162,6 +165,7 @@ impl Default for Upkeep {
             auto_recalc: LocalAtomic::new(1),
             persistent: LocalAtomic::new(1),
             sample_pages: LocalAtomic::new(SAMPLE_PAGES),
+            transient_sample_pages: LocalAtomic::new(TRANSIENT_SAMPLE_PAGES),
         }
     }
 }
@@ -180,6 +184,18 @@ impl Upkeep {
     /// `innodb_stats_persistent_sample_pages`: leaves that are read of a larger index.
     pub fn set_sample_pages(&self, pages: u32) {
         self.sample_pages.store(pages, Ordering::Relaxed);
+    }
+
+    /// `innodb_stats_transient_sample_pages`: the same, of figures that do not outlive the server.
+    pub fn set_transient_sample_pages(&self, pages: u32) {
+        self.transient_sample_pages.store(pages, Ordering::Relaxed);
+    }
+
+    fn pages_of(&self, def: &TableDef) -> u32 {
+        match self.is_persistent(def) {
+            true => self.sample_pages.load(Ordering::Relaxed),
+            false => self.transient_sample_pages.load(Ordering::Relaxed),
+        }
     }
 
     fn says(&self, def: &TableDef, name: &str, default: &LocalAtomic<u32>) -> bool {
@@ -214,8 +230,7 @@ impl Catalog {
     pub fn analyze(&self, cache: &TableCache, table: TableRef) -> Result<(), CatalogError> {
         let definition = cache.definition_of(table);
         let asked = option(&definition.def, "STATS_SAMPLE_PAGES").and_then(|n| n.parse().ok());
-        let usual = || self.upkeep.sample_pages.load(Ordering::Relaxed);
-        let pages = asked.unwrap_or_else(usual);
+        let pages = asked.unwrap_or_else(|| self.upkeep.pages_of(&definition.def));
         let sample = self.engine().analyze_table(definition.open(self.engine())?, pages)?;
         let figures = TableFigures::of(&sample);
         if self.upkeep.is_persistent(&definition.def) {

@@ -210,6 +210,12 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ReadOnlyTransaction => {
             (1792, "25006", "Cannot execute statement in a READ ONLY transaction.".into())
         }
+        E::ReadOnlyServer(option) => {
+            let text = format!(
+                "The MySQL server is running with the --{option} option so it cannot execute this statement"
+            );
+            (1290, "HY000", text)
+        }
         E::ReadLocked => {
             let text = "Can't execute the query because you have a conflicting read lock";
             (1223, "HY000", text.into())

@@ -174,6 +174,7 @@ pub struct Settings {
     max_undo_log_bytes: SharedAtomic<u64, { class::OTHER }>,
     undo_reserve_extents: SharedAtomic<u32, { class::OTHER }>,
     undo_rest_ms: SharedAtomic<u64, { class::OTHER }>,
+    fast_shutdown: SharedAtomic<u8, { class::OTHER }>,
 }
 
 /// Free extents of undo that are kept: 32 MiB.
@@ -195,7 +196,18 @@ impl Settings {
             max_undo_log_bytes: SharedAtomic::new(1 << 30),
             undo_reserve_extents: SharedAtomic::new(UNDO_RESERVE_EXTENTS),
             undo_rest_ms: SharedAtomic::new(UNDO_REST_MS),
+            fast_shutdown: SharedAtomic::new(1),
         }
+    }
+
+    /// `innodb_fast_shutdown`: 0 purges everything first, 2 leaves the pages to the next start's recovery.
+    pub fn fast_shutdown(&self) -> u8 {
+        self.fast_shutdown.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`Self::fast_shutdown`].
+    pub fn set_fast_shutdown(&self, how: u8) {
+        self.fast_shutdown.store(how, Ordering::Relaxed);
     }
 
     /// `innodb_lock_wait_timeout` of new clients, in seconds; a client may have its own, see

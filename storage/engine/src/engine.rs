@@ -596,18 +596,22 @@ impl Engine {
         Ok(done)
     }
 
-    /// Ends the background threads, writes everything and leaves a clean checkpoint. Clients must
-    /// be gone.
+    /// Ends the background threads, writes everything and leaves a clean checkpoint, or what
+    /// [`Settings::fast_shutdown`] asks for. Clients must be gone.
     ///
     /// What recovery has not finished is left to the next start: the checkpoint then stays where
     /// recovery began.
     pub fn shutdown(&self) -> Result<()> {
         self.stop_background();
-        if self.history_len() < PURGED_AT_SHUTDOWN {
+        let how = self.settings.fast_shutdown();
+        if how == 0 || how == 1 && self.history_len() < PURGED_AT_SHUTDOWN {
             // What stays is purged after the next start.
             let _ = self.purge_all();
         }
         self.log.flush_to(self.log.tail())?;
+        if how == 2 {
+            return Ok(());
+        }
         self.pool.flush_all()?;
         self.checkpoint()?;
         Ok(())
