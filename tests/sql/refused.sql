@@ -19,7 +19,7 @@ SET lc_time_names = 'de_DE';
 -- limpid: not there yet (1235)
 SET SESSION sql_auto_is_null = 1;
 -- limpid only: not there yet (1235)
-SET GLOBAL super_read_only = ON;
+SET GLOBAL sync_binlog = 0;
 -- limpid: not there yet (1235)
 SET sql_generate_invisible_primary_key = 1;
 SET lc_time_names = 'en_US';

@@ -100,7 +100,7 @@ SET default_storage_engine = MyISAM;
 SELECT @@hot.key_buffer_size;
 SET lc_time_names = 'de_DE';
 SET sql_auto_is_null = 1;
-SET GLOBAL super_read_only = ON;
+SET GLOBAL sync_binlog = 0;
 SET sql_generate_invisible_primary_key = 1;
 SET SESSION explicit_defaults_for_timestamp = OFF;
 -- # Functions and text

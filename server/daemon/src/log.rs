@@ -6,10 +6,11 @@ use instrument::MutexClass;
 use session::Severity;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
+static QUERIES: MutexClass = MutexClass::new("wait/synch/mutex/sql/MYSQL_LOG::LOCK_log");
 static LOG: MutexClass = MutexClass::new("wait/synch/mutex/sql/LOCK_error_log");
 
 /// Where lines go.
@@ -54,6 +55,37 @@ impl Log {
             Some(file) => file.write_all(line.as_bytes()),
             None => std::io::stderr().write_all(line.as_bytes()),
         };
+    }
+}
+
+/// The file of the general or the slow log; what is written while it is closed is dropped.
+pub struct QueryFile(Mutex<Option<File>>);
+
+impl QueryFile {
+    /// One that is closed.
+    pub fn closed() -> QueryFile {
+        QueryFile(Mutex::new(&QUERIES, None))
+    }
+
+    /// Opens it and writes what each start begins with, or closes it.
+    pub fn open(&self, path: Option<PathBuf>, header: &str) -> std::io::Result<()> {
+        let open = |path| -> std::io::Result<File> {
+            let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+            file.write_all(header.as_bytes())?;
+            Ok(file)
+        };
+        // Opened before the old one is closed: what fails changes nothing but that.
+        let file = path.map(open).transpose();
+        *self.0.lock() = file.as_ref().ok().and_then(|f| f.as_ref()?.try_clone().ok());
+        file.map(drop)
+    }
+
+    /// Appends.
+    pub fn write(&self, text: &str) -> std::io::Result<()> {
+        match self.0.lock().as_mut() {
+            Some(file) => file.write_all(text.as_bytes()),
+            None => Ok(()),
+        }
     }
 }
 

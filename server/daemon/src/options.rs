@@ -7,7 +7,7 @@
 //!    for the group `[limpid]` only; a file named by the user also for `[mysqld]` and `[server]`.
 
 use crate::optfile::{self, Written};
-use session::variables::{self, Kind, Value, VarId};
+use session::variables::{self, Effect, Kind, Value, VarId};
 use std::path::{Path, PathBuf};
 
 const OWN_GROUPS: &[&str] = &["limpid"];
@@ -210,11 +210,15 @@ fn resolve(name: &str, value: Option<&str>) -> Result<Resolved, String> {
         let Some(text) = value.or(matches!(v.kind, Kind::Bool).then_some("")) else {
             return Err(format!("option '--{name}' requires an argument"));
         };
-        let checked = v.kind.parse(v.name, text);
-        let (value, note) =
-            checked.map_err(|_| format!("'{text}' is no valid value for option '{name}'"))?;
-        if v.lacks(&value) {
-            return Err(format!("'{text}' is not supported yet as a value of option '{name}'"));
+        let lacking =
+            |reason| format!("'{text}' is not supported as a value of option '{name}': {reason}");
+        let (value, note) = v.kind.parse(v.name, text).map_err(|_| match v.effect {
+            // `log_bin` is a name for MySQL.
+            Effect::DefaultOnly(reason) => lacking(reason),
+            _ => format!("'{text}' is no valid value for option '{name}'"),
+        })?;
+        if let Some(reason) = v.lacks(&value) {
+            return Err(lacking(reason));
         }
         return Ok(Some((id, value, note)));
     }

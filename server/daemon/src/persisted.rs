@@ -34,6 +34,12 @@ pub fn read(datadir: &Path) -> Result<Kept, String> {
         let (value, _) = v.kind.parse(v.name, &text).map_err(|_| {
             format!("{}: '{text}' is no valid value for '{}'", written.place, v.name)
         })?;
+        if let Some(reason) = v.lacks(&value) {
+            return Err(format!(
+                "{}: '{text}' is not supported as a value of '{}': {reason}",
+                written.place, v.name
+            ));
+        }
         kept.texts.insert(v.name, text);
         kept.values.push((id, value));
     }

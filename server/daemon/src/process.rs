@@ -1,14 +1,19 @@
 //! The running process: its log, its stop, and what sessions ask of it.
 
-use crate::log::Log;
-use session::{Host, Severity};
-use std::sync::Arc;
+use crate::log::{Log, QueryFile, timestamp};
+use session::{Host, QueryLog, Severity, VERSION};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
 
 /// What listeners and connections share.
 pub struct Process {
     /// Error log.
     pub log: Log,
+    /// The general and the slow log.
+    queries: [QueryFile; 2],
+    datadir: OnceLock<PathBuf>,
+    header: OnceLock<String>,
     stopping: SharedAtomic<bool, { class::OTHER }>,
     shutdown_asked: SharedAtomic<bool, { class::OTHER }>,
 }
@@ -18,9 +23,23 @@ impl Process {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             log: Log::stderr(),
+            queries: [QueryFile::closed(), QueryFile::closed()],
+            datadir: OnceLock::new(),
+            header: OnceLock::new(),
             stopping: SharedAtomic::new(false),
             shutdown_asked: SharedAtomic::new(false),
         })
+    }
+
+    /// Tells where relative paths of logs are, and what their files begin with; once.
+    pub fn set_place(&self, datadir: &Path, port: u16, socket: &Path) {
+        let _ = self.datadir.set(datadir.to_path_buf());
+        let header = format!(
+            "limpid, Version: {VERSION}. started with:\nTcp port: {port}  Unix socket: {}\n\
+             Time                 Id Command    Argument\n",
+            socket.display()
+        );
+        let _ = self.header.set(header);
     }
 
     /// Whether the server is going down: new connections are refused.
@@ -42,6 +61,24 @@ impl Host for Process {
         if !self.shutdown_asked.swap(true, Ordering::AcqRel) {
             host::signal::terminate_self();
         }
+    }
+
+    fn open_log(&self, log: QueryLog, path: Option<&str>) -> std::io::Result<()> {
+        let datadir = self.datadir.get().map_or(Path::new("."), |d| d);
+        let header = self.header.get().map_or("", |h| h);
+        self.queries[log as usize].open(path.map(|path| datadir.join(path)), header)
+    }
+
+    fn write_log(&self, log: QueryLog, text: &str) -> std::io::Result<()> {
+        self.queries[log as usize].write(text)
+    }
+
+    fn timestamp(&self) -> String {
+        timestamp(host::clock::unix_micros())
+    }
+
+    fn set_log_verbosity(&self, level: u8) {
+        self.log.set_verbosity(level);
     }
 
     fn log(&self, severity: Severity, text: &str) {

@@ -13,7 +13,7 @@ use catalog::Catalog;
 use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
-use session::variables::{self, Globals, Value};
+use session::variables::{self, Globals, Value, VarId};
 use session::{Host, Server, Severity, VERSION, tuning};
 use std::io::Write;
 use std::net::IpAddr;
@@ -183,7 +183,10 @@ fn log_panics(process: &Arc<Process>) {
 
 /// The global variables, and for how many connections there must be room.
 fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), String> {
-    let kept = persisted::read(&places.datadir)?;
+    let kept = match options.number("persisted_globals_load") {
+        0 => persisted::Kept::default(),
+        _ => persisted::read(&places.datadir)?,
+    };
     let mut given = options.given[..options.from_files].to_vec();
     given.extend(kept.values.iter().cloned());
     given.extend_from_slice(&options.given[options.from_files..]);
@@ -203,12 +206,32 @@ fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), 
     ]);
     let store = persisted::Store::new(&places.datadir);
     // What is persisted is in `given` already, where the command line can win over it.
+    given.extend(redo_capacity_of_files(&given));
     let globals = Globals::new(&given, kept.texts, Some(Box::new(store)));
     for (id, value) in &options.given[options.from_files..] {
         globals.set(*id, value.clone());
     }
     let connections = globals.number("max_connections") as usize;
     Ok((globals, connections))
+}
+
+/// What `innodb_log_file_size` and `innodb_log_files_in_group` make of `innodb_redo_log_capacity`, which wins over them.
+fn redo_capacity_of_files(given: &[(VarId, Value)]) -> Option<(VarId, Value)> {
+    let last = |name: &'static str| {
+        let id = variables::id(name);
+        given.iter().rev().find(|(i, _)| *i == id).map(|(_, value)| value.as_u64())
+    };
+    let (size, files) = (last("innodb_log_file_size"), last("innodb_log_files_in_group"));
+    let capacity = variables::id("innodb_redo_log_capacity");
+    if last("innodb_redo_log_capacity").is_some() || size.is_none() && files.is_none() {
+        return None;
+    }
+    let usual = |name| variables::compiled_default(variables::id(name)).as_u64();
+    let size = size.unwrap_or_else(|| usual("innodb_log_file_size"));
+    let files = files.unwrap_or_else(|| usual("innodb_log_files_in_group"));
+    let bytes = variables::Assign::UInt(size.saturating_mul(files));
+    let checked = capacity.get().kind.check(capacity.get().name, &bytes).ok()?;
+    Some((capacity, checked.0))
 }
 
 /// Brings the pool's size in order with its instances and chunks, as MySQL does, and shows what it came to.
@@ -322,6 +345,7 @@ fn serve(
     for listener in &listeners {
         listener.open()?;
     }
+    process.set_place(&places.datadir, places.port, &places.socket);
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let server = Server::new(catalog, globals, host);
     tuning::load_at_startup(&server);
@@ -337,7 +361,7 @@ fn serve(
         threads.push(spawned.map_err(|e| format!("cannot start a listener: {e}"))?);
     }
     announce(process, places, unprotected);
-    let reason = wait_for_stop(process);
+    let reason = wait_for_stop(&server);
     process.log.write(Severity::System, "MY-013105", &format!("{reason}: normal shutdown."));
     stop(process, &server, &listeners);
     for thread in threads {
@@ -356,14 +380,13 @@ impl Drop for Removed<'_> {
     }
 }
 
-fn wait_for_stop(process: &Process) -> &'static str {
+fn wait_for_stop(server: &Server) -> &'static str {
     loop {
         match signal::wait() {
             Signal::Terminate => return "SIGTERM or SHUTDOWN",
             Signal::Interrupt => return "SIGINT",
-            Signal::HangUp => {
-                process.log.write(Severity::Note, "MY-010000", "SIGHUP: nothing to reopen.");
-            }
+            // Whoever moves logs away says so.
+            Signal::HangUp => server.open_logs(),
         }
     }
 }

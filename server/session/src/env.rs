@@ -5,6 +5,7 @@ use crate::diagnostics::{Diagnostics, Level};
 use crate::errors;
 use crate::registry::Process;
 use crate::server::{Server, VERSION};
+use crate::states;
 use crate::status;
 use crate::variables::{self, Effect, SessionVars, Value, VarId};
 use catalog::{ProcessRow, ServerList, Viewer};
@@ -101,6 +102,8 @@ pub struct Env {
     pub random: Option<expr::functions::Random>,
     /// Sequences of seeded RANDs, by where they stand and in which statement.
     pub seeded: Vec<((usize, u64), expr::functions::Random)>,
+    /// The session's counters at its last FLUSH STATUS: what SHOW SESSION STATUS counts from.
+    pub status_before: Vec<u64>,
     /// Statements begun.
     pub statements: u64,
     /// `SET timestamp`: NOW() stands still.
@@ -143,6 +146,7 @@ impl Env {
             now_us: Cell::new(None),
             random: None,
             seeded: Vec::new(),
+            status_before: Vec::new(),
             statements: 0,
             timestamp_us: None,
         };
@@ -205,6 +209,12 @@ impl Env {
     /// The account as messages write it.
     pub fn account(&self) -> String {
         format!("'{}'@'{}'", self.user, self.account_host)
+    }
+
+    /// Connection, schema, user and host, for logs.
+    pub fn who(&self) -> String {
+        let db = self.database.as_deref().unwrap_or("unconnected");
+        format!("{} to db: '{db}' user: '{}' host: '{}'", self.id, self.user, self.host)
     }
 
     /// A variable's value, computed ones included.
@@ -277,7 +287,9 @@ impl Viewer for Env {
     fn list(&self, which: ServerList) -> Vec<(String, String)> {
         let status = |global| {
             sync::with_current(|slot| {
-                slot.map_or_else(Vec::new, |slot| status::list(&self.server, slot, global))
+                slot.map_or_else(Vec::new, |slot| {
+                    status::list(&self.server, (slot, &self.status_before), global)
+                })
             })
         };
         match which {
@@ -295,10 +307,13 @@ impl Viewer for Env {
     fn processes(&self) -> Vec<ProcessRow> {
         let row = |p: Process| {
             let state = match self.server.engine.progress(p.slot).undoing {
-                Some(what) => Some(state_of(what).to_string()),
-                None if p.id == self.id => Some("executing".to_string()),
-                None => Some(p.state),
+                Some(what) => state_of(what),
+                None => {
+                    let lock = self.server.catalog.mdl().waited_for(p.slot);
+                    states::state_of(p.wait, lock, p.info.as_deref().unwrap_or_default())
+                }
             };
+            let state = Some(state.to_string());
             let Process { id, user, host, db, command, time_s, info, transaction, leaves, .. } = p;
             let (slot, since_ns) = (p.slot, p.since_ns);
             ProcessRow {

@@ -24,6 +24,14 @@ errors! {
     /// The user may not use a schema.
     access_denied(user, host, using) =
         1045 "28000" "Access denied for user '{user}'@'{host}' (using password: {using})";
+    /// `init_connect` failed: the client is not served.
+    init_connect_failed(who) =
+        1184 "08S01" "Aborted connection {who} (init_connect command failed)";
+    /// `max_user_connections`.
+    too_many_of_user(user) =
+        1203 "42000" "User {user} already has more than 'max_user_connections' active connections";
+    /// `offline_mode`.
+    offline() = 3032 "HY000" "The server is currently in offline mode";
     /// A byte that is no command.
     unknown_command() = 1047 "08S01" "Unknown command";
     /// No such schema.

@@ -16,6 +16,7 @@ pub mod tuning;
 pub mod variables;
 
 mod absent;
+mod access;
 mod admin;
 mod charsets;
 mod cursors;
@@ -23,6 +24,7 @@ mod engine_status;
 mod env;
 mod hints;
 mod locks;
+mod logs;
 mod monitor;
 mod prepared;
 mod query;
@@ -32,13 +34,14 @@ mod show;
 mod signals;
 mod sink;
 mod statement;
+mod states;
 mod status;
 mod text_plans;
 mod transaction;
 
 pub use login::Peer;
 pub use registry::Wake;
-pub use server::{Host, Server, Severity, VERSION};
+pub use server::{Host, QueryLog, Server, Severity, VERSION};
 pub use session::{Next, Refused, STACK_BYTES_MIN, Session};
 pub use sink::Net;
 

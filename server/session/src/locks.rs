@@ -5,7 +5,9 @@
 //!    given back by its own statement, UNLOCK TABLES serving two of them. 3. A session that ends has none.
 
 use crate::errors;
+use crate::server::QueryLog;
 use crate::session::Core;
+use crate::status;
 use executor::{Context, Environment, SqlError};
 use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName, ProgramKind, Statement};
 
@@ -52,6 +54,7 @@ impl Core {
         for target in &flush.targets {
             let FlushTarget::Tables { tables, read_lock, for_export } = target else {
                 self.commit_work()?;
+                self.flush_other(target);
                 continue;
             };
             match (read_lock, for_export) {
@@ -66,6 +69,20 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    fn flush_other(&mut self, target: &FlushTarget) {
+        let server = &self.env.server;
+        match target {
+            FlushTarget::Status => self.env.status_before = status::own(self.client.slot()),
+            FlushTarget::Other(what) => match &**what {
+                "LOGS" => server.open_logs(),
+                "GENERAL LOGS" => server.open_each(&[QueryLog::General]),
+                "SLOW LOGS" => server.open_each(&[QueryLog::Slow]),
+                _ => {}
+            },
+            _ => {}
+        }
     }
 
     fn flush_with_read_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {

@@ -28,6 +28,11 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// Whether it is on this machine's socket.
+    pub fn is_socket(&self) -> bool {
+        matches!(self, Peer::Socket)
+    }
+
     /// Host as accounts name it; loopback is `localhost`, as a MySQL server that resolves names says.
     pub fn host(&self) -> String {
         match self {

@@ -7,6 +7,7 @@
 use crate::cursors::{CURSOR_READ_ONLY, Cursor};
 use crate::errors;
 use crate::hints::Hinted;
+use crate::logs;
 use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{self, Net};
@@ -103,6 +104,12 @@ impl Statements {
     /// The cursor of a statement; `None` where there is no such statement.
     pub fn cursor(&mut self, id: u32) -> Option<&mut Option<Box<Cursor>>> {
         self.get(id).map(|one| &mut one.cursor)
+    }
+
+    /// The text of a statement.
+    pub fn text(&self, id: u32) -> &[u8] {
+        let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
+        one.map_or(b"", |one| &one.sql)
     }
 
     /// COM_STMT_CLOSE; whether there was one.
@@ -314,6 +321,10 @@ impl Core {
                 *param = Param::Bytes(text);
             }
         }
+        if self.logs_executions() {
+            let text = logs::filled(&one.sql, |n| params.get(n).map_or("?".into(), shown));
+            self.log_general("Execute", &text);
+        }
         self.run_with(one, flags, params, net)?;
         one.long.clear();
         Ok(())
@@ -524,6 +535,23 @@ const FEW: usize = 8;
 const fn is_text(code: wire::ColumnCode) -> bool {
     use wire::ColumnCode::{String, VarChar, VarString};
     matches!(code, String | VarChar | VarString)
+}
+
+/// A parameter as the general log writes it.
+fn shown(param: &Param<'_>) -> String {
+    match param {
+        Param::Null => "NULL".into(),
+        Param::Int(n) => n.to_string(),
+        Param::UInt(n) => n.to_string(),
+        Param::Float(n) => n.to_string(),
+        Param::Double(n) => n.to_string(),
+        Param::Bytes(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+        }
+        Param::Long => "<long data>".into(),
+        other => format!("'{}'", temporal_text(other).unwrap_or_default()),
+    }
 }
 
 fn is_temporal(p: &Param<'_>) -> bool {

@@ -105,6 +105,12 @@ impl Entry {
         }
     }
 
+    /// Since when the session does what it does, in [`sync::now_ns`] nanoseconds. Only its own thread calls this.
+    #[inline]
+    pub fn since_ns(&self) -> u64 {
+        self.since_ns.load(Ordering::Relaxed)
+    }
+
     /// Publishes what the session does now; only its own thread calls this.
     #[inline]
     pub fn publish(&self, activity: Activity, now_ns: u64, text: &[u8]) {
@@ -200,8 +206,8 @@ pub struct Process {
     pub command: &'static str,
     /// Since when, in seconds.
     pub time_s: u64,
-    /// Class of the wait it is in, or empty.
-    pub state: String,
+    /// Class of the wait it is in.
+    pub wait: Option<&'static str>,
     /// Statement.
     pub info: Option<String>,
     /// Number of the statement; see [`Registry::begin`].
@@ -283,6 +289,25 @@ impl Registry {
         found
     }
 
+    /// Kills every session whose user is one of these.
+    pub fn kill_where(&self, wanted: impl Fn(&str) -> bool) {
+        self.for_each(|slot, identity| {
+            if !identity.leaves && wanted(&identity.user) {
+                slot.kill(sync::KILL_CONNECTION);
+                identity.wake.cut();
+            }
+        });
+    }
+
+    /// Sessions of a user, without the one of this connection id.
+    pub fn count_of(&self, user: &str, besides: u64) -> u64 {
+        let mut count = 0;
+        self.for_each(|_, i| {
+            count += u64::from(i.user == user && i.id != besides && !i.leaves);
+        });
+        count
+    }
+
     /// Kills every session: the server stops.
     pub fn kill_all(&self) {
         self.for_each(|slot, identity| {
@@ -336,7 +361,7 @@ impl Registry {
                 command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
                 leaves: i.leaves,
                 time_s: now.saturating_sub(since) / 1_000_000_000,
-                state: waiting.map_or(String::new(), |c| c.name().to_string()),
+                wait: waiting.map(|c| c.name()),
                 query_id: entry.query_id.load(Ordering::Relaxed),
                 transaction: entry.transaction(),
                 slot: number,

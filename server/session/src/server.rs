@@ -1,6 +1,8 @@
 //! What all sessions of a server share.
 
+use crate::access;
 use crate::deadlocks;
+use crate::logs::Logs;
 use crate::monitor::Monitor;
 use crate::registry::Registry;
 use crate::shared_plans::SharedPlans;
@@ -32,10 +34,40 @@ pub enum Severity {
     Note,
 }
 
+/// A log of what clients ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryLog {
+    /// Every command.
+    General,
+    /// Statements that took long.
+    Slow,
+}
+
 /// What a session asks of the process around it.
 pub trait Host: Send + Sync {
     /// Stops the server; `by` is the account that asked.
     fn shutdown(&self, by: &str);
+    /// Opens the file of a log, which is in the data folder unless the path is absolute, or closes it. An open one is
+    /// opened anew, so that its file may be moved away before.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn open_log(&self, _log: QueryLog, _path: Option<&str>) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Appends to a log that is open.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn write_log(&self, _log: QueryLog, _text: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// The present time as logs write it.
+    fn timestamp(&self) -> String {
+        String::new()
+    }
+    /// `log_error_verbosity`.
+    fn set_log_verbosity(&self, _level: u8) {}
     /// Writes a line to the error log.
     fn log(&self, severity: Severity, text: &str);
 }
@@ -61,6 +93,7 @@ pub struct Server {
     pub started_ns: u64,
     pub(crate) monitor: Monitor,
     pub(crate) plans: SharedPlans,
+    pub(crate) logs: Logs,
     digests: Mutex<Digests>,
     last_deadlock: Mutex<Option<String>>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
@@ -98,6 +131,7 @@ impl Server {
             started_ns: sync::now_ns(),
             monitor: Monitor::new(),
             plans: SharedPlans::new(),
+            logs: Logs::off(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
             last_id: SharedAtomic::new(0),
@@ -107,8 +141,23 @@ impl Server {
             temptable_bytes_max: SharedAtomic::new(u64::MAX),
         });
         tuning::start(&server);
+        access::start(&server);
+        server.open_logs();
         deadlocks::listen(&server);
         server
+    }
+
+    /// Opens the general and the slow log as the variables say; again, so that their files may be moved away.
+    pub fn open_logs(&self) {
+        self.open_each(&[QueryLog::General, QueryLog::Slow]);
+    }
+
+    pub(crate) fn open_each(&self, logs: &[QueryLog]) {
+        for log in logs {
+            if let Err(error) = self.logs.open(*log, &self.globals, &self.host) {
+                self.host.log(Severity::Error, &error.parts().2);
+            }
+        }
     }
 
     /// The text of the deadlock that was found last.

@@ -6,6 +6,7 @@
 //!    of a step.
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
+use crate::access;
 use crate::charsets::of_handshake;
 use crate::env::Env;
 use crate::errors;
@@ -109,6 +110,8 @@ pub(crate) struct Timeouts {
     read_s: u64,
     write_s: u64,
     idle_s: u64,
+    /// `long_query_time`, in nanoseconds.
+    slow_ns: u64,
 }
 
 impl Session {
@@ -227,9 +230,7 @@ impl Session {
 
     /// User, host and schema, for the log.
     pub fn who(&self) -> String {
-        let env = &self.core.env;
-        let db = env.database.as_deref().unwrap_or("unconnected");
-        format!("{} to db: '{db}' user: '{}' host: '{}'", env.id, env.user, env.host)
+        self.core.env.who()
     }
 
     /// Whether KILL CONNECTION (or the server's stop) ended the session.
@@ -433,9 +434,10 @@ impl Core {
         }
         let account =
             login.account.ok_or_else(|| errors::internal("a login without an account"))?;
-        if self.over_limit && account.user != "root" {
+        if self.over_limit && !access::is_super(&account.user) {
             return Err(errors::too_many_connections());
         }
+        self.admit_account(&account.user)?;
         self.env.user = login.user;
         self.env.account_host = account.host;
         let collation =
@@ -453,6 +455,8 @@ impl Core {
         self.publish_identity();
         self.phase = Phase::Commands;
         self.refresh();
+        self.log_connect();
+        self.init_connect()?;
         self.send_ok();
         self.publish_sleep();
         Ok(())
@@ -509,6 +513,7 @@ impl Core {
             read_s: self.env.vars.number("net_read_timeout"),
             write_s: self.env.vars.number("net_write_timeout"),
             idle_s: self.env.vars.number("wait_timeout"),
+            slow_ns: (self.env.vars.double("long_query_time") * 1e9) as u64,
         };
     }
 
@@ -520,6 +525,7 @@ impl Core {
         self.client.slot().clear_query_kill();
         self.env.now_us.set(None);
         self.env.statements += 1;
+        let begun = self.log_begin(&command);
         match command {
             Command::Execute { id, flags, rest } => {
                 count(Counter::Questions, 1);
@@ -529,9 +535,26 @@ impl Core {
                 count(Counter::Questions, 1);
                 self.query(sql, net);
             }
-            other => self.rare_command(other, net),
+            other => {
+                self.rare_command(other, net);
+                return self.publish_sleep();
+            }
         }
-        self.publish_sleep();
+        let (now_ns, entry) = (sync::now_ns(), self.env.server.registry.entry(self.slot));
+        let took_ns = now_ns.saturating_sub(entry.since_ns());
+        if took_ns > self.timeouts.slow_ns {
+            self.log_slow(self.text_of(&command), took_ns, begun);
+        }
+        entry.publish(Activity::Sleep, now_ns, b"");
+    }
+
+    /// The text that a command runs.
+    fn text_of<'t>(&'t self, command: &Command<'t>) -> &'t [u8] {
+        match command {
+            Command::Query(sql) => sql,
+            Command::Execute { id, .. } => self.statements.text(*id),
+            _ => b"",
+        }
     }
 
     fn rare_command(&mut self, command: Command<'_>, net: &mut dyn Net) {
@@ -549,7 +572,7 @@ impl Core {
                     Err(error) => self.send_error(&error),
                 }
             }
-            Command::Ping | Command::Refresh(_) => {
+            Command::Ping => {
                 count(Counter::ComAdminCommands, 1);
                 self.send_ok();
             }
@@ -580,14 +603,6 @@ impl Core {
             }
             Command::FieldList { table, pattern } => self.field_list(table, pattern),
             Command::Statistics => self.statistics(),
-            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST", net),
-            Command::ProcessKill(id) => {
-                let killed = self.kill(u64::from(id), false);
-                match killed {
-                    Ok(()) => self.send_ok(),
-                    Err(error) => self.send_error(&error),
-                }
-            }
             Command::Debug => self.eof(),
             Command::ChangeUser(body) => self.change_user(body),
             Command::ResetConnection => {
@@ -596,10 +611,6 @@ impl Core {
             }
             Command::SetMultiStatements(on) => {
                 self.multi_statements = on;
-                self.eof();
-            }
-            Command::Shutdown => {
-                self.env.server.host.shutdown(&self.env.account());
                 self.eof();
             }
             Command::Unknown(_) => self.send_error(&errors::unknown_command()),

@@ -6,6 +6,7 @@
 use crate::charsets;
 use crate::diagnostics::Level;
 use crate::errors;
+use crate::logs;
 use crate::session::Core;
 use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
@@ -42,6 +43,12 @@ impl RowSink for First {
     }
 }
 
+/// Whether switches of the trace that are named are named off.
+fn is_off(switches: &str) -> bool {
+    let off = |part: &str| ["enabled=off", "one_line=off", "default"].contains(&part);
+    switches.split(',').all(off)
+}
+
 /// What single variables refuse of the values that their kind has.
 fn refuse_value(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
     /// The end of TIMESTAMP.
@@ -55,6 +62,7 @@ fn refuse_value(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
     let refused = match variable {
         "timestamp" => beyond,
         "time_zone" => *assign == Assign::Null,
+        "log_output" => return logs::check_output(assign),
         "default_storage_engine" | "default_tmp_storage_engine" => {
             return check_engine(variable, assign);
         }
@@ -210,8 +218,11 @@ impl Core {
             let text = format!("Unknown or incorrect time zone: '{word}'");
             return Err(SqlError::Other(1298, "HY000", text));
         }
-        let canonical = match v.effect {
-            Effect::Names => self.charset_or_collation(v.name, &assign)?,
+        let canonical = match (v.effect, &assign) {
+            (Effect::Names, _) => self.charset_or_collation(v.name, &assign)?,
+            (_, Assign::Text(text)) if v.name == "optimizer_trace" && is_off(text) => {
+                Some(v.default)
+            }
             _ => None,
         };
         let assign = canonical.map_or(assign, Assign::Text);
@@ -226,8 +237,9 @@ impl Core {
             kind => kind.check(v.name, &assign),
         };
         let (value, warning) = checked.map_err(errors::variable)?;
-        if v.lacks(&value) {
-            return Err(errors::unsupported(&format!("{} = {}", v.name, v.kind.show(&value))));
+        if let Some(reason) = v.lacks(&value) {
+            let what = format!("{} = {}: {reason}", v.name, v.kind.show(&value));
+            return Err(errors::unsupported(what.trim_end_matches('.')));
         }
         if let Some(warning) = warning {
             const TRUNCATED: u16 = 1292;
@@ -360,6 +372,9 @@ impl Core {
     }
 
     fn apply_global(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
+        if id.get().effect == Effect::Access {
+            self.set_access(id.get().name, value.as_u64() != 0)?;
+        }
         let server = &self.env.server;
         let mut value = value;
         match id.get().effect {
@@ -388,7 +403,12 @@ impl Core {
             _ => {}
         }
         server.globals.set(id, value);
-        Ok(())
+        match id.get().effect {
+            Effect::Logs => logs::logs_of(id.get().name)
+                .iter()
+                .try_for_each(|log| server.logs.open(*log, &server.globals, &server.host)),
+            _ => Ok(()),
+        }
     }
 
     fn apply_session(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {

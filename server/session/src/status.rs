@@ -7,7 +7,11 @@ use stdx::Ordering;
 use sync::SessionSlot;
 
 /// Names and values, ordered by name.
-pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, String)> {
+pub fn list(
+    server: &Server,
+    (slot, before): (&SessionSlot, &[u64]),
+    global: bool,
+) -> Vec<(String, String)> {
     let totals = match global {
         true => instrument::totals(),
         false => {
@@ -21,14 +25,24 @@ pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, S
     let mut list: Vec<(String, String)> = counted
         .map(|c| {
             // What the engine does is the server's, whoever asks.
-            let of = if c.name().starts_with("Innodb_") { &all } else { &totals };
-            (c.name().to_string(), of.counter(*c).to_string())
+            let (of, before) = match c.name().starts_with("Innodb_") || global {
+                true => (&all, 0),
+                false => (&totals, before.get(*c as usize).copied().unwrap_or(0)),
+            };
+            (c.name().to_string(), of.counter(*c).saturating_sub(before).to_string())
         })
         .collect();
     list.extend(computed(server, &all).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
     list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     list
+}
+
+/// The counters of a session, by their numbers.
+pub fn own(slot: &SessionSlot) -> Vec<u64> {
+    let mut own = Totals::new();
+    own.add_page(&slot.counters, 0);
+    Counter::ALL.iter().map(|c| own.counter(*c)).collect()
 }
 
 fn is_computed(c: Counter) -> bool {

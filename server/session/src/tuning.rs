@@ -157,6 +157,9 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
         "innodb_stats_persistent" => upkeep.set_persistent(n != 0),
         "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),
+        "innodb_stats_transient_sample_pages" => upkeep.set_transient_sample_pages(small),
+        "innodb_fast_shutdown" => server.engine.settings().set_fast_shutdown(n as u8),
+        "log_error_verbosity" => server.host.set_log_verbosity(n as u8),
         "limpid_instrument_level" => {
             instrument::set_level(Level::from_u8(n as u8), sync::now_ns());
         }

@@ -10,7 +10,7 @@
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last.
 
 use crate::locks::{Mdl, MdlError};
-use crate::mode::Mode;
+use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
 use instrument::MutexClass;
@@ -63,6 +63,12 @@ enum Cycle {
 type Proof = Option<(Arc<Object>, u64, u32)>;
 
 impl Mdl {
+    /// What kind of thing the session in a slot waits to lock.
+    #[must_use]
+    pub fn waited_for(&self, slot: usize) -> Option<Namespace> {
+        Some(self.waiters.of(slot as u64)?.0.namespace())
+    }
+
     /// Waits until the ticket is granted. On an error the ticket is gone.
     pub(crate) fn wait(&self, w: Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
         self.waiters.0.lock().insert(w.owner, (Arc::clone(w.object), w.number));

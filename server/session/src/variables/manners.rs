@@ -7,6 +7,7 @@ use super::Variable;
 const GOING: &[&str] = &[
     "binlog_format",
     "max_delayed_threads",
+    "max_insert_delayed_threads",
     "max_length_for_sort_data",
     "profiling",
     "profiling_history_size",

@@ -37,8 +37,8 @@ pub enum Scope {
 /// What a change of a variable, or reading it, does beyond storing a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: whoever needs the value reads it.
-    None,
+    /// Whoever needs the value reads it, by the variable's name.
+    Read,
     /// Begins and ends transactions.
     Autocommit,
     /// Changes what the parser accepts.
@@ -57,8 +57,14 @@ pub enum Effect {
     Setting,
     /// Something that the engine does.
     Engine,
-    /// Only its default is there: another value answers 1235.
-    DefaultOnly,
+    /// Who may connect, and who may write.
+    Access,
+    /// The general and the slow log.
+    Logs,
+    /// Nothing, for this reason: it is kept and shown for those who set it.
+    Ignored(&'static str),
+    /// Only its default is there, for this reason: another value answers 1235, and is refused at start.
+    DefaultOnly(&'static str),
     /// The clock of NOW().
     Timestamp,
     /// LAST_INSERT_ID().
@@ -91,9 +97,11 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// Whether a value that the variable may have has no effect because nothing here knows it.
-    pub fn lacks(&self, value: &Value) -> bool {
-        self.effect == Effect::DefaultOnly && self.kind.show(value) != self.default
+    /// Why a value that MySQL takes cannot be had here, if so.
+    pub fn lacks(&self, value: &Value) -> Option<&'static str> {
+        let Effect::DefaultOnly(reason) = self.effect else { return None };
+        let default = self.kind.parse(self.name, self.default).map(|(default, _)| default);
+        (default.as_ref() != Ok(value) && self.kind.show(value) != self.default).then_some(reason)
     }
 }
 
@@ -119,12 +127,14 @@ pub fn find(name: &str) -> Option<VarId> {
     map.get(lower.as_str()).copied()
 }
 
-/// Finds a variable that is known to exist.
+/// Finds a variable that acts: all code that reads one does so by this.
 ///
 /// # Panics
-/// When the table has no such name: a bug that the tests of the caller show.
+/// When the table has no such name, or says that nothing reads it: bugs that the tests of the caller show.
 pub fn id(name: &'static str) -> VarId {
-    find(name).expect("the name is in the table")
+    let id = find(name).expect("the name is in the table");
+    debug_assert!(!matches!(id.get().effect, Effect::Ignored(_)), "{name} is said to be ignored");
+    id
 }
 
 /// Every variable, ordered by name.
@@ -359,6 +369,14 @@ impl SessionVars {
         self.value(id(name)).as_u64()
     }
 
+    /// The session's number, with digits after the point.
+    pub fn double(&self, name: &'static str) -> f64 {
+        match self.value(id(name)) {
+            Value::Double(n) => *n,
+            other => other.as_u64() as f64,
+        }
+    }
+
     /// Stores a checked value.
     pub fn set(&mut self, id: VarId, value: Value) {
         match self.own.iter_mut().find(|(i, _)| *i == id) {
@@ -395,5 +413,7 @@ pub fn settable(name: &str, global: bool, persist_only: bool) -> Result<VarId, V
     }
 }
 
+#[cfg(test)]
+mod coverage_tests;
 #[cfg(test)]
 mod tests;

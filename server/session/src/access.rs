@@ -1,0 +1,114 @@
+//! Who may write and who may connect: `read_only`, `super_read_only`, `offline_mode`, `max_user_connections`, and
+//! `init_connect`, which runs before a client's first command.
+//!
+//! 1. root is what CONNECTION_ADMIN makes in MySQL: `read_only`, `offline_mode` and `init_connect` are not about it.
+//! 2. `super_read_only` is never on without `read_only`.
+
+use crate::errors;
+use crate::server::Server;
+use crate::session::Core;
+use crate::sink::Net;
+use crate::variables::{self, Value};
+use catalog::ReadOnly;
+use executor::{Environment, SqlError};
+use std::io;
+
+const READ_ONLY: &str = "read_only";
+const SUPER_READ_ONLY: &str = "super_read_only";
+const OFFLINE_MODE: &str = "offline_mode";
+
+/// Whether an account has all rights.
+pub(crate) fn is_super(user: &str) -> bool {
+    user == "root"
+}
+
+/// What the options say when the server starts.
+pub fn start(server: &Server) {
+    let globals = &server.globals;
+    if globals.number(SUPER_READ_ONLY) != 0 {
+        globals.set(variables::id(READ_ONLY), Value::UInt(1));
+    }
+    let level = level(globals.number(READ_ONLY) != 0, globals.number(SUPER_READ_ONLY) != 0);
+    server.catalog.set_read_only(level);
+}
+
+fn level(users: bool, all: bool) -> ReadOnly {
+    match (users, all) {
+        (_, true) => ReadOnly::All,
+        (true, false) => ReadOnly::Users,
+        (false, false) => ReadOnly::No,
+    }
+}
+
+/// What a client of `init_connect` gets: nothing, unless it fails.
+struct Unheard;
+
+impl Net for Unheard {
+    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Core {
+    /// SET GLOBAL of a variable of this module.
+    pub(crate) fn set_access(&mut self, name: &'static str, on: bool) -> Result<(), SqlError> {
+        if name == OFFLINE_MODE {
+            if on {
+                self.env.server.registry.kill_where(|user| !is_super(user));
+            }
+            return Ok(());
+        }
+        let globals = &self.env.server.globals;
+        let all =
+            if name == SUPER_READ_ONLY { on } else { on && globals.number(SUPER_READ_ONLY) != 0 };
+        let users = if name == READ_ONLY { on } else { on || globals.number(READ_ONLY) != 0 };
+        if on && (self.in_transaction || self.tables.tables_are_locked()) {
+            return Err(errors::locked_or_in_transaction());
+        }
+        let deadline = self.env.lock_deadline();
+        self.tables.set_read_only(self.client.slot(), level(users, all), deadline)?;
+        let globals = &self.env.server.globals;
+        globals.set(variables::id(READ_ONLY), Value::UInt(u64::from(users)));
+        globals.set(variables::id(SUPER_READ_ONLY), Value::UInt(u64::from(all)));
+        Ok(())
+    }
+
+    /// Whether a client that has proved who it is may stay.
+    ///
+    /// # Errors
+    /// 3032, 1203.
+    pub(crate) fn admit_account(&mut self, user: &str) -> Result<(), SqlError> {
+        self.tables.is_super = is_super(user);
+        let server = &self.env.server;
+        if server.globals.number(OFFLINE_MODE) != 0 && !is_super(user) {
+            return Err(errors::offline());
+        }
+        let most = server.globals.number("max_user_connections");
+        if most > 0 && server.registry.count_of(user, self.env.id) >= most {
+            return Err(errors::too_many_of_user(user));
+        }
+        Ok(())
+    }
+
+    /// Runs `init_connect`. A client whose statements fail is not served.
+    ///
+    /// # Errors
+    /// 1184.
+    pub(crate) fn init_connect(&mut self) -> Result<(), SqlError> {
+        let id = variables::id("init_connect");
+        let text = id.get().kind.show(&self.env.server.globals.value(id));
+        if text.is_empty() || is_super(&self.env.user) {
+            return Ok(());
+        }
+        let (start, seq) = (self.out.len(), self.out.seq());
+        let multi = std::mem::replace(&mut self.multi_statements, true);
+        self.query(text.as_bytes(), &mut Unheard);
+        self.multi_statements = multi;
+        self.out.rewind(start, seq);
+        if self.env.diagnostics.counts().1 > 0 {
+            return Err(errors::init_connect_failed(&self.env.who()));
+        }
+        self.env.diagnostics.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! What the process list calls the state of a session, in MySQL's words: derived by whoever reads the list from what
+//! the session publishes anyway.
+
+use mdl::Namespace;
+
+/// Class of waits for a metadata lock.
+const METADATA: &str = "wait/lock/metadata/sql/mdl";
+/// Class of SLEEP().
+const SLEEP: &str = "wait/synch/cond/host/sleep";
+/// Class of waits for the log of a commit.
+const COMMIT: &str = "wait/synch/cond/innodb/log_flushed";
+
+/// The state of a session that runs `text` and is in a wait of this class, for a lock of this kind.
+pub fn state_of(wait: Option<&str>, lock: Option<Namespace>, text: &str) -> &'static str {
+    let verb = verb(text);
+    match (wait, lock) {
+        (Some(METADATA), Some(Namespace::Table)) if verb == "FLUSH" => "Waiting for table flush",
+        (Some(METADATA), lock) => lock_state(lock.unwrap_or(Namespace::Table)),
+        // GET_LOCK looks again and again.
+        (Some(SLEEP), _) if text.to_ascii_uppercase().contains("GET_LOCK") => "User lock",
+        (Some(SLEEP), _) => "User sleep",
+        (Some(COMMIT), _) => "waiting for handler commit",
+        _ => statement_state(&verb, text),
+    }
+}
+
+fn lock_state(namespace: Namespace) -> &'static str {
+    match namespace {
+        Namespace::Global => "Waiting for global read lock",
+        Namespace::BackupLock => "Waiting for backup lock",
+        Namespace::Commit => "Waiting for commit lock",
+        Namespace::Tablespace => "Waiting for tablespace metadata lock",
+        Namespace::Schema => "Waiting for schema metadata lock",
+        Namespace::Table => "Waiting for table metadata lock",
+        Namespace::Function => "Waiting for stored function metadata lock",
+        Namespace::Procedure => "Waiting for stored procedure metadata lock",
+        Namespace::Trigger => "Waiting for trigger metadata lock",
+        Namespace::Event => "Waiting for event metadata lock",
+        Namespace::UserLevelLock => "User lock",
+        Namespace::ForeignKey => "Waiting for foreign key metadata lock",
+        Namespace::CheckConstraint => "Waiting for check constraint metadata lock",
+        Namespace::AclCache => "Waiting for acl cache lock",
+    }
+}
+
+/// Where a statement is most of its time.
+fn statement_state(verb: &str, text: &str) -> &'static str {
+    match verb {
+        "" => "",
+        "SELECT" | "WITH" | "TABLE" | "VALUES" | "DO" | "SET" | "EXECUTE" | "EXPLAIN" => {
+            "executing"
+        }
+        "INSERT" | "REPLACE" => "update",
+        "UPDATE" | "DELETE" => "updating",
+        "ALTER" if second(text) == "TABLE" => "altering table",
+        "CREATE" if second(text) == "TABLE" => "creating table",
+        "SHOW" => "init",
+        _ => "starting",
+    }
+}
+
+/// The first word of a statement, in capitals; comments and parentheses before it do not count.
+pub fn verb(text: &str) -> String {
+    word(text)
+}
+
+/// The second word of a statement, in capitals.
+pub fn second(text: &str) -> String {
+    let text = start(text);
+    word(text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+fn word(text: &str) -> String {
+    let letters = start(text).chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_');
+    letters.map(|c| c.to_ascii_uppercase()).collect()
+}
+
+/// Behind spaces, parentheses and comments.
+fn start(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+        let rest = match text {
+            t if t.starts_with("/*") => t[2..].split_once("*/"),
+            t if t.starts_with('#') || t.starts_with("-- ") => t.split_once('\n'),
+            _ => return text,
+        };
+        let Some((_, rest)) = rest else { return "" };
+        text = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_have_their_names_and_the_rest_is_told_by_the_verb() {
+        let of = |text| state_of(None, None, text);
+        assert_eq!(of("/* c */ (select 1)"), "executing");
+        assert_eq!(of("-- a\nalter  table t add a int"), "altering table");
+        assert_eq!((of("insert t values (1)"), of("Delete from t")), ("update", "updating"));
+        assert_eq!((of(""), of("/* open"), of("commit")), ("", "", "starting"));
+        let metadata = |lock, text| state_of(Some(METADATA), Some(lock), text);
+        assert_eq!(metadata(Namespace::Table, "drop table t"), "Waiting for table metadata lock");
+        assert_eq!(metadata(Namespace::Table, "flush tables t"), "Waiting for table flush");
+        assert_eq!(metadata(Namespace::BackupLock, "drop table t"), "Waiting for backup lock");
+        assert_eq!(state_of(Some(SLEEP), None, "select sleep(1)"), "User sleep");
+        assert_eq!(state_of(Some("wait/lock/innodb/row"), None, "update t set a=1"), "updating");
+    }
+}

@@ -1,0 +1,123 @@
+//! Variables of the server alone, but InnoDB's.
+
+use super::{ALL, F, NO_ENCRYPTION, ONE_FOLDER, U32, YEAR, e, told, v};
+use crate::variables::Effect as E;
+use crate::variables::Scope::Global;
+use crate::variables::Variable;
+use crate::variables::kind::{
+    Kind::{Bool, Enum, Int, Text},
+    THREADS,
+};
+
+const UTC_LOGS: &str = "Logs are written in UTC.";
+const ONE_ENGINE: &str = "All tables are InnoDB's.";
+
+pub(super) const LIST: &[Variable] = &[
+    v("authentication_policy", Global, Text, "*,,")
+        .only("An account has one way to prove who it is."),
+    F("back_log", Int(1, 65535), "151")
+        .ignored("The listener's queue is as long as the system allows."),
+    F("basedir", Text, "./").ignored("Nothing is read from the folder of the installation."),
+    F("bind_address", Text, "127.0.0.1"),
+    v("check_proxy_users", Global, Bool, "OFF").only("There are no proxied accounts."),
+    v("connect_timeout", Global, Int(2, YEAR), "10"),
+    F("core_file", Bool, "OFF").only("No core file is written."),
+    F("datadir", Text, "./limpid-data/"),
+    v("default_authentication_plugin", Global, Text, "caching_sha2_password")
+        .only("New passwords are kept for caching_sha2_password."),
+    F("disabled_storage_engines", Text, "").only(ONE_ENGINE),
+    told("external_user", "").only("There are no proxied accounts."),
+    v("flush", Global, Bool, "OFF").only("There are no MyISAM tables to flush."),
+    e("general_log", Global, Bool, "OFF", E::Logs),
+    e("general_log_file", Global, Text, "general.log", E::Logs),
+    v("gtid_purged", Global, Text, "")
+        .ignored("There is no binary log: what a dump says of global ids is kept, and not used."),
+    v("host_cache_size", Global, Int(0, 65_536), "703")
+        .ignored("Host names of clients are not looked up."),
+    v("init_connect", Global, Text, ""),
+    F("init_file", Text, "").only("No file of statements is run at start."),
+    F("large_page_size", Int(0, 0), "0").only("The buffer pool uses ordinary pages."),
+    F("large_pages", Bool, "OFF").only("The buffer pool uses ordinary pages."),
+    F("lc_messages_dir", Text, "./").ignored("Messages are part of the program."),
+    // How much is measured: nothing but waits, what MySQL measures, or each use of each latch as well.
+    e(
+        "limpid_instrument_level",
+        Global,
+        Enum(&["none", "default", "synch"]),
+        "default",
+        E::Setting,
+    ),
+    // Memory for all row locks: who asks for a free one beyond it gets error 1206.
+    e("limpid_lock_memory_max", Global, Int(1 << 20, ALL), "1073741824", E::Setting),
+    // Memory for plans that sessions share; 0: plans of texts are not kept.
+    e("limpid_plan_cache_size", Global, Int(0, ALL), "16777216", E::Setting),
+    // For experiments: whether committing sessions purge a little, and whether the purge threads work.
+    e("limpid_purge_at_commit", Global, Bool, "ON", E::Setting),
+    e("limpid_purge_in_background", Global, Bool, "ON", E::Setting),
+    v("local_infile", Global, Bool, "OFF"),
+    F("log_error", Text, "stderr"),
+    v("log_error_services", Global, Text, "log_filter_internal; log_sink_internal")
+        .only("The error log has one form."),
+    v("log_error_suppression_list", Global, Text, "").only("The error log leaves nothing out."),
+    e("log_error_verbosity", Global, Int(1, 3), "2", E::Setting),
+    e("log_output", Global, Text, "FILE", E::Logs),
+    v("log_queries_not_using_indexes", Global, Bool, "OFF")
+        .only("The slow log looks at time alone."),
+    v("log_raw", Global, Bool, "OFF").only("The general log hides passwords."),
+    v("log_slow_admin_statements", Global, Bool, "OFF"),
+    v("log_slow_extra", Global, Bool, "OFF").only("The slow log has its short form."),
+    v("log_throttle_queries_not_using_indexes", Global, Int(0, ALL), "0")
+        .only("The slow log looks at time alone."),
+    v("log_timestamps", Global, Enum(&["UTC", "SYSTEM"]), "UTC").only(UTC_LOGS),
+    v("max_connect_errors", Global, Int(1, ALL), "100")
+        .ignored("Host names are not looked up, so no host is blocked: as in MySQL."),
+    v("max_connections", Global, Int(1, 100_000), "151"),
+    v("max_digest_length", Global, Int(0, 1 << 20), "1024"),
+    v("max_prepared_stmt_count", Global, Int(0, 4_194_304), "16382"),
+    F("metadata_locks_cache_size", Int(1, 1 << 20), "1024")
+        .ignored("Metadata locks lie in the sessions that hold them."),
+    F("metadata_locks_hash_instances", Int(1, 1024), "8")
+        .ignored("Metadata locks lie in the sessions that hold them."),
+    e("offline_mode", Global, Bool, "OFF", E::Access),
+    F("old_alter_table", Bool, "OFF").only("ALTER TABLE chooses its way by what it changes."),
+    F("open_files_limit", Int(0, U32), "10000")
+        .ignored("As many files are open as the system allows."),
+    v("partial_revokes", Global, Bool, "OFF").only("There are no partial revokes."),
+    F("performance_schema", Bool, "ON").ignored("limpid_instrument_level says what is measured."),
+    v("performance_schema_show_processlist", Global, Bool, "OFF")
+        .ignored("SHOW PROCESSLIST has the same rows either way."),
+    F("persisted_globals_load", Bool, "ON"),
+    F("pid_file", Text, ""),
+    F("plugin_dir", Text, "./").ignored("There are no plugins to load."),
+    F("port", Int(0, 65535), "3306"),
+    v("protocol_compression_algorithms", Global, Text, "uncompressed")
+        .only("What goes over the wire is not compressed."),
+    told("proxy_user", "").only("There are no proxied accounts."),
+    e("read_only", Global, Bool, "OFF", E::Access),
+    v("regexp_stack_limit", Global, Int(0, 2_147_483_647), "8000000")
+        .ignored("The time of matching is bounded by max_execution_time alone."),
+    v("regexp_time_limit", Global, Int(0, 2_147_483_647), "32")
+        .ignored("The time of matching is bounded by max_execution_time alone."),
+    F("secure_file_priv", Text, "NULL"),
+    v("server_id", Global, Int(0, U32), "1"),
+    F("server_uuid", Text, "00000000-0000-0000-0000-000000000000"),
+    F("skip_name_resolve", Bool, "ON").only("Host names of clients are not looked up."),
+    F("skip_networking", Bool, "OFF"),
+    F("skip_show_database", Bool, "OFF")
+        .only("SHOW DATABASES shows every schema that the account may see."),
+    v("slow_launch_time", Global, Int(0, YEAR), "2")
+        .ignored("Threads that start slowly are not counted."),
+    e("slow_query_log", Global, Bool, "OFF", E::Logs),
+    e("slow_query_log_file", Global, Text, "slow.log", E::Logs),
+    F("socket", Text, ""),
+    e("super_read_only", Global, Bool, "OFF", E::Access),
+    v("table_encryption_privilege_check", Global, Bool, "OFF").only(NO_ENCRYPTION),
+    v("temptable_max_mmap", Global, Int(0, ALL), "1073741824")
+        .ignored("Temporary rows beyond temptable_max_ram lie in files."),
+    e("temptable_max_ram", Global, Int(2 << 20, ALL), "1073741824", E::Setting),
+    F("thread_handling", Enum(THREADS), "one-thread-per-connection")
+        .only("Each connection has a thread."),
+    F("thread_pool_size", Int(1, 1024), "16").ignored("Each connection has a thread."),
+    F("thread_stack", Int(131_072, ALL), "1048576"),
+    F("tmpdir", Text, "/tmp").only(ONE_FOLDER),
+];
