@@ -223,7 +223,8 @@ impl Planner<'_> {
             }
             Source::Virtual(table) => Node::Virtual { leaf, table: table.clone(), filter },
             Source::Derived { block, lateral } => {
-                let (mut block, lateral) = ((**block).clone(), *lateral);
+                let lateral = *lateral || leaves.source_looks_at(leaf) != 0;
+                let mut block = (**block).clone();
                 if block.view.as_ref().is_some_and(|view| view.lent) {
                     block.leaves.iter_mut().for_each(|leaf| leaf.lock = None);
                 }
@@ -377,7 +378,8 @@ impl Planner<'_> {
             && !matches!(
                 &source.source,
                 Source::Derived { lateral: true, .. } | Source::JsonTable { .. }
-            );
+            )
+            && leaves.source_looks_at(leaf) == 0;
         let Source::Table(table) = &source.source else {
             let found = source_rows(&source.source);
             let share: f64 = nest

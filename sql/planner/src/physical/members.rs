@@ -6,7 +6,7 @@
 
 use super::Leaves;
 use crate::hints::OrderHint;
-use crate::logical::{From, Leaf, Source, conjunction, conjuncts, disjuncts, leaf_bit, leaves_of};
+use crate::logical::{From, Leaf, conjunction, conjuncts, disjuncts, leaf_bit, leaves_of};
 use crate::query_plan::JoinKind;
 use crate::transform::may_move;
 use expr::tree::{Column, Comparison, Expr};
@@ -66,7 +66,7 @@ impl Nest {
     fn add(&mut self, from: From, straight: bool, leaves: &Leaves) -> u64 {
         match from {
             From::Leaf(leaf) => {
-                let mut needs = looked_at(&leaves.list[usize::from(leaf)].source);
+                let mut needs = leaves.source_looks_at(leaf);
                 if straight {
                     needs |= self.leaves();
                 }
@@ -277,24 +277,4 @@ fn alike(leaves: &[Leaf], a: Column, b: Column, collation: Collation) -> bool {
     a.kind == b.kind
         && a.decimals == b.decimals
         && (!a.kind.is_string() || a.collation == collation && b.collation == collation)
-}
-
-/// Leaves of this block that a source looks at: LATERAL.
-fn looked_at(source: &Source) -> u64 {
-    let mut found = 0;
-    match source {
-        Source::Derived { block, lateral: true } => {
-            block.clone().rewrite(0, &mut |e, depth| {
-                if let Expr::Column(c) = e
-                    && c.depth == depth + 1
-                {
-                    found |= leaf_bit(c.leaf);
-                }
-                false
-            });
-        }
-        Source::JsonTable { document, .. } => found = leaves_of(&document.expr),
-        _ => {}
-    }
-    found
 }

@@ -102,6 +102,22 @@ impl Leaves {
         });
         leaves
     }
+
+    /// Leaves of this block that a leaf's source looks at: of LATERAL, and of what was nested in a
+    /// subquery that became a join or in a nested query that was merged, be it a set operation, VALUES
+    /// or a recursion. They come before it, and its rows are made anew for each row of theirs.
+    pub(crate) fn source_looks_at(&self, leaf: u16) -> u64 {
+        let nested = |found: u64, block: &Block| found | outer_leaves(&mut block.clone());
+        let value = |found: u64, value: &Typed| found | self.looked_at(&value.expr);
+        match &self.list[usize::from(leaf)].source {
+            Source::Derived { block, .. } => nested(0, block),
+            Source::Set { inputs, .. } => inputs.iter().fold(0, nested),
+            Source::Recursive { seeds, steps, .. } => seeds.iter().chain(steps).fold(0, nested),
+            Source::Values(rows) => rows.iter().flatten().fold(0, value),
+            Source::JsonTable { document, .. } => value(0, document),
+            Source::Table(_) | Source::Virtual(_) | Source::Shared(_) | Source::Working(_) => 0,
+        }
+    }
 }
 
 impl<'a> Planner<'a> {
