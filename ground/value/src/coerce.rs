@@ -196,6 +196,13 @@ pub fn coerce<'a>(
     if d.is_null() {
         return store_null(ty, strict, scratch);
     }
+    let d = match d {
+        // Everything but another TIMESTAMP takes what it shows.
+        Datum::Timestamp(micros, fsp) if ty.kind != Kind::Timestamp => {
+            Datum::DateTime(mode.time_zone.shown(micros, fsp))
+        }
+        d => d,
+    };
     match ty.kind {
         kind if kind.is_int() => store_int(d, ty, strict),
         kind if kind.is_string() => match d {

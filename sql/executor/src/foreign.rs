@@ -316,7 +316,8 @@ impl ForeignKeys {
             Err(base::Error::Duplicate { index, .. }) => {
                 let parent = context.tables.def(link.cause.map_or(down.child, |l| l.table));
                 let values = values.unwrap_or_default();
-                return Err(text::duplicate_child(parent, values, def, index));
+                let zone = context.env.convert_mode().time_zone;
+                return Err(text::duplicate_child(parent, (values, zone), def, index));
             }
             done => done?,
         };

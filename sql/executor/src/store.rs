@@ -230,7 +230,7 @@ pub fn explain_duplicate(
     };
     let def = context.tables.def(table);
     match def.indexes.iter().find(|i| i.id == *index) {
-        Some(found) => duplicate_entry(def, found, values),
+        Some(found) => duplicate_entry(def, found, values, context.env.convert_mode().time_zone),
         None => SqlError::Storage(error),
     }
 }
@@ -265,23 +265,30 @@ pub fn duplicate_entry(
     def: &catalog::TableDef,
     index: &catalog::IndexDef,
     values: &[OwnedDatum],
+    zone: &value::TimeZone,
 ) -> SqlError {
     SqlError::DuplicateEntry {
-        value: key_text(&def.columns, &index.parts, |c| Some(values[c].datum())),
+        value: key_text(&def.columns, &index.parts, zone, |c| Some(values[c].datum())),
         key: format!("{}.{}", def.name, index.name),
     }
 }
 
-/// A key's values as MySQL quotes them: joined by `-`, a prefix part by its prefix.
+/// A key's values as MySQL quotes them: joined by `-`, a prefix part by its prefix, a moment as
+/// the local time of the session's zone.
 pub fn key_text<'r>(
     columns: &[ColumnDef],
     parts: &[KeyPart],
+    zone: &value::TimeZone,
     value: impl Fn(usize) -> Option<Datum<'r>>,
 ) -> String {
     let parts = parts.iter().map(|part| {
         let value = value(part.column).unwrap_or_default();
         let ty = &columns[part.column].ty;
-        let whole = if value.is_null() { b"NULL".to_vec() } else { expr::text(&value) };
+        let whole = match value {
+            Datum::Null => b"NULL".to_vec(),
+            Datum::Timestamp(micros, fsp) => expr::text(&Datum::DateTime(zone.shown(micros, fsp))),
+            other => expr::text(&other),
+        };
         let text = match part.prefix_chars {
             Some(chars) if !value.is_null() => ty.collation.prefix(&whole, chars as usize),
             _ => &whole,

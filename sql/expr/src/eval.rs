@@ -161,10 +161,7 @@ fn eval_other<'v>(
 /// A TIMESTAMP in the session's time zone.
 #[cold]
 fn local(micros: i64, fsp: u8, env: &dyn Environment) -> Datum<'static> {
-    let zero = value::DateTime::ZERO.with_fsp(fsp);
-    let moment =
-        if micros == 0 { None } else { env.convert_mode().time_zone.to_local(micros, fsp) };
-    Datum::DateTime(moment.unwrap_or(zero))
+    Datum::DateTime(env.convert_mode().time_zone.shown(micros, fsp))
 }
 
 /// Evaluates a condition: true, false or unknown.

@@ -56,8 +56,13 @@ pub(super) fn store<'a>(d: Datum<'_>, ty: &ColumnType, mode: &ConvertMode<'_>) -
         _ => "datetime",
     };
     let text = || {
+        // A moment that loses its time of day is shown in whole seconds.
+        let shown = match d {
+            Datum::DateTime(v) if ty.kind == Kind::Date => Datum::DateTime(v.round(0).unwrap_or(v)),
+            other => other,
+        };
         let mut text = Vec::new();
-        crate::format::append_text(&d, &mut text);
+        crate::format::append_text(&shown, &mut text);
         quote(&text)
     };
     let (value, lost) = match read {
@@ -122,8 +127,8 @@ fn read_date_time(d: Datum<'_>, fsp: u8, mode: &ConvertMode<'_>, date: bool) -> 
             let moment = v.on(mode.today()).and_then(rounded);
             return moment.map_or(Read::Bad(BadTime::Range), checked);
         }
-        Datum::Timestamp(v, _) => {
-            let moment = mode.time_zone.to_local(v, 6).and_then(rounded);
+        Datum::Timestamp(v, digits) => {
+            let moment = rounded(mode.time_zone.shown(v, digits));
             return moment.map_or(Read::Bad(BadTime::Range), checked);
         }
         Datum::Bytes(s) => parse::date_time(s, mode.dates),

@@ -86,18 +86,7 @@ impl TimeZone {
     pub fn to_utc(&self, local: DateTime) -> Option<(i64, bool)> {
         let plain = utc_micros(local)?;
         let at = |seconds: i32| plain - i64::from(seconds) * MICROS_PER_SECOND;
-        let date = local.date();
-        let (hour, minute, second) = (local.hour(), local.minute(), local.second());
-        let civil = jiff::civil::DateTime::new(
-            date.year() as i16,
-            date.month() as i8,
-            date.day() as i8,
-            hour as i8,
-            minute as i8,
-            second as i8,
-            0,
-        );
-        let Ok(civil) = civil else { return Some((plain, false)) };
+        let Some(civil) = calendar_time(local) else { return Some((plain, false)) };
         match self.rules.to_ambiguous_timestamp(civil).offset() {
             AmbiguousOffset::Unambiguous { offset } => Some((at(offset.seconds()), false)),
             AmbiguousOffset::Fold { before, .. } => Some((at(before.seconds()), false)),
@@ -110,6 +99,38 @@ impl TimeZone {
             }
         }
     }
+
+    /// The local time that a kept TIMESTAMP shows; 0 is the zero date.
+    #[must_use]
+    pub fn shown(&self, micros: i64, fsp: u8) -> DateTime {
+        let moment = if micros == 0 { None } else { self.to_local(micros, fsp) };
+        moment.unwrap_or(DateTime::ZERO.with_fsp(fsp))
+    }
+
+    /// Whether a local time comes twice: clocks go back over it.
+    #[must_use]
+    pub fn is_repeated(&self, local: DateTime) -> bool {
+        calendar_time(local).is_some_and(|civil| {
+            let offset = self.rules.to_ambiguous_timestamp(civil).offset();
+            matches!(offset, AmbiguousOffset::Fold { .. })
+        })
+    }
+}
+
+/// Whole seconds of a time; `None`: the calendar does not have that day.
+fn calendar_time(local: DateTime) -> Option<jiff::civil::DateTime> {
+    let date = local.date();
+    let (hour, minute, second) = (local.hour(), local.minute(), local.second());
+    jiff::civil::DateTime::new(
+        date.year() as i16,
+        date.month() as i8,
+        date.day() as i8,
+        hour as i8,
+        minute as i8,
+        second as i8,
+        0,
+    )
+    .ok()
 }
 
 /// Seconds of `+HH:MM`, -13:59 to +14:00.

@@ -181,7 +181,8 @@ fn carry_out(
         let new = (new, others);
         return match catalog.alter_table(context.client, context.tables, old, new, how, deadline) {
             Err(SqlError::Storage(base::Error::Duplicate { key, .. })) => {
-                Err(explain_duplicate(context.client, &table, &wanted, &key)?)
+                let zone = context.env.convert_mode().time_zone;
+                Err(explain_duplicate(context.client, &table, (&wanted, &key), zone)?)
             }
             other => other.map(|()| 0),
         };
@@ -207,8 +208,8 @@ fn carry_out(
 fn explain_duplicate(
     client: &Client,
     table: &Table,
-    def: &TableDef,
-    duplicate: &[u8],
+    (def, duplicate): (&TableDef, &[u8]),
+    zone: &value::TimeZone,
 ) -> Result<SqlError, SqlError> {
     let everything = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
     let (mut reader, mut row, mut key) = (engine::Reader::new(), Vec::new(), Vec::new());
@@ -220,7 +221,7 @@ fn explain_duplicate(
             let encoded = spec.encode_from_row(table.layout(), &row, &mut key);
             if encoded.is_ok() && duplicate.starts_with(&key) {
                 let decode = |c| table.layout().decode(&row, c).ok();
-                let value = store::key_text(&def.columns, &index.parts, decode);
+                let value = store::key_text(&def.columns, &index.parts, zone, decode);
                 let key = format!("{}.{}", def.name, index.name);
                 return Ok(SqlError::DuplicateEntry { value, key });
             }

@@ -50,7 +50,9 @@ impl Copier<'_> {
             let target = (self.new, to.layout(), self.rows);
             computed.insert(target, &open, &mut values, self.env)?;
             encode(to.layout(), &values, &mut out)?;
-            client.insert(to, &out).map_err(|error| explain(error, self.new, to, &values))?;
+            client.insert(to, &out).map_err(|error| {
+                explain(error, self.new, to, &values, self.env.convert_mode().time_zone)
+            })?;
         }
         Ok(())
     }
@@ -106,7 +108,20 @@ impl Copier<'_> {
         if nullable == new.ty {
             return Ok(OwnedDatum::of(value));
         }
-        convert((value, Some(&old.ty)), &self.new.name, new, self.rows, self.env)
+        let value = self.time_of(value, new);
+        convert((&value, Some(&old.ty)), &self.new.name, new, self.rows, self.env)
+    }
+
+    /// A moment that becomes a TIME is its time of day; nobody is told of the date that is lost.
+    fn time_of<'v>(&self, value: &Datum<'v>, new: &ColumnDef) -> Datum<'v> {
+        let moment = match *value {
+            Datum::DateTime(moment) => moment,
+            Datum::Timestamp(micros, fsp) => {
+                self.env.convert_mode().time_zone.shown(micros, fsp)
+            }
+            other => return other,
+        };
+        if new.ty.kind == Kind::Time { Datum::Time(moment.time()) } else { *value }
     }
 
     /// The value of a new column in a row that has none.
@@ -147,6 +162,7 @@ pub fn explain(
     def: &TableDef,
     table: &Table,
     values: &[OwnedDatum],
+    zone: &value::TimeZone,
 ) -> SqlError {
     let base::Error::Duplicate { index, .. } = &error else {
         return SqlError::Storage(error);
@@ -157,7 +173,7 @@ pub fn explain(
         None => def.clustered(),
     };
     match found {
-        Some(index) => store::duplicate_entry(def, index, values),
+        Some(index) => store::duplicate_entry(def, index, values, zone),
         None => SqlError::Storage(error),
     }
 }

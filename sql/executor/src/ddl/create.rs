@@ -220,9 +220,9 @@ fn create_as(
             let open: Vec<usize> = (0..places.len()).filter(|c| places[*c].is_none()).collect();
             computed.insert((&def, table.layout(), number), &open, &mut values, env)?;
             encode(table.layout(), &values, &mut out)?;
-            client
-                .insert(table, &out)
-                .map_err(|error| super::copy::explain(error, &def, table, &values))?;
+            client.insert(table, &out).map_err(|error| {
+                super::copy::explain(error, &def, table, &values, env.convert_mode().time_zone)
+            })?;
             last = def.autoinc_column().map_or(0, |column| number_of(&values, column));
         }
         settled.verify(client, &def, table, &def.name)

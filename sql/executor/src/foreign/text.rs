@@ -69,11 +69,15 @@ pub fn has_children(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
 /// 1761: the parent's new values would be in the child twice.
 pub fn duplicate_child(
     parent: &TableDef,
-    values: &[OwnedDatum],
+    (values, zone): (&[OwnedDatum], &value::TimeZone),
     child: &TableDef,
     index: IndexId,
 ) -> SqlError {
-    let text = |v: &OwnedDatum| String::from_utf8_lossy(&expr::text(&v.datum())).into_owned();
+    let shown = |v: &OwnedDatum| match *v {
+        OwnedDatum::Timestamp(micros, fsp) => expr::text(&value::Datum::DateTime(zone.shown(micros, fsp))),
+        ref v => expr::text(&v.datum()),
+    };
+    let text = |v: &OwnedDatum| String::from_utf8_lossy(&shown(v)).into_owned();
     let record: Vec<String> = values.iter().map(text).collect();
     let key = child.indexes.iter().find(|i| i.id == index).map_or("PRIMARY", |i| &i.name);
     let text = format!(

@@ -4,10 +4,12 @@
 //!    few: the filter decides. 2. A value that the column cannot hold exactly widens its bound; one that has
 //!    no key at all (a number for a text column) opens it. 3. A part that keeps a prefix only widens: where a
 //!    character has one weight both bounds are cut and become inclusive; elsewhere (0900_ai_ci: 'ss' = 'ß')
-//!    a row at or above `v` has a key above `v` or one of `v`'s weights cut off somewhere.
+//!    a row at or above `v` has a key above `v` or one of `v`'s weights cut off somewhere. 4. Moments are kept
+//!    in UTC and compared as local times of the session's zone: a bound is moved to UTC. A local time
+//!    that comes twice, when clocks go back, has no key: rows of both hours are equal to it.
 
 use super::Run;
-use super::cells::convert;
+use super::cells::convert_at;
 use crate::SqlError;
 use crate::keyrange::{has_exact_key, merge, whole};
 use engine::Table;
@@ -15,7 +17,7 @@ use expr::{Expr, Frame, damaged};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
 use std::ops::Bound;
 use value::collation::Cut;
-use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
+use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout, TimeZone};
 
 pub use crate::keyrange::KeyRange as Encoded;
 
@@ -133,7 +135,7 @@ impl<'t> Encoder<'t> {
                 self.put(n, Datum::Null, false, key);
                 continue;
             }
-            match self.append(n, &value, false, key)? {
+            match self.append(n, &value, run.env.convert_mode().time_zone, false, key)? {
                 Part::Never => return Ok(Prefix::Nothing),
                 Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
                 Part::Near | Part::Open => return Ok(Prefix::Shorter),
@@ -160,6 +162,7 @@ impl<'t> Encoder<'t> {
         &self,
         part: usize,
         value: &Datum<'_>,
+        zone: &TimeZone,
         uncut: bool,
         key: &mut Vec<u8>,
     ) -> Result<Part, SqlError> {
@@ -174,8 +177,18 @@ impl<'t> Encoder<'t> {
             return Ok(Part::Open);
         }
         let mut scratch = Vec::new();
-        let Ok(converted) = convert(*value, ty, &mut scratch) else { return Ok(Part::Open) };
-        let same = value::equals(&converted, value, ty.collation) == Some(true);
+        let Ok(converted) = convert_at(*value, ty, zone, &mut scratch) else {
+            return Ok(Part::Open);
+        };
+        // A moment is compared as the local time that it is in the session's zone.
+        let shown = match converted {
+            Datum::Timestamp(micros, fsp) => match zone.to_local(micros, fsp) {
+                Some(local) if !zone.is_repeated(local) => Datum::DateTime(local),
+                _ => return Ok(Part::Open),
+            },
+            other => other,
+        };
+        let same = value::equals(&shown, value, ty.collation) == Some(true);
         if !same && !is_near(&converted) || !self.put(part, converted, uncut, key) {
             return Ok(Part::Open);
         }
@@ -326,7 +339,7 @@ impl<'t> Encoder<'t> {
         let value = run.eval(value, frame)?;
         let mut key = before.to_vec();
         let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
-        Ok(match self.append(part, &value.get(), many, &mut key)? {
+        Ok(match self.append(part, &value.get(), run.env.convert_mode().time_zone, many, &mut key)? {
             Part::Never => None,
             Part::Open => Some(None),
             Part::Near => Some(Some((key, true))),

@@ -95,8 +95,18 @@ pub fn convert<'v>(
     ty: &ColumnType,
     scratch: &'v mut Vec<u8>,
 ) -> Result<Datum<'v>, SqlError> {
-    let utc = TimeZone::utc();
-    let converted = value::coerce(value, None, ty, &ConvertMode::new(false, &utc), scratch);
+    convert_at(value, ty, &TimeZone::utc(), scratch)
+}
+
+/// As [`convert`], for a value that is a local time of a zone.
+#[cold]
+pub fn convert_at<'v>(
+    value: Datum<'v>,
+    ty: &ColumnType,
+    zone: &TimeZone,
+    scratch: &'v mut Vec<u8>,
+) -> Result<Datum<'v>, SqlError> {
+    let converted = value::coerce(value, None, ty, &ConvertMode::new(false, zone), scratch);
     let failed = |e: value::ConvertError| SqlError::Other(1105, "HY000", format!("{e:?}"));
     Ok(converted.map_err(failed)?.value)
 }
