@@ -44,13 +44,18 @@ where
     start(Builder::new(), name, f)
 }
 
-/// Starts a thread with a stack of `stack_bytes` (mapped lazily), for one thread per connection.
+/// Starts a thread with a stack of `stack_bytes` (mapped lazily), for one thread per connection;
+/// [`stdx::stack`] knows of it.
 pub fn spawn_with_stack<T, F>(name: &str, stack_bytes: usize, f: F) -> io::Result<JoinHandle<T>>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    start(Builder::new().stack_size(stack_bytes), name, f)
+    let told = move || {
+        stdx::stack::begin(stack_bytes);
+        f()
+    };
+    start(Builder::new().stack_size(stack_bytes), name, told)
 }
 
 fn start<T, F>(builder: Builder, name: &str, f: F) -> io::Result<JoinHandle<T>>

@@ -14,6 +14,7 @@ pub mod class;
 pub mod hook;
 mod line;
 pub mod rng;
+pub mod stack;
 
 pub use atomic::{Atom, AtomInt, LocalAtomic, SharedAtomic};
 pub use class::{reset_shared_writes, shared_writes};

@@ -32,8 +32,8 @@ use wire::handshake::Scramble;
 use wire::{Command, FrameError, Inbox, Outbox, command, handshake, reply};
 
 /// Stack that a thread needs to step a session: the deepest statement that the parser accepts
-/// ([`parser::DEPTH_MAX`]) takes between one and two MiB. Only what is touched costs memory.
-pub const STACK_BYTES_MIN: usize = if cfg!(debug_assertions) { 16 << 20 } else { 4 << 20 };
+/// ([`parser::DEPTH_MAX`]) takes less than half of it. Only what is touched costs memory.
+pub const STACK_BYTES_MIN: usize = if cfg!(debug_assertions) { 256 << 20 } else { 64 << 20 };
 
 /// Whether a connection goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

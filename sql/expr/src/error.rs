@@ -322,11 +322,7 @@ pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
             "HY000",
             "Prepared statement contains too many placeholders".into(),
         ),
-        ErrorKind::TooDeep => SqlError::Other(
-            1436,
-            "HY000",
-            "Thread stack overrun: expressions or queries are nested too deep".into(),
-        ),
+        ErrorKind::TooDeep => stack_overrun(),
         ErrorKind::SyntaxBecause(why) => {
             let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
             SqlError::Other(1064, "42000", text)
@@ -342,4 +338,16 @@ pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
             ),
         ),
     }
+}
+
+/// 1436: expressions or queries are nested too deep.
+#[must_use]
+pub fn stack_overrun() -> SqlError {
+    let (used, bytes) = stdx::stack::used();
+    let text = format!(
+        "Thread stack overrun:  {used} bytes used of a {bytes} byte stack, and {} bytes needed.  Use \
+         'mysqld --thread_stack=#' to specify a bigger stack.",
+        bytes / 2
+    );
+    SqlError::Other(1436, "HY000", text)
 }

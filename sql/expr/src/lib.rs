@@ -21,7 +21,7 @@ pub mod variables;
 pub mod vector;
 
 pub use environment::{AutoincMode, Environment, WarningLevel};
-pub use error::{SqlError, parse_error};
+pub use error::{SqlError, parse_error, stack_overrun};
 pub use eval::{Value, condition, eval, text};
 pub use like::like;
 pub use row::{Frame, LeafRow, Leaves, Row, Subqueries, column, damaged};

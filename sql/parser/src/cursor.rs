@@ -282,7 +282,7 @@ impl<'a> Parser<'a> {
 
     /// Runs `inner` one level deeper (module invariant 3).
     pub fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= DEPTH_MAX {
+        if self.depth >= DEPTH_MAX || !stdx::stack::has_room() {
             return self.fail_with(ErrorKind::TooDeep);
         }
         self.depth += 1;
@@ -291,6 +291,14 @@ impl<'a> Parser<'a> {
         self.depth -= 1;
         self.height = saved.max(self.height + 1);
         result
+    }
+
+    /// Reads a term of a chain that becomes a balanced tree: it is as high as it is, whatever stands beside it.
+    pub fn term<T>(&mut self, one: fn(&mut Self) -> Result<T>) -> Result<T> {
+        let beside = std::mem::take(&mut self.height);
+        let term = one(self);
+        self.height = self.height.max(beside);
+        term
     }
 
     /// Counts one more link of a left-deep chain.

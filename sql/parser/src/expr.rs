@@ -33,13 +33,13 @@ impl Parser<'_> {
 
     fn or_expr(&mut self) -> Result<Expr> {
         let pipes_or = !self.mode.has(SqlMode::PIPES_AS_CONCAT);
-        let mut terms = vec![self.xor_expr()?];
+        let mut terms = vec![self.term(Self::xor_expr)?];
         loop {
             let pipes = pipes_or && self.eat(TokenKind::Pipes);
             if !pipes && !self.eat_kw(Kw::OR) {
                 break;
             }
-            terms.push(self.xor_expr()?);
+            terms.push(self.term(Self::xor_expr)?);
             if pipes {
                 self.warn(deprecated::PIPES);
             }
@@ -48,25 +48,25 @@ impl Parser<'_> {
     }
 
     fn xor_expr(&mut self) -> Result<Expr> {
-        let first = self.and_expr()?;
+        let first = self.term(Self::and_expr)?;
         if self.kw() != Kw::XOR {
             return Ok(first);
         }
         let mut terms = vec![first];
         while self.eat_kw(Kw::XOR) {
-            terms.push(self.and_expr()?);
+            terms.push(self.term(Self::and_expr)?);
         }
         Ok(balanced(BinaryOp::Xor, terms))
     }
 
     fn and_expr(&mut self) -> Result<Expr> {
-        let mut terms = vec![self.not_expr()?];
+        let mut terms = vec![self.term(Self::not_expr)?];
         loop {
             let amps = self.eat(TokenKind::Amps);
             if !amps && !self.eat_kw(Kw::AND) {
                 break;
             }
-            terms.push(self.not_expr()?);
+            terms.push(self.term(Self::not_expr)?);
             if amps {
                 self.warn(deprecated::AMPS);
             }

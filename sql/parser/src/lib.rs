@@ -53,8 +53,8 @@ pub use literal::{literal_value, unescape};
 pub use mode::SqlMode;
 pub use statement::{Parsed, parse, parse_digested, parse_next};
 
-/// Deepest nesting of expressions and queries that is accepted.
-pub const DEPTH_MAX: usize = 200;
+/// Deepest nesting of expressions and queries that is accepted; a call takes two levels.
+pub const DEPTH_MAX: usize = 2000;
 
 /// Longest left-deep chain (`a + b + c ...`, joins) that is accepted.
 pub const HEIGHT_MAX: usize = 1000;

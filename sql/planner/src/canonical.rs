@@ -486,7 +486,7 @@ impl Names<'_> {
         if factor.name.schema.is_none() {
             let ctes = self.ctes.borrow();
             if let Some((name, columns)) =
-                ctes.iter().rev().find(|(name, _)| same_name(name, &factor.name.name))
+                ctes.iter().rev().find(|(name, _)| *name == factor.name.name)
             {
                 let text = format!("{}{shown_alias}", quoted(name));
                 let columns = columns.clone();

@@ -137,7 +137,19 @@ fn can_merge(outer: &Block, leaf: u16) -> bool {
         // Whoever numbers rows counts on the order that the nested query gives them.
         && (block.order_by.is_empty() || !outer.outputs.iter().any(|o| assigns(&o.value.expr)))
         && outer.leaves.len() + block.leaves.len() <= LEAVES_MAX
+        && block.outputs.iter().all(|o| is_small(&o.value.expr))
         && block.outputs.iter().all(|o| !derived.null_row || plain(&o.value.expr))
+}
+
+/// Nodes of an expression that takes the place of each reference to it.
+const INLINED_NODES_MAX: usize = 400;
+
+/// Whether an expression may be computed where it is looked at: a tower of views, each naming the columns
+/// of the one below twice, would double it with every floor.
+fn is_small(e: &Expr) -> bool {
+    let mut nodes = 0;
+    e.visit(&mut |_| nodes += 1);
+    nodes <= INLINED_NODES_MAX
 }
 
 /// Whether the rows of a nested query need not be made before those around it are.

@@ -22,6 +22,7 @@ mod replication;
 mod show;
 mod storage;
 mod view;
+mod walk;
 
 pub use account::*;
 pub use admin::*;
@@ -38,6 +39,7 @@ pub use replication::*;
 pub use show::*;
 pub use storage::*;
 pub use view::*;
+pub use walk::*;
 
 /// A possibly qualified name of a table or another schema object: `t` or `db.t`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

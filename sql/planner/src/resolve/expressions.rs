@@ -34,6 +34,9 @@ impl Resolver<'_, '_> {
 
     fn value_or_row_of(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         use ast::Expr as E;
+        if !stdx::stack::has_room() {
+            return Err(expr::stack_overrun());
+        }
         match e {
             E::Param(number) => {
                 let free = self.build.free(e)?;

@@ -15,9 +15,6 @@ use mdl::Mode;
 use parser::ast;
 use value::name::same_name;
 
-/// Views inside of views.
-const VIEWS_MAX: usize = 32;
-
 /// A part of FROM with the unqualified names it gives.
 type Joined = (From, Vec<Visible>);
 
@@ -166,9 +163,6 @@ impl Resolver<'_, '_> {
             );
             error(1356, "HY000", text)
         };
-        if self.view_schemas.len() >= VIEWS_MAX {
-            return Err(invalid());
-        }
         let parsed = parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT);
         let Ok(ast::Statement::Query(query)) = parsed else { return Err(invalid()) };
         let scopes = std::mem::take(&mut self.scopes);
@@ -210,7 +204,7 @@ impl Resolver<'_, '_> {
 
     fn find_cte(&self, name: &str) -> Option<usize> {
         let seen = |entry: &CteEntry| {
-            same_name(entry.name(), name)
+            entry.name() == name
                 && !matches!(entry, CteEntry::Written { hidden: true, .. })
         };
         self.ctes.iter().rposition(seen)

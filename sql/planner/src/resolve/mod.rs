@@ -26,6 +26,7 @@ mod on_duplicate;
 mod parameters;
 mod queries;
 mod select;
+mod self_reference;
 mod updatable;
 mod variables;
 mod windows;
@@ -104,6 +105,8 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) tables: Vec<(TableRef, Mode)>,
     recursions: usize,
     blocks: u32,
+    /// SELECTs around what is being resolved.
+    nesting: usize,
     /// Blocks are numbered as MySQL numbers them, by where they are written: none in FROM, whose blocks come first
     /// here, is or was resolved.
     counted: bool,
@@ -134,6 +137,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             tables: Vec::new(),
             recursions: 0,
             blocks: 0,
+            nesting: 0,
             counted: true,
             hints: StatementHints::default(),
             alone: false,

@@ -2,8 +2,9 @@
 
 use super::from::{block_columns, derived_leaf};
 use super::locking::moved_inside;
+use super::select::too_nested;
 use super::names::{Aliases, Scope};
-use super::{CteEntry, Resolver, SharedBlock, error};
+use super::{CteEntry, Resolver, SharedBlock, error, self_reference};
 use crate::hints::IndexChoice;
 use crate::logical::{Block, From, Leaf, LeafColumn, Source};
 use crate::plan::{Output, ResultColumn, SortKey};
@@ -12,11 +13,17 @@ use expr::tree::Typed;
 use parser::ast::{self, QueryBody, SetOperator};
 use std::rc::Rc;
 use value::collation::aggregate::{Purpose, aggregate};
-use value::{ColumnType, name::same_name};
+use value::ColumnType;
+
+/// Blocks within each other: a column names its own by a byte.
+const SCOPES_MAX: usize = 190;
 
 impl Resolver<'_, '_> {
     /// Resolves a query expression.
     pub(crate) fn query(&mut self, query: &ast::Query) -> Result<Block, SqlError> {
+        if !stdx::stack::has_room() {
+            return Err(expr::stack_overrun());
+        }
         let ctes = self.ctes.len();
         if let Some(with) = &query.with {
             self.add_ctes(with)?;
@@ -28,7 +35,7 @@ impl Resolver<'_, '_> {
 
     pub(super) fn add_ctes(&mut self, with: &ast::With) -> Result<(), SqlError> {
         for (position, cte) in with.tables.iter().enumerate() {
-            if with.tables[..position].iter().any(|c| same_name(&c.name, &cte.name)) {
+            if with.tables[..position].iter().any(|c| c.name == cte.name) {
                 let text = format!("Not unique table/alias: '{}'", cte.name);
                 return Err(error(1066, "42000", text));
             }
@@ -92,6 +99,9 @@ impl Resolver<'_, '_> {
         query: &ast::Query,
         leaf: impl FnOnce(&mut Self) -> Result<Leaf, SqlError>,
     ) -> Result<Block, SqlError> {
+        if self.scopes.len() >= SCOPES_MAX {
+            return Err(too_nested());
+        }
         let mut scope = Scope::new("field list");
         scope.hidden = true;
         self.scopes.push(scope);
@@ -301,30 +311,15 @@ impl Resolver<'_, '_> {
             None => {
                 // What stands before it in its WITH and around that is in sight, and nothing else.
                 let later = self.ctes.split_off(position + usize::from(recursive));
-                let scopes = std::mem::take(&mut self.scopes);
-                let resolved = self.cte_block(&cte, recursive);
-                self.scopes = scopes;
-                let alone = match resolved {
-                    Ok(block) => Some(block),
-                    // It may look at the blocks around: then it runs where it is used.
-                    Err(SqlError::UnknownColumn { .. } | SqlError::UnknownTable { .. })
-                        if !self.scopes.is_empty() =>
-                    {
-                        None
-                    }
-                    Err(other) => {
-                        self.ctes.extend(later);
-                        return Err(other);
-                    }
-                };
-                let Some(block) = alone else {
-                    let was = std::mem::replace(&mut self.scope().hidden, true);
-                    let block = self.cte_block(&cte, recursive);
-                    self.scope().hidden = was;
-                    self.ctes.extend(later);
-                    return derived_leaf(block?, alias, &cte.columns, false);
-                };
+                let was = std::mem::replace(&mut self.scope().hidden, true);
+                let block = self.cte_block(&cte, recursive);
+                self.scope().hidden = was;
                 self.ctes.extend(later);
+                let mut block = block?;
+                if block.outer_depth() > 0 {
+                    // It looks at the blocks around: it runs where it is used.
+                    return derived_leaf(block, alias, &cte.columns, false);
+                }
                 self.shared.push(SharedBlock { name: cte.name.clone(), block, uses: 0 });
                 let number = self.shared.len() - 1;
                 if let CteEntry::Written { shared, .. } = &mut self.ctes[position] {
@@ -342,13 +337,13 @@ impl Resolver<'_, '_> {
     fn cte_block(&mut self, cte: &ast::Cte, recursive: bool) -> Result<Block, SqlError> {
         let locking = std::mem::take(&mut self.locking);
         let position = self.ctes.len();
-        let block = if recursive && self.reads_itself(cte) {
+        let block = if recursive && self_reference::reads_itself(cte) {
             self.recursive(cte)
         } else {
             // Its own name means something else inside of it.
             let hide = |entry: &mut CteEntry, on: bool| {
                 if let CteEntry::Written { hidden, cte: other, .. } = entry
-                    && same_name(&other.name, &cte.name)
+                    && other.name == cte.name
                 {
                     *hidden = on;
                 }
@@ -366,14 +361,6 @@ impl Resolver<'_, '_> {
         block
     }
 
-    /// Whether a query mentions its own name as a table, anywhere.
-    fn reads_itself(&self, cte: &ast::Cte) -> bool {
-        // The tree has no walker; its printed form names every table with `name: "..."`.
-        let text = format!("{:?}", cte.query);
-        let name = format!("name: {:?}", cte.name);
-        text.to_lowercase().contains(&name.to_lowercase())
-    }
-
     fn recursive(&mut self, cte: &ast::Cte) -> Result<Block, SqlError> {
         let mut parts: Vec<(&QueryBody, bool)> = Vec::new();
         flatten(&cte.query.body, true, &mut parts);
@@ -382,6 +369,7 @@ impl Resolver<'_, '_> {
             let text = format!("Recursive Common Table Expression '{name}' should contain a UNION");
             return Err(error(3573, "HY000", text));
         }
+        self_reference::check(cte, &parts)?;
         if cte.query.with.is_some() {
             return Err(SqlError::unsupported(
                 "WITH inside of a recursive common table expression",

@@ -13,6 +13,14 @@ use expr::aggregate::ANY_VALUE;
 use expr::tree::{Expr, Typed};
 use parser::ast::{self, SelectItem};
 
+/// SELECTs within each other, through subqueries, nested queries, common table expressions and views.
+const NESTING_MAX: usize = 64;
+
+/// 1473.
+pub(super) fn too_nested() -> SqlError {
+    error(1473, "HY000", "Too high level of nesting for select")
+}
+
 impl Resolver<'_, '_> {
     /// Resolves a SELECT with the ORDER BY and LIMIT around it.
     pub(crate) fn select(
@@ -25,6 +33,10 @@ impl Resolver<'_, '_> {
             let text = "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'";
             return Err(error(1234, "42000", text));
         }
+        if self.nesting >= NESTING_MAX {
+            return Err(too_nested());
+        }
+        self.nesting += 1;
         self.blocks += 1;
         let number = self.blocks;
         self.enter_hints(number, select.options.hints.as_deref());
@@ -32,6 +44,7 @@ impl Resolver<'_, '_> {
         self.scopes.push(Scope { named_windows, number, ..Scope::new("field list") });
         let block = self.select_in_scope(select, order_by, limit, number);
         self.scopes.pop();
+        self.nesting -= 1;
         block
     }
 
