@@ -313,6 +313,9 @@ fn compile(
     parameters: Parameters,
 ) -> Result<(), SqlError> {
     views::refuse(&made.statement, context)?;
+    if let Statement::Show(show) = &*made.statement {
+        show::refuse_broken_view(show, context)?;
+    }
     made.shows_locked = context.client.shows_locked();
     let mut planning = PlanContext { literals, parameters, ..context.planning() };
     let planned =

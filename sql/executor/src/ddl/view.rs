@@ -170,12 +170,12 @@ pub fn result_columns(
             None => zero(&ty, if of_view { 0 } else { context.env.sql_mode() }),
         };
         let mut column = ColumnDef { default, ..ColumnDef::new(name, ty) };
+        if let Some(source) = source.filter(|s| s.ty.kind != Kind::Bit) {
+            column.comment.clone_from(&source.comment);
+        }
         if let Some(source) = source.filter(|_| !of_view) {
             column.on_update = source.on_update;
             column.own_collation = source.own_collation;
-            if source.ty.kind != Kind::Bit {
-                column.comment.clone_from(&source.comment);
-            }
         }
         columns.push(column);
     }
