@@ -452,5 +452,10 @@ fn call<'v>(
         }
         *place = value;
     }
-    run(&mut functions::Call { args, site, env }).map_err(|error| named(error, site, row))
+    let mut call = functions::Call { args, site, env };
+    match run(&mut call) {
+        Ok(Value::Datum(value)) => Ok(Value::Datum(value)),
+        Ok(made) => call.bounded(made),
+        Err(error) => Err(named(error, site, row)),
+    }
 }

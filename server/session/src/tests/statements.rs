@@ -336,6 +336,14 @@ fn the_deepest_statements_fit_the_stack() {
         ("(SELECT ", "1", ")"),
         ("1 + ", "1", ""),
         ("1 OR ", "1", ""),
+        ("id <> 7 AND ", "1", ""),
+        ("JSON_ARRAY(", "1", ")"),
+        ("EXISTS (SELECT 1 WHERE ", "1", ")"),
+        ("1 IN (SELECT ", "1", ")"),
+        ("1 BETWEEN 0 AND ", "1", ""),
+        ("(SELECT * FROM (SELECT ", "1", ") t)"),
+        ("(SELECT 1 UNION SELECT ", "1", ")"),
+        ("(WITH c AS (SELECT 1 UNION SELECT ", "1", ") SELECT * FROM c LIMIT 1)"),
     ];
     let check = move || {
         for (open, core, close) in texts {
@@ -348,6 +356,95 @@ fn the_deepest_statements_fit_the_stack() {
     };
     let thread = host::thread::spawn_with_stack("deep", crate::STACK_BYTES_MIN, check);
     thread.expect("a thread").join().expect("no panic");
+}
+
+/// The number of a statement's error; 0: it went well.
+fn outcome(client: &mut Client, sql: &str) -> u16 {
+    let replies = client.query(sql);
+    if replies[0][0] == 0xFF { error_of(&replies) } else { 0 }
+}
+
+/// MySQL's limits: calls 900 deep and SELECTs 64 deep go well, chains of conditions have none.
+#[test]
+fn what_is_too_deep_fails_alone() {
+    let (_server, mut client) = with_table();
+    let check = move || {
+        for n in [900, 10_000] {
+            let refused = if n == 900 { 0 } else { 1436 };
+            let sql = format!("{}id{}", "ABS(".repeat(n), ")".repeat(n));
+            assert_eq!(outcome(&mut client, &format!("SELECT {sql} FROM t")), refused);
+            assert_eq!(outcome(&mut client, &format!("EXPLAIN SELECT {sql} FROM t")), refused);
+            let any: Vec<_> = (0..n).map(|n| format!("id = {n} AND id <> {n}")).collect();
+            for word in [" OR ", " AND "] {
+                let sql = format!("SELECT * FROM t WHERE {}", any.join(word));
+                assert_eq!(outcome(&mut client, &sql), 0);
+            }
+        }
+        for (n, refused) in [(63, 0), (64, 1473), (900, 1473)] {
+            let sql = format!("SELECT {}1{}", "(SELECT ".repeat(n), ")".repeat(n));
+            assert_eq!(outcome(&mut client, &sql), refused, "{n}");
+        }
+        let mut chain = String::from("WITH c0 AS (SELECT 1 a)");
+        for n in 1..10_000 {
+            chain += &format!(", c{n} AS (SELECT a FROM c{})", n - 1);
+        }
+        assert_eq!(outcome(&mut client, &format!("{chain} SELECT * FROM c9999")), 1473);
+        // Each view names the column of the one below twice.
+        client.run("CREATE VIEW v0 AS SELECT id a FROM t");
+        for n in 1..64 {
+            let sql = format!("CREATE VIEW v{n} AS SELECT a + a a FROM v{}", n - 1);
+            assert_eq!(outcome(&mut client, &sql), 0, "{n}");
+        }
+        assert_eq!(outcome(&mut client, "CREATE VIEW v64 AS SELECT a FROM v63"), 1473);
+        assert_eq!(outcome(&mut client, "SELECT * FROM v20 WHERE a > 1"), 0);
+    };
+    let thread = host::thread::spawn_with_stack("deep", crate::STACK_BYTES_MIN, check);
+    thread.expect("a thread").join().expect("no panic");
+}
+
+/// Every function of the registry, with arguments from which long texts could come.
+#[test]
+fn no_function_makes_more_than_a_packet() {
+    let (server, mut client) = with_table();
+    client.run("SET GLOBAL max_allowed_packet = 2048");
+    drop(client);
+    let mut client = Client::root(&server);
+    let arguments = [
+        "REPEAT('a', 2000)",
+        "REPEAT(X'27', 1500)",
+        "REPEAT(',', 1800)",
+        "1",
+        "2000",
+        "-1",
+        "JSON_ARRAY(REPEAT('a', 1900))",
+        "'$[0]'",
+        "'a'",
+        "'%W'",
+        "NOW()",
+        "X'FFFF'",
+    ];
+    let mut rng = stdx::rng::Rng::new(7);
+    let mut answered = 0;
+    for function in expr::functions::all().filter(|f| f.shape == expr::functions::Shape::Call) {
+        if ["sleep", "benchmark", "get_lock", "load_file"].contains(&function.name) {
+            continue;
+        }
+        for _ in 0..40 {
+            let least = function.arity.0 as u64;
+            let most = (function.arity.1 as u64).min(least + 3);
+            let count = least + rng.below(most - least + 1);
+            let given = (0..count).map(|_| arguments[rng.below(arguments.len() as u64) as usize]);
+            let call = format!("{}({})", function.name, given.collect::<Vec<_>>().join(", "));
+            let replies = client.query(&format!("SELECT LENGTH({call})"));
+            if replies.len() < 3 {
+                continue;
+            }
+            let length = row_text(&replies[replies.len() - 2]).parse::<usize>().unwrap_or(0);
+            assert!(length <= 2048, "{call}: {length}");
+            answered += 1;
+        }
+    }
+    assert!(answered > 2000, "{answered}");
 }
 
 #[test]

@@ -23,6 +23,12 @@ pub struct Call<'c, 'v> {
     pub env: &'c mut dyn Environment,
 }
 
+/// Results up to this size are made without a look at `max_allowed_packet`.
+const SMALL_BYTES: usize = 1024;
+
+/// Behind a result of this size the statement looks whether it was killed.
+const LONG_BYTES: usize = 1 << 20;
+
 impl<'v> Call<'_, 'v> {
     /// Number of arguments.
     #[allow(clippy::len_without_is_empty)] // a count of arguments, not a collection
@@ -102,16 +108,21 @@ impl<'v> Call<'_, 'v> {
         value
     }
 
-    /// Whether a result of that size may be made; warning 1301 says so if not.
-    pub fn fits(&mut self, bytes: usize) -> bool {
-        /// Results up to this size are made without a look at `max_allowed_packet`.
-        const SMALL_BYTES: usize = 1024;
-        if bytes <= SMALL_BYTES {
-            return true;
+    /// The most bytes that a result may have which could get as long as `expected`.
+    pub fn bytes_max(&self, expected: usize) -> usize {
+        if expected <= SMALL_BYTES {
+            return SMALL_BYTES;
         }
         let limit = self.env.system_variable(false, "max_allowed_packet");
         let limit = limit.ok().and_then(|v| v.datum().as_u64()).unwrap_or(u64::MAX);
-        if bytes as u64 <= limit {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    }
+
+    /// Whether a result of that size may be made; warning 1301 says so if not. What cannot get longer than its arguments
+    /// a few times over need not ask: whoever calls does ([`Self::bounded`]).
+    pub fn fits(&mut self, bytes: usize) -> bool {
+        let limit = self.bytes_max(bytes);
+        if bytes <= limit {
             return true;
         }
         let name = self.site.function.name;
@@ -119,6 +130,25 @@ impl<'v> Call<'_, 'v> {
             format!("Result of {name}() was larger than max_allowed_packet ({limit}) - truncated");
         self.env.warn(WarningLevel::Warning, 1301, text);
         false
+    }
+
+    /// What the function made, or NULL and warning 1301 if that is too long.
+    ///
+    /// # Errors
+    /// 1317: making it took long, and meanwhile the statement was killed.
+    pub fn bounded(&mut self, value: Value<'v>) -> Answer<'v> {
+        let Value::Owned(made) = &value else { return Ok(value) };
+        let bytes = match made {
+            OwnedDatum::Bytes(text) => text.len(),
+            OwnedDatum::Json(document) => document.len(),
+            _ => return Ok(value),
+        };
+        if bytes > LONG_BYTES
+            && sync::with_current(|slot| slot.is_some_and(sync::SessionSlot::killed))
+        {
+            return Err(SqlError::Storage(base::Error::Killed));
+        }
+        Ok(if self.fits(bytes) { value } else { NULL })
     }
 
     /// Argument `n` as MySQL prints its items, if it names no column: then its value.

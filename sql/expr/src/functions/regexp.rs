@@ -464,11 +464,12 @@ fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let replacement = decoded(c, 2);
     let at = start(c, 3, &text)?;
     let occurrence = if c.len() > 4 { c.integer(4) } else { 0 };
+    let most = c.bytes_max((text.len() + 1).saturating_mul(replacement.len() + 1));
     let mut out = text[..at].to_string();
     let mut from = at;
     let mut kept = at;
     let mut number = 0;
-    while from <= text.len() {
+    while from <= text.len() && out.len() <= most {
         let found = regex.captures_from_pos(text.as_str(), from).map_err(|e| bad_run(&e))?;
         let Some((found, whole)) = found.and_then(|f| f.get(0).map(|w| (f, w))) else { break };
         number += 1;

@@ -419,10 +419,14 @@ fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if from.is_empty() || text.len() < from.len() {
         return Ok(text.into());
     }
+    let most = c.bytes_max((text.len() / from.len() + 1).saturating_mul(to.len()) + text.len());
     let mut out = Vec::with_capacity(text.len());
     let mut rest = &text[..];
     let charset = c.collation().charset();
     while !rest.is_empty() {
+        if out.len() > most {
+            break;
+        }
         if rest.starts_with(&from) {
             out.extend_from_slice(&to);
             rest = &rest[from.len()..];
@@ -505,8 +509,13 @@ fn export_set<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         if c.len() > 4 { usize::try_from(c.integer(4)).map_or(64, |n| n.min(64)) } else { 64 };
     let (on, off) = (c.text(1), c.text(2));
     let separator = if c.len() > 3 { c.text(3) } else { b","[..].into() };
+    let longest = on.len().max(off.len()).saturating_add(separator.len());
+    let most = c.bytes_max(longest.saturating_mul(64));
     let mut out = Vec::new();
     for bit in 0..count {
+        if out.len() > most {
+            break;
+        }
         if bit > 0 {
             out.extend_from_slice(&separator);
         }
