@@ -5,7 +5,8 @@
 //! banned, and the finding names the replacement. 5. `unsafe` is allowed in the named crates only.
 //! 6. ARCHITECTURE.md names every crate and no crate that is not there. 7. Every external
 //! dependency has its line in docs/dependencies.md. 8. Tests that documents name exist, and links
-//! between documents lead somewhere. 9. docs/refused.md is what `cargo xtask refused` makes.
+//! between documents lead somewhere. 9. docs/refused.md is what `cargo xtask refused` makes. 10. What
+//! answers clients uses no debug output.
 
 use crate::{refused, shell};
 use std::collections::BTreeMap;
@@ -188,7 +189,22 @@ fn check_file(root: &Path, member: &Member, path: &Path, found: &mut Vec<String>
                 found.push(format!("{shown}:{}: `{pattern}` is banned: {instead}", number + 1));
             }
         }
+        if reads_debug_output(&shown, line) {
+            let instead = "a word of its own, a visitor, or derived Hash and Eq";
+            let number = number + 1;
+            found.push(format!("{shown}:{number}: debug output is no text to use: {instead}"));
+        }
     }
+}
+
+/// Whether a line of what answers clients formats by `Debug`, be it to store, to compare, to hash or to
+/// show it; the words of a panic may.
+fn reads_debug_output(shown: &str, line: &str) -> bool {
+    let folders = ["sql/", "server/session/", "server/wire/", "ground/value/"];
+    let panics = ["panic!", "assert", "unreachable!", "expect("];
+    folders.iter().any(|folder| shown.starts_with(folder))
+        && (line.contains(":?}") || line.contains(":#?}"))
+        && !panics.iter().any(|word| line.contains(word))
 }
 
 /// The floor table of ARCHITECTURE.md lists `name  floor  text` lines inside a code block.

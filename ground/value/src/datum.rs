@@ -117,6 +117,15 @@ pub enum OwnedDatum {
     Bytes(Vec<u8>),
 }
 
+impl std::hash::Hash for OwnedDatum {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        let mut text = Vec::new();
+        crate::format::append_text(&self.datum(), &mut text);
+        text.hash(state);
+    }
+}
+
 impl OwnedDatum {
     /// The value, borrowed.
     #[must_use]

@@ -7,7 +7,7 @@ impl ColumnType {
     /// The type as SHOW COLUMNS prints it (`int`, `bigint unsigned`, `char(120)`, `enum('a','b')`).
     #[must_use]
     pub fn to_sql(&self) -> String {
-        let name = name_of(self.kind);
+        let name = self.kind.name();
         let mut text = match self.kind {
             Kind::Char | Kind::VarChar | Kind::Binary | Kind::VarBinary | Kind::Bit => {
                 format!("{name}({})", self.length)
@@ -51,37 +51,41 @@ fn quote(name: &str) -> String {
     name.replace('\\', "\\\\").replace('\'', "''")
 }
 
-fn name_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::TinyInt => "tinyint",
-        Kind::SmallInt => "smallint",
-        Kind::MediumInt => "mediumint",
-        Kind::Int => "int",
-        Kind::BigInt => "bigint",
-        Kind::Float => "float",
-        Kind::Double => "double",
-        Kind::Decimal => "decimal",
-        Kind::Bit => "bit",
-        Kind::Char => "char",
-        Kind::VarChar => "varchar",
-        Kind::Binary => "binary",
-        Kind::VarBinary => "varbinary",
-        Kind::TinyText => "tinytext",
-        Kind::Text => "text",
-        Kind::MediumText => "mediumtext",
-        Kind::LongText => "longtext",
-        Kind::TinyBlob => "tinyblob",
-        Kind::Blob => "blob",
-        Kind::MediumBlob => "mediumblob",
-        Kind::LongBlob => "longblob",
-        Kind::Enum => "enum",
-        Kind::Set => "set",
-        Kind::Date => "date",
-        Kind::Time => "time",
-        Kind::DateTime => "datetime",
-        Kind::Timestamp => "timestamp",
-        Kind::Year => "year",
-        Kind::Json => "json",
-        Kind::Geometry => "geometry",
+impl Kind {
+    /// The type's name in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::TinyInt => "tinyint",
+            Kind::SmallInt => "smallint",
+            Kind::MediumInt => "mediumint",
+            Kind::Int => "int",
+            Kind::BigInt => "bigint",
+            Kind::Float => "float",
+            Kind::Double => "double",
+            Kind::Decimal => "decimal",
+            Kind::Bit => "bit",
+            Kind::Char => "char",
+            Kind::VarChar => "varchar",
+            Kind::Binary => "binary",
+            Kind::VarBinary => "varbinary",
+            Kind::TinyText => "tinytext",
+            Kind::Text => "text",
+            Kind::MediumText => "mediumtext",
+            Kind::LongText => "longtext",
+            Kind::TinyBlob => "tinyblob",
+            Kind::Blob => "blob",
+            Kind::MediumBlob => "mediumblob",
+            Kind::LongBlob => "longblob",
+            Kind::Enum => "enum",
+            Kind::Set => "set",
+            Kind::Date => "date",
+            Kind::Time => "time",
+            Kind::DateTime => "datetime",
+            Kind::Timestamp => "timestamp",
+            Kind::Year => "year",
+            Kind::Json => "json",
+            Kind::Geometry => "geometry",
+        }
     }
 }

@@ -45,7 +45,7 @@ impl Core {
                 Ok(table)
             }
             other if crate::absent::answers_show(other) => self.absent_show(other),
-            other => Err(errors::unsupported(&construct(other))),
+            other => Err(errors::unsupported(other.construct())),
         }
     }
 
@@ -110,19 +110,6 @@ impl Core {
         }
         Ok(table)
     }
-}
-
-/// MySQL's words for what was shown.
-fn construct(show: &Show) -> String {
-    let debug = format!("{show:?}");
-    let name: String = debug.chars().take_while(|c| c.is_alphanumeric()).collect();
-    name.chars().fold(String::from("SHOW"), |mut words, c| {
-        if c.is_uppercase() {
-            words.push(' ');
-        }
-        words.push(c.to_ascii_uppercase());
-        words
-    })
 }
 
 fn count(name: &str, n: u64) -> Table {

@@ -393,7 +393,7 @@ impl Core {
         let around = &self.texts.surroundings;
         let mut all = key.to_vec();
         all.push(0);
-        all.extend_from_slice(format!("{:?}", around.settings).as_bytes());
+        around.settings.append_key(&mut all);
         all.push(0);
         all.extend_from_slice(around.database.as_deref().unwrap_or_default().as_bytes());
         all.push(u8::from(around.database.is_some()));

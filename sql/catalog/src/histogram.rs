@@ -95,7 +95,7 @@ impl Histogram {
         for (at, bucket) in self.buckets.iter().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
             let (low, high, cumulative) =
-                (&bucket.low.json, &bucket.high.json, number(bucket.cumulative));
+                (&bucket.low.json, &bucket.high.json, json_number(bucket.cumulative));
             let _ = match self.singleton {
                 true => write!(text, "{comma}[{low}, {cumulative}]"),
                 false => write!(text, "{comma}[{low}, {high}, {cumulative}, {}]", bucket.distinct),
@@ -109,9 +109,9 @@ impl Histogram {
              \"number-of-buckets-specified\": {}}}",
             self.data_type,
             self.auto_update,
-            number(self.nulls),
+            json_number(self.nulls),
             self.collation,
-            number(self.sampling_rate),
+            json_number(self.sampling_rate),
             self.buckets_asked,
         );
         text
@@ -189,9 +189,11 @@ fn share(r: &mut Reader<'_>) -> Result<f64, Truncated> {
     Ok(if v.is_finite() { v.clamp(0.0, 1.0) } else { 0.0 })
 }
 
-/// A share as JSON writes it: with a point.
-fn number(v: f64) -> String {
-    format!("{v:?}")
+/// A number as histograms' JSON writes it: with a point.
+#[must_use]
+pub fn json_number(v: f64) -> String {
+    let text = v.to_string();
+    if text.contains('.') { text } else { text + ".0" }
 }
 
 /// Where a key lies between two others, 0 to 1: by the first bytes in which those differ.

@@ -37,7 +37,7 @@ pub use def::{
 pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use error::CatalogError;
 pub use foreign::{ForeignKeyDef, Referential};
-pub use histogram::{Bucket, BucketEnd, Histogram};
+pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};

@@ -40,18 +40,6 @@ pub fn check(statement: &Statement) -> Result<(), SqlError> {
     }
 }
 
-/// `CreateTable(..)` as `CREATE TABLE`: the words of a tree node's name.
-pub fn words_of(debug: &str) -> String {
-    let mut words = String::new();
-    for c in debug.chars().take_while(|c| c.is_alphanumeric()) {
-        if c.is_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.push(c.to_ascii_uppercase());
-    }
-    words
-}
-
 /// Runs a DDL statement; the session has committed the open transaction before.
 ///
 /// # Errors

@@ -201,7 +201,7 @@ fn json(value: &Datum<'_>) -> String {
         Datum::Enum(_, number) => number.to_string(),
         Datum::Set(_, members) => members.to_string(),
         Datum::Bits(bits, _) => bits.to_string(),
-        Datum::Double(v) => format!("{v:?}"),
+        Datum::Double(v) => catalog::json_number(*v),
         Datum::Date(date) => format!("\"{date}\""),
         Datum::DateTime(v) => format!("\"{}\"", v.with_fsp(6)),
         Datum::Time(v) => format!("\"{}\"", v.round(6)),

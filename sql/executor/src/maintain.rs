@@ -69,12 +69,12 @@ pub fn run(
             continue;
         }
         let verb = match maintain.histogram {
-            Some(_) => "histogram".to_string(),
-            None => format!("{:?}", maintain.verb).to_ascii_lowercase(),
+            Some(_) => "histogram",
+            None => maintain.verb.word(),
         };
         let report = report(maintain, schema, name, context)?;
         for (kind, text) in &report {
-            let row = [full_name.as_str(), &verb, kind, text];
+            let row = [full_name.as_str(), verb, kind, text];
             sink.row(&row.map(|text| Datum::Bytes(text.as_bytes())))?;
         }
     }
@@ -147,7 +147,7 @@ fn check_view(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Rep
 
 /// What is said of a table that the verb cannot be applied to.
 fn not_supported(verb: MaintainVerb) -> (&'static str, String) {
-    let verb = format!("{verb:?}").to_ascii_lowercase();
+    let verb = verb.word();
     ("note", format!("The storage engine for the table doesn't support {verb}"))
 }
 

@@ -50,23 +50,31 @@ pub fn columns(show: &Show, context: &Context<'_>) -> Result<Vec<ResultColumn>, 
         },
         Show::CreateOther(kind, _) if kind == "VIEW" => texts(&VIEW_COLUMNS),
         Show::CreateDatabase { .. } => texts(&["Database", "Create Database"]),
-        other => return Err(SqlError::unsupported(construct(other))),
+        other => return Err(SqlError::unsupported(other.construct())),
     })
 }
 
 const VIEW_COLUMNS: [&str; 4] =
     ["View", "Create View", "character_set_client", "collation_connection"];
 
+/// Refuses to describe a view that cannot be read.
+///
+/// # Errors
+/// 1356.
+pub fn refuse_broken_view(show: &Show, context: &mut Context<'_>) -> Result<(), SqlError> {
+    let (Show::Columns { table, .. } | Show::Index { table, .. }) = show else { return Ok(()) };
+    if !is_view(table, context) {
+        return Ok(());
+    }
+    let schema = context.schema_of(table)?;
+    crate::lock_tables::below(&schema, &table.name, context).map(|_| ())
+}
+
 /// Whether a name is a view's at the moment; a name that is not there is none.
 fn is_view(name: &ObjectName, context: &Context<'_>) -> bool {
     let Ok(schema) = context.schema_of(name) else { return false };
     let all = context.tables.catalog().definitions(&schema);
     all.iter().any(|d| d.def.name == name.name && d.def.view.is_some())
-}
-
-/// `SHOW` and the words of the tree node's name.
-pub fn construct(show: &Show) -> String {
-    format!("SHOW {}", crate::ddl::words_of(&format!("{show:?}")))
 }
 
 /// Runs the statement.
@@ -129,7 +137,7 @@ fn rows(show: &Show, context: &mut Context<'_>) -> Result<Vec<TextRow>, SqlError
                 create_text::create_database(&shown, *if_not_exists, &Quoting::of(context.env));
             Ok(vec![vec![Some(name.clone()), Some(text)]])
         }
-        other => Err(SqlError::unsupported(construct(other))),
+        other => Err(SqlError::unsupported(other.construct())),
     }
 }
 
@@ -165,6 +173,13 @@ fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextR
         ])
     })?;
     let name = name.name.clone();
+    if row.is_some()
+        && let Err(error) = crate::lock_tables::below(&schema, &name, context)
+    {
+        // It is shown all the same.
+        let (number, _, text) = error.parts();
+        context.env.warn(crate::WarningLevel::Warning, number, text);
+    }
     row.map(|row| vec![row]).ok_or_else(|| catalog::CatalogError::NotView { schema, name }.into())
 }
 

@@ -244,7 +244,7 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::Lock(MdlError::TimedOut) => lock_wait_timeout(),
         E::Lock(MdlError::Deadlock) => deadlock(),
         E::Lock(MdlError::Killed) => interrupted(),
-        E::Lock(other) => (1105, "HY000", format!("Metadata lock: {other:?}")),
+        E::Lock(other) => (1105, "HY000", format!("Metadata lock: {other}")),
         E::Storage(error) => storage_parts(error),
         E::BadDefinition { object, what } => {
             (1812, "HY000", format!("Definition of '{object}' cannot be read: {what}"))

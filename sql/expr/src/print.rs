@@ -230,12 +230,12 @@ pub fn cast_type(ty: &ColumnType) -> String {
         kind if kind.is_int() => if ty.unsigned { "unsigned" } else { "signed" }.into(),
         Kind::Decimal => format!("decimal({},{})", ty.length, ty.decimals),
         kind if kind.is_temporal() && ty.decimals > 0 => {
-            format!("{}({})", format!("{kind:?}").to_ascii_lowercase(), ty.decimals)
+            format!("{}({})", kind.name(), ty.decimals)
         }
         Kind::VarBinary => "binary".into(),
         Kind::Binary => format!("binary({})", ty.length),
         kind if kind.is_text() => format!("char charset {}", ty.collation.charset().name()),
-        kind => format!("{kind:?}").to_ascii_lowercase(),
+        kind => kind.name().into(),
     }
 }
 

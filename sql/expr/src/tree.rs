@@ -8,7 +8,7 @@ use value::{Collation, ColumnType, Kind};
 pub use value::OwnedDatum;
 
 /// Comparison operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `=`
     Eq,
@@ -40,7 +40,7 @@ impl Comparison {
 }
 
 /// Arithmetic operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names say it.
 pub enum Arithmetic {
     Add,
@@ -55,7 +55,7 @@ pub enum Arithmetic {
 }
 
 /// What `IS` asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names are SQL's.
 pub enum Truth {
     Null,
@@ -83,7 +83,7 @@ impl Column {
 }
 
 /// A compiled expression.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Expr {
     /// A constant.
     Const(OwnedDatum),
@@ -134,7 +134,7 @@ pub enum Expr {
 }
 
 /// `left op ANY (subplan)` and `left op ALL (subplan)`; IN is `= ANY`, NOT IN is `<> ALL`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Quantified {
     /// How the values are compared.
     pub op: Comparison,
@@ -149,7 +149,7 @@ pub struct Quantified {
 }
 
 /// A call of a function: what it is called with, and what was derived from that.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct CallSite {
     /// The registry's entry.
     pub function: &'static Function,
@@ -167,7 +167,7 @@ pub struct CallSite {
 }
 
 /// What is written in a call besides arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extra {
     /// Nothing.
     None,
@@ -182,7 +182,7 @@ pub enum Extra {
 }
 
 /// What JSON_VALUE and JSON_TABLE give where they have no value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Otherwise {
     /// NULL.
     Null,
@@ -271,7 +271,7 @@ pub fn columns_of<'e>(expressions: impl IntoIterator<Item = &'e Expr>) -> Vec<us
 }
 
 /// An expression with its result type.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Typed {
     /// The expression.
     pub expr: Expr,

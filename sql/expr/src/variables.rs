@@ -68,7 +68,7 @@ pub fn once(value: Typed) -> (Typed, Option<(Expr, Expr)>) {
         expr => {
             // No user can write such a name.
             let mut hasher = DefaultHasher::new();
-            format!("{expr:?}").hash(&mut hasher);
+            expr.hash(&mut hasher);
             let name = format!("\0{:x}", hasher.finish());
             (Expr::AssignUserVar(name.clone(), Box::new(expr), value.ty), name)
         }

@@ -104,7 +104,7 @@ impl Printer<'_> {
                 if *unquote { format!("json_unquote({extract})") } else { extract }
             }
             Expr::Odbc(_, expr) => self.expr(expr)?,
-            other => return Err(unprintable(other)),
+            other => return Err(Unprintable(other.construct().into())),
         })
     }
 
@@ -392,9 +392,7 @@ impl Printer<'_> {
 
     fn bound(&self, bound: &FrameBound) -> Printed {
         let distance = |e: &Expr| match e {
-            Expr::Interval(n, unit) => {
-                Ok(format!("INTERVAL {} {}", self.expr(n)?, unit_word(*unit)))
-            }
+            Expr::Interval(n, unit) => Ok(format!("INTERVAL {} {}", self.expr(n)?, unit.word())),
             other => self.expr(other),
         };
         Ok(match bound {
@@ -420,7 +418,7 @@ impl Printer<'_> {
 
     fn interval(&self, op: BinaryOp, date: &Expr, amount: &Expr, unit: IntervalUnit) -> Printed {
         let (date, amount) = (self.expr(date)?, self.expr(amount)?);
-        Ok(format!("({date} {} interval {amount} {})", word(op), unit_word(unit)))
+        Ok(format!("({date} {} interval {amount} {})", word(op), unit.word()))
     }
 
     fn is(&self, expr: &Expr, what: IsWhat, negated: bool) -> Printed {
@@ -532,12 +530,6 @@ impl Printer<'_> {
     }
 }
 
-fn unprintable(expr: &Expr) -> Unprintable {
-    let debug = format!("{expr:?}");
-    let end = debug.find(|c: char| !c.is_alphanumeric()).unwrap_or(debug.len());
-    Unprintable(debug[..end].to_ascii_uppercase())
-}
-
 fn not(negated: bool) -> &'static str {
     if negated { "not " } else { "" }
 }
@@ -638,18 +630,6 @@ fn word(op: BinaryOp) -> &'static str {
         BinaryOp::BitXor => "^",
         BinaryOp::Concat => "||",
     }
-}
-
-/// `DayHour` as `day_hour`.
-fn unit_word(unit: IntervalUnit) -> String {
-    let mut out = String::new();
-    for c in format!("{unit:?}").chars() {
-        if c.is_uppercase() && !out.is_empty() {
-            out.push('_');
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
 }
 
 /// The name that MySQL prints for a function with several.

@@ -93,7 +93,7 @@ fn string(
         TypeKind::MediumBlob => Ok(ColumnType::large(Kind::MediumBlob, Collation::Binary)),
         TypeKind::LongBlob => Ok(ColumnType::large(Kind::LongBlob, Collation::Binary)),
         TypeKind::Blob => Ok(sized(ty.length, Collation::Binary, Kind::Text, Kind::Blob)),
-        other => Err(SqlError::unsupported(format!("{other:?}").to_ascii_uppercase())),
+        other => Err(SqlError::unsupported(other.construct())),
     }
 }
 

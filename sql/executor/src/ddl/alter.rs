@@ -414,10 +414,7 @@ fn constraint(action: &AlterAction, builder: &mut Builder) -> Result<(), SqlErro
             shape.indexes[at].attributes.generated = false;
             Ok(())
         }
-        other => Err(SqlError::unsupported(format!(
-            "ALTER TABLE {}",
-            super::words_of(&format!("{other:?}"))
-        ))),
+        other => Err(SqlError::unsupported(other.construct())),
     }
 }
 

@@ -116,9 +116,7 @@ impl Copier<'_> {
     fn time_of<'v>(&self, value: &Datum<'v>, new: &ColumnDef) -> Datum<'v> {
         let moment = match *value {
             Datum::DateTime(moment) => moment,
-            Datum::Timestamp(micros, fsp) => {
-                self.env.convert_mode().time_zone.shown(micros, fsp)
-            }
+            Datum::Timestamp(micros, fsp) => self.env.convert_mode().time_zone.shown(micros, fsp),
             other => return other,
         };
         if new.ty.kind == Kind::Time { Datum::Time(moment.time()) } else { *value }

@@ -74,7 +74,9 @@ pub fn duplicate_child(
     index: IndexId,
 ) -> SqlError {
     let shown = |v: &OwnedDatum| match *v {
-        OwnedDatum::Timestamp(micros, fsp) => expr::text(&value::Datum::DateTime(zone.shown(micros, fsp))),
+        OwnedDatum::Timestamp(micros, fsp) => {
+            expr::text(&value::Datum::DateTime(zone.shown(micros, fsp)))
+        }
         ref v => expr::text(&v.datum()),
     };
     let text = |v: &OwnedDatum| String::from_utf8_lossy(&shown(v)).into_owned();

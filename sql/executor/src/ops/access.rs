@@ -339,12 +339,20 @@ impl<'t> Encoder<'t> {
         let value = run.eval(value, frame)?;
         let mut key = before.to_vec();
         let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
-        Ok(match self.append(part, &value.get(), run.env.convert_mode().time_zone, many, &mut key)? {
-            Part::Never => None,
-            Part::Open => Some(None),
-            Part::Near => Some(Some((key, true))),
-            Part::Exact => Some(Some((key, *inclusive))),
-        })
+        Ok(
+            match self.append(
+                part,
+                &value.get(),
+                run.env.convert_mode().time_zone,
+                many,
+                &mut key,
+            )? {
+                Part::Never => None,
+                Part::Open => Some(None),
+                Part::Near => Some(Some((key, true))),
+                Part::Exact => Some(Some((key, *inclusive))),
+            },
+        )
     }
 
     fn between_cut(

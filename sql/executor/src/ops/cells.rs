@@ -107,6 +107,5 @@ pub fn convert_at<'v>(
     scratch: &'v mut Vec<u8>,
 ) -> Result<Datum<'v>, SqlError> {
     let converted = value::coerce(value, None, ty, &ConvertMode::new(false, zone), scratch);
-    let failed = |e: value::ConvertError| SqlError::Other(1105, "HY000", format!("{e:?}"));
-    Ok(converted.map_err(failed)?.value)
+    Ok(converted.map_err(|_| super::internal("a value that its column cannot hold"))?.value)
 }

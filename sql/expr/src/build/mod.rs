@@ -73,6 +73,24 @@ impl Settings {
         Settings { collation, ..Settings::default() }
     }
 
+    /// Appends what makes these settings others than others, byte for byte.
+    pub fn append_key(&self, out: &mut Vec<u8>) {
+        let Settings {
+            collation,
+            div_increment,
+            sql_mode,
+            group_concat_max_len,
+            optimizer_switch,
+            changes,
+            shows_locked,
+        } = self;
+        out.extend_from_slice(collation.name().as_bytes());
+        out.extend_from_slice(&[0, *div_increment, u8::from(*changes), u8::from(*shows_locked)]);
+        for number in [sql_mode, group_concat_max_len, optimizer_switch] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
     /// Whether a bit of `sql_mode` is set.
     pub fn has_mode(&self, bit: u64) -> bool {
         self.sql_mode & bit != 0

@@ -96,7 +96,7 @@ impl Builder {
                 let (a, b) = (self.named("soundex", vec![a])?, self.named("soundex", vec![b])?);
                 self.compare(Comparison::Eq, a, b)
             }
-            other => Err(SqlError::unsupported(format!("operator {other:?}"))),
+            other => Err(SqlError::unsupported(format!("operator {}", other.construct()))),
         }
     }
 

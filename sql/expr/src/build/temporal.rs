@@ -121,15 +121,7 @@ pub(super) fn constant(value: OwnedDatum) -> Typed {
 
 /// A unit of the syntax.
 pub(super) fn unit(unit: IntervalUnit) -> Unit {
-    let name = format!("{unit:?}");
-    let mut words = String::new();
-    for (n, ch) in name.chars().enumerate() {
-        if n > 0 && ch.is_ascii_uppercase() {
-            words.push('_');
-        }
-        words.push(ch);
-    }
-    Unit::from_name(&words).unwrap_or(Unit::Day)
+    Unit::from_name(unit.word()).unwrap_or(Unit::Day)
 }
 
 /// A unit by its word.

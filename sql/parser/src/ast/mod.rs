@@ -23,6 +23,7 @@ mod show;
 mod storage;
 mod view;
 mod walk;
+mod words;
 
 pub use account::*;
 pub use admin::*;

@@ -81,8 +81,9 @@ impl Resolver<'_, '_> {
                 self.quantified(op, all, expr, query, false)
             }
             E::Quantified { op, expr, all, query } => {
-                let op = comparison(*op)
-                    .ok_or_else(|| SqlError::unsupported(format!("{op:?} with ANY or ALL")))?;
+                let op = comparison(*op).ok_or_else(|| {
+                    SqlError::unsupported(format!("{} with ANY or ALL", op.construct()))
+                })?;
                 self.quantified(op, *all, expr, query, false)
             }
             E::DefaultOf(column) => self.default_of(column),

@@ -204,8 +204,7 @@ impl Resolver<'_, '_> {
 
     fn find_cte(&self, name: &str) -> Option<usize> {
         let seen = |entry: &CteEntry| {
-            entry.name() == name
-                && !matches!(entry, CteEntry::Written { hidden: true, .. })
+            entry.name() == name && !matches!(entry, CteEntry::Written { hidden: true, .. })
         };
         self.ctes.iter().rposition(seen)
     }

@@ -2,8 +2,8 @@
 
 use super::from::{block_columns, derived_leaf};
 use super::locking::moved_inside;
-use super::select::too_nested;
 use super::names::{Aliases, Scope};
+use super::select::too_nested;
 use super::{CteEntry, Resolver, SharedBlock, error, self_reference};
 use crate::hints::IndexChoice;
 use crate::logical::{Block, From, Leaf, LeafColumn, Source};
@@ -12,8 +12,8 @@ use expr::SqlError;
 use expr::tree::Typed;
 use parser::ast::{self, QueryBody, SetOperator};
 use std::rc::Rc;
-use value::collation::aggregate::{Purpose, aggregate};
 use value::ColumnType;
+use value::collation::aggregate::{Purpose, aggregate};
 
 /// Blocks within each other: a column names its own by a byte.
 const SCOPES_MAX: usize = 190;

@@ -16,8 +16,8 @@ impl Resolver<'_, '_> {
         aggregate: &ast::Aggregate,
     ) -> Result<Typed, SqlError> {
         let over = aggregate.over.as_deref().expect("the caller saw OVER");
-        let name = format!("{:?}", aggregate.kind).to_ascii_lowercase();
-        self.require_windows(&name)?;
+        let name = aggregate.kind.word();
+        self.require_windows(name)?;
         if aggregate.distinct {
             return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
