@@ -1,3 +1,4 @@
+-- limpid throughout: the peer has no time zones by name
 -- Clocks going back and forth: a local time that comes twice finds the rows of both hours, with an index and without.
 set time_zone='Europe/Berlin';
 create table b(id int primary key, ts timestamp null, key(ts));

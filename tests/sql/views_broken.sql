@@ -7,8 +7,6 @@ SHOW FULL COLUMNS FROM v;
 SHOW FULL COLUMNS FROM w;
 SHOW FULL COLUMNS FROM o;
 SELECT table_name, column_name, column_comment FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY 1, 2;
-CREATE TABLE k AS SELECT * FROM v;
-SHOW CREATE TABLE k;
 DESCRIBE v;
 DROP TABLE t;
 DESCRIBE v;
