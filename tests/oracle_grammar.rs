@@ -86,7 +86,7 @@ fn texts() -> Vec<String> {
 
 /// A session of the oracle, in a database of this process: several may share it.
 fn oracle() -> TextClient {
-    let mut client = TextClient::connect(&Peer::of_environment());
+    let mut client = TextClient::connect(Peer::of_environment());
     client.query(&format!("CREATE DATABASE IF NOT EXISTS {}", database())).unwrap();
     client.query(&format!("USE {}", database())).unwrap();
     client
