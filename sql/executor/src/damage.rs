@@ -4,13 +4,18 @@
 //! done once, where an error leaves the server, and never while latches are held.
 
 use crate::SqlError;
-use base::{Error, IndexId, PageId};
+use base::{Error, IndexId, PageId, UNDO_SPACE};
 use catalog::{Catalog, TableDef};
 
 /// The same error with names; `None` when it has nothing to name.
 pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
     let SqlError::Storage(error) = error else { return None };
     match error {
+        // Of a row that a read view, a rollback or purge wanted as it was.
+        Error::Corrupt { page, offset, what } if page.space == UNDO_SPACE => {
+            let text = format!("Index `innodb_undo` ({}) is corrupted", place(*page, *offset, what));
+            Some(SqlError::Other(1712, "HY000", text))
+        }
         Error::Corrupt { page, offset, what } => {
             let found = catalog.table_in(page.space)?;
             let def = &found.def;

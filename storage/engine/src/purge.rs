@@ -28,6 +28,7 @@ use crate::outside::references;
 use crate::rollback::{Lookup, Tables, read_index};
 use crate::row::{RowHeader, row_bytes};
 use crate::table::Table;
+use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, PageId, Result, UNDO_SPACE};
 use trx::{RecordKind, UndoPos, UndoRecord};
@@ -151,7 +152,9 @@ impl Writer<'_> {
     ) -> Result<()> {
         let mut h = RowHeader::read(payload)?;
         let mut version = Vec::new();
+        let mut steps = self.engine.steps(false);
         while h.outside() {
+            steps.step(&h)?;
             match self.engine.version_before(table, key, h, &mut version)? {
                 Some(before) => h = before,
                 None => break,
@@ -220,6 +223,7 @@ impl Writer<'_> {
             let prefix = std::mem::take(&mut b.entry);
             let (other, undo) = (&mut b.other, &mut b.undo);
             let done = self.remove_entry(s, (&prefix, key), &mut b.old_entry, || {
+                let mut looks = Looks::default();
                 loop {
                     if !engine.copy_certain(table, key, other)? {
                         return Ok(false);
@@ -228,6 +232,7 @@ impl Writer<'_> {
                     if let Some(needs) = needs {
                         return Ok(needs);
                     }
+                    looks.again(engine, table)?;
                 }
             });
             b.entry = prefix;

@@ -18,6 +18,7 @@ use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
 use crate::table::Table;
+use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, IndexId, PageId, PageNo, Result, SpaceId, TableId, UNDO_SPACE};
 use btree::{Fit, Tree};
@@ -221,6 +222,7 @@ impl Writer<'_> {
             let (key, other, undo) = (record.key, &mut b.other, &mut b.undo);
             self.retire_entry(s, (&undone, key), &mut b.old_entry, || {
                 let Restored::Payload(before) = restored else { return Ok(false) };
+                let mut looks = Looks::default();
                 loop {
                     other.clear();
                     other.extend_from_slice(before);
@@ -230,6 +232,7 @@ impl Writer<'_> {
                         marked = needs;
                         return Ok(needs);
                     }
+                    looks.again(engine, table)?;
                 }
             })?;
         }

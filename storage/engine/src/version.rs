@@ -12,19 +12,24 @@
 //!    proves it; when it does not, the row is copied again, and the same trx in the new copy is proof,
 //!    since it was seen ended in between.
 //! 2. With a view, what it does not see has its undo kept: purge waits for the view. Only an owner who has
-//!    rolled back may have lost it; then the row is copied again.
+//!    rolled back may have lost it; then the row is copied again. All its rows were restored before its undo
+//!    went, so the new copy has another header; the same one is damage ([`Engine::read_visible`]).
 //! 3. Without a view an undo record read while its owner is active is the right one: owners never write
 //!    the same place twice. So after reading it the owner is looked at again; has it ended, the row is
-//!    copied again.
+//!    copied again. That of an owner who is active still is there, or damaged ([`Engine::has_ended`]).
 //! 4. The version before the first one of an active trx is committed: its writer had waited for
 //!    that. A row with an insert's roll pointer has none.
+//! 5. Every look back ends: each step reads another record, the copies of a row that are looked at again have
+//!    other headers (2), and a KILL ends a reader's ([`Steps`]).
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
 use crate::table::{Table, is_marked, split_entry};
-use base::{Error, Lsn, Result, TrxId};
+use base::{Error, Lsn, PAGE_BYTES, PageId, Result, TrxId, UNDO_SPACE};
 use trx::{RecordKind, UndoPos, UndoRecord, View};
+
+const UNDO_OF_ACTIVE: &str = "the undo of a transaction that is not over is gone";
 
 /// Which versions a reader takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +63,83 @@ pub(crate) enum Older {
 /// What is known of a copied row.
 enum Settled {
     Yes(Seen),
+    /// Its writer had ended: it is to be copied again.
     Reread(TrxId),
+    /// What a view needs is not there: it is to be copied again, and must have another header.
+    Lost(Box<Lost>),
+}
+
+/// Undo that is not where a row's version leads to.
+struct Lost {
+    /// The row's header as it was copied.
+    row: RowHeader,
+    /// The version whose undo it was.
+    version: RowHeader,
+}
+
+impl Lost {
+    fn error(&self) -> Error {
+        lost(&self.version, "the undo that a read view needs is gone")
+    }
+}
+
+/// Damage where the undo of the version `h` should be.
+#[cold]
+fn lost(h: &RowHeader, what: &'static str) -> Error {
+    let at = UndoPos::of(h.roll);
+    let page = PageId::new(UNDO_SPACE, at.page);
+    Error::Corrupt { page, offset: u32::from(at.offset), what }
+}
+
+/// Steps back until a reader looks whether it was killed.
+const STEPS_UNTIL_LOOK: u64 = 64;
+
+/// Counts the steps back through undo: there may be millions, but no more than undo has bytes.
+pub(crate) struct Steps {
+    left: u64,
+    killable: bool,
+}
+
+impl Steps {
+    /// Before a step from version `h`.
+    ///
+    /// Errors: [`Error::Killed`], for a reader; [`Error::Corrupt`], the versions form a circle.
+    pub fn step(&mut self, h: &RowHeader) -> Result<()> {
+        let circle = || lost(h, "the versions of a row form a circle");
+        self.left = self.left.checked_sub(1).ok_or_else(circle)?;
+        let looks = self.killable && self.left.is_multiple_of(STEPS_UNTIL_LOOK);
+        match looks && sync::with_current(|s| s.is_some_and(|s| s.killed())) {
+            true => Err(Error::Killed),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Looks at the same versions, without a newer horizon, before that is called damage: purge removes
+/// nothing that the horizon has not passed.
+const LOOKS_MAX: u32 = 1000;
+
+/// Who looks at versions again, since something of them was purged while it looked.
+#[derive(Default)]
+pub(crate) struct Looks {
+    horizon: Lsn,
+    at_it: u32,
+}
+
+impl Looks {
+    /// Before another look, at a row of `table`.
+    ///
+    /// Errors: [`Error::Corrupt`], what is missing was not purged.
+    pub fn again(&mut self, engine: &Engine, table: &Table) -> Result<()> {
+        let horizon = engine.trx().horizon();
+        self.at_it = if horizon == self.horizon { self.at_it + 1 } else { 0 };
+        self.horizon = horizon;
+        if self.at_it > LOOKS_MAX {
+            let page = PageId::new(table.ts.id(), table.clustered.root);
+            return Err(Error::corrupt(page, "a value of an older version of a row is missing"));
+        }
+        Ok(())
+    }
 }
 
 /// The latest version of a row, for somebody who may have to wait for it.
@@ -82,6 +163,7 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<Seen> {
         let mut ended = TrxId::NONE;
+        let mut lost: Option<RowHeader> = None;
         loop {
             let horizon = self.log().tail();
             if !table.clustered.get(key, out)? {
@@ -90,6 +172,9 @@ impl Engine {
             match self.settle(eyes, table, key, (horizon, ended), out, undo)? {
                 Settled::Yes(seen) => return Ok(seen),
                 Settled::Reread(trx) => ended = trx,
+                // Copied after its undo was missed, and not restored: nobody has rolled it back.
+                Settled::Lost(l) if lost == Some(l.row) => return Err(l.error()),
+                Settled::Lost(l) => lost = Some(l.row),
             }
         }
     }
@@ -107,7 +192,9 @@ impl Engine {
     ) -> Result<Seen> {
         match self.settle(eyes, table, key, (horizon, TrxId::NONE), payload, undo)? {
             Settled::Yes(seen) => Ok(seen),
-            Settled::Reread(_) => self.read_visible(eyes, table, key, payload, undo),
+            Settled::Reread(_) | Settled::Lost(_) => {
+                self.read_visible(eyes, table, key, payload, undo)
+            }
         }
     }
 
@@ -166,15 +253,18 @@ impl Engine {
         payload: &mut Vec<u8>,
         undo: &mut Vec<u8>,
     ) -> Result<Settled> {
+        let row = RowHeader::read(payload)?;
+        let mut steps = self.steps(true);
         loop {
             let h = RowHeader::read(payload)?;
             if self.takes(eyes, &h, Lsn::ZERO) {
                 return Ok(Settled::Yes(h.seen()));
             }
+            steps.step(&h)?;
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
                 Older::Nothing => return Ok(Settled::Yes(Seen::NOTHING)),
-                Older::Gone => return Ok(Settled::Reread(h.trx)),
+                Older::Gone => return Ok(Settled::Lost(Box::new(Lost { row, version: h }))),
             }
         }
     }
@@ -189,6 +279,7 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<Settled> {
         let writer = RowHeader::read(payload)?.trx;
+        let mut steps = self.steps(true);
         loop {
             let h = RowHeader::read(payload)?;
             if h.trx != writer || h.trx == me {
@@ -197,6 +288,7 @@ impl Engine {
             if !self.trx().is_active(writer) {
                 return Ok(Settled::Reread(writer));
             }
+            steps.step(&h)?;
             let older = self.step_back(table, key, payload, undo)?;
             if !self.trx().is_active(writer) {
                 return Ok(Settled::Reread(writer));
@@ -204,8 +296,25 @@ impl Engine {
             match older {
                 Older::Version => {}
                 Older::Nothing => return Ok(Settled::Yes(Seen::NOTHING)),
-                Older::Gone => return Ok(Settled::Reread(writer)),
+                // The writer was active after the look (invariant 3).
+                Older::Gone => return Err(lost(&h, UNDO_OF_ACTIVE)),
             }
+        }
+    }
+
+    /// For a look back, by a reader whom a KILL ends or by somebody who must finish.
+    pub(crate) fn steps(&self, killable: bool) -> Steps {
+        let bytes = u64::from(self.trx().undo().pages_in_file()) * PAGE_BYTES as u64;
+        Steps { left: bytes, killable }
+    }
+
+    /// Whether the writer of version `h`, whose undo was not found, has ended meanwhile.
+    ///
+    /// Errors: [`Error::Corrupt`], it has not (invariant 3).
+    fn has_ended(&self, h: &RowHeader) -> Result<bool> {
+        match self.trx().is_active(h.trx) {
+            true => Err(lost(h, UNDO_OF_ACTIVE)),
+            false => Ok(true),
         }
     }
 
@@ -342,6 +451,7 @@ impl Engine {
         let mut found = Vec::new();
         // What was committed, all later versions being otherwise: an entry that says so still was not touched.
         let touched = |committed: bool| marked.is_none_or(|marked| marked == committed);
+        let mut steps = self.steps(false);
         loop {
             let h = RowHeader::read(payload)?;
             let mut has = false;
@@ -361,6 +471,7 @@ impl Engine {
             if with && without {
                 return Ok(true);
             }
+            steps.step(&h)?;
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
                 Older::Nothing => return Ok(with && touched(false)),
@@ -413,6 +524,7 @@ impl Engine {
         let newest = RowHeader::read(payload)?;
         let settled = self.trx().all_see(newest.trx);
         let committed = !self.trx().is_active(newest.trx);
+        let mut steps = self.steps(false);
         loop {
             let h = RowHeader::read(payload)?;
             if !h.deleted() {
@@ -432,11 +544,14 @@ impl Engine {
             if self.trx().all_see(h.trx) {
                 return Ok(Some(false));
             }
+            steps.step(&h)?;
             match self.step_back(table, key, payload, undo)? {
                 Older::Version => {}
                 Older::Nothing => return Ok(Some(false)),
                 // Rolled back; or else nobody needs what was before it any more.
-                Older::Gone if h.trx == newest.trx && !committed => return Ok(None),
+                Older::Gone if h.trx == newest.trx && !committed => {
+                    return self.has_ended(&h).map(|_| None);
+                }
                 Older::Gone => return Ok(Some(false)),
             }
         }

@@ -6,7 +6,7 @@ mod common;
 
 use base::Isolation;
 use common::{Row, create_table, decode, encode, key, row};
-use engine::{Client, Direction, Engine, EngineConfig, Reader, Table};
+use engine::{Client, Direction, Engine, EngineConfig, Error, Reader, Table};
 use host::{Disk, SimDisk};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -182,4 +182,68 @@ fn history_goes_when_the_last_view_has_gone() {
     w.engine.step_cleaner().unwrap();
     let check = w.engine.check_table(&w.table).unwrap();
     assert_eq!(check.entries, 2 * ROWS as u64, "entries of old versions are gone");
+}
+
+/// Stamps every undo page as begun after all transactions: as a lost write of the page would.
+fn lose_undo(engine: &Engine) {
+    let undo = engine.pool().tablespace(base::UNDO_SPACE).unwrap();
+    let worker = engine.slots().acquire_worker().unwrap();
+    for no in (1..undo.pages_in_file()).map(base::PageNo) {
+        let is_undo = match undo.shared(no) {
+            Ok(page) => page::header::kind(&page) == Some(page::PageKind::Undo),
+            Err(_) => false,
+        };
+        if !is_undo {
+            continue;
+        }
+        let mut mtr = pool::Mtr::new(engine.pool(), &worker);
+        let held = mtr.exclusive(&undo, no).unwrap();
+        let stamp = [[0; 6], [0xff; 6]].concat();
+        mtr.apply(held, &page::PageOp::Write { at: 111, bytes: &stamp }).unwrap();
+        mtr.commit().unwrap();
+    }
+}
+
+#[test]
+fn a_view_whose_undo_is_lost_is_an_error_with_its_place() {
+    let mut w = world();
+    let mut old = w.reader(Isolation::RepeatableRead);
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(5));
+    w.put(5, 50, 500);
+    w.writer.commit().unwrap();
+    w.put(6, 60, 600);
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(5));
+    lose_undo(&w.engine);
+    let mut out = Vec::new();
+    for id in [5, 6] {
+        let error = old.get(&w.table, &key(&w.table, id), &mut out).unwrap_err();
+        let place = matches!(error, Error::Corrupt { page, offset, .. }
+            if page.space == base::UNDO_SPACE && page.page.0 > 0 && offset > 0);
+        assert!(place, "row {id}: {error}");
+        for index in 0..w.table.indexes() {
+            let error = common::seen(&old, &w.table, index).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "index {index}: {error}");
+        }
+    }
+    assert_eq!(get(&mut old, &w.table, 7).unwrap().a, Some(0), "others are read");
+}
+
+#[test]
+fn a_kill_ends_a_long_way_back() {
+    let mut w = world();
+    let mut old = w.reader(Isolation::RepeatableRead);
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(5));
+    for version in 0..200 {
+        w.put(5, version, 500 + version);
+        w.writer.commit().unwrap();
+    }
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(5));
+    old.slot().kill(sync::KILL_QUERY);
+    {
+        let _session = sync::enter(old.slot());
+        let found = common::seen(&old, &w.table, 0);
+        assert!(matches!(found, Err(Error::Killed)), "{found:?}");
+    }
+    old.slot().clear_query_kill();
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(5));
 }
