@@ -349,7 +349,7 @@ impl Engine {
 
     /// Advances the log's checkpoint as far as the dirty pages allow; its position.
     pub fn checkpoint(&self) -> Result<Lsn> {
-        self.trx.ids.with_checkpoint_payload(|payload| self.pool.checkpoint(payload))
+        self.pool.checkpoint_with(|| self.trx.ids.checkpoint_payload())
     }
 
     /// Stops the unfinished work on a tablespace and drops it. The dictionary has it no more.

@@ -320,6 +320,12 @@ impl Pool {
     /// Lets recovery start as late as the data files allow, keeping `payload` with the checkpoint.
     /// Returns where that is. Writes no page: [`Pool::clean_some`] does.
     pub fn checkpoint(&self, payload: &[u8]) -> Result<Lsn> {
+        self.checkpoint_with(|| payload.to_vec())
+    }
+
+    /// As [`Pool::checkpoint`]; `payload` is asked when the place is known: what the log says below it has
+    /// happened before.
+    pub fn checkpoint_with(&self, payload: impl FnOnce() -> Vec<u8>) -> Result<Lsn> {
         let _one_at_a_time = self.checkpointing.lock();
         // Redo that waits for its page first: once applied, the frame has its mark.
         let waiting = self.pending.bound();
@@ -329,7 +335,7 @@ impl Pool {
         // floor step back; the last checkpoint stays right.
         let bound = bound.max(self.log.checkpoint_lsn());
         self.failure.check()?;
-        self.log.checkpoint(bound, payload)?;
+        self.log.checkpoint(bound, &payload())?;
         Ok(bound)
     }
 

@@ -25,7 +25,7 @@ mod undo_page;
 mod views;
 
 pub use history::{History, Step};
-pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids};
+pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids, Reservations};
 pub use reader::{ReadPage, SegmentInfo, UndoReader};
 pub use record::{RecordKind, UndoRecord, record_bytes};
 pub use rseg::{RSEGS, Recovered};

@@ -12,7 +12,7 @@ use loom::thread;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{SessionSlotRef, SlotTable};
-use trx::{Claim, History, Item, States, Tail, UndoPos, View, Views};
+use trx::{Claim, History, Item, Reservations, States, Tail, UndoPos, View, Views};
 
 /// Entries of a model's ring.
 const RING: u64 = 16;
@@ -247,5 +247,43 @@ fn records_are_written_over_when_nobody_needs_them() {
         purger.join().unwrap();
         owner.join().unwrap();
         check();
+    });
+}
+
+/// A checkpoint knows every reservation whose record lies below it, though nobody waits for the other.
+#[test]
+fn a_checkpoint_knows_the_reservations_below_it() {
+    explore(|| {
+        let reserved = Arc::new(Reservations::new(10));
+        let tail = Arc::new(SharedAtomic::<u64, { class::LOG_TAIL }>::new(100));
+        let taker = {
+            let (reserved, tail) = (Arc::clone(&reserved), Arc::clone(&tail));
+            thread::spawn(move || {
+                for upto in [20, 30] {
+                    reserved
+                        .reserve(upto, || {
+                            tail.fetch_add(10, Ordering::AcqRel);
+                            Ok(())
+                        })
+                        .unwrap();
+                    assert!(reserved.has(upto - 1));
+                }
+            })
+        };
+        let other = {
+            let tail = Arc::clone(&tail);
+            thread::spawn(move || tail.fetch_add(1000, Ordering::AcqRel))
+        };
+        let place = tail.load(Ordering::Acquire) % 1000;
+        let promised = reserved.promised();
+        // The record of the first reservation begins at 100, that of the second at 110.
+        let logged = match place {
+            100 => 10,
+            110 => 20,
+            _ => 30,
+        };
+        assert!(promised >= logged, "the checkpoint at {place} says {promised}");
+        taker.join().unwrap();
+        other.join().unwrap();
     });
 }

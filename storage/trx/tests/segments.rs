@@ -423,13 +423,32 @@ fn ids_are_never_given_twice() {
     }
     let space = take(&w, IdKind::Space);
     w.pool.flush_all().unwrap();
-    w.system.ids.with_checkpoint_payload(|p| w.pool.checkpoint(p)).unwrap();
+    w.pool.checkpoint_with(|| w.system.ids.checkpoint_payload()).unwrap();
     let row = (0..5000).map(|_| take(&w, IdKind::Row)).max().unwrap();
     w.pool.log().flush_to(w.pool.log().tail()).unwrap();
     let w = world(&disk.crash());
     assert!(take(&w, IdKind::Trx) > last);
     assert!(take(&w, IdKind::Row) > row);
     assert!(take(&w, IdKind::Space) > space);
+}
+
+#[test]
+fn numbers_are_taken_while_a_checkpoint_is_made() {
+    let disk = SimDisk::new(5);
+    let w = world(&disk);
+    let take = |w: &World| w.system.ids.take(IdKind::Trx, &w.pool, &w.worker).unwrap();
+    w.pool.flush_all().unwrap();
+    let mut last = 0;
+    // Several blocks, between the checkpoint's place and its write: what it says lies below it all.
+    let made = w.pool.checkpoint_with(|| {
+        let payload = w.system.ids.checkpoint_payload();
+        last = (0..3 * 4096).map(|_| take(&w)).max().unwrap();
+        payload
+    });
+    made.unwrap();
+    w.pool.log().flush_to(w.pool.log().tail()).unwrap();
+    let w = world(&disk.crash());
+    assert!(take(&w) > last);
 }
 
 #[test]
@@ -487,7 +506,7 @@ fn an_old_reference_into_room_that_was_given_back_finds_nothing() {
         while w.system.trim(&w.worker, rseg).unwrap() {}
     }
     w.pool.flush_all().unwrap();
-    w.system.ids.with_checkpoint_payload(|p| w.pool.checkpoint(p)).unwrap();
+    w.pool.checkpoint_with(|| w.system.ids.checkpoint_payload()).unwrap();
     let limits = space::Limits { reserve: 0, rest: std::time::Duration::ZERO };
     let give = || space::give_back(&w.pool, &w.worker, &w.undo, limits).unwrap();
     let given = (0..8).filter(|_| matches!(give(), space::GivenBack::Bytes(1..))).count();
