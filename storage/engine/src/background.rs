@@ -1,21 +1,26 @@
 //! The engine's threads: a cleaner for every instance of the pool, the checkpointer, read-ahead,
-//! the log's timer, the log's governor, which makes redo files ahead of need, purge, and one for what the
-//! owner of the dictionary does now and then.
+//! the log's timer, the log's governor, which makes redo files ahead of need, the horizon, the janitor,
+//! who finishes what clients left, purge, and one for what the owner of the dictionary does now and then.
 //!
 //! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
 //! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
 //!    [`Engine::checkpoint`]).
 //! 3. The checkpoint moves about once a second and whenever 64 MiB of redo have come: by what the
 //!    cleaners have written meanwhile, so nobody waits for it.
-//! 4. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
+//! 4. What makes room in the log waits for none. The checkpointer has a [`pool::Checkpointer`], which
+//!    cannot write redo; cleaners, horizon, timer and governor begin no mini-transaction. The janitor, purge
+//!    and recovery do: each has a worker of its own, and goes in bounded steps.
+//! 5. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
 //!    trying, since a full disk may become less full.
 
 use crate::engine::Engine;
 use crate::history::Purger;
+use crate::recovery::STEP_ROWS;
 use crate::undo_room::Giver;
 use base::{Lsn, Result};
 use host::thread::JoinHandle;
 use instrument::CondClass;
+use pool::Checkpointer;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
@@ -36,6 +41,8 @@ const GOVERNOR_TURN: Duration = Duration::from_millis(100);
 /// How often the horizon is looked for while transactions end, and while none does.
 const HORIZON_TURN: Duration = Duration::from_millis(10);
 const HORIZON_IDLE_TURN: Duration = Duration::from_millis(100);
+/// How often the janitor looks, or tries again.
+const JANITOR_TURN: Duration = Duration::from_millis(100);
 
 /// A piece of work in the background; it is handed whether to stop.
 pub type Tick = dyn Fn(&dyn Fn() -> bool) + Send + Sync;
@@ -104,10 +111,11 @@ impl Engine {
 
     fn rounds(&self) -> Vec<(String, Rounds)> {
         let mut rounds: Vec<(String, Rounds)> = vec![
-            ("checkpointer".into(), Box::new(checkpointer)),
+            ("checkpointer".into(), self.checkpointer()),
             ("log_timer".into(), Box::new(log_timer)),
             ("log_governor".into(), Box::new(log_governor)),
             ("horizon".into(), Box::new(horizon)),
+            ("janitor".into(), Box::new(janitor)),
         ];
         if let Some(Periodic { every, tick }) = self.periodic.get() {
             let (every, tick) = (*every, Arc::clone(tick));
@@ -177,32 +185,55 @@ fn cleaner(instance: usize, engine: &Weak<Engine>, stop: &Stop) {
     }
 }
 
-fn checkpointer(engine: Weak<Engine>, stop: Arc<Stop>) {
+impl Engine {
+    /// What the checkpointer runs: it has neither the engine nor the pool (invariant 4).
+    fn checkpointer(&self) -> Rounds {
+        let checkpoints = self.pool().checkpointer();
+        let ids = Arc::clone(&self.trx().ids);
+        Box::new(move |_, stop| checkpointer(&checkpoints, &|| ids.checkpoint_payload(), &stop))
+    }
+}
+
+fn checkpointer(checkpoints: &Checkpointer, payload: &dyn Fn() -> Vec<u8>, stop: &Stop) {
     let (mut due_at, mut due_tail) = (host::clock::now() + CHECKPOINT_EVERY, 0);
     while !stop.is_set() {
-        let Some(engine) = engine.upgrade() else { return };
-        let pressed = engine.log().wants_checkpoint();
+        let pressed = checkpoints.are_wanted();
         if pressed {
-            engine.pool().urge_cleaners();
+            checkpoints.urge_cleaners();
         }
-        let tail = engine.log().tail().0;
-        let due = host::clock::now() >= due_at;
-        if pressed || due || tail >= due_tail {
-            let _ = engine.checkpoint();
+        let tail = checkpoints.tail().0;
+        if pressed || host::clock::now() >= due_at || tail >= due_tail {
+            let _ = checkpoints.make(payload);
             due_at = host::clock::now() + CHECKPOINT_EVERY;
             due_tail = tail + CHECKPOINT_EVERY_BYTES;
         }
-        if due {
-            engine.finish_leftovers();
-        }
-        let log = Arc::clone(engine.log());
-        drop(engine);
         // Writers under pressure notify all the time: a pause lets the cleaners get somewhere.
         let _ = stop.event.wait_until(Deadline::after(CHECKPOINT_PAUSE), || stop.is_set());
-        let work = log.work();
+        let work = checkpoints.work();
         let seen = work.prepare();
-        if !stop.is_set() && !log.wants_checkpoint() {
+        if !stop.is_set() && !checkpoints.are_wanted() {
             let _ = work.wait(seen, Deadline::after(CHECKPOINT_LOOK));
+        }
+    }
+}
+
+/// Finishes what clients left, in steps: rollbacks that failed, indexes to be freed.
+fn janitor(engine: Weak<Engine>, stop: Arc<Stop>) {
+    let Some(worker) = engine.upgrade().and_then(|engine| engine.slots().acquire_worker()) else {
+        return;
+    };
+    while !stop.is_set() {
+        let Some(engine) = engine.upgrade() else { return };
+        let rows = engine.finish_leftovers(&worker, STEP_ROWS);
+        drop(engine);
+        if rows > 0 {
+            // Lets sessions go first where cores are few.
+            sync::yield_now();
+            continue;
+        }
+        let seen = stop.event.prepare();
+        if !stop.is_set() {
+            let _ = stop.event.wait(seen, Deadline::after(JANITOR_TURN));
         }
     }
 }
@@ -238,7 +269,6 @@ fn horizon(engine: Weak<Engine>, stop: Arc<Stop>) {
         let turn = if engine.log().tail() == tail { HORIZON_IDLE_TURN } else { HORIZON_TURN };
         tail = engine.log().tail();
         engine.trx().refresh_horizon();
-        engine.finish_leftovers();
         drop(engine);
         let seen = stop.event.prepare();
         if !stop.is_set() {

@@ -2,8 +2,10 @@
 //!
 //! 1. `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
 //! 2. Work that a client could not finish (`unfinished`) stays here; its transactions stay active
-//!    until it is done, so nobody sees the rows.
-//! 3. The engine's own worker slot is used under its mutex.
+//!    until it is done, so nobody sees the rows. What is taken out for a step is named there meanwhile
+//!    ([`Leftovers`], which asserts it), so whoever lists it waits for no step.
+//! 3. The engine's own worker slot is used under its mutex; who works in the background has one of its own,
+//!    since it may wait for room in the log.
 
 use crate::background::{Background, Periodic};
 use crate::files::space_name;
@@ -24,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, Ordering};
 use sync::waits::WaitsFor;
 use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
-use trx::{IdKind, Segment, State, TrxSystem, UndoPos};
+use trx::{IdKind, RecordCount, Segment, State, TrxSystem, UndoPos};
 
 static SPACES: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_system_mutex");
 static MAKERS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/index_makers");
@@ -38,6 +40,8 @@ static RECOVERING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recover
 const CLEAN_PAGES: usize = 64;
 /// A shutdown leaves longer histories to the next start.
 const PURGED_AT_SHUTDOWN: usize = 10_000;
+/// Reading an undo record costs about a hundredth of undoing it.
+const COUNTED_PER_ROW: u64 = 100;
 
 /// Transactions and the last record of each.
 type Unpurged = Vec<(TrxId, UndoPos)>;
@@ -55,8 +59,44 @@ pub(crate) struct Unfinished {
     purge_at: Option<UndoPos>,
     /// Since when it is here, in microseconds since 1970.
     since_us: u64,
-    /// The records of a recovered transaction were counted.
-    counted: bool,
+    /// How far the records of a recovered transaction are counted; `None`: to the end.
+    count: Option<RecordCount>,
+}
+
+/// Everything that there is to finish.
+#[derive(Default)]
+pub(crate) struct Leftovers {
+    list: VecDeque<Unfinished>,
+    /// What a step has in its hands.
+    in_hand: Option<(State, Abandoned)>,
+}
+
+impl Leftovers {
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.in_hand.is_none()
+    }
+
+    /// Takes the next one in this state for a step.
+    fn take(&mut self, state: State) -> Option<Unfinished> {
+        assert!(self.in_hand.is_none(), "two steps at once finish what clients left");
+        let at = self.list.iter().position(|u| u.state() == state)?;
+        let work = self.list.remove(at)?;
+        self.in_hand = Some((state, work.shown()));
+        Some(work)
+    }
+
+    /// The step has ended; `rest` is what is left of it.
+    fn put_back(&mut self, rest: Option<Unfinished>) {
+        assert!(self.in_hand.take().is_some(), "nothing of what clients left is being finished");
+        self.list.extend(rest);
+    }
+
+    /// The transactions that are to be rolled back.
+    fn active(&self) -> impl Iterator<Item = Abandoned> {
+        let in_list = self.list.iter().map(|u| (u.state(), u.shown()));
+        let all = in_list.chain(self.in_hand);
+        all.filter(|(state, _)| *state == State::Active).map(|(_, shown)| shown)
+    }
 }
 
 /// What a round of [`Engine::finish`] did.
@@ -70,14 +110,19 @@ pub(crate) struct Finished {
 
 impl Unfinished {
     pub fn new(segment: Segment, tables: Vec<Arc<Table>>) -> Unfinished {
-        let counted = !segment.is_recovered();
+        let count = segment.is_recovered().then(|| RecordCount::of(&segment));
         let since_us = host::clock::unix_micros();
         let (dropped, history, purge_at) = (Vec::new(), None, None);
-        Unfinished { segment, tables, dropped, history, purge_at, since_us, counted }
+        Unfinished { segment, tables, dropped, history, purge_at, since_us, count }
     }
 
     pub fn state(&self) -> State {
         self.segment.state()
+    }
+
+    fn shown(&self) -> Abandoned {
+        let (trx, changes) = (self.segment.trx(), self.segment.records());
+        Abandoned { trx, changes, since_us: self.since_us }
     }
 
     /// The tables of a tablespace are gone.
@@ -107,7 +152,7 @@ pub struct Engine {
     /// Which transactions made indexes that a view may still be too old for.
     makers: Mutex<HashMap<IndexId, TrxId>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
-    pub(crate) unfinished: Mutex<VecDeque<Unfinished>>,
+    pub(crate) unfinished: Mutex<Leftovers>,
     /// Held for each step of a rollback or purge in the background, and while a tablespace is dropped.
     finishing: Mutex<()>,
     worker: Mutex<WorkerSlotRef>,
@@ -154,7 +199,7 @@ impl Engine {
             makers: Mutex::new(&MAKERS, HashMap::new()),
             system: OnceLock::new(),
             periodic: OnceLock::new(),
-            unfinished: Mutex::new(&UNFINISHED, VecDeque::new()),
+            unfinished: Mutex::new(&UNFINISHED, Leftovers::default()),
             finishing: Mutex::new(&FINISHING, ()),
             worker: Mutex::new(&WORKER, p.worker),
             background: Mutex::new(&THREADS, None),
@@ -329,7 +374,7 @@ impl Engine {
     /// background threads do in a loop. The number of pages written.
     pub fn step_cleaner(&self) -> Result<usize> {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
-        self.finish_leftovers();
+        self.with_worker(|worker| self.finish_leftovers(worker, u64::MAX));
         self.purge_all()?;
         Ok(cleaned)
     }
@@ -339,12 +384,15 @@ impl Engine {
         self.trx.refresh_horizon();
     }
 
-    /// Tries once more to finish what clients left.
-    pub(crate) fn finish_leftovers(&self) {
-        if !self.unfinished.lock().is_empty() {
-            // It is tried again at the next step.
-            let _ = self.finish(&|_| Ok(Lookup::Later), u64::MAX);
+    /// Tries once more to finish what clients left, at most `rows_max` undo records of each transaction; how
+    /// many it was.
+    pub(crate) fn finish_leftovers(&self, worker: &WorkerSlot, rows_max: u64) -> u64 {
+        if self.unfinished.lock().is_empty() {
+            return 0;
         }
+        // After an error it is tried again at the next step.
+        let done = self.finish(worker, &|_| Ok(Lookup::Later), rows_max);
+        done.map_or(0, |done| done.rows)
     }
 
     /// Advances the log's checkpoint as far as the dirty pages allow; its position.
@@ -356,7 +404,7 @@ impl Engine {
     pub(crate) fn stop_and_drop_space(&self, space: SpaceId) -> Result<()> {
         // No step is in the middle of it, and none begins before the file is gone.
         let _none_is_running = self.finishing.lock();
-        self.unfinished.lock().iter_mut().for_each(|u| u.forget_space(space));
+        self.unfinished.lock().list.iter_mut().for_each(|u| u.forget_space(space));
         self.stop_purge_of(|| self.registry.dropping(space));
         self.drop_space(space)
     }
@@ -373,34 +421,21 @@ impl Engine {
 
     /// Takes over work that a client could not finish.
     pub(crate) fn leave_unfinished(&self, work: Unfinished) {
-        self.unfinished.lock().push_back(work);
+        self.unfinished.lock().list.push_back(work);
     }
 
     /// The transactions that are to be rolled back in the background.
     pub(crate) fn losers(&self) -> BTreeSet<TrxId> {
-        // No step has one of them in its hands.
-        let _none_is_running = self.finishing.lock();
-        let unfinished = self.unfinished.lock();
-        let active = unfinished.iter().filter(|u| u.state() == State::Active);
-        active.map(|u| u.segment.trx()).collect()
+        self.unfinished.lock().active().map(|u| u.trx).collect()
     }
 
-    /// The transactions of [`Self::losers`], and how far each is.
+    /// The transactions of [`Self::losers`], and how far each was before its present step.
     pub fn abandoned(&self) -> Vec<Abandoned> {
-        let _none_is_running = self.finishing.lock();
-        let unfinished = self.unfinished.lock();
-        let active = unfinished.iter().filter(|u| u.state() == State::Active);
-        let shown = |u: &Unfinished| {
-            let (trx, changes) = (u.segment.trx(), u.segment.records());
-            Abandoned { trx, changes, since_us: u.since_us }
-        };
-        active.map(shown).collect()
+        self.unfinished.lock().active().collect()
     }
 
     /// Whether nothing is left that recovery found or a client could not finish.
     pub(crate) fn all_finished(&self) -> bool {
-        // Not in the middle of a step, which has taken its transaction out of the list.
-        let _none_is_running = self.finishing.lock();
         self.unfinished.lock().is_empty()
     }
 
@@ -411,28 +446,32 @@ impl Engine {
 
     /// One round over what there is to finish: rollbacks, then the rest, at most `rows_max` undo
     /// records of each. What needs a table that is not known stays.
-    pub(crate) fn finish(&self, tables: &Tables<'_>, rows_max: u64) -> Result<Finished> {
+    pub(crate) fn finish(
+        &self,
+        worker: &WorkerSlot,
+        tables: &Tables<'_>,
+        rows_max: u64,
+    ) -> Result<Finished> {
         let mut done = Finished::default();
         let mut first_error = None;
         self.trx.refresh_horizon();
-        let all = self.unfinished.lock().len();
+        let all = self.unfinished.lock().list.len();
         // Losers first: a purge then meets committed rows only, as far as possible.
         for state in [State::Active, State::Committed, State::Free] {
             for _ in 0..all {
                 // What is taken out of the list is in nobody else's hands.
                 let _one = self.finishing.lock();
-                let mut list = self.unfinished.lock();
-                let next = list.iter().position(|u| u.state() == state);
-                let Some(mut work) = next.and_then(|i| list.remove(i)) else { break };
-                drop(list);
-                if let Err(e) = self.finish_one(&mut work, tables, rows_max, &mut done) {
+                let Some(mut work) = self.unfinished.lock().take(state) else { break };
+                let step = self.finish_one(worker, &mut work, tables, rows_max, &mut done);
+                if let Err(e) = step {
                     first_error = first_error.or(Some(e));
                 }
-                match work.segment.state() {
-                    State::Free if work.segment.unpurged().is_none() => {
-                        self.trx.give_back(work.segment);
-                    }
-                    _ => self.leave_unfinished(work),
+                let ended = work.state() == State::Free && work.segment.unpurged().is_none();
+                if ended {
+                    self.trx.give_back(work.segment);
+                    self.unfinished.lock().put_back(None);
+                } else {
+                    self.unfinished.lock().put_back(Some(work));
                 }
             }
         }
@@ -443,15 +482,22 @@ impl Engine {
     /// Stops where there is more to do, or a table is not known yet.
     fn finish_one(
         &self,
+        worker: &WorkerSlot,
         work: &mut Unfinished,
         tables: &Tables<'_>,
         rows_max: u64,
         done: &mut Finished,
     ) -> Result<()> {
-        let Unfinished { segment, tables: known, dropped, history, purge_at, .. } = work;
-        if segment.state() == State::Active && !work.counted && !self.recovery.is_opening() {
-            self.trx.count_records(segment)?;
-            work.counted = true;
+        let Unfinished { segment, tables: known, dropped, history, purge_at, count, .. } = work;
+        if segment.state() == State::Active && !self.recovery.is_opening() {
+            let most = rows_max.saturating_mul(COUNTED_PER_ROW);
+            if let Some(counting) = count.as_mut() {
+                if !self.trx.count_records(segment, counting, most)? {
+                    done.rows += 1;
+                    return Ok(());
+                }
+                *count = None;
+            }
         }
         let looked_up = Cell::new(0);
         // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).
@@ -478,7 +524,7 @@ impl Engine {
             Ok(found)
         };
         let was = segment.state();
-        let result = self.with_worker(|worker| match was {
+        let result = match was {
             State::Active => {
                 let ended = self.finish_rollback(worker, segment, &lookup)?;
                 done.losers += u64::from(ended);
@@ -494,7 +540,7 @@ impl Engine {
                 done.purged += n;
                 Ok(())
             }
-        });
+        };
         done.rows += looked_up.get();
         if was == State::Active {
             self.recovery.rows_undone.fetch_add(looked_up.get(), Ordering::Relaxed);

@@ -181,7 +181,8 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     for segment in found.active.into_iter().chain(found.committed) {
         engine.leave_unfinished(Unfinished::new(segment, Vec::new()));
     }
-    let done = engine.finish(&|id| Ok(engine.lookup_system(id)), u64::MAX)?;
+    let known = |id| Ok(engine.lookup_system(id));
+    let done = engine.with_worker(|worker| engine.finish(worker, &known, u64::MAX))?;
     engine.recovery.opened();
     report.losers += done.losers;
     report.purged += done.purged;

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
-use sync::{Deadline, Event, Mutex, WaitResult};
+use sync::{Deadline, Event, Mutex, WaitResult, WorkerSlot};
 
 static TOLD: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_told");
 static MADE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_new_spaces");
@@ -35,7 +35,7 @@ static REPORT: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_re
 static SETTLED: CondClass = CondClass::new("wait/synch/cond/limpid/recovery_settled");
 
 /// Undo records that one step of the background rollback undoes at most.
-const STEP_ROWS: u64 = 64;
+pub(crate) const STEP_ROWS: u64 = 64;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -216,7 +216,7 @@ impl Engine {
         tables: &dyn Fn(TableId) -> Result<Option<Arc<Table>>>,
         live: &BTreeSet<SpaceId>,
     ) -> Result<RecoveryReport> {
-        self.finish_with(tables, u64::MAX)?;
+        self.with_worker(|worker| self.finish_with(worker, tables, u64::MAX))?;
         self.pool().sweep_all(1)?;
         self.tell_damage();
         self.remove_orphans(live)?;
@@ -279,6 +279,7 @@ impl Engine {
 
     fn finish_with(
         &self,
+        worker: &WorkerSlot,
         tables: &dyn Fn(TableId) -> Result<Option<Arc<Table>>>,
         rows_max: u64,
     ) -> Result<u64> {
@@ -286,7 +287,7 @@ impl Engine {
             Lookup::Later => Ok(tables(id)?.map_or(Lookup::Dropped, Lookup::Open)),
             found => Ok(found),
         };
-        let done = self.finish(&lookup, rows_max)?;
+        let done = self.finish(worker, &lookup, rows_max)?;
         let mut report = self.recovery.report.lock();
         report.losers += done.losers;
         report.purged += done.purged;
@@ -426,10 +427,14 @@ fn sweeper(engine: &Weak<Engine>, stop: &Stop, leader: bool) {
 fn finisher(engine: &Weak<Engine>, stop: &Stop, tables: &TableFinder, live: &BTreeSet<SpaceId>) {
     let mut told = String::new();
     let mut orphans = true;
+    // It may wait for room in the log: in nobody's way.
+    let Some(worker) = engine.upgrade().and_then(|engine| engine.slots().acquire_worker()) else {
+        return engine.upgrade().map_or((), |engine| engine.recovery_stopped());
+    };
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let step = match () {
-            () if !engine.all_finished() => engine.finish_with(tables, STEP_ROWS),
+            () if !engine.all_finished() => engine.finish_with(&worker, tables, STEP_ROWS),
             () if orphans => engine.remove_orphans(live).map(|()| {
                 orphans = false;
                 1

@@ -23,6 +23,7 @@
 #![allow(unsafe_code)]
 
 mod arena;
+mod checkpointer;
 mod cleaner;
 mod clock;
 mod control;
@@ -48,6 +49,7 @@ mod tests;
 mod warm;
 mod words;
 
+pub use checkpointer::Checkpointer;
 pub use failure::FatalHook;
 pub use host::FlushMethod;
 pub use mtr::{Held, Mtr};

@@ -26,7 +26,7 @@ mod views;
 
 pub use history::{History, Step};
 pub use ids::{IDS_PAYLOAD_BYTES, IdKind, Ids, Reservations};
-pub use reader::{ReadPage, SegmentInfo, UndoReader};
+pub use reader::{ReadPage, RecordCount, SegmentInfo, UndoReader};
 pub use record::{RecordKind, UndoRecord, record_bytes};
 pub use rseg::{RSEGS, Recovered};
 pub use segment::{Latched, NewRecord, Segment, State, UndoPos};

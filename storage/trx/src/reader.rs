@@ -152,6 +152,39 @@ pub(crate) fn follow(
     Ok(())
 }
 
+/// How far the records of a transaction are counted, from the last one back.
+#[derive(Debug)]
+pub struct RecordCount {
+    pub(crate) at: UndoPos,
+    pub(crate) records: u64,
+    bytes_read: u64,
+    record: Vec<u8>,
+}
+
+impl RecordCount {
+    /// None of the segment's transaction is counted yet.
+    pub fn of(segment: &Segment) -> RecordCount {
+        RecordCount { at: segment.last(), records: 0, bytes_read: 0, record: Vec::new() }
+    }
+
+    /// Counts one more. Errors as [`follow`].
+    pub(crate) fn step(&mut self, undo: &Tablespace, trx: TrxId) -> Result<()> {
+        read_record(undo, self.at, &mut self.record)?;
+        let place = PageId::new(UNDO_SPACE, self.at.page);
+        let record = UndoRecord::decode(&self.record, place, self.at.offset)?;
+        if record.trx != trx {
+            return Err(Error::corrupt(place, "another transaction's undo record"));
+        }
+        // Otherwise a damaged chain might have no end.
+        self.bytes_read += self.record.len() as u64;
+        if self.bytes_read > u64::from(undo.pages_in_file()) * PAGE_BYTES as u64 {
+            return Err(Error::corrupt(place, "the undo records form a circle"));
+        }
+        (self.at, self.records) = (record.previous, self.records + 1);
+        Ok(())
+    }
+}
+
 /// Follows the commit records back from `newest` to the one of `purged_to`; whose they are, and the last
 /// record of each.
 pub(crate) fn unpurged(

@@ -6,7 +6,7 @@
 
 use crate::history::History;
 use crate::ids::{IdKind, Ids};
-use crate::reader::{follow, running, unpurged};
+use crate::reader::{RecordCount, running, unpurged};
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
 use crate::segment::{PAGES_KEPT, PAGES_KEPT_MIN, Segment, State, UndoPos};
@@ -300,12 +300,24 @@ impl TrxSystem {
         unpurged(segment.unpurged(), segment.purged_to(), &mut |at, out| self.read_undo(at, out))
     }
 
-    /// Counts the records of an active transaction that recovery found: all are read.
-    pub fn count_records(&self, segment: &mut Segment) -> Result<()> {
-        let mut records = 0;
-        follow(&self.undo, (segment.last(), segment.trx()), &mut |_| records += 1)?;
-        segment.set_records(records);
-        Ok(())
+    /// Counts on among the records of an active transaction that recovery found, at most `most` of them; whether
+    /// all are counted, as [`Segment::records`] says then.
+    pub fn count_records(
+        &self,
+        segment: &mut Segment,
+        count: &mut RecordCount,
+        most: u64,
+    ) -> Result<bool> {
+        let mut left = most;
+        while !count.at.is_none() {
+            if left == 0 {
+                return Ok(false);
+            }
+            left -= 1;
+            count.step(&self.undo, segment.trx())?;
+        }
+        segment.set_records(count.records);
+        Ok(true)
     }
 
     /// Writes how far the free segments are purged, so that the next start need not do it again.

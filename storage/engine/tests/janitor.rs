@@ -1,0 +1,94 @@
+//! What clients could not finish is finished in the background, and nothing else waits for it: under the
+//! deterministic scheduler, on a log that a rollback fills several times over.
+//!
+//! `LIMPID_SEED=n cargo test -p engine --test janitor` plays one seed.
+
+#![allow(clippy::unwrap_used)] // tests
+
+mod common;
+
+use common::{create_table, encode, row};
+use engine::{Engine, EngineConfig, Result};
+use host::{Disk, Latency, SimDisk};
+use std::sync::Arc;
+use std::time::Duration;
+use stdx::rng::Rng;
+use sync::sched::{self, Options};
+
+const SEEDS: u64 = 8;
+const ROWS: i64 = 4000;
+/// Virtual time, in seconds.
+const PATIENCE_S: u64 = 600;
+
+fn seeds() -> std::ops::RangeInclusive<u64> {
+    match std::env::var("LIMPID_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => seed..=seed,
+        None => 1..=SEEDS,
+    }
+}
+
+/// Waits, in virtual time, until `done`.
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    for _ in 0..PATIENCE_S * 100 {
+        if done() {
+            return;
+        }
+        let _ = host::clock::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} in {PATIENCE_S} s");
+}
+
+/// A transaction of several logs' size whose client cannot roll it back; what is listed meanwhile.
+fn live(seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let disk = SimDisk::new(seed);
+    let cfg = EngineConfig { redo_capacity_bytes: 2 << 20, ..common::config() };
+    let (engine, _) = Engine::open(cfg, Arc::clone(&disk) as Arc<dyn Disk>)?;
+    let io_ns = [20_000, 200_000][rng.below(2) as usize];
+    disk.set_latency(Latency { read_ns: io_ns, write_ns: io_ns, sync_ns: 5 * io_ns });
+    engine.start_background()?;
+    let mut client = engine.client()?;
+    let table = create_table(&engine, &mut client, false)?;
+    client.commit()?;
+    for id in 0..ROWS {
+        client.insert(&table, &encode(&table, &row(id, id, id, 2800)))?;
+    }
+    client.commit()?;
+    for id in 0..ROWS {
+        let new = encode(&table, &row(id, -id, id, 2900));
+        assert!(client.update(&table, &common::key(&table, id), &new)?);
+    }
+    let full = rng.chance(1, 2);
+    if full {
+        disk.enospc_after(rng.below(1 << 18));
+    }
+    disk.fail_next_reads(1000);
+    assert!(client.rollback().is_err(), "the disk fails");
+    disk.fail_next_reads(0);
+    assert!(!engine.abandoned().is_empty());
+    if full {
+        let _ = host::clock::sleep(Duration::from_secs(rng.below(10)));
+        disk.make_room();
+    }
+    // Others go on, are listed, and the checkpoint moves.
+    let other = create_table(&engine, &mut client, false)?;
+    client.commit()?;
+    wait_until("the rollback has not ended", || engine.abandoned().is_empty());
+    engine.drop_table_storage(other.storage().space)?;
+    let rows = common::rows(&mut client, &table, 0)?;
+    assert!(rows.len() == ROWS as usize && rows.iter().all(|r| r.a == Some(r.id)));
+    drop(client);
+    engine.shutdown()
+}
+
+#[test]
+fn a_rollback_of_several_logs_ends_beside_checkpoints() {
+    for seed in seeds() {
+        let options = Options { step_ns: 2_000, steps_max: 100_000_000, ..Options::default() };
+        let outcome = sched::run(seed, options, || live(seed));
+        match outcome.result {
+            Ok(done) => done.unwrap_or_else(|e| panic!("seed {seed}: {e}")),
+            Err(failure) => panic!("seed {seed}: {failure}"),
+        }
+    }
+}
