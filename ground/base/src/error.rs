@@ -86,6 +86,9 @@ pub enum Error {
     },
     /// One mini-transaction's redo does not fit into the log.
     LogFull,
+    /// No frame of the buffer pool became free: all pages are latched, or the device that changed ones are
+    /// written to does not answer. Nothing was changed.
+    NoFrame,
     /// Every undo segment is in use.
     TooManyTransactions,
     /// AUTO_INCREMENT has no value left.
@@ -136,6 +139,7 @@ impl Error {
                 Error::KeyTooLong { bytes: *bytes, limit: *limit }
             }
             Error::LogFull => Error::LogFull,
+            Error::NoFrame => Error::NoFrame,
             Error::TooManyTransactions => Error::TooManyTransactions,
             Error::AutoincExhausted => Error::AutoincExhausted,
             Error::MissingSpace(id) => Error::MissingSpace(*id),
@@ -179,6 +183,7 @@ impl fmt::Display for Error {
                 write!(f, "a key of {bytes} bytes is longer than {limit}")
             }
             Error::LogFull => f.write_str("one change does not fit into the redo log"),
+            Error::NoFrame => f.write_str("no page of the buffer pool became free"),
             Error::TooManyTransactions => f.write_str("too many transactions are writing"),
             Error::AutoincExhausted => f.write_str("AUTO_INCREMENT has no value left"),
             Error::MissingSpace(id) => write!(f, "tablespace {id} is missing"),

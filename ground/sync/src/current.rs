@@ -56,6 +56,38 @@ impl Drop for Entered<'_> {
     }
 }
 
+#[cfg(not(loom))]
+thread_local! {
+    static SHIELDS: Cell<u32> = const { Cell::new(0) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static SHIELDS: Cell<u32> = Cell::new(0);
+}
+
+/// While it lives, a KILL does not end what the thread does: see [`shield`].
+#[must_use = "the shield is down when this is dropped"]
+#[derive(Debug)]
+pub struct Shield(PhantomData<*const ()>);
+
+/// Lets the thread finish: a KILL of its session ends no wait that asks [`is_shielded`]. For undoing what a
+/// killed statement has done.
+pub fn shield() -> Shield {
+    SHIELDS.with(|n| n.set(n.get() + 1));
+    Shield(PhantomData)
+}
+
+/// Whether the thread must finish what it does.
+pub fn is_shielded() -> bool {
+    SHIELDS.with(Cell::get) > 0
+}
+
+impl Drop for Shield {
+    fn drop(&mut self) {
+        SHIELDS.with(|n| n.set(n.get() - 1));
+    }
+}
+
 /// Calls `f` with the thread's current session, if any.
 #[inline]
 pub fn with_current<R>(f: impl FnOnce(Option<&SessionSlot>) -> R) -> R {

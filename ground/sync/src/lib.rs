@@ -47,7 +47,7 @@ mod waiting;
 pub mod waits;
 mod word;
 
-pub use current::{Entered, enter, with_current};
+pub use current::{Entered, Shield, enter, is_shielded, shield, with_current};
 pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
 pub use event::{Event, Prepared};
 pub use held::page_latches_held;

@@ -286,6 +286,9 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
         E::AutoincExhausted => {
             (1467, "HY000", "Failed to read auto-increment value from storage engine".into())
         }
+        E::NoFrame => {
+            (1030, "HY000", format!("Got error 128 - 'Out of memory in engine' ({error})"))
+        }
         E::TooManyTransactions => (1637, "HY000", "Too many active concurrent transactions".into()),
         E::Corrupt { .. } => {
             (1030, "HY000", format!("Got error 126 - 'Index is corrupted' ({error})"))

@@ -307,36 +307,41 @@ impl<'a> Writer<'a> {
         let bytes = bytes.map_err(|_| Error::Internal("a value of more than 4 GB"))?;
         let undo = self.engine.trx().undo();
         self.segment.reserve(self.engine.pool(), self.worker, undo, record_bytes(0, 4))?;
-        let mut pieces = value.chunks(DATA_BYTES);
+        let pieces: Vec<&[u8]> = value.chunks(DATA_BYTES).collect();
         let mut chain = Chain { table, trx: self.me(), first: PageNo::NONE, last: None, made: 0 };
         {
             let mut mtr = self.mtr();
             let latched = self.segment.latch(&mut mtr, undo)?;
-            chain.add(&mut mtr, pieces.next().unwrap_or(&[]))?;
+            chain.add(&mut mtr, pieces.first().copied().unwrap_or(&[]))?;
             let kind = RecordKind::BlobRun;
             let body = chain.first.0.to_le_bytes();
             let new = NewRecord { kind, purge: false, table: table.id(), key: &[], body: &body };
             self.segment.append(&mut mtr, latched, new)?;
             mtr.commit()?;
         }
-        while pieces.len() > 0 {
+        let mut next = 1;
+        while next < pieces.len() {
             self.engine.relieve_log()?;
             let mut mtr = self.mtr();
+            mtr.be_hasty();
             let room = self.engine.log().mtr_bytes_max().saturating_sub(2 * PAGE_BYTES);
             chain.latch_last(&mut mtr)?;
             let mut added = Ok(());
             for _ in 0..PAGES_PER_MTR {
-                let Some(piece) = pieces.next() else { break };
+                let Some(piece) = pieces.get(next) else { break };
                 added = chain.add(&mut mtr, piece);
+                next += usize::from(added.is_ok());
                 if added.is_err() || mtr.redo_bytes() >= room {
                     break;
                 }
             }
-            // When the disk is full, the pages before are whole.
-            if mtr.has_changes() {
-                mtr.commit()?;
+            // When the disk is full, or there is no frame at hand, the pages before are whole.
+            let made_some = mtr.has_changes();
+            mtr.commit()?;
+            match added {
+                Err(Error::NoFrame) if made_some => {}
+                added => added?,
             }
-            added?;
         }
         let run = Run { first: chain.first, trx: self.me() };
         Ok(Reference { run, bytes, shared: false, crc: crc_of(value) })
@@ -354,6 +359,7 @@ impl<'a> Writer<'a> {
         while left > from {
             self.engine.relieve_log()?;
             let mut mtr = self.mtr();
+            mtr.be_hasty();
             let low = from.max(left.saturating_sub(PAGES_PER_MTR));
             for number in (low..left).rev() {
                 latch_piece(&mut mtr, table, run, (number, pages[number]))?;
@@ -362,8 +368,13 @@ impl<'a> Writer<'a> {
             let held: Vec<PageNo> = pages[low..left].iter().rev().filter(there).copied().collect();
             let freed = held.iter().try_for_each(|&no| free_piece(&mut mtr, table, no));
             // What was freed before a fault is freed.
+            let freed_some = mtr.has_changes();
             mtr.commit()?;
-            freed?;
+            match freed {
+                // The rest once more, with the frame waited for before the first change.
+                Err(Error::NoFrame) if freed_some => continue,
+                freed => freed?,
+            }
             left = low;
         }
         Ok(())

@@ -393,6 +393,7 @@ impl Client {
             return Err(Error::Internal("a transaction that has ended cannot be rolled back"));
         }
         self.progress().set_undoing(Some(Undoing::Transaction));
+        let _must_end = sync::shield();
         let undone = self.undo_to(UndoPos::NONE, false);
         self.doomed = false;
         let Some(mut running) = self.running.take() else { return undone };
@@ -438,6 +439,7 @@ impl Client {
             return Ok(());
         }
         self.progress().set_undoing(Some(what));
+        let _must_end = sync::shield();
         let undone = self.undo_to(mark.0, true);
         self.progress().set_undoing(None);
         self.doomed |= undone.is_err() && !self.has_ended();

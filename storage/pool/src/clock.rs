@@ -21,7 +21,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::Ordering;
-use sync::{Deadline, WordValue, state};
+use sync::{Deadline, WaitResult, WordValue, state};
 
 /// Most frames that one turn of the clock sets free.
 pub(crate) const TURN_MAX: usize = 32;
@@ -35,7 +35,7 @@ const WANTED_MAX: usize = 64;
 /// How long a wait for a frame sleeps before it looks again: latched pages become free silently.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// How long a thread waits for a frame before it calls that a bug or a pool far too small.
+/// How long a thread that has changed nothing waits for a frame: then its statement fails.
 const GIVE_UP: Duration = Duration::from_secs(30);
 
 /// What a frame is taken for.
@@ -47,6 +47,17 @@ pub(crate) enum Purpose {
     Scan,
     /// A page that may be asked for soon.
     Ahead,
+}
+
+/// What somebody does who finds no frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// Waits, until it was long enough or its session is killed.
+    Usual,
+    /// Waits as long as it takes: it has changed pages and must get to its end.
+    MustEnd,
+    /// Does without.
+    None,
 }
 
 /// The free list and the clock's hand of an instance.
@@ -107,9 +118,15 @@ impl FreeFrames {
 }
 
 impl Pool {
-    /// A frame that nobody else has. Waits for the cleaner when all clean pages are in use; a kill
-    /// does not end the wait (the caller may hold latches and must be able to finish).
-    pub(crate) fn take_frame(&self, instance: usize, purpose: Purpose) -> Result<u32> {
+    /// A frame that nobody else has. Waits for the cleaner when all clean pages are in use.
+    ///
+    /// Errors: [`Error::NoFrame`] and [`Error::Killed`] as `patience` says; the pool has failed.
+    pub(crate) fn take_frame(
+        &self,
+        instance: usize,
+        purpose: Purpose,
+        patience: Patience,
+    ) -> Result<u32> {
         let inst = &self.instances[instance];
         let give_up = host::clock::now() + GIVE_UP;
         loop {
@@ -118,9 +135,12 @@ impl Pool {
                 return Ok(frame);
             }
             self.failure.check()?;
-            if host::clock::now() >= give_up {
-                return Err(Error::Internal("no frame of the buffer pool became free"));
+            let late = patience == Patience::Usual && host::clock::now() >= give_up;
+            if late || patience == Patience::None {
+                return Err(Error::NoFrame);
             }
+            // A mini-transaction takes its frames before its first change (`mtr.rs`, invariant 4).
+            debug_assert!(patience != Patience::MustEnd, "a wait for a frame after the first change");
             instrument::count(Counter::InnodbBufferPoolWaitFree, 1);
             if !self.background.load(Ordering::Acquire)
                 && self.clean_instance(instance, doublewrite::BATCH_MAX)? > 0
@@ -129,8 +149,15 @@ impl Pool {
             }
             inst.waiters.fetch_add(1, Ordering::SeqCst);
             inst.work.notify_one();
-            let _ = inst.freed.wait_unkillable(seen, Deadline::after(LOOK_AGAIN));
+            let deadline = Deadline::after(LOOK_AGAIN);
+            let ended = match patience == Patience::Usual && !sync::is_shielded() {
+                true => inst.freed.wait(seen, deadline),
+                false => inst.freed.wait_unkillable(seen, deadline),
+            };
             inst.waiters.fetch_sub(1, Ordering::Relaxed);
+            if ended == WaitResult::Killed {
+                return Err(Error::Killed);
+            }
         }
     }
 

@@ -8,8 +8,13 @@
 //! 3. A mini-transaction is committed, or has changed nothing: dropped with changes in the pages
 //!    that are not in the log, it would corrupt them for good, so the process is aborted (unless
 //!    the pool has failed: then nothing is written any more).
-//! 4. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
+//! 4. A mini-transaction takes its frames before its first change: what waits for one afterwards could
+//!    neither go on nor back while a device stalls. Where several steps make one ([`Mtr::be_hasty`]), a later
+//!    one that finds no frame is an error at once, before its own first change, and the caller commits what
+//!    came before. Asserted where frames are taken (`clock.rs`).
+//! 5. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
 
+use crate::clock::{Patience, Purpose};
 use crate::read::Optimistic;
 use crate::{Pool, Tablespace, order, page_class};
 use base::{Error, Lsn, PageBuf, PageId, PageNo, Result};
@@ -78,6 +83,7 @@ pub struct Mtr<'p> {
     pool: &'p Pool,
     worker: &'p WorkerSlot,
     buffers: Buffers,
+    hasty: bool,
     /// Not `Send`: latches are released by the thread that took them.
     life: PhantomData<(&'p Tablespace, *const ())>,
 }
@@ -96,7 +102,21 @@ impl<'p> Mtr<'p> {
         // A log that has failed says so at the commit; a reader need not care.
         let _ = pool.pace(worker);
         let buffers = BUFFERS.take().unwrap_or_default();
-        Mtr { pool, worker, buffers, life: PhantomData }
+        Mtr { pool, worker, buffers, hasty: false, life: PhantomData }
+    }
+
+    /// From its first change on a frame that is not at hand is [`Error::NoFrame`] at once. The caller commits
+    /// what it has changed so far, and begins another one.
+    pub fn be_hasty(&mut self) {
+        self.hasty = true;
+    }
+
+    fn patience(&self) -> Patience {
+        match (self.has_changes(), self.hasty) {
+            (false, _) => Patience::Usual,
+            (true, true) => Patience::None,
+            (true, false) => Patience::MustEnd,
+        }
     }
 
     /// The pool it works on.
@@ -135,7 +155,10 @@ impl<'p> Mtr<'p> {
         loop {
             match word.lock_exclusive() {
                 Ok(held) => return Ok(self.push(ts, page, word, held.frame(), Origin::Read)),
-                Err(seen) => self.pool.read_in(ts, page, word, seen)?,
+                Err(seen) => {
+                    let how = (Purpose::Asked, self.patience());
+                    self.pool.read_in_for(ts, page, word, seen, how)?;
+                }
             }
         }
     }
@@ -171,7 +194,7 @@ impl<'p> Mtr<'p> {
         loop {
             match word.lock_exclusive() {
                 Ok(held) => return Ok(self.push(ts, page, word, held.frame(), Origin::Fresh)),
-                Err(seen) if word.begin_io(seen) => match self.pool.blank_frame(ts, page) {
+                Err(seen) if word.begin_io(seen) => match self.pool.blank_frame(ts, page, self.patience()) {
                     Ok(frame) => {
                         word.publish_exclusive(frame);
                         self.pool.count_created(frame);

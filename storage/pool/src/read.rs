@@ -8,7 +8,7 @@
 //! 3. A read that fails leaves the word evicted and wakes the waiters: each of them tries for
 //!    itself and gets its own error.
 
-use crate::clock::Purpose;
+use crate::clock::{Patience, Purpose};
 use crate::frames::probation;
 use crate::instance::{self, add};
 use crate::tablespace::{Tablespace, offset};
@@ -156,7 +156,8 @@ impl Tablespace {
         loop {
             let seen = word.wait_readable();
             if seen.evicted() {
-                self.pool()?.read_in_for(self, page, word, seen, Purpose::Scan)?;
+                let how = (Purpose::Scan, Patience::Usual);
+                self.pool()?.read_in_for(self, page, word, seen, how)?;
                 self.scanned(page);
                 continue;
             }
@@ -215,7 +216,7 @@ impl Pool {
         word: &PageWord,
         seen: WordValue,
     ) -> Result<()> {
-        self.read_in_for(ts, page, word, seen, Purpose::Asked)
+        self.read_in_for(ts, page, word, seen, (Purpose::Asked, Patience::Usual))
     }
 
     pub(crate) fn read_in_for(
@@ -224,13 +225,13 @@ impl Pool {
         page: PageNo,
         word: &PageWord,
         seen: WordValue,
-        purpose: Purpose,
+        (purpose, patience): (Purpose, Patience),
     ) -> Result<()> {
         if !word.begin_io(seen) {
             return Ok(());
         }
         instrument::count(Counter::InnodbBufferPoolReads, 1);
-        match self.fill_frame(ts, page, purpose) {
+        match self.fill_frame(ts, page, (purpose, patience)) {
             Ok(frame) => {
                 match purpose {
                     Purpose::Asked => word.publish(frame),
@@ -246,8 +247,13 @@ impl Pool {
     }
 
     /// A frame holding the page, which is known to nobody yet.
-    fn fill_frame(&self, ts: &Tablespace, page: PageNo, purpose: Purpose) -> Result<u32> {
-        let frame = self.take_frame(self.instance_of(ts.page_id(page)), purpose)?;
+    fn fill_frame(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        (purpose, patience): (Purpose, Patience),
+    ) -> Result<u32> {
+        let frame = self.take_frame(self.instance_of(ts.page_id(page)), purpose, patience)?;
         let counts = self.counts_of_frame(frame);
         add(&counts.pending_reads);
         let read = self.take_in(ts, page, frame, |bytes| read_page(ts, page, bytes));
@@ -306,8 +312,14 @@ impl Pool {
     }
 
     /// A zeroed frame for a page that is made anew; the word is io-pending and stays so.
-    pub(crate) fn blank_frame(&self, ts: &Tablespace, page: PageNo) -> Result<u32> {
-        let frame = self.take_frame(self.instance_of(ts.page_id(page)), Purpose::Asked)?;
+    pub(crate) fn blank_frame(
+        &self,
+        ts: &Tablespace,
+        page: PageNo,
+        patience: Patience,
+    ) -> Result<u32> {
+        let instance = self.instance_of(ts.page_id(page));
+        let frame = self.take_frame(instance, Purpose::Asked, patience)?;
         // SAFETY: as in `fill_frame`.
         let bytes = unsafe { self.frame_bytes(frame).as_mut() };
         bytes.fill(0);

@@ -1,7 +1,8 @@
 //! Taking and giving pages: the search for room, and the writes that make it so.
 //!
 //! 1. Everything that can fail for want of room happens before the first change: the file has the
-//!    page, the segment has its entry.
+//!    page, the segment has its entry, every page that will be changed is latched, and the new ones have their
+//!    frames. Guarded by `pool::Mtr`, which asserts that no frame is waited for after a change.
 //! 2. Pages of descriptions are latched under page 0's exclusive latch only, and by nobody who
 //!    waits for another latch, so their order does not matter.
 
@@ -35,6 +36,15 @@ struct Room {
     extent: u32,
     found: Extent,
     bit: u32,
+    /// The extent is described for the first time; with the one before it, whose first page describes it.
+    is_described: bool,
+    new_map: Option<u32>,
+}
+
+impl Room {
+    fn known(extent: u32, found: Extent, bit: u32) -> Room {
+        Room { extent, found, bit, is_described: true, new_map: None }
+    }
 }
 
 /// What is remembered of a tablespace.
@@ -128,7 +138,17 @@ impl<'m, 'p> Work<'m, 'p> {
             Err(full @ Error::NoSpace { .. }) => self.find_in_file(segment)?.ok_or(full),
             found => found,
         }?;
+        self.latch_all(&room)?;
         self.take(room, state, slot, entry)
+    }
+
+    /// Latches what [`Self::take`] changes, and the page itself for the caller (invariant 1).
+    fn latch_all(&mut self, room: &Room) -> Result<()> {
+        match room.new_map {
+            Some(map) => drop(self.m.fresh(self.ts, page_of(map, 0))?),
+            None => drop(self.map(room.extent)?),
+        }
+        self.m.fresh(self.ts, page_of(room.extent, room.bit)).map(drop)
     }
 
     /// An unused page in an extent of `state`, or in one that can become so.
@@ -178,7 +198,7 @@ impl<'m, 'p> Work<'m, 'p> {
         if found.state == State::Free {
             self.back(extent)?;
         }
-        Ok(Room { extent, found, bit })
+        Ok(Room::known(extent, found, bit))
     }
 
     /// Makes sure that a free extent has room in the file: it may have been given back.
@@ -227,8 +247,8 @@ impl<'m, 'p> Work<'m, 'p> {
         Ok(())
     }
 
-    /// Describes one more extent, which is free then; and the page that describes it and the
-    /// following ones, where that has to be made first.
+    /// One more extent, to be described as free; and the page that describes it and the following ones, where
+    /// that has to be made first.
     fn new_extent(&mut self) -> Result<Room> {
         let next = self.extents();
         let makes_map = next.is_multiple_of(MAP_EXTENTS);
@@ -237,13 +257,11 @@ impl<'m, 'p> Work<'m, 'p> {
             return Err(Error::NoSpace { path: self.ts.name().to_owned() });
         }
         self.ts.grow(page_of(extent, 0))?;
-        if makes_map {
-            self.make_map(next)?;
-        } else if self.extent(extent)? != Extent::FREE {
+        if !makes_map && self.extent(extent)? != Extent::FREE {
             return Err(self.corrupt(HEADER, EXTENTS_AT, "fewer extents than are in use"));
         }
-        write(self.m, self.page0, EXTENTS_AT, &(extent + 1).to_le_bytes())?;
-        Ok(Room { extent, found: Extent::FREE, bit: 0 })
+        let new_map = makes_map.then_some(next);
+        Ok(Room { extent, found: Extent::FREE, bit: 0, is_described: false, new_map })
     }
 
     fn make_map(&mut self, extent: u32) -> Result<()> {
@@ -279,7 +297,7 @@ impl<'m, 'p> Work<'m, 'p> {
                     && best.as_ref().is_none_or(|(r, _)| rank < *r)
                     && (found.state != State::Free || work.back(extent).is_ok())
                 {
-                    best = Some((rank, Room { extent, found, bit }));
+                    best = Some((rank, Room::known(extent, found, bit)));
                 }
             })?;
         }
@@ -288,7 +306,13 @@ impl<'m, 'p> Work<'m, 'p> {
 
     /// The changes: `state` is what a free extent becomes.
     fn take(&mut self, room: Room, state: State, slot: usize, mut entry: Entry) -> Result<PageNo> {
-        let Room { extent, found, bit } = room;
+        let Room { extent, found, bit, is_described, new_map } = room;
+        if let Some(map) = new_map {
+            self.make_map(map)?;
+        }
+        if !is_described {
+            write(self.m, self.page0, EXTENTS_AT, &(extent + 1).to_le_bytes())?;
+        }
         let is_new = found.state == State::Free;
         let after =
             Extent { used: found.used | 1 << bit, state: if is_new { state } else { found.state } };

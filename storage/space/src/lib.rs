@@ -127,7 +127,9 @@ pub fn header(ts: &Tablespace) -> Result<Header> {
 /// Takes a page of `segment` for the caller, who makes it anew ([`Mtr::fresh`], then an Init with
 /// the segment's index id) in the same mini-transaction.
 ///
-/// [`Error::NoSpace`]: nothing has changed. [`Error::Corrupt`] when what describes the extents
+/// It has its frame already, so that nothing is waited for after the first change.
+///
+/// [`Error::NoSpace`], [`Error::NoFrame`]: nothing has changed. [`Error::Corrupt`] when what describes the extents
 /// contradicts itself, [`Error::Io`].
 pub fn allocate<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, segment: Segment) -> Result<PageNo> {
     allocate_near(m, ts, segment, PageNo::NONE)
