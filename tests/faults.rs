@@ -173,3 +173,53 @@ fn a_damaged_log_is_refused_with_a_sentence() {
     assert!(!server.wait().success());
     assert!(server.log().contains("redo/"), "the file is not named: {}", server.log());
 }
+
+/// The bytes of page 0 of a table's file that a start looks at.
+fn spoil_page_0(file: &PathBuf) {
+    let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 100).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], 100).unwrap();
+}
+
+#[test]
+fn redo_of_a_damaged_table_file_is_kept_and_the_start_refused_with_its_name() {
+    let damaged = Damaged::new();
+    let mut server = damaged.start();
+    server.sql("INSERT INTO d.bad VALUES (5000, 'new'); INSERT INTO d.good VALUES (7, 'new')");
+    server.kill();
+    // What was written may have copies.
+    for entry in std::fs::read_dir(damaged.folder.path().join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("doublewrite") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    spoil_page_0(&damaged.file);
+    let mut refused = Server::with().spawn(damaged.folder.path());
+    assert!(!refused.wait().success());
+    let log = refused.log();
+    assert!(log.contains("`d`.`bad`") && log.contains("innodb_force_recovery=1"), "{log}");
+    spoil_page_0(&damaged.file);
+    let mut server = damaged.start();
+    assert_eq!(server.sql("SELECT c FROM d.bad WHERE id = 5000").trim(), "new");
+    server.sql("INSERT INTO d.bad VALUES (5001, 'newer')");
+    server.kill();
+    spoil_page_0(&damaged.file);
+    let server = Server::with().option("--innodb_force_recovery=1").start(damaged.folder.path());
+    assert_eq!(server.sql("SELECT c FROM d.good WHERE id = 7").trim(), "new");
+    assert!(server.sql_error("SELECT * FROM d.bad").contains("ERROR"));
+    server.sql("DROP TABLE d.bad");
+}
+
+#[test]
+fn levels_of_forced_recovery_that_mean_nothing_here_are_refused() {
+    for level in 2..=6 {
+        let folder = TempDir::new();
+        let option = format!("--innodb_force_recovery={level}");
+        let mut server = Server::with().option(&option).spawn(folder.path());
+        assert!(!server.wait().success());
+        let log = server.log();
+        assert!(log.contains(&format!("innodb_force_recovery={level} is not supported")), "{log}");
+    }
+}

@@ -95,6 +95,12 @@ pub enum Error {
     AutoincExhausted,
     /// A tablespace that should exist does not.
     MissingSpace(SpaceId),
+    /// The log has changes to files of tables that are gone, damaged in page 0 or foreign: they are kept, and
+    /// the server does not go on without them unasked.
+    RedoNotApplied {
+        /// Each such file, and why.
+        files: Vec<(SpaceId, String)>,
+    },
     /// A bug in the engine that was caught before it did harm.
     Internal(&'static str),
 }
@@ -140,6 +146,7 @@ impl Error {
             }
             Error::LogFull => Error::LogFull,
             Error::NoFrame => Error::NoFrame,
+            Error::RedoNotApplied { files } => Error::RedoNotApplied { files: files.clone() },
             Error::TooManyTransactions => Error::TooManyTransactions,
             Error::AutoincExhausted => Error::AutoincExhausted,
             Error::MissingSpace(id) => Error::MissingSpace(*id),
@@ -183,6 +190,10 @@ impl fmt::Display for Error {
                 write!(f, "a key of {bytes} bytes is longer than {limit}")
             }
             Error::LogFull => f.write_str("one change does not fit into the redo log"),
+            Error::RedoNotApplied { files } => {
+                let all: Vec<&str> = files.iter().map(|(_, why)| why.as_str()).collect();
+                write!(f, "redo cannot be applied: {}", all.join("; "))
+            }
             Error::NoFrame => f.write_str("no page of the buffer pool became free"),
             Error::TooManyTransactions => f.write_str("too many transactions are writing"),
             Error::AutoincExhausted => f.write_str("AUTO_INCREMENT has no value left"),

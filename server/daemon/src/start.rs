@@ -9,7 +9,7 @@ use crate::listener::{self, Listener};
 use crate::options::{self, Options};
 use crate::persisted;
 use crate::process::Process;
-use catalog::Catalog;
+use catalog::{Catalog, CatalogError};
 use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
@@ -127,7 +127,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits));
     let catalog = Catalog::open(Arc::clone(&engine), mdl)
-        .map_err(|e| format!("the dictionary cannot be read: {e:?}"))?;
+        .map_err(|e| cannot_open(&e))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
     let served = serve(process, &places, listeners, globals, catalog);
     let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
@@ -136,6 +136,30 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let text = format!("limpid: Shutdown complete (version {VERSION})");
     process.log.write(Severity::System, "MY-010910", &text);
     Ok(())
+}
+
+fn cannot_open(error: &CatalogError) -> String {
+    match error {
+        CatalogError::Storage(e @ base::Error::RedoNotApplied { .. }) => format!(
+            "{e}. Put the files back as they were and start again: the changes are kept in the redo log. Or \
+             start with innodb_force_recovery=1 to lose them for good; the other tables are sound."
+        ),
+        e => format!("the dictionary cannot be read: {e:?}"),
+    }
+}
+
+/// What `innodb_force_recovery` can mean here; docs/recovery.md has the table.
+fn force_recovery(globals: &Globals) -> Result<u8, String> {
+    let why = match globals.number("innodb_force_recovery") {
+        level @ 0..=1 => return Ok(level as u8),
+        2 => "there is no background thread that a damaged file ends: purge tells what it meets and goes on",
+        3 => "a transaction that did not end is rolled back row by row in the background, and one that meets damage waits",
+        4 => "there is no change buffer, and statistics are not calculated at start",
+        5 => "without undo, what was never committed would be shown as if it were",
+        _ => "without redo no page is known to be whole",
+    };
+    let level = globals.number("innodb_force_recovery");
+    Err(format!("innodb_force_recovery={level} is not supported: {why}. Levels are 0 and 1"))
 }
 
 fn folder_error(error: &OpenError) -> String {
@@ -286,6 +310,7 @@ fn open_engine(
     });
     let config = EngineConfig {
         notes,
+        force_recovery: force_recovery(globals)?,
         pool_bytes: globals.number("innodb_buffer_pool_size") as usize,
         pool_instances: globals.number("innodb_buffer_pool_instances") as usize,
         purge_threads: globals.number("innodb_purge_threads") as usize,

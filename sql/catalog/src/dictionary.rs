@@ -351,7 +351,19 @@ impl Catalog {
                 table => table,
             }
         };
-        Ok(self.engine.start_recovery(Arc::new(find), live)?)
+        let started = self.engine.start_recovery(Arc::new(find), live);
+        started.map_err(|e| CatalogError::Storage(self.with_names(e)))
+    }
+
+    /// Names the tables whose files are not as the redo log wants them.
+    fn with_names(&self, error: engine::Error) -> engine::Error {
+        let engine::Error::RedoNotApplied { files } = error else { return error };
+        let named = files.into_iter().map(|(space, why)| {
+            let table = self.table_in(space);
+            let name = table.map(|t| format!("table `{}`.`{}`, ", t.def.schema, t.def.name));
+            (space, name.unwrap_or_default() + &why)
+        });
+        engine::Error::RedoNotApplied { files: named.collect() }
     }
 
     fn load_accounts(&self, client: &mut Client) -> Result<(), CatalogError> {

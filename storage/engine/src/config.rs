@@ -41,6 +41,8 @@ pub struct EngineConfig {
     pub purge_threads: usize,
     /// Threads that read and apply redo at a start; 0: one for each core.
     pub recovery_threads: usize,
+    /// `innodb_force_recovery`: 0, or 1 to give up the redo of tables whose files are gone or damaged.
+    pub force_recovery: u8,
     /// Memory for redo that waits for its pages, in bytes; 0: a third of the pool, which is empty then, at least 64 MiB.
     pub recovery_memory_bytes: usize,
     /// Where messages go.
@@ -113,6 +115,7 @@ impl Default for EngineConfig {
             system_tables: Vec::new(),
             purge_threads: 1,
             recovery_threads: 0,
+            force_recovery: 0,
             recovery_memory_bytes: 0,
             notes: Notes::default(),
         }

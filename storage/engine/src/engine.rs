@@ -162,6 +162,7 @@ pub struct Engine {
     pub(crate) recovery: Recovery,
     pub(crate) recovering: Mutex<Option<Background>>,
     pub(crate) recovery_threads: usize,
+    pub(crate) force_recovery: u8,
     pub(crate) purge_threads: usize,
     pub(crate) undo_room: undo_room::Figures,
 }
@@ -178,6 +179,7 @@ pub(crate) struct Parts {
     pub worker: WorkerSlotRef,
     pub recovery: Recovery,
     pub recovery_threads: usize,
+    pub force_recovery: u8,
     pub purge_threads: usize,
 }
 
@@ -206,6 +208,7 @@ impl Engine {
             recovery: p.recovery,
             recovering: Mutex::new(&RECOVERING, None),
             recovery_threads: p.recovery_threads,
+            force_recovery: p.force_recovery,
             purge_threads: p.purge_threads,
             undo_room: undo_room::Figures::default(),
         })

@@ -88,6 +88,7 @@ fn assemble(
         worker,
         recovery,
         recovery_threads,
+        force_recovery: cfg.force_recovery,
         purge_threads,
     };
     Ok(Engine::assemble(parts))

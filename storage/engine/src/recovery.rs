@@ -12,12 +12,15 @@
 //!    definition back, then drop the file under `finishing`: from then on the dictionary says that the table
 //!    is gone and the loser's records of it are skipped. CREATE INDEX waits for the owner of every row
 //!    that a loser has changed (`ddl.rs`), so no loser is left that does not know the new index.
-//! 4. An error stops nothing else: what failed is tried again after a second and told once.
+//! 4. Redo of a table whose file is gone, damaged in page 0 or foreign is not given up unasked: recovery goes
+//!    on when no table of the dictionary lies there, or when `force_recovery` says so; else opening fails, the
+//!    checkpoint stays before that redo, and the file may be put back.
+//! 5. An error stops nothing else: what failed is tried again after a second and told once.
 
 use crate::background::{Background, Stop};
 use crate::config::Notes;
 use crate::engine::Engine;
-use crate::files::space_of_name;
+use crate::files::{space_name, space_of_name};
 use crate::rollback::Lookup;
 use crate::{RecoveryReport, Table};
 use base::{Error, Result, SpaceId, TableId};
@@ -184,12 +187,13 @@ impl Engine {
     /// finishes purges, removes the files of no table. `tables` finds the tables that losers wrote to;
     /// `live` are the spaces of all tables of the dictionary (the system tables' excepted). Once.
     ///
-    /// Errors: a thread cannot be started.
+    /// Errors: a thread cannot be started; [`Error::RedoNotApplied`] (invariant 4).
     pub fn start_recovery(
         self: &Arc<Self>,
         tables: Arc<TableFinder>,
         live: BTreeSet<SpaceId>,
     ) -> Result<()> {
+        self.settle_skipped(&live)?;
         // Purge goes on asking; the first one counts.
         let _ = self.finder.set(Arc::clone(&tables));
         let stop = Arc::new(Stop::new());
@@ -216,12 +220,29 @@ impl Engine {
         tables: &dyn Fn(TableId) -> Result<Option<Arc<Table>>>,
         live: &BTreeSet<SpaceId>,
     ) -> Result<RecoveryReport> {
+        self.settle_skipped(live)?;
         self.with_worker(|worker| self.finish_with(worker, tables, u64::MAX))?;
         self.pool().sweep_all(1)?;
         self.tell_damage();
         self.remove_orphans(live)?;
         self.end_recovery();
         Ok(self.recovery.report.lock().clone())
+    }
+
+    /// Decides what becomes of redo that has no sound file (invariant 4).
+    fn settle_skipped(&self, live: &BTreeSet<SpaceId>) -> Result<()> {
+        let skipped = self.pool().skipped_redo().into_iter().filter(|(id, _)| live.contains(id));
+        let tell = |(id, e): (SpaceId, Error)| (id, format!("{}: {e}", space_name(id)));
+        let files: Vec<_> = skipped.map(tell).collect();
+        if !files.is_empty() && self.force_recovery == 0 {
+            return Err(Error::RedoNotApplied { files });
+        }
+        for (_, why) in files {
+            let what = "its changes in the redo log are given up (innodb_force_recovery)";
+            self.recovery.notes.error(&format!("recovery: {why}; {what}"));
+        }
+        self.pool().forget_skipped();
+        Ok(())
     }
 
     /// Waits until nothing is left of recovery, or nobody works on it any more. What was done since

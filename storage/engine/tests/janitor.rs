@@ -15,7 +15,7 @@ use std::time::Duration;
 use stdx::rng::Rng;
 use sync::sched::{self, Options};
 
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 3;
 const ROWS: i64 = 4000;
 /// Virtual time, in seconds.
 const PATIENCE_S: u64 = 600;

@@ -7,7 +7,7 @@ mod common;
 
 use common::{create_index, create_table, drop_table, get, key, row, rows};
 use engine::{Client, Engine, EngineConfig, Error, RecoveryPhase, RecoveryProgress, Table};
-use host::SimDisk;
+use host::{Disk, SimDisk};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
@@ -314,4 +314,58 @@ fn no_file_is_opened_but_those_that_the_log_names() {
     let opened = engine.open_table(two.spec(), two.storage()).unwrap();
     assert!(get(&mut engine.client().unwrap(), &opened, 3).unwrap().is_some());
     assert!(engine.open_table(one.spec(), one.storage()).is_err());
+}
+
+/// Page 0 of a table's file is damaged, and the log has changes to the table.
+#[test]
+fn redo_of_a_damaged_file_is_kept_until_somebody_gives_it_up() {
+    let disk = SimDisk::new(9);
+    let (engine, ..) = common::open_with(config(1), &disk).unwrap();
+    let mut c = engine.client().unwrap();
+    let tables = [(); 2].map(|()| create_table(&engine, &mut c, false).unwrap());
+    c.commit().unwrap();
+    for id in 0..40 {
+        tables.iter().for_each(|t| insert(&mut c, t, id, 1));
+    }
+    c.commit().unwrap();
+    let space = tables[1].storage().space;
+    let live = tables.iter().map(|t| t.storage().space).collect();
+    let file = format!("space_{:08}.lim", space.0);
+    let disk = disk.kill();
+    let nobody = |_| Ok(None);
+    let open = |force_recovery| {
+        let cfg = EngineConfig { force_recovery, ..config(1) };
+        Engine::open(cfg, Arc::clone(&disk) as Arc<dyn Disk>).unwrap().0
+    };
+    disk.flip_bit(&file, 100, 3);
+    for _ in 0..2 {
+        let engine = open(0);
+        let before = engine.log().checkpoint_lsn();
+        match engine.finish_recovery(&nobody, &live) {
+            Err(Error::RedoNotApplied { files }) => {
+                assert!(files.len() == 1 && files[0].0 == space && files[0].1.contains(&file));
+            }
+            other => panic!("{other:?}"),
+        }
+        engine.pool().flush_all().unwrap();
+        engine.checkpoint().unwrap();
+        assert_eq!(engine.log().checkpoint_lsn(), before, "the checkpoint has passed kept redo");
+    }
+    // The file is put back as it was: nothing is lost.
+    disk.flip_bit(&file, 100, 3);
+    let copy = disk.copy(10);
+    let (engine, opened, _) = common::open_with(config(1), &copy).unwrap();
+    let mut c = engine.client().unwrap();
+    for table in opened.values() {
+        assert_eq!(rows(&mut c, table, 0).unwrap().len(), 40);
+    }
+    drop((c, engine));
+    // Or given up: the other table is sound, and the log goes on.
+    disk.flip_bit(&file, 100, 3);
+    let engine = open(1);
+    let before = engine.log().checkpoint_lsn();
+    engine.finish_recovery(&nobody, &live).unwrap();
+    engine.pool().flush_all().unwrap();
+    engine.checkpoint().unwrap();
+    assert!(engine.log().checkpoint_lsn() > before);
 }

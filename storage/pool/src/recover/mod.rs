@@ -147,6 +147,17 @@ impl Pool {
         Ok(())
     }
 
+    /// The spaces without a sound file that the log has changes to, and what is wrong with each.
+    /// Until [`Pool::forget_skipped`] no checkpoint passes these changes.
+    pub fn skipped_redo(&self) -> Vec<(SpaceId, Error)> {
+        self.pending.skipped()
+    }
+
+    /// What was skipped is not wanted: the tables were dropped, or somebody has given the changes up.
+    pub fn forget_skipped(&self) {
+        self.pending.forget_skipped();
+    }
+
     /// Pages whose redo waits or is being applied.
     pub fn redo_pages_left(&self) -> u64 {
         self.pending.left()

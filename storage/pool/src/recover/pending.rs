@@ -10,16 +10,17 @@
 //!    tablespace takes it exclusively once: then nobody is inside that tablespace any more.
 
 use super::page_redo::PageRedo;
-use base::{Lsn, PageId, SpaceId};
+use base::{Error, Lsn, PageId, SpaceId};
 use instrument::{MutexClass, RwLockClass};
 use redo::Window;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 
 static SHARD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
+static SKIPPED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_skipped");
 static BATCH_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_batch");
 static SWEEP_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_sweep");
 
@@ -78,6 +79,9 @@ pub(crate) struct Pending {
     /// Next of `Batch::pages` to be swept.
     next: SharedAtomic<usize, { class::POOL }>,
     pub(super) sweeping: RwLatch<()>,
+    /// Spaces whose records were skipped, and why, until somebody has decided.
+    skipped: Mutex<BTreeMap<SpaceId, Error>>,
+    any_skipped: SharedAtomic<bool, { class::POOL }>,
 }
 
 impl Pending {
@@ -92,6 +96,8 @@ impl Pending {
             batch: RwLatch::new(&BATCH_LATCH, Arc::default()),
             next: SharedAtomic::new(0),
             sweeping: RwLatch::new(&SWEEP_LATCH, ()),
+            skipped: Mutex::new(&SKIPPED_MUTEX, BTreeMap::new()),
+            any_skipped: SharedAtomic::new(false),
         }
     }
 
@@ -132,10 +138,28 @@ impl Pending {
 
     /// No checkpoint may pass this; [`Lsn::MAX`] when nothing waits. To be read before the frames.
     pub(crate) fn bound(&self) -> Lsn {
-        match self.reading.load(Ordering::Acquire) || self.left() > 0 {
+        let skipped = self.any_skipped.load(Ordering::Acquire);
+        match self.reading.load(Ordering::Acquire) || skipped || self.left() > 0 {
             true => Lsn(self.floor.load(Ordering::Acquire)),
             false => Lsn::MAX,
         }
+    }
+
+    /// The records of a space are skipped, for it has no sound file.
+    pub(super) fn skip(&self, space: SpaceId, why: Error) {
+        self.any_skipped.store(true, Ordering::Release);
+        self.skipped.lock().insert(space, why);
+    }
+
+    /// The spaces whose records were skipped, and why.
+    pub(super) fn skipped(&self) -> Vec<(SpaceId, Error)> {
+        self.skipped.lock().iter().map(|(id, why)| (*id, why.duplicate())).collect()
+    }
+
+    /// They are of no meaning: a checkpoint may pass them.
+    pub(super) fn forget_skipped(&self) {
+        self.skipped.lock().clear();
+        self.any_skipped.store(false, Ordering::Release);
     }
 
     fn shard(&self, id: PageId) -> &Mutex<Shard> {

@@ -3,8 +3,10 @@
 //! 1. One thread reads windows; each parser takes the next one, and notes in maps of its own, page by
 //!    page, where the records are. These maps are joined when the batch is complete.
 //! 2. Logical records are taken when the batch is complete, in log order.
-//! 3. A space is asked for when the first record of it is met. One without a file was dropped (a file is
-//!    made before its redo): its records are skipped.
+//! 3. A space is asked for when the first record of it is met. One without a sound file was dropped (a file is
+//!    made before its redo), or its file is lost or damaged: which, the dictionary knows, which cannot be read
+//!    yet. Its records are skipped, the space is noted, and no checkpoint passes them until somebody has
+//!    decided ([`Pool::forget_skipped`]; `Pending::bound`, which `tests/recovery.rs` asserts).
 //! 4. What is kept of the log and the index over it is bounded: when the bound is reached before the tail,
 //!    what was read is made durable and applied to all its pages, and reading goes on.
 
@@ -321,8 +323,12 @@ impl Pool {
         }
         match self.open_tablespace(id, &(options.space_name)(id)) {
             Ok(ts) => Ok(Some(ts)),
-            // Dropped; or damaged in page 0, which opening the table will say.
-            Err(Error::MissingSpace(_) | Error::Foreign { .. } | Error::Corrupt { .. }) => Ok(None),
+            Err(
+                e @ (Error::MissingSpace(_) | Error::Foreign { .. } | Error::Corrupt { .. }),
+            ) => {
+                self.pending.skip(id, e);
+                Ok(None)
+            }
             Err(e) => Err(e),
         }
     }
