@@ -126,8 +126,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     // One graph for rows and metadata: a deadlock may run through both.
     let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits));
-    let catalog = Catalog::open(Arc::clone(&engine), mdl)
-        .map_err(|e| cannot_open(&e))?;
+    let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
     let served = serve(process, &places, listeners, globals, catalog);
     let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
@@ -152,8 +151,12 @@ fn cannot_open(error: &CatalogError) -> String {
 fn force_recovery(globals: &Globals) -> Result<u8, String> {
     let why = match globals.number("innodb_force_recovery") {
         level @ 0..=1 => return Ok(level as u8),
-        2 => "there is no background thread that a damaged file ends: purge tells what it meets and goes on",
-        3 => "a transaction that did not end is rolled back row by row in the background, and one that meets damage waits",
+        2 => {
+            "there is no background thread that a damaged file ends: purge tells what it meets and goes on"
+        }
+        3 => {
+            "a transaction that did not end is rolled back row by row in the background, and one that meets damage waits"
+        }
         4 => "there is no change buffer, and statistics are not calculated at start",
         5 => "without undo, what was never committed would be shown as if it were",
         _ => "without redo no page is known to be whole",

@@ -13,7 +13,8 @@ pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
     match error {
         // Of a row that a read view, a rollback or purge wanted as it was.
         Error::Corrupt { page, offset, what } if page.space == UNDO_SPACE => {
-            let text = format!("Index `innodb_undo` ({}) is corrupted", place(*page, *offset, what));
+            let text =
+                format!("Index `innodb_undo` ({}) is corrupted", place(*page, *offset, what));
             Some(SqlError::Other(1712, "HY000", text))
         }
         Error::Corrupt { page, offset, what } => {

@@ -140,7 +140,10 @@ impl Pool {
                 return Err(Error::NoFrame);
             }
             // A mini-transaction takes its frames before its first change (`mtr.rs`, invariant 4).
-            debug_assert!(patience != Patience::MustEnd, "a wait for a frame after the first change");
+            debug_assert!(
+                patience != Patience::MustEnd,
+                "a wait for a frame after the first change"
+            );
             instrument::count(Counter::InnodbBufferPoolWaitFree, 1);
             if !self.background.load(Ordering::Acquire)
                 && self.clean_instance(instance, doublewrite::BATCH_MAX)? > 0

@@ -194,17 +194,19 @@ impl<'p> Mtr<'p> {
         loop {
             match word.lock_exclusive() {
                 Ok(held) => return Ok(self.push(ts, page, word, held.frame(), Origin::Fresh)),
-                Err(seen) if word.begin_io(seen) => match self.pool.blank_frame(ts, page, self.patience()) {
-                    Ok(frame) => {
-                        word.publish_exclusive(frame);
-                        self.pool.count_created(frame);
-                        return Ok(self.push(ts, page, word, frame, Origin::Blank));
+                Err(seen) if word.begin_io(seen) => {
+                    match self.pool.blank_frame(ts, page, self.patience()) {
+                        Ok(frame) => {
+                            word.publish_exclusive(frame);
+                            self.pool.count_created(frame);
+                            return Ok(self.push(ts, page, word, frame, Origin::Blank));
+                        }
+                        Err(e) => {
+                            word.abort_io();
+                            return Err(e);
+                        }
                     }
-                    Err(e) => {
-                        word.abort_io();
-                        return Err(e);
-                    }
-                },
+                }
                 Err(_) => {}
             }
         }

@@ -323,9 +323,7 @@ impl Pool {
         }
         match self.open_tablespace(id, &(options.space_name)(id)) {
             Ok(ts) => Ok(Some(ts)),
-            Err(
-                e @ (Error::MissingSpace(_) | Error::Foreign { .. } | Error::Corrupt { .. }),
-            ) => {
+            Err(e @ (Error::MissingSpace(_) | Error::Foreign { .. } | Error::Corrupt { .. })) => {
                 self.pending.skip(id, e);
                 Ok(None)
             }
