@@ -212,7 +212,11 @@ impl Core {
         if let Err(error) = server.host.write_log(log, text) {
             let left = server.logs.0.load(Ordering::Relaxed) & !bit;
             server.logs.0.store(left, Ordering::Relaxed);
-            let what = format!("The {log:?} query log is turned off: {error}");
+            let which = match log {
+                QueryLog::General => "general",
+                QueryLog::Slow => "slow",
+            };
+            let what = format!("The {which} query log is turned off: {error}");
             server.host.log(Severity::Error, &what);
         }
     }

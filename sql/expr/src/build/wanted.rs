@@ -307,8 +307,8 @@ pub(super) fn as_time(value: Typed) -> Typed {
 /// The expression with branches of some types as they stand, not converted to the type of all.
 fn bare(expr: &Expr, counts: &dyn Fn(&ColumnType) -> bool) -> Option<Expr> {
     through(expr, &|site| {
+        let inner = site.arguments.first()?;
         let converted = site.function == &AS_ALIKE && counts(&site.types[0]);
-        let inner = &site.arguments[0];
         converted.then(|| bare(inner, counts).unwrap_or_else(|| inner.clone()))
     })
 }
