@@ -1,0 +1,35 @@
+-- Where a recursive common table expression may name itself: once, in FROM itself, never in a subquery, in ORDER BY,
+-- twice or where an outer join gives NULLs. Its name in a function, a column or a WITH of its own is none of it.
+create table t(a int);
+with recursive lower as (select lower('A') a) select * from lower;
+with recursive c as (select 1 c union all select 2 c) select * from c;
+with recursive qn as (select 1 from dual union all select 1 from qn order by (select * from qn)) select * from qn;
+with recursive qn as (select 1 a union all select 1 from qn limit 3) select * from qn;
+with recursive qn as (select 1 a union all select a+1 from qn where a < (select max(a) from qn)) select * from qn;
+with recursive qn as (select 1 a union all select q1.a+1 from qn q1, qn q2 where q1.a < 3) select * from qn;
+with recursive qn as (select 1 a union all select a+1 from (select * from qn) d where a < 3) select * from qn;
+with recursive qn as (select 1 a union all select a+1 from qn where a < 3 and exists (select 1 from qn)) select * from qn;
+with recursive qn as (select 1 a union all select (select max(a) from qn) from t) select * from qn;
+with recursive qn as (select 1 a union all select a+1 from qn where a in (with qn as (select 1 a union select 2) select a from qn)) select * from qn;
+with recursive qn as (select a from qn) select * from qn;
+with recursive qn as (select a from qn union all select 1) select * from qn;
+with recursive qn as (select 1 a intersect select a from qn) select * from qn;
+with recursive qn as (select 1 a union all (select a+1 from qn where a<3 limit 2)) select * from qn;
+with recursive qn as (select 1 a union all (select a+1 from qn where a<3 order by a)) select * from qn;
+with recursive qn as (select 1 a union all select distinct a+1 from qn where a<3) select * from qn;
+with recursive qn as (select 1 a union all select t.a from t left join qn on t.a=qn.a) select * from qn;
+with recursive qn as (select 1 a union all select t.a+1 from qn left join t on t.a=qn.a) select * from qn;
+with recursive qn as (select 1 a union all select count(*) from qn) select * from qn;
+with recursive qn as (select 1 a union all select a+1 from qn where a<3 union all select a+10 from qn where a<3) select * from qn order by a;
+with recursive qn as (select 1 a union all select a+1 from qn where a<3), q2 as (select * from qn) select * from q2, qn where q2.a=qn.a order by 1;
+with recursive qn as (select 1 a union all (with x as (select 1) select a+1 from qn where a<3)) select * from qn;
+with recursive qn as ((select 1 a) union all (select a+1 from qn where a<3)) select * from qn;
+with recursive qn as (select 1 a union all (select a+1 from qn where a<3 union all select a+2 from qn where a<2)) select * from qn order by a;
+with recursive `q"n` as (select 1 a union all select a+1 from `q"n` where a<3) select * from `q"n`;
+with recursive Qn as (select 1 a union all select a+1 from qN where a<3) select * from QN;
+with recursive t as (select 1 a union all select a+1 from t where a<3) select * from t;
+with recursive a as (select 1 x), b as (select x from a union all select x+1 from b where x<3) select * from b;
+with recursive c as (select 1 union all select a.* from (values row(1)) a where exists (table c)) select * from c;
+with recursive c as (select 1 a union all table c limit 3) select * from c;
+with recursive c as (select 1 a union all select json_length(j.v) from c, json_table(json_array(c.a), '$[*]' columns(v json path '$')) j where 0) select * from c;
+with c as (select 1 a) select * from C;

@@ -1,0 +1,23 @@
+-- A view whose table is gone: DESCRIBE refuses it, SHOW CREATE VIEW shows it with a warning. Comments of columns go through views.
+CREATE TABLE t(a INT COMMENT 'aa', b BIT(3) COMMENT 'bb', c VARCHAR(10) DEFAULT 'x' COMMENT 'it''s');
+CREATE VIEW v AS SELECT a, b, c, a + 1 AS d FROM t;
+CREATE VIEW w AS SELECT a AS z, c FROM v;
+CREATE VIEW o AS SELECT t.a, u.c AS uc FROM t LEFT JOIN t u ON t.a = u.a;
+SHOW FULL COLUMNS FROM v;
+SHOW FULL COLUMNS FROM w;
+SHOW FULL COLUMNS FROM o;
+SELECT table_name, column_name, column_comment FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY 1, 2;
+DESCRIBE v;
+DROP TABLE t;
+DESCRIBE v;
+DESCRIBE w;
+SHOW COLUMNS FROM v;
+SHOW FULL COLUMNS FROM w;
+SHOW COLUMNS FROM v LIKE 'a%';
+SHOW CREATE VIEW v;
+SHOW CREATE TABLE w;
+SELECT * FROM v;
+CREATE TABLE t(a INT, c INT);
+DESCRIBE v;
+SHOW CREATE VIEW v;
+DROP VIEW v, w, o;
