@@ -402,6 +402,51 @@ fn what_is_too_deep_fails_alone() {
     thread.expect("a thread").join().expect("no panic");
 }
 
+/// Every function of the registry, with arguments from which long texts could come.
+#[test]
+fn no_function_makes_more_than_a_packet() {
+    let (server, mut client) = with_table();
+    client.run("SET GLOBAL max_allowed_packet = 2048");
+    drop(client);
+    let mut client = Client::root(&server);
+    let arguments = [
+        "REPEAT('a', 2000)",
+        "REPEAT(X'27', 1500)",
+        "REPEAT(',', 1800)",
+        "1",
+        "2000",
+        "-1",
+        "JSON_ARRAY(REPEAT('a', 1900))",
+        "'$[0]'",
+        "'a'",
+        "'%W'",
+        "NOW()",
+        "X'FFFF'",
+    ];
+    let mut rng = stdx::rng::Rng::new(7);
+    let mut answered = 0;
+    for function in expr::functions::all().filter(|f| f.shape == expr::functions::Shape::Call) {
+        if ["sleep", "benchmark", "get_lock", "load_file"].contains(&function.name) {
+            continue;
+        }
+        for _ in 0..40 {
+            let least = function.arity.0 as u64;
+            let most = (function.arity.1 as u64).min(least + 3);
+            let count = least + rng.below(most - least + 1);
+            let given = (0..count).map(|_| arguments[rng.below(arguments.len() as u64) as usize]);
+            let call = format!("{}({})", function.name, given.collect::<Vec<_>>().join(", "));
+            let replies = client.query(&format!("SELECT LENGTH({call})"));
+            if replies.len() < 3 {
+                continue;
+            }
+            let length = row_text(&replies[replies.len() - 2]).parse::<usize>().unwrap_or(0);
+            assert!(length <= 2048, "{call}: {length}");
+            answered += 1;
+        }
+    }
+    assert!(answered > 2000, "{answered}");
+}
+
 #[test]
 fn random_texts_never_panic() {
     let (_server, mut client) = with_table();
