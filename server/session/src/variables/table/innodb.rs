@@ -98,7 +98,7 @@ pub(super) const LIST: &[Variable] = &[
     e("innodb_flushing_avg_loops", Global, Int(1, 1000), "30", E::Setting),
     F("innodb_force_load_corrupted", Bool, "OFF")
         .only("Damaged tables are opened and say what is damaged when it is read."),
-    F("innodb_force_recovery", Int(0, 6), "0").only("Recovery is never skipped."),
+    F("innodb_force_recovery", Int(0, 6), "0"),
     v("innodb_fsync_threshold", Global, Int(0, ALL), "0")
         .ignored("A file is made durable once it is written."),
     e("innodb_idle_flush_pct", Global, Int(0, 100), "100", E::Setting),
