@@ -70,6 +70,7 @@ fn create_database(
     check_name(&create.name, 1102, "Incorrect database name")?;
     let fallback = context.env.server_collation();
     let options = &create.options;
+    options.encryption.as_deref().map_or(Ok(()), options::encryption)?;
     let collation =
         collation_of(options.charset.as_deref(), options.collation.as_deref(), fallback)?;
     let def = SchemaDef { name: create.name.clone(), collation };
@@ -103,6 +104,7 @@ fn alter_database(
     if options.read_only == Some(true) {
         return Err(SqlError::unsupported("ALTER DATABASE ... READ ONLY = 1"));
     }
+    options.encryption.as_deref().map_or(Ok(()), options::encryption)?;
     let collation =
         collation_of(options.charset.as_deref(), options.collation.as_deref(), old.collation)?;
     let deadline = context.env.lock_deadline();

@@ -281,6 +281,11 @@ impl<'p> Inserter<'p> {
                 return self.update(context, &met);
             }
             let table = context.tables.table(self.plan.table);
+            if self.numbers.generated_that_of(&met.row, table.layout())? {
+                // The counter is at its end: the row in the way is the last one that it numbered, and no other
+                // number would come.
+                return Err(explain_duplicate(error, context, self.plan.table, values));
+            }
             self.require_visible(&met, table.layout(), context.env)?;
             if met.last && context.tables.children(self.plan.table).is_empty() {
                 return self.replace_in_place(context, &met, values);

@@ -34,7 +34,7 @@ pub struct Asked {
 /// Applies options to a definition.
 ///
 /// # Errors
-/// 1286, 1115, 1273, 1253.
+/// 1286, 1115, 1273, 1253, 3184, 3185.
 pub fn apply(
     options: &[TableOption],
     def: &mut TableDef,
@@ -55,11 +55,30 @@ pub fn apply(
                 let text = format!("<{name}> option ignored");
                 env.warn(WarningLevel::Warning, 1618, text);
             }
+            TableOption::Other(name, value) if name.eq_ignore_ascii_case("ENCRYPTION") => {
+                encryption(value)?;
+            }
             TableOption::Other(name, value) => set(def, name, value),
         }
     }
     def.collation = collation_of(charset, collate, def.collation)?;
     Ok(asked)
+}
+
+/// ENCRYPTION of a table or a database. There is no keyring, so nothing that is asked to be encrypted is made.
+///
+/// # Errors
+/// 3184, 3185.
+pub fn encryption(value: &str) -> Result<(), SqlError> {
+    if value.eq_ignore_ascii_case("N") {
+        return Ok(());
+    }
+    if value.eq_ignore_ascii_case("Y") {
+        let text = "Can't find master key from keyring, please check in the server log if a keyring is loaded \
+                    and initialized successfully.";
+        return Err(SqlError::Other(3185, "HY000", text.into()));
+    }
+    Err(SqlError::Other(3184, "HY000", "Invalid encryption option.".into()))
 }
 
 fn comment(text: &[u8], table: &str) -> Result<String, SqlError> {

@@ -10,6 +10,7 @@ use crate::{Context, Environment, SqlError};
 use catalog::{TableDef, TableRef};
 use engine::Steps;
 use expr::{AutoincMode, OwnedDatum};
+use value::RowLayout;
 
 /// Values that are taken at once by a statement of unknown length, at most.
 const TAKEN_MAX: u64 = 65_535;
@@ -189,6 +190,16 @@ impl Numbers {
         }
         self.note_last(values);
         self.note(context, values, self.counter)
+    }
+
+    /// Whether the number that was generated for the row filled last is that of a row in the table.
+    ///
+    /// # Errors
+    /// A row whose bytes are damaged.
+    pub fn generated_that_of(&self, row: &[u8], layout: &RowLayout) -> Result<bool, SqlError> {
+        let (Some(number), Some(column)) = (self.present, self.column) else { return Ok(false) };
+        let there = layout.decode(row, column).map_err(expr::damaged)?;
+        Ok(there.as_u64() == Some(number))
     }
 
     /// The row came to its end: in the table, changed there, or left out by IGNORE.
