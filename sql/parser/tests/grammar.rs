@@ -179,6 +179,17 @@ fn modes_change_what_binds() {
 
 #[test]
 fn deep_nesting_is_an_error_and_no_overflow() {
+    // As a session's thread: it says how much stack it has.
+    const STACK_BYTES: usize = 64 << 20;
+    let run = || {
+        stdx::stack::begin(STACK_BYTES);
+        parse_deeply();
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
+    thread.unwrap().join().unwrap();
+}
+
+fn parse_deeply() {
     for (open, close) in [
         ("(", ")"),
         ("NOT ", ""),

@@ -4,7 +4,7 @@
 //!    applies the op with the function that recovery uses and encodes it for the log.
 //! 2. At commit, after the log space is reserved and before the copy into the log, every changed
 //!    page gets the end LSN and, if it was clean, the start LSN as its oldest change; then the
-//!    latches are released. So the LSN of a page only grows (asserted at the commit).
+//!    latches are released.
 //! 3. A mini-transaction is committed, or has changed nothing: dropped with changes in the pages
 //!    that are not in the log, it would corrupt them for good, so the process is aborted (unless
 //!    the pool has failed: then nothing is written any more).
@@ -341,8 +341,6 @@ impl<'p> Mtr<'p> {
         let logged = pool.log.append(self.worker, body, |start, end| {
             for page in held.iter_mut().filter(|p| !p.released) {
                 if page.changed {
-                    let (id, was) = (page.id, page::header::lsn(page.bytes_mut()));
-                    assert!(was < end, "page {id} is of {was:?} and is changed at {end:?}");
                     page::header::set_lsn(page.bytes_mut(), end);
                     pool.mark_dirty(page.frame, start);
                     changed += 1;
