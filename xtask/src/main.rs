@@ -1,6 +1,7 @@
 //! Project chores: `cargo xtask tidy | refused | test | models | mutants | record | bench | soak`.
 //!
-//! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test),
+//! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test), `guards`
+//! (what guards the invariants of storage, a part of it),
 //! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
 //! `mutants` (mistakes put into the storage engine on purpose), `record` (what a real MySQL answers),
@@ -10,6 +11,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod bench;
+mod guards;
 mod mutants;
 mod packages;
 mod record;

@@ -6,9 +6,9 @@
 //! 6. ARCHITECTURE.md names every crate and no crate that is not there. 7. Every external
 //! dependency has its line in docs/dependencies.md. 8. Tests that documents name exist, and links
 //! between documents lead somewhere. 9. docs/refused.md is what `cargo xtask refused` makes. 10. What
-//! answers clients uses no debug output.
+//! answers clients uses no debug output. 11. Invariants of storage name their guards (`guards`).
 
-use crate::{refused, shell};
+use crate::{guards, refused, shell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -167,6 +167,11 @@ fn check_file(root: &Path, member: &Member, path: &Path, found: &mut Vec<String>
     }
     if !text.trim_start().starts_with("//!") {
         found.push(format!("{shown}: a module opens with a sentence (`//! ...`)"));
+    }
+    if shown.starts_with("storage/") && !guards::UNDONE.contains(&member.name.as_str()) {
+        found.extend(guards::unguarded(&text).into_iter().map(|number| {
+            format!("{shown}: item {number} of the head names no guard (`Guard: ...`)")
+        }));
     }
     let code = without_tests(&text);
     let lines = code.lines().count();
