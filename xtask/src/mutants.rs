@@ -4,13 +4,19 @@
 //! 1. A mutant is one replacement in one file; that its text still stands there exactly once is a unit
 //!    test, so the list does not rot.
 //! 2. What is changed is a copy of the last commit, in `target/mutants`: the working tree is never touched.
-//! 3. A mutant is dead when its test fails and says why with the words listed. One that survives, or dies of
-//!    something else, is an error: an assertion is missing.
+//! 3. A mutant is dead when its test fails and says why with the words listed: by a panic, by ending the
+//!    process, or before it stands still. One that survives, or dies of something else, is an error: an
+//!    assertion is missing.
 
 use crate::shell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+
+/// What a mutant's tests may take, in seconds: they stand still after some mistakes.
+const TIME_MAX: &str = "900";
+/// Lines shown of a mutant that died of something else.
+const REASONS_MAX: usize = 12;
 
 /// A mistake and what must find it.
 struct Mutant {
@@ -317,15 +323,14 @@ pub fn run(names: &[String]) -> Result<(), String> {
         let start = Instant::now();
         let verdict = try_mutant(&tree, mutant)?;
         let seconds = start.elapsed().as_secs();
-        println!(
-            "mutant {:36} {:10} {seconds:4} s  {}",
-            mutant.name,
-            verdict.word(),
-            mutant.breaks
-        );
-        if !matches!(verdict, Verdict::Dead) {
-            wrong.push(mutant.name);
+        let word = verdict.word();
+        println!("mutant {:36} {word:10} {seconds:4} s  {}", mutant.name, mutant.breaks);
+        match verdict {
+            Verdict::Dead => continue,
+            Verdict::Otherwise(said) => said.iter().for_each(|line| println!("    {line}")),
+            Verdict::Survived | Verdict::Refused => {}
         }
+        wrong.push(mutant.name);
     }
     match wrong.is_empty() {
         true => Ok(()),
@@ -335,8 +340,8 @@ pub fn run(names: &[String]) -> Result<(), String> {
 
 enum Verdict {
     Dead,
-    /// The test failed, but not with the words listed.
-    Otherwise,
+    /// The test failed, but not with the words listed; what it said instead.
+    Otherwise(Vec<String>),
     Survived,
     /// It does not compile.
     Refused,
@@ -346,7 +351,7 @@ impl Verdict {
     fn word(&self) -> &'static str {
         match self {
             Verdict::Dead => "dead",
-            Verdict::Otherwise => "OTHERWISE",
+            Verdict::Otherwise(_) => "OTHERWISE",
             Verdict::Survived => "SURVIVED",
             Verdict::Refused => "REFUSED",
         }
@@ -386,24 +391,43 @@ fn try_mutant(tree: &Path, mutant: &Mutant) -> Result<Verdict, String> {
 
 fn judge(tree: &Path, mutant: &Mutant) -> Result<Verdict, String> {
     let cargo = |more: &[&str]| {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=10", TIME_MAX]);
+        command.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(tree).env("CARGO_TARGET_DIR", shell::target().join("mutants/build"));
         command.env("RUST_BACKTRACE", "0").env_remove("RUSTFLAGS");
         command.args(["test", "--quiet"]).args(mutant.test).args(more);
-        command.output().map_err(|e| format!("cargo test: {e}"))
+        command.output().map_err(|e| format!("timeout: {e}"))
     };
     if !cargo(&["--no-run"])?.status.success() {
         return Ok(Verdict::Refused);
     }
     // A test that aborts shows only what was not captured.
     let output = cargo(&["--no-fail-fast", "--", "--nocapture"])?;
+    if output.status.success() {
+        return Ok(Verdict::Survived);
+    }
     let text = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&text).contains(mutant.dies_at);
-    Ok(match (output.status.success(), said) {
-        (true, _) => Verdict::Survived,
-        (false, true) => Verdict::Dead,
-        (false, false) => Verdict::Otherwise,
-    })
+    let text = String::from_utf8_lossy(&text);
+    match text.contains(mutant.dies_at) {
+        true => Ok(Verdict::Dead),
+        false => Ok(Verdict::Otherwise(reasons(&text))),
+    }
+}
+
+/// The first things that a failing test said about itself.
+fn reasons(text: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.contains(" panicked at ") {
+            found.push(format!("{line} {}", lines.next().unwrap_or_default()));
+        } else if line.contains("[ERROR]") || line.contains("signal:") {
+            found.push(line.to_string());
+        }
+    }
+    found.truncate(REASONS_MAX);
+    found
 }
 
 #[cfg(test)]
@@ -417,6 +441,15 @@ mod tests {
             assert_eq!(text.matches(mutant.from).count(), 1, "{}: {}", mutant.name, mutant.file);
             assert_ne!(mutant.from, mutant.to, "{}", mutant.name);
         }
+    }
+
+    #[test]
+    fn reasons_are_panics_errors_and_signals() {
+        let text = "running 2 tests\nthread 'a' (7) panicked at x.rs:1:2:\nit is wrong\nnote: run\n\
+                    [ERROR] bug: dropped\n(signal: 6, SIGABRT: process abort signal)\n";
+        let found = reasons(text);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].ends_with("x.rs:1:2: it is wrong"));
     }
 
     #[test]
