@@ -1,19 +1,34 @@
 //! Applying one operation to one page, live and at recovery.
 //!
-//! 1. Nothing is written before every check has passed.
-//! 2. The id, the LSN and the checksum are never touched.
-//! 3. Keys stay in order, inside the fences: an op that would break this is refused.
+//! 1. A refused op leaves the page as it was: what may be refused is checked before anything is written, or put
+//!    back. Guard: `apply_twice` and `garbage_pages_and_ops_never_panic`, which compare all bytes.
+//! 2. The id, the LSN and the checksum are never touched. Guard: the debug assertion in [`apply`], in every
+//!    debug campaign.
+//! 3. Keys stay in order, inside the fences: an op that would break this is refused. Guard: the checks of
+//!    `insert`, `append`, `truncate`; [`check_node`], which the cleaner asserts of every page in debug builds.
 
 use crate::header::{self, PageKind};
 use crate::node::{Node, slot_at};
 use crate::op::{Entries, PageOp};
 use crate::rebuild::{fence_bytes, prefix_len, put_entry, put_heap, rebuild, reset};
 use crate::{BODY_AT, ENTRY_HEADER_BYTES, SLOT_BYTES, check_node, entry_bytes};
-use base::{Error, IndexId, PAGE_BYTES, PageBuf, Result};
+use base::{Error, IndexId, Lsn, PAGE_BYTES, PageBuf, PageId, Result};
 use stdx::bytes::Reader;
 
 /// Applies `op`. Errors: [`Error::Corrupt`] when the op does not fit the page, which then is unchanged.
 pub fn apply(page: &mut PageBuf, op: &PageOp<'_>) -> Result<()> {
+    let before = identity(page);
+    let done = change(page, op);
+    debug_assert_eq!(identity(page), before, "an op has touched the id, the LSN or the checksum");
+    done
+}
+
+/// What no op touches.
+fn identity(page: &PageBuf) -> (u32, PageId, Lsn) {
+    (header::read_u32(page, 0), header::page_id(page), header::lsn(page))
+}
+
+fn change(page: &mut PageBuf, op: &PageOp<'_>) -> Result<()> {
     match *op {
         PageOp::Init { kind, level, index_id, low_fence, high_fence } => {
             init(page, kind, level, index_id, low_fence, high_fence)
@@ -96,10 +111,12 @@ fn insert(page: &mut PageBuf, slot: u16, key: &[u8], payload: &[u8]) -> Result<(
         return Err(refuse(page, header::HEAP_LOW, "no room for the entry"));
     }
     if need > node.gap() {
+        let before = *page;
         compact(page)?;
-    }
-    if need > Node::new(page)?.gap() {
-        return Err(refuse(page, header::GARBAGE, "less garbage than the header says"));
+        if need > Node::new(page)?.gap() {
+            *page = before;
+            return Err(refuse(page, header::GARBAGE, "less garbage than the header says"));
+        }
     }
     put_entry(page, slot, suffix, payload);
     Ok(())

@@ -1,6 +1,8 @@
 //! The slow, whole check of one node.
 //!
 //! 1. A node that passes gives no error from any [`Node`] access and takes any op that its free bytes allow.
+//!    Guard: `random_ops_agree_with_a_map` (what fits is taken), `garbage_pages_and_ops_never_panic` (sound
+//!    stays sound).
 
 use crate::header;
 use crate::node::{Node, common_prefix, head_of, slot_at};

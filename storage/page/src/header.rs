@@ -1,8 +1,9 @@
 //! The 64-byte header that every page begins with.
 //!
-//! 1. Accessors never fail: they read fixed offsets of a whole page.
-//! 2. The checksum covers everything after itself; it is stamped into a copy just before the write.
-//! 3. A page of zeroes only was never written.
+//! 1. Accessors never fail: they read fixed offsets of a whole page. Guard: the type [`PageBuf`].
+//! 2. The checksum covers everything after itself; it is stamped into a copy just before the write. Guard:
+//!    `checksum_and_identity_are_verified`; every read and write of the pool's crash campaigns.
+//! 3. A page of zeroes only was never written. Guard: [`verify`], `checksum_and_identity_are_verified`.
 //!
 //! ```text
 //!  0 crc32c u32      4 space u32       8 page u32    12 kind u8, level u8, format u8, flags u8

@@ -1,11 +1,15 @@
 //! Page and record layouts as typed views over bytes; no I/O.
 //!
 //! 1. Every change of a page is a [`PageOp`], applied by the same [`apply`] when it is made and when it is
-//!    redone: the same page and the same op give the same bytes, byte for byte.
-//! 2. [`apply`] checks an op against the page before it writes: on `Err` the page is as it was.
+//!    redone: the same page and the same op give the same bytes, byte for byte. Guard: `apply_twice` (every op
+//!    of the model test through its logged form); `redo_of_everything_gives_the_live_pages` (pool).
+//! 2. [`apply`] checks an op against the page before it writes: on `Err` the page is as it was. Guard:
+//!    `apply_twice`, `garbage_pages_and_ops_never_panic`.
 //! 3. [`Node`] reads a page that nobody writes meanwhile; [`RacyNode`] one that may change under it. Both check
-//!    every offset they find; neither panics on any bytes.
-//! 4. Multi-byte numbers are little-endian, except the key heads, which compare like the bytes they stand for.
+//!    every offset they find; neither panics on any bytes. Guard: `garbage_pages_and_ops_never_panic`,
+//!    `readers_survive_a_scribbler`.
+//!
+//! Multi-byte numbers are little-endian, except the key heads, which compare like the bytes they stand for.
 // RacyNode reads bytes that another thread may be writing: that needs raw pointers and atomic loads over them.
 #![allow(unsafe_code)]
 

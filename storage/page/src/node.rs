@@ -1,10 +1,13 @@
 //! A B+tree page that nobody writes meanwhile: search and look.
 //!
 //! 1. Entries are in key order, inside [low fence, high fence); all keys share the node's prefix, which is the
-//!    common prefix of the two fences and is not stored again.
+//!    common prefix of the two fences and is not stored again. Guard: [`crate::check_node`]: CHECK TABLE, and
+//!    the cleaner's assertion in debug builds.
 //! 2. A slot's head is the first four bytes of its suffix as a big-endian number, zero-padded: heads order like
-//!    the suffixes they begin, so most comparisons touch the slot array only.
-//! 3. The bytes of the page may be wrong in any way: every access answers `Err`, never panics.
+//!    the suffixes they begin, so most comparisons touch the slot array only. Guard: [`crate::check_node`], as
+//!    above.
+//! 3. The bytes of the page may be wrong in any way: every access answers `Err`, never panics. Guard:
+//!    `garbage_pages_and_ops_never_panic`.
 
 use crate::header::{self, HAS_HIGH, PageKind};
 use crate::{BODY_AT, ENTRY_HEADER_BYTES, SLOT_BYTES, entry_bytes};

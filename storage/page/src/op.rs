@@ -1,7 +1,9 @@
 //! Page operations and their bytes in the redo log.
 //!
-//! 1. `decode(encode(op)) == op`, and the encoding has one form only.
-//! 2. Decoding checks lengths and kinds; whether an op fits its page is [`crate::apply`]'s to say.
+//! 1. `decode(encode(op)) == op`, and the encoding has one form only. Guard: `apply_twice`,
+//!    `garbage_ops_decode_or_fail`.
+//! 2. Decoding checks lengths and kinds; whether an op fits its page is [`crate::apply`]'s to say. Guard:
+//!    `garbage_ops_decode_or_fail`.
 
 use crate::header::PageKind;
 use base::{Error, IndexId, Lsn, PAGE_BYTES, Result, TrxId};

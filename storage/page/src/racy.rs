@@ -1,9 +1,12 @@
 //! A B+tree page that another thread may be writing: search and copy out.
 //!
 //! 1. All bytes are read by relaxed atomic loads of whole aligned words; nothing hands out a reference to them.
+//!    Guard: the compiler: `words` is the only way to the page, and `word` alone reads it.
 //! 2. Every offset read is checked against the page before it is used, so garbage gives a wrong answer or
-//!    `None`, never an access outside the page, a panic or an endless loop.
-//! 3. An answer means something only after the caller has validated the page's version word.
+//!    `None`, never an access outside the page, a panic or an endless loop. Guard: `word` (the remainder),
+//!    `compare`; `garbage_pages_and_ops_never_panic`.
+//! 3. An answer means something only after the caller has validated the page's version word. Guard:
+//!    `readers_survive_a_scribbler`; `sync`'s model `optimistic_reader_never_validates_a_torn_page`.
 
 use crate::header::{self, HAS_HIGH, PageKind};
 use crate::node::{Found, Slot};

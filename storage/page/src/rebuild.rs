@@ -1,7 +1,10 @@
 //! Writing a node afresh: fences, then entries from the top down, no garbage.
 //!
-//! 1. The result depends only on fences, entries and the header fields named here.
-//! 2. Sizes are checked before anything is written.
+//! 1. The result depends only on fences, entries and the header fields named here. Guard: `compare_packed` in
+//!    the tests: any page, packed, is what its entries make of a new one.
+//! 2. Sizes are checked before anything is written. Guard: `apply_twice`,
+//!    `an_insert_that_finds_less_garbage_than_promised_changes_nothing`; slices end the process before a byte
+//!    lies outside.
 
 use crate::header::{self, BYTES, HAS_HIGH};
 use crate::node::{Node, Slot, common_prefix, head_of};

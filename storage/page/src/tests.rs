@@ -11,6 +11,8 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 fn fresh(low: &[u8], high: Option<&[u8]>) -> Box<PageBuf> {
     let mut page = Box::new([0; PAGE_BYTES]);
     header::set_page_id(&mut page, PageId::new(SpaceId(16), PageNo(7)));
+    header::set_lsn(&mut page, Lsn(4711));
+    page[..4].copy_from_slice(&[1, 2, 3, 4]);
     let op = PageOp::Init {
         kind: PageKind::Leaf,
         level: 0,
@@ -61,8 +63,24 @@ fn apply_twice(page: &mut PageBuf, twin: &mut PageBuf, op: &PageOp<'_>) -> Resul
     done
 }
 
+/// Packed, a page is what the same entries make of a new one: nothing of its history is left.
+fn compare_packed(page: &PageBuf) {
+    let node = Node::new(page).unwrap();
+    let mut made = fresh(node.low_fence(), node.high_fence());
+    let mut entries = crate::AppendBuf::new();
+    for i in 0..node.count() {
+        let (suffix, payload) = node.suffix_and_payload(i).unwrap();
+        entries.push(suffix, payload);
+    }
+    apply(&mut made, &entries.op(node.prefix())).unwrap();
+    let mut packed = *page;
+    apply(&mut packed, &PageOp::Compact).unwrap();
+    assert!(packed == *made, "a packed page remembers its history");
+}
+
 fn compare(page: &PageBuf, model: &Model, probes: &[Vec<u8>]) {
     check_node(page).unwrap();
+    compare_packed(page);
     let node = Node::new(page).unwrap();
     assert_eq!(usize::from(node.count()), model.len());
     let mut key = vec![];
@@ -161,6 +179,23 @@ fn one_op(rng: &mut Rng, prefix: &[u8], page: &mut PageBuf, twin: &mut PageBuf, 
         }
         _ => apply_twice(page, twin, &PageOp::Compact).unwrap(),
     }
+}
+
+/// The header promises garbage that is not there: packing does not make room, and must leave no trace.
+#[test]
+fn an_insert_that_finds_less_garbage_than_promised_changes_nothing() {
+    let mut page = fresh(&[], None);
+    for i in 0..140u8 {
+        apply(&mut page, &PageOp::Insert { slot: 0, key: &[200 - i], payload: &[i; 90] }).unwrap();
+    }
+    apply(&mut page, &PageOp::Remove { slot: 9 }).unwrap();
+    header::put_u16(&mut page, header::GARBAGE, 4000);
+    let before = page.clone();
+    let insert = PageOp::Insert { slot: 0, key: &[1], payload: &[0; 3500] };
+    let refused = apply(&mut page, &insert);
+    let what = "less garbage than the header says";
+    assert!(matches!(refused, Err(Error::Corrupt { what: w, .. }) if w == what), "{refused:?}");
+    assert!(page == before, "a refused op changed the page");
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! The memory of all frames and of what the pool knows about each: mapped once, for the largest
 //! size that the pool may ever have, and never unmapped while anyone can reach it.
 //!
-//! 1. Frame `n` occupies bytes `n * PAGE_BYTES ..` of the mapping. Once opened it stays readable for
-//!    the arena's whole life, so a reader that lost its page reads garbage and never faults; what
-//!    was given back to the system reads as zeroes.
-//! 2. The arena hands out raw pointers only; who may read or write a frame is decided by the page
-//!    word that names it (`lib.rs`).
-//! 3. Address space is not memory: what was never touched takes none, nor does a header (32 bytes a
-//!    frame, 0.2 % of the pool) of a frame that was never used.
+//! 1. Frame `n` occupies bytes `n * PAGE_BYTES ..` of the mapping. Once opened it stays readable for the
+//!    arena's whole life, so a reader that lost its page reads garbage and never faults; what was given back to
+//!    the system reads as zeroes. Guard: the assertions in `frame`, `header` and `range`;
+//!    `memory_given_back_reads_as_zeroes_and_can_be_used_again`.
+//! 2. Address space is not memory: what was never touched takes none, nor does a header (32 bytes a frame) of a
+//!    frame that was never used. Guard: the constant assertion of [`Frame`]'s size;
+//!    `memory_of_withdrawn_frames_goes_back_to_the_system`.
+//!
+//! The arena hands out raw pointers only; who may read or write a frame is decided by the page word that names
+//! it (`lib.rs`).
 
 use crate::frames::Frame;
 use base::{Error, PAGE_BYTES, PageBuf, Result};

@@ -2,7 +2,7 @@
 //!
 //! 1. A checkpoint makes the room that writers of redo wait for, so who makes it writes none: whoever has no
 //!    more than this cannot. The pool inside is private; a mini-transaction and an append begin with a pool or
-//!    a log. The compiler guards it.
+//!    a log. Guard: the compiler.
 
 use crate::Pool;
 use base::{Lsn, Result};

@@ -1,15 +1,21 @@
 //! Writing changed pages back, and the checkpoint that follows.
 //!
-//! 1. Always from a copy: the page is latched for the copying only, writers never wait for I/O.
-//! 2. Order of a batch: copy; log durable up to the newest copy (asserted before the first write);
-//!    doublewrite file, synced; pages in place, synced; only then are the changes forgotten (`frames.rs`
-//!    3). Batches of one instance do not overlap; batches of different instances have no page in common.
-//!    What is written is the page that its place says, and sound (asserted; nodes wholly in debug builds).
-//! 3. The cleaner waits for no page latch: a page that stays latched is left for later, behind all
-//!    others, so a writer that waits for a frame while it holds latches always gets one.
-//! 4. Checkpoint bound: the log's dirty floor first, then every instance's stack drained into its
-//!    buckets and the oldest taken, so a change is seen by one or the other (`engine.md` P-E).
-//!    It waits for no I/O of a batch.
+//! 1. Always from a copy: the page is latched for the copying only, writers never wait for I/O. Guard:
+//!    `copy_page` lets go of the latch before `write_batch`;
+//!    `a_page_that_was_changed_while_its_copy_was_in_flight_holds_the_checkpoint`.
+//! 2. Order of a batch: copy; log durable up to the newest copy; doublewrite file, synced; pages in place,
+//!    synced; only then are the changes forgotten (`frames.rs` 3). Batches of one instance do not overlap;
+//!    batches of different instances have no page in common. What is written is the page that its place says,
+//!    and sound. Guard: `write_batch` asserts the log's mark, `assert_is_sound` the pages (nodes wholly in
+//!    debug builds); `whatever_was_acknowledged_is_there_after_a_crash` tears what was not synced.
+//! 3. The cleaner waits for no page latch: a page that stays latched is left for later, behind all others, so a
+//!    writer that waits for a frame while it holds latches always gets one. Guard:
+//!    `pages_that_stay_latched_do_not_keep_others_from_being_written`.
+//! 4. Checkpoint bound: the log's dirty floor first, then every instance's stack drained into its buckets and
+//!    the oldest taken, so a change is seen by one or the other (`engine.md` P-E). It waits for no I/O of a
+//!    batch. Guard: debug assertions in `checkpoint_with` (all frames) and `mark_dirty`;
+//!    `no_order_of_steps_lets_a_checkpoint_pass_a_change`; redo's model
+//!    `the_checkpoint_bound_misses_no_dirty_page`.
 
 use crate::dirty::Entry;
 use crate::doublewrite::{BATCH_MAX, Batch, DoublewriteFile};
@@ -199,9 +205,17 @@ impl Pool {
             }
             sync::spin_wait();
         }
-        if frame.page() == Some(id) && frame.rec_lsn().is_some() {
+        if frame.page() == Some(id)
+            && let Some(oldest) = frame.rec_lsn()
+        {
             // SAFETY: the shared latch keeps writers and the clock away from the frame.
             let bytes = unsafe { self.frame_bytes(no).as_ref() };
+            // Both are of our own mini-transactions, or recovery's, since the page came in.
+            let newest = page::header::lsn(bytes);
+            assert!(
+                oldest < newest,
+                "page {id} of {newest:?} is marked changed from {oldest:?} on"
+            );
             flusher.batch.push(id).copy_from_slice(bytes);
             frame.take_off();
             flusher.flights.push((ts.clone(), no));
@@ -300,10 +314,31 @@ impl Pool {
     /// mini-transaction that starts at `start`.
     #[inline]
     pub(crate) fn mark_dirty(&self, frame: u32, start: Lsn) {
+        debug_assert!(
+            start >= self.log.checkpoint_lsn(),
+            "the checkpoint is beyond {start:?}, which no file has"
+        );
         let header = self.arena.header(frame);
         if header.dirty(start) {
             self.instance_of_frame(frame).changed.push(frame, &header.link);
         }
+    }
+
+    /// Debug builds: the page in `frame`, held exclusively, is known to have changes from `start` on.
+    #[inline]
+    pub(crate) fn debug_assert_marked(&self, frame: u32, start: Lsn) {
+        debug_assert!(
+            self.arena.header(frame).rec_lsn().is_some_and(|oldest| oldest <= start),
+            "a page changed at {start:?} is let go without its mark"
+        );
+    }
+
+    /// No frame has a change from before `bound` that is not on its way to its file.
+    fn debug_assert_passed(&self, bound: Lsn) {
+        let older = |no: &u32| self.arena.header(*no).rec_lsn().is_some_and(|lsn| lsn < bound);
+        let found =
+            if cfg!(debug_assertions) { (0..self.frames_opened()).find(older) } else { None };
+        assert!(found.is_none(), "frame {found:?} has a change that checkpoint {bound:?} passes");
     }
 
     /// Forgets a page and its changes; its word is held exclusively.
@@ -334,6 +369,7 @@ impl Pool {
         // A writer that was held up between reading the log's tail and publishing it makes the
         // floor step back; the last checkpoint stays right.
         let bound = bound.max(self.log.checkpoint_lsn());
+        self.debug_assert_passed(bound);
         self.failure.check()?;
         self.log.checkpoint(bound, &payload())?;
         Ok(bound)

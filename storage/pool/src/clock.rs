@@ -1,15 +1,18 @@
 //! Free frames, and the clock that makes more of them.
 //!
-//! 1. A frame is in its instance's free list, or named by exactly one page word, or in the hands of
-//!    the one thread that is moving it between the two, or withdrawn (`resize.rs`).
-//! 2. The clock moves only when frames are needed: a set of pages that fits into memory is never
-//!    marked. First pass over a free page: marked; next pass: evicted if it is clean.
-//! 3. A page with changes that the data file may lack (in memory or in flight) keeps its frame (asserted
-//!    where a frame is taken from its page).
-//! 4. Pages that were read in passing are listed, oldest first. While they have more than their
-//!    share (`old_blocks_pct`) they are the first to go, and the clock's hand stands still: a
-//!    scan then lives off its own frames. Within their share they have no privilege and no
-//!    handicap beyond being marked from the start.
+//! 1. A frame is in its instance's free list, or named by exactly one page word, or in the hands of the one
+//!    thread that is moving it between the two, or withdrawn (`resize.rs`). Guard: `try_take` asserts that a
+//!    free frame has no page, `Frame::set_page` as well; `shrink` that each is withdrawn once.
+//! 2. The clock moves only when frames are needed: a set of pages that fits into memory is never marked. First
+//!    pass over a free page: marked; next pass: evicted if it is clean. Guard:
+//!    `a_warm_optimistic_read_writes_nothing_shared`, `more_pages_than_frames_keep_their_contents`.
+//! 3. A page with changes that the data file may lack (in memory or in flight) keeps its frame. Guard:
+//!    `Frame::assert_is_clean`, where a frame is taken from its page.
+//! 4. Pages that were read in passing are listed, oldest first. While they have more than their share
+//!    (`old_blocks_pct`) they are the first to go, and the clock's hand stands still: a scan then lives off its
+//!    own frames. Within their share they have no privilege and no handicap beyond being marked from the start.
+//!    Guard: `a_scan_of_five_pools_does_not_push_out_what_is_used`,
+//!    `scans_that_come_again_live_in_what_is_free_and_promote_nothing`.
 
 use crate::frames::probation;
 use crate::instance::{Instance, add};
@@ -181,6 +184,8 @@ impl Pool {
                     self.withdrawn(1);
                     continue;
                 }
+                let page = self.arena.header(frame).page();
+                assert!(page.is_none(), "a free frame holds page {page:?}");
                 free.taken += 1;
                 if purpose != Purpose::Asked {
                     let header = self.arena.header(frame);

@@ -1,12 +1,14 @@
 //! How fast changed pages are written, and how many frames are kept free: two controllers that do
 //! not know of each other, and the round of a cleaner that follows both.
 //!
-//! 1. [`pages_per_second`] looks at the age of the redo and at the share of changed pages. Its pace
-//!    grows with both and with the rate at which redo comes, so that the checkpoint moves evenly
-//!    and writers never meet full redo files.
-//! 2. [`frames_ready`] looks at how fast frames are taken. Who does not take frames (a set of pages
-//!    that fits) has none made free for it.
-//! 3. Both are pure functions of what they are told; [`Pool::cleaner_round`] tells and obeys them.
+//! 1. [`pages_per_second`] looks at the age of the redo and at the share of changed pages. Its pace grows with
+//!    both and with the rate at which redo comes, so that the checkpoint moves evenly and writers never meet
+//!    full redo files. Guard: `the_pace_grows_with_age_up_to_everything`,
+//!    `the_pace_grows_with_the_rate_of_redo`, `the_loop_comes_to_rest_below_the_stop`.
+//! 2. [`frames_ready`] looks at how fast frames are taken. Who does not take frames (a set of pages that fits)
+//!    has none made free for it. Guard: `frames_are_made_ready_for_those_who_take_them`.
+//!
+//! Both are pure functions of what they are told; [`Pool::cleaner_round`] tells and obeys them.
 
 use crate::cleaner::Pages;
 use crate::doublewrite::BATCH_MAX;

@@ -1,12 +1,15 @@
 //! Which frames of an instance hold changes, oldest first.
 //!
-//! 1. A frame that becomes changed is pushed on the stack by its writer. Whoever holds the mutex of
-//!    the [`DirtySet`] drains the stack into buckets of [`BUCKET_BYTES`] of LSN.
-//! 2. An entry counts as long as its frame's `rec_lsn` is the entry's: other entries are left over
-//!    (the page was written or thrown away since) and are dropped when they are met.
-//! 3. Changes that the cleaner has taken to write them stay in `in_flight`, a lower bound of theirs,
-//!    until they are durable or put back. So stack, buckets, `stuck` and `in_flight` together
-//!    never miss a change that the data file lacks.
+//! 1. A frame that becomes changed is pushed on the stack by its writer. Whoever holds the mutex of the
+//!    [`DirtySet`] drains the stack into buckets of [`BUCKET_BYTES`] of LSN. Guard:
+//!    `the_bound_follows_changes_flights_and_what_stays_latched`; `checkpoint_with` looks at all frames in
+//!    debug builds.
+//! 2. An entry counts as long as its frame's `rec_lsn` is the entry's: other entries are left over (the page
+//!    was written or thrown away since) and are dropped when they are met. Guard:
+//!    `the_bound_follows_changes_flights_and_what_stays_latched`.
+//! 3. Changes that the cleaner has taken to write them stay in `in_flight`, a lower bound of theirs, until they
+//!    are durable or put back. So stack, buckets, `stuck` and `in_flight` together never miss a change that the
+//!    data file lacks. Guard: as 1; `no_order_of_steps_lets_a_checkpoint_pass_a_change`.
 
 use crate::arena::Arena;
 use base::Lsn;

@@ -1,17 +1,24 @@
 //! The doublewrite files: copies of the pages being written in place, against torn writes.
 //!
-//! 1. Every instance has a file. It holds one batch: a directory page, then up to [`BATCH_MAX`] sealed pages. It is
-//!    durable before the first of its pages is written in place, and is not overwritten before
-//!    all of them are durable in place.
-//! 2. So a copy that the directory vouches for is never older than the bytes in place; a slot the
-//!    directory does not vouch for (left from an older batch, torn) counts for nothing.
-//! 3. After a crash all copies are written in place again, torn there or not: if it was the `fdatasync`
-//!    of the pages in place that failed, they may look sound and yet never have reached the disk.
-//! 4. A directory that does not verify means: no batch. Its pages were then never written in place.
-//! 5. The pages of a file stay the same only while the number of instances does. So the batches that
-//!    were found at the start are durably emptied before the first new one is written; of several
-//!    copies of a page (a crash before that) the newest counts.
-//! 6. Where the device writes a page wholly or not at all, no copy is made and no page is torn.
+//! 1. Every instance has a file. It holds one batch: a directory page, then up to [`BATCH_MAX`] sealed pages.
+//!    It is durable before the first of its pages is written in place, and is not overwritten before all of
+//!    them are durable in place. Guard: `whatever_was_acknowledged_is_there_after_a_crash`, whose disk tears
+//!    what is not synced; `no_order_of_steps_lets_a_checkpoint_pass_a_change`.
+//! 2. So a copy that the directory vouches for is never older than the bytes in place; a slot the directory
+//!    does not vouch for (left from an older batch, torn) counts for nothing. Guard:
+//!    `copies_come_back_only_when_the_directory_vouches_for_them`.
+//! 3. After a crash all copies are written in place again, torn there or not: if it was the `fdatasync` of the
+//!    pages in place that failed, they may look sound and yet never have reached the disk. Guard:
+//!    `pages_that_only_look_written_are_written_again`.
+//! 4. A directory that does not verify means: no batch. Its pages were then never written in place. Guard:
+//!    `copies_come_back_only_when_the_directory_vouches_for_them`.
+//! 5. The pages of a file stay the same only while the number of instances does. So the batches that were found
+//!    at the start are durably emptied before the first new one is written; of several copies of a page (a
+//!    crash before that) the newest counts. Guard:
+//!    `a_crash_with_any_number_of_instances_before_and_after_loses_nothing`,
+//!    `of_several_copies_the_newest_counts_and_files_of_more_instances_are_found`.
+//! 6. Where the device writes a page wholly or not at all, no copy is made and no page is torn. Guard:
+//!    `without_a_doublewrite_an_atomic_disk_loses_nothing`.
 
 use crate::instance::INSTANCES_MAX;
 use crate::{Pool, io};

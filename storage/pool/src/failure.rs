@@ -1,7 +1,8 @@
 //! The latch of the first failed write: after it the pool writes nothing more.
 //!
-//! 1. The operating system may drop dirty bytes of a failed `fdatasync` and report success the
-//!    next time, so a retry would believe pages durable that are not.
+//! 1. Nothing is written after it: the operating system may drop dirty bytes of a failed `fdatasync` and report
+//!    success the next time, so a retry would believe pages durable that are not. Guard:
+//!    `the_first_failed_sync_is_the_last_write`, `a_change_that_cannot_be_logged_never_reaches_a_file`.
 
 use base::{Error, Result};
 use std::sync::OnceLock;

@@ -1,16 +1,18 @@
 //! What the pool knows about each frame: whose page it holds and whether the disk has it.
 //!
-//! 1. `page` changes only while its changer alone may touch the frame: taken from the free list, or
-//!    its page word held exclusively.
-//! 2. `rec_lsn` is the start of the oldest mini-transaction whose change to this page the data
-//!    file may lack and no copy in flight has, 0 when there is none. It is set under the exclusive
-//!    latch, and the frame pushed on its instance's stack, before that mini-transaction's
-//!    `dirtying` watermark is cleared.
-//! 3. The cleaner, holding a shared latch, first sets `in_flight`, then clears `rec_lsn`;
-//!    `in_flight` is cleared after the `fdatasync` that covers the write. So who reads `rec_lsn`
-//!    before `in_flight` always sees a change that the file lacks.
-//! 4. A frame of zeroes is a frame without a page: headers of frames that were never used take no
-//!    memory.
+//! 1. `page` changes only while its changer alone may touch the frame: taken from the free list, or its page
+//!    word held exclusively. Guard: `set_page` asserts that there was none; `assert_is_clean`.
+//! 2. `rec_lsn` is the start of the oldest mini-transaction whose change to this page the data file may lack
+//!    and no copy in flight has, 0 when there is none. It is set under the exclusive latch, and the frame
+//!    pushed on its instance's stack, before that mini-transaction's `dirtying` watermark is cleared. Guard:
+//!    `copy_page` asserts that the mark is below the page's LSN; in debug builds `Pool::debug_assert_marked` at
+//!    each commit.
+//! 3. The cleaner, holding a shared latch, first sets `in_flight`, then clears `rec_lsn`; `in_flight` is
+//!    cleared after the `fdatasync` that covers the write. So who reads `rec_lsn` before `in_flight` always
+//!    sees a change that the file lacks. Guard: `a_change_is_seen_until_its_copy_is_durable`,
+//!    `no_order_of_steps_lets_a_checkpoint_pass_a_change`.
+//! 4. A frame of zeroes is a frame without a page: headers of frames that were never used take no memory.
+//!    Guard: `frames_are_aligned_for_direct_io_and_start_zeroed`.
 
 use base::{Lsn, PageId, PageNo, SpaceId};
 use stdx::{LocalAtomic, Ordering};
@@ -73,6 +75,7 @@ impl Frame {
     pub(crate) fn set_page(&self, id: PageId) {
         let both = u64::from(id.space.0) << 32 | u64::from(id.page.0);
         debug_assert_ne!(both, u64::MAX, "no page has this number");
+        assert!(self.page().is_none(), "a frame of page {:?} becomes that of {id}", self.page());
         self.page.store(!both, Ordering::Release);
     }
 

@@ -1,10 +1,12 @@
 //! An instance: a part of the frames with a free list, a clock, a cleaner and figures of its own.
 //!
-//! 1. Frame `f` belongs to instance `f % n` for good. A page belongs to the instance that its
-//!    tablespace and its extent of 64 pages hash to, and takes frames of that instance only; so the
-//!    copies of a page lie in one doublewrite file.
-//! 2. Mutexes of an instance, in their order: flusher, dirty set, free frames. Nothing is waited
-//!    for under the last two, and no I/O is done under them.
+//! 1. Frame `f` belongs to instance `f % n` for good. A page belongs to the instance that its tablespace and
+//!    its extent of 64 pages hash to, and takes frames of that instance only; so the copies of a page lie in
+//!    one doublewrite file. Guard: `extents_stay_together_and_spread`,
+//!    `frames_pages_and_figures_are_spread_over_the_instances`.
+//! 2. Mutexes of an instance, in their order: flusher, dirty set, free frames. Nothing is waited for under the
+//!    last two, and no I/O is done under them. Guard: `tests/races.rs`: under the deterministic scheduler a
+//!    deadlock is a failure that names its locks.
 
 use crate::cleaner::Flusher;
 use crate::clock::FreeFrames;

@@ -1,16 +1,22 @@
 //! Buffer pool: translation words, frames, cleaner, mini-transactions.
 //!
-//! 1. Every page of an open tablespace has a page word ([`sync::PageWord`]) that is its latch, its
-//!    version and its place in one. A frame's bytes are written only by the holder of the
-//!    exclusive state (or of io-pending), and read by reference only under a latch; readers
-//!    without a latch use [`page::RacyNode`] and validate the word afterwards.
-//! 2. A hit writes nothing. Pages are marked for eviction only when free frames have run out.
-//! 3. A page changes only inside a mini-transaction ([`Mtr`]): op by op, logged as one unit.
-//! 4. Write-ahead rule: a page's copy is written after the log is durable up to the copy's LSN, by
-//!    way of the doublewrite file. A thread that needs a frame never writes a page while a
-//!    background cleaner runs: it waits for a clean frame.
-//! 5. A checkpoint never passes a change that a data file may lack (`frames.rs`, `cleaner.rs`).
-//! 6. The first failed write or sync of a data file is the last: nothing is written after it.
+//! 1. Every page of an open tablespace has a page word ([`sync::PageWord`]) that is its latch, its version and
+//!    its place in one. A frame's bytes are written only by the holder of the exclusive state (or of
+//!    io-pending), and read by reference only under a latch; readers without a latch use [`page::RacyNode`] and
+//!    validate the word afterwards. Guard: `a_change_or_an_eviction_spoils_an_optimistic_read_and_its_upgrade`;
+//!    `sync`'s models of the page word.
+//! 2. A hit writes nothing. Pages are marked for eviction only when free frames have run out. Guard:
+//!    `a_warm_optimistic_read_writes_nothing_shared`; `tests/write_trap.rs`.
+//! 3. A page changes only inside a mini-transaction ([`Mtr`]): op by op, logged as one unit. Guard:
+//!    `redo_of_everything_gives_the_live_pages`, `a_mini_transaction_dropped_with_changes_aborts`.
+//! 4. Write-ahead rule: a page's copy is written after the log is durable up to the copy's LSN, by way of the
+//!    doublewrite file. A thread that needs a frame never writes a page while a background cleaner runs: it
+//!    waits for a clean frame. Guard: the assertion in `write_batch`;
+//!    `a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing`.
+//! 5. A checkpoint never passes a change that a data file may lack (`frames.rs`, `cleaner.rs`). Guard: debug
+//!    assertions in `checkpoint_with` and `mark_dirty`; `no_order_of_steps_lets_a_checkpoint_pass_a_change`.
+//! 6. The first failed write or sync of a data file is the last: nothing is written after it. Guard:
+//!    `the_first_failed_sync_is_the_last_write`.
 //!
 //! Latch order: tree pages from the root down, left to right; then undo pages; page 0 of a
 //! tablespace last. A thread holds the latches of one mini-transaction at a time and none when it

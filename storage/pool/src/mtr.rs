@@ -1,18 +1,20 @@
 //! Mini-transactions: latched pages, changed op by op, logged as one unit.
 //!
-//! 1. An exclusive latch is held until the commit; every change goes through [`Mtr::apply`], which
-//!    applies the op with the function that recovery uses and encodes it for the log.
-//! 2. At commit, after the log space is reserved and before the copy into the log, every changed
-//!    page gets the end LSN and, if it was clean, the start LSN as its oldest change; then the
-//!    latches are released.
-//! 3. A mini-transaction is committed, or has changed nothing: dropped with changes in the pages
-//!    that are not in the log, it would corrupt them for good, so the process is aborted (unless
-//!    the pool has failed: then nothing is written any more).
-//! 4. A mini-transaction takes its frames before its first change: what waits for one afterwards could
-//!    neither go on nor back while a device stalls. Where several steps make one ([`Mtr::be_hasty`]), a later
-//!    one that finds no frame is an error at once, before its own first change, and the caller commits what
-//!    came before. Asserted where frames are taken (`clock.rs`).
-//! 5. The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
+//! 1. An exclusive latch is held until the commit; every change goes through [`Mtr::apply`], which applies the
+//!    op with the function that recovery uses and encodes it for the log. Guard: `get` asserts that the page is
+//!    still held; `redo_of_everything_gives_the_live_pages`.
+//! 2. At commit, after the log space is reserved and before the copy into the log, every changed page gets the
+//!    end LSN and, if it was clean, the start LSN as its oldest change; then the latches are released. Guard:
+//!    `Pool::debug_assert_marked`; the cleaner asserts that a mark is below its page's LSN (`copy_page`).
+//! 3. A mini-transaction is committed, or has changed nothing: dropped with changes in the pages that are not
+//!    in the log, it would corrupt them for good, so the process is aborted (unless the pool has failed: then
+//!    nothing is written any more). Guard: `die`, on drop; `a_mini_transaction_dropped_with_changes_aborts`.
+//! 4. A mini-transaction takes its frames before its first change: what waits for one afterwards could neither
+//!    go on nor back while a device stalls. Where several steps make one ([`Mtr::be_hasty`]), a later one that
+//!    finds no frame is an error at once, before its own first change, and the caller commits what came before.
+//!    Guard: the debug assertion where frames are taken (`Pool::take_frame`).
+//!
+//! The buffers come from the thread and go back to it: a warm mini-transaction allocates nothing.
 
 use crate::clock::{Patience, Purpose};
 use crate::read::Optimistic;
@@ -343,6 +345,7 @@ impl<'p> Mtr<'p> {
                 if page.changed {
                     page::header::set_lsn(page.bytes_mut(), end);
                     pool.mark_dirty(page.frame, start);
+                    pool.debug_assert_marked(page.frame, start);
                     changed += 1;
                 }
                 pool.let_go(page);

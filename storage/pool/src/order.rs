@@ -1,8 +1,8 @@
 //! Debug builds only: no thread begins a mini-transaction while it holds page latches of an earlier
 //! one, since beginning may wait for log space.
 //!
-//! 1. The count is per thread; a latch is released by the thread that took it (the guards are not
-//!    `Send`).
+//! 1. The count is per thread; a latch is released by the thread that took it (the guards are not `Send`).
+//!    Guard: `released` asserts it; the compiler: the guards are not `Send`.
 
 #[cfg(debug_assertions)]
 thread_local! {

@@ -1,6 +1,6 @@
 //! Latch classes of pages, by what is on them: only at synch level does anybody ask.
 //!
-//! 1. A page that is none of these keeps the class of its word, and so do waits of readers without a latch.
+//! A page that is none of these keeps the class of its word, and so do waits of readers without a latch.
 
 use instrument::RwLockClass;
 use page::PageKind;

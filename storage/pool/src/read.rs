@@ -1,12 +1,14 @@
 //! Reading pages: optimistically (no write at all), under a shared latch, and from the disk.
 //!
-//! 1. [`Tablespace::optimistic`] on a page in memory loads the word and writes nothing; a marked
-//!    page costs one compare-exchange, a missing one its read.
-//! 2. A page that is read in passing ([`Tablespace::optimistic_scan`]) or ahead of need is published
-//!    marked: it is on probation. Scans leave it so; another reader makes it an ordinary page, if
-//!    it comes `old_blocks_time` after the loading at least.
-//! 3. A read that fails leaves the word evicted and wakes the waiters: each of them tries for
-//!    itself and gets its own error.
+//! 1. [`Tablespace::optimistic`] on a page in memory loads the word and writes nothing; a marked page costs one
+//!    compare-exchange, a missing one its read. Guard: `a_warm_optimistic_read_writes_nothing_shared`.
+//! 2. A page that is read in passing ([`Tablespace::optimistic_scan`]) or ahead of need is published marked: it
+//!    is on probation. Scans leave it so; another reader makes it an ordinary page, if it comes
+//!    `old_blocks_time` after the loading at least. Guard:
+//!    `probation_ends_when_somebody_comes_after_old_blocks_time`,
+//!    `a_scan_of_five_pools_does_not_push_out_what_is_used`.
+//! 3. A read that fails leaves the word evicted and wakes the waiters: each of them tries for itself and gets
+//!    its own error. Guard: `a_read_error_reaches_every_reader_and_passes`.
 
 use crate::clock::{Patience, Purpose};
 use crate::frames::probation;

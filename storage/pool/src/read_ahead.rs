@@ -1,10 +1,13 @@
 //! Reading pages before they are asked for.
 //!
-//! 1. Who asks never waits: a bounded queue takes pages that are not in memory, threads read them,
-//!    pages next to each other by one read. What does not fit into the queue, or finds no free
-//!    frame, is not read: it will be when somebody needs it.
-//! 2. Pages read ahead are on probation, and known as such until somebody asks for them.
-//! 3. A thread announces itself at the tablespace while it reads, so that closing waits for it.
+//! 1. Who asks never waits: a bounded queue takes pages that are not in memory, threads read them, pages next
+//!    to each other by one read. What does not fit into the queue, or finds no free frame, is not read: it will
+//!    be when somebody needs it. Guard: `pages_asked_for_are_there_when_they_are_needed`; `ask` takes what the
+//!    queue has room for, `claim` what is free.
+//! 2. Pages read ahead are on probation, and known as such until somebody asks for them. Guard:
+//!    `pages_read_ahead_in_vain_are_counted`.
+//! 3. A thread announces itself at the tablespace while it reads, so that closing waits for it. Guard:
+//!    `a_tablespace_is_closed_while_its_pages_are_read_ahead`.
 
 use crate::clock::Purpose;
 use crate::instance::{EXTENT_PAGES, add};

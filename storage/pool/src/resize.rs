@@ -1,13 +1,14 @@
 //! Changing the pool's size while it is used.
 //!
-//! 1. Address space for the largest size was reserved at the start (`arena.rs`), so no frame ever
-//!    moves. Growing opens frames and gives them to their instances' free lists.
-//! 2. Shrinking lowers the limit first: frames above it are taken no more. Then each is withdrawn
-//!    once, by whoever has it: from the free list, from its page (clean pages are evicted, changed
-//!    ones written first), or by the thread that was about to use it. When all are, their memory
-//!    goes back to the system.
-//! 3. One resize at a time. A shrink waits as long as pages stay latched; it can be called off by
-//!    nothing but the end of the pool.
+//! 1. Address space for the largest size was reserved at the start (`arena.rs`), so no frame ever moves.
+//!    Growing opens frames and gives them to their instances' free lists. Guard: `Arena::range` asserts it;
+//!    `a_pool_grows_and_shrinks_between_its_bounds`.
+//! 2. Shrinking lowers the limit first: frames above it are taken no more. Then each is withdrawn once, by
+//!    whoever has it: from the free list, from its page (clean pages are evicted, changed ones written first),
+//!    or by the thread that was about to use it. When all are, their memory goes back to the system. Guard:
+//!    `shrink` asserts that each frame is withdrawn once; `a_pool_is_resized_under_readers_and_writers`.
+//! 3. One resize at a time. A shrink waits as long as pages stay latched; it can be called off by nothing but
+//!    the end of the pool. Guard: `resize` tries the mutex `one` and answers an error.
 
 use crate::cleaner::Pages;
 use crate::doublewrite::BATCH_MAX;
@@ -129,7 +130,7 @@ impl Pool {
             }
             let withdrawn = self.resizing.withdrawn.load(Ordering::Acquire);
             if withdrawn >= target {
-                debug_assert_eq!(withdrawn, target, "each frame is withdrawn once");
+                assert_eq!(withdrawn, target, "each frame is withdrawn once");
                 return self.arena.release(new, old);
             }
             let percent = u64::from(withdrawn) * 100 / u64::from(target);

@@ -1,8 +1,9 @@
 //! What a pool is made with, and what may be changed while it runs.
 //!
-//! 1. Settings are read where they are used, so a change acts on the next use.
-//! 2. A value outside its variable's range is brought into it; the caller that must complain
-//!    compares what it gave with what it gets.
+//! 1. A value outside its variable's range is brought into it; the caller that must complain compares what it
+//!    gave with what it gets. Guard: `values_are_brought_into_range`.
+//!
+//! Settings are read where they are used, so a change acts on the next use.
 
 use host::FlushMethod;
 use stdx::{Ordering, SharedAtomic, class};

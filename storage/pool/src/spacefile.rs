@@ -1,8 +1,9 @@
 //! Page 0 of a tablespace: what tells a file of ours from another, and whose it is.
 //!
-//! 1. The first three fields never change after the file was made; the rest belongs to the crate
-//!    `space`, which changes it by logged writes.
-//! 2. Page 0 is written and durable before the file is used, so a file without it is not ours.
+//! 1. The first three fields never change after the file was made; the rest belongs to the crate `space`, which
+//!    changes it by logged writes. Guard: `check`, at every opening.
+//! 2. Page 0 is written and durable before the file is used, so a file without it is not ours. Guard:
+//!    `files_that_are_not_ours_are_refused`, `a_torn_page_0_does_not_keep_the_tablespace_from_opening`.
 
 use base::{Error, FORMAT_VERSION, IndexId, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use page::header::read_u32;

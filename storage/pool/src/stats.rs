@@ -1,7 +1,7 @@
 //! What the pool tells about itself: the fields of MySQL's tables and status variables.
 //!
-//! 1. Figures of an instance are counted under its own mutexes or by its own threads, each by
-//!    itself; a report is a sum of moments close together, not one moment.
+//! Figures of an instance are counted under its own mutexes or by its own threads, each by itself; a report is
+//! a sum of moments close together, not one moment.
 
 use crate::Pool;
 use crate::instance::Counts;

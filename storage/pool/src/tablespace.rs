@@ -1,9 +1,13 @@
 //! One tablespace: its file, its page words, how far the file reaches.
 //!
-//! 1. `pages` is how many whole pages the file has room for: no page at or above it is read,
-//!    latched or given a word. It only grows while the tablespace is open.
-//! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk. Whoever takes
-//!    pages whose room may have been given back makes room for them first ([`Tablespace::make_room`]).
+//! 1. `pages` is how many whole pages the file has room for: no page at or above it is read, latched or given a
+//!    word. It only grows while the tablespace is open. Guard: `Tablespace::word`, the only way to a word;
+//!    `pages_without_content_are_errors_that_name_them`.
+//! 2. Growing writes zeroes, so that a page's later write in place cannot meet a full disk. Whoever takes pages
+//!    whose room may have been given back makes room for them first ([`Tablespace::make_room`]). Guard:
+//!    `a_full_disk_stops_growth_and_nothing_else`; space's
+//!    `a_full_disk_refuses_an_extent_without_room_and_takes_one_that_has_some`; `give_back` asserts that no
+//!    page of it has changes.
 
 use crate::arena::Arena;
 use crate::read_ahead::Run;
@@ -222,7 +226,20 @@ impl Tablespace {
             return Ok(false);
         }
         self.has_holes.store(true, Ordering::Release);
+        (first.0..first.0 + pages).for_each(|page| self.assert_no_changes(page));
         io::give_back(&*self.file, at, bytes)
+    }
+
+    /// A page whose room goes has no change in memory: writing it would bring the room back.
+    fn assert_no_changes(&self, page: u32) {
+        let Some(seen) = self.word_made(page).map(PageWord::load).filter(|w| !w.evicted()) else {
+            return;
+        };
+        // The clock may give the frame to another page meanwhile: looked at before and after.
+        let frame = self.arena.header(seen.frame());
+        let is_its = || frame.page() == Some(self.page_id(PageNo(page)));
+        let changed = is_its() && !frame.is_clean() && is_its();
+        assert!(!changed, "page {page} of {} has changes, and its room is given back", self.name);
     }
 
     /// Makes sure that pages which the file has can be written, whatever becomes of the disk's other room.

@@ -1,12 +1,15 @@
 //! The warm set: which pages are in memory, kept over a restart.
 //!
-//! 1. The file is MySQL's: a line `space,page` for each page, hottest first. It is written under
-//!    another name and renamed, so there is never half of one.
-//! 2. Heat is what the clock knows: pages used since its hand last came, then the others, then those
-//!    on probation; of each kind those that the hand passed last first.
-//! 3. What the file says is a wish: lines that cannot be read, pages and tablespaces that are not there
-//!    are passed over. Pages are read in their order, some at a time, no faster than `io_capacity`,
-//!    and only while frames are free: loading evicts nothing.
+//! 1. The file is MySQL's: a line `space,page` for each page, hottest first. It is written under another name
+//!    and renamed, so there is never half of one. Guard: `what_was_hot_before_a_restart_is_in_memory_after_it`;
+//!    the file is renamed when it is whole.
+//! 2. Heat is what the clock knows: pages used since its hand last came, then the others, then those on
+//!    probation; of each kind those that the hand passed last first. Guard:
+//!    `a_part_of_the_pages_is_the_hotter_part`.
+//! 3. What the file says is a wish: lines that cannot be read, pages and tablespaces that are not there are
+//!    passed over. Pages are read in their order, some at a time, no faster than `io_capacity`, and only while
+//!    frames are free: loading evicts nothing. Guard:
+//!    `nonsense_in_the_file_is_passed_over_and_loading_evicts_nothing`.
 
 use crate::clock::Purpose;
 use crate::frames::probation;

@@ -1,9 +1,11 @@
 //! The translation words of one tablespace: page number to word in a few instructions.
 //!
-//! 1. Words live in chunks that double in size and are made when first needed; a word is never
-//!    freed or moved while the tablespace is open, so a version read from it stays comparable.
-//! 2. Inside a block of 512 words neighbours in page order lie 64 words apart, so that the words of
-//!    a hot inner node and of the leaf made after it do not share a cache line.
+//! 1. Words live in chunks that double in size and are made when first needed; a word is never freed or moved
+//!    while the tablespace is open, so a version read from it stays comparable. Guard:
+//!    `a_word_keeps_its_address`, `every_page_has_a_place_of_its_own`.
+//! 2. Inside a block of 512 words neighbours in page order lie 64 words apart, so that the words of a hot inner
+//!    node and of the leaf made after it do not share a cache line. Guard:
+//!    `neighbours_do_not_share_a_cache_line`.
 
 use std::sync::OnceLock;
 use sync::PageWord;

@@ -1,8 +1,9 @@
 //! The body of a frame: the records of one mini-transaction.
 //!
-//! 1. `body = record*`; `record = kind u8 | length u24 | payload`; a page record's payload starts
-//!    with `space u32 | page u32`. Numbers are little-endian.
-//! 2. A record's length covers its payload exactly, so a reader can step over any record.
+//! 1. `body = record*`; `record = kind u8 | length u24 | payload`; a page record's payload starts with `space
+//!    u32 | page u32`. Numbers are little-endian. Guard: `records_come_back_as_they_were_pushed`.
+//! 2. A record's length covers its payload exactly, so a reader can step over any record. Guard:
+//!    `every_cut_is_an_error_and_not_a_panic`; `close_record` asserts the length.
 
 use base::{Error, Lsn, PageId, PageNo, Result, SpaceId};
 use stdx::bytes::{Reader, Truncated};

@@ -1,7 +1,8 @@
 //! How the capacity is divided into files.
 //!
-//! 1. Redo from the checkpoint to the tail may take `room` bytes: two files less than the capacity,
-//!    since the first file may be needed for its last byte only, and the next is made ahead.
+//! 1. Redo from the checkpoint to the tail may take `room` bytes: two files less than the capacity, since the
+//!    first file may be needed for its last byte only, and the next is made ahead. Guard:
+//!    `the_room_fits_into_the_files_however_they_are_cut`.
 
 use crate::file::{BLOCK, HEADER_BYTES};
 

@@ -1,10 +1,14 @@
 //! The control file `redo/control`: where recovery starts.
 //!
-//! 1. Two blocks of 4096 bytes, written and synced one after the other, so at every moment one of
-//!    them is whole. Log space is given up only after both are durable: either block alone is a
-//!    valid start. They differ only in the durable mark, which may be written into one of them.
-//! 2. A block is `magic | crc32c | format | fields`; the checksum covers everything after itself.
-//! 3. The incarnation and its first LSN are durable before a frame of that incarnation is written.
+//! 1. Two blocks of 4096 bytes, written and synced one after the other, so at every moment one of them is
+//!    whole. Log space is given up only after both are durable: either block alone is a valid start. They
+//!    differ only in the durable mark, which may be written into one of them. Guard:
+//!    `one_damaged_control_block_is_survived_two_are_refused`,
+//!    `crashes_in_the_middle_of_switching_recycling_and_resizing`.
+//! 2. A block is `magic | crc32c | format | fields`; the checksum covers everything after itself. Guard:
+//!    `every_flipped_bit_of_a_control_block_is_noticed`.
+//! 3. The incarnation and its first LSN are durable before a frame of that incarnation is written. Guard:
+//!    `leftovers_beyond_the_tail_are_never_taken_for_new_log`.
 
 use std::sync::Arc;
 

@@ -1,13 +1,16 @@
 //! One redo file, `redo/#ib_redoN`: a header block, then a range of the log.
 //!
-//! 1. The header names the log's id, the file's number, its first LSN and how much log it holds:
-//!    a file of another log, of a newer or older format, damaged, or under another file's name is
-//!    refused with a sentence.
-//! 2. A file of that name always has a whole header and all its room: it is filled with zeros,
-//!    given its header and synced under the name `#ib_redoN_tmp`, and renamed afterwards. What has
-//!    a name in `_tmp` is room and nothing else; nobody reads it.
-//! 3. Files are filled with zeros when they are made, so a later write allocates nothing and its
-//!    `fdatasync` has no metadata to journal, and the disk cannot be full.
+//! 1. The header names the log's id, the file's number, its first LSN and how much log it holds: a file of
+//!    another log, of a newer or older format, damaged, or under another file's name is refused with a
+//!    sentence. Guard: `RedoFile::open`; `every_flipped_bit_of_a_header_is_noticed` and its neighbours in
+//!    `tests/bad_files.rs`.
+//! 2. A file of that name always has a whole header and all its room: it is filled with zeros, given its header
+//!    and synced under the name `#ib_redoN_tmp`, and renamed afterwards. What has a name in `_tmp` is room and
+//!    nothing else; nobody reads it. Guard: `a_creation_cut_short_anywhere_can_be_repeated`,
+//!    `crashes_in_the_middle_of_switching_recycling_and_resizing`, `spares_are_room_whatever_is_in_them`.
+//! 3. Files are filled with zeros when they are made, so a later write allocates nothing and its `fdatasync`
+//!    has no metadata to journal, and the disk cannot be full. Guard:
+//!    `a_full_disk_is_no_trouble_for_a_log_whose_files_are_made`.
 
 use std::sync::Arc;
 

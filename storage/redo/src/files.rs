@@ -1,10 +1,13 @@
 //! The redo files as one stretch of log.
 //!
-//! 1. The files of the chain have consecutive numbers, and each begins at the LSN where the one
-//!    before ends. Positions and lengths of I/O are whole blocks.
-//! 2. The chain holds everything from the checkpoint on; the control file names its last file. So
-//!    a missing, swapped or copied file is noticed, wherever it belongs.
-//! 3. The writer keeps the file it writes to; it looks into the chain when it comes to the next.
+//! 1. The files of the chain have consecutive numbers, and each begins at the LSN where the one before ends.
+//!    Positions and lengths of I/O are whole blocks. Guard: the assertions in `add` and `write`; `Files::open`
+//!    refuses another chain.
+//! 2. The chain holds everything from the checkpoint on; the control file names its last file. So a missing,
+//!    swapped or copied file is noticed, wherever it belongs. Guard:
+//!    `any_missing_file_is_noticed_be_it_the_last`, `swapped_and_copied_files_are_refused`.
+//!
+//! The writer keeps the file it writes to; it looks into the chain when it comes to the next.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +18,7 @@ use instrument::MutexClass;
 use sync::Mutex;
 
 use crate::control::Control;
-use crate::file::{self, HEADER_BYTES, RedoFile, timed};
+use crate::file::{self, BLOCK, HEADER_BYTES, RedoFile, timed};
 
 static CHAIN_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_files_mutex");
 
@@ -73,7 +76,11 @@ impl Files {
 
     /// Adds a file whose header is durable, behind the last.
     pub(crate) fn add(&self, file: RedoFile) {
-        self.chain.lock().push_back(Arc::new(file));
+        let mut chain = self.chain.lock();
+        let follows =
+            |last: &Arc<RedoFile>| (last.number + 1, last.end) == (file.number, file.start);
+        assert!(chain.back().is_none_or(follows), "{} does not follow the last file", file.name());
+        chain.push_back(Arc::new(file));
     }
 
     /// Takes the files that lie wholly below `lsn` out; the last file stays.
@@ -131,6 +138,8 @@ impl Files {
 
     /// Writes whole blocks from `lsn` (a multiple of a block) on.
     pub(crate) fn write(&self, output: &mut Output, mut lsn: u64, mut bytes: &[u8]) -> Result<()> {
+        let whole = lsn.is_multiple_of(BLOCK) && (bytes.len() as u64).is_multiple_of(BLOCK);
+        assert!(whole, "{} bytes of log from {lsn} on are no whole blocks", bytes.len());
         while !bytes.is_empty() {
             let file = match output.current.take() {
                 Some(file) if (file.start..file.end).contains(&lsn) => file,
@@ -178,6 +187,11 @@ impl Output {
     /// Whether the file after the last one written to is needed soon.
     pub(crate) fn number(&self) -> Option<u64> {
         self.current.as_ref().map(|f| f.number)
+    }
+
+    /// Everything written is synced.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.unsynced.is_empty()
     }
 
     /// Forgets which file is written to: its end has moved.

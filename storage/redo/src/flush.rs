@@ -1,19 +1,24 @@
 //! Writing the ring to the files, and group commit.
 //!
-//! 1. One write is in flight at a time: whoever holds the writer's mutex leads. It is only ever
-//!    tried, never waited for.
-//! 2. A leader publishes in `flight` how far its write will reach and its group (alternating 0, 1).
-//!    A committer that is covered waits for that group's event, one that is not for the other's.
-//!    When the write is over the leader wakes the whole of its own group, and one of the other,
-//!    who leads next: so nobody is woken by a write that does not concern him.
-//! 3. No wake-up is lost: a waiter announces itself, then tries to lead; a leader lets go of the
-//!    mutex, then notifies. One of them sees the other. A waiter that leaves without having led
-//!    passes the call to lead on, if nobody leads (`Log::pass_on`).
-//! 4. `durable` moves only after `fdatasync` has returned success for every file written since the
-//!    last time. After an error it never moves again.
-//! 5. A round ends at a frame's end, also when the files have no room for more. So does `durable`.
-//! 6. The last block is written again when the log grows inside it; the bytes before are the same,
-//!    so each of its sectors, old or new, has them.
+//! 1. One write is in flight at a time: whoever holds the writer's mutex leads. It is only ever tried, never
+//!    waited for. Guard: the type: [`Writer`] is only behind its mutex.
+//! 2. A leader publishes in `flight` how far its write will reach and its group (alternating 0, 1). A committer
+//!    that is covered waits for that group's event, one that is not for the other's. When the write is over the
+//!    leader wakes the whole of its own group, and one of the other, who leads next: so nobody is woken by a
+//!    write that does not concern him. Guard: the model `every_committer_is_woken`,
+//!    `every_group_commit_gets_its_answer`.
+//! 3. No wake-up is lost: a waiter announces itself, then tries to lead; a leader lets go of the mutex, then
+//!    notifies. One of them sees the other. A waiter that leaves without having led passes the call to lead on,
+//!    if nobody leads (`Log::pass_on`). Guard: the models `every_committer_is_woken` and
+//!    `a_next_leader_that_is_not_called_is_noticed`.
+//! 4. `durable` moves only after `fdatasync` has returned success for every file written since the last time.
+//!    After an error it never moves again. Guard: the assertions in `round` (written and synced before
+//!    `durable` moves) and [`Log::commit`]; `the_first_error_is_the_last_word`.
+//! 5. A round ends at a frame's end, also when the files have no room for more. So does `durable`. Guard:
+//!    `a_full_log_waits_for_space_even_when_nobody_paced`; replay refuses a durable mark beyond the last
+//!    whole frame.
+//! 6. The last block is written again when the log grows inside it; the bytes before are the same, so each of
+//!    its sectors, old or new, has them. Guard: `Writer::assert_kept`, at every write.
 
 use base::{Error, Lsn, Result};
 use host::{AlignedBuf, BLOCK_BYTES};
@@ -37,11 +42,27 @@ pub(crate) struct Writer {
     pub chunk: AlignedBuf,
     pub output: Output,
     group: u64,
+    /// What stands before the end of what is written, if that is inside a block.
+    last_word: [u8; ALIGN_BYTES],
 }
 
 impl Writer {
     pub(crate) fn new() -> Writer {
-        Writer { chunk: AlignedBuf::zeroed(BLOCK_BYTES), output: Output::default(), group: 0 }
+        let chunk = AlignedBuf::zeroed(BLOCK_BYTES);
+        Writer { chunk, output: Output::default(), group: 0, last_word: [0; ALIGN_BYTES] }
+    }
+
+    /// The log is written up to byte `head` of the block in `chunk`.
+    pub(crate) fn note_last_word(&mut self, head: usize) {
+        if let Some(word) = self.chunk[..head].last_chunk() {
+            self.last_word = *word;
+        }
+    }
+
+    /// What is written of the block in `chunk`, up to byte `head`, is still what the file has.
+    fn assert_kept(&self, head: usize) {
+        let kept = self.chunk[..head].last_chunk().is_none_or(|word| *word == self.last_word);
+        assert!(kept, "the log's last block is written again without its beginning");
     }
 }
 
@@ -163,6 +184,7 @@ impl Log {
         self.check()?;
         let written = self.marks.written.load(Ordering::Relaxed);
         let durable = self.marks.durable.load(Ordering::Relaxed);
+        assert!(durable <= written, "the log is durable to {durable}, written to {written}");
         let (end, too_much) = self.fitting(written, end);
         if let Some(next) = too_much
             && end == written
@@ -179,6 +201,8 @@ impl Log {
         if sync && durable < end {
             self.files.sync(&mut writer.output)?;
             count(Counter::InnodbOsLogFsyncs, 1);
+            assert!(writer.output.is_synced(), "log is called durable that was not synced");
+            assert!(self.written().0 >= end, "log is called durable that was not written");
             self.tell(LogEvent::Durable(Lsn(end)));
             self.marks.durable.store(end, Ordering::Release);
         }
@@ -205,11 +229,13 @@ impl Log {
 
     /// Writes `[from, end)`, whole frames for which the files have room.
     fn write_until(&self, writer: &mut Writer, mut from: u64, end: u64) -> Result<()> {
+        assert!(end <= self.limits.files_end(), "log up to {end} is written, no file is for it");
         while from < end {
             let base = from / BLOCK * BLOCK;
             let to = end.min(base + CHUNK);
-            let Writer { chunk, output, .. } = &mut *writer;
             let (head, bytes) = ((from - base) as usize, (to - base) as usize);
+            writer.assert_kept(head);
+            let Writer { chunk, output, .. } = &mut *writer;
             chunk.resize(bytes.next_multiple_of(BLOCK_BYTES));
             self.ring.get(from, &mut chunk[head..bytes]);
             let file = output.number();
@@ -222,6 +248,7 @@ impl Log {
             count(Counter::InnodbLogWrites, 1);
             count(Counter::InnodbOsLogWritten, chunk.len() as u64);
             keep_last_block(chunk, bytes);
+            writer.note_last_word(bytes % BLOCK_BYTES);
             self.tell(LogEvent::Written(Lsn(to)));
             self.marks.written.store(to, Ordering::Release);
             self.room.notify_all();

@@ -1,12 +1,14 @@
 //! The frame around one mini-transaction's redo.
 //!
-//! 1. `frame = len u32 | crc32c u32 | lsn u64 | incarnation u32 | 0 u32 | body | zeros to 8`;
-//!    little-endian; `len` is the body's length, never 0; a frame starts at a multiple of 8.
-//! 2. The checksum covers the body, length, LSN, incarnation and the log's random id. So neither
-//!    zeros, nor an earlier lap, nor another log's file, nor a client's row that imitates a frame
-//!    passes for a frame at a place where it was not written.
-//! 3. The incarnation grows with each opening. A frame left over beyond the tail that recovery
-//!    found carries an older one, and is refused even where a new frame happens to end.
+//! 1. `frame = len u32 | crc32c u32 | lsn u64 | incarnation u32 | 0 u32 | body | zeros to 8`; little-endian;
+//!    `len` is the body's length, never 0; a frame starts at a multiple of 8. Guard:
+//!    `a_frame_is_bound_to_its_place_log_and_incarnation`.
+//! 2. The checksum covers the body, length, LSN, incarnation and the log's random id. So neither zeros, nor an
+//!    earlier lap, nor another log's file, nor a client's row that imitates a frame passes for a frame at a
+//!    place where it was not written. Guard: as 1.
+//! 3. The incarnation grows with each opening. A frame left over beyond the tail that recovery found carries an
+//!    older one, and is refused even where a new frame happens to end. Guard:
+//!    `leftovers_beyond_the_tail_are_never_taken_for_new_log`.
 
 use crc_fast::{CrcAlgorithm, Digest};
 

@@ -1,17 +1,22 @@
 //! The governor: room ahead of the writer, and what becomes of files behind the checkpoint.
 //!
-//! 1. While the writer is in the last file of the chain, the next one is to be made: from a spare,
-//!    whose header is written before it gets its name, whose name is durable before the control
-//!    file tells of it, which is before the writer may come there (`Limits::files_end`).
-//! 2. A file wholly below the checkpoint, which the control file has, and below what is durable is
-//!    consumed: it becomes a spare by a new name, or is removed. The name is durable before
-//!    anything of the file is overwritten.
-//! 3. A crash between any two steps leaves a chain that holds everything from the checkpoint on,
-//!    and spares, which nobody reads.
-//! 4. [`Log::govern`] is a background thread's work; a writer that finds no next file makes it
-//!    itself. When the disk is full the room is what there is: writers are paced as in a small log.
-//! 5. A smaller capacity takes force as checkpoints allow: the room shrinks with the log's age, the
-//!    file that is written to is cut short behind the writer, the ones after it are made anew.
+//! 1. While the writer is in the last file of the chain, the next one is to be made: from a spare, whose header
+//!    is written before it gets its name, whose name is durable before the control file tells of it, which is
+//!    before the writer may come there (`Limits::files_end`). Guard: `Files::add` asserts the order of the
+//!    chain; `crashes_in_the_middle_of_switching_recycling_and_resizing`.
+//! 2. A file wholly below the checkpoint, which the control file has, and below what is durable is consumed: it
+//!    becomes a spare by a new name, or is removed. The name is durable before anything of the file is
+//!    overwritten. Guard: `crashes_in_the_middle_of_switching_recycling_and_resizing`; `Files::open` refuses a
+//!    chain without the checkpoint or the durable log.
+//! 3. A crash between any two steps leaves a chain that holds everything from the checkpoint on, and spares,
+//!    which nobody reads. Guard: `crashes_in_the_middle_of_switching_recycling_and_resizing`,
+//!    `a_creation_cut_short_anywhere_can_be_repeated`.
+//! 4. [`Log::govern`] is a background thread's work; a writer that finds no next file makes it itself. When the
+//!    disk is full the room is what there is: writers are paced as in a small log. Guard:
+//!    `a_log_that_cannot_grow_on_a_full_disk_works_with_what_there_is`.
+//! 5. A smaller capacity takes force as checkpoints allow: the room shrinks with the log's age, the file that
+//!    is written to is cut short behind the writer, the ones after it are made anew. Guard:
+//!    `a_smaller_capacity_waits_for_checkpoints_and_gives_the_room_back`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

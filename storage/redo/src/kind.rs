@@ -1,6 +1,7 @@
 //! Kinds of redo records: one byte each, never reused for another meaning.
 //!
-//! 1. A reader refuses a kind it does not know: redo of a newer format must not be half applied.
+//! 1. A reader refuses a kind it does not know: redo of a newer format must not be half applied. Guard:
+//!    `damaged_bytes_never_panic_and_unknown_kinds_are_refused`.
 
 /// A page operation: `{space, page, op}`.
 pub const PAGE: u8 = 1;

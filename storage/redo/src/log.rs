@@ -1,12 +1,15 @@
 //! The log: appending, and what others may ask about it.
 //!
-//! 1. `durable <= written <= contiguous end <= tail`; all four only grow.
-//! 2. A worker's `copying` is at most the start of every frame it has reserved and not yet copied;
-//!    its `dirtying` at most the start of every frame whose pages are not stamped yet. Both are
-//!    stored before the `fetch_add` that reserves (an `AcqRel` in whose release sequence every
-//!    later value of `tail` stands), so whoever reads `tail` first and the slots afterwards sees
-//!    them, or newer values, each of which is again such a bound.
-//! 3. A frame is at most a quarter of the ring.
+//! 1. `durable <= written <= tail`; all three only grow. Guard: the assertions in `flush.rs` (`round`) and
+//!    [`Log::commit`].
+//! 2. A worker's `copying` is at most the start of every frame it has reserved and not yet copied; its
+//!    `dirtying` at most the start of every frame whose pages are not stamped yet. Both are stored before the
+//!    `fetch_add` that reserves (an `AcqRel` in whose release sequence every later value of `tail` stands), so
+//!    whoever reads `tail` first and the slots afterwards sees them, or newer values, each of which is again
+//!    such a bound. Guard: the models `a_watermark_after_the_reservation_is_noticed`,
+//!    `a_relaxed_watermark_is_noticed`, `the_contiguous_end_holds_only_copied_frames`,
+//!    `the_checkpoint_bound_misses_no_dirty_page`.
+//! 3. A frame is at most a quarter of the ring. Guard: `bodies_are_bounded_before_anything_is_reserved`.
 //!
 //! **A full ring does not deadlock.** The appender reserves first, stamps its pages, lets go of
 //! its latches, and only then waits for room (`end <= written + ring`), holding nothing but its
@@ -280,6 +283,7 @@ impl Log {
             worker.copying.store(u64::MAX, Ordering::Release);
             return Err(e);
         }
+        debug_assert!(end <= self.room_end(), "log is copied over what is not written yet");
         sync::sched::point("redo: copy");
         let header = frame::header(digest, body.len() as u32, start, self.key);
         self.ring.put(start, &header);
@@ -348,7 +352,14 @@ impl Log {
     pub fn commit(&self, lsn: Lsn) -> Result<()> {
         let mode = self.settings.flush_mode();
         match mode {
-            FlushMode::Sync => self.reach(lsn.0, true)?,
+            FlushMode::Sync => {
+                self.reach(lsn.0, true)?;
+                let durable = self.durable();
+                assert!(
+                    durable >= lsn,
+                    "{lsn:?} is acknowledged, the log is durable to {durable:?}"
+                );
+            }
             FlushMode::Write => self.reach(lsn.0, false)?,
             FlushMode::Timer => self.check()?,
         }

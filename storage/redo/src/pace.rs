@@ -1,18 +1,22 @@
 //! Room in the files: how writers are slowed down before the log could be full.
 //!
-//! 1. A write never reaches beyond `checkpoint + room`, nor beyond the files there are: the writer
-//!    stops there and waits, whatever happened before it (`Limits::write_end`).
+//! 1. A write never reaches beyond `checkpoint + room`, nor beyond the files there are: the writer stops there
+//!    and waits, whatever happened before it (`Limits::write_end`). Guard: `Log::fitting`; `write_until`
+//!    asserts the files' end; `a_full_log_waits_for_space_even_when_nobody_paced`.
 //! 2. Pacing keeps it from getting there: from 3/4 of the room on the cleaner is called and each
-//!    mini-transaction waits a little (from 13/16 on, the longer the fuller), from 7/8 on it waits
-//!    for a checkpoint. It waits before it takes a latch, so the cleaner can always get at the
-//!    pages.
-//! 3. The last 1/8 is for mini-transactions that were let through before: some of the largest, or
-//!    thousands of the usual size. If more than that is in flight at once the log can fill up while
-//!    the cleaner needs it to write a page; then no checkpoint comes, and after [`STUCK_AFTER`] the
-//!    log fails as after an I/O error: the server restarts and recovers, nothing acknowledged is
-//!    lost.
-//! 4. When the capacity shrinks, the cleaner is called for the new room at once; the room that
-//!    stops writers shrinks with the log's age, so they are slowed down and not stopped.
+//!    mini-transaction waits a little (from 13/16 on, the longer the fuller), from 7/8 on it waits for a
+//!    checkpoint. It waits before it takes a latch, so the cleaner can always get at the pages. Guard:
+//!    `pool::Mtr::new` asserts in debug builds that no page latch is held;
+//!    `writers_wait_for_a_checkpoint_and_never_overwrite_what_it_needs`.
+//! 3. The last 1/8 is for mini-transactions that were let through before: some of the largest, or thousands of
+//!    the usual size. If more than that is in flight at once the log can fill up while the cleaner needs it to
+//!    write a page; then no checkpoint comes, and after [`STUCK_AFTER`] the log fails as after an I/O error:
+//!    the server restarts and recovers, nothing acknowledged is lost. Guard:
+//!    `the_room_fits_into_the_files_however_they_are_cut` (the largest fit); `Log::wait_for_space` fails the
+//!    log.
+//! 4. When the capacity shrinks, the cleaner is called for the new room at once; the room that stops writers
+//!    shrinks with the log's age, so they are slowed down and not stopped. Guard:
+//!    `a_smaller_capacity_waits_for_checkpoints_and_gives_the_room_back`.
 
 use std::time::Duration;
 

@@ -1,16 +1,18 @@
 //! Reading the log at recovery, once: verified windows from the checkpoint to the tail.
 //!
-//! 1. The tail is the first place that has no frame written there: length, LSN echo, incarnation
-//!    and checksum must all hold (see `frame`). What lies beyond is never looked at.
-//! 2. Below the start of the latest incarnation, and below the durable mark of the control file,
-//!    frames were durable once; a hole there is damage, and an error. From the start of the latest
-//!    incarnation on a frame must carry it.
-//! 3. Reading ends where the files end, at the latest.
-//! 4. A frame lies in one window: what the end of a chunk of the files cuts off is put in front of
-//!    the next chunk.
-//! 5. A log longer than one chunk is read by a thread of its own, which lives no longer than the
-//!    [`Replay`], so that the disk works while the caller's thread verifies. It reads beyond the tail;
-//!    an error there reaches nobody.
+//! 1. The tail is the first place that has no frame written there: length, LSN echo, incarnation and checksum
+//!    must all hold (see `frame`). What lies beyond is never looked at. Guard:
+//!    `a_torn_tail_ends_the_log_without_an_error`, `leftovers_beyond_the_tail_are_never_taken_for_new_log`.
+//! 2. Below the start of the latest incarnation, and below the durable mark of the control file, frames were
+//!    durable once; a hole there is damage, and an error. From the start of the latest incarnation on a frame
+//!    must carry it. Guard: `rot_in_redo_that_was_durable_at_the_last_opening_is_an_error`.
+//! 3. Reading ends where the files end, at the latest. Guard: `Reader::next`; reading beyond is an error of
+//!    `Files::find`.
+//! 4. A frame lies in one window: what the end of a chunk of the files cuts off is put in front of the next
+//!    chunk. Guard: `many_laps_round_the_files`, with chunks of 32 KiB.
+//! 5. A log longer than one chunk is read by a thread of its own, which lives no longer than the [`Replay`], so
+//!    that the disk works while the caller's thread verifies. It reads beyond the tail; an error there reaches
+//!    nobody. Guard: `ReadAhead::drop` joins the thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

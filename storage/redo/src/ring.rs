@@ -1,9 +1,11 @@
 //! The ring of log bytes between appending and writing.
 //!
-//! 1. Byte `lsn` of the log is at `lsn % bytes`; the ring holds `[written, written + bytes)`.
-//! 2. A range is written by the one thread that reserved it, and read by the one that writes the
-//!    files, after the writer's watermark has released it. The words are relaxed atomics, so a
-//!    breach of this would be a wrong checksum, not undefined behaviour.
+//! 1. Byte `lsn` of the log is at `lsn % bytes`; the ring holds `[written, written + bytes)`. Guard:
+//!    `bytes_come_back_across_the_seam`; the debug assertion before [`crate::Log::append`] copies.
+//! 2. A range is written by the one thread that reserved it, and read by the one that writes the files, after
+//!    the writer's watermark has released it. The words are relaxed atomics, so a breach of this would be a
+//!    wrong checksum, not undefined behaviour. Guard: the models `the_contiguous_end_holds_only_copied_frames`
+//!    and `the_ring_goes_round`; the frames' checksums at recovery.
 
 use stdx::{LocalAtomic, Ordering};
 

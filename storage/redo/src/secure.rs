@@ -7,14 +7,14 @@
 //!
 //! **Why only from the durable mark on.** Let `D` be the control file's durable mark and `C` its
 //! checkpoint.
-//! 1. Every byte of `[C, D)` was covered by an `fdatasync` that returned success before the block
-//!    with `D` was written: `durable` moves only then (`flush` 4), and never after an error.
-//! 2. Nothing has changed these bytes since. A place of the files is given to other log only after
-//!    a checkpoint above it is durable, and both control blocks say it before that; `C` is the
-//!    latest. The one block that is written again with log of `[C, D)` in it is the block that
-//!    holds `D`, and its bytes below `D` are the same each time: each sector, old or new, has them.
-//! 3. So whatever happened after `D` became durable, be it a failed write, a failed `fdatasync` or
-//!    a power cut, the disk holds `[C, D)` as it is read, or it has rotted and the checksums tell.
+//! - Every byte of `[C, D)` was covered by an `fdatasync` that returned success before the block
+//!   with `D` was written: `durable` moves only then (`flush` 4), and never after an error.
+//! - Nothing has changed these bytes since. A place of the files is given to other log only after
+//!   a checkpoint above it is durable, and both control blocks say it before that; `C` is the
+//!   latest. The one block that is written again with log of `[C, D)` in it is the block that
+//!   holds `D`, and its bytes below `D` are the same each time: each sector, old or new, has them.
+//! - So whatever happened after `D` became durable, be it a failed write, a failed `fdatasync` or
+//!   a power cut, the disk holds `[C, D)` as it is read, or it has rotted and the checksums tell.
 //!
 //! What is read beyond `D` has no such past, so it is written again and synced, from the block that
 //! holds `D` on. The mark is moved up afterwards: the tail that a later recovery finds lies never
@@ -101,6 +101,7 @@ impl Log {
             self.files.read(tail / BLOCK * BLOCK, &mut writer.chunk)?;
         }
         writer.chunk[used..].fill(0);
+        writer.note_last_word(used);
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! Taking and giving pages: the search for room, and the writes that make it so.
 //!
-//! 1. Everything that can fail for want of room happens before the first change: the file has the
-//!    page, the segment has its entry, every page that will be changed is latched, and the new ones have their
-//!    frames. Guarded by `pool::Mtr`, which asserts that no frame is waited for after a change.
-//! 2. Pages of descriptions are latched under page 0's exclusive latch only, and by nobody who
-//!    waits for another latch, so their order does not matter.
+//! 1. Everything that can fail for want of room happens before the first change: the file has the page, the
+//!    segment has its entry, every page that will be changed is latched, and the new ones have their frames.
+//!    Guard: `pool::Mtr` asserts that no frame is waited for after a change;
+//!    `a_full_disk_is_reported_and_nothing_is_changed`.
+//! 2. Pages of descriptions are latched under page 0's exclusive latch only, and by nobody who waits for
+//!    another latch, so their order does not matter. Guard: `map` is a method of [`Work`], which begins with
+//!    page 0; `threads_that_allocate_at_once_get_different_pages`.
 
 use crate::extent::{EXTENTS_MAX, Entry, Extent, State, extent_of, map_at, map_of, page_of};
 use crate::hints::Hints;

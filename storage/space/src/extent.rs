@@ -1,7 +1,9 @@
 //! What describes an extent and a segment: their bytes and what they mean.
 //!
-//! 1. An extent nobody has is all zeroes. Any other extent has at least one used page.
-//! 2. Bytes from disk are checked when they are read: an unknown state is corrupt.
+//! 1. An extent nobody has is all zeroes. Any other extent has at least one used page. Guard: `decode` refuses
+//!    others: at each use, and in CHECK TABLE ([`crate::report`]); `encode` asserts it.
+//! 2. Bytes from disk are checked when they are read: an unknown state is corrupt. Guard:
+//!    `bytes_and_meaning_belong_together`, `every_kind_of_damage_has_its_name`.
 
 use crate::{Segment, SegmentKind};
 use base::{IndexId, PAGE_BYTES, PageNo};
@@ -102,6 +104,8 @@ impl Extent {
     }
 
     pub(crate) fn encode(&self) -> Option<[u8; EXTENT_BYTES]> {
+        let is_free = self.state == State::Free;
+        assert_eq!(self.used == 0, is_free, "an extent without pages in use is {:?}", self.state);
         let whose = match self.state {
             State::Free => [0; 8],
             State::Shared => owner(IndexId(0), EXTENT_SHARED),

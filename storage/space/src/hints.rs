@@ -1,10 +1,13 @@
 //! Where there is room, as far as somebody has looked since the tablespace was opened.
 //!
-//! 1. Nothing here is believed: an extent is read before it is used, and [`Hints::note`] corrects
-//!    what was wrong. Nothing here survives a restart, and nothing is read for it at open.
-//! 2. Used under page 0's exclusive latch only; the mutex is never waited for.
-//! 3. An extent in `free` or `holes` has been nobody's since it was put there: whoever takes it notes so
-//!    under the latch under which he takes it. So [`Rest`] says how long that is ([`crate::shrink`]).
+//! 1. Nothing here is believed: an extent is read before it is used, and [`Hints::note`] corrects what was
+//!    wrong. Nothing here survives a restart, and nothing is read for it at open. Guard: `find_known` and
+//!    `shrink` compare with the extent read; `pages_are_handed_out_once_and_come_back_over_a_crash`.
+//! 2. Changed under page 0's exclusive latch only; the mutex is for [`crate::prepare`], which reads one number
+//!    without it. Guard: `Work::begin` takes the latch, then the mutex, and gives both.
+//! 3. An extent in `free` or `holes` has been nobody's since it was put there: whoever takes it notes so under
+//!    the latch under which he takes it. So [`Rest`] says how long that is ([`crate::shrink`]). Guard: `note`,
+//!    which the one write of extents calls; `an_extent_rests_from_the_first_look_until_somebody_takes_it`.
 
 use crate::Segment;
 use crate::extent::{Extent, State};

@@ -1,20 +1,23 @@
 //! Tablespaces: extents, segments and page allocation inside a data file.
 //!
-//! 1. A file is a row of extents of 64 pages. Every 16,384th page, page 0 first, describes the 256
-//!    extents from itself on: free, shared, or owned by one segment, and which pages are in use.
-//!    Page 0 also says how many extents are described (those above were never used), and how many
-//!    pages and extents each segment has. There is no other truth: a page's own bytes say nothing.
-//! 2. All of it changes by logged writes inside the caller's mini-transaction, so a crash takes
-//!    page and use back together.
-//! 3. A segment's first 32 pages come from shared extents, then it gets extents of its own: small
-//!    indexes share extents, large ones are contiguous, leaves apart from inner nodes. An extent
-//!    whose last page is freed is free again.
-//! 4. The file grows before anything is changed: a full disk is [`Error::NoSpace`] and nothing
-//!    else. A file may be longer than what is described, and shorter.
-//! 5. Page 0 is latched last (the pool's latch order), and held to the commit; the other pages of
-//!    descriptions under its latch only.
-//! 6. Opening reads nothing: what is remembered of the extents ([`hints`]) is gathered when pages
-//!    are taken and given back, and checked before it is used.
+//! 1. A file is a row of extents of 64 pages. Every 16,384th page, page 0 first, describes the 256 extents from
+//!    itself on: free, shared, or owned by one segment, and which pages are in use. Page 0 also says how many
+//!    extents are described (those above were never used), and how many pages and extents each segment has.
+//!    There is no other truth: a page's own bytes say nothing. Guard: [`report`] and [`audit`]: CHECK TABLE,
+//!    and after each step of the tests (`check`).
+//! 2. All of it changes by logged writes inside the caller's mini-transaction, so a crash takes page and use
+//!    back together. Guard: `pages_are_handed_out_once_and_come_back_over_a_crash`,
+//!    `redo_makes_the_same_descriptions`.
+//! 3. A segment's first 32 pages come from shared extents, then it gets extents of its own: small indexes share
+//!    extents, large ones are contiguous, leaves apart from inner nodes. An extent whose last page is freed is
+//!    free again. Guard: `the_first_pages_are_shared_and_the_others_in_order`,
+//!    `an_extent_is_free_when_its_last_page_is`.
+//! 4. The file grows before anything is changed: a full disk is [`Error::NoSpace`] and nothing else. A file may
+//!    be longer than what is described, and shorter. Guard: `a_full_disk_is_reported_and_nothing_is_changed`.
+//! 5. Page 0 is latched last (the pool's latch order), and held to the commit; the other pages of descriptions
+//!    under its latch only. Guard: `pool::Mtr` asserts in debug builds that no page is waited for after page 0.
+//! 6. Opening reads nothing: what is remembered of the extents ([`hints`]) is gathered when pages are taken and
+//!    given back, and checked before it is used. Guard: `hints.rs` 1.
 
 use base::{Error, IndexId, PageBuf, PageNo, Result};
 use instrument::MutexClass;

@@ -1,7 +1,7 @@
 //! Giving back all pages of an index, in small mini-transactions.
 //!
-//! 1. What is still there is found from what describes the extents alone, so it may be done again
-//!    after a crash, and whatever the pages hold by now.
+//! 1. What is still there is found from what describes the extents alone, so it may be done again after a
+//!    crash, and whatever the pages hold by now. Guard: `segments_are_freed_again_after_a_crash`.
 
 use crate::alloc::Work;
 use crate::extent::{State, extent_of, map_of};

@@ -1,8 +1,10 @@
 //! What is in a tablespace, and whether it fits together: for CHECK TABLE and for inspection.
 //!
-//! 1. Pages of descriptions are read one by one and copied, so a report is exact only while nobody
-//!    allocates; it never waits for more than one latch.
-//! 2. Damage is listed, not returned as an error: the rest of the file is still looked at.
+//! 1. Pages of descriptions are read one by one and copied, so a report is exact only while nobody allocates;
+//!    it never waits for more than one latch. Guard: the compiler: `Maps` owns its copy, and a closure that
+//!    latches one page.
+//! 2. Damage is listed, not returned as an error: the rest of the file is still looked at. Guard:
+//!    `wrong_bytes_are_reported_and_never_a_panic`, `every_kind_of_damage_has_its_name`.
 
 use crate::extent::{EXTENTS_MAX, Entry, Extent, State, extent_of, map_at, map_of, page_of};
 use crate::pages::PageSet;

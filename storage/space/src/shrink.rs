@@ -1,22 +1,28 @@
 //! Giving the room of free extents back to the file system.
 //!
-//! 1. An extent is given back only while it is free, under page 0's exclusive latch, which everybody needs
-//!    who takes or frees one. So nobody takes it meanwhile.
-//! 2. And only when the checkpoint has passed a place of the log that lies behind the redo of its last
-//!    owner, and nobody has taken it since ([`Rest`]). So recovery, which begins at or behind the checkpoint,
-//!    finds it free, and has no redo for its pages but such as begins with making them anew; and no frame
-//!    holds changes of them that are not in the file. The place is the log's tail as seen under page 0's
-//!    latch: whoever freed the extent held the latch until his redo had its place. That holds for what was freed
-//!    before a start as well.
-//! 3. Nobody reads pages of a free extent from the file and relies on what he finds: whoever takes a page
-//!    makes it anew without reading it. Whoever follows an old reference asks [`is_in_use`] when he finds
-//!    no sound page. Reading ahead of need and loading the warm set pass over what is no page.
-//! 4. A doublewrite copy of such a page may be written in place by recovery: it takes the room again,
-//!    with the bytes that were there, and does no harm.
-//! 5. Whoever takes an extent has made room for it first (`alloc.rs` 1), so no page's write meets a full
-//!    disk. After a crash that may have to be done again, as growing has to.
+//! 1. An extent is given back only while it is free, under page 0's exclusive latch, which everybody needs who
+//!    takes or frees one. So nobody takes it meanwhile. Guard: [`give_back`] works through [`Work`], which
+//!    holds page 0; it compares the extent read.
+//! 2. And only when the checkpoint has passed a place of the log that lies behind the redo of its last owner,
+//!    and nobody has taken it since ([`Rest`]). So recovery, which begins at or behind the checkpoint, finds it
+//!    free, and has no redo for its pages but such as begins with making them anew; and no frame holds changes
+//!    of them that are not in the file. The place is the log's tail as seen under page 0's latch: whoever freed
+//!    the extent held the latch until his redo had its place. That holds for what was freed before a start as
+//!    well. Guard: `nothing_in_use_is_lost_over_crashes`,
+//!    `an_extent_goes_when_it_has_rested_and_the_checkpoint_has_passed`; `pool::Tablespace::give_back` asserts
+//!    that no page of it has changes.
+//! 3. Nobody reads pages of a free extent from the file and relies on what he finds: whoever takes a page makes
+//!    it anew without reading it. Whoever follows an old reference asks [`is_in_use`] when he finds no sound
+//!    page. Reading ahead of need and loading the warm set pass over what is no page. Guard:
+//!    `nothing_in_use_is_lost_over_crashes`; the engine's campaign, with values outside of rows.
+//! 4. A doublewrite copy of such a page may be written in place by recovery: it takes the room again, with the
+//!    bytes that were there, and does no harm. Guard: `nothing_in_use_is_lost_over_crashes`.
+//! 5. Whoever takes an extent has made room for it first (`alloc.rs` 1), so no page's write meets a full disk.
+//!    After a crash that may have to be done again, as growing has to. Guard:
+//!    `a_full_disk_refuses_an_extent_without_room_and_takes_one_that_has_some`.
 //! 6. Some extents are kept ([`Limits::reserve`]), the lowest ones, which are taken first: so traffic that
-//!    takes and frees extents all the time has them without asking the file system.
+//!    takes and frees extents all the time has them without asking the file system. Guard:
+//!    `an_extent_goes_when_it_has_rested_and_the_checkpoint_has_passed`.
 
 use crate::alloc::Work;
 use crate::extent::{Extent, State, extent_of, page_of};

@@ -1,9 +1,12 @@
 //! Giving a page its redo: the same steps for a session's first touch and for the sweep.
 //!
-//! 1. A page takes a mini-transaction as a whole or not at all: what it lacks is decided once, by the
-//!    LSN it came with. Its LSN becomes the end of the last mini-transaction that it was given.
-//! 2. Records that cannot be read in now (a disk error) stay. A sound page that refuses its records
-//!    is not what the log was written for: it is condemned, so that nobody ever reads it.
+//! 1. A page takes a mini-transaction as a whole or not at all: what it lacks is decided once, by the LSN it
+//!    came with. Its LSN becomes the end of the last mini-transaction that it was given. Guard:
+//!    `redo_takes_a_mini_transaction_once_and_skips_what_has_no_file`,
+//!    `a_page_read_on_demand_is_the_swept_page_byte_for_byte`.
+//! 2. Records that cannot be read in now (a disk error) stay. A sound page that refuses its records is not what
+//!    the log was written for: it is condemned, so that nobody ever reads it. Guard:
+//!    `a_disk_error_leaves_the_redo_waiting`, `a_page_whose_last_write_was_lost_is_never_served`.
 
 use super::Damage;
 use super::page_redo::{PageRedo, Place};

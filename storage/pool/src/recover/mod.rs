@@ -1,11 +1,15 @@
 //! Recovery: torn pages from the doublewrite file, then redo, page by page and on demand.
 //!
-//! 1. A page with a doublewrite copy is replaced by it, once and before anything else is written:
-//!    the copy is the newest thing ever written there (`doublewrite.rs` 2 and 3).
-//! 2. Redo takes a mini-transaction as a whole: whether a page lacks it is decided once, at its
-//!    first record there, and the page's LSN is set after the last one.
-//! 3. [`Pool::recover`] reads the log and notes what each page lacks (`scan`, `pending`). A page gets it
-//!    when it is read in, by whomever (`apply`); the rest are read in by the sweep.
+//! 1. A page with a doublewrite copy is replaced by it, once and before anything else is written: the copy is
+//!    the newest thing ever written there (`doublewrite.rs` 2 and 3). Guard:
+//!    `pages_that_only_look_written_are_written_again`,
+//!    `a_torn_page_0_does_not_keep_the_tablespace_from_opening`.
+//! 2. Redo takes a mini-transaction as a whole: whether a page lacks it is decided once, at its first record
+//!    there, and the page's LSN is set after the last one. Guard:
+//!    `redo_takes_a_mini_transaction_once_and_skips_what_has_no_file`.
+//! 3. [`Pool::recover`] reads the log and notes what each page lacks (`scan`, `pending`). A page gets it when
+//!    it is read in, by whomever (`apply`); the rest are read in by the sweep. Guard:
+//!    `a_page_read_on_demand_is_the_swept_page_byte_for_byte`.
 
 mod apply;
 mod page_redo;

@@ -1,12 +1,14 @@
 //! What one page lacks: the places of its records in the log that was read.
 //!
-//! 1. Each thread notes places in log order; what several threads noted is put in order when the page
-//!    is given its redo.
-//! 2. A record that makes the page anew drops those before it: whatever they did is overwritten.
-//! 3. A raw write drops an earlier one whose bytes it covers, as far as those are remembered. Raw
-//!    writes read nothing, and no page has other operations between them but such that make it
-//!    anew. The header page of an undo segment, which every write of a transaction changes, so has a
-//!    handful of records to apply and not all of the log's.
+//! 1. Each thread notes places in log order; what several threads noted is put in order when the page is given
+//!    its redo. Guard: `what_is_dropped_is_never_missed`.
+//! 2. A record that makes the page anew drops those before it: whatever they did is overwritten. Guard:
+//!    `what_is_dropped_is_never_missed`.
+//! 3. A raw write drops an earlier one whose bytes it covers, as far as those are remembered. Raw writes read
+//!    nothing, and no page has other operations between them but such that make it anew. The header page of an
+//!    undo segment, which every write of a transaction changes, so has a handful of records to apply and not
+//!    all of the log's. Guard: `what_is_dropped_is_never_missed`,
+//!    `a_page_written_a_hundred_thousand_times_has_few_records`.
 
 use page::PageOp;
 

@@ -1,13 +1,16 @@
 //! Redo that waits for its pages.
 //!
-//! 1. A page whose records wait is not in memory, or (between two batches of a long log) nobody but
-//!    recovery runs. Whoever reads a page in takes its records, applies them before the page is
-//!    published, and only then counts the page as settled: so nobody sees a page without its redo.
-//! 2. `left` counts pages whose records wait or are in somebody's hands. It falls after the frame was
-//!    marked dirty, so a checkpoint that reads [`Pending::bound`] first and the frames afterwards
-//!    passes no redo that a data file lacks.
-//! 3. Whoever looks at waiting pages by itself (the sweep) holds `sweeping` shared; dropping a
-//!    tablespace takes it exclusively once: then nobody is inside that tablespace any more.
+//! 1. A page whose records wait is not in memory, or (between two batches of a long log) nobody but recovery
+//!    runs. Whoever reads a page in takes its records, applies them before the page is published, and only then
+//!    counts the page as settled: so nobody sees a page without its redo. Guard:
+//!    `a_page_read_on_demand_is_the_swept_page_byte_for_byte`,
+//!    `a_page_made_anew_needs_neither_its_old_bytes_nor_its_old_redo`.
+//! 2. `left` counts pages whose records wait or are in somebody's hands. It falls after the frame was marked
+//!    dirty, so a checkpoint that reads [`Pending::bound`] first and the frames afterwards passes no redo that
+//!    a data file lacks. Guard: `the_checkpoint_waits_for_the_sweep`; the debug assertion in `mark_dirty`.
+//! 3. Whoever looks at waiting pages by itself (the sweep) holds `sweeping` shared; dropping a tablespace takes
+//!    it exclusively once: then nobody is inside that tablespace any more. Guard:
+//!    `a_tablespace_is_dropped_while_its_pages_wait_and_are_swept`.
 
 use super::page_redo::PageRedo;
 use base::{Error, Lsn, PageId, SpaceId};

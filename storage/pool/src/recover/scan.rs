@@ -1,14 +1,18 @@
 //! Reading the log and sorting its records by page, on several threads.
 //!
-//! 1. One thread reads windows; each parser takes the next one, and notes in maps of its own, page by
-//!    page, where the records are. These maps are joined when the batch is complete.
-//! 2. Logical records are taken when the batch is complete, in log order.
+//! 1. One thread reads windows; each parser takes the next one, and notes in maps of its own, page by page,
+//!    where the records are. These maps are joined when the batch is complete. Guard:
+//!    `memory_for_waiting_redo_is_bounded`, with one thread and with three.
+//! 2. Logical records are taken when the batch is complete, in log order. Guard: `read_batch` sorts them by
+//!    their place; the engine's campaign.
 //! 3. A space is asked for when the first record of it is met. One without a sound file was dropped (a file is
 //!    made before its redo), or its file is lost or damaged: which, the dictionary knows, which cannot be read
 //!    yet. Its records are skipped, the space is noted, and no checkpoint passes them until somebody has
-//!    decided ([`Pool::forget_skipped`]; `Pending::bound`, which `tests/recovery.rs` asserts).
-//! 4. What is kept of the log and the index over it is bounded: when the bound is reached before the tail,
-//!    what was read is made durable and applied to all its pages, and reading goes on.
+//!    decided ([`Pool::forget_skipped`]; `Pending::bound`). Guard:
+//!    `redo_takes_a_mini_transaction_once_and_skips_what_has_no_file`.
+//! 4. What is kept of the log and the index over it is bounded: when the bound is reached before the tail, what
+//!    was read is made durable and applied to all its pages, and reading goes on. Guard:
+//!    `memory_for_waiting_redo_is_bounded`.
 
 use super::page_redo::{PageRedo, Place};
 use super::pending::{PageHasher, SHARDS, Shard, shard_of};

@@ -1,9 +1,12 @@
 //! Reading in the pages whose redo waits and that nobody asks for.
 //!
-//! 1. Pages are given out in page order, a run at a time, to any number of threads; neighbours are read
-//!    by one read.
-//! 2. A page that is damaged on disk and not made anew by its redo is given up: its records are dropped and
-//!    told of, the page itself stays unreadable. Any other error leaves the records waiting.
+//! 1. A page that is damaged on disk and not made anew by its redo is given up: its records are dropped and
+//!    told of, the page itself stays unreadable. Any other error leaves the records waiting. Guard:
+//!    `a_damaged_page_is_rebuilt_by_a_record_that_makes_it_anew_and_by_no_other`,
+//!    `a_disk_error_leaves_the_redo_waiting`.
+//!
+//! Pages are given out in page order, a run at a time, to any number of threads; neighbours are read by one
+//! read.
 
 use super::Damage;
 use crate::Pool;

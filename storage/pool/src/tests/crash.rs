@@ -133,6 +133,13 @@ fn redo_takes_a_mini_transaction_once_and_skips_what_has_no_file() {
     let ts = world.pool.tablespace(SPACE).expect("opened when its redo was met");
     assert_eq!(value(&ts, 1).unwrap(), 2);
     assert_eq!((world.pool.redo_pages_left(), world.pool.dirty_frames()), (0, 0));
+    // What was skipped holds the checkpoint until somebody has decided.
+    let skipped = world.pool.skipped_redo();
+    assert!(matches!(skipped[..], [(SpaceId(99), Error::MissingSpace(_))]), "{skipped:?}");
+    let held = world.log.checkpoint_lsn();
+    assert_eq!(world.pool.checkpoint(b"held").unwrap(), held);
+    world.pool.forget_skipped();
+    assert!(world.pool.checkpoint(b"").unwrap() > held);
 }
 
 #[test]
