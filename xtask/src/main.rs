@@ -1,9 +1,10 @@
-//! Project chores: `cargo xtask tidy | refused | test | models | mutants | record | bench | soak`.
+//! Project chores: `cargo xtask tidy | refused | test | models | repeat | mutants | record | bench | soak`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test), `guards`
 //! (what guards the invariants of storage, a part of it),
 //! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
+//! `repeat` (tests that wait, many times beside busy cores),
 //! `mutants` (mistakes put into the storage engine on purpose), `record` (what a real MySQL answers),
 //! `soak` (long campaigns), `bench` (ratios against a peer).
 
@@ -16,6 +17,7 @@ mod mutants;
 mod packages;
 mod record;
 mod refused;
+mod repeat;
 mod shell;
 mod soak;
 mod test;
@@ -30,6 +32,7 @@ usage: cargo xtask COMMAND
   refused  write docs/refused.md: every construct that answers error 1235
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
+  repeat   [--times 20] [--busy 2] [NAME...] run every test that waits, sleeps or races again and again, beside busy loops
   mutants  [NAME...] put known mistakes into storage, one by one: each must die at its assertion or checker
   record   write what a real MySQL answers: record --peer DSN [--check] [KIND [NAME]]
            KIND: sql (tests/sql, the default), isolation, tpch, grammar, differential; NAME: part of a script's name;
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Some("mutants") => mutants::run(&arguments[1..]),
         Some("bench") => bench::run(&arguments[1..]),
         Some("record") => record::run(&arguments[1..]),
+        Some("repeat") => repeat::run(&arguments[1..]),
         Some("soak") => soak::run(&arguments[1..]),
         _ => Err(USAGE.to_string()),
     };

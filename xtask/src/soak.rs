@@ -107,9 +107,11 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         println!("no --peer: nothing is compared with a real MySQL");
         tally.skipped += BESIDE_A_PEER.len() as u64;
     }
-    if let Err(what) = crate::mutants::run(&[]) {
-        eprintln!("{what}");
-        good = false;
+    for chore in [crate::repeat::run, crate::mutants::run] {
+        if let Err(what) = chore(&[]) {
+            eprintln!("{what}");
+            good = false;
+        }
     }
     close(tally, good, start)
 }
