@@ -32,7 +32,8 @@ usage: cargo xtask COMMAND
   refused  write docs/refused.md: every construct that answers error 1235
   test     install what the tests need, build, run every test, print one closing summary
   models   run the loom models only
-  repeat   [--times 20] [--busy 2] [NAME...] run every test that waits, sleeps or races again and again, beside busy loops
+  repeat   [--times 20] [--at-once 1] [--busy 2] [NAME...] run every test that waits, sleeps or races
+           again and again, beside busy loops
   mutants  [NAME...] put known mistakes into storage, one by one: each must die at its assertion or checker
   record   write what a real MySQL answers: record --peer DSN [--check] [KIND [NAME]]
            KIND: sql (tests/sql, the default), isolation, tpch, grammar, differential; NAME: part of a script's name;

@@ -15,8 +15,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-const USAGE: &str = "usage: cargo xtask repeat [--times N] [--busy LOOPS] [NAME...]
+const USAGE: &str = "usage: cargo xtask repeat [--times N] [--at-once N] [--busy LOOPS] [NAME...]
   --times 20   how often each test is run
+  --at-once 1  how many of those times run beside each other
   --busy 2     loops that keep cores busy beside it
   NAME         part of a test's or a test program's name";
 
@@ -42,6 +43,7 @@ const PUT_IN: [&str; 2] = ["isolation", "history"];
 
 struct Wanted {
     times: u32,
+    at_once: u32,
     busy: u32,
     names: Vec<String>,
 }
@@ -53,35 +55,35 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let programs = programs(&wanted.names)?;
     let count: usize = programs.values().map(Vec::len).sum();
     println!("{count} tests of {} programs wait, sleep or race", programs.len());
-    for (program, tests) in &programs {
-        println!("  {}: {}", name_of(program), tests.join(" "));
-    }
     let busy = keep_busy(wanted.busy);
     let mut failures = Vec::new();
-    for round in 1..=wanted.times {
-        for (program, tests) in &programs {
-            failures.extend(failed(program, tests, round));
-        }
-        let minutes = start.elapsed().as_secs_f64() / 60.0;
-        println!("round {round}: {} failures so far, {minutes:.1} minutes", failures.len());
+    for (program, tests) in &programs {
+        let begun = Instant::now();
+        let found = repeated(program, tests, &wanted);
+        let (seconds, tests) = (begun.elapsed().as_secs_f64(), tests.len());
+        println!("{seconds:6.1} s  {}: {tests} tests, {} failures", name_of(program), found.len());
+        failures.extend(found);
     }
     drop(busy);
     for failure in &failures {
         println!("FAILED {failure}");
     }
-    let said = format!("{count} tests, {} times: {} failures", wanted.times, failures.len());
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    let (times, failed) = (wanted.times, failures.len());
+    let said = format!("{count} tests, {times} times: {failed} failures in {minutes:.1} minutes");
     println!("{said}");
     if failures.is_empty() && count > 0 { Ok(()) } else { Err(said) }
 }
 
 fn wanted(arguments: &[String]) -> Result<Wanted, String> {
-    let mut wanted = Wanted { times: 20, busy: 2, names: Vec::new() };
+    let mut wanted = Wanted { times: 20, at_once: 1, busy: 2, names: Vec::new() };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number =
             || rest.next().and_then(|n| n.parse().ok()).ok_or_else(|| USAGE.to_string());
         match argument.as_str() {
             "--times" => wanted.times = number()?,
+            "--at-once" => wanted.at_once = number()?.max(1),
             "--busy" => wanted.busy = number()?,
             option if option.starts_with('-') => return Err(USAGE.to_string()),
             name => wanted.names.push(name.to_string()),
@@ -146,6 +148,23 @@ fn listed(program: &Path) -> Result<Vec<String>, String> {
     };
     let ignored: BTreeSet<String> = names(Some("--ignored"))?.into_iter().collect();
     Ok(names(None)?.into_iter().filter(|test| !ignored.contains(test)).collect())
+}
+
+/// Runs a program's tests as often as is wanted; what failed.
+fn repeated(program: &Path, tests: &[String], wanted: &Wanted) -> Vec<String> {
+    let rounds: Vec<u32> = (1..=wanted.times).collect();
+    let mut failures = Vec::new();
+    for together in rounds.chunks(wanted.at_once as usize) {
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = together
+                .iter()
+                .map(|round| scope.spawn(|| failed(program, tests, *round)))
+                .collect();
+            let ended = runs.into_iter().map(|run| run.join().expect("a run does not panic"));
+            failures.extend(ended.flatten());
+        });
+    }
+    failures
 }
 
 /// Runs a program's tests once; what failed, with its output kept in `target/repeat`.
