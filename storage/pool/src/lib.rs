@@ -59,6 +59,7 @@ pub use checkpointer::Checkpointer;
 pub use failure::FatalHook;
 pub use host::FlushMethod;
 pub use mtr::{Held, Mtr};
+pub use order::assert_none as assert_no_latches;
 pub use read::{Optimistic, SharedPage};
 pub use recover::{Damage, REDO_MEMORY_MIN, RecoverOptions, Recovered, Sweep};
 pub use resize::rounded_bytes;

@@ -30,7 +30,7 @@ pub(crate) fn released(n: usize) {
 
 /// Asserts that this thread holds no page latch.
 #[inline]
-pub(crate) fn assert_none(what: &str) {
+pub fn assert_none(what: &str) {
     #[cfg(debug_assertions)]
     HELD.with(|n| {
         assert!(n.get() == 0, "{what} while this thread holds {} page latches", n.get());

@@ -2,14 +2,16 @@
 //!
 //! 1. A transaction is put at the end when it has ended; it leaves at the front, when the horizon has passed its
 //!    end and what it asked for is purged. So the places of the records that are kept lie between the front's
-//!    first and the segment's top.
-//! 2. Whoever holds `step` purges; the front item with work leaves by its hands only.
+//!    first and the segment's top. Guard: the asserts of `Queue::put` and `Queue::leave`.
+//! 2. Whoever holds `step` purges; the front item with work leaves by its hands only. Guard: the type [`Step`], the
+//!    asserts of [`Step::done`].
 //! 3. `released` is the page in which the transaction that left last had its end: everything that the segment wrote
-//!    before that page nobody needs any more.
-//!
+//!    before that page nobody needs any more. Guard: `tests/models.rs`, written over;
+//!    `what_may_be_needed_is_there_whatever_happens`.
 //! 4. The owner of the segment keeps its newest item to itself ([`Tail`]) and adds to it what ends without work in
 //!    the same page: a commit that leaves nothing to purge writes nothing that others touch. So long as there
-//!    is work in the queue, commits look at it instead: they purge, too.
+//!    is work in the queue, commits look at it instead: they purge, too. Guard: the assert of [`History::push`],
+//!    `commits_look_at_the_queue_as_long_as_there_is_work`.
 //!
 //! Sixteen bytes an item: a million of them wait behind a long reader.
 
@@ -104,6 +106,8 @@ struct Queue {
 
 impl Queue {
     fn put(&mut self, item: Item) {
+        let is_later = self.items.back().is_none_or(|before| before.lsn() <= item.lsn());
+        assert!(is_later, "{item:?} ended before {:?}", self.items.back());
         self.transactions += usize::from(item.transactions);
         self.works += usize::from(item.has_work());
         self.items.push_back(item);
@@ -119,6 +123,9 @@ impl Queue {
             self.transactions -= usize::from(item.transactions);
             self.works -= usize::from(item.has_work());
         }
+        let counted = self.transactions.max(self.works);
+        assert!(counted > 0 || self.items.is_empty(), "transactions of a history are not counted");
+        assert!(counted == 0 || !self.items.is_empty(), "an empty history counts {counted}");
         if self.items.capacity() > ROOM_KEPT && self.items.len() < self.items.capacity() / 4 {
             self.items.shrink_to(self.items.capacity() / 2);
         }
@@ -204,6 +211,8 @@ impl History {
                 work.is_some()
             });
         }
+        let tail_waits = tail.item.is_some() && tail.work_waits;
+        assert!(!tail_waits, "the owner keeps what ended behind work");
         self.show(tail);
         work
     }
@@ -285,6 +294,8 @@ impl Step<'_> {
     pub fn done(&mut self, trx: TrxId) {
         *self.at = UndoPos::NONE;
         self.history.with_queue(|queue| {
+            let front = queue.items.front();
+            assert!(front.is_some_and(Item::has_work), "{trx:?} is not what was to be purged");
             queue.purged_to = queue.purged_to.max(trx);
             queue.leave();
         });

@@ -2,14 +2,15 @@
 //! tables, indexes.
 //!
 //! 1. Numbers are reserved in blocks; a reservation is in the log before the first number of its
-//!    block is used ([`Reservations::has`], asserted where one was just made).
+//!    block is used. Guard: the assert of `Ids::reserve`, `ids_are_never_given_twice`.
 //! 2. The checkpoint's payload holds every reservation whose record lies below the checkpoint: it is promised
 //!    before its record gets its place in the log, and the payload is taken after the checkpoint's place was
 //!    found ([`pool::Pool::checkpoint_with`]). What was promised and never logged is a gap in the numbers.
-//!    Modelled in `tests/models.rs`; the payload asserts that nothing is reserved that was not promised.
+//!    Guard: the assert of [`Reservations::promised`], `tests/models.rs`.
 //! 3. Nobody waits for a reservation in ordinary work: once half of the block is used, whoever takes a
 //!    number reserves the next one, unless somebody else is at it. A checkpoint never waits here.
-//! 4. Inside `gate` no latch is taken.
+//!    Guard: `half_a_block_is_always_left`, `numbers_are_taken_while_a_checkpoint_is_made`.
+//! 4. Who comes to `gate` holds no latch, and inside none is taken. Guard: the assert of `Ids::reserve`.
 
 use base::{Error, Lsn, Result};
 use instrument::MutexClass;
@@ -140,6 +141,7 @@ impl Ids {
     /// Reserves the block after the one that `id` is in the second half of, or behind (invariant 3).
     #[cold]
     fn reserve(&self, which: IdKind, id: u64, pool: &Pool, worker: &WorkerSlot) -> Result<()> {
+        pool::assert_no_latches("numbers are reserved");
         let reserved = &self.counters[which as usize].reserved;
         let late = !reserved.has(id);
         let gate = if late { Some(self.gate.lock()) } else { self.gate.try_lock() };

@@ -6,12 +6,12 @@
 //! crash), `system` (all of it together).
 //!
 //! 1. A row's trx id says who wrote it; the row is committed unless that transaction is active. When a
-//!    transaction ended says its entry in the ring, and so who sees it.
+//!    transaction ended says its entry in the ring, and so who sees it. Guard: asserts of `States`, `tests/models.rs`.
 //! 2. A transaction never writes the same undo place twice, and nobody writes over its records before the
 //!    horizon has passed its end: a roll pointer stays true for its readers, and for views as long as they may
-//!    need it.
+//!    need it. Guard: asserts of `Segment::put`, `what_may_be_needed_is_there_whatever_happens`.
 //! 3. A row change and its undo record are in one mini-transaction; so are a row's undoing and the
-//!    step back of the segment's last record.
+//!    step back of the segment's last record. Guard: crashes in the engine's `campaign`.
 
 mod history;
 mod ids;

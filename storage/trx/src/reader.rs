@@ -1,6 +1,7 @@
 //! Reading undo from outside: what `limpid inspect` shows of a stopped server, and lists of locks of a running one.
 //!
-//! 1. Pages come from the caller, who has checked them; what they say is checked here.
+//! 1. Pages come from the caller, who has checked them; what they say is checked here, and every chain has an
+//!    end. Guard: the errors of [`follow`], [`RecordCount::step`], [`unpurged`] and `undo_page::record_in`.
 
 use crate::ids::Ids;
 use crate::record::UndoRecord;

@@ -1,7 +1,9 @@
 //! One undo record's bytes.
 //!
-//! 1. A record lies in one page; `length` covers it.
-//! 2. `previous` is the transaction's record before it: rollback and purge follow it.
+//! 1. A record lies in one page; `length` covers it. Guard: the assert of `Segment::put_next`; reading, the
+//!    errors of `undo_page::record_in`.
+//! 2. `previous` is the transaction's record before it: rollback and purge follow it. Guard: the assert of
+//!    `Segment::put`; reading, the errors of `reader::follow` and `RecordCount::step`.
 //!
 //! ```text
 //!  0 length u16, kind u8, flags u8, previous page u32    8 previous offset u16, trx id u48

@@ -1,12 +1,14 @@
 //! Rollback segments: the 128 pages from which every undo segment can be found after a crash.
 //!
 //! 1. Pages 1..=128 of the undo space; a slot holds the first page of an undo segment, 0 when
-//!    empty.
+//!    empty. Guard: the errors of `Rseg::create`, `first_pages` and `Rseg::recover`.
 //! 2. A slot once used keeps its segment: free segments wait in memory for the next transaction.
-//! 3. `histories` are those of all segments, also of those in use: purge finds them here.
+//!    Guard: the assert of `Rseg::give_back`; after a crash the error of `Rseg::recover`.
+//! 3. `histories` are those of all segments, also of those in use: purge finds them here. Guard: the purges of
+//!    `tests/segments.rs`, which find whatever ended.
 
 use crate::history::History;
-use crate::ids::Ids;
+use crate::ids::{IdKind, Ids};
 use crate::segment::{PAGES_KEPT, Segment, State};
 use base::{Error, IndexId, Lsn, PageBuf, PageNo, Result, UNDO_SPACE};
 use instrument::MutexClass;
@@ -169,7 +171,12 @@ impl Rseg {
 
     /// Takes a free segment back.
     pub(crate) fn give_back(&self, segment: Segment) {
-        debug_assert_eq!(segment.state(), State::Free);
+        assert_eq!(segment.state(), State::Free, "a segment in use is given back");
+        assert_eq!(
+            segment.place().0,
+            self.number,
+            "a segment is given to another rollback segment"
+        );
         self.free.lock().push(segment);
     }
 
@@ -183,16 +190,20 @@ impl Rseg {
         let firsts = first_pages(&*undo.shared(self.page())?, self.page())?;
         for first in firsts {
             let segment = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first, ids)?;
+            let bad = |what| Error::corrupt(base::PageId::new(UNDO_SPACE, first), what);
+            if segment.place().0 != self.number {
+                return Err(bad("an undo segment of another rollback segment"));
+            }
+            if segment.newest_id().0 >= ids.next(IdKind::Trx) {
+                return Err(bad("undo of a transaction that there was not"));
+            }
             self.histories.lock().push(Arc::clone(segment.history()));
             match segment.state() {
                 State::Free if segment.unpurged().is_some() => found.committed.push(segment),
                 State::Free => self.free.lock().push(segment),
                 State::Active => found.active.push(segment),
                 State::Committed => found.committed.push(segment),
-                State::Prepared => {
-                    let place = base::PageId::new(UNDO_SPACE, first);
-                    return Err(Error::corrupt(place, "a prepared transaction: newer format"));
-                }
+                State::Prepared => return Err(bad("a prepared transaction: newer format")),
             }
         }
         Ok(())

@@ -2,21 +2,26 @@
 //!
 //! 1. The fields of the top page say in which state the segment is, whose, and which record is
 //!    the last that still counts (`undo_page`); an append, an end and a step back write them with the rest
-//!    of their mini-transaction. A crash loses no more than what the log lost.
+//!    of their mini-transaction. A crash loses no more than what the log lost. Guard: the assert of `Segment::put`,
+//!    `a_crash_leaves_the_records_up_to_the_last_one_that_counts`.
 //! 2. Records are appended only: a statement rollback moves `last` back, never the top. What an ended
 //!    transaction wrote stays as long as its item is in the history, also when it was rolled back: a reader
 //!    with a view may follow a roll pointer of a row that it copied before. A transaction that only
-//!    inserted is written over at once: nobody but its rollback follows an insert's roll pointer.
+//!    inserted is written over at once: nobody but its rollback follows an insert's roll pointer. Guard: the asserts of
+//!    `Segment::put` and `Segment::take_back`, `what_may_be_needed_is_there_whatever_happens`.
 //! 3. A page that nobody needs any more is written again by the owner. The mini-transaction that begins it
-//!    anew writes its stamp and `purged_to`, so recovery looks for no commit record in it.
+//!    anew writes its stamp and `purged_to`, so recovery looks for no commit record in it. Guard: the asserts of
+//!    `Segment::put` (stamp) and `Segment::next_page` (every page of the chain is used or free, never both).
 //! 4. Of the transactions that have ended, recovery needs those with something to purge: each has a
 //!    commit record, which names the one before it. Ids grow from one to the next, so `purged_to` tells where to stop.
-//! 5. Latch order: table pages, first page, other undo pages, space header.
+//!    Guard: the assert of `Segment::set_committed`; reading, the error of `reader::unpurged`.
+//! 5. Latch order: table pages, first page, other undo pages, space header. Guard: `Mtr::assert_order` (header last);
+//!    a circle of latches stops a seed of the engine's `one_runner`.
 
 use crate::history::{Claim, History, Item, Tail};
 use crate::ids::{IdKind, Ids};
 use crate::reader::ReadPage;
-use crate::record::{RecordKind, UndoRecord};
+use crate::record::{RecordKind, UndoRecord, record_bytes};
 use crate::undo_page::{COMMIT_BYTES, checked, commit_body, new_page, next_of, top_of};
 use crate::undo_page::{Fields, NEXT_AT, RECORD_BYTES_MAX, RECORDS_AT, Stamp, TOP_AT};
 use base::{Error, Lsn, PAGE_BYTES, PageId, PageNo, Result, RollPtr, TableId, TrxId, UNDO_SPACE};
@@ -85,7 +90,7 @@ pub struct NewRecord<'a> {
 }
 
 /// The top page of a segment latched in a mini-transaction, ready for one append.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Latched {
     page: Held,
     at: UndoPos,
@@ -191,8 +196,7 @@ impl Segment {
         segment.recovered = true;
         match rest {
             PageNo::NONE if top.page != first => {
-                let place = PageId::new(UNDO_SPACE, first);
-                return Err(Error::corrupt(place, "the top undo page is not in the chain"));
+                return Err(segment.top_astray());
             }
             PageNo::NONE => {}
             rest => segment.rest = Some(rest),
@@ -216,10 +220,18 @@ impl Segment {
         self.chain.extend(chain.into_iter().rev());
         // Which of them a loser's readers may still come to is not known; nor need it be.
         let top = self.top_page();
+        if !self.chain.contains(&top) {
+            return Err(self.top_astray());
+        }
         self.used = self.chain.iter().copied().filter(|no| *no != top).collect();
         self.used.push_back(top);
         self.rest = None;
         Ok(())
+    }
+
+    fn top_astray(&self) -> Error {
+        let place = PageId::new(UNDO_SPACE, self.first());
+        Error::corrupt(place, "the top undo page is not in the chain")
     }
 
     fn complete_in(&mut self, undo: &Tablespace) -> Result<()> {
@@ -322,6 +334,12 @@ impl Segment {
         self.chain.len() > kept || self.rest.is_some()
     }
 
+    /// The newest transaction that its fields name.
+    pub(crate) fn newest_id(&self) -> TrxId {
+        let f = &self.fields;
+        f.trx.max(f.commit_trx).max(f.purged_to)
+    }
+
     /// Its first page.
     pub(crate) fn first(&self) -> PageNo {
         self.chain[0]
@@ -394,6 +412,8 @@ impl Segment {
         }
         self.used.push_back(no);
         (self.top, self.fields.stamp, self.cold) = (RECORDS_AT, stamp, false);
+        let (used, free) = (self.used.len(), self.free.len());
+        assert_eq!(self.chain.len(), used + free, "{used} used and {free} free pages of a chain");
         Ok(())
     }
 
@@ -460,6 +480,8 @@ impl Segment {
     }
 
     fn put_next(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
+        let bytes = record_bytes(new.key.len(), new.body.len());
+        assert!(self.fits(bytes), "no room was made for an undo record of {bytes} bytes");
         self.put(mtr, at, new)?;
         self.fields.last = at.at;
         self.fields.purge |= new.purge;
@@ -471,6 +493,10 @@ impl Segment {
     }
 
     fn put(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
+        let Fields { trx, stamp, last, .. } = self.fields;
+        assert_eq!(at.at, self.next_pos(), "undo is written at its end only");
+        assert!(stamp.has(trx), "{stamp:?} says that nothing of {trx:?} is in its page");
+        assert!(last.page != at.at.page || last < at.at, "{last:?} does not come before {at:?}");
         let record = UndoRecord {
             kind: new.kind,
             purge: new.purge,
@@ -510,6 +536,9 @@ impl Segment {
     /// Writes the end of a transaction that leaves something to be purged, with its commit record.
     pub(crate) fn set_committed(&mut self, mtr: &mut Mtr<'_>, top: Held) -> Result<()> {
         let at = self.next_pos();
+        // After a failure of the log the same end may be tried again, in vain.
+        let grows = self.fields.commit_trx < self.fields.trx || mtr.pool().failed();
+        assert!(grows, "{:?} ends before {:?}", self.fields.trx, self.fields.commit_trx);
         let body = commit_body(self.fields.commit, self.fields.commit_trx);
         let (kind, table) = (RecordKind::Commit, TableId(0));
         let new = NewRecord { kind, purge: false, table, key: &[], body: &body };
@@ -540,6 +569,7 @@ impl Segment {
 
     /// What the transaction wrote is written over.
     fn take_back(&mut self) {
+        assert!(!self.versions, "records that others may follow are written over");
         if self.begun.page == self.top_page() {
             self.top = self.begun.offset;
             return;

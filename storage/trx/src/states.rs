@@ -2,13 +2,16 @@
 //!
 //! 1. An entry is `id << 16 | session << 2 | committing << 1 | 1` while its transaction is active,
 //!    `LSN << 9 | round << 1` afterwards; the round is the id's number of trips around the ring.
+//!    Guard: the asserts of [`States::start`] and [`States::end`].
 //! 2. An entry is given to a later id only when its transaction has ended; so an id without an
-//!    entry of its own has ended (or was never given, which no row's id is).
+//!    entry of its own has ended (or was never given, which no row's id is). Guard: [`States::start`] refuses;
+//!    the asserts of `States::own`.
 //! 3. A committer sets `committing` before the log gives its commit record a place: who loaded the
-//!    log's tail behind that record finds the mark or the end (engine study 3.1, P-B).
-//! 4. Neighbouring ids lie in different cache lines: committers do not meet.
+//!    log's tail behind that record finds the mark or the end (engine study 3.1, P-B). Guard: `tests/models.rs`, views.
+//! 4. Neighbouring ids lie in different cache lines, in rings of 256 entries or more: committers do not meet.
+//!    Guard: `neighbours_lie_in_different_cache_lines`.
 //! 5. Eight bits of the round are kept. An id that is further back than half of what they tell apart
-//!    is answered as forgotten, whatever the entry says.
+//!    is answered as forgotten, whatever the entry says. Guard: `a_later_round_knows_whom_it_follows`.
 
 use base::{Lsn, TrxId};
 use stdx::{Ordering, SharedAtomic, class};
@@ -61,11 +64,22 @@ impl States {
     }
 
     fn entry(&self, id: TrxId) -> &SharedAtomic<u64, { class::TRX }> {
+        &self.entries[self.index(id)]
+    }
+
+    fn index(&self, id: TrxId) -> usize {
         let n = self.entries.len();
         let i = id.0 as usize & (n - 1);
         // Invariant 4: sixteen entries share a 128-byte line.
-        let i = (i & 15) * (n / 16) + (i >> 4);
-        &self.entries[i]
+        (i & 15) * (n / 16) + (i >> 4)
+    }
+
+    /// The entry of `id`, which is active, and what it holds: for its owner.
+    fn own(&self, id: TrxId) -> (&SharedAtomic<u64, { class::TRX }>, u64) {
+        let entry = self.entry(id);
+        let seen = entry.load(Ordering::Relaxed);
+        assert!(seen & ACTIVE != 0 && seen >> 16 == id.0, "transaction {id:?} is not active");
+        (entry, seen)
     }
 
     fn round(&self, id: TrxId) -> u64 {
@@ -101,27 +115,28 @@ impl States {
         }
         let session = session.map_or(NO_SESSION, |s| (s as u64).min(NO_SESSION));
         let active = (id.0 << 16) | (session << 2) | ACTIVE;
+        assert_eq!(active >> 16, id.0, "a transaction's id has 48 bits");
         entry.compare_exchange(seen, active, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// The owner of `id` is about to log its commit record.
     pub fn committing(&self, id: TrxId) {
-        let entry = self.entry(id);
-        let seen = entry.load(Ordering::Relaxed);
+        let (entry, seen) = self.own(id);
         entry.store(seen | COMMITTING, Ordering::Release);
     }
 
     /// The commit record of `id` could not be logged.
     pub fn not_committing(&self, id: TrxId) {
-        let entry = self.entry(id);
-        let seen = entry.load(Ordering::Relaxed);
+        let (entry, seen) = self.own(id);
         entry.store(seen & !COMMITTING, Ordering::Release);
     }
 
     /// Ends `id` at `lsn`: what it wrote is visible from there on (or was undone before).
     pub fn end(&self, id: TrxId, lsn: Lsn) {
-        let round = self.round(id) % ROUNDS;
-        self.entry(id).store(lsn.0 << 9 | round << 1, Ordering::Release);
+        let (entry, _) = self.own(id);
+        let ended = lsn.0 << 9 | (self.round(id) % ROUNDS) << 1;
+        assert_eq!(ended >> 9, lsn.0, "a place of the log has 55 bits");
+        entry.store(ended, Ordering::Release);
     }
 
     /// What became of `id`; `next` is an id that was not given yet.
@@ -159,8 +174,7 @@ impl States {
 
     /// `id` goes on without its session, which has other things to do.
     pub fn disown(&self, id: TrxId) {
-        let entry = self.entry(id);
-        let seen = entry.load(Ordering::Relaxed);
+        let (entry, seen) = self.own(id);
         entry.store(seen | NO_SESSION << 2, Ordering::SeqCst);
     }
 
@@ -208,6 +222,15 @@ mod tests {
     fn every_id_of_a_round_has_its_own_entry() {
         let states = States::new(256);
         assert!((0..256).all(|i| states.start(TrxId(i), None)));
+    }
+
+    #[test]
+    fn neighbours_lie_in_different_cache_lines() {
+        let states = States::new(256);
+        for id in 1..600 {
+            let apart = states.index(TrxId(id)).abs_diff(states.index(TrxId(id - 1)));
+            assert!(apart * 8 >= 120, "{id} lies {apart} entries from the one before");
+        }
     }
 
     #[test]

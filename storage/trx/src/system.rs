@@ -1,8 +1,10 @@
 //! All transactions together: who runs, who waits for whom, where the undo segments are.
 //!
-//! 1. A transaction gets its id with its first write. Its end is one store in [`States`], then a
-//!    wake-up.
-//! 2. Nobody waits for a transaction while holding a latch or a mini-transaction.
+//! A transaction gets its id with its first write.
+//!
+//! 1. A transaction ends once, by one store in [`States`], then a wake-up. Guard: the assert of [`States::end`];
+//!    a lost wake-up hangs a seed of the engine's `one_runner`.
+//! 2. Nobody waits for a transaction while holding a latch. Guard: the assert of [`TrxSystem::wait_for_end`].
 
 use crate::history::History;
 use crate::ids::{IdKind, Ids};
@@ -452,6 +454,7 @@ impl TrxSystem {
     /// Errors: [`Error::Deadlock`], [`Error::LockWaitTimeout`], [`Error::Killed`].
     pub fn wait_for_end(&self, id: TrxId, session: usize, deadline: Deadline) -> Result<()> {
         let event = self.event(id);
+        pool::assert_no_latches("a transaction's end is waited for");
         while self.is_active(id) {
             let _edge = match self.states.session(id) {
                 Some(blocker) => match self.waits.add(session as u64, blocker as u64) {

@@ -1,11 +1,13 @@
 //! An undo page: what it says besides its records, and how a record is read from it.
 //!
 //! 1. `top` of a segment's first page names the page that is written now; the fields of that page
-//!    are the segment's. What other pages say there is of no meaning, but for the stamp.
+//!    are the segment's. What other pages say there is of no meaning, but for the stamp. Guard: the assert of
+//!    `Segment::put`, `a_crash_leaves_the_records_up_to_the_last_one_that_counts`.
 //! 2. The stamp says whose records a page holds: since it was begun, the `starter` wrote there and
 //!    transactions that took their ids afterwards, none of them below `next`. A page is begun anew only when
 //!    everybody who wrote there has ended and is purged. So a record that transaction t wrote there is
-//!    there still if and only if t is the starter or not below `next`.
+//!    there still if and only if t is the starter or not below `next`. Guard: the assert of `Segment::put`,
+//!    `records_of_an_ended_transaction_are_there_until_their_page_is_written_again`.
 //!
 //! ```text
 //!  64 next page of the segment u32, its first page u32, its top page u32 (first page only)
@@ -49,7 +51,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    fn has(self, trx: TrxId) -> bool {
+    pub fn has(self, trx: TrxId) -> bool {
         trx == self.starter || trx >= self.next
     }
 

@@ -2,13 +2,17 @@
 //!
 //! 1. A view is a place of the log: what committed at or before it is seen. Opening one is loads and
 //!    stores to the session's own slot; nothing that others write is written (engine study 3.1, P-A).
+//!    Guard: `tests/models.rs`, exactly what committed.
 //! 2. The published place is never behind the view's own, so who misses it while scanning, after a heavy
 //!    fence, knows that the view lies at or behind the tail that was loaded before the fence.
-//! 3. `horizon` is a place that every view, now and later, lies at or behind. It only grows.
+//!    Guard: the assert of [`Views::open`].
+//! 3. `horizon` is a place that every view, now and later, lies at or behind. It only grows. Guard: the assert of [`Views::open`];
+//!    `tests/models.rs`, purge.
 //! 4. Of a transaction whose entry in the ring a later one takes, its end is kept in `sealed` as long as
 //!    there is a view before that end which was opened after the transaction had got its id. So an id
-//!    that is below a view's `low`, without an entry and not sealed, ended at or before the view.
-//! 5. An id at or above a view's `low` was given after the view was opened: it is never seen.
+//!    that is below a view's `low`, without an entry and not sealed, ended at or before the view. Guard: `tests/models.rs`, lost entries.
+//! 5. An id at or above a view's `low` was given after the view was opened: it is never seen. All below its
+//!    `all_visible_below` have ended. Guard: the assert of [`Views::open`]; `tests/models.rs`, common bound.
 
 use crate::states::{End, Past, States};
 use base::{Lsn, TrxId};
@@ -107,12 +111,16 @@ impl Views {
     ) -> View {
         let all_visible_below = self.all_visible_below();
         slot.snapshot_low.store(NONE, Ordering::Relaxed);
-        slot.snapshot.store(tail().0, Ordering::Release);
+        let published = tail();
+        slot.snapshot.store(published.0, Ordering::Release);
         asym::light();
         let lsn = tail();
         let low = next();
         slot.snapshot_low.store(low.0, Ordering::Release);
-        View { lsn, low, all_visible_below }
+        let view = View { lsn, low, all_visible_below };
+        debug_assert!(published <= lsn && all_visible_below <= low, "{published:?}, {view:?}");
+        debug_assert!(cfg!(loom) || self.horizon() <= lsn, "{view:?}: {:?}", self.horizon());
+        view
     }
 
     /// The session of `slot` reads with its view no more.
