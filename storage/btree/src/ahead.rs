@@ -1,10 +1,12 @@
 //! Reading leaves in a row: the way to the next one, and asking for those after it.
 //!
+//! The leaves of such a range are read in passing: they push nothing else out of memory. Inner nodes, and the leaves
+//! of short ranges, are read as by anybody.
+//!
 //! 1. Nothing is asked for before a range has gone through three leaves; then twice as many leaves each time, up to
-//!    [`WINDOW_MAX`], as long as the range goes on in one direction.
-//! 2. Only children of the same parent are asked for, and none beyond the range's end.
-//! 3. The leaves of such a range are read in passing: they push nothing else out of memory. Inner nodes, and the leaves
-//!    of short ranges, are read as by anybody.
+//!    [`WINDOW_MAX`], as long as the range goes on in one direction. Guard: `the_window_grows_while_the_range_goes_on`.
+//! 2. Only children of the same parent are asked for, each once, and none beyond the range's end. Guard:
+//!    `leaves_are_asked_for_once_and_before_they_are_read`.
 
 use crate::Tree;
 use crate::descend::Way;

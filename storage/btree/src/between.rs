@@ -1,7 +1,7 @@
 //! How many entries lie between two keys, guessed from the ways down to both.
 //!
-//! 1. Nothing is latched and nothing shared is written. 2. The range is measured where the ways part: below,
-//!    what lies between them is as full as the two nodes on the ways.
+//! Nothing is latched and nothing shared is written. The range is measured where the ways part: below, what lies
+//! between them is as full as the two nodes on the ways.
 
 use crate::Tree;
 use crate::descend::{LEVELS_MAX, RESTARTS_MAX};

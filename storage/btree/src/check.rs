@@ -1,10 +1,13 @@
 //! The slow verifier: walks the whole tree and believes nothing.
 //!
-//! 1. The tree must be quiet: pages are read one by one, a split in between would look like damage.
-//! 2. Checked: every page by itself (a page read from the disk also its checksum), levels, fences against the
-//!    parent's separators, one index id, no page twice. Together: all keys are in order and each is found.
-//! 3. Damage is listed and the rest is still looked at; what is below a page that cannot be believed is not.
-//! 4. Memory: one page per level, and two bits per page of the file.
+//! The tree must be quiet: pages are read one by one, a split in between would look like damage. It takes a page of
+//! memory per level, and two bits per page of the file.
+//!
+//! 1. Checked: every page by itself (a page read from the disk also its checksum), levels, fences against the
+//!    parent's separators, one index id, no page twice. Together: all keys are in order and each is found. Guard:
+//!    `the_verifier_sees_damage`.
+//! 2. Damage is listed and the rest is still looked at; what is below a page that cannot be believed is not. Guard:
+//!    `damage_is_listed_page_by_page`.
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;

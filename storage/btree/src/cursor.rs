@@ -1,18 +1,23 @@
 //! Range reads: one leaf at a time is copied, then read without latches.
 //!
-//! 1. A cursor stands between two entries: `next` answers the one after and steps over it, `prev` the one before.
+//! A range that goes on and on has the next leaves read ahead (`ahead.rs`). Buffers live as long as the cursor: a warm
+//! one allocates nothing.
+//!
+//! 1. A cursor stands between two entries: `next` answers the one after and steps over it, `prev` the one before. Guard:
+//!    `a_cursor_turns_around_and_is_reused`.
 //! 2. What it answers from one leaf is one state of that leaf; between leaves the tree may change. Every entry that
-//!    is in the range all the while is answered once.
-//! 3. The next leaf is found by descending with the fence of the last one; no leaf knows its neighbours.
-//! 4. A range that goes on and on has the next leaves read ahead (`ahead.rs`).
-//! 5. Buffers live as long as the cursor: a warm one allocates nothing.
-//! 6. A range that begins in the leaf that is copied already copies it again only if its version has changed.
+//!    is in the range all the while is answered once. Guard: `writers_and_readers_share_a_tree`.
+//! 3. The next leaf is found by descending with the fence of the last one; no leaf knows its neighbours. Guard: the
+//!    errors of `Cursor::astray`.
+//! 4. A range that begins in the leaf that is copied already copies it again only if its version has changed. Guard: the
+//!    assert of `Cursor::is_there`.
 
 use crate::Tree;
 use crate::ahead::Ahead;
 use crate::descend::{RESTARTS_MAX, Way};
 use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result, TrxId};
-use page::Node;
+use page::{BODY_AT, Node};
+use pool::Optimistic;
 use std::ops::Bound;
 
 /// A lower or upper end of a range, kept in a reusable buffer.
@@ -257,9 +262,20 @@ impl Cursor {
     fn is_there(&self, tree: &Tree) -> Result<bool> {
         let Some((page, version)) = self.copied else { return Ok(false) };
         let node = Node::new(&self.leaf)?;
-        Ok(node.index_id() == tree.index
-            && node.covers(&self.low.key)
-            && tree.ts.optimistic(page)?.version() == version)
+        if node.index_id() != tree.index || !node.covers(&self.low.key) {
+            return Ok(false);
+        }
+        let page = tree.ts.optimistic(page)?;
+        let is_same = page.version() == version;
+        debug_assert!(!is_same || self.is_like(&page), "a leaf has changed under its version");
+        Ok(is_same)
+    }
+
+    /// Whether the copied leaf has the entries of `page`, unless that is being changed.
+    fn is_like(&self, page: &Optimistic<'_>) -> bool {
+        let mut now = Box::new([0; PAGE_BYTES]);
+        page.node().copy_page(&mut now);
+        !page.validate() || now[BODY_AT..] == self.leaf[BODY_AT..]
     }
 
     fn place_high(&mut self, tree: &Tree) -> Result<()> {

@@ -1,7 +1,9 @@
 //! Ways down the tree, and the point read.
 //!
-//! 1. Optimistic first; after [`RESTARTS_MAX`] lost races a latched descent, which cannot lose.
-//! 2. A wrong byte is believed to be corruption only after the page's version was validated.
+//! 1. Optimistic first; after [`RESTARTS_MAX`] lost races a latched descent, which cannot lose. Guard: both ways answer
+//!    the same in `writers_and_readers_share_a_tree`.
+//! 2. A wrong byte is believed to be corruption only after the page's version was validated. Guard: no lost race is an
+//!    error in `writers_and_readers_share_a_tree`.
 
 use crate::Tree;
 use base::{PageNo, Result};

@@ -1,8 +1,8 @@
 //! How many entries a tree has, guessed from a few ways down, and leaves as samples of all.
 //!
-//! 1. Nothing is latched and nothing shared is written; a race lost is a sample less. 2. Inner nodes are
-//!    about alike, so the product of the counts on a way down is about the number of entries. 3. Two looks
-//!    at a tree that has not changed go the same ways.
+//! Nothing is latched and nothing shared is written; a race lost is a sample less. Inner nodes are about alike, so the
+//! product of the counts on a way down is about the number of entries. Two looks at a tree that has not changed go the
+//! same ways.
 
 use crate::Tree;
 use crate::descend::{LEVELS_MAX, RESTARTS_MAX, Way};

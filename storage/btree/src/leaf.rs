@@ -1,9 +1,12 @@
 //! Changing one leaf entry inside the caller's mini-transaction.
 //!
-//! 1. A position is an exclusively latched leaf and a slot; the latch lives as long as the mini-transaction.
-//! 2. A mini-transaction positions once per tree: the same leaf cannot be latched twice. A second key that
-//!    may be in the same leaf is looked up by [`Tree::reposition`].
-//! 3. `Fit::Full` has changed nothing: end the mini-transaction, [`Tree::split`], position again.
+//! 1. A position is an exclusively latched leaf and a slot; the latch lives as long as the mini-transaction. Guard: the
+//!    assert of `Mtr::page`.
+//! 2. A mini-transaction positions once per tree: on the way down it would wait for its own latch. A second key that
+//!    may be in the same leaf is looked up by [`Tree::reposition`]. Guard: who does otherwise stops a seed of the
+//!    engine's `one_runner`.
+//! 3. `Fit::Full` has changed nothing: end the mini-transaction, [`Tree::split`], position again. Guard: `Mtr` aborts
+//!    when it is dropped with changes.
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};

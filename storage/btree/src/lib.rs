@@ -1,13 +1,17 @@
 //! B+trees: search, cursor, insert, split, check.
 //!
 //! 1. A tree has no latch of its own and no sibling links. Readers take no latch: they read a page's version word,
-//!    the page, and the word again; a child's word is read before the parent's is checked the second time.
-//! 2. The root's page number never changes: when the root is full, its content moves to a new page below it.
+//!    the page, and the word again; a child's word is read before the parent's is checked the second time. Guard:
+//!    `writers_and_readers_share_a_tree`.
+//! 2. The root's page number never changes: when the root is full, its content moves to a new page below it. Guard:
+//!    `split::assert_raised`, the errors of `Tree::check_root`.
 //! 3. A leaf op happens in the caller's mini-transaction; a split is a mini-transaction of its own, so a crash
 //!    between the two leaves a correct tree. A leaf op that does not fit has changed nothing.
+//!    Guard: the assert of `Mtr::new` (no latch is held), `a_split_alone_is_a_correct_tree`.
 //! 4. Latches are taken from the root down: parent before child, a tree's pages before the space's header page.
+//!    Guard: `Mtr::assert_order`; a circle of latches stops a seed of the engine's `one_runner`.
 //! 5. A node covers [low fence, high fence); its parent's separators are exactly the low fences of its children.
-//!    A leaf may be empty; an inner node never is.
+//!    A leaf may be empty; an inner node never is. Guard: `split::assert_split`, [`Tree::verify`].
 
 mod ahead;
 mod between;

@@ -1,8 +1,11 @@
 //! Where to split a node: pure arithmetic over its entries.
 //!
-//! 1. Both halves fit their page with their new fences, and the insert that asked gets closer to fitting.
-//! 2. A leaf's separator is the shortest key above everything left and not above anything right.
-//! 3. An insert after the last entry leaves the left half nearly full: ascending loads fill leaves ~15/16.
+//! 1. Both halves fit their page with their new fences, and the insert that asked gets closer to fitting. Guard: the
+//!    asserts of [`plan_leaf`] and `split::assert_split`.
+//! 2. A leaf's separator is the shortest key above everything left and not above anything right. Guard: the assert of
+//!    [`shortest_separator`], `separators_are_short_and_between`.
+//! 3. An insert after the last entry leaves the left half nearly full: ascending loads fill leaves ~15/16. Guard:
+//!    `ascending_loads_fill_leaves_and_random_ones_do_not_waste`.
 
 use base::{Error, PAGE_BYTES, Result};
 use page::{BODY_AT, Node, common_prefix, entry_bytes};
@@ -26,7 +29,9 @@ pub(crate) struct Plan {
 /// The shortest key `s` with `left < s <= right`.
 pub(crate) fn shortest_separator(left: &[u8], right: &[u8]) -> Vec<u8> {
     let n = common_prefix(left, right) + 1;
-    right[..n.min(right.len())].to_vec()
+    let separator = right[..n.min(right.len())].to_vec();
+    assert!(left < &separator[..] && &separator[..] <= right, "no key separates the halves");
+    separator
 }
 
 /// Running sums of entry sizes: `sums[i]` is the bytes of the first `i` entries.
@@ -60,7 +65,10 @@ pub(crate) fn plan_leaf(node: &Node<'_>, key: &[u8]) -> Result<Plan> {
         _ => (1, n - 1),
     };
     let target = if last == n { ascending(node, &sums) } else { middle(&sums).clamp(first, last) };
-    nearest(node, &sums, target, first, last, |slot| leaf_separator(node, slot, key))
+    let plan = nearest(node, &sums, target, first, last, |slot| leaf_separator(node, slot, key))?;
+    let beside = if key < &plan.separator[..] { plan.slot } else { n - plan.slot };
+    assert!(beside < n, "after a split its asker's half has all {n} entries");
+    Ok(plan)
 }
 
 /// The largest left half that leaves some room for rows to grow.

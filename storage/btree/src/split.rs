@@ -1,10 +1,14 @@
 //! Splits, each a mini-transaction of its own.
 //!
 //! 1. Parent first, then child, both exclusive; what was seen on the way down is looked at again under the latches.
-//! 2. A parent without room for the separator is split first, and the whole begins again.
-//! 3. Space is allocated before anything is changed, so a full disk changes nothing.
-//! 4. A split moves entries and loses none; both halves are sound, they meet at the separator, and neither
-//!    forgets who changed it last (asserted in debug builds before the commit).
+//!    Guard: the errors of `Tree::check_family` and `Tree::check_root`.
+//! 2. A parent without room for the separator is split first, and the whole begins again. Guard: the parent's insert is
+//!    refused, and `Mtr` aborts.
+//! 3. Space is allocated before anything is changed, so a full disk changes nothing. Guard: the assert of
+//!    `Tree::make_room`, `a_full_disk_leaves_the_tree_as_it_was`.
+//! 4. A split moves entries and loses none; both halves are sound, they meet at the separator, and neither forgets who
+//!    changed it last. Guard: `assert_split` (that the halves are sound by themselves, in debug builds).
+//! 5. A root that was raised has one child, which has all that the root had. Guard: `assert_raised`.
 
 use crate::Tree;
 use crate::descend::LEVELS_MAX;
@@ -220,20 +224,23 @@ impl Tree {
         plan: &Plan,
     ) -> Result<()> {
         let node = Node::new(mtr.page(child))?;
-        let before = cfg!(debug_assertions).then(|| Before::of(&node));
+        let before = Before::of(&node);
         let content = Content::from_slot(&node, plan.slot)?;
         let separator = &plan.separator[..];
         let left = mtr.page_no(child);
-        let right = space::allocate_near(mtr, &self.ts, self.segment(content.level), left)?;
+        let right = self.make_room(mtr, content.level, left)?;
         self.write_node(mtr, right, &content, separator)?;
         mtr.apply(child, &PageOp::Truncate { slot: plan.slot, high_fence: separator })?;
         let payload = &right.0.to_le_bytes();
         mtr.apply(parent, &PageOp::Insert { slot: slot + 1, key: separator, payload })?;
-        if let Some(before) = before {
-            let right = mtr.holds(&self.ts, right).expect("it was made here");
-            assert_split(mtr, parent, (child, right), &before)?;
-        }
-        Ok(())
+        let right = mtr.holds(&self.ts, right).expect("it was made here");
+        assert_split(mtr, parent, (child, right), &before)
+    }
+
+    /// A page for a new node of `level` near `page`. Before anything else is changed: this may fail.
+    fn make_room<'p>(&'p self, mtr: &mut Mtr<'p>, level: u8, page: PageNo) -> Result<PageNo> {
+        assert!(!mtr.has_changes(), "a tree is changed before there is room for its new node");
+        space::allocate_near(mtr, &self.ts, self.segment(level), page)
     }
 
     /// Writes content into a freshly allocated page.
@@ -283,8 +290,9 @@ impl Tree {
         }
         self.check_root(mtr.page(root))?;
         check_node(mtr.page(root))?;
-        let content = Content::from_slot(&Node::new(mtr.page(root))?, 0)?;
-        let below = space::allocate(&mut mtr, &self.ts, self.segment(level))?;
+        let node = Node::new(mtr.page(root))?;
+        let (before, content) = (Before::of(&node), Content::from_slot(&node, 0)?);
+        let below = self.make_room(&mut mtr, level, PageNo::NONE)?;
         self.write_node(&mut mtr, below, &content, &[])?;
         let init = PageOp::Init {
             kind: PageKind::Inner,
@@ -296,6 +304,8 @@ impl Tree {
         mtr.apply(root, &init)?;
         let payload = &below.0.to_le_bytes();
         mtr.apply(root, &PageOp::Insert { slot: 0, key: &[], payload })?;
+        let below = mtr.holds(&self.ts, below).expect("it was made here");
+        assert_raised(&mtr, root, below, &before)?;
         mtr.commit()?;
         Ok(false)
     }
@@ -315,6 +325,26 @@ impl Before {
     }
 }
 
+/// In debug builds: each page is sound by itself.
+fn assert_sound(mtr: &Mtr<'_>, pages: &[Held]) {
+    for page in pages.iter().filter(|_| cfg!(debug_assertions)) {
+        let checked = check_node(mtr.page(*page));
+        assert!(checked.is_ok(), "a split has made a bad node: {checked:?}");
+    }
+}
+
+/// Invariant 5.
+fn assert_raised(mtr: &Mtr<'_>, root: Held, below: Held, before: &Before) -> Result<()> {
+    assert_sound(mtr, &[root, below]);
+    let (r, b) = (Node::new(mtr.page(root))?, Node::new(mtr.page(below))?);
+    assert_eq!((r.count(), r.child(0)?), (1, mtr.page_no(below)), "a raised root has one child");
+    assert_eq!(r.level(), b.level() + 1, "a raised root is one level above its child");
+    assert_eq!(b.count(), before.count, "a root has lost entries");
+    assert!(b.low_fence().is_empty() && b.high_fence().is_none(), "its child covers less");
+    assert_eq!(b.max_trx_id(), before.max_trx, "a root has forgotten who changed it last");
+    Ok(())
+}
+
 /// Invariant 4.
 fn assert_split(
     mtr: &Mtr<'_>,
@@ -322,10 +352,7 @@ fn assert_split(
     (left, right): (Held, Held),
     before: &Before,
 ) -> Result<()> {
-    for half in [parent, left, right] {
-        let checked = check_node(mtr.page(half));
-        assert!(checked.is_ok(), "a split has made a bad node: {checked:?}");
-    }
+    assert_sound(mtr, &[parent, left, right]);
     let (l, r) = (Node::new(mtr.page(left))?, Node::new(mtr.page(right))?);
     assert_eq!(l.count() + r.count(), before.count, "a split has lost entries");
     assert_eq!(l.high_fence(), Some(r.low_fence()), "the halves of a split do not meet");

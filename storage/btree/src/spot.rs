@@ -3,8 +3,10 @@
 //! 1. A spot stands on an entry, or behind the last one. Its leaf is a copy; `read` says which leaves, in
 //!    which versions, show that there is nothing between the place it came from and the entry.
 //!    Or the entry alone is a copy ([`Spot::seek_alone`]); the leaf is copied when another entry of it is asked for.
+//!    Guard: the errors of `Spot::astray`, the spots in `random_work_agrees_with_a_map`.
 //! 2. Who makes a lock visible, then finds the spot current, has a lock that every later change of those
-//!    leaves can see. Both steps are sequentially consistent.
+//!    leaves can see. Both steps are sequentially consistent. Guard: the phantoms that the audits of the engine's
+//!    `one_runner` would see.
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
