@@ -741,7 +741,7 @@ impl Client {
         range.open_at(lock, key);
         let found = range.step(&self.locking(table, lock.mode), table);
         if matches!(found, Ok(true)) {
-            let payload = &range.payload;
+            let payload = range.payload();
             match RowHeader::read(payload)?.outside() {
                 false => out.extend_from_slice(row_bytes(payload)),
                 true => self.engine.complete_own(table, payload, need, out)?,

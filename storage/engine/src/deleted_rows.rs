@@ -48,26 +48,25 @@ impl LockedRange {
     /// to be locked like any other.
     pub fn pass_over(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<bool> {
         let ended_below = l.engine.trx().all_ended_below();
-        if self.direction == Direction::Backward || !is_over(&self.payload, ended_below) {
+        if self.ask.direction == Direction::Backward || !is_over(self.payload(), ended_below) {
             return Ok(false);
         }
-        if !self.high.open && !self.spot.leaf_is_below(&self.high.key)? {
+        if !self.ask.high.open && !self.walk.leaf_is_below(&self.ask.high.key)? {
             // The first entry behind the range is to be met.
             return Ok(false);
         }
-        if !l.gapless && !self.run.locked {
-            self.run.met += 1;
-            if self.run.met <= RUN {
+        if !l.gapless && !self.deleted.locked {
+            self.deleted.met += 1;
+            if self.deleted.met <= RUN {
                 return Ok(false);
             }
-            match self.ask(l, tree, Target::deleted_rows(tree.index), Kind::Gap)? {
+            match self.lock_here(l, tree, Target::deleted_rows(tree.index), Kind::Gap)? {
                 Locked::Again => return Ok(true),
                 Locked::Skip => return Ok(false),
-                Locked::Yes => self.run.locked = true,
+                Locked::Yes => self.deleted.locked = true,
             }
         }
-        let passed = self.passed.get_or_insert_default();
-        self.spot.next_while(tree, passed, |payload| is_over(payload, ended_below))?;
+        self.walk.pass_while(tree, |payload| is_over(payload, ended_below))?;
         Ok(true)
     }
 }

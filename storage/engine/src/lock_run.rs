@@ -37,7 +37,7 @@ impl LockRun {
 impl LockedRange {
     /// Whether entries are locked as runs by now.
     pub fn makes_runs(&self) -> bool {
-        self.lock_run.single >= SINGLE && self.direction == Direction::Forward
+        self.lock_run.single >= SINGLE && self.ask.direction == Direction::Forward
     }
 
     /// Locks the spot's entry as the next one of a run. `None`: it is to be locked by itself.
@@ -48,22 +48,20 @@ impl LockedRange {
         target: Target<'_>,
         kind: Kind,
     ) -> Result<Option<Locked>> {
-        let shape = shape(self.mode(), l.gapless);
+        let shape = shape(self.ask.mode(), l.gapless);
         if !self.makes_runs() || kind != shape.kind {
             self.lock_run.single += 1;
             return Ok(None);
         }
         let Some(key) = target.key else { return Ok(None) };
-        let after = self.lock_run.end.as_deref().filter(|end| self.passed.as_deref() == Some(end));
+        let after = self.lock_run.end.as_deref().filter(|end| self.walk.passed() == *end);
         let Some(granted) = l.lock_next(target, shape, after)? else {
             self.lock_run.end = None;
             return Ok(None);
         };
-        if l.gapless {
-            self.note_fresh(target, granted);
-        }
-        if !self.spot.is_current(tree)? {
-            self.look_again();
+        self.note_fresh(l, target, granted);
+        if !self.walk.is_current(tree)? {
+            self.walk.lose();
             return Ok(Some(Locked::Again));
         }
         let end = self.lock_run.end.get_or_insert_default();

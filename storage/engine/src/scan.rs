@@ -188,14 +188,14 @@ impl Reader {
         let range = self.locked.get_or_insert_default();
         let ends = self.cursor.ends();
         range.open(lock, self.index, self.direction, ends, self.included);
-        range.covered = self.covered && lock.mode == LockMode::Shared;
+        range.cover(self.covered && lock.mode == LockMode::Shared);
     }
 
     /// Says that the entries of the range tell what is outside of it, before their rows are locked: MySQL does
     /// so where a query's rows are not in the index (index condition pushdown). After [`Reader::lock`].
     pub fn lock_sifted(&mut self) {
         if let Some(range) = &mut self.locked {
-            range.sifted = true;
+            range.sift();
         }
     }
 
@@ -235,8 +235,8 @@ impl Reader {
         let need = if self.limited { Need::Columns(&self.need) } else { Need::All };
         let range = self.locked.get_or_insert_default();
         while range.step(&locker, table)? {
-            let payload = &range.payload;
-            if range.covered {
+            let payload = range.payload();
+            if range.is_covered() {
                 let rows = &table.entry_rows[self.index - 1];
                 if !rows.make(range.entry(), &mut self.wanted, out) {
                     return Err(Error::Internal("an entry's key contradicts its index"));
@@ -250,7 +250,7 @@ impl Reader {
             instrument::count(Counter::InnodbRowsRead, 1);
             if wanted(out) {
                 self.key.clear();
-                self.key.extend_from_slice(&range.key);
+                self.key.extend_from_slice(range.key());
                 return Ok(true);
             }
             if locker.gapless {
