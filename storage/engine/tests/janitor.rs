@@ -1,6 +1,9 @@
 //! What clients could not finish is finished in the background, and nothing else waits for it: under the
 //! deterministic scheduler, on a log that a rollback fills several times over.
 //!
+//! Seeds 1, 2, 4 and 6 end here and hang on the state before the janitor (d915ce2): the horizon rolls one transaction back and
+//! holds the mutex while it waits for a checkpoint, the checkpointer sees the other one and waits for the mutex.
+//!
 //! `LIMPID_SEED=n cargo test -p engine --test janitor` plays one seed.
 
 #![allow(clippy::unwrap_used)] // tests
@@ -8,7 +11,7 @@
 mod common;
 
 use common::{create_table, encode, row};
-use engine::{Engine, EngineConfig, Result};
+use engine::{Client, Engine, EngineConfig, Result, Table};
 use host::{Disk, Latency, SimDisk};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +19,9 @@ use stdx::rng::Rng;
 use sync::sched::{self, Options};
 
 const SEEDS: u64 = 3;
-const ROWS: i64 = 4000;
+const ROWS: i64 = 6000;
+/// Rows that the second transaction changes.
+const FEW: i64 = 50;
 /// Virtual time, in seconds.
 const PATIENCE_S: u64 = 600;
 
@@ -38,13 +43,22 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
     panic!("{what} in {PATIENCE_S} s");
 }
 
-/// A transaction of several logs' size whose client cannot roll it back; what is listed meanwhile.
+/// Changes these rows.
+fn change(client: &mut Client, table: &Table, ids: impl Iterator<Item = i64>) -> Result<()> {
+    for id in ids {
+        let new = encode(table, &row(id, -id, id, 2900));
+        assert!(client.update(table, &common::key(table, id), &new)?);
+    }
+    Ok(())
+}
+
+/// Transactions, one of them of several logs' size, whose clients cannot roll them back; what is listed meanwhile.
 fn live(seed: u64) -> Result<()> {
     let mut rng = Rng::new(seed);
     let disk = SimDisk::new(seed);
     let cfg = EngineConfig { redo_capacity_bytes: 2 << 20, ..common::config() };
     let (engine, _) = Engine::open(cfg, Arc::clone(&disk) as Arc<dyn Disk>)?;
-    let io_ns = [20_000, 200_000][rng.below(2) as usize];
+    let io_ns = [200_000, 1_000_000][rng.below(2) as usize];
     disk.set_latency(Latency { read_ns: io_ns, write_ns: io_ns, sync_ns: 5 * io_ns });
     engine.start_background()?;
     let mut client = engine.client()?;
@@ -54,18 +68,19 @@ fn live(seed: u64) -> Result<()> {
         client.insert(&table, &encode(&table, &row(id, id, id, 2800)))?;
     }
     client.commit()?;
-    for id in 0..ROWS {
-        let new = encode(&table, &row(id, -id, id, 2900));
-        assert!(client.update(&table, &common::key(&table, id), &new)?);
-    }
+    // While one is rolled back, the other waits for its turn.
+    let mut second = engine.client()?;
+    change(&mut second, &table, 0..FEW)?;
+    change(&mut client, &table, FEW..ROWS)?;
     let full = rng.chance(1, 2);
     if full {
         disk.enospc_after(rng.below(1 << 18));
     }
     disk.fail_next_reads(1000);
     assert!(client.rollback().is_err(), "the disk fails");
+    assert!(second.rollback().is_err(), "the disk fails");
     disk.fail_next_reads(0);
-    assert!(!engine.abandoned().is_empty());
+    assert_eq!(engine.abandoned().len(), 2);
     if full {
         let _ = host::clock::sleep(Duration::from_secs(rng.below(10)));
         disk.make_room();
@@ -77,7 +92,7 @@ fn live(seed: u64) -> Result<()> {
     engine.drop_table_storage(other.storage().space)?;
     let rows = common::rows(&mut client, &table, 0)?;
     assert!(rows.len() == ROWS as usize && rows.iter().all(|r| r.a == Some(r.id)));
-    drop(client);
+    drop((client, second));
     engine.shutdown()
 }
 
