@@ -31,6 +31,7 @@ pub use check::TreeReport;
 pub use cursor::{Cursor, LeafEntry, Range};
 pub use leaf::{Fit, Following, Position};
 pub use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, ROW_KEY_BYTES_MAX};
+pub use space::Release;
 pub use spot::Spot;
 
 use base::{Error, IndexId, PageId, PageNo, Result};

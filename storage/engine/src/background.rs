@@ -9,7 +9,7 @@
 //!    cleaners have written meanwhile, so nobody waits for it.
 //! 4. What makes room in the log waits for none. The checkpointer has a [`pool::Checkpointer`], which
 //!    cannot write redo; cleaners, horizon, timer and governor begin no mini-transaction. The janitor, purge
-//!    and recovery do: each has a worker of its own, and goes in bounded steps.
+//!    and recovery do: each has a worker of its own, and goes in bounded steps. Guard: `tests/janitor.rs`.
 //! 5. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
 //!    trying, since a full disk may become less full.
 

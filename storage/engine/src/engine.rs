@@ -12,7 +12,7 @@ use crate::files::space_name;
 use crate::progress::{Abandoned, Progress};
 use crate::recovery::{Recovery, TableFinder};
 use crate::registry::Registry;
-use crate::rollback::{Lookup, Tables};
+use crate::rollback::{IndexRelease, Lookup, Tables};
 use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage, undo_room};
 use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
@@ -61,6 +61,7 @@ pub(crate) struct Unfinished {
     since_us: u64,
     /// How far the records of a recovered transaction are counted; `None`: to the end.
     count: Option<RecordCount>,
+    release: IndexRelease,
 }
 
 /// Everything that there is to finish.
@@ -104,7 +105,7 @@ impl Leftovers {
 pub(crate) struct Finished {
     pub losers: u64,
     pub purged: u64,
-    /// Undo records looked up; 0: nothing could go on.
+    /// Undo records looked up, and pieces of indexes freed; 0: nothing could go on.
     pub rows: u64,
 }
 
@@ -113,7 +114,8 @@ impl Unfinished {
         let count = segment.is_recovered().then(|| RecordCount::of(&segment));
         let since_us = host::clock::unix_micros();
         let (dropped, history, purge_at) = (Vec::new(), None, None);
-        Unfinished { segment, tables, dropped, history, purge_at, since_us, count }
+        let release = IndexRelease::step_of(0);
+        Unfinished { segment, tables, dropped, history, purge_at, since_us, count, release }
     }
 
     pub fn state(&self) -> State {
@@ -377,9 +379,15 @@ impl Engine {
     /// background threads do in a loop. The number of pages written.
     pub fn step_cleaner(&self) -> Result<usize> {
         let cleaned = self.pool.clean_some(CLEAN_PAGES)?;
-        self.with_worker(|worker| self.finish_leftovers(worker, u64::MAX));
+        self.step_janitor(u64::MAX);
         self.purge_all()?;
         Ok(cleaned)
+    }
+
+    /// What the janitor does in a loop: one step of everything that clients left, at most `rows_max` undo records
+    /// of each transaction, or pieces of an index (extents, or pages of shared ones). How many it was.
+    pub fn step_janitor(&self, rows_max: u64) -> u64 {
+        self.with_worker(|worker| self.finish_leftovers(worker, rows_max))
     }
 
     /// Looks for what every reader sees by now; a background thread does it all the time.
@@ -491,7 +499,10 @@ impl Engine {
         rows_max: u64,
         done: &mut Finished,
     ) -> Result<()> {
-        let Unfinished { segment, tables: known, dropped, history, purge_at, count, .. } = work;
+        let Unfinished {
+            segment, tables: known, dropped, history, purge_at, count, release, ..
+        } = work;
+        release.allow(rows_max);
         if segment.state() == State::Active && !self.recovery.is_opening() {
             let most = rows_max.saturating_mul(COUNTED_PER_ROW);
             if let Some(counting) = count.as_mut() {
@@ -529,12 +540,12 @@ impl Engine {
         let was = segment.state();
         let result = match was {
             State::Active => {
-                let ended = self.finish_rollback(worker, segment, &lookup)?;
+                let ended = self.finish_rollback(worker, segment, release, &lookup)?;
                 done.losers += u64::from(ended);
                 Ok(())
             }
             State::Committed => {
-                let ended = self.finish_commit(worker, segment, purge_at, &lookup)?;
+                let ended = self.finish_commit(worker, segment, (purge_at, release), &lookup)?;
                 done.purged += u64::from(ended);
                 Ok(())
             }
@@ -544,7 +555,7 @@ impl Engine {
                 Ok(())
             }
         };
-        done.rows += looked_up.get();
+        done.rows += looked_up.get() + (rows_max - release.left());
         if was == State::Active {
             self.recovery.rows_undone.fetch_add(looked_up.get(), Ordering::Relaxed);
         }
@@ -555,10 +566,12 @@ impl Engine {
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,
+        release: &mut IndexRelease,
         lookup: &Tables<'_>,
     ) -> Result<bool> {
         let mut b = Buffers::default();
         let mut writer = Writer::alone(self, worker, segment);
+        writer.release = Some(release);
         if !writer.undo_to(UndoPos::NONE, lookup, &mut b)? {
             return Ok(false);
         }
@@ -581,11 +594,12 @@ impl Engine {
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,
-        purge_at: &mut Option<UndoPos>,
+        (purge_at, release): (&mut Option<UndoPos>, &mut IndexRelease),
         lookup: &Tables<'_>,
     ) -> Result<bool> {
         let mut b = Buffers::default();
         let mut writer = Writer::alone(self, worker, segment);
+        writer.release = Some(release);
         if !writer.free_dropped()? {
             return Ok(false);
         }

@@ -98,7 +98,9 @@ impl Writer<'_> {
             }
             let (_, _, index) = read_index(record.body)?;
             self.engine.stop_purge_of(|| self.engine.registry.freeing(index));
-            self.free_index(&record)?;
+            if !self.free_index(&record)? {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

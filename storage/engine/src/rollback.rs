@@ -21,7 +21,7 @@ use crate::table::Table;
 use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, IndexId, PageId, PageNo, Result, SpaceId, TableId, UNDO_SPACE};
-use btree::{Fit, Tree};
+use btree::{Fit, Release, Tree};
 use std::sync::Arc;
 use stdx::bytes::{Reader, Truncated};
 use trx::{RecordKind, UndoPos, UndoRecord};
@@ -92,7 +92,7 @@ impl Writer<'_> {
                 return Ok(false);
             }
             RecordKind::CreateSpace => self.undo_create_space(record)?,
-            RecordKind::CreateIndex => self.free_index(record)?,
+            RecordKind::CreateIndex => return self.free_index(record),
             RecordKind::DropIndex => self.step_back(record.previous)?,
             RecordKind::Commit => {
                 return Err(Error::Internal("a commit record among those of a transaction"));
@@ -298,19 +298,59 @@ impl Writer<'_> {
     }
 
     /// Frees the index that a record has made or dropped, which nobody knows (any more). Everything but the root goes first, as often
-    /// as it takes; the root in one go with the record, the segment's last one.
-    pub fn free_index(&mut self, record: &UndoRecord<'_>) -> Result<()> {
+    /// as it takes; the root in one go with the record, the segment's last one. `false`: that was this step's share
+    /// ([`IndexRelease`]), there is more.
+    pub fn free_index(&mut self, record: &UndoRecord<'_>) -> Result<bool> {
         let (space, root, index) = read_index(record.body)?;
         // Without its file the index is gone with the table.
-        let Some(ts) = self.engine.space(space)? else { return self.step_back(record.previous) };
+        let Some(ts) = self.engine.space(space)? else {
+            return self.step_back(record.previous).map(|()| true);
+        };
         let tree = Tree::new(Arc::clone(&ts), root, index);
-        tree.free_below_root(self.engine.pool(), self.worker)?;
+        let mut whole = IndexRelease::step_of(u64::MAX);
+        let release = self.release.as_deref_mut().unwrap_or(&mut whole).of(index);
+        let (far, left) = (&mut release.far, &mut release.left);
+        if !tree.free_below_root(self.engine.pool(), self.worker, far, left)? {
+            return Ok(false);
+        }
         let mut mtr = self.mtr();
         let header = self.segment.latch_header(&mut mtr, self.engine.trx().undo())?;
         tree.free_root(&mut mtr)?;
         self.segment.step_back(&mut mtr, header, record.previous)?;
         mtr.commit()?;
-        Ok(())
+        Ok(true)
+    }
+}
+
+/// How far the freeing of an index is, and how much of it the present step may do.
+pub(crate) struct IndexRelease {
+    index: Option<IndexId>,
+    far: Release,
+    left: u64,
+}
+
+impl IndexRelease {
+    /// Nothing is freed yet; `left` pieces (extents, pages of shared extents) may be.
+    pub fn step_of(left: u64) -> IndexRelease {
+        IndexRelease { index: None, far: Release::default(), left }
+    }
+
+    /// The next step may do so many.
+    pub fn allow(&mut self, pieces: u64) {
+        self.left = pieces;
+    }
+
+    /// Pieces that the step has not used.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Goes on with this index, or begins with it.
+    fn of(&mut self, index: IndexId) -> &mut IndexRelease {
+        if self.index != Some(index) {
+            (self.index, self.far) = (Some(index), Release::default());
+        }
+        self
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::engine::Engine;
 use crate::locking::{Locker, Stamp};
 use crate::progress::Progress;
+use crate::rollback::IndexRelease;
 use crate::row::RowHeader;
 use crate::table::Secondary;
 use base::{IndexId, Lsn, Result, TrxId};
@@ -100,6 +101,8 @@ pub(crate) struct Writer<'a> {
     pub keeper: Option<(&'a Owner, Inherited)>,
     /// Undoing for a session: where it says how far that is.
     pub progress: Option<&'a Progress>,
+    /// How far the freeing of an index goes; `None`: to the end.
+    pub release: Option<&'a mut IndexRelease>,
     /// A row is being inserted (1) or deleted (-1), and has its version in the clustered index already.
     pub halfway: i32,
     /// The version of the row that is to be changed; another one is not.
@@ -127,9 +130,21 @@ impl<T> Try<T> {
 impl<'a> Writer<'a> {
     /// One that never waits: for rollback and purge.
     pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
-        let (locker, keeper, progress, expects) = (None, None, None, None);
+        let (locker, keeper, progress, release, expects) = (None, None, None, None, None);
         let (ends, ended, halfway) = (false, None, 0);
-        Writer { engine, worker, locker, keeper, progress, halfway, expects, ends, ended, segment }
+        Writer {
+            engine,
+            worker,
+            locker,
+            keeper,
+            progress,
+            release,
+            halfway,
+            expects,
+            ends,
+            ended,
+            segment,
+        }
     }
 
     /// Whether a row is in the version that the change is for.

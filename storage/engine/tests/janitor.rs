@@ -1,8 +1,9 @@
 //! What clients could not finish is finished in the background, and nothing else waits for it: under the
 //! deterministic scheduler, on a log that a rollback fills several times over.
 //!
-//! Seeds 1, 2, 4 and 6 end here and hang on the state before the janitor (d915ce2): the horizon rolls one transaction back and
-//! holds the mutex while it waits for a checkpoint, the checkpointer sees the other one and waits for the mutex.
+//! Seeds 1, 2, 4 and 6 end here and hang on the state before the janitor (d915ce2): the horizon rolls one
+//! transaction back and holds the mutex while it waits for a checkpoint, the checkpointer sees the other one and
+//! waits for the mutex.
 //!
 //! `LIMPID_SEED=n cargo test -p engine --test janitor` plays one seed.
 
@@ -106,4 +107,38 @@ fn a_rollback_of_several_logs_ends_beside_checkpoints() {
             Err(failure) => panic!("seed {seed}: {failure}"),
         }
     }
+}
+
+/// The client that dropped an index could not free it; a table is dropped, and the server crashes, in the middle.
+#[test]
+fn a_dropped_index_is_freed_in_steps() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = Engine::open(common::config(), Arc::clone(&disk) as Arc<dyn Disk>).unwrap();
+    let mut client = engine.client().unwrap();
+    let table = create_table(&engine, &mut client, false).unwrap();
+    client.commit().unwrap();
+    for id in 0..20_000 {
+        client.insert(&table, &encode(&table, &row(id, id, id, 100))).unwrap();
+    }
+    client.commit().unwrap();
+    let other = create_table(&engine, &mut client, false).unwrap();
+    client.commit().unwrap();
+    while engine.step_cleaner().unwrap() > 0 {}
+    client.insert(&other, &encode(&other, &row(1, 1, 1, 1))).unwrap();
+    let index = table.spec().secondaries[0].id;
+    engine.drop_index(&mut client, &table, index).unwrap();
+    disk.fail_next_reads(1000);
+    client.commit().unwrap();
+    disk.fail_next_reads(0);
+    assert!(!engine.is_settled(), "the disk fails");
+    assert_eq!(engine.step_janitor(1), 1);
+    engine.drop_table_storage(other.storage().space).unwrap();
+    assert!(!engine.is_settled());
+    let mut steps = 0;
+    while !engine.is_settled() {
+        engine.step_janitor(1);
+        steps += 1;
+    }
+    assert!(steps >= 2, "{steps} steps");
+    assert_eq!(common::rows(&mut client, &table, 0).unwrap().len(), 20_000);
 }

@@ -37,7 +37,7 @@ mod shrink;
 mod tests;
 
 pub use pages::PageSet;
-pub use release::free_segments;
+pub use release::{Release, free_segments};
 pub use report::{Claim, Problem, SegmentReport, SpaceReport};
 pub use report::{audit, owner, report, report_file};
 pub use shrink::{GivenBack, Limits, give_back, is_in_use};

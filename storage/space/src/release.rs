@@ -1,10 +1,12 @@
-//! Giving back all pages of an index, in small mini-transactions.
+//! Giving back all pages of an index, in small mini-transactions and bounded steps.
 //!
 //! 1. What is still there is found from what describes the extents alone, so it may be done again after a
 //!    crash, and whatever the pages hold by now. Guard: `segments_are_freed_again_after_a_crash`.
+//! 2. A step goes through at most so many pieces and ends at an extent's end; extents behind it have nothing of
+//!    the index any more (damage excepted), since nobody adds to it. Guard: test `an_index_is_freed_in_bounded_steps`.
 
 use crate::alloc::Work;
-use crate::extent::{State, extent_of, map_of};
+use crate::extent::{State, map_of};
 use crate::report::Maps;
 use crate::{Segment, SegmentKind};
 use base::{Error, IndexId, PageNo, Result};
@@ -14,12 +16,115 @@ use sync::WorkerSlot;
 
 /// Extents, or pages of shared extents, that one mini-transaction frees.
 const BATCH: usize = 32;
+/// Looking at the description of an extent costs so much less than a piece.
+const LOOKS_PER_PIECE: u32 = 64;
 
-/// Frees every page of every segment of `index` but `kept`, its root, which the caller frees
-/// ([`crate::free`]) in the mini-transaction that ends its own record of the drop.
-///
-/// Nobody else uses the index any more. A damaged page of a shared extent cannot say whose it is:
-/// it stays taken, and CHECK reports it.
+/// How far an index is freed; after a crash it begins anew.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Release {
+    /// The first extent that may have pages of the index.
+    extent: u32,
+    looks: u32,
+}
+
+/// What a mini-transaction or two are to free; all in one page of descriptions.
+#[derive(Default)]
+struct Found {
+    owned: Vec<u32>,
+    fragments: Vec<(Segment, PageNo)>,
+}
+
+impl Release {
+    /// Frees pages of every segment of `index` but `kept`, its root, which the caller frees
+    /// ([`crate::free`]) in the mini-transaction that ends its own record of the drop. Takes what it does off
+    /// `pieces`: extents freed, pages of shared extents looked at. True when nothing is left; false when
+    /// `pieces` is 0 before.
+    ///
+    /// Nobody else uses the index any more. A damaged page of a shared extent cannot say whose it is:
+    /// it stays taken, and CHECK reports it.
+    pub fn step(
+        &mut self,
+        pool: &Pool,
+        worker: &WorkerSlot,
+        ts: &Tablespace,
+        (index, kept): (IndexId, PageNo),
+        pieces: &mut u64,
+    ) -> Result<bool> {
+        let mut maps = Maps::new(ts)?;
+        while self.extent < maps.extents() {
+            if *pieces == 0 {
+                return Ok(false);
+            }
+            let mut found = Found::default();
+            let mut extent = self.extent;
+            let map = map_of(extent);
+            while extent < maps.extents() && map_of(extent) == map && *pieces > 0 {
+                if found.owned.len() + found.fragments.len() >= BATCH {
+                    break;
+                }
+                let cost = self.look(&mut maps, ts, extent, (index, kept), &mut found)?;
+                *pieces = pieces.saturating_sub(cost);
+                extent += 1;
+            }
+            found.free(pool, worker, ts, index)?;
+            self.extent = extent;
+        }
+        Ok(true)
+    }
+
+    /// Adds what an extent has of the index; how many pieces that is.
+    fn look(
+        &mut self,
+        maps: &mut Maps<'_>,
+        ts: &Tablespace,
+        extent: u32,
+        (index, kept): (IndexId, PageNo),
+        into: &mut Found,
+    ) -> Result<u64> {
+        let found = maps.extent(extent)?;
+        self.looks += 1;
+        let mut cost = u64::from(self.looks.is_multiple_of(LOOKS_PER_PIECE));
+        match found.state {
+            State::Owned(segment) if segment.index == index => {
+                into.owned.push(extent);
+                cost += 1;
+            }
+            State::Shared => {
+                let first = map_of(extent);
+                for page in found.used_pages(extent).filter(|p| *p != kept && *p != first) {
+                    let segment = fragment(ts, index, page)?;
+                    into.fragments.extend(segment.map(|segment| (segment, page)));
+                    cost += 1;
+                }
+            }
+            _ => {}
+        }
+        Ok(cost)
+    }
+}
+
+impl Found {
+    fn free(self, pool: &Pool, worker: &WorkerSlot, ts: &Tablespace, index: IndexId) -> Result<()> {
+        let in_one = |free: &dyn Fn(&mut Work<'_, '_>) -> Result<()>| {
+            let mut m = Mtr::new(pool, worker);
+            let mut work = Work::begin(&mut m, ts)?;
+            let freed = free(&mut work);
+            // What was freed before damage was met is whole.
+            drop(work);
+            m.commit()?;
+            freed
+        };
+        for batch in self.owned.chunks(BATCH) {
+            in_one(&|work| batch.iter().try_for_each(|e| work.free_extent(index, *e).map(drop)))?;
+        }
+        for batch in self.fragments.chunks(BATCH) {
+            in_one(&|work| batch.iter().try_for_each(|(s, page)| work.free(*s, *page)))?;
+        }
+        Ok(())
+    }
+}
+
+/// [`Release::step`] to the end.
 pub fn free_segments(
     pool: &Pool,
     worker: &WorkerSlot,
@@ -27,44 +132,7 @@ pub fn free_segments(
     index: IndexId,
     kept: PageNo,
 ) -> Result<()> {
-    let mut owned = Vec::new();
-    let mut fragments = Vec::new();
-    let mut maps = Maps::new(ts)?;
-    for extent in 0..maps.extents() {
-        let found = maps.extent(extent)?;
-        match found.state {
-            State::Owned(segment) if segment.index == index => owned.push(extent),
-            State::Shared => {
-                let first = map_of(extent);
-                for page in found.used_pages(extent).filter(|p| *p != kept && *p != first) {
-                    fragments.extend(fragment(ts, index, page)?.map(|segment| (segment, page)));
-                }
-            }
-            _ => {}
-        }
-    }
-    // A batch changes one page of descriptions, and page 0.
-    let by_map = owned.chunk_by(|a, b| map_of(*a) == map_of(*b));
-    for batch in by_map.flat_map(|extents| extents.chunks(BATCH)) {
-        let mut m = Mtr::new(pool, worker);
-        let mut work = Work::begin(&mut m, ts)?;
-        let freed = batch.iter().try_for_each(|e| work.free_extent(index, *e).map(drop));
-        // What was freed before damage was met is whole.
-        drop(work);
-        m.commit()?;
-        freed?;
-    }
-    let by_map =
-        fragments.chunk_by(|(_, a), (_, b)| map_of(extent_of(*a)) == map_of(extent_of(*b)));
-    for batch in by_map.flat_map(|pages| pages.chunks(BATCH)) {
-        let mut m = Mtr::new(pool, worker);
-        let mut work = Work::begin(&mut m, ts)?;
-        let freed = batch.iter().try_for_each(|(segment, page)| work.free(*segment, *page));
-        drop(work);
-        m.commit()?;
-        freed?;
-    }
-    Ok(())
+    Release::default().step(pool, worker, ts, (index, kept), &mut { u64::MAX }).map(drop)
 }
 
 /// The segment of a used page of a shared extent, if it is one of the index's. No latch is held

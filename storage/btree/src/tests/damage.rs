@@ -103,7 +103,8 @@ fn use_everything(env: &Env, root: PageNo, style: u64, rng: &mut Rng) -> usize {
         };
     }
     let _ = (scan(&tree, false), scan(&tree, true), tree.check());
-    let _ = tree.free_below_root(&env.pool, &worker);
+    let _ =
+        tree.free_below_root(&env.pool, &worker, &mut crate::Release::default(), &mut { u64::MAX });
     found
 }
 

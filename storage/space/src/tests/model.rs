@@ -257,3 +257,34 @@ fn segments_are_freed_again_after_a_crash() {
         assert_eq!(found.segments.len(), 1);
     }
 }
+
+/// However large an index is, a step frees a part of it only; somebody may be waiting for the step's end.
+#[test]
+fn an_index_is_freed_in_bounded_steps() {
+    const PIECES: u64 = 3;
+    let (_disk, world, ts) = World::create(1);
+    let mut model = Model::new();
+    let inner = Segment::new(IndexId(1), SegmentKind::Inner);
+    for (segment, count) in [(inner, 1), (leaf(1), 64 * 30), (leaf(2), 200), (inner, 20)] {
+        for _ in 0..count {
+            let page = world.allocate(&ts, segment, PageNo::NONE).unwrap();
+            model.insert(page.0, segment);
+        }
+    }
+    let root = *model.iter().find(|(_, segment)| **segment == inner).unwrap().0;
+    let (mut release, mut steps, mut used) = (Release::default(), 0, model.len());
+    loop {
+        let of = (IndexId(1), PageNo(root));
+        let done = release.step(&world.pool, &world.worker, &ts, of, &mut { PIECES }).unwrap();
+        let left = report(&ts).unwrap().pages_used as usize - 1;
+        // The last extent that a step looks at may be a shared one, whose pages are looked at one by one.
+        assert!(used - left <= PIECES as usize * 64, "{} pages in a step", used - left);
+        (used, steps) = (left, steps + 1);
+        if done {
+            break;
+        }
+    }
+    assert!(steps >= 10, "{steps} steps");
+    model.retain(|page, segment| segment.index != IndexId(1) || *page == root);
+    check(&ts, &model);
+}
