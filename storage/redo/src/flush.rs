@@ -52,9 +52,9 @@ impl Writer {
         Writer { chunk, output: Output::default(), group: 0, last_word: [0; ALIGN_BYTES] }
     }
 
-    /// The log is written up to byte `head` of the block in `chunk`.
-    pub(crate) fn note_last_word(&mut self, head: usize) {
-        if let Some(word) = self.chunk[..head].last_chunk() {
+    /// The log is written up to byte `end` of `chunk`.
+    pub(crate) fn note_last_word(&mut self, end: usize) {
+        if let Some(word) = self.chunk[..end].last_chunk() {
             self.last_word = *word;
         }
     }
@@ -247,8 +247,8 @@ impl Log {
             }
             count(Counter::InnodbLogWrites, 1);
             count(Counter::InnodbOsLogWritten, chunk.len() as u64);
-            keep_last_block(chunk, bytes);
-            writer.note_last_word(bytes % BLOCK_BYTES);
+            writer.note_last_word(bytes);
+            keep_last_block(&mut writer.chunk, bytes);
             self.tell(LogEvent::Written(Lsn(to)));
             self.marks.written.store(to, Ordering::Release);
             self.room.notify_all();
