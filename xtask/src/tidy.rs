@@ -73,6 +73,7 @@ fn findings(root: &Path) -> Vec<String> {
     check_named_tests(root, &mut found);
     check_links(root, &mut found);
     check_refused(root, &mut found);
+    check_guards(root, &members, &mut found);
     found
 }
 
@@ -167,11 +168,6 @@ fn check_file(root: &Path, member: &Member, path: &Path, found: &mut Vec<String>
     }
     if !text.trim_start().starts_with("//!") {
         found.push(format!("{shown}: a module opens with a sentence (`//! ...`)"));
-    }
-    if shown.starts_with("storage/") && !guards::UNDONE.contains(&member.name.as_str()) {
-        found.extend(guards::unguarded(&text).into_iter().map(|number| {
-            format!("{shown}: item {number} of the head names no guard (`Guard: ...`)")
-        }));
     }
     let code = without_tests(&text);
     let lines = code.lines().count();
@@ -301,6 +297,28 @@ fn has_heading(text: &str, anchor: &str) -> bool {
         let title = line.trim_start_matches('#').trim().to_lowercase();
         title.chars().filter(kept).collect::<String>().replace(' ', "-") == anchor
     })
+}
+
+/// Every numbered item of a module's head in storage names its guard, and the tests named are there.
+fn check_guards(root: &Path, members: &[Member], found: &mut Vec<String>) {
+    let folders = ["storage", "ground", "tests"].map(|folder| rust_files(&root.join(folder)));
+    let files: Vec<(PathBuf, String)> =
+        folders.into_iter().flatten().map(|path| (path.clone(), read(&path))).collect();
+    let is_there =
+        |name: &String| files.iter().any(|(_, text)| text.contains(&format!("fn {name}(")));
+    for member in members.iter().filter(|m| m.folder.starts_with(root.join("storage"))) {
+        let is_done = !guards::UNDONE.contains(&member.name.as_str());
+        let source = member.folder.join("src");
+        for (path, text) in files.iter().filter(|(path, _)| path.starts_with(&source)) {
+            let shown = path.strip_prefix(root).unwrap_or(path).display();
+            let unguarded = guards::unguarded(text).into_iter().filter(|_| is_done);
+            found.extend(unguarded.map(|number| {
+                format!("{shown}: item {number} of the head names no guard (`Guard: ...`)")
+            }));
+            let missing = guards::named(text).into_iter().filter(|name| !is_there(name));
+            found.extend(missing.map(|name| format!("{shown}: the guard {name} is not there")));
+        }
+    }
 }
 
 fn check_refused(root: &Path, found: &mut Vec<String>) {

@@ -4,8 +4,8 @@
 //!    is read backwards, behind it). Guard: `Walk::entry` asserts it.
 //! 2. Nothing before the entry passed last is come to again, whatever was waited for meanwhile. Guard: `Walk::note_passed`
 //!    asserts that keys go the range's way.
-//! 3. A range ends without a lock behind it only if its spot is current then. Guard: `--test locks` of this crate,
-//!    `what_comes_in_behind_a_range_is_read_or_waits`.
+//! 3. A range ends without a lock behind it only if its spot is current then. Guard:
+//!    `a_phantom_does_not_come_into_a_locked_range` of this crate's `--test locks`; no test makes the race itself.
 
 use super::Ask;
 use crate::row::RowHeader;
