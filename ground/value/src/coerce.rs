@@ -204,7 +204,9 @@ pub fn coerce<'a>(
         d => d,
     };
     match ty.kind {
-        kind if kind.is_int() => store_int(d, ty, strict),
+        kind if kind.is_int() => {
+            store_int(if mode.truncate_fraction { whole(d) } else { d }, ty, strict)
+        }
         kind if kind.is_string() => match d {
             Datum::Bytes(s) => store_string(s, from, ty, strict, scratch),
             other => {
@@ -235,6 +237,15 @@ pub fn coerce<'a>(
             }
         },
         _ => store_other(d, from, ty, mode, scratch),
+    }
+}
+
+/// A date or time without the fraction of its second.
+fn whole(d: Datum<'_>) -> Datum<'_> {
+    match d {
+        Datum::Time(v) => Datum::Time(v.truncate(0)),
+        Datum::DateTime(v) => Datum::DateTime(v.truncate(0)),
+        d => d,
     }
 }
 
@@ -410,9 +421,9 @@ fn store_string<'a>(
         return store_binary(s, ty, strict, scratch);
     }
     let charset = ty.collation.charset();
-    // Text of utf8mb3 is taken for utf8mb4 as it stands, as MySQL does: a client of utf8mb3 may send more.
+    // Text of utf8mb3 is text of utf8mb4, but a client of utf8mb3 may send more: that is neither.
     let from = match from.map_or(charset, |f| f.collation.charset()) {
-        Charset::Utf8mb3 if charset == Charset::Utf8mb4 => charset,
+        Charset::Utf8mb3 if charset == Charset::Utf8mb4 && Charset::Utf8mb3.is_valid(s) => charset,
         from => from,
     };
     if from != charset && from != Charset::Binary && charset != Charset::Binary {

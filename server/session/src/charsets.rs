@@ -70,11 +70,10 @@ impl Charsets {
     /// Whether a result's text of `collation` is other bytes for the client.
     #[inline]
     pub fn converts(&self, collation: Collation) -> bool {
-        use Charset::{Ascii, Binary, Utf8mb3, Utf8mb4};
+        use Charset::{Binary, Utf8mb3, Utf8mb4};
         let Some(results) = self.results else { return false };
         let (from, to) = (collation.charset(), results.charset());
-        from != to
-            && !matches!((from, to), (Binary, _) | (_, Binary) | (Ascii, _) | (Utf8mb3, Utf8mb4))
+        from != to && !matches!((from, to), (Binary, _) | (_, Binary) | (Utf8mb3, Utf8mb4))
     }
 
     /// A result's text for the client.
@@ -188,7 +187,8 @@ impl Env {
         self.charsets = Charsets {
             client,
             connection,
-            keeps_literals: client != Charset::Latin1 && connection.charset() == Charset::Utf8mb4,
+            keeps_literals: !matches!(client, Charset::Latin1 | Charset::Utf8mb3)
+                && connection.charset() == Charset::Utf8mb4,
             results: results.map(|charset| {
                 kept.filter(|c| c.charset() == charset).unwrap_or(charset.default_collation())
             }),

@@ -10,7 +10,9 @@
 use crate::ForeignKeyDef;
 use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
-use value::{Collation, ColumnType, ConvertMode, Datum, KeyPart, OwnedDatum, TimeZone};
+use std::borrow::Cow;
+use value::charset::converted;
+use value::{Charset, Collation, ColumnType, ConvertMode, Datum, KeyPart, OwnedDatum, TimeZone};
 
 /// A schema (MySQL: database).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +129,14 @@ impl ColumnDef {
                 Some(coerced.map_or(OwnedDatum::Null, |c| OwnedDatum::of(&c.value)))
             }
             _ => None,
+        }
+    }
+
+    /// A default that is text, as definitions and lists show it: utf8mb4 whatever the column's character set is.
+    pub fn shown_default<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        match self.ty.is_text() || self.ty.kind.has_members() {
+            true => converted(bytes, self.ty.collation.charset(), Charset::Utf8mb4).0,
+            false => Cow::Borrowed(bytes),
         }
     }
 

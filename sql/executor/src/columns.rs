@@ -100,9 +100,12 @@ pub fn literal_default(
     let given = match expr {
         ast::Expr::Literal(Literal::Null) if ty.nullable => return Ok(DefaultValue::Null),
         ast::Expr::Literal(Literal::Null) => return Err(invalid()),
-        _ => planner::bind::Scope::new(None, "default").bind(expr)?.expr,
+        _ => {
+            let settings = expr::build::Settings::of(env);
+            planner::bind::Scope::new(None, "default").under(settings).bind(expr)?
+        }
     };
-    let constant = match &given {
+    let constant = match &given.expr {
         expr::Expr::Const(value) => value.clone(),
         expr::Expr::Neg(inner) => match inner.as_ref() {
             expr::Expr::Const(value) => expr::OwnedDatum::of(&value::neg(value.datum())?),
@@ -125,11 +128,10 @@ pub fn literal_default(
         return Err(invalid());
     }
     let stored = match env.strict() {
-        false => {
-            store::convert_leniently(&constant.datum(), column, ty, env).ok_or_else(invalid)?
-        }
+        false => store::convert_leniently((&constant.datum(), &given.ty), column, ty, env)
+            .ok_or_else(invalid)?,
         true => {
-            let stored = store::convert_strictly(&constant.datum(), column, ty, env);
+            let stored = store::convert_strictly((&constant.datum(), &given.ty), column, ty, env);
             stored.map_err(|problem| {
                 if let Some((number, text)) = problem {
                     env.warn(WarningLevel::Error, number, text);

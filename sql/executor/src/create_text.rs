@@ -179,7 +179,7 @@ fn default_bytes(column: &ColumnDef, bytes: &[u8]) -> String {
         let bits = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
         return format!("b'{bits:b}'");
     }
-    match std::str::from_utf8(bytes) {
+    match std::str::from_utf8(&column.shown_default(bytes)) {
         Ok(text) => string(text),
         _ => digits(bytes),
     }
@@ -248,7 +248,9 @@ pub fn default_text(column: &ColumnDef) -> Option<String> {
             Some(default_bytes(column, bytes))
         }
         DefaultValue::Bytes(bytes) if column.ty.kind.is_binary_string() => Some(hex(column, bytes)),
-        DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        DefaultValue::Bytes(bytes) => {
+            Some(String::from_utf8_lossy(&column.shown_default(bytes)).into_owned())
+        }
         DefaultValue::Now(digits) => Some(now(*digits)),
         DefaultValue::Expr(text) => Some(catalog::listed(text)),
     }

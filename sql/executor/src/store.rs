@@ -105,12 +105,12 @@ pub fn convert(
     }
 }
 
-/// Converts a DEFAULT as in strict mode.
+/// Converts a DEFAULT, a value of a type, as in strict mode.
 ///
 /// # Errors
 /// The number and text of what is wrong, if it has one besides "invalid default".
 pub fn convert_strictly(
-    value: &Datum<'_>,
+    (value, from): (&Datum<'_>, &ColumnType),
     column: &str,
     ty: &ColumnType,
     env: &mut dyn Environment,
@@ -118,7 +118,7 @@ pub fn convert_strictly(
     let mut scratch = Vec::new();
     warn_of_delimiter(value, ty, 1, env);
     let mode = value::ConvertMode { strict: true, ..env.convert_mode() };
-    match value::coerce(*value, None, ty, &mode, &mut scratch) {
+    match value::coerce(*value, Some(from), ty, &mode, &mut scratch) {
         Ok(coerced) => {
             if let Some(warning) = &coerced.warning {
                 warn(warning, column, 1, env);
@@ -140,7 +140,7 @@ pub fn convert_strictly(
 /// # Errors
 /// The value is none of the column's.
 pub fn convert_leniently(
-    value: &Datum<'_>,
+    (value, from): (&Datum<'_>, &ColumnType),
     column: &str,
     ty: &ColumnType,
     env: &mut dyn Environment,
@@ -148,7 +148,7 @@ pub fn convert_leniently(
     let mut scratch = Vec::new();
     warn_of_delimiter(value, ty, 1, env);
     let mode = env.convert_mode();
-    let coerced = value::coerce(*value, None, ty, &mode, &mut scratch).ok()?;
+    let coerced = value::coerce(*value, Some(from), ty, &mode, &mut scratch).ok()?;
     let stored = OwnedDatum::of(&coerced.value);
     let Some(warning) = coerced.warning else { return Some(stored) };
     if ty.kind.has_members() {
@@ -157,8 +157,8 @@ pub fn convert_leniently(
     let dates =
         value::time::DateRules { no_zero_date: false, no_zero_in_date: false, ..mode.dates };
     let plain = value::ConvertMode { dates, ..mode };
-    let is_date =
-        value::coerce(*value, None, ty, &plain, &mut scratch).is_ok_and(|c| c.warning.is_none());
+    let is_date = value::coerce(*value, Some(from), ty, &plain, &mut scratch)
+        .is_ok_and(|c| c.warning.is_none());
     warn(&warning, column, 1, env);
     (is_date || matches!(warning, Warning::Truncated { note: true })).then_some(stored)
 }

@@ -244,7 +244,7 @@ impl Parser<'_> {
         };
         use TypeKind::*;
         match kind {
-            Enum | Set => ty.members = self.parenthesised(Self::text_string)?,
+            Enum | Set => ty.members = self.parenthesised(Self::member)?,
             Double if self.kind() == TokenKind::Open => {
                 (ty.length, ty.scale) = self.length_and_scale()?;
                 if ty.scale.is_none() {

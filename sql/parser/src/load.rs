@@ -154,6 +154,13 @@ impl Parser<'_> {
         Ok(format)
     }
 
+    /// A member of ENUM or SET.
+    pub(crate) fn member(&mut self) -> Result<StringLiteral> {
+        let digits = self.kind() != TokenKind::String;
+        let bytes = self.text_string()?;
+        Ok(StringLiteral { bytes, charset: digits.then(|| "binary".to_string()) })
+    }
+
     /// A string, or hexadecimal or bit digits that stand for one.
     pub(crate) fn text_string(&mut self) -> Result<Vec<u8>> {
         let token = self.peek();

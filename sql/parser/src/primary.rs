@@ -120,6 +120,7 @@ impl Parser<'_> {
         }
         if national {
             self.warn(deprecated::NATIONAL);
+            bytes = self.as_sent(bytes);
         }
         Ok(Expr::Literal(Literal::String(StringLiteral { bytes, charset })))
     }
@@ -169,10 +170,7 @@ impl Parser<'_> {
             while self.kind() == TokenKind::String {
                 self.append_string(&mut bytes);
             }
-            if self.mode.has(SqlMode::FROM_LATIN1) {
-                use value::charset::{Charset, converted};
-                bytes = converted(&bytes, Charset::Utf8mb4, Charset::Latin1).0.into_owned();
-            }
+            bytes = self.as_sent(bytes);
         } else {
             let token = self.bump();
             if let Literal::Hex(digits) | Literal::Bit(digits) = self.digits_literal(token) {
@@ -180,6 +178,15 @@ impl Parser<'_> {
             }
         }
         Ok(Expr::Literal(Literal::String(StringLiteral { bytes, charset })))
+    }
+
+    /// A string's bytes as the client sent them: those are meant where a character set is named.
+    fn as_sent(&self, bytes: Vec<u8>) -> Vec<u8> {
+        use value::charset::{Charset, converted};
+        match self.mode.has(SqlMode::FROM_LATIN1) {
+            true => converted(&bytes, Charset::Utf8mb4, Charset::Latin1).0.into_owned(),
+            false => bytes,
+        }
     }
 
     fn temporal(&mut self) -> Result<Expr> {
@@ -283,7 +290,15 @@ impl Parser<'_> {
         };
         let expr = match temporal {
             Some(kind) if self.kind() == TokenKind::String => {
-                Expr::Literal(Literal::Temporal(kind, self.string()?))
+                let bytes = self.string()?;
+                match is_temporal(kind, &bytes) {
+                    true => Expr::Literal(Literal::Temporal(kind, bytes)),
+                    // What is no date or time is its text.
+                    false => {
+                        let text = Literal::String(StringLiteral { bytes, charset: None });
+                        Expr::Odbc(word, Box::new(Expr::Literal(text)))
+                    }
+                }
             }
             _ => Expr::Odbc(word, self.boxed_expr()?),
         };
@@ -457,4 +472,16 @@ pub(crate) fn unit(kw: Kw) -> Option<IntervalUnit> {
         Kw::YEAR_MONTH => YearMonth,
         _ => return None,
     })
+}
+/// Whether a text is wholly a date, a time, or a date with a time.
+fn is_temporal(kind: TemporalKind, text: &[u8]) -> bool {
+    use value::time::{DateRules, parse};
+    let moment = || parse::date_time(text, DateRules::default()).ok().filter(|read| !read.cut);
+    match kind {
+        TemporalKind::Date => moment().is_some_and(|read| read.date_only && !read.utc),
+        TemporalKind::Timestamp => moment().is_some_and(|read| !read.date_only),
+        TemporalKind::Time => {
+            parse::time(text).is_ok_and(|read| !read.cut && !read.beyond && !read.had_date)
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 use crate::ast::*;
 use std::fmt::Write;
+use value::charset::{self, Charset};
 
 /// The construct that has no printed form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,12 +132,7 @@ impl Printer<'_> {
             Literal::Decimal(text) => decimal(text),
             Literal::Float(v) => float(*v),
             Literal::String(s) => self.text(&s.bytes, s.charset.as_deref()),
-            Literal::Hex(bytes) | Literal::Bit(bytes) => {
-                bytes.iter().fold(String::from("0x"), |mut out, b| {
-                    let _ = write!(out, "{b:02x}");
-                    out
-                })
-            }
+            Literal::Hex(bytes) | Literal::Bit(bytes) => digits(bytes),
             Literal::Temporal(kind, text) => {
                 let word = match kind {
                     TemporalKind::Date => "DATE",
@@ -150,11 +146,20 @@ impl Printer<'_> {
 
     fn text(&self, bytes: &[u8], charset: Option<&str>) -> String {
         let introducer = charset.or(self.introducers.then_some(self.charset));
+        let introducer = introducer.map(str::to_ascii_lowercase);
+        // Behind an introducer stand bytes of its character set.
+        let own = match (charset, introducer.as_deref().and_then(Charset::from_name)) {
+            (None, Some(own)) => charset::converted(bytes, Charset::Utf8mb4, own).0,
+            _ => bytes.into(),
+        };
+        let text = String::from_utf8_lossy(&own);
         let mut out = match introducer {
-            Some(charset) => format!("_{}'", charset.to_ascii_lowercase()),
+            // Text of UTF-8 cannot say them: digits can.
+            Some(name) if text.as_bytes() != &*own => return format!("_{name} {}", digits(&own)),
+            Some(name) => format!("_{name}'"),
             None => String::from("'"),
         };
-        for c in String::from_utf8_lossy(bytes).chars() {
+        for c in text.chars() {
             match c {
                 '\'' => out.push_str("\\'"),
                 '\\' => out.push_str("\\\\"),
@@ -570,6 +575,13 @@ fn is_condition(expr: &Expr) -> bool {
 /// A name in backquotes.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("0x"), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
 }
 
 /// A decimal with a digit on both sides of its point, or without point.

@@ -261,7 +261,12 @@ fn with_members(
     }
     let mut names: Vec<Vec<u8>> = Vec::new();
     for written in &ty.members {
-        let shown = String::from_utf8_lossy(written).trim_end_matches(' ').to_owned();
+        // Digits are bytes of the column's character set.
+        let text = match written.charset {
+            Some(_) => charset::converted(&written.bytes, collation.charset(), Charset::Utf8mb4).0,
+            None => written.bytes.as_slice().into(),
+        };
+        let shown = String::from_utf8_lossy(&text).trim_end_matches(' ').to_owned();
         if kind == Kind::Set && shown.contains(',') {
             let text = format!("Illegal set '{shown}' value found during parsing");
             return Err(SqlError::Other(1367, "22007", text));

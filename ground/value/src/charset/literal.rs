@@ -87,14 +87,17 @@ fn plain(s: &[u8], collation: Collation) -> Literal<'_> {
 }
 
 fn cannot_convert(s: &[u8], to: Charset) -> Malformed {
+    /// MySQL shows no more of the text.
+    const SHOWN_BYTES: usize = 6;
     let mut shown = String::new();
-    for &b in s {
+    for &b in s.iter().take(SHOWN_BYTES) {
         match b {
             b' '..=b'~' => shown.push(char::from(b)),
             _ => shown.push_str(&format!("\\x{b:02X}")),
         }
     }
-    Malformed(format!("Cannot convert string '{shown}' from {} to {to}", Charset::Utf8mb4))
+    let more = if s.len() > SHOWN_BYTES { "..." } else { "" };
+    Malformed(format!("Cannot convert string '{shown}{more}' from {} to {to}", Charset::Utf8mb4))
 }
 
 /// Text for a message or a column name, which is utf8mb4 here, in the client's character set: what that

@@ -38,12 +38,12 @@ impl Builder {
         call.distinct = written.distinct;
         call.order_by = order_by;
         let separator = written.separator.as_deref().unwrap_or(b",");
-        let (from, to) = (self.settings.collation.charset(), call.collation.charset());
-        if from == to || from == Charset::Binary || to == Charset::Binary {
-            call.separator = separator.to_vec();
-        } else {
-            value::charset::convert(separator, from, to, &mut call.separator);
-        }
+        // Among bytes it is what a literal is.
+        let to = match call.collation.charset() {
+            Charset::Binary => self.settings.collation.charset(),
+            own => own,
+        };
+        value::charset::convert(separator, Charset::Utf8mb4, to, &mut call.separator);
         Ok(call)
     }
 

@@ -6,7 +6,7 @@ use crate::SqlError;
 use crate::tree::{Expr, OwnedDatum, Typed};
 use parser::ast::{self, Literal};
 use value::collation::aggregate::Coercibility;
-use value::{Charset, Collation, ColumnType, Decimal, Kind};
+use value::{Charset, Collation, ColumnType, Decimal, Kind, charset};
 
 impl Builder {
     /// A literal.
@@ -51,20 +51,19 @@ impl Builder {
     }
 
     fn string(&self, s: &ast::StringLiteral) -> Result<Typed, SqlError> {
-        let collation = match s.charset.as_deref() {
-            None => self.settings.collation,
-            Some(name) => charset(name)?.default_collation(),
-        };
-        let charset = collation.charset();
-        if s.charset.is_some() && charset != Charset::Binary && !charset.is_valid(&s.bytes) {
-            let name = charset.name();
-            let hex: String = s.bytes.iter().take(6).map(|b| format!("{b:02X}")).collect();
-            let text = format!("Invalid {name} character string: '{hex}'");
-            return Err(SqlError::Other(1300, "HY000", text));
-        }
-        let ty = string(collation.char_count(&s.bytes) as u32, collation).not_null();
-        let expr = Expr::Const(OwnedDatum::Bytes(s.bytes.clone()));
+        let made = charset::literal(&s.bytes, s.charset.as_deref(), self.settings.collation)?;
+        let ty = string(made.collation.char_count(&made.bytes) as u32, made.collation).not_null();
+        let expr = Expr::Const(OwnedDatum::Bytes(made.bytes.into_owned()));
         Ok(Typed { expr, ty, coercibility: Coercibility::Coercible })
+    }
+
+    /// Text of warning 1300 about a string that is not of its character set, or not of the connection's.
+    pub fn malformed(&self, s: &ast::StringLiteral) -> Option<String> {
+        if s.bytes.is_ascii() {
+            return None;
+        }
+        let made = charset::literal(&s.bytes, s.charset.as_deref(), self.settings.collation);
+        made.ok()?.warning.map(|malformed| malformed.0)
     }
 
     /// `value COLLATE name`.

@@ -1,6 +1,6 @@
 //! Definitions of schemas, tables and indexes.
 
-use super::{AlterHow, Expr, ObjectName, PartitionBy, Query};
+use super::{AlterHow, Expr, ObjectName, PartitionBy, Query, StringLiteral};
 
 /// CREATE DATABASE.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,8 +129,8 @@ pub struct DataType {
     pub charset: Option<String>,
     /// BINARY as an attribute of a character type: the _bin collation of its character set.
     pub binary: bool,
-    /// Members of ENUM and SET.
-    pub members: Vec<Vec<u8>>,
+    /// Members of ENUM and SET; those that are written as digits are `binary`: bytes of the column's character set.
+    pub members: Vec<StringLiteral>,
 }
 
 /// Base types.

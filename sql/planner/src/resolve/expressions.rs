@@ -51,6 +51,12 @@ impl Resolver<'_, '_> {
                 self.context.literals.constant(*number);
                 self.build.literal(literal)
             }
+            E::Literal(literal @ ast::Literal::String(text)) => {
+                let value = self.build.literal(literal)?;
+                let malformed = self.build.malformed(text).map(|text| (1300, text));
+                self.context.warnings.extend(malformed);
+                Ok(value)
+            }
             E::Literal(literal @ ast::Literal::Temporal(kind, text)) => {
                 let value = self.build.literal(literal)?;
                 if *kind != ast::TemporalKind::Time {
@@ -411,12 +417,15 @@ impl Resolver<'_, '_> {
                 met => met?,
             };
             collations.push(collation);
-            // Texts of two character sets are compared in one.
+            // Texts of two character sets are compared in one, a time beside moments as one of today.
             let texts = [&*value, &*output].iter().all(|v| expr::build::is_stringy(&v.ty));
-            if texts && a.expr != value.expr {
+            let timed = value.ty.kind == Kind::Time && output.ty.kind.has_date()
+                || value.ty.kind.has_date() && output.ty.kind == Kind::Time;
+            let converts = texts || timed;
+            if converts && a.expr != value.expr {
                 *value = a;
             }
-            if texts && b.expr != output.expr {
+            if converts && b.expr != output.expr {
                 block.outputs[place].value = b;
             }
         }

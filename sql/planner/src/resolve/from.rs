@@ -8,12 +8,13 @@ use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
 use crate::plan::{KeyFlags, Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
-use catalog::{DefaultValue, TableDef, ViewDef};
+use catalog::{DefaultValue, INFORMATION_SCHEMA, TableDef, ViewDef};
 use expr::SqlError;
 use expr::tree::Comparison;
 use mdl::Mode;
 use parser::ast;
 use value::name::same_name;
+use value::{Collation, ColumnType, Kind};
 
 /// A part of FROM with the unqualified names it gives.
 type Joined = (From, Vec<Visible>);
@@ -172,7 +173,12 @@ impl Resolver<'_, '_> {
         if self.writing.includes(alias) {
             self.writing_inside = Writing::All;
         }
+        // Its literals are what they were where it was made.
+        let own = Collation::from_name(&view.connection_collation);
+        let around = self.context.settings.collation;
+        self.set_collation(own.unwrap_or(around));
         let block = self.query(&query);
+        self.set_collation(around);
         self.writing_inside = Writing::Nothing;
         self.view_schemas.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
@@ -194,12 +200,18 @@ impl Resolver<'_, '_> {
             kept: view.algorithm == "TEMPTABLE",
             lent: lock.is_some(),
         }));
-        let mut leaf = derived_leaf(block, alias, &[], false)?;
+        let names: Vec<String> = columns.iter().map(|c| c.result.name.clone()).collect();
+        let mut leaf = derived_leaf(block, alias, &names, false)?;
         for (column, defined) in leaf.columns.iter_mut().zip(columns) {
             column.result = ResultColumn { ty: column.ty, ..defined.result };
         }
         leaf.schema = schema;
         Ok(leaf)
+    }
+
+    fn set_collation(&mut self, collation: Collation) {
+        self.context.settings.collation = collation;
+        self.build.core.settings.collation = collation;
     }
 
     fn find_cte(&self, name: &str) -> Option<usize> {
@@ -381,14 +393,24 @@ pub(super) fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
         .map(|(position, column)| {
             let result = table_column(def, alias, position, &column.name);
             let listed = column.is_listed();
-            LeafColumn { ty: column.ty, decimals: result.decimals, listed, result }
+            LeafColumn { ty: result.ty, decimals: result.decimals, listed, result }
         })
         .collect()
 }
 
 /// Result column of a table's column.
 fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> ResultColumn {
+    /// Characters that a column of information_schema has which is called TEXT.
+    const SCHEMA_TEXT_CHARS: u32 = 2048;
     let column = &def.columns[position];
+    // MySQL announces what the function behind it gives.
+    let ty = match column.ty.kind == Kind::Text && def.schema == INFORMATION_SCHEMA {
+        true => ColumnType {
+            nullable: column.ty.nullable,
+            ..ColumnType::varchar(SCHEMA_TEXT_CHARS, column.ty.collation)
+        },
+        false => column.ty,
+    };
     let first_of = |unique: bool| {
         def.secondaries().iter().any(|i| {
             i.parts.first().is_some_and(|p| p.column == position)
@@ -401,8 +423,8 @@ fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> Res
         org_table: def.name.clone(),
         name: name.to_string(),
         org_name: column.name.clone(),
-        ty: column.ty,
-        decimals: column.ty.decimals,
+        ty,
+        decimals: ty.decimals,
         null_literal: false,
         kept: false,
         keys: KeyFlags {

@@ -124,7 +124,9 @@ fn default_text(column: &ColumnDef) -> Option<String> {
             let digits: String = bytes[..kept].iter().map(|b| format!("{b:02X}")).collect();
             Some(format!("0x{digits}"))
         }
-        DefaultValue::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        DefaultValue::Bytes(bytes) => {
+            Some(String::from_utf8_lossy(&column.shown_default(bytes)).into_owned())
+        }
         DefaultValue::Now(0) => Some("CURRENT_TIMESTAMP".into()),
         DefaultValue::Now(fsp) => Some(format!("CURRENT_TIMESTAMP({fsp})")),
         DefaultValue::Expr(text) => Some(listed(text)),
