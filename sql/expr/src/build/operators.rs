@@ -12,7 +12,7 @@ use crate::tree::{Arithmetic, CallSite, Comparison, Expr, Extra, OwnedDatum, Tru
 use crate::variables::typed_beside;
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
 use value::types::NOT_FIXED;
-use value::{ColumnType, Kind};
+use value::{ColumnType, Decimal, Kind};
 
 impl Builder {
     /// A prefix operator.
@@ -345,6 +345,11 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         return Typed { ty, ..value.clone() };
     }
     match kind.is_number() || kind == Kind::Year {
+        true if kind.is_int() && is_beyond_numbers(value) => {
+            let beyond = Decimal::from_i128(1 << 65, 0);
+            let ty = ColumnType::decimal(20, 0).not_null();
+            Typed::new(Expr::Const(OwnedDatum::Decimal(beyond)), ty)
+        }
         true => bits_as_number(value.clone()),
         false if kind == Kind::Json => in_document(value.clone()),
         false if kind.is_string() => {
@@ -352,6 +357,12 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         }
         false => value.clone(),
     }
+}
+
+/// Whether a literal is written as more bits than an integer has.
+fn is_beyond_numbers(value: &Typed) -> bool {
+    let written = value.ty.kind == Kind::VarBinary && value.ty.decimals == 0;
+    written && matches!(value.constant(), Some(OwnedDatum::Bytes(bytes)) if bytes.len() > 8)
 }
 
 /// A decimal as a document has it: with the digits that it is computed with.

@@ -231,7 +231,7 @@ pub fn append_text(datum: &Datum<'_>, ty: &ColumnType, out: &mut Vec<u8>) {
 pub fn integer_of(value: &Datum<'_>, env: &mut dyn Environment) -> i128 {
     match *value {
         Datum::Int(v) => i128::from(v),
-        Datum::UInt(v) => i128::from(v),
+        Datum::UInt(v) | Datum::Bits(v, _) => i128::from(v),
         Datum::Bytes(text) => {
             let (value, clean) = leading_integer(text);
             if !clean {
@@ -312,7 +312,7 @@ pub fn decimal_of(datum: &Datum<'_>) -> (Decimal, bool) {
     match datum {
         Datum::Decimal(v) => (*v, false),
         Datum::Int(v) => (Decimal::from(*v), false),
-        Datum::UInt(v) => (Decimal::from(*v), false),
+        Datum::UInt(v) | Datum::Bits(v, _) => (Decimal::from(*v), false),
         Datum::Bytes(text) => {
             let read = Decimal::from_text(text);
             (read.value, read.rest != Rest::Clean)

@@ -8,6 +8,7 @@ use crate::eval::{Value, arithmetic, eval};
 use crate::row::Row;
 use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum};
 use crate::{Environment, SqlError, WarningLevel};
+use std::borrow::Cow;
 use value::number::{self, Rest};
 use value::{ColumnType, Datum, Decimal, Kind, Time};
 
@@ -316,6 +317,9 @@ fn to_string<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
             out.into()
         }
     };
+    if from.kind == Kind::Bit && !to.collation.charset().is_valid(&text) {
+        return Ok(of_bytes(c, text, to.collation.charset()));
+    }
     let unlimited = to.length == u32::MAX || to.kind.is_large();
     let chars = to.collation.char_count(&text);
     if !unlimited && chars > to.length as usize {
@@ -342,18 +346,22 @@ fn convert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let (from, to) = (c.ty(0).collation.charset(), c.site.ty.collation.charset());
     let text = c.text(0);
     if from == value::Charset::Binary && to != value::Charset::Binary {
-        if to.is_valid(&text) {
-            return Ok(text.into());
-        }
-        let at = to.valid_len(&text);
-        let bad: String = text[at..].iter().take(3).map(|b| format!("{b:02X}")).collect();
-        let complaint = format!("Invalid {} character string: '{bad}'", to.name());
-        c.env.warn(WarningLevel::Warning, 1300, complaint);
-        return Ok(if c.env.strict() { NULL } else { super::call::slice(text, 0..at) });
+        return Ok(of_bytes(c, text, to));
     }
     let mut out = Vec::new();
     value::charset::convert(&text, from, to, &mut out);
     Ok(out.into())
+}
+
+/// Bytes as text: what is no text of the character set is NULL in strict mode, else cut off.
+fn of_bytes<'v>(c: &mut Call<'_, 'v>, text: Cow<'v, [u8]>, to: value::Charset) -> Value<'v> {
+    let Some(value::charset::Malformed(complaint)) = value::charset::Malformed::find(&text, to)
+    else {
+        return text.into();
+    };
+    c.env.warn(WarningLevel::Warning, 1300, complaint);
+    let kept = to.valid_len(&text);
+    if c.env.strict() { NULL } else { super::call::slice(text, 0..kept) }
 }
 
 fn convert_wholly<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

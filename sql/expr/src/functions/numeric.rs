@@ -216,6 +216,7 @@ fn whole<'v>(
 ) -> Answer<'v> {
     match c.datum(0) {
         Datum::Int(_) | Datum::UInt(_) => Ok(c.take(0)),
+        Datum::Bits(v, _) => Ok(v.into()),
         Datum::Decimal(v) => {
             let v = exact(&v).ok_or_else(|| c.out_of_range("DECIMAL"))?;
             Ok(match (c.site.ty.kind.is_int(), v.trunc_to_i128()) {
@@ -270,7 +271,8 @@ fn to_digits<'v>(c: &mut Call<'_, 'v>, truncates: bool) -> Answer<'v> {
         if c.len() > 1 { c.integer(1).clamp(i64::MIN.into(), i64::MAX.into()) as i64 } else { 0 };
     match c.datum(0) {
         Datum::Int(_) | Datum::UInt(_) if digits >= 0 => Ok(c.take(0)),
-        Datum::Int(_) | Datum::UInt(_) => {
+        Datum::Bits(v, _) if digits >= 0 => Ok(v.into()),
+        Datum::Int(_) | Datum::UInt(_) | Datum::Bits(..) => {
             let v = c.integer(0);
             if digits < -19 {
                 return Ok(c.site_int(0));

@@ -529,7 +529,8 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(NULL);
     }
     let decimals = c.int(1).clamp(0, 30) as usize;
-    let exact = c.ty(0).kind.is_int() || c.ty(0).kind == value::Kind::Decimal;
+    let kind = c.ty(0).kind;
+    let exact = kind.is_int() || matches!(kind, value::Kind::Decimal | value::Kind::Bit);
     let text = if exact {
         let rounded = c.decimal(0).round(decimals as i32);
         let mut text = rounded.map_or_else(String::new, |v| v.to_string());

@@ -16,7 +16,7 @@ use crate::stats::IMPOSSIBLE;
 use catalog::{IndexDef, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
 use parser::ast;
-use value::{Collation, KeyPart};
+use value::{Collation, KeyPart, Kind};
 
 /// Most ranges that values of several parts are multiplied to.
 const RANGES_MAX: usize = 200;
@@ -484,6 +484,11 @@ impl<'t> Target<'t> {
         let members = self.def.columns[column].ty.kind.has_members();
         let equality = matches!(op, Comparison::Eq | Comparison::NullSafeEq);
         if members && !equality || !by_number && !self.usable(column, collation) {
+            return None;
+        }
+        // Bits are indexed as bytes: text in their place would be bytes, and is a number beside them.
+        let bits = self.def.columns[column].ty.kind == Kind::Bit;
+        if bits && !equality && !by_number {
             return None;
         }
         let bound = |inclusive| Some((value.clone(), inclusive));
