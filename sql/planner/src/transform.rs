@@ -90,11 +90,16 @@ pub(crate) fn may_move(e: &Expr) -> bool {
     e.visit(&mut |e| {
         may &= match e {
             Expr::AssignUserVar(..) | Expr::UserVar(..) => false,
-            Expr::Call(site) => site.function.purity != Purity::Volatile,
+            Expr::Call(_) => !is_volatile(e),
             e => crate::logical::subquery_of(e).is_none(),
         };
     });
     may
+}
+
+/// Whether an expression itself, not its parts, may have another value each time: RAND, UUID.
+pub(crate) fn is_volatile(e: &Expr) -> bool {
+    matches!(e, Expr::Call(site) if site.function.purity == Purity::Volatile)
 }
 
 /// Whether an expression assigns a user variable.
@@ -104,12 +109,14 @@ pub(crate) fn assigns(e: &Expr) -> bool {
     found
 }
 
-/// A common table expression that is simple or used once becomes a derived table.
+/// A common table expression that is simple or used once becomes a derived table; not one that is used twice and
+/// would have other rows each time.
 fn inline_shared(block: &mut Block, shared: &[SharedBlock]) {
     for leaf in &mut block.leaves {
         if let Source::Shared(number) = &leaf.source {
             let cte = &shared[*number];
-            if cte.uses == 1 || is_flat(&cte.block) && cte.block.order_by.is_empty() {
+            let simple = || is_flat(&cte.block) && cte.block.order_by.is_empty();
+            if cte.uses == 1 || simple() && !cte.block.clone().any(&mut is_volatile) {
                 let block = Box::new(cte.block.clone());
                 leaf.source = Source::Derived { block, lateral: false };
             }

@@ -34,7 +34,7 @@ use crate::query_plan::{
 };
 use crate::resolve::SharedBlock;
 use crate::stats::Statistics;
-use crate::transform::{LEAVES_MAX, transform};
+use crate::transform::{LEAVES_MAX, is_volatile, transform};
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
@@ -321,7 +321,7 @@ pub(crate) fn cheap_first(mut list: Vec<Expr>) -> Vec<Expr> {
 fn evaluate_once(expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |e| {
-        found |= matches!(e, Expr::AssignUserVar(..)) || subquery_of(e).is_some();
+        found |= matches!(e, Expr::AssignUserVar(..)) || subquery_of(e).is_some() || is_volatile(e);
     });
     found
 }
