@@ -15,7 +15,7 @@ use super::relatives;
 use super::shape::Shape;
 use crate::columns::literal_default;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, store};
-use catalog::{Alter, CatalogError, DefaultValue, Definition, IndexDef, TableDef};
+use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef};
 use engine::{Client, Table};
 use parser::ast::{self, AlterAction, AlterHow};
 use std::sync::Arc;
@@ -520,6 +520,7 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
     let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
     let automatic = |def: &TableDef| def.autoinc_column();
     !same_values
+        || asks_for_new_default(old, new)
         || old.temporary
         || clustered(old) != clustered(new)
         || automatic(old) != automatic(new)
@@ -529,6 +530,19 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
         || wish.force
         || wish.asked.engine
         || old.options != new.options
+}
+
+/// Whether a generated column asks for the default of a column whose default is another now.
+fn asks_for_new_default(old: &TableDef, new: &TableDef) -> bool {
+    let changed = new.columns.iter().filter(|column| {
+        let before = old.columns.iter().find(|c| same_name(&c.name, &column.name));
+        before.is_some_and(|before| before.default != column.default)
+    });
+    let mut asked = changed.map(|c| format!("default({})", parser::print::quoted(&c.name)));
+    asked.any(|asked| {
+        let asks = |c: &ColumnDef| c.generated.as_ref().is_some_and(|g| g.text.contains(&asked));
+        new.columns.iter().any(asks)
+    })
 }
 
 /// How MySQL would do it. `strict`: the session's mode is.
@@ -595,6 +609,9 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bo
             at_least(Way::Copy("Cannot change column type INPLACE"));
         }
     }
+    if asks_for_new_default(old, new) {
+        at_least(Way::Copy(""));
+    }
     if has_new_check(old, new) {
         at_least(Way::Copy("Cannot change column type INPLACE"));
     }
@@ -637,6 +654,10 @@ fn check_how(how: &AlterHow, way: Way) -> Result<(), SqlError> {
     let algorithm = how.algorithm.as_deref().unwrap_or("DEFAULT");
     let lock = how.lock.as_deref().unwrap_or("DEFAULT");
     let refuse = |what: &str, reason: &str, other: &str| {
+        if reason.is_empty() {
+            let text = format!("{what} is not supported for this operation. Try {other}.");
+            return Err(SqlError::Other(1845, "0A000", text));
+        }
         let text = format!("{what} is not supported. Reason: {reason}. Try {other}.");
         Err(SqlError::Other(1846, "0A000", text))
     };
