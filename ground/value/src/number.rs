@@ -113,10 +113,16 @@ pub fn int_of_text(s: &[u8]) -> IntText {
 /// The double at the start of `s`, and what stood behind it. Too large becomes the largest double.
 #[must_use]
 pub fn double_of_text(s: &[u8]) -> (f64, Rest) {
+    let (v, rest) = unbounded_double(s);
+    (v.clamp(f64::MIN, f64::MAX), rest)
+}
+
+/// As [`double_of_text`], infinite where it is beyond all doubles.
+#[must_use]
+pub fn unbounded_double(s: &[u8]) -> (f64, Rest) {
     let p = split(s);
     let text = std::str::from_utf8(p.text).unwrap_or("").trim_end_matches(['e', 'E', '+', '-']);
-    let v = text.parse::<f64>().unwrap_or(0.0);
-    (v.clamp(f64::MIN, f64::MAX), p.rest)
+    (text.parse::<f64>().unwrap_or(0.0), p.rest)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, SchemaDef};
 use parser::ast::{self, Statement};
 use std::sync::Arc;
-use value::Collation;
+use value::{Collation, Datum};
 
 /// Refuses what neither this module nor the session runs.
 pub fn check(statement: &Statement) -> Result<(), SqlError> {
@@ -40,16 +40,21 @@ pub fn check(statement: &Statement) -> Result<(), SqlError> {
     }
 }
 
-/// Runs a DDL statement; the session has committed the open transaction before.
+/// Runs a DDL statement, with values for the parameters of its query; the session has committed the open transaction
+/// before.
 ///
 /// # Errors
 /// MySQL's errors of the statement.
-pub fn run(statement: &Statement, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
+pub fn run(
+    statement: &Statement,
+    params: &[Datum<'_>],
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
     match statement {
         Statement::CreateDatabase(create) => create_database(create, context),
         Statement::DropDatabase(drop) => drop_database(drop, context),
         Statement::AlterDatabase(alter) => alter_database(alter, context),
-        Statement::CreateTable(create) => create::create_table(create, context),
+        Statement::CreateTable(create) => create::create_table(create, params, context),
         Statement::AlterTable(alter) => alter::alter_table(alter, context),
         Statement::RenameTable(pairs) => rename_tables(pairs, context),
         Statement::DropTable(drop) => drop_table(drop, context),

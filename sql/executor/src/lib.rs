@@ -453,7 +453,7 @@ pub fn execute(
             Statement::Show(show) => show::run(show, &prepared.columns, context, sink),
             Statement::Explain(what) => explain::run(what, &prepared.columns, context, sink),
             Statement::Maintain(what) => maintain::run(what, &prepared.columns, context, sink),
-            other => ddl::run(other, context),
+            other => ddl::run(other, params, context),
         },
     }
 }

@@ -5,7 +5,7 @@
 //!    for those. Text never does unless it is a number of another kind: it is read as what is wanted.
 
 use crate::{Environment, Prepared, WarningLevel};
-use planner::parameters::{DECIMALS, Parameter, ParameterType, Takes};
+use planner::parameters::{DECIMALS, Parameter, ParameterType, Parameters, Takes};
 use value::number::{Rest, double_of_text, int_of_text};
 use value::time::{DateRules, parse};
 use value::{Datum, Decimal};
@@ -72,6 +72,21 @@ impl Prepared {
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
+}
+
+/// Parameters of the types of these values, for a statement that is planned at each of its runs, and the values as
+/// such parameters have them.
+pub(crate) fn of_values<'v>(values: &[Datum<'v>]) -> (Parameters, Vec<Datum<'v>>) {
+    let parameter = |value: &Datum<'_>| {
+        let planned = type_of(value);
+        Parameter { announced: planned, planned, takes: Takes::Typed }
+    };
+    let fit = |value: &Datum<'v>| match value {
+        Datum::Decimal(v) => decimal(*v),
+        other => *other,
+    };
+    let list = values.iter().map(parameter).collect();
+    (Parameters::of(list), values.iter().map(fit).collect())
 }
 
 /// A value's own type.

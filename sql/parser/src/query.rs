@@ -260,6 +260,9 @@ impl Parser<'_> {
         }
         let text = String::from_utf8_lossy(&self.sql[start..self.taken_end().max(start)]);
         match expr {
+            Expr::Odbc(_, inner) if let Expr::Literal(Literal::String(text)) = &**inner => {
+                String::from_utf8_lossy(&text.bytes).into_owned()
+            }
             Expr::Literal(Literal::Null) => "NULL".into(),
             Expr::Literal(_) => text.trim_matches(['(', ')', '+', ' ']).to_string(),
             Expr::Unary(UnaryOp::Plus, operand) if matches!(**operand, Expr::Literal(_)) => {

@@ -16,35 +16,51 @@ use value::name::same_name;
 const NAME_CHARS_MAX: usize = 64;
 
 /// A query's texts: with the schemas of its tables, and without if all tables lie in one; that schema, or none. A
-/// text that would not be the same if it was written is none.
+/// text that would not be the same if it was written is none. With `unique` columns that are called after their
+/// texts get other names where two would have the same.
 ///
 /// # Errors
 /// What has no printed form.
 pub fn query_texts(
     context: &PlanContext<'_>,
     query: &ast::Query,
-) -> Result<(String, String, String), Unprintable> {
-    let (full, schemas) = query_text(context, query, None)?;
+    unique: bool,
+) -> Result<QueryTexts, Unprintable> {
+    let listed = if unique { Listed::Unique } else { Listed::Named };
+    let (full, names, schemas) = query_text(context, query, None, listed)?;
     let again = parser::parse(full.as_bytes(), parser::SqlMode::DEFAULT);
     let Ok(ast::Statement::Query(again)) = again else { return Err(missing("itself")) };
-    if query_text(context, &again, None)?.0 != full {
+    if query_text(context, &again, None, Listed::Named)?.0 != full {
         return Err(missing("itself"));
     }
-    match schemas.split_first() {
+    Ok(match schemas.split_first() {
         Some((home, rest)) if rest.iter().all(|schema| schema == home) => {
-            let shown = query_text(context, query, Some(home))?.0;
-            Ok((full, shown, home.clone()))
+            let shown = query_text(context, query, Some(home), listed)?.0;
+            QueryTexts { full, shown, home: home.clone(), names }
         }
-        _ => Ok((full.clone(), full, String::new())),
-    }
+        _ => QueryTexts { shown: full.clone(), full, home: String::new(), names },
+    })
 }
 
-/// A query's text and the schemas of its tables; the tables of `home` are named without it.
+/// What [`query_texts`] makes.
+pub struct QueryTexts {
+    /// With the schemas of its tables.
+    pub full: String,
+    /// Without them if all lie in one.
+    pub shown: String,
+    /// That schema; empty for none.
+    pub home: String,
+    /// Names of its columns.
+    pub names: Vec<String>,
+}
+
+/// A query's text, the names of its columns and the schemas of its tables; the tables of `home` are named without it.
 fn query_text(
     context: &PlanContext<'_>,
     query: &ast::Query,
     home: Option<&str>,
-) -> Result<(String, Vec<String>), Unprintable> {
+    listed: Listed,
+) -> Result<(String, Vec<String>, Vec<String>), Unprintable> {
     let names = Names {
         context,
         home,
@@ -53,13 +69,15 @@ fn query_text(
         schemas: RefCell::default(),
         charset: context.settings.collation.charset().name(),
     };
-    let (text, _) = names.query(query, Listed::Named)?;
-    Ok((text, names.schemas.into_inner()))
+    let (text, columns) = names.query(query, listed)?;
+    Ok((text, columns, names.schemas.into_inner()))
 }
 
 /// How the outputs of a SELECT are printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listed {
+    /// Each with its name, no two the same.
+    Unique,
     /// Each with its name.
     Named,
     /// In an expression: with the names that were written.
@@ -83,7 +101,33 @@ struct Output {
     name: String,
     /// The name was written behind AS.
     aliased: bool,
+    /// The name is the text that was written.
+    by_text: bool,
     text: String,
+}
+
+/// Gives outputs that are called after their texts other names where two have the same, as MySQL does for views.
+fn make_unique(outputs: &mut [Output]) {
+    let written: Vec<String> = outputs.iter().map(|o| o.name.clone()).collect();
+    for last in 1..outputs.len() {
+        for earlier in 0..last {
+            if !same_name(&outputs[earlier].name, &outputs[last].name) {
+                continue;
+            }
+            let Some(renamed) = [last, earlier].into_iter().find(|n| outputs[*n].by_text) else {
+                return;
+            };
+            let taken = |name: &str| {
+                let others = outputs[..=last].iter().enumerate().filter(|(n, _)| *n != renamed);
+                others.into_iter().any(|(_, other)| same_name(&other.name, name))
+            };
+            let numbered = (1..).map(|n| format!("Name_exp_{n}_{}", written[renamed]));
+            let names = std::iter::once(format!("Name_exp_{}", written[renamed])).chain(numbered);
+            let name = names.map(|name| name.chars().take(NAME_CHARS_MAX).collect::<String>());
+            let free = name.take(outputs.len() + 1).find(|name| !taken(name));
+            outputs[renamed].name = free.unwrap_or_else(|| format!("Name_exp_{}", renamed + 1));
+        }
+    }
 }
 
 /// A block while it is printed.
@@ -195,6 +239,7 @@ impl Names<'_> {
                 let outputs = names.iter().map(|name| Output {
                     name: name.clone(),
                     aliased: false,
+                    by_text: false,
                     text: quoted(name),
                 });
                 let visible = Vec::new();
@@ -233,6 +278,7 @@ impl Names<'_> {
         match body {
             QueryBody::SetOperation { op, all, left, right } => {
                 let (left, names) = self.operation(left, listed)?;
+                let listed = if listed == Listed::Unique { Listed::Named } else { listed };
                 let right = match &**right {
                     nested @ QueryBody::SetOperation { .. } => {
                         format!("({})", self.operation(nested, listed)?.0)
@@ -273,10 +319,13 @@ impl Names<'_> {
     fn select_in_scope(&self, select: &ast::Select, query: &ast::Query, listed: Listed) -> Printed {
         let mut out = format!("select {}", words(&select.options)?);
         let from = self.from(&select.from)?;
-        let outputs = self.outputs(&select.items)?;
+        let mut outputs = self.outputs(&select.items)?;
+        if listed == Listed::Unique {
+            make_unique(&mut outputs);
+        }
         let shown: Vec<String> = outputs
             .iter()
-            .map(|o| match listed == Listed::Named || o.aliased {
+            .map(|o| match listed != Listed::Plain || o.aliased {
                 true => format!("{} AS {}", o.text, quoted(&o.name)),
                 false => o.text.clone(),
             })
@@ -372,8 +421,9 @@ impl Names<'_> {
                         true => format!("Name_exp_{}", outputs.len() + 1),
                         false => name.clone(),
                     };
+                    let by_text = alias.is_none() && !matches!(expr, Expr::Column(_));
                     let text = self.expr(expr)?;
-                    outputs.push(Output { name, aliased: alias.is_some(), text });
+                    outputs.push(Output { name, aliased: alias.is_some(), by_text, text });
                 }
             }
         }
@@ -391,7 +441,7 @@ impl Names<'_> {
             let source = &block.sources[source];
             let name = source.columns[column].clone();
             let text = format!("{}.{}", source.qualifier, quoted(&name));
-            outputs.push(Output { name, aliased: false, text });
+            outputs.push(Output { name, aliased: false, by_text: false, text });
         };
         let listed = |source: usize, column: &usize| !block.sources[source].hidden.contains(column);
         let Some(of) = of else {

@@ -21,14 +21,14 @@ fn incorrect<'a>(strict: bool, wanted: &'static str, text: &[u8], value: Datum<'
 pub(super) fn store_float<'a>(d: Datum<'_>, ty: &ColumnType, strict: bool) -> Stored<'a> {
     let (given, text) = match d {
         Datum::Bytes(s) => {
-            let (v, rest) = number::double_of_text(s);
+            let (v, rest) = number::unbounded_double(s);
             (v, (rest != Rest::Clean).then_some(s))
         }
         _ => (crate::arith::signed_double(&d), None),
     };
-    let (v, inside) = float_in_range(given, ty);
+    let overflowed = given.is_infinite();
+    let (v, inside) = float_in_range(given.clamp(f64::MIN, f64::MAX), ty);
     let value = Datum::Double(v);
-    let overflowed = matches!(d, Datum::Bytes(_)) && given.abs() == f64::MAX;
     match text {
         Some(text) => {
             let wanted = if ty.kind == Kind::Float { "FLOAT" } else { "DOUBLE" };

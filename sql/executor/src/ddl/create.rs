@@ -14,9 +14,10 @@ use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
+use planner::PlanContext;
 use std::sync::Arc;
-use value::ColumnType;
 use value::name::same_name;
+use value::{ColumnType, Datum};
 
 /// CREATE [TEMPORARY] TABLE, with columns or LIKE another one.
 ///
@@ -24,6 +25,7 @@ use value::name::same_name;
 /// MySQL's errors of the definition, 1050.
 pub fn create_table(
     create: &ast::CreateTable,
+    params: &[Datum<'_>],
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
     let refused = [
@@ -38,7 +40,7 @@ pub fn create_table(
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
     if let Some(query) = &create.query {
-        return create_as(create, query, schema, context);
+        return create_as(create, (query, params), schema, context);
     }
     let (mut new, start) = match &create.like {
         Some(other) => (like(other, schema, &create.name.name, context)?, 1),
@@ -159,11 +161,12 @@ fn forget_foreign_keys(def: &mut TableDef) {
 /// CREATE TABLE ... [AS] SELECT: columns that are written, then those of the query that are not.
 fn create_as(
     create: &ast::CreateTable,
-    query: &ast::Query,
+    (query, params): (&ast::Query, &[Datum<'_>]),
     schema: String,
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
-    let mut planning = context.planning();
+    let (parameters, params) = crate::parameters::of_values(params);
+    let mut planning = PlanContext { parameters, ..context.planning() };
     let plan = planner::query::plan_copied(&mut planning, query)?;
     for (number, text) in planning.warnings {
         context.env.warn(WarningLevel::Warning, number, text);
@@ -186,7 +189,7 @@ fn create_as(
     new.created_us = context.env.now_us();
     let settled = foreign::settle(None, &mut new, context)?;
     foreign::adopted(&new, &new.full_name(), context)?;
-    let mut selection = Selection::new((&plan, Use::Copied), context.env, &[]);
+    let mut selection = Selection::new((&plan, Use::Copied), context.env, &params);
     selection.read_all(context)?;
     let (mut rows, mut first_generated, mut last) = (0, 0, 0);
     let places: Vec<Option<usize>> = new

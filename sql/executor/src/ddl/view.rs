@@ -9,6 +9,7 @@ use crate::{Context, Outcome, SqlError};
 use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
 use parser::ast::{self, CheckOption, ViewAlgorithm};
 use parser::token::TokenKind;
+use planner::canonical::QueryTexts;
 use planner::query_plan::QueryStatement;
 use std::sync::Arc;
 use value::{ColumnType, Kind};
@@ -38,12 +39,19 @@ pub fn create_view(
             return Err(SqlError::Other(1352, "HY000", text));
         }
     }
-    let columns = result_columns(&create.columns, &plan, true, context)?;
     // What MySQL's printed form is not known of stays as it is written.
     let current = context.env.database().map_or_else(|| schema.clone(), str::to_string);
-    let (query, text, database) =
-        planner::canonical::query_texts(&context.planning(), &create.query)
-            .unwrap_or_else(|_| (text.clone(), text, current));
+    let own_names = create.columns.is_empty();
+    let texts = planner::canonical::query_texts(&context.planning(), &create.query, own_names);
+    let texts = texts.unwrap_or_else(|_| QueryTexts {
+        full: text.clone(),
+        shown: text,
+        home: current,
+        names: Vec::new(),
+    });
+    let names = if own_names { &texts.names } else { &create.columns };
+    let columns = result_columns(names, &plan, true, context)?;
+    let QueryTexts { full: query, shown: text, home: database, .. } = texts;
     let block = planner::resolve::resolve(&mut context.planning(), &create.query)?.block;
     let updatable =
         create.algorithm != ViewAlgorithm::TempTable && planner::resolve::is_updatable(&block);

@@ -21,7 +21,8 @@ impl Builder {
                 (self.moment(text, true).map(|v| OwnedDatum::Date(v.date())), "DATE")
             }
             TemporalKind::Time => {
-                let read = parse::time(text).ok().filter(|r| !r.cut && !r.beyond);
+                let read = parse::time(text).ok();
+                let read = read.filter(|r| !r.cut && !r.beyond && !r.had_date);
                 (read.map(|r| OwnedDatum::Time(r.value)), "TIME")
             }
             TemporalKind::Timestamp if let Some(moment) = self.zoned(text) => return Ok(moment),
@@ -44,10 +45,10 @@ impl Builder {
         }
     }
 
-    /// A text that is wholly a date, or a date with a time.
+    /// A text that is wholly a date, or wholly a date with a time.
     fn moment(&self, text: &[u8], date_only: bool) -> Option<value::DateTime> {
         let read = parse::date_time(text, self.rules()).ok()?;
-        (!read.cut && !read.utc && (!date_only || read.date_only)).then_some(read.value)
+        (!read.cut && !read.utc && date_only == read.date_only).then_some(read.value)
     }
 
     /// A text with a displacement of its own, as a moment in the session's time zone.
