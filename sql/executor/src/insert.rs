@@ -352,6 +352,8 @@ impl<'p> Inserter<'p> {
             last_insert_id: self.numbers.first_generated,
             row_id: Some(if self.inserted + self.updated > 0 { self.numbers.last } else { 0 }),
             info,
+            // FOUND_ROWS() is of the SELECT.
+            found_rows: self.plan.is_select.then_some(self.records),
             ..Outcome::default()
         }
     }

@@ -99,6 +99,11 @@ fn number(s: &[u8]) -> u32 {
     s.iter().fold(0u32, |v, d| v.saturating_mul(10).saturating_add(u32::from(d - b'0')))
 }
 
+/// As [`number`]; `None` for what has more than 32 bits.
+fn whole_number(s: &[u8]) -> Option<u32> {
+    s.iter().try_fold(0u32, |v, d| v.checked_mul(10)?.checked_add(u32::from(d - b'0')))
+}
+
 fn spaces(s: &[u8]) -> usize {
     s.iter().take_while(|b| b.is_ascii_whitespace() || **b == 0x0B).count()
 }
@@ -350,7 +355,7 @@ pub fn time(s: &[u8]) -> Result<TimeText, BadTime> {
     if first == 0 && text.first() != Some(&b'.') && !text.is_empty() {
         return Err(BadTime::Form);
     }
-    let (parts, taken) = span_parts(text, first);
+    let (parts, taken) = span_parts(text, first).ok_or(BadTime::Range)?;
     if parts[2] > 59 || parts[3] > 59 {
         return Err(BadTime::Range);
     }
@@ -373,9 +378,9 @@ pub fn time(s: &[u8]) -> Result<TimeText, BadTime> {
     Ok(TimeText { value, rest_nanos, cut, beyond, had_date: false })
 }
 
-/// Days, hours, minutes and seconds, and the bytes they took.
-fn span_parts(text: &[u8], first: usize) -> ([u32; 4], usize) {
-    let value = number(&text[..first]);
+/// Days, hours, minutes and seconds, and the bytes they took; `None` when one has more than 32 bits.
+fn span_parts(text: &[u8], first: usize) -> Option<([u32; 4], usize)> {
+    let value = whole_number(&text[..first])?;
     let mut at = first;
     let gap = spaces(&text[at..]);
     let mut parts = [0u32; 4];
@@ -388,11 +393,11 @@ fn span_parts(text: &[u8], first: usize) -> ([u32; 4], usize) {
         at += 1;
         2
     } else {
-        return ([0, value / 10_000, value / 100 % 100, value % 100], at);
+        return Some(([0, value / 10_000, value / 100 % 100, value % 100], at));
     };
     for (n, part) in parts.iter_mut().enumerate().skip(next) {
         let here = digits(&text[at..]);
-        *part = number(&text[at..at + here]);
+        *part = whole_number(&text[at..at + here])?;
         at += here;
         let more = text.get(at) == Some(&b':') && digits(&text[at + 1..]) > 0;
         if n == 3 || !more {
@@ -400,7 +405,7 @@ fn span_parts(text: &[u8], first: usize) -> ([u32; 4], usize) {
         }
         at += 1;
     }
-    (parts, at)
+    Some((parts, at))
 }
 
 /// The date and time of a number: 20240131, 240131, 20240131235959, 240131235959; 0 is the zero date.

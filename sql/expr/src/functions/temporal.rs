@@ -860,6 +860,7 @@ fn interval(c: &mut Call<'_, '_>, unit: Unit) -> Option<Interval> {
         let count = match c.datum(1) {
             // MySQL takes its bits for a signed number.
             Datum::UInt(v) => v as i64,
+            Datum::Bytes(_) => c.integer(1) as i64,
             _ => c.int(1),
         };
         return Some(Interval::whole(unit, count));
