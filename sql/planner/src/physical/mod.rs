@@ -225,9 +225,14 @@ impl<'a> Planner<'a> {
         leaves: &Leaves,
         fixed: &order::Fixed,
     ) -> Result<Node, SqlError> {
-        let once = block.targets.is_empty()
-            && block.outputs.iter().any(|o| evaluate_once(&o.value.expr))
+        let any_output =
+            |wanted: fn(&Expr) -> bool| block.outputs.iter().any(|o| any(&o.value.expr, wanted));
+        // What is random is computed before it is sorted only if that looks at it.
+        let random = any_output(is_volatile)
+            && (block.distinct || block.order_by.iter().any(|k| any(&k.value.expr, is_volatile)));
+        let settled = any_output(evaluate_once)
             && (block.distinct || !variables::assigned_in_order(&node, block));
+        let once = block.targets.is_empty() && (random || settled);
         if block.distinct || once && !block.order_by.is_empty() {
             if once {
                 node = project(node, block, defs);
@@ -317,13 +322,16 @@ pub(crate) fn cheap_first(mut list: Vec<Expr>) -> Vec<Expr> {
     list
 }
 
-/// Values that must not be computed twice, or had better not.
-fn evaluate_once(expr: &Expr) -> bool {
+/// Whether an expression or a part of it is such.
+fn any(expr: &Expr, wanted: fn(&Expr) -> bool) -> bool {
     let mut found = false;
-    expr.visit(&mut |e| {
-        found |= matches!(e, Expr::AssignUserVar(..)) || subquery_of(e).is_some() || is_volatile(e);
-    });
+    expr.visit(&mut |e| found |= wanted(e));
     found
+}
+
+/// What must not be computed twice, or had better not.
+fn evaluate_once(e: &Expr) -> bool {
+    matches!(e, Expr::AssignUserVar(..)) || subquery_of(e).is_some()
 }
 
 /// Computes the outputs into a leaf; order keys that equal an output look at it.
