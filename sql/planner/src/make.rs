@@ -55,7 +55,9 @@ impl Builder {
             (Err(_), Some(first)) => first.ty.collation,
         };
         let common = expr::build::common::common(values, text);
-        match values.first().filter(|_| same) {
+        // Members are texts where several meet.
+        let kept = |first: &&&Typed| same && (values.len() == 1 || !first.ty.kind.has_members());
+        match values.first().filter(kept) {
             Some(first) => ColumnType { nullable: common.nullable, ..first.ty },
             None => common,
         }

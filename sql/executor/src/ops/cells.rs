@@ -84,6 +84,10 @@ pub fn fit<'v>(
         Datum::Date(_) if ty.kind == Kind::Date => Ok(value),
         Datum::DateTime(_) if ty.kind == Kind::DateTime => Ok(value),
         Datum::Json(_) if ty.kind == Kind::Json => Ok(value),
+        // Its text may be a member's although it is none: the error value's is empty.
+        Datum::Enum(members, _) if ty.kind == Kind::Enum && ty.members == Some(members) => {
+            Ok(value)
+        }
         value => convert(value, ty, scratch),
     }
 }

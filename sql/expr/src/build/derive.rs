@@ -4,7 +4,7 @@ use super::Settings;
 use super::common::common;
 use super::widths;
 use crate::SqlError;
-use crate::functions::{AS_ALIKE, AS_CHARSET, CONVERT_CHARSET, Function, number_of_bits};
+use crate::functions::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, Function, number_of_bits};
 use crate::tree::{CallSite, Expr, Extra, OwnedDatum, Typed};
 use value::collation::aggregate::{Claim, Coercibility, Purpose, aggregate};
 use value::types::NOT_FIXED;
@@ -356,6 +356,12 @@ pub fn united(value: &mut Typed, ty: &ColumnType) {
     if ty.kind.is_string() {
         *value = super::wanted::kept_number(value.clone(), ty.kind.is_large());
         *value = super::wanted::kept_float(value.clone(), ty);
+    }
+    if ty.kind.is_string() && value.ty.kind.has_members() {
+        // Members are the texts of their names from here on: that of an error value is empty.
+        let (nullable, collation) = (value.ty.nullable, value.ty.collation);
+        let to = ColumnType { nullable, collation, ..*ty };
+        *value = Typed { expr: call(&CAST, value, to), ty: to, ..value.clone() };
     }
     alike(value, ty);
 }
