@@ -1,9 +1,11 @@
 //! AUTO_INCREMENT: a counter in memory, kept in the tablespace's header page.
 //!
 //! 1. A value is given after the counter above it was logged, so no value is given twice, not even
-//!    after a crash; log order puts the counter before the rows that use it.
-//! 2. The counter only grows; rollback does not give values back. 3. It ends at the largest value of the
-//!    column, which it then gives again and again, as InnoDB does: the primary key refuses it.
+//!    after a crash; log order puts the counter before the rows that use it. Guard: the asserts of
+//!    [`Autoinc::reserve`], `counters_go_on_after_a_crash`.
+//! 2. The counter only grows; rollback does not give values back. Guard: the asserts of [`Autoinc::reserve`].
+//! 3. It ends at the largest value of the column, which it then gives again and again, as InnoDB does: the primary
+//!    key refuses it. Guard: `autoinc_ends_with_its_type`.
 
 use crate::engine::Engine;
 use base::{Error, Result};
@@ -86,9 +88,15 @@ impl Autoinc {
                 return Err(Error::AutoincExhausted);
             }
             let end = steps.after(first, n).min(self.max);
+            assert!(
+                next <= first && first <= end,
+                "a counter at {next} gives {first} and is at {end}"
+            );
             match self.next.compare_exchange(next, end, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
                     self.log(engine, worker, ts, end)?;
+                    let logged = self.logged.load(Ordering::Relaxed);
+                    assert!(logged >= end, "a counter is at {end} and is logged up to {logged}");
                     return Ok(first);
                 }
                 Err(now) => next = now,

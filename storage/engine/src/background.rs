@@ -2,16 +2,17 @@
 //! the log's timer, the log's governor, which makes redo files ahead of need, the horizon, the janitor,
 //! who finishes what clients left, purge, and one for what the owner of the dictionary does now and then.
 //!
-//! 1. A thread holds the engine weakly between its rounds: an engine that is dropped ends it.
-//! 2. Nothing the threads do cannot be stepped by hand ([`Engine::step_cleaner`],
-//!    [`Engine::checkpoint`]).
-//! 3. The checkpoint moves about once a second and whenever 64 MiB of redo have come: by what the
-//!    cleaners have written meanwhile, so nobody waits for it.
-//! 4. What makes room in the log waits for none. The checkpointer has a [`pool::Checkpointer`], which
+//! A thread holds the engine weakly between its rounds: an engine that is dropped ends it. Nothing the threads do
+//! cannot be stepped by hand ([`Engine::step_cleaner`], [`Engine::checkpoint`]). The checkpoint moves about once a
+//! second and whenever 64 MiB of redo have come: by what the cleaners have written meanwhile, so nobody waits for it.
+//!
+//! 1. What makes room in the log waits for none. The checkpointer has a [`pool::Checkpointer`], which
 //!    cannot write redo; cleaners, horizon, timer and governor begin no mini-transaction. The janitor, purge
-//!    and recovery do: each has a worker of its own, and goes in bounded steps. Guard: `tests/janitor.rs`.
-//! 5. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
-//!    trying, since a full disk may become less full.
+//!    and recovery do: each has a worker of its own, and goes in bounded steps. Guard: the type [`Checkpointer`],
+//!    `a_rollback_of_several_logs_ends_beside_checkpoints`.
+//! 2. An error in a round is the log's or a data file's: the fatal hook has run; the thread goes on
+//!    trying, since a full disk may become less full. Guard: `a_failed_fsync_is_final_and_told`,
+//!    `a_full_disk_fails_the_statement_and_not_the_server`.
 
 use crate::engine::Engine;
 use crate::history::Purger;

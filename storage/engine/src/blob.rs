@@ -11,26 +11,30 @@
 //! 1. A run is named by its first page and the transaction that made it. Each of its pages carries
 //!    that name and its number in the run, so a page that was freed, or is another run's by now, is
 //!    not taken for it: a transaction that has ended makes no run any more, and one that is rolled
-//!    back frees before it makes again.
+//!    back frees before it makes again. Guard: [`Piece::is`] before every use; CHECK TABLE.
 //! 2. Making: undo first. The mini-transaction that makes the first page appends an undo record
 //!    (`BlobRun`) with its number; the others, of [`PAGES_PER_MTR`] pages at most, each hang whole
 //!    pages on the end. The row that refers to the run is written last. A crash anywhere leaves a
 //!    run that the undo record names, of as many pages as reached the log: rollback frees those.
-//!    A row record is undone before the run that it refers to, since it was made after it.
+//!    A row record is undone before the run that it refers to, since it was made after it. Guard: the assert of
+//!    `Chain::add`, `a_failed_statement_leaves_no_pages`; CHECK TABLE (pages in use that nothing refers to).
 //! 3. Owning: of the versions of a row that refer to a run, the newest owns it. An update that keeps
 //!    a run marks the reference in the old version, which lies in undo, as shared; the mark means
 //!    nothing in a row. So each run has one owner among the versions that may still be purged, and
 //!    is freed with it: with an old version after the commit of its successor, with a deleted row
-//!    just before the row's removal, and with a new version by rollback.
+//!    just before the row's removal, and with a new version by rollback. Guard: CHECK TABLE (an overflow page is
+//!    referred to twice), `an_update_shares_what_it_does_not_change`, `rollback_frees_what_is_new_and_keeps_what_was`.
 //! 4. Freeing is idempotent, and goes from the last page to the first, in mini-transactions that
 //!    latch pages, look at their names again, free those that still belong to the run, and take the
 //!    name away from them. So what
 //!    is left after a crash is the run's beginning, which a second attempt finds, and no page is
 //!    freed twice, whoever else frees the same run. A page of another name is let go before the
-//!    space's header is latched: who holds that one may wait for it.
+//!    space's header is latched: who holds that one may wait for it. Guard: the error of [`space::free`] (a page that is
+//!    not in use), `Mtr::assert_order`.
 //! 5. Reading takes no latch. The name, the number and the length of each page and the checksum of
 //!    the whole value are compared; what does not fit is [`Fetched::Gone`], and the reader looks at
-//!    its row again: only a row that is still the same makes it an error.
+//!    its row again: only a row that is still the same makes it an error. Guard:
+//!    `readers_see_one_version_or_another_never_a_mixture`, `a_damaged_overflow_page_is_an_error_that_names_it`.
 
 use crate::engine::Engine;
 use crate::table::Table;
@@ -460,6 +464,9 @@ impl<'t> Chain<'t> {
         let (ts, index) = (&*self.table.ts, self.table.clustered.index);
         let segment = segment_of(self.table);
         let near = self.last.unwrap_or(PageNo::NONE);
+        // The page that gets the next one's number was latched before the space's header.
+        let is_latched = self.last.is_none_or(|last| mtr.holds(ts, last).is_some());
+        assert!(is_latched, "a run goes on behind a page that is not latched");
         let no = space::allocate_near(mtr, ts, segment, near)?;
         let held = mtr.fresh(ts, no)?;
         let kind = PageKind::Blob;

@@ -1,20 +1,24 @@
 //! CHECK TABLE: a slow, simple look at everything a table has, written apart from the code that
 //! changes it.
 //!
+//! It takes a page of memory per level, and two bits per page of the file. Entries are compared by the sums of their
+//! hashes; only when those differ are they looked up one by one.
+//!
 //! 1. Nobody else writes to the table meanwhile: neither a session, which is the caller's to see to, nor purge and
 //!    the rollbacks in the background, which are kept out ([`Engine::hold_still`]). So what is compared is of one
-//!    moment, and a check never complains of what is only under way.
-//! 2. Checked: trees are sound; every row has its entries, every entry its row; values outside of
-//!    their rows are whole; every page in use is one tree's or one value's, in an extent of its own
-//!    or a shared one, and no page of those is free.
+//!    moment, and a check never complains of what is only under way. Guard: `what_is_not_settled_is_no_damage`,
+//!    `a_check_while_values_are_purged_finds_nothing_wrong`.
+//! 2. Checked: trees are sound; every row lies under its key, every row has its entries, every entry its row, a unique
+//!    key one row; no writer is still to come; values outside of their rows are whole, and the rows know of them; every
+//!    page in use is one tree's or one value's, in an extent of its own or a shared one, and no page of those is free.
+//!    Guard: `tests/check.rs` damages each.
 //! 3. Damage is listed and the rest is still looked at, but rows and entries are compared in sound
-//!    trees only.
+//!    trees only. Guard: `bad_checksums_are_listed_by_index_and_page`.
 //! 4. While something is left to purge or to roll back there may be delete marks, entries of older
 //!    versions, and values that only those refer to: then they are counted, not complained of. But a
 //!    committed row has an entry without a mark even then. The values of a row that is marked deleted may be gone,
 //!    from their last page on: they go before the mark, and a crash or a full disk may come between (`purge`, 3).
-//! 5. Memory: a page per level, two bits per page of the file. Entries are compared by the sums of
-//!    their hashes; only when those differ are they looked up one by one.
+//!    Guard: `what_is_not_settled_is_no_damage`, `marks_that_are_not_the_rows_are_found`.
 
 use crate::blob::Reference;
 use crate::engine::Engine;
@@ -183,6 +187,7 @@ impl Check<'_> {
         let h = RowHeader::read(payload)?;
         let is_pending = h.deleted() || self.engine.trx().is_active(h.trx);
         self.verdict.counts.pending += u64::from(is_pending);
+        self.place(key, &h, row_bytes(payload), entry)?;
         if h.outside() {
             for reference in references(self.table.layout(), row_bytes(payload))? {
                 self.value(&reference, h.deleted())?;
@@ -198,6 +203,29 @@ impl Check<'_> {
             let (count, sum) = &mut self.expected[i + 1];
             *count += 1;
             *sum = sum.wrapping_add(hash(entry));
+        }
+        Ok(())
+    }
+
+    /// Whether a row may have this header, and lie under this key.
+    fn place(&mut self, key: &[u8], h: &RowHeader, row: &[u8], made: &mut Vec<u8>) -> Result<()> {
+        let ids = &self.engine.trx().ids;
+        if h.trx.0 >= ids.next(IdKind::Trx) {
+            self.add(Some(0), None, "a row names a transaction that is still to come");
+        }
+        if h.outside() != self.table.layout().any_outside(row) {
+            self.add(Some(0), None, "a row does not say whether values of it lie outside");
+        }
+        // Keys are made of whole values.
+        if h.outside() {
+            return Ok(());
+        }
+        let is_its_own = match self.table.clustered_key_of(row, made)? {
+            true => made == key,
+            false => hidden_id(key).is_some_and(|id| id < ids.next(IdKind::Row)),
+        };
+        if !is_its_own {
+            self.add(Some(0), None, "a row lies under another row's key");
         }
         Ok(())
     }
@@ -220,12 +248,16 @@ impl Check<'_> {
     fn entries(&mut self, index: usize) -> Result<()> {
         let (mut count, mut sum) = (0u64, 0u64);
         let s = &self.table.secondaries[index - 1];
-        let mut entries = s.tree.range(Bound::Unbounded, Bound::Unbounded);
+        let (mut entries, mut last) =
+            (s.tree.range(Bound::Unbounded, Bound::Unbounded), Vec::new());
         while let Some((entry, payload)) = entries.next()? {
-            self.catch(index, split_entry(entry, payload).map(|_| ()))?;
+            let split = self.catch(index, split_entry(entry, payload))?;
             if is_marked(payload) {
                 self.verdict.counts.pending += 1;
                 continue;
+            }
+            if let Some(parts_and_key) = split.filter(|_| s.spec.unique) {
+                self.unique(index, s, parts_and_key, &mut last)?;
             }
             count += 1;
             sum = sum.wrapping_add(hash(entry));
@@ -241,6 +273,27 @@ impl Check<'_> {
         self.missing_entries(index, s)?;
         if !self.is_unsettled() {
             self.strange_entries(index, s)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the entry before, with parts `last`, was of another row with the same unique key.
+    fn unique(
+        &mut self,
+        index: usize,
+        s: &Secondary,
+        (parts, key): (&[u8], &[u8]),
+        last: &mut Vec<u8>,
+    ) -> Result<()> {
+        if last != parts {
+            last.clear();
+            last.extend_from_slice(parts);
+            return Ok(());
+        }
+        let mut row = Vec::new();
+        let is_there = self.table.clustered.get(key, &mut row)? && !self.is_unsettled();
+        if is_there && !s.has_null(self.table.layout(), row_bytes(&row))? {
+            self.add(Some(index), None, "two rows have the same unique key");
         }
         Ok(())
     }
@@ -323,6 +376,12 @@ impl Check<'_> {
         self.add_all(None, problems);
         Ok(())
     }
+}
+
+/// The key of a row without a primary key, as a number.
+fn hidden_id(key: &[u8]) -> Option<u64> {
+    let id: [u8; 6] = key.try_into().ok()?;
+    Some(id.iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
 }
 
 fn hash(bytes: &[u8]) -> u64 {

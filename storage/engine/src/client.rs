@@ -1,11 +1,14 @@
 //! One client's view of the engine: its transaction and its buffers.
 //!
-//! 1. A transaction takes an id and an undo segment with its first write, not before.
+//! 1. A transaction takes an id and an undo segment with its first write, not before. Guard:
+//!    `a_failed_fsync_is_final_and_told`.
 //! 2. Commit: the segment's state in a mini-transaction is the commit record; then others see the
 //!    rows; then the log is made durable; then what the transaction left becomes history and the
-//!    segment is free for the next one; then a little of what is older is purged.
+//!    segment is free for the next one; then a little of what is older is purged. Guard: the assert of
+//!    [`trx::TrxSystem::leave`], `what_many_writers_were_told_survives_a_power_cut`.
 //! 3. A client is out of its transaction after `commit` or `rollback` whatever they answer. What
-//!    could not be undone or purged is the engine's to finish.
+//!    could not be undone or purged is the engine's to finish. Guard: `a_failed_fsync_is_final_and_told`; the full disks
+//!    and orphans of `one_runner`.
 
 use crate::TemporaryFiles;
 use crate::autoinc::Steps;

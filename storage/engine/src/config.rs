@@ -1,7 +1,7 @@
 //! What an engine is opened with, what can be switched while it runs, and what recovery found.
 //!
-//! 1. A [`TableSpec`] is only a description: where the table lies is its [`TableStorage`].
-//! 2. [`Settings`] are read where they are used, so a change acts on the next use.
+//! A [`TableSpec`] is only a description: where the table lies is its [`TableStorage`].
+//! [`Settings`] are read where they are used, so a change acts on the next use.
 
 use base::{IndexId, PageNo, SpaceId, TableId};
 use pool::{Doublewrite, FlushMethod};

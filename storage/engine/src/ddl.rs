@@ -1,13 +1,14 @@
 //! Tables and indexes that come and go, atomically with the transaction that writes the dictionary.
 //!
 //! 1. What is made is named in the transaction's undo before it can be used: rollback, and a crash
-//!    before the commit, remove it again.
+//!    before the commit, remove it again. Guard: `a_loser_that_made_a_table_takes_its_file_away_and_others_keep_theirs`;
+//!    the definitions in `campaign`.
 //! 2. A file goes away only after the transaction that dropped its table is durable. A crash in
 //!    between, or right after a file was made, leaves an orphan: recovery removes files that the
-//!    dictionary does not name.
+//!    dictionary does not name. Guard: as 1.
 //! 3. Background rollback and purge of a dropped table are stopped, not waited for: what they would
 //!    restore is gone. While a step of one of them runs, the drop waits. So does the freeing of a dropped
-//!    index (`registry`).
+//!    index (`registry`). Guard: `a_table_with_a_loser_can_be_dropped_before_and_while_it_is_undone`.
 
 use crate::engine::Engine;
 use crate::rollback::index_body;

@@ -3,12 +3,16 @@
 //! 1. Without gap locks nothing of them is locked. With gap locks a reader locks the first [`RUN`] of them one by one, as
 //!    InnoDB does; then it takes one lock of all deleted rows of the index ([`Target::deleted_rows`]), looks at its leaf
 //!    again, and passes over the rest. The first other entry is locked as ever, with the gap before it.
-//! 2. Only rows whose deletion is committed are passed over. Nobody brings one back but who inserts its key.
+//!    Guard: `a_few_locks_keep_everybody_out_of_a_run_of_deleted_rows`, `without_gap_locks_nothing_of_them_is_locked`.
+//! 2. Only rows whose deletion is committed are passed over. Nobody brings one back but who inserts its key. Guard:
+//!    `nobody_meets_a_phantom_among_deleted_rows`.
 //! 3. Who inserts beside a deleted row or over one asks under its leaf's latch for the gap of the deleted rows. The reader had
 //!    its lock before it copied the leaf, or looked at the leaf again since: so either it has seen the new row, or the
-//!    inserter sees the lock, as with any gap (`locking`, invariant 3).
-//! 4. Whose own the lock is may insert; the new row takes the lock over, for it is no deleted row any more.
-//! 5. A deleted row that is purged leaves nothing: the gap before the entry behind it is locked.
+//!    inserter sees the lock, as with any gap (`locking`, invariant 3). Guard: `nobody_meets_a_phantom_among_deleted_rows`.
+//! 4. Whose own the lock is may insert; the new row takes the lock over, for it is no deleted row any more. Guard:
+//!    `what_the_reader_inserts_itself_parts_the_gap`.
+//! 5. A deleted row that is purged leaves nothing: the gap before the entry behind it is locked. Guard:
+//!    `nobody_meets_a_phantom_among_deleted_rows`.
 
 use crate::locked_range::{Locked, LockedRange};
 use crate::locking::Locker;

@@ -1,15 +1,18 @@
 //! Inserting, updating, deleting and locking one row of the clustered index, with its secondary
 //! entries.
 //!
+//! A lock of a row is its header written anew with the own trx id: from then on others wait for this transaction.
+//! Nothing here cleans up after an error: the caller rolls back to the mark it took before.
+//!
 //! 1. The clustered row comes first, then the secondary entries, each in a mini-transaction of its
 //!    own, an old one's mark before the new one (`entry`), so that who waits for the old one has not made
-//!    the new one yet, as in InnoDB; who finds an entry without a matching row ignores it.
-//! 2. A lock is a header written anew with the own trx id: from then on others wait for this
-//!    transaction.
-//! 3. Nothing here cleans up after an error: the caller rolls back to the mark it took before.
-//! 4. A transaction of one change commits in its mini-transaction when that is the last of the change
-//!    ([`Writer::ends`]): so row, undo and commit take one place in the log, and each page is latched once.
-//! 5. Values that do not fit their row's page are written before the row (`blob`, `outside`).
+//!    the new one yet, as in InnoDB; who finds an entry without a matching row ignores it. Guard:
+//!    `an_index_alone_tells_what_the_rows_do`, `a_unique_check_waits_for_either_outcome`.
+//! 2. A transaction of one change commits in its mini-transaction when that is the last of the change
+//!    ([`Writer::ends`]): so row, undo and commit take one place in the log, and each page is latched once. Guard: the
+//!    assert of [`Writer::log_change`], `a_crash_leaves_all_of_it_or_nothing`.
+//! 3. Values that do not fit their row's page are written before the row (`blob`, `outside`). Guard: CHECK TABLE (values
+//!    outside) after crashes in `campaign`.
 
 use crate::blob::Fetched;
 use crate::outside::{Need, mark_shared};

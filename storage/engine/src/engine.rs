@@ -1,11 +1,12 @@
 //! The engine: what all clients share, and the steps of its background work.
 //!
-//! 1. `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
-//! 2. Work that a client could not finish (`unfinished`) stays here; its transactions stay active
+//! `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
+//!
+//! 1. Work that a client could not finish (`unfinished`) stays here; its transactions stay active
 //!    until it is done, so nobody sees the rows. What is taken out for a step is named there meanwhile
-//!    ([`Leftovers`], which asserts it), so whoever lists it waits for no step.
-//! 3. The engine's own worker slot is used under its mutex; who works in the background has one of its own,
-//!    since it may wait for room in the log.
+//!    ([`Leftovers`]), so whoever lists it waits for no step. Guard: the asserts of [`Leftovers`].
+//! 2. The engine's own worker slot is used under its mutex; who works in the background has one of its own,
+//!    since it may wait for room in the log. Guard: the type of `Engine::worker`.
 
 use crate::background::{Background, Periodic};
 use crate::files::space_name;

@@ -2,21 +2,25 @@
 //!
 //! 1. Check and insert of a unique key are atomic: all entries with that key lie in the latched
 //!    leaf, or else the index's gate is held from the check to the insert. Leaves are never merged,
-//!    so entries that share a leaf with all their neighbours once did so always before.
+//!    so entries that share a leaf with all their neighbours once did so always before. Guard: CHECK TABLE (two rows
+//!    have the same unique key), `a_unique_key_has_one_row_whoever_writes`.
 //! 2. An entry is a duplicate when the latest version of its row has the same key; a row of another
 //!    active transaction is waited for first, since either outcome is possible. As in InnoDB, all entries
 //!    with the key are locked with their gaps, marked ones too, and when none is a duplicate, what is behind
-//!    the last one.
+//!    the last one. Guard: `a_unique_check_waits_for_either_outcome`, `a_duplicate_is_locked_before_it_is_reported`.
 //! 3. An entry is removed only when no version of its row that somebody may still see or roll back
-//!    to has its key; that is looked up under the latch of the entry's leaf.
+//!    to has its key; that is looked up under the latch of the entry's leaf. Guard: CHECK TABLE (a row without its
+//!    entry); the old views of `one_runner`.
 //! 4. Before a transaction ends, the entries of its rows say what the rows do: one without a mark
 //!    for the key of each newest version, marks on those of older versions and of deleted rows. Each
-//!    is changed in one mini-transaction with the leaf's `max_trx_id`, raised to the writer.
+//!    is changed in one mini-transaction with the leaf's `max_trx_id`, raised to the writer. Guard: CHECK TABLE (marks
+//!    that are not the rows'), the asserts of [`Writer::put_entry`] and [`Writer::try_retire`].
 //! 5. Hence, in a leaf copied after a view was made by which every id up to its `max_trx_id` had
 //!    ended: an entry without a mark is one that the row's version in that view has, and a marked
 //!    one is not. A later writer of the row that the view does see would have raised the leaf before
-//!    it ended; one that it does not see has not been to the leaf.
-//! 6. Undoing sets the same states for the version that it restores, so it may be done again.
+//!    it ended; one that it does not see has not been to the leaf. Guard: `an_index_alone_tells_what_the_rows_do`.
+//! 6. Undoing sets the same states for the version that it restores, so it may be done again. Guard:
+//!    `a_crash_at_any_moment_of_recovery_is_recovered_from`.
 
 use crate::blob::Fetched;
 use crate::locking::LockMode;
@@ -102,6 +106,7 @@ impl Writer<'_> {
             return Ok(Try::Done(()));
         }
         s.tree.raise_max_trx_id(&mut mtr, pos, self.me())?;
+        assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
         mtr.commit()?;
         Ok(Try::Done(()))
     }
@@ -397,6 +402,7 @@ impl Writer<'_> {
         }
         s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
         s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
+        assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
         mtr.commit()?;
         Ok(Try::Done(()))
     }

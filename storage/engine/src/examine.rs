@@ -1,6 +1,6 @@
 //! CHECK TABLE's report: what is wrong, in which index, on which page; and whose page a damaged one is.
 //!
-//! 1. Naming the index of a page reads what can be read and never fails: what it cannot tell is `None`.
+//! Naming the index of a page reads what can be read and never fails: what it cannot tell is `None`.
 
 use crate::engine::Engine;
 use crate::table::Table;

@@ -1,7 +1,8 @@
 //! Names of the engine's files, and the file that says that the folder is an engine's.
 //!
 //! 1. The format file is written last when an instance is made, by a rename: without it there is no
-//!    instance, and what lies around of ours is left from a creation that a crash cut off.
+//!    instance, and what lies around of ours is left from a creation that a crash cut off. Guard:
+//!    `a_creation_that_a_crash_cuts_off_is_begun_anew`.
 
 use base::{Error, FORMAT_VERSION, Result, SYSTEM_SPACE, SpaceId, UNDO_SPACE};
 use host::{AlignedBuf, Disk, OpenMode};

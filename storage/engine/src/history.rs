@@ -1,14 +1,17 @@
 //! Driving purge: by threads of its own, by committing clients, by hand.
 //!
+//! Threads share the rollback segments out among themselves. A committing client purges up to
+//! [`QUOTA`] old transactions of its own segment, of few records: so history is made no faster than
+//! it is removed when no view is in the way. It asks no dictionary; what that is needed for, and
+//! what is long, is left to the threads.
+//!
 //! 1. A transaction is purged when the horizon has passed its end, after the older ones of its segment; segments
-//!    are independent of each other. One step holds the history's `step`: nobody else purges it meanwhile.
-//! 2. Threads share the rollback segments out among themselves. A committing client purges up to
-//!    [`QUOTA`] old transactions of its own segment, of few records: so history is made no faster than
-//!    it is removed when no view is in the way. It asks no dictionary; what that is needed for, and
-//!    what is long, is left to the threads.
-//! 3. Whoever drops a tablespace or frees an index tells the registry, then waits for all steps under way
-//!    ([`Engine::stop_purge_of`]).
-//! 4. Behind a view history grows without a limit, unless `innodb_max_purge_lag` slows the writers down.
+//!    are independent of each other. One step holds the history's `step`: nobody else purges it meanwhile. Guard: the
+//!    asserts of [`trx::History`], the errors of `Writer::purge_from`.
+//! 2. Whoever drops a tablespace or frees an index tells the registry, then waits for all steps under way
+//!    ([`Engine::stop_purge_of`]). Guard: the registry's, and drops in `campaign` and `one_runner`.
+//! 3. Behind a view history grows without a limit, unless `innodb_max_purge_lag` slows the writers down. Guard:
+//!    `writers_are_slowed_down_as_far_as_history_is_too_long`.
 
 use crate::engine::Engine;
 use crate::recovery::TableFinder;

@@ -1,12 +1,15 @@
 //! Row locks of a client: asking, settling with a row's writer, looking before a write.
 //!
 //! 1. A row whose writer is active is locked by him; whoever is to wait for it makes that lock an
-//!    explicit one first, and queues behind it ([`Locker::settle_writer`]).
+//!    explicit one first, and queues behind it ([`Locker::settle_writer`]). Guard:
+//!    `a_writer_has_its_row_locked_without_a_lock_until_somebody_asks`; a lost row in the sums of `one_runner`.
 //! 2. A write, under its leaf's latch, looks whether anybody has locks near; mostly nobody has, and that is
-//!    one load. It makes no lock itself.
+//!    one load. It makes no lock itself. Guard: the assert of `Locker::request` (who asks and may wait holds no latch).
 //! 3. An insert looks at the locks of the next key, wherever that lies. Leaves that were read to find it
-//!    must be unchanged after the look; so a lock that moved to another key meanwhile is not missed.
-//! 4. Before an entry goes, who has locked it is given the gap behind it ([`Writer::leave_locks`]).
+//!    must be unchanged after the look; so a lock that moved to another key meanwhile is not missed. Guard:
+//!    `a_phantom_does_not_come_into_a_locked_range`, `nobody_meets_a_phantom_among_deleted_rows`.
+//! 4. Before an entry goes, who has locked it is given the gap behind it ([`Writer::leave_locks`]). Guard:
+//!    `a_removed_row_leaves_its_gap_to_who_had_it_locked`.
 
 use crate::blob::Fetched;
 use crate::client::{Client, Then};
@@ -179,6 +182,7 @@ impl Locker<'_> {
         (implicit, inherited): (bool, Inherited),
     ) -> Result<Granted> {
         let _entered = sync::enter(self.slot);
+        pool::assert_no_latches("a row lock is asked for");
         let patience = match wait {
             LockWait::Wait => Patience::For(self.patience()),
             LockWait::NoWait | LockWait::SkipLocked | LockWait::IfWanted => Patience::None,

@@ -1,10 +1,11 @@
 //! Opening: a new instance, or recovery of one.
 //!
-//! 1. A new instance is there when its format file is, which is written last.
+//! 1. A new instance is there when its format file is, which is written last. Guard: as `files`, 1.
 //! 2. Recovery in order: torn pages, the log is read (its redo waits for its pages), the transactions'
 //!    states; then the losers of the system tables. From there on the dictionary can be read, and with
-//!    it the rest is done in the background (`recovery`).
-//! 3. No file is opened but those that the doublewrite files or the log name, and the system's own.
+//!    it the rest is done in the background (`recovery`). Guard: `one_runner` (the rows after every crash).
+//! 3. No file is opened but those that the doublewrite files or the log name, and the system's own. Guard:
+//!    `no_file_is_opened_but_those_that_the_log_names`.
 
 use crate::ddl::{create_indexes, system_table_id};
 use crate::engine::{Engine, Parts, Unfinished};

@@ -2,12 +2,14 @@
 //!
 //! 1. A row of at most [`IN_PAGE_BYTES_MAX`] bytes is stored as it comes. From a longer one the
 //!    longest variable columns move out until it fits; values of up to 20 bytes never do, since a
-//!    reference takes as many.
-//! 2. The header's flag says whether a stored row has values outside; no flag, no care.
+//!    reference takes as many. Guard: `rows_of_every_length_come_back`, `a_row_that_fits_keeps_its_bytes_in_the_page`.
+//! 2. The header's flag says whether a stored row has values outside; no flag, no care. Guard: the assert of
+//!    [`Writer::move_out`]; CHECK TABLE compares.
 //! 3. Rows handed up are complete, or their columns that were not asked for cannot be decoded. Rows
-//!    taken from above may hold references only in columns that they had in the row being updated.
+//!    taken from above may hold references only in columns that they had in the row being updated. Guard: the error of
+//!    [`same_reference`].
 //! 4. Keys are made of the values, never of references: a part whose value lies outside is fetched,
-//!    no more of it than the part may need.
+//!    no more of it than the part may need. Guard: CHECK TABLE compares entries and rows.
 
 use crate::blob::{Fetched, Reference, Run};
 use crate::engine::Engine;
@@ -119,6 +121,7 @@ impl Writer<'_> {
             writer.end_column(reference.is_some()).map_err(bad_row)?;
         }
         writer.finish().map_err(bad_row)?;
+        assert_eq!(any, layout.any_outside(out), "a row does not know that it has values outside");
         let (bytes, limit) = (key.len() + HEADER_BYTES + out.len(), ENTRY_BYTES_MAX);
         if bytes > limit { Err(Error::RowTooLarge { bytes, limit }) } else { Ok(any) }
     }

@@ -1,8 +1,10 @@
 //! How far transactions are: what lists show of them while they run and while they are rolled back.
 //!
+//! A reader may see two moments at once, also those of two transactions. What no session has any more (losers of a
+//! crash, rollbacks that failed) is asked of its list.
+//!
 //! 1. Each session slot has a place here that its own thread alone writes, by plain stores; a statement writes nothing
-//!    that another session writes. 2. A reader may see two moments at once, also those of two transactions.
-//! 3. What no session has any more (losers of a crash, rollbacks that failed) is asked of its list.
+//!    that another session writes. Guard: `an_update_writes_few_shared_lines`.
 
 use crate::engine::Engine;
 use base::{IndexId, TableId, TrxId};

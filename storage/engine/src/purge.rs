@@ -2,26 +2,30 @@
 //! (`history` says who does it and when; recovery finishes what a crash cut off).
 //!
 //! 1. A committed transaction's records are looked at from the last one backwards; each removal is
-//!    idempotent, and right whatever became of the row since: a crash may have it done again.
+//!    idempotent, and right whatever became of the row since: a crash may have it done again. Guard: the errors of
+//!    `Writer::purge_from`; the checks after the crashes of `campaign` and `one_runner`.
 //! 2. A delete mark is removed only while it is still this transaction's; somebody may have put a
-//!    row over it, who then takes care of the old version's entries.
+//!    row over it, who then takes care of the old version's entries. Guard: `Writer::purge_mark` looks under the latch;
+//!    `a_delete_mark_that_is_written_over_before_its_purge_goes_with_the_new_row`.
 //! 3. Entries go before the row they were for, and so do the values outside of it, which are freed
 //!    before the delete mark is removed: a crash in between leaves the mark, by which they are found
 //!    again. Somebody who puts a row over the mark meanwhile has the old row in his undo, and frees
 //!    them as well; that does no harm (`blob`, invariant 4). Before a value go the entries of all
 //!    versions that have it: without it nobody finds out any more which they were. So who finds a
-//!    value gone knows that the entries are, too.
+//!    value gone knows that the entries are, too. Guard: CHECK TABLE (pages and entries of nothing),
+//!    `entries_of_all_versions_go_before_the_value_they_share`.
 //! 4. Other transactions purge in any order, and versions may share a value (`blob`, invariant 3).
 //!    So every record whose old version has values outside, also one that only changed the header, is
 //!    purged, and begins with the entries of all older versions, back to the first that was purged
 //!    or has none: when a record has been purged, so have all versions before it that may share its
-//!    values, and a look back may end there.
+//!    values, and a look back may end there. Guard: `a_purge_after_others_finds_its_entries_removed`.
 //! 5. Records of dropped indexes are the transaction's last ones, so the segment can step back over
 //!    each in the mini-transaction that frees the index's root. That the committing client does at once
-//!    ([`Writer::free_dropped`]); the rest is history.
+//!    ([`Writer::free_dropped`]); the rest is history. Guard: the assert of `Segment::put_next`.
 //! 6. Who sees that a row is not this transaction's mark any more has looked under the leaf's latch: a
 //!    rollback that puts the mark back does so under that latch, if the horizon has not passed the mark's
-//!    end yet (`rollback`, invariant 3); so one of the two removes it.
+//!    end yet (`rollback`, invariant 4); so one of the two removes it. Guard: the checks of `one_runner` (a row was not
+//!    purged).
 
 use crate::blob::{Fetched, Reference};
 use crate::outside::references;
@@ -67,6 +71,12 @@ impl Writer<'_> {
             let record = UndoRecord::decode(bytes, place, at.offset)?;
             if record.trx != self.me() {
                 return Err(Error::corrupt(place, "another transaction's undo record"));
+            }
+            if self.engine.trx().is_active(record.trx) {
+                return Err(Error::corrupt(
+                    place,
+                    "undo of a transaction that runs is to be purged",
+                ));
             }
             if record.purge {
                 match tables(record.table)? {

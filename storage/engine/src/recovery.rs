@@ -3,19 +3,24 @@
 //! 1. [`Engine::open`] returns when the log was read and the transactions that did not end are known:
 //!    whoever touches a page gives it its redo first, whoever meets a loser's row waits for that
 //!    transaction's end. So clients may come at once, and nothing here is needed for correctness but
-//!    patience.
+//!    patience. Guard: `a_losers_rows_are_protected_until_they_are_undone`.
 //! 2. Sweepers read in the pages that nobody touches; until they are through, the checkpoint stays where
-//!    this recovery began. A crash or a stop in between is a recovery from there.
+//!    this recovery began. A crash or a stop in between is a recovery from there. Guard:
+//!    `a_crash_at_any_moment_of_recovery_is_recovered_from`, `a_stop_during_recovery_leaves_the_rest_to_the_next_start`.
 //! 3. **Rollback in the background against DDL.** It takes no metadata lock, so DDL never waits for a
 //!    big loser. Instead: it goes in steps under the mutex `finishing`, asks the dictionary for each
 //!    step's table anew and keeps no table between steps. DROP and TRUNCATE first take the old
 //!    definition back, then drop the file under `finishing`: from then on the dictionary says that the table
 //!    is gone and the loser's records of it are skipped. CREATE INDEX waits for the owner of every row
-//!    that a loser has changed (`ddl.rs`), so no loser is left that does not know the new index.
+//!    that a loser has changed (`ddl.rs`), so no loser is left that does not know the new index. Guard:
+//!    `a_table_with_a_loser_can_be_dropped_before_and_while_it_is_undone`,
+//!    `an_index_is_built_over_the_rows_as_they_are_without_the_loser`; the asserts of `engine::Leftovers`.
 //! 4. Redo of a table whose file is gone, damaged in page 0 or foreign is not given up unasked: recovery goes
 //!    on when no table of the dictionary lies there, or when `force_recovery` says so; else opening fails, the
-//!    checkpoint stays before that redo, and the file may be put back.
-//! 5. An error stops nothing else: what failed is tried again after a second and told once.
+//!    checkpoint stays before that redo, and the file may be put back. Guard:
+//!    `redo_of_a_damaged_file_is_kept_until_somebody_gives_it_up`.
+//!
+//! An error stops nothing else: what failed is tried again after a second and told once.
 
 use crate::background::{Background, Stop};
 use crate::config::Notes;

@@ -2,11 +2,15 @@
 //!
 //! 1. Whoever purges keeps what he was told (`Handles`) no longer than `version` stays the same, and looks at
 //!    it in every step, under the history's `step`. DDL that takes pages away changes the registry first and
-//!    then waits for every step that is under way: what begins later knows.
-//! 2. A handle with an index that was freed is never answered: until the dictionary has a newer one, purge waits.
-//! 3. Ids are never given again, so "dropped" stays true.
+//!    then waits for every step that is under way: what begins later knows. Guard: drops under purge in `campaign` and
+//!    `one_runner`.
+//! 2. A handle with an index that was freed is never answered: until the dictionary has a newer one, purge waits. Guard:
+//!    `Known::is_stale` at every answer; indexes that come and go in `campaign`.
+//! 3. Ids are never given again, so "dropped" stays true. Guard:
+//!    `ids_are_never_given_twice` (of `trx`).
 //! 4. A table that is held still is answered as `Later`: whoever holds it has waited for every step under way, and
-//!    nobody purges it, or rolls back in it in the background, until he lets it go ([`Engine::hold_still`]).
+//!    nobody purges it, or rolls back in it in the background, until he lets it go ([`Engine::hold_still`]). Guard: the
+//!    `expect` of `Registry::let_go`, `a_check_while_values_are_purged_finds_nothing_wrong`.
 
 use crate::Table;
 use crate::engine::Engine;

@@ -1,6 +1,6 @@
 //! What lists of locks and transactions ask of the engine.
 //!
-//! 1. Nothing here waits, and nothing is promised to be true any more when it is shown.
+//! Nothing here waits, and nothing is promised to be true any more when it is shown.
 
 use crate::blob::Fetched;
 use crate::engine::Engine;

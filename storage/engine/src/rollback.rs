@@ -3,16 +3,20 @@
 //! 1. Records are undone from the last one backwards. A record's secondary entries go first, in
 //!    mini-transactions of their own; then one mini-transaction restores the row and steps the
 //!    segment back. So the last record of a segment is always one whose row is not restored yet,
-//!    and undoing it again after a crash is right.
-//! 2. Undoing waits for nobody: the rows are this transaction's.
+//!    and undoing it again after a crash is right. Guard: `a_crash_at_any_moment_of_recovery_is_recovered_from`; a row
+//!    that is another's is an error of `Writer::try_undo_row`.
+//! 2. Undoing waits for nobody: the rows are this transaction's. Guard: the error of [`Writer::wait_for`].
 //! 3. Entries that only the undone version has go, or are marked when older versions have them; those
-//!    of the restored version are there without a mark (`entry`, invariant 4).
+//!    of the restored version are there without a mark (`entry`, invariant 4). Guard: CHECK TABLE in
+//!    `marks_follow_the_rows` and the campaigns.
 //! 4. A row that was put over another transaction's committed delete mark gets the mark back while an older view
 //!    may need what is before it, and that transaction's purge is still to come. When the horizon has passed the
 //!    mark's end, its purge may have passed, too: then the row is removed, with what the purge would have removed.
-//!    Which of the two is decided for good under the row's latch (`purge`, invariant 6).
+//!    Which of the two is decided for good under the row's latch (`purge`, invariant 6). Guard: `Writer::is_old_mark` is
+//!    asked under it; the checks of `one_runner`.
 //! 5. An entry that was marked for an older version (3) is looked at again when the row is restored: meanwhile
-//!    that version's purge may have left it there because of the version undone.
+//!    that version's purge may have left it there because of the version undone. Guard: the checks of `one_runner` (a
+//!    row was not purged).
 
 use crate::blob::Fetched;
 use crate::engine::Engine;

@@ -1,14 +1,17 @@
 //! Rows of an index range, in order or in reverse.
 //!
 //! 1. The cursor copies leaf by leaf; a copied row whose writer may have gone on writing after the
-//!    scan began is copied again by its key (see `version`).
+//!    scan began is copied again by its key (see `version`). Guard: `no_reader_sees_what_was_never_committed`.
 //! 2. A secondary entry counts only when the visible version of its row has the same key. In a leaf that
 //!    nobody has changed since all of them ended its mark says that, without the row (`entry`,
-//!    invariant 5); a row all of whose wanted columns are in the entry is made of it.
+//!    invariant 5); a row all of whose wanted columns are in the entry is made of it. Guard:
+//!    `an_index_alone_tells_what_the_rows_do`.
 //! 3. A [`Reader`] borrows nothing: it is given the client and the table with each call, so any number of
 //!    them stand open over one client, which may write meanwhile. What it writes into a range that is
-//!    being read may or may not be seen: who changes what it reads collects the keys first.
-//! 4. A warm reader allocates nothing, and a settled row is copied once, from the leaf to the caller.
+//!    being read may or may not be seen: who changes what it reads collects the keys first. Guard:
+//!    `readers_of_one_client_do_not_disturb_each_other`, `a_client_writes_while_its_readers_are_open`.
+//! 4. A warm reader allocates nothing, and a settled row is copied once, from the leaf to the caller. Guard:
+//!    `a_warm_read_writes_nothing_shared_and_allocates_nothing`.
 
 use crate::blob::Fetched;
 use crate::client::Client;

@@ -1,11 +1,12 @@
 //! What a table holds, estimated: rows, pages, and how many different values each index has.
 //!
-//! 1. A small tree is read whole and the figures are exact; of a larger one leaves are sampled, spread
-//!    evenly. 2. Whether the first parts of the keys change in a leaf is known of every leaf, from its
-//!    fences; how often, from the sampled ones. 3. NULLs are equal; rows and entries with a delete mark do not
-//!    count.
-//! 4. Nothing is counted when rows change: a [`Look`] finds out afterwards, by the writers that stand in
-//!    the headers of sampled rows.
+//! Whether the first parts of the keys change in a leaf is known of every leaf, from its fences; how often, from the
+//! sampled ones. Nothing is counted when rows change: a [`Look`] finds out afterwards, by the writers that stand in the
+//! headers of sampled rows.
+//!
+//! 1. A small tree is read whole and the figures are exact; of a larger one leaves are sampled, spread evenly. NULLs are
+//!    equal; rows and entries with a delete mark do not count. Guard:
+//!    `a_small_table_is_counted_and_rows_marked_deleted_are_not`, `a_large_table_is_sampled`.
 
 use crate::Engine;
 use crate::row::RowHeader;

@@ -1,15 +1,17 @@
 //! A table that is open: its layout, its indexes and its counters.
 //!
 //! 1. A clustered entry's payload is a row header and the row bytes; its key is the encoded
-//!    clustered key, or the hidden row id, six bytes big-endian.
+//!    clustered key, or the hidden row id, six bytes big-endian. Guard: CHECK TABLE (a row lies under another key).
 //! 2. A secondary entry's key is the encoded parts followed by the clustered key; its payload says
 //!    how long the latter is, and whether it has a delete mark. For every version of a row that
-//!    somebody may see or roll back to there is an entry; there may be more.
+//!    somebody may see or roll back to there is an entry; there may be more. Guard: the error of [`split_entry`]; CHECK
+//!    TABLE (rows and entries without each other).
 //! 3. An entry without a mark is one that the row's newest version has, for everyone who comes after
 //!    that version's writer has ended (`entry`): between a row's change and its entries' the row
 //!    decides. A leaf's `max_trx_id` is the highest of those that made, marked or unmarked an entry
-//!    of it.
-//! 4. Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
+//!    of it. Guard: CHECK TABLE (marks that are not the rows', transactions still to come).
+//!
+//! Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
 use crate::autoinc::Autoinc;
 use crate::row::RowHeader;

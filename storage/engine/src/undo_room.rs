@@ -1,13 +1,14 @@
 //! Giving disk space that undo needs no more back to the file system.
 //!
+//! Why that is safe is told in `space::shrink`. What fails here is no failure of the server: the space stays where it is.
+//!
 //! 1. It begins when the file takes more than `innodb_max_undo_log_size`, and ends when no more free extents
 //!    than the reserve are left, as in MySQL, which cuts an undo tablespace back to its first size. But no
 //!    view and no transaction has to end for it, and nobody is kept from the file: free extents go one by
-//!    one, each under the latch that an allocation takes too.
+//!    one, each under the latch that an allocation takes too. Guard:
+//!    `undo_that_somebody_needs_survives_crashes_behind_extents_given_back`.
 //! 2. Meanwhile free undo segments keep no more than a page ([`trx::TrxSystem::keep_few_pages`]): sixteen, each
-//!    in an extent of its own, would keep sixteen MiB.
-//! 3. Why that is safe is told in `space::shrink`. What fails here is no failure of the server: the space
-//!    stays where it is.
+//!    in an extent of its own, would keep sixteen MiB. Guard: `transactions_share_pages_and_use_them_again` (of `trx`).
 
 use crate::engine::Engine;
 use base::{Error, Result};

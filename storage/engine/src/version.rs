@@ -10,17 +10,20 @@
 //! 1. Without a view ([`Sight::Committed`]) the latest committed version counts. A copy of a row whose trx
 //!    had ended before the copy was made is final. "Ended by LSN L", with L loaded before the copy,
 //!    proves it; when it does not, the row is copied again, and the same trx in the new copy is proof,
-//!    since it was seen ended in between.
+//!    since it was seen ended in between. Guard: `no_reader_sees_what_was_never_committed`.
 //! 2. With a view, what it does not see has its undo kept: purge waits for the view. Only an owner who has
 //!    rolled back may have lost it; then the row is copied again. All its rows were restored before its undo
-//!    went, so the new copy has another header; the same one is damage ([`Engine::read_visible`]).
+//!    went, so the new copy has another header; the same one is damage ([`Engine::read_visible`]). Guard: that error
+//!    (`a_view_whose_undo_is_lost_is_an_error_with_its_place`).
 //! 3. Without a view an undo record read while its owner is active is the right one: owners never write
 //!    the same place twice. So after reading it the owner is looked at again; has it ended, the row is
-//!    copied again. That of an owner who is active still is there, or damaged ([`Engine::has_ended`]).
+//!    copied again. That of an owner who is active still is there, or damaged ([`Engine::has_ended`]). Guard: that
+//!    error, and those of [`Engine::step_back`].
 //! 4. The version before the first one of an active trx is committed: its writer had waited for
-//!    that. A row with an insert's roll pointer has none.
+//!    that. A row with an insert's roll pointer has none. Guard: the old views and audits of `one_runner`.
 //! 5. Every look back ends: each step reads another record, the copies of a row that are looked at again have
-//!    other headers (2), and a KILL ends a reader's ([`Steps`]).
+//!    other headers (2), and a KILL ends a reader's ([`Steps`]). Guard: the errors of [`Steps::step`] and
+//!    [`Looks::again`], `a_kill_ends_a_long_way_back`.
 
 use crate::blob::Fetched;
 use crate::engine::Engine;

@@ -2,9 +2,10 @@
 //! for others.
 //!
 //! 1. An attempt is one mini-transaction. What it cannot do under its latches it asks for
-//!    ([`Try`]): end the mini-transaction, do that, attempt again.
+//!    ([`Try`]): end the mini-transaction, do that, attempt again. Guard: the assert of `Writer::retry_waiting`.
 //! 2. Inside an attempt the order is: latch the row's leaf, latch undo, change the row, append
-//!    undo, commit. All that can fail comes before the first change.
+//!    undo, commit. All that can fail comes before the first change. Guard: the assert of
+//!    [`Writer::log_change`]; `Mtr` aborts when it is dropped with changes.
 
 use crate::engine::Engine;
 use crate::locking::{Locker, Stamp};
@@ -174,6 +175,8 @@ impl<'a> Writer<'a> {
         new: NewRecord<'_>,
         last: bool,
     ) -> Result<()> {
+        assert!(mtr.has_changes(), "the undo of a change that was not made");
+        assert!(self.ended.is_none(), "a change after its transaction's commit");
         if !(self.ends && last) {
             self.segment.append(&mut mtr, undo, new)?;
             return mtr.commit().map(drop);
@@ -215,7 +218,9 @@ impl<'a> Writer<'a> {
         wait: impl Fn(&mut Self, &Wanted) -> Result<()>,
     ) -> Result<T> {
         loop {
-            match attempt(self)? {
+            let tried = attempt(self)?;
+            pool::assert_no_latches("an attempt has ended");
+            match tried {
                 Try::Done(result) => return Ok(result),
                 Try::Wait(wanted) => wait(self, &wanted)?,
                 Try::Look(key) => drop(tree.get(&key, &mut Vec::new())?),

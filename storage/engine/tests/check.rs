@@ -5,7 +5,7 @@
 mod common;
 
 use base::{PAGE_BYTES, PageBuf};
-use common::{create_table, drop_table, encode, row};
+use common::{Row, create_table, drop_table, encode, row};
 use engine::{Engine, Finding, IndexId, Table};
 use host::{AlignedBuf, Disk, OpenMode, RealDisk, SimDisk};
 use page::{PageKind, PageOp, header};
@@ -160,6 +160,60 @@ fn marks_that_are_not_the_rows_are_found() {
         let (engine, table) = open(&disk, id);
         assert_eq!(names(&engine.verify_table(&table, 9).unwrap().problems), [(Some(a), what)]);
     }
+}
+
+#[test]
+fn rows_that_are_not_what_they_should_be_are_found() {
+    type Harm = fn(&mut PageBuf);
+    let cases: [(Harm, &str); 3] = [
+        // The fourth row takes the fifth one's place, too.
+        (
+            |page| {
+                let payload = page::Node::new(page).unwrap().payload(4).unwrap().to_vec();
+                page::apply(page, &PageOp::Replace { slot: 3, payload: &payload }).unwrap();
+            },
+            "a row lies under another row's key",
+        ),
+        (
+            |page| page::apply(page, &PageOp::Patch { slot: 3, at: 0, bytes: &[0xff; 6] }).unwrap(),
+            "a row names a transaction that is still to come",
+        ),
+        (
+            |page| page::apply(page, &PageOp::Patch { slot: 3, at: 14, bytes: &[2] }).unwrap(),
+            "a row does not say whether values of it lie outside",
+        ),
+    ];
+    for (change, what) in cases {
+        let (disk, id) = stopped();
+        let (engine, table) = open(&disk, id);
+        let clustered = table.storage().roots[0].0;
+        engine.shutdown().unwrap();
+        drop((engine, table));
+        harm(&disk, &user_file(&disk), (1, true), leaf_of(clustered), change);
+        let (engine, table) = open(&disk, id);
+        let found = names(&engine.verify_table(&table, 9).unwrap().problems);
+        assert!(found.contains(&(Some(clustered), what)), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn two_rows_of_a_unique_key_are_found_and_nulls_are_none() {
+    let (disk, id) = stopped();
+    let (engine, table) = open(&disk, id);
+    // Seven numbers, and prefixes that are all alike: none of them is a unique key.
+    let mut spec = table.spec().clone();
+    spec.secondaries[0].unique = true;
+    let wrong = engine.open_table(&spec, table.storage()).unwrap();
+    let a = spec.secondaries[0].id;
+    let found = names(&engine.verify_table(&wrong, 2).unwrap().problems);
+    assert_eq!(found, [(Some(a), "two rows have the same unique key"); 2]);
+    let mut c = engine.client().unwrap();
+    for id in ROWS..ROWS + 3 {
+        let null = Row { u: None, ..row(id, 0, 0, 5) };
+        c.insert(&table, &encode(&table, &null)).unwrap();
+    }
+    c.commit().unwrap();
+    assert_eq!(engine.check_table(&table).unwrap().rows, ROWS as u64 + 3);
 }
 
 /// What a transaction did to the entries is undone with its rows.

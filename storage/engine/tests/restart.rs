@@ -129,13 +129,42 @@ fn a_failed_fsync_is_final_and_told() {
     let mut c = engine.client().unwrap();
     let table = create_table(&engine, &mut c, false).unwrap();
     c.commit().unwrap();
+    c.begin();
+    assert!(c.in_transaction() && c.trx_id().is_none());
     c.insert(&table, &common::encode(&table, &row(1, 0, 1, 5))).unwrap();
+    assert!(c.trx_id().is_some());
     disk.fail_next_sync();
     assert!(matches!(c.commit(), Err(Error::Io { .. })));
+    assert!(!c.in_transaction(), "a commit is an end whatever it answers");
     assert!(told.recv().unwrap().contains("fdatasync"));
     let later = c.insert(&table, &common::encode(&table, &row(2, 0, 2, 5)));
     let later = later.and_then(|()| c.commit());
     assert!(later.is_err(), "nothing is acknowledged after a failed fsync");
+}
+
+#[test]
+fn a_creation_that_a_crash_cuts_off_is_begun_anew() {
+    let (mut cut_off, mut whole) = (0, 0);
+    for n in (0..).step_by(9) {
+        let disk = SimDisk::new(n);
+        disk.power_off_after(n);
+        drop(Engine::open(common::config(), Arc::clone(&disk) as Arc<dyn Disk>));
+        let disk = disk.crash();
+        let is_whole = disk.exists("limpid.format").unwrap();
+        let (engine, report) =
+            Engine::open(common::config(), Arc::clone(&disk) as Arc<dyn Disk>).unwrap();
+        assert_eq!(report.created, !is_whole, "after {n} steps");
+        let mut c = engine.client().unwrap();
+        let table = create_table(&engine, &mut c, false).unwrap();
+        c.insert(&table, &common::encode(&table, &row(1, 2, 3, 5))).unwrap();
+        c.commit().unwrap();
+        assert_eq!(engine.check_table(&table).unwrap().rows, 1);
+        (cut_off, whole) = (cut_off + u32::from(!is_whole), whole + u32::from(is_whole));
+        if whole == 3 {
+            break;
+        }
+    }
+    assert!(cut_off > 10, "{cut_off}");
 }
 
 #[test]

@@ -482,6 +482,8 @@ impl Segment {
     fn put_next(&mut self, mtr: &mut Mtr<'_>, at: Latched, new: NewRecord<'_>) -> Result<()> {
         let bytes = record_bytes(new.key.len(), new.body.len());
         assert!(self.fits(bytes), "no room was made for an undo record of {bytes} bytes");
+        let ends = self.fields.drops && new.kind != RecordKind::DropIndex;
+        assert!(!ends, "{:?} after the records of dropped indexes", new.kind);
         self.put(mtr, at, new)?;
         self.fields.last = at.at;
         self.fields.purge |= new.purge;

@@ -251,6 +251,7 @@ impl TrxSystem {
     /// After [`Self::end`]: what the transaction wrote is kept for older views and for purge, or else written
     /// over. Whether the oldest transaction of the segment can be purged.
     pub fn leave(&self, segment: &mut Segment, lsn: Lsn, committed: bool) -> bool {
+        assert!(!self.is_active(segment.trx()), "{:?} has not ended", segment.trx());
         segment.leave(lsn, committed, self.horizon())
     }
 
