@@ -85,7 +85,7 @@ impl Core {
             client.begin();
         }
         env.insert_id_given = false;
-        let rows = Rows::binary(&mut packets, &mut aside, env, codes);
+        let rows = Rows::new(&mut packets, &mut aside, env, codes, true);
         let mut keeper = Keeper { out, rows };
         let context = &mut Context { client, tables, env };
         let result = executor::execute(prepared, context, params, &mut keeper);

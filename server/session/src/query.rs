@@ -175,28 +175,8 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         let Self { env, client, tables, out, codes, .. } = self;
-        let mut written = Written {
-            start: out.len(),
-            seq: out.seq(),
-            started: false,
-            flushed: false,
-            gone: false,
-        };
-        let mut rows = Rows {
-            out,
-            net,
-            caps: env.caps,
-            status: env.status,
-            charsets: env.charsets,
-            binary,
-            codes,
-            converts: false,
-            types: Vec::new(),
-            started: false,
-            flushed: false,
-            gone: false,
-            bytes_sent: 0,
-        };
+        let mut written = Written::at(out);
+        let mut rows = Rows::new(out, net, env, codes, binary);
         if !env.autocommit() {
             client.begin();
         }
@@ -314,28 +294,8 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         let Self { env, out, codes, .. } = self;
-        let mut written = Written {
-            start: out.len(),
-            seq: out.seq(),
-            started: true,
-            flushed: false,
-            gone: false,
-        };
-        let mut rows = Rows {
-            out,
-            net,
-            caps: env.caps,
-            status: env.status,
-            charsets: env.charsets,
-            binary,
-            codes,
-            converts: false,
-            types: Vec::new(),
-            started: false,
-            flushed: false,
-            gone: false,
-            bytes_sent: 0,
-        };
+        let mut written = Written { started: true, ..Written::at(out) };
+        let mut rows = Rows::new(out, net, env, codes, binary);
         let mut result = rows.header(&table.columns);
         for row in &table.rows {
             let cells = row.iter().zip(&table.columns);

@@ -62,12 +62,13 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Binary rows of a session.
-    pub fn binary(
+    /// Rows of a session, in binary form or as text.
+    pub fn new(
         out: &'a mut Outbox,
         net: &'a mut dyn Net,
         env: &crate::env::Env,
         codes: &'a mut Vec<ColumnCode>,
+        binary: bool,
     ) -> Rows<'a> {
         Rows {
             out,
@@ -75,7 +76,7 @@ impl<'a> Rows<'a> {
             caps: env.caps,
             status: env.status,
             charsets: env.charsets,
-            binary: true,
+            binary,
             codes,
             converts: false,
             types: Vec::new(),

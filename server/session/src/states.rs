@@ -15,31 +15,12 @@ pub fn state_of(wait: Option<&str>, lock: Option<Namespace>, text: &str) -> &'st
     let verb = verb(text);
     match (wait, lock) {
         (Some(METADATA), Some(Namespace::Table)) if verb == "FLUSH" => "Waiting for table flush",
-        (Some(METADATA), lock) => lock_state(lock.unwrap_or(Namespace::Table)),
+        (Some(METADATA), lock) => lock.unwrap_or(Namespace::Table).wait_state(),
         // GET_LOCK looks again and again.
         (Some(SLEEP), _) if text.to_ascii_uppercase().contains("GET_LOCK") => "User lock",
         (Some(SLEEP), _) => "User sleep",
         (Some(COMMIT), _) => "waiting for handler commit",
         _ => statement_state(&verb, text),
-    }
-}
-
-fn lock_state(namespace: Namespace) -> &'static str {
-    match namespace {
-        Namespace::Global => "Waiting for global read lock",
-        Namespace::BackupLock => "Waiting for backup lock",
-        Namespace::Commit => "Waiting for commit lock",
-        Namespace::Tablespace => "Waiting for tablespace metadata lock",
-        Namespace::Schema => "Waiting for schema metadata lock",
-        Namespace::Table => "Waiting for table metadata lock",
-        Namespace::Function => "Waiting for stored function metadata lock",
-        Namespace::Procedure => "Waiting for stored procedure metadata lock",
-        Namespace::Trigger => "Waiting for trigger metadata lock",
-        Namespace::Event => "Waiting for event metadata lock",
-        Namespace::UserLevelLock => "User lock",
-        Namespace::ForeignKey => "Waiting for foreign key metadata lock",
-        Namespace::CheckConstraint => "Waiting for check constraint metadata lock",
-        Namespace::AclCache => "Waiting for acl cache lock",
     }
 }
 
