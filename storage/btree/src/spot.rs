@@ -151,7 +151,7 @@ impl Spot {
             self.fence.clear();
             self.fence.extend_from_slice(low);
             let fence = std::mem::take(&mut self.fence);
-            self.read.clear();
+            // The leaf before stays in `read`: nothing came into it below the entry.
             let loaded = self.load(tree, Way::Below(&fence));
             self.fence = fence;
             loaded?;

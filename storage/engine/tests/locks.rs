@@ -440,3 +440,53 @@ fn transfer(w: &World, c: &mut Client, from: i64, to: i64) -> Result<()> {
     }
     Ok(())
 }
+
+/// How many runs and single locks the clustered index has, and another one, after all rows were locked this way.
+fn runs_of(w: &World, index: usize, direction: Direction, level: Isolation) -> Vec<(usize, usize)> {
+    let c = w.client(level);
+    let ids =
+        w.range(&c, index, (Unbounded, Unbounded), direction, RowLock::UPDATE).expect("no wait");
+    assert_eq!(ids.len(), 404);
+    let spec = w.table.spec();
+    let all = w.engine.locks().snapshot();
+    let count = |id| {
+        let runs = all.runs.iter().filter(|r| r.index == id).count();
+        (runs, all.locks.iter().filter(|l| l.index == id && l.key.is_some()).count())
+    };
+    vec![count(spec.clustered_id), count(spec.secondaries[index.max(1) - 1].id)]
+}
+
+/// Backwards as forwards; the rows of a secondary index's entries where the one is the other's neighbour.
+#[test]
+fn rows_in_key_order_are_runs_and_scattered_ones_are_not() {
+    let w = world();
+    let mut c = w.client(RR);
+    for id in 1_000..1_400 {
+        // The first index in the order of the rows, the second one upside down.
+        let row = row(id, id, 10_000 - id, 3);
+        c.insert(&w.table, &common::encode(&w.table, &row)).unwrap();
+    }
+    c.commit().unwrap();
+    for (direction, level) in [Direction::Forward, Direction::Backward]
+        .into_iter()
+        .flat_map(|direction| [(direction, RR), (direction, RC)])
+    {
+        // A run and its tip, beside the first 32.
+        let few = |found: (usize, usize)| (1..=4).contains(&found.0) && found.1 <= 40;
+        let clustered = runs_of(&w, 0, direction, level)[0];
+        assert!(few(clustered), "{direction:?}: {clustered:?}");
+        for index in [1, 2] {
+            let found = runs_of(&w, index, direction, level);
+            assert!(few(found[0]) && few(found[1]), "{index} {direction:?}: {found:?}");
+        }
+    }
+    // Scattered rows are single locks.
+    for id in 1_000..1_400 {
+        let row = row(id, id * 7_919 % 1_009, 10_000 - id, 3);
+        c.begin();
+        assert!(c.update(&w.table, &key(&w.table, id), &common::encode(&w.table, &row)).unwrap());
+        c.commit().unwrap();
+    }
+    let found = runs_of(&w, 1, Direction::Forward, RR);
+    assert!(found[0].0 < 20 && found[0].1 > 350, "{found:?}");
+}

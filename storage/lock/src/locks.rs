@@ -324,7 +324,7 @@ impl Locks {
         }
     }
 
-    /// Asks for the lock on a record that follows directly behind that of `after`, which the owner has from the call before,
+    /// Asks for the lock on a record that follows directly on that of `after`, above it or below, which the owner has from the call before,
     /// having found since that its page is unchanged: so the two are parts of one run (`runs`). With no `after` a run begins.
     /// `None`: somebody has a lock on the record, or has announced one; ask by [`Self::lock`].
     ///

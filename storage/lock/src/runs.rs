@@ -4,9 +4,10 @@
 //! (what conflicts, what covers, who inherits) is as for single ones. Nobody waits for a run: who has to makes the lock of
 //! the one key a single one of the run's owner first ([`crate::Locks::lock`]), and queues behind it.
 //!
-//! 1. A scan adds the next key as the run's *tip*, a lock on that key alone. When it comes back for the key behind the tip it has
-//!    looked at its leaves since: there was no key between the run's end and the tip. Only then the run grows to the tip
-//!    ([`List::extend`]). So no key that the scan has not seen is ever within a run.
+//! 1. A scan, up or down, adds the next key as the run's *tip*, a lock on that key alone. When it comes back for the key after the
+//!    tip it has looked at its leaves since: there was no key between the run's end and the tip. Only then the run grows to the
+//!    tip ([`List::extend`]). So no key that the scan has not seen is ever within a run. Guard: the model
+//!    `a_run_meets_inserts_into_its_leaf`, up and down, and `a_list_stands_for_what_was_added_and_not_taken_out`.
 //! 2. A key that is inserted later between end and tip, or within a run, is the owner's if the run covers gaps: nobody else may
 //!    insert it. If it does not, the inserter takes the key out of the run, or has the tip begin a run of its own
 //!    ([`Runs::inserted`]). He calls it under his page latch, before the key is there; the scan looks at its leaf after the tip was
@@ -56,6 +57,10 @@ impl Run {
 
     fn ends_with(&self, key: &[u8]) -> bool {
         self.high.1 && self.high.0[..] == *key
+    }
+
+    fn begins_with(&self, key: &[u8]) -> bool {
+        self.low.1 && self.low.0[..] == *key
     }
 
     fn is_empty(&self) -> bool {
@@ -149,22 +154,23 @@ impl List {
         self.settled.insert(run.low.0, (run.low.1, run.high.0, run.high.1));
     }
 
-    /// Adds the lock on `key`, the first behind `after`, which the list stands for; with none it begins a run.
+    /// Adds the lock on `key`, the next one after `after`, which the list stands for, above it or below: nothing is between
+    /// the two. With no `after` it begins a run.
     pub fn extend(&mut self, after: Option<&[u8]>, key: &[u8]) {
+        debug_assert!(!self.contains(key), "a key is locked once (4)");
         self.rows += 1;
         let mut growing = std::mem::take(&mut self.growing);
-        let goes_on = match after {
-            Some(after) if growing.tip.as_deref() == Some(after) => {
-                self.join(&mut growing);
-                true
-            }
-            Some(after) => growing.run.as_ref().is_some_and(|run| run.ends_with(after)),
-            None => false,
+        if let Some(after) = after.filter(|after| growing.tip.as_deref() == Some(after)) {
+            self.join(&mut growing, after);
+        }
+        let goes_on = |run: &Run, after: &[u8]| match key > after {
+            true => run.ends_with(after),
+            false => run.begins_with(after),
         };
-        if !goes_on {
+        let goes_on = |run: &Run| after.is_some_and(|after| goes_on(run, after));
+        if !growing.run.as_ref().is_some_and(goes_on) {
             growing.run.take().into_iter().for_each(|run| self.settle(run));
-            let there =
-                after.and_then(|after| self.settled_at(after).filter(|r| r.ends_with(after)));
+            let there = after.and_then(|after| self.settled_at(after)).filter(goes_on);
             growing.run = there.inspect(|run| drop(self.settled.remove(&run.low.0)));
         }
         growing.tip.take().into_iter().for_each(|tip| self.settle(Run::one(&tip)));
@@ -173,15 +179,17 @@ impl List {
         self.growing = growing;
     }
 
-    /// The run grows to its tip (invariant 1).
-    fn join(&mut self, growing: &mut Growing) {
-        let Some(tip) = growing.tip.take() else { return };
+    /// The run grows to its tip (invariant 1), up or down.
+    fn join(&mut self, growing: &mut Growing, tip: &[u8]) {
+        growing.tip = None;
         if growing.apart {
             growing.run.take().into_iter().for_each(|run| self.settle(run));
         }
+        let end = (Key::from_slice(tip), true);
         match &mut growing.run {
-            Some(run) => run.high = (tip, true),
-            None => growing.run = Some(Run { low: (tip.clone(), true), high: (tip, true) }),
+            Some(run) if *tip > run.high.0[..] => run.high = end,
+            Some(run) => run.low = end,
+            None => growing.run = Some(Run { low: end.clone(), high: end }),
         }
     }
 
@@ -189,9 +197,12 @@ impl List {
     fn exclude(&mut self, key: &[u8]) -> bool {
         let mut was = self.growing.tip.take_if(|tip| tip[..] == *key).is_some();
         if let Some(run) = self.growing.run.take_if(|run| run.contains(key)) {
+            // What is kept ends where it may grow to its tip.
             let [below, above] = run.without(key);
-            below.into_iter().for_each(|below| self.settle(below));
-            self.growing.run = above;
+            let down = self.growing.tip.as_ref().is_some_and(|tip| *tip < run.low.0);
+            let (kept, rest) = if down { (below, above) } else { (above, below) };
+            rest.into_iter().for_each(|rest| self.settle(rest));
+            self.growing.run = kept;
             was = true;
         }
         if let Some(run) = self.settled_at(key).filter(|run| run.contains(key)) {
@@ -213,10 +224,11 @@ impl List {
     fn inserted(&mut self, key: &[u8]) {
         if self.shape.kind == Kind::Record {
             self.exclude(key);
-            let run = self.growing.run.as_ref();
-            let behind = run.is_some_and(|run| key >= &run.high.0[..]);
-            self.growing.apart |=
-                behind && self.growing.tip.as_ref().is_none_or(|tip| key < &tip[..]);
+            if let (Some(run), Some(tip)) = (&self.growing.run, &self.growing.tip) {
+                let above = *key >= run.high.0[..] && *key < tip[..];
+                let below = *key <= run.low.0[..] && *key > tip[..];
+                self.growing.apart |= above || below;
+            }
         }
     }
 
@@ -380,13 +392,19 @@ mod tests {
             let mut there: BTreeSet<u8> = (0..40).filter(|_| rng.chance(1, 2)).collect();
             let mut locked: BTreeSet<u8> = BTreeSet::new();
             let mut last: Option<u8> = None;
+            let mut down = false;
             for _ in 0..120 {
                 let key = rng.below(40) as u8;
                 match rng.below(6) {
                     0..3 => {
+                        // Scans go up or down.
+                        down ^= rng.chance(1, 12);
                         let from = last.filter(|_| rng.chance(9, 10));
-                        let next =
-                            there.iter().copied().find(|k| from.is_none_or(|from| *k > from));
+                        let next = match down {
+                            false => there.iter().find(|k| from.is_none_or(|from| **k > from)),
+                            true => there.iter().rfind(|k| from.is_none_or(|from| **k < from)),
+                        };
+                        let next = next.copied();
                         if let Some(next) = next.filter(|next| !locked.contains(next)) {
                             let after = from.filter(|from| locked.contains(from)).map(|k| [k]);
                             list.extend(after.as_ref().map(|k| &k[..]), &[next]);

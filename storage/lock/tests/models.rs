@@ -259,11 +259,13 @@ fn runs_and_single_locks_exclude_each_other() {
     each_seed(|| {
         let w = world();
         let inside: Arc<Vec<Shared<u32>>> = Arc::new(KEYS.iter().map(|_| Shared::new(0)).collect());
-        let scanners = (0..2).map(|_| {
+        let scanners = [false, true].map(|down| {
             let (s, inside) = (w.session(), Arc::clone(&inside));
             spawn("scanner", move || {
                 let mut after = None;
-                for (n, k) in KEYS.into_iter().enumerate() {
+                for n in 0..KEYS.len() {
+                    let n = if down { KEYS.len() - 1 - n } else { n };
+                    let k = KEYS[n];
                     after = match s.next(k, X, after).unwrap() {
                         Some(_) => Some(k),
                         None if s.lock(k, X).is_ok() => None,
@@ -275,7 +277,7 @@ fn runs_and_single_locks_exclude_each_other() {
                 s.end();
             })
         });
-        let mut threads: Vec<Thread> = scanners.collect();
+        let mut threads = Vec::from(scanners);
         for n in [1, 2] {
             let (s, inside) = (w.session(), Arc::clone(&inside));
             threads.push(spawn("locker", move || {
@@ -316,25 +318,33 @@ impl Leaf {
         keys.sort_unstable();
     }
 
-    /// As a locking read: copy the leaf, make the lock, look whether it is unchanged. The keys that it has seen.
-    fn scan(&self, s: &Session, shape: lock::Shape) -> Vec<&'static str> {
+    /// As a locking read, up or down: copy the leaf, make the lock, look whether it is unchanged; if not, a part of a run is
+    /// taken back. The keys that it has seen.
+    fn scan(&self, s: &Session, shape: lock::Shape, down: bool) -> Vec<&'static str> {
         let (mut seen, mut after): (Vec<&'static str>, Option<&'static str>) = (vec![], None);
         loop {
             let keys = self.keys.lock();
-            let (copy, version) = (keys.clone(), self.version.load(Ordering::SeqCst));
+            let (mut copy, version) = (keys.clone(), self.version.load(Ordering::SeqCst));
             drop(keys);
+            if down {
+                copy.reverse();
+            }
             let from = seen.last().copied();
-            for k in copy.into_iter().filter(|k| from.is_none_or(|from| *k > from)) {
+            let is_after =
+                |k: &&'static str| from.is_none_or(|from| *k != from && (*k < from) == down);
+            for k in copy.into_iter().filter(is_after) {
                 let before = after.filter(|a| seen.last() == Some(a));
-                let in_run = s.next(k, shape, before).unwrap().is_some();
+                let granted = s.next(k, shape, before).unwrap();
                 // It has locks of its own on what was inserted before it came there.
-                assert!(in_run || s.gets(k, shape));
+                assert!(granted.is_some() || s.gets(k, shape));
                 stdx::fence(Ordering::SeqCst);
                 if self.version.load(Ordering::SeqCst) != version {
+                    let fresh = granted.and_then(|granted| granted.fresh);
+                    fresh.into_iter().for_each(|shape| s.locks.unlock(s.owner(), key(k), shape));
                     break;
                 }
                 seen.push(k);
-                after = in_run.then_some(k);
+                after = granted.map(|_| k);
             }
             if self.version.load(Ordering::SeqCst) == version {
                 return seen;
@@ -347,7 +357,7 @@ impl Leaf {
 /// none that it has not seen. Either way it stands for all that it has seen.
 #[test]
 fn a_run_meets_inserts_into_its_leaf() {
-    for shape in [X, NEXT] {
+    for (shape, down) in [(X, false), (NEXT, false), (X, true), (NEXT, true)] {
         for seed in 0..SEEDS {
             let end = sched::run(seed, Options::default(), move || {
                 let w = world();
@@ -361,14 +371,18 @@ fn a_run_meets_inserts_into_its_leaf() {
                         s.end();
                     })
                 });
-                let seen = leaf.scan(&s, shape);
+                let seen = leaf.scan(&s, shape, down);
                 inserts.into_iter().for_each(join);
                 w.locks.verify();
                 for k in leaf.keys.lock().iter() {
                     let has = w.locks.has(s.owner(), key(k), X);
                     assert!(has || !seen.contains(k), "{k} of {seen:?} is not locked");
                     assert!(!has || seen.contains(k), "{k} is locked, not one of {seen:?}");
-                    let before_end = seen.last().is_some_and(|last| k <= last);
+                    let (first, last) = (seen.first(), seen.last());
+                    let before_end = match down {
+                        false => last.is_some_and(|last| k <= last),
+                        true => last.is_some_and(|last| k >= last) && Some(k) <= first,
+                    };
                     assert!(
                         shape == X || !before_end || seen.contains(k),
                         "{k} came into {seen:?}"
@@ -377,7 +391,7 @@ fn a_run_meets_inserts_into_its_leaf() {
                 s.end();
             });
             if let Err(failure) = end.result {
-                panic!("{shape}, seed {seed}: {failure}");
+                panic!("{shape}, down: {down}, seed {seed}: {failure}");
             }
         }
     }

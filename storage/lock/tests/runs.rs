@@ -45,6 +45,48 @@ fn a_run_stands_for_a_lock_on_each_of_its_keys() {
 }
 
 #[test]
+fn a_run_goes_down_as_it_goes_up() {
+    let w = world();
+    let (a, b) = (w.session(), w.session());
+    scan(&a, &["h", "f", "d", "b"], X);
+    // The run, and its tip.
+    assert_eq!((rows(&w, &a), w.locks.snapshot().runs.len()), (4, 2));
+    for k in ["b", "d", "f", "h"] {
+        assert!(w.locks.has(a.owner(), key(k), X) && !b.gets(k, S), "{k}");
+    }
+    // Between others of the run, and between its end and its tip: another's.
+    for (new, next) in [("g", "h"), ("c", "d")] {
+        assert!(b.gets(next, INSERT) && b.gets("a", X));
+        w.locks.inserted(key(new), key(next));
+        assert!(b.gets(new, X), "{new}");
+    }
+    assert!(a.next("a", X, Some("b")).unwrap().is_none());
+    b.end();
+    assert!(a.next("a", X, Some("b")).unwrap().is_some());
+    assert!(!w.locks.has(a.owner(), key("c"), X) && w.locks.has(a.owner(), key("a"), X));
+    assert_eq!(rows(&w, &a), 5);
+    // Given back in the middle, and on below.
+    w.locks.unlock(a.owner(), key("d"), X);
+    assert!(b.gets("d", X) && !b.gets("f", X) && !b.gets("b", X));
+    // Turned round: from its lower end up there is only what it has; from the upper end it goes on up.
+    assert!(a.next("k", X, Some("h")).unwrap().is_some());
+    assert!(!b.gets("k", S) && b.gets("i", X) && rows(&w, &a) == 5);
+}
+
+#[test]
+fn many_keys_downwards_take_no_memory() {
+    let w = world();
+    let a = w.session();
+    let mut after: Option<String> = None;
+    for n in (0..100_000).rev() {
+        let k = format!("{n:08}");
+        assert!(a.next(&k, NEXT, after.as_deref()).unwrap().is_some());
+        after = Some(k);
+    }
+    assert_eq!((w.locks.memory_bytes(), rows(&w, &a)), (0, 100_000));
+}
+
+#[test]
 fn readers_share_runs_and_nobody_inserts_between() {
     let w = world();
     let (a, b, c) = (w.session(), w.session(), w.session());

@@ -243,11 +243,18 @@ impl LockedRange {
         let shape = Shape::new(self.ask.mode(), Kind::Record);
         loop {
             let seen = l.engine.read_latest(l.me, table, key, &mut self.row.payload)?;
-            if let Latest::Busy(trx) = seen {
-                self.give_up(l, target);
-                l.settle_writer(trx, target, self.wait)?;
-            }
-            let granted = l.lock(target, shape, self.wait)?;
+            let in_run = match seen {
+                Latest::Busy(trx) => {
+                    self.give_up(l, target);
+                    l.settle_writer(trx, target, self.wait)?;
+                    None
+                }
+                _ => self.extend_rows(l, &table.clustered, key, shape)?,
+            };
+            let granted = match in_run {
+                Some(granted) => granted,
+                None => l.lock(target, shape, self.wait)?,
+            };
             self.note_fresh(l, target, granted);
             // Whoever changes the row from here on finds the lock.
             match l.engine.read_latest(l.me, table, key, &mut self.row.payload)? {
