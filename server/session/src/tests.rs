@@ -123,7 +123,11 @@ impl Client {
         packets
     }
 
-    fn raw(&mut self, mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    fn raw(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.raw_over(bytes, &mut Sent::default())
+    }
+
+    fn raw_over(&mut self, mut bytes: &[u8], net: &mut dyn Net) -> Vec<Vec<u8>> {
         while !bytes.is_empty() {
             let space = self.session.space();
             let n = space.len().min(bytes.len());
@@ -131,7 +135,7 @@ impl Client {
             self.session.received(n);
             bytes = &bytes[n..];
         }
-        self.closed = self.session.step(&mut Sent::default()) == Next::Close;
+        self.closed = self.session.step(net) == Next::Close;
         self.replies()
     }
 

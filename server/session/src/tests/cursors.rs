@@ -130,3 +130,36 @@ fn a_cursor_of_many_rows_goes_to_a_file_and_comes_back_whole() {
     }
     assert_eq!(seen, 20_000);
 }
+
+/// Kills the statement of a session when the first piece of its result is sent.
+struct Killing {
+    server: Arc<Server>,
+    victim: u64,
+    pieces: usize,
+}
+
+impl Net for Killing {
+    fn send(&mut self, _: &[u8]) -> io::Result<()> {
+        self.pieces += 1;
+        let (server, kill) = (Arc::clone(&self.server), format!("KILL QUERY {}", self.victim));
+        // Another session runs on a thread of its own.
+        let killer = std::thread::spawn(move || Client::root(&server).run(&kill));
+        killer.join().map_err(|_| io::ErrorKind::Other.into())
+    }
+}
+
+#[test]
+fn a_fetch_that_is_killed_ends_and_the_session_goes_on() {
+    let (server, mut client) = with_table();
+    client.run("SET SESSION cte_max_recursion_depth = 100000");
+    let sql = "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
+        SELECT CONCAT(REPEAT('x', 50), i) FROM n";
+    let opened = client.open(sql);
+    let mut net = Killing { server: Arc::clone(&server), victim: client.session.id(), pieces: 0 };
+    let fetch = [&[0x1C][..], &opened.id.to_le_bytes(), &5000u32.to_le_bytes()].concat();
+    let packet = [&(fetch.len() as u32).to_le_bytes()[..], &fetch].concat();
+    let replies = client.raw_over(&packet, &mut net);
+    assert_eq!((error_of(&replies), net.pieces), (1317, 1));
+    assert_eq!(error_of(&client.fetch_packets(opened.id, 1)), 1421, "its cursor is closed");
+    assert_eq!(client.rows("SELECT 1"), ["1"]);
+}
