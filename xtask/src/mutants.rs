@@ -11,7 +11,7 @@
 use crate::shell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a mutant's tests may take, in seconds: they stand still after some mistakes.
 const TIME_MAX: &str = "900";
@@ -398,21 +398,44 @@ fn judge(tree: &Path, mutant: &Mutant) -> Result<Verdict, String> {
         command.current_dir(tree).env("CARGO_TARGET_DIR", shell::target().join("mutants/build"));
         command.env("RUST_BACKTRACE", "0").env_remove("RUSTFLAGS");
         command.args(["test", "--quiet"]).args(mutant.test).args(more);
-        command.output().map_err(|e| format!("timeout: {e}"))
+        command
     };
-    if !cargo(&["--no-run"])?.status.success() {
+    let built = cargo(&["--no-run"]).output().map_err(|e| format!("timeout: {e}"))?;
+    if !built.status.success() {
         return Ok(Verdict::Refused);
     }
     // A test that aborts shows only what was not captured.
-    let output = cargo(&["--no-fail-fast", "--", "--nocapture"])?;
-    if output.status.success() {
-        return Ok(Verdict::Survived);
-    }
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    match text.contains(mutant.dies_at) {
-        true => Ok(Verdict::Dead),
-        false => Ok(Verdict::Otherwise(reasons(&text))),
+    let mut tests = cargo(&["--no-fail-fast", "--", "--nocapture"]);
+    let (passed, text) = run_until(&mut tests, mutant.dies_at)?;
+    Ok(match (text.contains(mutant.dies_at), passed) {
+        (_, true) => Verdict::Survived,
+        (true, false) => Verdict::Dead,
+        (false, false) => Verdict::Otherwise(reasons(&text)),
+    })
+}
+
+/// Runs a test until it ends, or has said the words, after which its other threads may stand still. Whether
+/// it has passed, and what it said.
+fn run_until(command: &mut Command, words: &str) -> Result<(bool, String), String> {
+    let path = shell::target().join("mutants/output");
+    let io = |e: std::io::Error| format!("{}: {e}", path.display());
+    let file = std::fs::File::create(&path).map_err(io)?;
+    command.stdout(file.try_clone().map_err(io)?).stderr(file);
+    let mut child = command.spawn().map_err(|e| format!("timeout: {e}"))?;
+    let said = || std::fs::read(&path).map(|text| String::from_utf8_lossy(&text).into_owned());
+    loop {
+        let ended = child.try_wait().map_err(|e| format!("timeout: {e}"))?;
+        let text = said().map_err(io)?;
+        if let Some(status) = ended {
+            return Ok((status.success(), text));
+        }
+        if text.contains(words) {
+            // `timeout` hands the signal on to what it has started.
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            child.wait().map_err(|e| format!("timeout: {e}"))?;
+            return Ok((false, text));
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
