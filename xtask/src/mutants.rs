@@ -240,7 +240,7 @@ const MUTANTS: &[Mutant] = &[
         from: "End::At(end) => Some(end <= view.lsn),",
         to: "End::At(_) => Some(true),",
         test: VIEWS,
-        dies_at: "thread 'a_repeatable_view_stays_while_others_change_delete_and_insert'",
+        dies_at: "thread 'what_commits_after_a_view_was_opened_is_not_seen'",
     },
     Mutant {
         name: "trx-active-seen",

@@ -146,6 +146,20 @@ fn each_level_sees_what_it_should() {
     assert_eq!(of(&mut repeatable, &w.table), Some(50));
 }
 
+/// The writer has its id before the view is opened, and commits behind it.
+#[test]
+fn what_commits_after_a_view_was_opened_is_not_seen() {
+    let mut w = world();
+    w.put(5, 50, 500);
+    let mut old = w.reader(Isolation::RepeatableRead);
+    let before = everything(&mut old, &w.table);
+    assert_eq!(before[5].a, Some(5));
+    w.writer.commit().unwrap();
+    assert_eq!(everything(&mut old, &w.table), before);
+    old.commit().unwrap();
+    assert_eq!(get(&mut old, &w.table, 5).unwrap().a, Some(50));
+}
+
 #[test]
 fn own_changes_are_seen_over_the_view() {
     let mut w = world();
