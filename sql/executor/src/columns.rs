@@ -2,7 +2,7 @@
 //!
 //! 1. What MySQL changes with a note when the mode is not strict is an error in strict mode.
 
-use crate::ddl::{check_name, collation_of};
+use crate::ddl::{self, Owner, check_name, collation_of};
 use crate::store;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
@@ -20,6 +20,7 @@ pub fn define_column(
     env: &mut dyn Environment,
 ) -> Result<ColumnDef, SqlError> {
     check_name(&column.name, 1166, "Incorrect column name")?;
+    refuse_attributes(column)?;
     let national = matches!(column.ty.kind, TypeKind::NChar | TypeKind::NVarChar);
     let collation = collation_of(
         column.ty.charset.as_deref(),
@@ -49,11 +50,45 @@ pub fn define_column(
     };
     let on_update = on_update(column, &ty)?;
     let comment = column.comment.as_deref().unwrap_or_default();
-    let comment = String::from_utf8_lossy(comment).into_owned();
+    let comment = ddl::comment(comment, Owner::Column(&column.name), env)?;
     let own_collation = national || column.ty.charset.is_some() || column.collation.is_some();
     let plain = ColumnDef::new(column.name.clone(), ty);
     let plain = ColumnDef { invisible: column.invisible, own_collation, ..plain };
     Ok(ColumnDef { default, auto_increment, comment, on_update, ..plain })
+}
+
+/// What a generated column cannot have, and what only a geometry has.
+fn refuse_attributes(column: &ast::ColumnDef) -> Result<(), SqlError> {
+    let wrong = |one: &str, other: &str| {
+        let text = format!("Incorrect usage of {one} and {other}");
+        Err(SqlError::Other(1221, "HY000", text))
+    };
+    let spatial = is_spatial(column.ty.kind);
+    if column.srid.is_some() && !spatial {
+        return wrong("SRID", "non-geometry column");
+    }
+    if column.generated.is_none() {
+        return Ok(());
+    }
+    let attributes = [
+        (column.ty.kind == TypeKind::Serial, "SERIAL"),
+        (column.default.is_some(), "DEFAULT"),
+        (column.auto_increment, "AUTO_INCREMENT"),
+        (column.on_update.is_some(), "ON UPDATE"),
+    ];
+    match attributes.into_iter().find(|(written, _)| *written) {
+        Some((_, name)) => wrong(name, "generated column"),
+        None => Ok(()),
+    }
+}
+
+fn is_spatial(kind: TypeKind) -> bool {
+    use TypeKind as T;
+    let one = matches!(kind, T::Geometry | T::Point | T::LineString | T::Polygon);
+    one || matches!(
+        kind,
+        T::MultiPoint | T::MultiLineString | T::MultiPolygon | T::GeometryCollection
+    )
 }
 
 /// BINARY behind a text type asks for the `_bin` collation of its character set.

@@ -2,16 +2,20 @@
 
 mod alter;
 mod build;
+mod comments;
 mod copy;
 mod create;
+mod disallowed;
 mod foreign;
 mod names;
 mod options;
 mod relatives;
+mod row_format;
 mod shape;
 mod view;
 
 pub(crate) use alter::rebuild;
+pub(crate) use comments::{Owner, comment};
 pub(crate) use names::check_name;
 
 use crate::{Context, Outcome, SqlError, WarningLevel, views};

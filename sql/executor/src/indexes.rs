@@ -4,6 +4,7 @@
 //! checked against the whole condition. 2. A TEXT or BLOB part always has a prefix. 3. Unique indexes
 //! stand before the others, the primary key first.
 
+use crate::ddl::{self, Owner};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, IndexAttributes, IndexDef};
 use parser::ast::{self, IndexKind};
@@ -51,11 +52,8 @@ pub fn define_index(
     check_length(&parts, columns)?;
     let name = if primary { "PRIMARY" } else { index.name.as_deref().unwrap_or_default() };
     let comment = index.options.comment.as_deref().unwrap_or_default();
-    Ok(IndexDef {
-        attributes,
-        comment: String::from_utf8_lossy(comment).into_owned(),
-        ..IndexDef::new(name, unique, primary, parts)
-    })
+    let comment = ddl::comment(comment, Owner::Index(name), env)?;
+    Ok(IndexDef { attributes, comment, ..IndexDef::new(name, unique, primary, parts) })
 }
 
 fn attributes_of(

@@ -2,6 +2,7 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
+use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::token::TokenKind;
 
@@ -190,10 +191,27 @@ impl Parser<'_> {
         )
     }
 
+    /// Two character sets of a database that are not the same.
+    fn refuse_conflict(&self, before: &str, charset: &str) -> Result<()> {
+        use value::Charset;
+        match (Charset::named(before), Charset::named(charset)) {
+            (Ok(a), Ok(b)) if a != b => {
+                let (a, b) = (a.name(), b.name());
+                let text = format!(
+                    "Conflicting declarations: 'CHARACTER SET {a}' and 'CHARACTER SET {b}'"
+                );
+                self.fail_with(ErrorKind::Other(1302, "HY000", text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn database_option(&mut self, options: &mut DatabaseOptions, alter: bool) -> Result<bool> {
         let defaulted = self.eat_kw(Kw::DEFAULT);
         if let Some(charset) = self.optional_charset()? {
-            options.charset = Some(charset);
+            if let Some(before) = options.charset.replace(charset.clone()) {
+                self.refuse_conflict(&before, &charset)?;
+            }
         } else if self.eat_kw(Kw::COLLATE) {
             self.eat(TokenKind::Eq);
             options.collation = Some(self.collation_name()?);

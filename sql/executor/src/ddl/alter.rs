@@ -11,8 +11,8 @@ use super::copy::Copier;
 use super::foreign::{self, Settled};
 use super::names::{check_index_name, check_name, missing_key, not_found, unknown_key};
 use super::options::{self, Asked};
-use super::relatives;
 use super::shape::Shape;
+use super::{relatives, row_format};
 use crate::columns::literal_default;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel, store};
 use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef};
@@ -96,8 +96,12 @@ fn run(
     let mut builder = Builder::new(&old.def);
     let mut base = old.def.clone();
     let mut wish = Wish { force: how.is_copy(), ..Wish::default() };
+    refuse_conflicts(actions)?;
     for action in actions {
         apply(action, &mut builder, &mut base, &mut wish, context)?;
+    }
+    if actions.iter().any(|a| matches!(a, AlterAction::Option(o) if options::shapes_rows(o))) {
+        row_format::settle(&mut base, (old.def.temporary, true), context.env)?;
     }
     if wish.convert {
         builder.collation = base.collation;
@@ -134,6 +138,19 @@ fn run(
     let little = actions.iter().all(is_name_or_keys) && !copies && !old.def.temporary;
     let info = if little { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+}
+
+/// Character sets that contradict each other.
+fn refuse_conflicts(actions: &[AlterAction]) -> Result<(), SqlError> {
+    let mut charsets = options::Charsets::default();
+    for action in actions {
+        match action {
+            AlterAction::Option(option) => charsets.option(option)?,
+            AlterAction::Convert { charset: Some(charset), .. } => charsets.charset(charset)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The table's new name, and with it those of its constraints.

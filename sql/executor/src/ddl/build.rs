@@ -3,6 +3,7 @@
 //! 1. Expressions and indexes are looked at when all columns are known: they may name any of them.
 //! 2. A functional key part is a column of its own that no name finds.
 
+use super::disallowed::{self, Place};
 use super::foreign::{Written, drop_needless};
 use super::names::{check_columns, check_constraint_name, check_index_name, check_name};
 use super::relatives::keep_columns;
@@ -202,15 +203,21 @@ impl Builder {
         };
         let (will_be, defaults) = (tokens(true), tokens(false));
         for (token, what, expr) in exprs {
-            let text = self.print(&expr, charset)?;
             let Some(at) = self.shape.slots.iter().position(|s| s.token == token) else { continue };
+            let name = self.shape.slots[at].def.name.clone();
+            let place = match what {
+                Use::Default => Place::Default(&name),
+                Use::Generated { .. } => Place::Generated(&name),
+            };
+            disallowed::check(&expr, place)?;
+            let text = self.print(&expr, charset)?;
             let clause = match what {
                 Use::Default => "default value expression",
                 Use::Generated { .. } => "generated column function",
             };
             let table = TableDef { columns: self.shape.columns(), ..old.clone() };
-            let bound = bind(&table, &text, clause)?;
-            let name = self.shape.slots[at].def.name.clone();
+            let bound = bind(&table, &text, clause)
+                .map_err(|error| disallowed::of_unknown(error, place))?;
             let automatic = |c: &usize| table.columns[*c].auto_increment;
             if let Some(_used) = columns_of([&bound]).into_iter().find(automatic) {
                 let (number, kind) = match what {
@@ -271,6 +278,7 @@ impl Builder {
                 let text = format!("Duplicate check constraint name '{name}'.");
                 return Err(SqlError::Other(3822, "HY000", text));
             }
+            disallowed::check(&check.expr, Place::Check(&name))?;
             let text = self.print(&check.expr, charset)?;
             let table = TableDef { columns: self.shape.columns(), ..old.clone() };
             let bound = bind(&table, &text, "check constraint").map_err(|error| match error {
@@ -286,7 +294,7 @@ impl Builder {
                     );
                     SqlError::Other(3820, "HY000", text)
                 }
-                other => other,
+                other => disallowed::of_unknown(other, Place::Check(&name)),
             })?;
             let used = columns_of([&bound]);
             if let Some(column) = &column
@@ -368,9 +376,11 @@ impl Builder {
                         index instead.";
             return Err(SqlError::Other(3762, "HY000", text.into()));
         }
+        disallowed::check(expr, Place::Index(index))?;
         let text = self.print(expr, charset)?;
         let table = TableDef { columns: self.shape.columns(), ..old.clone() };
-        let typed = computed::bind_typed(&table, &text, "functional index")?;
+        let typed = computed::bind_typed(&table, &text, "functional index")
+            .map_err(|error| disallowed::of_unknown(error, Place::Index(index)))?;
         let automatic = |c: &usize| table.columns[*c].auto_increment;
         if columns_of([&typed.expr]).iter().any(automatic) {
             let text =

@@ -3,7 +3,7 @@
 use super::build::Builder;
 use super::foreign;
 use super::names::check_name;
-use super::{note, options};
+use super::{note, options, row_format};
 use crate::computed::Computed;
 use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
@@ -90,7 +90,10 @@ fn define(
     let catalog = context.tables.catalog();
     let fallback = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
     let mut base = TableDef::new(schema, &create.name.name, Vec::new(), fallback);
+    let mut charsets = options::Charsets::default();
+    create.options.iter().try_for_each(|option| charsets.option(option))?;
     let asked = options::apply(&create.options, &mut base, context.env)?;
+    row_format::settle(&mut base, (create.temporary, false), context.env)?;
     if create.columns.is_empty() && selected.is_empty() {
         return Err(SqlError::Other(1113, "42000", "A table must have at least 1 column".into()));
     }
@@ -184,6 +187,7 @@ fn create_as(
     let copied = selected.iter().filter(|c| !written(&c.name));
     copied.for_each(|column| warn_of_copied(&column.ty, context));
     let (mut new, start) = define(create, schema, selected, context)?;
+    refuse_selected(&new, &names)?;
     require_primary_key(&new, context)?;
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
@@ -249,6 +253,15 @@ fn create_as(
                 ..Outcome::default()
             })
         }
+    }
+}
+
+/// A generated column takes no value of the query.
+fn refuse_selected(new: &TableDef, names: &[String]) -> Result<(), SqlError> {
+    let selected = |c: &&ColumnDef| names.iter().any(|name| same_name(name, &c.name));
+    match new.columns.iter().filter(|c| c.generated.is_some()).find(selected) {
+        Some(column) => Err(planner::resolve::not_allowed(&column.name, &new.name)),
+        None => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Table options: what they mean for a definition, and how SHOW CREATE TABLE prints them.
 
-use super::collation_of;
+use super::{Owner, collation_of, comment};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::TableDef;
 use parser::ast::TableOption;
+use value::{Charset, Collation};
 
 /// Options that SHOW CREATE TABLE prints, in its order.
 const SHOWN: [&str; 11] = [
@@ -50,7 +51,9 @@ pub fn apply(
             TableOption::AutoIncrement(v) => asked.autoinc = Some((*v).max(1)),
             TableOption::Charset(name) => charset = Some(name.as_str()),
             TableOption::Collation(name) => collate = Some(name.as_str()),
-            TableOption::Comment(text) => def.comment = comment(text, &def.name)?,
+            TableOption::Comment(text) => {
+                def.comment = comment(text, Owner::Table(&def.name), env)?;
+            }
             TableOption::Other(name, _) if name.ends_with(" DIRECTORY") => {
                 let text = format!("<{name}> option ignored");
                 env.warn(WarningLevel::Warning, 1618, text);
@@ -81,13 +84,60 @@ pub fn encryption(value: &str) -> Result<(), SqlError> {
     Err(SqlError::Other(3184, "HY000", "Invalid encryption option.".into()))
 }
 
-fn comment(text: &[u8], table: &str) -> Result<String, SqlError> {
-    let text = String::from_utf8_lossy(text).into_owned();
-    if text.chars().count() > 2048 {
-        let text = format!("Comment for table '{table}' is too long (max = 2048)");
-        return Err(SqlError::Other(1628, "HY000", text));
+/// Character sets and collations of a table as they are written, one after the other.
+#[derive(Debug, Default)]
+pub struct Charsets(Option<Charset>);
+
+impl Charsets {
+    /// CHARACTER SET.
+    ///
+    /// # Errors
+    /// 1302: another one was written before; 1115.
+    pub fn charset(&mut self, name: &str) -> Result<(), SqlError> {
+        let charset = Charset::named(name)?;
+        if let Some(before) = self.0.replace(charset).filter(|before| *before != charset) {
+            let text = format!(
+                "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
+                before.name(),
+                charset.name()
+            );
+            return Err(SqlError::Other(1302, "HY000", text));
+        }
+        Ok(())
     }
-    Ok(text)
+
+    /// COLLATE.
+    ///
+    /// # Errors
+    /// 1253: of another character set; 1273.
+    pub fn collation(&mut self, name: &str) -> Result<(), SqlError> {
+        let collation = match self.0 {
+            Some(charset) => Collation::named_for(name, charset)?,
+            None => Collation::named(name)?,
+        };
+        self.0 = Some(collation.charset());
+        Ok(())
+    }
+
+    /// An option of a table.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn option(&mut self, option: &TableOption) -> Result<(), SqlError> {
+        match option {
+            TableOption::Charset(name) => self.charset(name),
+            TableOption::Collation(name) => self.collation(name),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether an option is looked at by [`super::row_format`].
+pub fn shapes_rows(option: &TableOption) -> bool {
+    let named = |name: &String| {
+        ["ROW_FORMAT", "KEY_BLOCK_SIZE"].iter().any(|n| name.eq_ignore_ascii_case(n))
+    };
+    matches!(option, TableOption::Other(name, _) if named(name))
 }
 
 /// Whether it is an engine without foreign keys.

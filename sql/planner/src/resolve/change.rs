@@ -492,11 +492,15 @@ pub(super) fn refuse_generated(
     if named.generated.is_none() || matches!(value, InsertValue::Default) {
         return Ok(());
     }
+    Err(not_allowed(&named.name, &def.name))
+}
+
+/// 3105.
+pub fn not_allowed(column: &str, table: &str) -> SqlError {
     let text = format!(
-        "The value specified for generated column '{}' in table '{}' is not allowed.",
-        named.name, def.name
+        "The value specified for generated column '{column}' in table '{table}' is not allowed."
     );
-    Err(error(3105, "HY000", text))
+    error(3105, "HY000", text)
 }
 
 /// MySQL changes the table that drives the join while it reads it, so that what is computed after an

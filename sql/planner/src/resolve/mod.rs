@@ -31,7 +31,7 @@ mod updatable;
 mod variables;
 mod windows;
 
-pub use change::{plan_delete, plan_update};
+pub use change::{not_allowed, plan_delete, plan_update};
 pub use insert::plan_insert;
 pub use load::plan_load;
 use names::Scope;
