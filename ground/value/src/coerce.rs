@@ -56,6 +56,8 @@ pub enum ConvertError {
     },
     /// 3144: a JSON value cannot be made of a binary string.
     JsonOfBinary,
+    /// 3151: a key of an object is longer than 65,535 bytes.
+    JsonKeyTooLong,
     /// 1048: NULL for a NOT NULL column.
     NullInNotNull,
 }
@@ -91,6 +93,9 @@ impl ConvertError {
             ConvertError::JsonOfBinary => {
                 let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
                 (3144, "22032", text.into())
+            }
+            ConvertError::JsonKeyTooLong => {
+                (3151, "22032", "The JSON object contains a key name that is too long.".into())
             }
             ConvertError::NullInNotNull => {
                 (1048, "23000", format!("Column '{column}' cannot be null"))

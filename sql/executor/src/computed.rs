@@ -8,7 +8,7 @@ use crate::store::convert;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::functions::json::missed;
-use expr::tree::{Expr, Typed};
+use expr::tree::{Column, Expr, Typed};
 use expr::{OwnedDatum, Row, condition, eval};
 use parser::ast::{self, Statement};
 use value::RowLayout;
@@ -32,10 +32,12 @@ impl Computed {
             if let DefaultValue::Expr(text) = &column.default
                 && column.generated.is_none()
             {
-                made.defaults.push((position, bind_typed(def, text, "definition")?));
+                let value = bind_typed(def, text, "definition")?;
+                made.defaults.push((position, expr::build::stored(&value, column.ty.kind)));
             }
             if let Some(generated) = &column.generated {
-                made.generated.push((position, bind_typed(def, &generated.text, "definition")?));
+                let value = bind_typed(def, &generated.text, "definition")?;
+                made.generated.push((position, expr::build::stored(&value, column.ty.kind)));
             }
         }
         for check in def.checks.iter().filter(|c| c.enforced) {
@@ -109,9 +111,20 @@ impl Computed {
         env: &mut dyn Environment,
     ) -> Result<OwnedDatum, SqlError> {
         let bytes = provisional(def, layout, values)?;
-        let row = Row::one(layout, &bytes, &[]);
+        let names = ColumnNames(def);
+        let row = Row { names: Some(&names), ..Row::one(layout, &bytes, &[]) };
         let value = eval(&typed.expr, &row, env)?;
         convert((&value.get(), Some(&typed.ty)), &def.name, &def.columns[column], number, env)
+    }
+}
+
+/// The names of a definition's columns, for messages.
+struct ColumnNames<'d>(&'d TableDef);
+
+impl expr::print::Names for ColumnNames<'_> {
+    fn column(&self, place: Column) -> String {
+        let column = self.0.columns.get(usize::from(place.column));
+        parser::print::quoted(column.map_or("", |c| &c.name))
     }
 }
 

@@ -476,6 +476,20 @@ impl<'a> Parser<'a> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The name of a user variable that is given a value.
+    pub fn assigned_var_name(&mut self) -> Result<String> {
+        const CHARS_MAX: usize = 64;
+        let place = self.place();
+        let name = self.user_var_name()?;
+        let blank = name.chars().last().is_none_or(|last| last.is_ascii_whitespace());
+        if blank || name.chars().count() > CHARS_MAX {
+            self.rewind(place);
+            let text = format!("User variable name '{name}' is illegal");
+            return self.fail_with(ErrorKind::Other(3061, "42000", text));
+        }
+        Ok(name)
+    }
+
     /// The number of a `?` just found.
     pub fn param(&mut self) -> Result<u32> {
         if !self.allow_params {

@@ -3,6 +3,7 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
+use crate::error::ErrorKind;
 use crate::keywords::{self, Kw};
 use crate::literal::{bit_value, hex_value, unescape};
 use crate::mode::SqlMode;
@@ -72,7 +73,21 @@ impl Parser<'_> {
             return Ok(param);
         }
         self.bump();
-        Ok(Expr::Literal(number_literal(token.kind, token.text(self.sql), false)))
+        let literal = number_literal(token.kind, token.text(self.sql), false);
+        self.refuse_infinite(&literal, token.text(self.sql))?;
+        Ok(Expr::Literal(literal))
+    }
+
+    /// 1367: a double that there is not.
+    fn refuse_infinite(&self, literal: &Literal, text: &[u8]) -> Result<()> {
+        match literal {
+            Literal::Float(value) if value.is_infinite() => {
+                let text = String::from_utf8_lossy(text);
+                let text = format!("Illegal double '{text}' value found during parsing");
+                self.fail_with(ErrorKind::Other(1367, "22007", text))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// `-` and a number right after it, as one literal; none when something else stands here.
@@ -85,7 +100,11 @@ impl Parser<'_> {
             Some(param) => param,
             // Lifting, but the shape kept the sign apart: so does the tree.
             None if self.lift.is_some() => return None,
-            None => Expr::Literal(number_literal(token.kind, token.text(self.sql), true)),
+            None => match number_literal(token.kind, token.text(self.sql), true) {
+                // Refused where it stands without its sign.
+                Literal::Float(value) if value.is_infinite() => return None,
+                literal => Expr::Literal(literal),
+            },
         };
         self.bump();
         self.bump();
@@ -199,10 +218,11 @@ impl Parser<'_> {
     }
 
     fn user_var(&mut self) -> Result<Expr> {
-        let name = self.user_var_name()?;
-        if !self.eat(TokenKind::Assign) {
-            return Ok(Expr::UserVar(name));
+        if self.nth(1).kind != TokenKind::Assign {
+            return Ok(Expr::UserVar(self.user_var_name()?));
         }
+        let name = self.assigned_var_name()?;
+        self.bump();
         let value = self.boxed_expr()?;
         self.warn(deprecated::ASSIGN);
         Ok(Expr::AssignUserVar(name, value))

@@ -389,7 +389,7 @@ impl Parser<'_> {
             return Ok(Into::Dumpfile(self.string()?));
         }
         Ok(Into::Variables(self.comma_list(|p| match p.kind() {
-            TokenKind::UserVar => Ok(Expr::UserVar(p.user_var_name()?)),
+            TokenKind::UserVar => Ok(Expr::UserVar(p.assigned_var_name()?)),
             _ => {
                 let column = p.ident()?;
                 Ok(Expr::Column(ColumnRef { schema: None, table: None, column }))

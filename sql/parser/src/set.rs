@@ -57,7 +57,7 @@ impl Parser<'_> {
 
     fn set_item(&mut self) -> Result<SetItem> {
         if self.kind() == TokenKind::UserVar {
-            let name = self.user_var_name()?;
+            let name = self.assigned_var_name()?;
             self.assign_sign()?;
             return Ok(SetItem::User(name, self.expr()?));
         }

@@ -204,6 +204,10 @@ fn meet(a: Claim, b: Claim, purpose: Purpose) -> Result<Claim, Unmet> {
     if a.coercibility != b.coercibility || a.collation == b.collation {
         return met(if a.coercibility <= b.coercibility { a } else { b });
     }
+    // Two orders by code, that of `_bin` with its blanks and that without, are none that both could be.
+    if a.collation.is_bin() && b.collation.is_bin() {
+        return Err(Unmet::Charsets);
+    }
     if a.collation.is_bin() {
         return met(a);
     }

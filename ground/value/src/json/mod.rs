@@ -336,6 +336,24 @@ fn check_within(bytes: &[u8], left: usize) -> bool {
     }
 }
 
+/// Bytes of a key in an object that is stored.
+pub const KEY_BYTES_MAX: usize = 65_535;
+
+/// Whether an object in the document has a key above [`KEY_BYTES_MAX`].
+#[must_use]
+pub fn has_long_key(value: JsonRef<'_>) -> bool {
+    if value.0.len() <= KEY_BYTES_MAX {
+        return false;
+    }
+    match value.view() {
+        View::Array(items) => items.iter().any(has_long_key),
+        View::Object(members) => {
+            members.iter().any(|(key, v)| key.len() > KEY_BYTES_MAX || has_long_key(v))
+        }
+        _ => false,
+    }
+}
+
 /// Appends the document `null`.
 pub fn append_null(out: &mut Vec<u8>) {
     out.push(NULL);

@@ -472,10 +472,12 @@ impl Builder {
     ) -> Result<Typed, SqlError> {
         const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
         let wrong = || SqlError::Other(1210, "HY000", "Incorrect arguments to ESCAPE".into());
+        let plain = self.settings.sql_mode & NO_BACKSLASH_ESCAPES != 0;
         let escape = match escape.as_ref().map(|e| e.constant().ok_or_else(wrong)).transpose()? {
-            None if self.settings.sql_mode & NO_BACKSLASH_ESCAPES != 0 => 0,
+            None if plain => 0,
             None | Some(OwnedDatum::Null) => b'\\',
             Some(OwnedDatum::Bytes(b)) => match b.as_slice() {
+                [] if plain => return Err(wrong()),
                 [] => 0,
                 [one] => *one,
                 _ => return Err(wrong()),

@@ -21,8 +21,8 @@ impl Builder {
                 (self.moment(text, true).map(|v| OwnedDatum::Date(v.date())), "DATE")
             }
             TemporalKind::Time => {
-                let read = parse::time(text).ok();
-                let read = read.filter(|r| !r.cut && !r.beyond && !r.had_date);
+                let whole = |r: &parse::TimeText| !r.cut && !r.beyond && !r.had_date;
+                let read = parse::time(text).ok().filter(whole).filter(|_| !text.is_empty());
                 (read.map(|r| OwnedDatum::Time(r.value)), "TIME")
             }
             TemporalKind::Timestamp if let Some(moment) = self.zoned(text) => return Ok(moment),

@@ -65,17 +65,6 @@ impl Resolver<'_, '_> {
                 }
                 Ok(value)
             }
-            E::Odbc(_, operand) => match operand.as_ref() {
-                E::Literal(ast::Literal::Temporal(kind, text)) => {
-                    let value = self.build.odbc(*kind, text)?;
-                    if value.ty.kind.has_date() {
-                        let warning = value::time::parse::delimiter_warning(text, 1);
-                        self.context.warnings.extend(warning);
-                    }
-                    Ok(value)
-                }
-                operand => self.bind(operand),
-            },
             E::Column(column) => self.column(column).map(|value| self.padded(value)),
             E::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;

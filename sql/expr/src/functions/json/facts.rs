@@ -65,7 +65,10 @@ fn valid<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         // What has another type is never JSON, not even as NULL.
         Datum::Null if is_stringy(&ty) || ty.kind == Kind::Json => return Ok(NULL),
         Datum::Bytes(_) if ty.kind.is_binary_string() => false,
-        Datum::Bytes(_) => json::parse_tree(&unicode(c.text(0), &ty)).is_ok(),
+        Datum::Bytes(_) => match json::parse_tree(&unicode(c.text(0), &ty)) {
+            Err(error) if error.too_deep() => return Err(super::too_deep()),
+            parsed => parsed.is_ok(),
+        },
         _ => false,
     };
     Ok(valid.into())

@@ -82,8 +82,8 @@ fn truths(d: &mut Derive<'_>, first: usize) {
     }
 }
 
-/// Whether an expression is a truth value: TRUE, FALSE, a condition, a function that asks something.
-pub fn is_truth(value: &Typed) -> bool {
+/// Whether a function of this name asks something: its value is a truth value.
+pub fn asks(name: &str) -> bool {
     const ASKING: &[&str] = &[
         "is_ipv4",
         "is_ipv4_compat",
@@ -100,6 +100,11 @@ pub fn is_truth(value: &Typed) -> bool {
         "regexp_like",
         "strcmp",
     ];
+    ASKING.contains(&name)
+}
+
+/// Whether an expression is a truth value: TRUE, FALSE, a condition, a function that asks something.
+pub fn is_truth(value: &Typed) -> bool {
     let call = matches!(value.expr, Expr::Call(_));
     if !value.ty.kind.is_int() || value.ty.length != 1 && !call {
         return false;
@@ -108,7 +113,7 @@ pub fn is_truth(value: &Typed) -> bool {
         Expr::Const(_) | Expr::Compare(..) | Expr::In(..) | Expr::Like(..) | Expr::Is(..) => true,
         Expr::And(..) | Expr::Or(..) | Expr::Xor(..) | Expr::Not(_) => true,
         Expr::Exists(_) | Expr::Quantified(_) => true,
-        Expr::Call(site) => ASKING.contains(&site.function.name),
+        Expr::Call(site) => asks(site.function.name),
         _ => false,
     }
 }
@@ -223,12 +228,15 @@ fn element(c: &Call<'_, '_>, n: usize) -> JsonValue {
 /// Argument `n` as a path; `None` for NULL.
 ///
 /// # Errors
-/// 3143.
+/// 3143, 3144.
 fn path(c: &mut Call<'_, '_>, n: usize) -> Result<Option<Path>, SqlError> {
     if c.is_null(n) {
         return Ok(None);
     }
     let ty = c.ty(n);
+    if ty.kind.is_binary_string() {
+        return Err(of_binary());
+    }
     let text = c.text(n);
     parse_path(&unicode(text, &ty)).map(Some)
 }
