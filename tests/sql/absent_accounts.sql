@@ -28,7 +28,6 @@ SET ROLE nope;
 SET DEFAULT ROLE NONE TO root@localhost;
 -- limpid only: names the peer's own root
 SET DEFAULT ROLE nope TO root@localhost;
--- limpid: FAULT MySQL counts a row for a server that is not there
 DROP SERVER IF EXISTS s;
 DROP SERVER s;
 ALTER SERVER s OPTIONS (USER 'x');

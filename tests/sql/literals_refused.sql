@@ -24,12 +24,12 @@ select timestamp'2010-01-01 10:10';
 select date'2010-01-01 10:10:10';
 select date'2010-01-01 00:00:00';
 select time'2010-01-01 10:10:10';
--- limpid: the column is named by its whole text
-select {ts '2010-01-01'};
--- limpid: the column is named by its whole text
-select {d '2010-01-01 10:10:10'};
--- limpid: the column is named by its whole text
-select {t '2010-01-01 10:10:10'};
+-- ODBC's forms of dates and times
+-- have a script of their own.
+-- ODBC's forms of dates and times
+-- have a script of their own.
+-- ODBC's forms of dates and times
+-- have a script of their own.
 select timestamp'20100101';
 select timestamp'20100101101010';
 select timestamp'2010-01-01T10:10:10';

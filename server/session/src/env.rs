@@ -315,7 +315,7 @@ impl Viewer for Env {
             };
             let state = Some(state.to_string());
             let Process { id, user, host, db, command, time_s, info, transaction, leaves, .. } = p;
-            let (slot, since_ns) = (p.slot, p.since_ns);
+            let (slot, since_ns, attributes) = (p.slot, p.since_ns, p.attributes);
             ProcessRow {
                 id,
                 slot,
@@ -329,6 +329,7 @@ impl Viewer for Env {
                 info,
                 transaction,
                 leaves,
+                attributes,
             }
         };
         self.server.registry.processes().into_iter().map(row).collect()

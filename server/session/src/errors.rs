@@ -89,6 +89,12 @@ errors! {
     /// Something an open transaction forbids.
     in_transaction() =
         1568 "25001" "Transaction characteristics can't be changed while a transaction is in progress";
+    /// SET of what a transaction is logged as.
+    fixed_binlog_format(name) =
+        1679 "HY000" "Cannot modify @@session.{name} inside a transaction";
+    /// SET of whether a transaction is logged.
+    fixed_sql_log_bin(name) =
+        1694 "HY000" "Cannot modify @@session.{name} inside a transaction";
     /// A write in a READ ONLY transaction.
     read_only_transaction() =
         1792 "25006" "Cannot execute statement in a READ ONLY transaction.";

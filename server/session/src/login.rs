@@ -91,11 +91,36 @@ pub struct Login {
     pub collation: u16,
     /// Account that was matched.
     pub account: Option<Account>,
+    /// What the client says of itself: names and values, see [`kept_attributes`].
+    pub attributes: Vec<(String, String)>,
     host: String,
 }
 
 /// The plugin the greeting names.
 pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
+
+/// The first of a client's attributes that take no more bytes than MySQL keeps by default; what is lost is counted in an
+/// attribute of its own.
+fn kept_attributes(said: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
+    const BYTES_MAX: usize = 512;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (mut kept, mut bytes, mut lost) = (Vec::new(), 0, 0);
+    for (name, value) in said {
+        // Each has its length before it.
+        let size = name.len() + value.len() + 2;
+        match lost == 0 && bytes + size <= BYTES_MAX && name.len() <= 32 {
+            true => {
+                bytes += size;
+                kept.push((text(name), text(value)));
+            }
+            false => lost += size,
+        }
+    }
+    if lost > 0 {
+        kept.push(("_truncated".into(), lost.to_string()));
+    }
+    kept
+}
 
 /// A fresh challenge; none when the system has no randomness.
 pub fn new_scramble() -> Option<Scramble> {
@@ -115,6 +140,7 @@ impl Login {
             schema: None,
             collation: wire::constants::COLLATION_0900_AI_CI,
             account: None,
+            attributes: Vec::new(),
             host: peer.host(),
         }
     }
@@ -141,7 +167,9 @@ impl Login {
             State::Response => {
                 let r = handshake::response(packet).map_err(|_| errors::bad_handshake())?;
                 *caps = r.caps;
-                handshake::attributes(r.attributes).map_err(|_| errors::bad_handshake())?;
+                let said =
+                    handshake::attributes(r.attributes).map_err(|_| errors::bad_handshake())?;
+                self.attributes = kept_attributes(&said);
                 let collation = u16::from(r.collation);
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
             }
@@ -173,6 +201,9 @@ impl Login {
         let c = handshake::change_user(body, caps).map_err(|_| errors::malformed_packet())?;
         let collation = c.collation.unwrap_or(self.collation);
         self.account = None;
+        if let Ok(said) = handshake::attributes(c.attributes) {
+            self.attributes = kept_attributes(&said);
+        }
         self.begin(c.user, c.schema, collation, c.plugin, c.auth, server, out)
     }
 

@@ -265,6 +265,10 @@ impl Core {
                 let own = self.env.diagnostics.warning_count().saturating_sub(had);
                 self.send_ok_warning(&reply::Ok::default(), own.min(u64::from(u16::MAX)) as u16);
             }
+            Ok(Reply::Ok { .. }) if matches!(statement, Statement::DropServer(..)) => {
+                // MySQL counts one whether there is a server or not.
+                self.reply_outcome(&Outcome { affected_rows: 1, ..Outcome::default() });
+            }
             Ok(Reply::Ok { schema_changed: true, .. }) => self.ok_with_schema(),
             Ok(Reply::Ok { schema_changed: false, info }) => {
                 self.env.row_count = 0;

@@ -61,6 +61,8 @@ struct Identity {
     host: String,
     db: Option<String>,
     wake: Arc<dyn Wake>,
+    /// What the client said of itself: names and values.
+    attributes: Arc<[(String, String)]>,
     /// The client is gone.
     leaves: bool,
 }
@@ -220,6 +222,8 @@ pub struct Process {
     pub slot: usize,
     /// Since when, in [`sync::now_ns`] nanoseconds.
     pub since_ns: u64,
+    /// What the client said of itself: names and values.
+    pub attributes: Arc<[(String, String)]>,
 }
 
 /// Every session of the server.
@@ -247,7 +251,9 @@ impl Registry {
         entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
         let user = String::from("unauthenticated user");
-        *entry.identity.lock() = Some(Identity { id, user, host, db: None, wake, leaves: false });
+        let attributes = Arc::default();
+        let identity = Identity { id, user, host, db: None, wake, attributes, leaves: false };
+        *entry.identity.lock() = Some(identity);
     }
 
     /// A session learns who its user is, or changes its schema.
@@ -255,6 +261,13 @@ impl Registry {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
             identity.user = user.to_string();
             identity.db = db.map(str::to_string);
+        }
+    }
+
+    /// What the client of a session says of itself.
+    pub fn describe(&self, slot: usize, attributes: Vec<(String, String)>) {
+        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            identity.attributes = attributes.into();
         }
     }
 
@@ -366,6 +379,7 @@ impl Registry {
                 transaction: entry.transaction(),
                 slot: number,
                 since_ns: since,
+                attributes: Arc::clone(&i.attributes),
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
             });
         }

@@ -453,6 +453,7 @@ impl Core {
             self.use_schema(&schema)?;
         }
         self.publish_identity();
+        self.env.server.registry.describe(self.slot, login.attributes);
         self.phase = Phase::Commands;
         self.refresh();
         self.log_connect();

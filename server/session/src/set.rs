@@ -459,8 +459,17 @@ impl Core {
         self.apply(action)
     }
 
-    /// 1568: the present transaction is what it was begun as.
+    /// 1568, 1679, 1694: the present transaction is what it was begun as.
     fn refuse_characteristic(&self, action: &Action) -> Result<(), SqlError> {
+        let name = action.id.get().name;
+        let session = matches!(action.scope, Scope::Unspecified | Scope::Session);
+        match name {
+            "sql_log_bin" if self.in_transaction => return Err(errors::fixed_sql_log_bin(name)),
+            "binlog_format" if self.in_transaction && session => {
+                return Err(errors::fixed_binlog_format(name));
+            }
+            _ => {}
+        }
         let is_characteristic =
             matches!(action.id.get().effect, Effect::Isolation | Effect::ReadOnly);
         match is_characteristic && action.scope == Scope::Unspecified && self.in_transaction {

@@ -192,8 +192,11 @@ impl TableCache {
     }
 
     /// What `read_only` and `super_read_only` say.
+    ///
+    /// # Errors
+    /// 1290.
     #[inline]
-    fn admit_writing(&self) -> Result<(), CatalogError> {
+    pub fn admit_writing(&self) -> Result<(), CatalogError> {
         match self.catalog.read_only() {
             ReadOnly::No => Ok(()),
             ReadOnly::Users if self.is_super => Ok(()),

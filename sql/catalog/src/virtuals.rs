@@ -71,6 +71,8 @@ pub struct ProcessRow {
     pub transaction: TransactionRow,
     /// The client is gone; its transaction is being rolled back.
     pub leaves: bool,
+    /// What the client said of itself when it connected: names and values.
+    pub attributes: std::sync::Arc<[(String, String)]>,
 }
 
 /// A session's transaction.

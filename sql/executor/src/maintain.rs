@@ -161,9 +161,9 @@ fn missing(error: SqlError) -> Result<Report, SqlError> {
     Ok(vec![("Error", error.parts().2), (last.0, last.1.to_string())])
 }
 
-/// KILL and shutdown are about the session, not about the table.
+/// KILL, shutdown and a server that is read only are not about the table.
 fn ends_statement(error: &SqlError) -> bool {
-    matches!(error.parts().0, 1317 | 1053)
+    matches!(error.parts().0, 1317 | 1053 | 1290)
 }
 
 /// OPTIMIZE: the table is made anew, and its statistics.
@@ -191,6 +191,7 @@ fn optimize(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Repor
 
 /// ANALYZE of an open table.
 fn analyze(table: TableRef, context: &mut Context<'_>) -> Result<Report, SqlError> {
+    context.tables.admit_writing()?;
     let catalog = std::sync::Arc::clone(context.tables.catalog());
     match catalog.analyze(context.tables, table) {
         Ok(()) => {}

@@ -119,7 +119,9 @@ pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
         Arc::new(Information { def, fill: fill.unwrap_or(|_, _| ()) })
     };
     let mut tables: Vec<_> = own.map(table).collect();
-    let others = server::performance_processlist().chain(server::performance_group());
+    let others = server::performance_processlist()
+        .chain(server::performance_group())
+        .chain(server::performance_attributes());
     tables.extend(others.map(|t| Arc::new(t) as Arc<dyn VirtualTable>));
     tables
 }

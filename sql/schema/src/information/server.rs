@@ -51,6 +51,10 @@ const ENGINE: &str = "Supports transactions, row-level locking, and foreign keys
 pub(super) fn engines(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     rows.push(&cells!["InnoDB", "DEFAULT", ENGINE, "YES", "NO", "YES"]);
     rows.push(&cells!["PERFORMANCE_SCHEMA", "YES", "Performance Schema", "NO", "NO", "NO"]);
+    // What CREATE TABLE takes by these names it makes in InnoDB, with warning 1266.
+    for name in ["MEMORY", "MyISAM"] {
+        rows.push(&cells![name, "YES", "Served by InnoDB", "YES", "NO", "YES"]);
+    }
 }
 
 pub(super) fn plugins(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
@@ -134,6 +138,43 @@ replication_group_members\tMEMBER_STATE\tchar(64)\tNO\tutf8mb4_bin\t-
 replication_group_members\tMEMBER_ROLE\tchar(64)\tNO\tutf8mb4_bin\t-
 replication_group_members\tMEMBER_VERSION\tchar(64)\tNO\tutf8mb4_bin\t-
 replication_group_members\tMEMBER_COMMUNICATION_STACK\tchar(64)\tNO\tutf8mb4_bin\t-";
+
+/// What clients said of themselves when they connected: of the reader's own account, and of all.
+const ATTRIBUTES: &str = "\
+session_account_connect_attrs\tPROCESSLIST_ID\tbigint unsigned\tNO\t-\t-
+session_account_connect_attrs\tATTR_NAME\tvarchar(32)\tNO\tutf8mb4_bin\t-
+session_account_connect_attrs\tATTR_VALUE\tvarchar(1024)\tYES\tutf8mb4_bin\t-
+session_account_connect_attrs\tORDINAL_POSITION\tint\tYES\t-\t-
+session_connect_attrs\tPROCESSLIST_ID\tbigint unsigned\tNO\t-\t-
+session_connect_attrs\tATTR_NAME\tvarchar(32)\tNO\tutf8mb4_bin\t-
+session_connect_attrs\tATTR_VALUE\tvarchar(1024)\tYES\tutf8mb4_bin\t-
+session_connect_attrs\tORDINAL_POSITION\tint\tYES\t-\t-";
+
+/// `session_account_connect_attrs` and `session_connect_attrs`.
+pub(super) fn performance_attributes() -> impl Iterator<Item = Information> {
+    definition::parse(ATTRIBUTES, PERFORMANCE_SCHEMA).into_iter().map(|mut def| {
+        def.collation = value::Collation::Utf8mb4Bin;
+        let parts = (0..2).map(KeyPart::whole).collect();
+        def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
+        let fill: Fill = match def.name.starts_with("session_account") {
+            true => |context, rows| {
+                let own = context.viewer.account();
+                let of = |user: &str| own.starts_with(&format!("'{user}'@"));
+                attributes(clients(context).filter(|p| of(&p.user)), rows);
+            },
+            false => |context, rows| attributes(clients(context), rows),
+        };
+        Information::new(def, fill)
+    })
+}
+
+fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
+    for process in of {
+        for (number, (name, value)) in (0i64..).zip(process.attributes.iter()) {
+            rows.push(&cells![process.id, name, value, number]);
+        }
+    }
+}
 
 /// Tables of `performance_schema` about what this server does not do: they have no rows.
 pub(super) fn performance_group() -> impl Iterator<Item = Information> {

@@ -7,6 +7,8 @@ use crate::variables::Variable;
 use crate::variables::kind::Kind::{Bool, Double, Enum, Int, Text};
 
 const NO_BINLOG: &str = "There is no binary log.";
+const NOT_LOGGED: &str =
+    "There is no binary log: the value is kept and logs nothing, as in MySQL without one.";
 const NO_GTID: &str = "There is no binary log, so no transaction has a global id.";
 const NO_PROGRAMS: &str = "There are no stored programs.";
 const NO_EVENTS: &str = "There are no events.";
@@ -33,8 +35,8 @@ pub(super) const LIST: &[Variable] = &[
     v("automatic_sp_privileges", Global, Bool, "ON").ignored(NO_PROGRAMS),
     v("binlog_cache_size", Global, Int(4096, ALL), "32768").ignored(NO_BINLOG),
     v("binlog_expire_logs_seconds", Global, Int(0, U32), "2592000").ignored(NO_BINLOG),
-    v("binlog_format", Both, Enum(&["MIXED", "STATEMENT", "ROW"]), "ROW").ignored(NO_BINLOG),
-    v("binlog_row_image", Both, Enum(&["MINIMAL", "NOBLOB", "FULL"]), "FULL").ignored(NO_BINLOG),
+    v("binlog_format", Both, Enum(&["MIXED", "STATEMENT", "ROW"]), "ROW").ignored(NOT_LOGGED),
+    v("binlog_row_image", Both, Enum(&["MINIMAL", "NOBLOB", "FULL"]), "FULL").ignored(NOT_LOGGED),
     v("binlog_stmt_cache_size", Global, Int(4096, ALL), "32768").ignored(NO_BINLOG),
     v("bulk_insert_buffer_size", Both, Int(0, ALL), "8388608").ignored(NO_MYISAM),
     F("character_set_system", Text, "utf8mb3").only(FACT),
@@ -167,7 +169,7 @@ pub(super) const LIST: &[Variable] = &[
     F("server_id_bits", Int(0, 32), "32").ignored(NO_REPLICATION),
     v("session_track_gtids", Both, Enum(&["OFF", "OWN_GTID", "ALL_GTIDS"]), "OFF").only(NO_GTID),
     F("skip_external_locking", Bool, "ON").ignored(NO_MYISAM),
-    v("sql_log_bin", Session, Bool, "ON").ignored(NO_BINLOG),
+    v("sql_log_bin", Session, Bool, "ON").ignored(NOT_LOGGED),
     v("sql_slave_skip_counter", Global, Int(0, U32), "0").ignored(NO_REPLICATION),
     F("ssl_ca", Text, "").only(NO_TLS),
     F("ssl_capath", Text, "").only(NO_TLS),

@@ -69,7 +69,8 @@ pub(super) const LIST: &[Variable] = &[
         .ignored("Joins are not refused for their size."),
     v("max_length_for_sort_data", Both, Int(4, 8 << 20), "4096").ignored(PLANNER),
     v("max_seeks_for_key", Both, Int(1, ALL), "18446744073709551615").ignored(PLANNER),
-    v("max_sort_length", Both, Int(4, 8 << 20), "1024").ignored("Sorts compare whole values."),
+    v("max_sort_length", Both, Int(4, 8 << 20), "1024")
+        .ignored("Sorts compare whole values, as MySQL 9.7 does with texts, BLOBs and JSON."),
     v("max_user_connections", Both, Int(0, U32), "0"),
     v("min_examined_row_limit", Both, Int(0, ALL), "0").only("The slow log looks at time alone."),
     v("net_buffer_length", Both, Int(1024, 1 << 20), "16384").ignored(BY_NEED),

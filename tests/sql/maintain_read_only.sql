@@ -1,0 +1,11 @@
+-- ANALYZE and OPTIMIZE under super_read_only.
+CREATE TABLE t (a INT PRIMARY KEY);
+SET GLOBAL super_read_only = 1;
+ANALYZE TABLE t;
+ANALYZE LOCAL TABLE t;
+ANALYZE TABLE nope;
+OPTIMIZE TABLE t;
+CHECK TABLE t;
+SET GLOBAL super_read_only = 0;
+SET GLOBAL read_only = 0;
+ANALYZE TABLE t;
