@@ -143,10 +143,8 @@ impl<'v> Call<'_, 'v> {
             OwnedDatum::Json(document) => document.len(),
             _ => return Ok(value),
         };
-        if bytes > LONG_BYTES
-            && sync::with_current(|slot| slot.is_some_and(sync::SessionSlot::killed))
-        {
-            return Err(SqlError::Storage(base::Error::Killed));
+        if bytes > LONG_BYTES {
+            check_killed()?;
         }
         Ok(if self.fits(bytes) { value } else { NULL })
     }
@@ -387,5 +385,16 @@ pub fn slice<'v>(text: Cow<'v, [u8]>, range: std::ops::Range<usize>) -> Value<'v
             bytes.drain(..range.start);
             Value::Owned(OwnedDatum::Bytes(bytes))
         }
+    }
+}
+
+/// For what goes through a long text, now and then.
+///
+/// # Errors
+/// 1317: the statement was killed.
+pub fn check_killed() -> Result<(), SqlError> {
+    match sync::with_current(|slot| slot.is_some_and(sync::SessionSlot::killed)) {
+        true => Err(SqlError::Storage(base::Error::Killed)),
+        false => Ok(()),
     }
 }

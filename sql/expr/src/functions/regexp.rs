@@ -1,9 +1,10 @@
 //! Regular expressions, by fancy-regex.
 //!
 //! 1. A pattern is compiled once and kept with its flags, for every session. 2. Text that is not
-//! UTF-8 is read with replacement characters.
+//! UTF-8 is read with replacement characters. 3. Who looks for many matches looks whether the statement was
+//! killed.
 
-use super::call::{Answer, Call, NULL};
+use super::call::{Answer, Call, NULL, check_killed};
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
@@ -14,6 +15,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use value::{Charset, ColumnType, Datum, Kind};
+
+/// So many matches are looked for before it is asked whether the statement was killed.
+const MATCHES_UNASKED: i128 = 256;
 
 pub static FUNCTIONS: &[Function] = &[
     function("regexp_like", (2, 3), like_type, like, "whether the pattern matches somewhere"),
@@ -361,6 +365,14 @@ fn start(c: &mut Call<'_, '_>, n: usize, text: &str) -> Result<usize, SqlError> 
     Ok(at.map_or(text.len(), |(at, _)| at))
 }
 
+/// Between two matches: 1317 once the statement was killed.
+fn go_on(matches: i128) -> Result<(), SqlError> {
+    match matches % MATCHES_UNASKED {
+        0 => check_killed(),
+        _ => Ok(()),
+    }
+}
+
 /// The n-th match from a byte on.
 fn nth(
     regex: &Regex,
@@ -370,6 +382,7 @@ fn nth(
 ) -> Result<Option<(usize, usize)>, SqlError> {
     let mut at = start;
     for number in 1.. {
+        go_on(number)?;
         let Some(found) = regex.find_from_pos(text, at).map_err(|e| bad_run(&e))? else {
             return Ok(None);
         };
@@ -473,6 +486,7 @@ fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         let found = regex.captures_from_pos(text.as_str(), from).map_err(|e| bad_run(&e))?;
         let Some((found, whole)) = found.and_then(|f| f.get(0).map(|w| (f, w))) else { break };
         number += 1;
+        go_on(number)?;
         if occurrence <= 0 || number == occurrence {
             out.push_str(&text[kept..whole.start()]);
             append(&found, &replacement, &mut out)?;
