@@ -1,14 +1,18 @@
 //! All row locks: asking, granting, giving back.
 //!
 //! 1. A shard's mutex is a leaf but for the lists of owners and the parking lot: it may be taken under
-//!    a page latch, and no two shards' mutexes are held together.
+//!    a page latch, and no two shards' mutexes are held together. Guard: the models of
+//!    `tests/models.rs`, whose scheduler reports a run in which all wait.
 //! 2. An explicit lock and a page: who wants a lock makes it, then looks whether the page he read is
 //!    unchanged; who changes a row latches its page, then looks whether there are locks ([`Locks::is_free`],
-//!    [`Locks::check`]). Both steps are sequentially consistent on both sides, so one sees the other.
+//!    [`Locks::check`]). Both steps are sequentially consistent on both sides, so one sees the other. Guard: the models
+//!    `a_run_meets_inserts_into_its_leaf`, `inheritance_meets_the_end_of_the_owners`.
 //! 3. A written row is locked by its writer without any lock, as long as his transaction is active.
-//!    Before somebody waits for it, he gives the writer a lock ([`Locks::convert`]).
+//!    Before somebody waits for it, he gives the writer a lock ([`Locks::convert`]). Guard: the model
+//!    `a_conversion_meets_the_end_of_its_transaction`; `a_writer_has_its_row_locked_without_a_lock_until_somebody_asks` of the engine.
 //! 4. An index has shards of its own, but for few that share them; and parts of a shard say alone whether they have
-//!    locks ([`Shard::is_clear`]). So a transaction with many locks pushes few others off the fast path.
+//!    locks ([`Shard::is_clear`]). So a transaction with many locks pushes few others off the fast path. Guard: `Locked::verify` (the
+//!    parts are counted), `keys_of_numbers_are_spread_over_the_shards`.
 
 use crate::memory::Memory;
 use crate::mode::{Inherited, Kind, Shape, Target};

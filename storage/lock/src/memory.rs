@@ -1,9 +1,11 @@
 //! The memory of all locks, counted server-wide.
 //!
 //! 1. Each owner counts what it has under the mutex of its own list; the sum that all share moves by [`STEP`] and more,
-//!    so who has few locks never writes it. It is short of the truth by less than that for each owner, never above it.
+//!    so who has few locks never writes it. It is short of the truth by less than that for each owner, never above it. Guard: `Share::sub` asserts
+//!    that no more is given back than there was; `memory_is_limited_and_an_end_frees_it`.
 //! 2. Who asks for a lock that is free is refused beyond the limit; who has to wait is not, nor is a lock that somebody
-//!    is given for another's sake (conversion, inheritance).
+//!    is given for another's sake (conversion, inheritance). Guard: `ten_thousand_wait_for_one_row_and_each_gets_it`,
+//!    under a limit of one byte.
 
 use stdx::{Ordering, SharedAtomic, class};
 

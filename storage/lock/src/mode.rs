@@ -1,7 +1,9 @@
 //! What a lock may be, what conflicts with what, what covers what: InnoDB's rules, nothing else.
 //!
-//! 1. A lock on [`Target::key`] `None` (the supremum) is a gap lock whatever its kind says.
-//! 2. Locks of one owner never conflict.
+//! 1. A lock on [`Target::key`] `None` (the supremum) is a gap lock whatever its kind says. Guard: `tests/rules.rs`, all
+//!    shapes beside the documented rules.
+//! 2. Locks of one owner never conflict. Guard: `Locked::conflicts`, `Line::conflict` ask for the owner
+//!    first; the plays of `locks/tests.rs`.
 
 use base::IndexId;
 use std::fmt;

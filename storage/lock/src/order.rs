@@ -5,13 +5,16 @@
 //!    waits for the asker (then nobody would gain by its going first). An insert waits for that one, too:
 //!    as in InnoDB. Nor does it wait for one that waits only for somebody who is giving locks on the target back, and
 //!    has others there still: as in InnoDB, which gives back one after the other, the last made first. So of those
-//!    who wait for a transaction that had read a row and then changed it, readers go first.
+//!    who wait for a transaction that had read a row and then changed it, readers go first. Guard: `nobody_goes_too_early` of `locks/tests.rs`.
 //! 2. Of the others, which are ready, goes first who holds up most waiters: then the most can go on soon,
 //!    and few transactions sit on locks while they wait for further ones (contention-aware scheduling, as
 //!    in MySQL; Tian et al., "Contention-aware lock scheduling for transactional databases", PVLDB 11(5),
-//!    2018). Of equals goes first who was there first.
-//! 3. After a choice nobody who stays is ready: else it would sleep until somebody else gives a lock back.
-//! 4. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever.
+//!    2018). Of equals goes first who was there first. Guard:
+//!    `ten_thousand_wait_for_one_row_and_each_gets_it`, in their order; `who_holds_up_others_goes_first_and_of_equals_who_was_first`.
+//! 3. After a choice nobody who stays is ready: else it would sleep until somebody else gives a lock back. Guard:
+//!    `nobody_is_left_behind` of `locks/tests.rs`, `World::assert_nobody_left_behind` of the models.
+//! 4. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever. Guard:
+//!    `nobody_is_passed_for_ever`.
 
 use crate::mode::{Kind, Shape};
 use crate::queue::{By, Lock};

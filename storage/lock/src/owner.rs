@@ -1,15 +1,19 @@
 //! Who owns locks: one record per session slot, used by one transaction after another.
 //!
 //! 1. `serial` is the number of the slot's transaction. A lock belongs to a slot and a serial, so one
-//!    that was made for a transaction which has ended meanwhile never passes for the next one's.
+//!    that was made for a transaction which has ended meanwhile never passes for the next one's. Guard: `Owner::lists`, asked by
+//!    `Locks::verify`.
 //! 2. A lock is in a shard only while it is in the list of its owner (`locks`), and it enters the list
 //!    only if the serial is still its own, looked at under the list's mutex. The end of a transaction
 //!    raises the serial and takes the list under the same mutex. So whoever makes locks for others
-//!    (conversion, inheritance) never leaves one behind an ended transaction.
+//!    (conversion, inheritance) never leaves one behind an ended transaction. Guard: `Locks::verify`, and the model
+//!    `inheritance_meets_the_end_of_the_owners`.
 //! 3. `count` is how many entries the list has had: the end of a transaction without locks is one load
-//!    of it. See [`crate::Locks::convert`] for why that is enough.
+//!    of it. See [`crate::Locks::convert`] for why that is enough. Guard: the model
+//!    `a_conversion_meets_the_end_of_its_transaction`.
 //! 4. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
-//!    by one compare-and-swap, whose winner decides how the wait ends.
+//!    by one compare-and-swap, whose winner decides how the wait ends. Guard:
+//!    `waits_end_at_the_deadline_or_by_a_kill_and_leave_nothing_behind`.
 
 use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};

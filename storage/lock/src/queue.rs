@@ -1,8 +1,9 @@
 //! One shard: the locks of some targets, in the order they were asked for.
 //!
 //! 1. A new request waits for every conflicting lock of others, granted or asked for; but not for one that
-//!    waits for the asker himself. Who goes next is the matter of [`crate::order`].
-//! 2. Whoever takes a lock out of a queue grants all that can be granted.
+//!    waits for the asker himself. Who goes next is the matter of [`crate::order`]. Guard: the random plays of
+//!    `locks/tests.rs`, judged from the requests alone.
+//! 2. Whoever takes a lock out of a queue grants all that can be granted. Guard: the same, `nobody_is_left_behind`.
 
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Line, may_pass};

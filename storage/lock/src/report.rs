@@ -1,7 +1,7 @@
 //! What operators see of row locks: a listing, figures, the last deadlock.
 //!
-//! 1. A listing takes one shard after the other: each is one state of itself, all together are not.
-//! 2. Names of tables and sessions are not known here: who prints a deadlock gives them.
+//! A listing takes one shard after the other: each is one state of itself, all together are not. Names of tables and
+//! sessions are not known here: who prints a deadlock gives them.
 
 use crate::locks::{Locks, by};
 use crate::mode::{Shape, index_of_deleted_rows};

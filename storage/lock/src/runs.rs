@@ -11,14 +11,17 @@
 //! 2. A key that is inserted later between end and tip, or within a run, is the owner's if the run covers gaps: nobody else may
 //!    insert it. If it does not, the inserter takes the key out of the run, or has the tip begin a run of its own
 //!    ([`Runs::inserted`]). He calls it under his page latch, before the key is there; the scan looks at its leaf after the tip was
-//!    there: one of the two sees the other (`locks`, invariant 2).
-//! 3. A key that goes stays within the bounds of a run: whoever inserts it again asks for its gap, or takes it out.
-//! 4. No single lock is on a key that a run of the same owner and shape contains.
-//! 5. A list of runs is there only while its owner's list says so (`owner`, invariant 2), or is about to go.
+//!    there: one of the two sees the other (`locks`, invariant 2). Guard: the model
+//!    `a_run_meets_inserts_into_its_leaf`.
+//! 3. A key that goes stays within the bounds of a run: whoever inserts it again asks for its gap, or takes it out. Guard: `a_key_that_goes_leaves_its_gap_locked`.
+//! 4. No single lock is on a key that a run of the same owner and shape contains: single locks go first
+//!    ([`crate::Locks::lock_next`]). Guard: the model `runs_and_single_locks_exclude_each_other`.
+//! 5. A list of runs is there only while its owner's list says so (`owner`, invariant 2), or is about to go. Guard: `Locks::verify`.
 //! 6. A run and single locks: who makes a single lock counts it in its part of the shard, then looks for runs; who adds a tip makes it
 //!    (its group of indexes says since when there are runs at all), then looks whether the part is clear. Both are sequentially
-//!    consistent; the one who sees the other gives way. Where a part has locks, the tip is made under the shard's mutex.
-//! 7. A group's mutex is taken after a shard's, never before.
+//!    consistent; the one who sees the other gives way. Where a part has locks, the tip is made under the shard's mutex. Guard: the model
+//!    `runs_and_single_locks_exclude_each_other`.
+//! 7. A group's mutex is taken after a shard's, never before. Guard: the models of `tests/models.rs`, as `locks`, 1.
 
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::queue::By;

@@ -4,14 +4,18 @@
 //!    which it looks again: a deadlock is never slept through. (Without the search for deadlocks nothing
 //!    is published.)
 //!    What it publishes it computes and notes under the mutex of its shard: nobody changes the queue between.
+//!    Guard: `graph_leads_to_all` of `locks/tests.rs`.
 //! 2. Whoever makes a granted lock that holds up a request has the waiters look again; whoever grants a
 //!    request or takes one back publishes for the others whom they wait for now ([`Locks::redirect`]).
-//!    Blockers that have gone may still be in the graph: a cycle is only a suspicion.
+//!    Blockers that have gone may still be in the graph: a cycle is only a suspicion. Guard: `graph_leads_to_all`, and
+//!    `WaitsFor::verify`.
 //! 3. A deadlock is believed when all its edges were found in the queues twice, the second round with the
 //!    same waits as the first: then all its members waited at once, and nobody who waits releases
-//!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
+//!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]). Guard: the model
+//!    `deadlocks_are_found_whoever_closes_them`; `deadlocks_through_runs_are_found`.
 //! 4. The victim is the transaction with the fewest undo records and lock structures, table locks among
-//!    them; of equals the one whose request closed the cycle, namely who began to wait last.
+//!    them; of equals the one whose request closed the cycle, namely who began to wait last. Guard:
+//!    `the_lightest_of_a_deadlock_gives_way_and_of_equals_the_last`; `--test isolation` of the server, recorded from MySQL.
 
 use crate::locks::{Locks, by, slots};
 use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
