@@ -266,6 +266,59 @@ fn handler_select_and_sort_counters_count_as_mysqls() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Statements with how many temporary tables MySQL 9.7 makes for each.
+const TEMPORARY: &[(&str, u32)] = &[
+    ("SELECT a, COUNT(*) FROM t GROUP BY b", 1),
+    ("SELECT DISTINCT b FROM t", 1),
+    ("SELECT DISTINCT id FROM t", 0),
+    ("SELECT b FROM t ORDER BY b", 0),
+    ("SELECT a FROM t UNION SELECT id FROM t", 1),
+    ("SELECT a FROM t UNION ALL SELECT id FROM t", 0),
+    ("SELECT a FROM t EXCEPT SELECT id FROM t", 1),
+    ("SELECT * FROM (SELECT a FROM t) d", 0),
+    ("SELECT id, ROW_NUMBER() OVER (ORDER BY b) FROM t", 0),
+    ("SELECT DISTINCT b, COUNT(*) OVER () FROM t", 2),
+    ("SELECT j.x FROM JSON_TABLE('[1,2]', '$[*]' COLUMNS (x INT PATH '$')) j", 1),
+    (
+        "WITH RECURSIVE r AS (SELECT 1 n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",
+        1,
+    ),
+    ("WITH c AS (SELECT b, COUNT(*) n FROM t GROUP BY b) SELECT * FROM c x JOIN c y USING (b)", 2),
+];
+
+#[test]
+fn temporary_tables_are_counted_in_memory_and_on_disk() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "SET GLOBAL temptable_max_ram = 2097152; SET sql_mode = ''; CREATE DATABASE d; USE d;
+         CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(10));
+         INSERT INTO t VALUES (1,10,'x'),(2,20,'y'),(3,20,'z'),(4,30,NULL),(5,40,'w')",
+    );
+    let mut session = server.converse();
+    session.ask("USE d");
+    session.ask("SET sql_mode = '', cte_max_recursion_depth = 1000000");
+    let count = |session: &mut testkit::Conversation, statement: &str| {
+        session.ask("FLUSH LOCAL STATUS");
+        session.ask(statement);
+        let lines = session.ask("SHOW SESSION STATUS LIKE 'Created_tmp%'");
+        let of = |name: &str| -> u32 {
+            let line = lines.iter().find(|line| line.starts_with(name)).unwrap();
+            line.rsplit('\t').next().unwrap().parse().unwrap()
+        };
+        (of("Created_tmp_tables"), of("Created_tmp_disk_tables"), of("Created_tmp_files"))
+    };
+    for (statement, tables) in TEMPORARY {
+        assert_eq!(count(&mut session, statement), (*tables, 0, 0), "{statement}");
+    }
+    let rows = "WITH RECURSIVE r AS (SELECT 1 n UNION ALL SELECT n + 1 FROM r WHERE n < 200000)";
+    let (tables, on_disk, files) = count(
+        &mut session,
+        &format!("{rows} SELECT COUNT(*) FROM (SELECT DISTINCT REPEAT(n, 9) FROM r) d"),
+    );
+    assert!(tables > 1 && on_disk > 0 && files > 0, "{tables} {on_disk} {files}");
+}
+
 #[test]
 fn a_shutdown_purges_everything_or_leaves_the_pages_to_recovery() {
     let folder = TempDir::new();

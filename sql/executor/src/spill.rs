@@ -28,7 +28,9 @@ impl SpillFile {
     /// # Errors
     /// The file cannot be made.
     pub fn new(client: &Client) -> Result<SpillFile, SqlError> {
-        Ok(SpillFile::over(client.temporary_files().create()?))
+        let file = client.temporary_files().create()?;
+        instrument::count(instrument::Counter::CreatedTmpFiles, 1);
+        Ok(SpillFile::over(file))
     }
 
     /// Over an empty file without a name.

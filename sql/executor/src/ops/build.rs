@@ -20,6 +20,7 @@ use super::recursive::Recursive;
 use super::sets::{Distinct, Seen, SetLeaf, SetOp};
 use super::sort::Sort;
 use super::table::KeyTable;
+use super::tally;
 use super::window::Windows;
 use super::{Operator, Statement};
 use crate::SqlError;
@@ -73,6 +74,7 @@ impl<'p> Builder<'_, 'p> {
 
     fn node(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
         let operator = self.operator(node, again)?;
+        tally::temporary(node);
         Ok(match &self.st.measures {
             Some(measures) => Box::new(Measured::new(operator, node, measures)),
             None => operator,

@@ -6,6 +6,7 @@ use super::store::RowStore;
 use super::{Operator, Run, Statement};
 use crate::{Environment, SqlError};
 use expr::{Expr, Frame, Row};
+use instrument::{Counter, count};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub fn collect(
     outer: Option<&Row<'_>>,
     layout: &RowLayout,
 ) -> Result<RowStore, SqlError> {
+    count(Counter::CreatedTmpTables, 1);
     let mut rows = RowStore::new(st);
     let (mut cells, mut bytes) = (Cells::default(), Vec::new());
     block.open(st, env, outer)?;

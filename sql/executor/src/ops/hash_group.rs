@@ -17,6 +17,7 @@ use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
 use expr::Frame;
+use instrument::{Counter, count};
 use planner::query_plan::{Group, GroupStrategy};
 use std::sync::Arc;
 use value::RowLayout;
@@ -161,6 +162,9 @@ impl<'p> Groups<'p> {
         run: &Run<'_>,
         frame: &Frame,
     ) -> Result<(), SqlError> {
+        if pass.parts.is_empty() && pass.level == 0 {
+            count(Counter::CreatedTmpDiskTables, 1);
+        }
         while pass.parts.len() < PARTS {
             pass.parts.push(SpillFile::new(run.st.client)?);
         }

@@ -13,6 +13,7 @@ use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
 use expr::{Frame, OwnedDatum, Typed, Value, damaged};
+use instrument::{Counter, count};
 use parser::ast::SetOperator;
 use std::sync::Arc;
 use value::{ColumnType, RowLayout};
@@ -51,6 +52,9 @@ impl Seen {
         if full {
             if self.table.find(key, hashed).is_some() {
                 return Ok(Known::Old);
+            }
+            if self.parts.is_empty() && self.level == 0 {
+                count(Counter::CreatedTmpDiskTables, 1);
             }
             while self.parts.len() < PARTS {
                 self.parts.push(SpillFile::new(st.client)?);

@@ -7,6 +7,7 @@ use super::Statement;
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
+use instrument::{Counter, count};
 
 /// Bytes in memory below which nothing is moved to the file.
 const LEAST_BYTES: usize = 64 << 10;
@@ -58,7 +59,10 @@ impl RowStore {
         if self.charge.is_over() && self.memory.len() >= LEAST_BYTES {
             let file = match &mut self.file {
                 Some(file) => file,
-                none => none.insert(SpillFile::new(st.client)?),
+                none => {
+                    count(Counter::CreatedTmpDiskTables, 1);
+                    none.insert(SpillFile::new(st.client)?)
+                }
             };
             file.append(&self.memory)?;
             self.spilled = file.len();

@@ -16,6 +16,7 @@ use crate::{Environment, SqlError};
 use expr::eval::compare;
 use expr::tree::Comparison;
 use expr::{Frame, OwnedDatum, Quantified, Row, Subqueries, Value, damaged};
+use instrument::{Counter, count};
 use planner::query_plan::Subplan;
 use std::cell::RefCell;
 use value::{Collation, Datum, RowLayout};
@@ -132,6 +133,7 @@ impl<'p> SubplanState<'p> {
             Rule::Text(_) => Rule::Text(*collation),
             rule => rule,
         });
+        count(Counter::CreatedTmpTables, 1);
         let mut rows = Rows {
             layout: made_layout(&types),
             store: RowStore::new(st),

@@ -1,10 +1,13 @@
 //! What SHOW STATUS counts of reads: `Handler_read_...`, `Select_...`, `Sort_...`.
 //!
 //! 1. A row costs one addition to a field of its operator; the session's counters are written when a range ends.
-//! 2. Temporary tables are not counted: what is kept between operators is no table here.
+//! 2. A temporary table is what an operator keeps to find it again: groups, distinct rows, the rows of a nested
+//!    query. It counts once for each statement, and again when it goes to a file. What is read from it and
+//!    written to it does not count as reads and writes of tables.
 
 use instrument::{Counter, count};
-use planner::query_plan::{Node, Read, ReadAccess};
+use parser::ast::SetOperator;
+use planner::query_plan::{GroupStrategy, Node, Read, ReadAccess, WindowFunction};
 use std::ops::Bound;
 
 /// Attempts to read a row of the open range.
@@ -96,6 +99,27 @@ pub fn sorted(input: &Node, rows: u64) {
         count(Counter::SortScan, 1);
         count(Counter::SortRows, rows);
     }
+}
+
+/// Counts the temporary table that an operator keeps, when it is built.
+pub fn temporary(node: &Node) {
+    let keeps = match node {
+        Node::Group(group) => group.ends.is_empty() && group.strategy == GroupStrategy::Hash,
+        Node::Distinct { sorted, .. } => !sorted,
+        Node::Window(window) => window.functions.iter().any(|call| looks_around(&call.function)),
+        Node::SetOp { op, all, .. } => !(*op == SetOperator::Union && *all),
+        Node::Project { .. } | Node::Recursive { .. } | Node::JsonTable { .. } => true,
+        _ => false,
+    };
+    if keeps {
+        count(Counter::CreatedTmpTables, 1);
+    }
+}
+
+/// The function needs other rows than those before.
+fn looks_around(function: &WindowFunction) -> bool {
+    use WindowFunction::{DenseRank, Rank, RowNumber};
+    !matches!(function, RowNumber | Rank | DenseRank)
 }
 
 /// Counts how the tables of a block are read: the first one, and those that are joined to it.
