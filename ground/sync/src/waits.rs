@@ -112,8 +112,17 @@ impl Counts {
 struct Graph {
     /// Per waiter, or queue, its blockers.
     edges: HashMap<u64, Vec<u64>>,
-    /// How many waiters each queue has, with those whom they hold up.
-    queues: HashMap<u64, u64>,
+    /// The waiters by each queue.
+    queues: HashMap<u64, Queued>,
+}
+
+/// The waiters by a queue.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Queued {
+    /// How many there are.
+    own: u64,
+    /// With those whom they hold up.
+    all: u64,
 }
 
 /// Who waits for whom; used when somebody is about to wait, never before.
@@ -165,7 +174,7 @@ impl Graph {
 
     fn held_up(&self, counts: &Counts, node: u64) -> u64 {
         match is_queue(node) {
-            true => self.queues.get(&node).copied().unwrap_or(0),
+            true => self.queues.get(&node).map_or(0, |queued| queued.all),
             false => counts.get(node),
         }
     }
@@ -176,11 +185,16 @@ impl Graph {
         let mut at = node;
         // Without a cycle (invariant 1) this ends.
         while let Some(&blocker) = self.edges.get(&at).and_then(|all| all.first()) {
-            let sum = apply(self.held_up(counts, blocker), n);
-            match (is_queue(blocker), sum) {
-                (false, sum) => counts.set(blocker, sum),
-                (true, 0) => drop(self.queues.remove(&blocker)),
-                (true, sum) => drop(self.queues.insert(blocker, sum)),
+            match is_queue(blocker) {
+                false => counts.set(blocker, apply(counts.get(blocker), n)),
+                true => {
+                    let queued = self.queues.entry(blocker).or_default();
+                    queued.all = apply(queued.all, n);
+                    queued.own = apply(queued.own, u64::from(at == node));
+                    if queued.all == 0 {
+                        self.queues.remove(&blocker);
+                    }
+                }
             }
             at = blocker;
         }
@@ -288,6 +302,12 @@ impl WaitsFor {
         self.counts.get(who)
     }
 
+    /// Whether so many wait by a queue's node, and none of them holds up others.
+    pub fn hold_up_nobody(&self, queue: u64, waiters: usize) -> bool {
+        let n = waiters as u64;
+        self.graph.lock().queues.get(&queue) == Some(&Queued { own: n, all: n })
+    }
+
     /// All edges (waiter, blocker) at this moment, in no particular order.
     pub fn edges(&self) -> Vec<(u64, u64)> {
         let graph = self.graph.lock();
@@ -308,8 +328,11 @@ impl WaitsFor {
         let graph = self.graph.lock();
         assert!(!is_cyclic(&graph.edges, graph.edges.keys().copied()), "invariant 1");
         let mut sums: HashMap<u64, u64> = HashMap::new();
+        let mut own: HashMap<u64, u64> = HashMap::new();
         for waiter in graph.edges.keys().copied().filter(|node| !is_queue(*node)) {
             let mut at = waiter;
+            let first = graph.edges.get(&waiter).and_then(|all| all.first());
+            first.into_iter().for_each(|first| *own.entry(*first).or_default() += 1);
             while let Some(&blocker) = graph.edges.get(&at).and_then(|all| all.first()) {
                 *sums.entry(blocker).or_default() += 1;
                 at = blocker;
@@ -321,6 +344,9 @@ impl WaitsFor {
         let queues = graph.edges.keys().filter(|node| is_queue(**node));
         queues.for_each(|q| assert!(graph.queues.contains_key(q), "invariant 4: {q:x}"));
         assert!(graph.queues.keys().all(|q| sums.contains_key(q)), "invariant 4");
+        for (queue, queued) in &graph.queues {
+            assert_eq!(own.get(queue), Some(&queued.own), "who waits by a queue: {queue:x}");
+        }
     }
 }
 

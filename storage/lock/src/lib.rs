@@ -1,6 +1,6 @@
 //! Row locks: records and the gaps between them, by key.
 //!
-//! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `queue` (one shard), `runs` (what a scan locks),
+//! Reading order: `mode` (what conflicts with what), `owner` (a session's locks), `line` (the queue of a target), `queue` (one shard), `runs` (what a scan locks),
 //! `order` (who goes next), `memory` (how much of it), `locks` (asking and giving back), `wait` (waiting, deadlocks), `report` (what operators see).
 //!
 //! 1. A lock names a key, not a place: pages split and rows move without any lock noticing. Guard: `Place` has no page; the
@@ -10,6 +10,7 @@
 //!    writes no memory of this crate. Guard: the server's `tests/hot_path.rs` and
 //!    `tests/write_trap.rs`.
 
+mod line;
 mod locks;
 mod memory;
 mod mode;

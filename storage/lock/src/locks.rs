@@ -449,8 +449,8 @@ impl Locks {
             return true;
         }
         let mut one = true;
-        let gone = queues.remove(hash, |l| {
-            let it = l.by == by && l.granted() && l.shape == Shape::WRITE;
+        let gone = queues.remove_granted(hash, |l| {
+            let it = l.by == by && l.shape == Shape::WRITE;
             it && l.place.target() == target && std::mem::take(&mut one)
         });
         gone.iter().for_each(|l| owner.forget(by.serial, (hash, l), &self.memory));
@@ -480,9 +480,8 @@ impl Locks {
             return self.recount(me, list);
         }
         let mut queues = self.shard(hash).lock();
-        let gone = queues.remove(hash, |l| {
-            l.by == by && l.granted() && l.shape == shape && l.place.target() == target
-        });
+        let gone = queues
+            .remove_granted(hash, |l| l.by == by && l.shape == shape && l.place.target() == target);
         if !gone.is_empty() {
             gone.iter().for_each(|l| me.give_back(by.serial, (hash, l), &self.memory));
             self.grant(&mut queues, hash, target, by);
@@ -522,13 +521,13 @@ impl Locks {
             let mut queues = self.shard(h.hash).lock();
             while somebody_waits && let Some((place, shape)) = queues.youngest(h.hash, by, age) {
                 let mut one = true;
-                queues.remove(h.hash, |l| {
+                queues.remove_granted(h.hash, |l| {
                     let it = l.by == by && l.shape == shape && l.place == place;
                     it && std::mem::take(&mut one)
                 });
                 self.grant(&mut queues, h.hash, place.target(), by);
             }
-            let mut gone = queues.remove(h.hash, |l| l.by == by);
+            let mut gone = queues.remove_granted(h.hash, |l| l.by == by);
             gone.dedup_by(|a, b| a.place == b.place);
             gone.iter().for_each(|l| self.grant(&mut queues, h.hash, l.place.target(), by));
         }
@@ -549,30 +548,39 @@ impl Locks {
         }
         let mut refused = Vec::new();
         loop {
-            let held_up = |slot: u64| self.graph.held_up(slot);
-            let (go, passed) = queues.line(hash, target).choose(leaving, &refused, held_up);
-            passed.into_iter().for_each(|at| queues.at(hash, at).map_or((), |l| l.passed += 1));
-            let granted: Vec<(usize, By, u64)> = go
+            let blocking = |n| n > 1 && !self.graph.hold_up_nobody(queue_node(hash), n);
+            let choice = queues.choose_alike(hash, &refused, blocking).unwrap_or_else(|| {
+                let held_up = |slot: u64| self.graph.held_up(slot);
+                queues.line(hash, target).choose(leaving, &refused, held_up)
+            });
+            queues.pass(hash, &choice.passed);
+            let mut granted: Vec<(usize, By, u64)> = choice
+                .go
                 .into_iter()
                 .filter_map(|at| {
-                    let lock = queues.at(hash, at)?;
+                    let lock = queues.request(hash, at)?;
                     Some((at, lock.by, std::mem::take(&mut lock.waiting)))
                 })
                 .collect();
-            self.redirect(queues, hash, target, granted.iter().map(|(_, by, _)| by.slot as u64));
+            self.redirect(queues, hash, target, &granted);
             let before = refused.len();
-            for (at, by, number) in granted {
+            granted.retain(|(at, by, number)| {
                 // Who gives up takes the request out himself.
-                if !self.owner(by.slot).end_with(number, GRANTED)
-                    && let Some(lock) = queues.at(hash, at)
-                {
-                    lock.waiting = number;
-                    refused.push(at);
+                let taken = self.owner(by.slot).end_with(*number, GRANTED);
+                if !taken && let Some(lock) = queues.request(hash, *at) {
+                    lock.waiting = *number;
+                    refused.push(*at);
                 }
-            }
+                taken
+            });
+            granted.sort_unstable_by_key(|(at, ..)| *at);
+            queues.move_granted(hash, granted.iter().rev().map(|(at, ..)| *at));
             if refused.len() == before {
                 return;
             }
+            // Whoever was taken out stood before them, or not.
+            let taken_before = |at: usize| granted.iter().filter(|(gone, ..)| *gone < at).count();
+            refused.iter_mut().for_each(|at| *at -= taken_before(*at));
         }
     }
 
@@ -582,19 +590,20 @@ impl Locks {
         queues: &mut Locked<'_>,
         hash: u64,
         target: Target<'_>,
-        granted: impl Iterator<Item = u64>,
+        granted: &[(usize, By, u64)],
     ) {
         if !self.detect.load(Ordering::Relaxed) {
             return;
         }
         let node = queue_node(hash);
-        let (owners, changed) = queues.line(hash, target).edges(node);
-        let mut waits: Vec<(u64, Vec<u64>)> = granted.map(|slot| (slot, Vec::new())).collect();
+        let new = granted.first().map(|(at, ..)| *at);
+        let alike = queues.owners_of_alike(hash, new).map(|owners| (owners, Vec::new()));
+        let (owners, changed) = alike.unwrap_or_else(|| queues.line(hash, target).edges(node));
+        let mut waits: Vec<(u64, Vec<u64>)> =
+            granted.iter().map(|(_, by, _)| (by.slot as u64, Vec::new())).collect();
         waits.extend(changed.iter().map(|new| (new.by.slot as u64, new.edges.to_vec())));
         for new in changed {
-            if let Some(lock) = queues.at(hash, new.at) {
-                lock.edges = Some(new.edges);
-            }
+            queues.set_edges(hash, new.at, Some(new.edges));
         }
         if !self.graph.redirect(&waits, (node, &slots(owners))) {
             queues.line(hash, target).waiters().for_each(|by| self.owner(by.slot).poke());

@@ -13,15 +13,15 @@
 //!    `ten_thousand_wait_for_one_row_and_each_gets_it`, in their order; `who_holds_up_others_goes_first_and_of_equals_who_was_first`.
 //! 3. After a choice nobody who stays is ready: else it would sleep until somebody else gives a lock back. Guard:
 //!    `nobody_is_left_behind` of `locks/tests.rs`, `World::assert_nobody_left_behind` of the models.
-//! 4. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever. Guard:
-//!    `nobody_is_passed_for_ever`.
+//! 4. Who was passed [`PASSED_MAX`] times goes before all who were not: nobody waits for ever. Guard: `Line::choose`
+//!    asserts that one such goes, if there is any; `nobody_is_passed_for_ever`.
 
 use crate::mode::{Kind, Shape};
 use crate::queue::{By, Lock};
 use std::cmp::Reverse;
 
 /// How often a request may be passed by later ones.
-const PASSED_MAX: u32 = 64;
+pub(crate) const PASSED_MAX: u32 = 64;
 
 /// The locks on one target, and where each stands in its queue, in the order they were asked for.
 pub(crate) struct Line<'q> {
@@ -30,6 +30,13 @@ pub(crate) struct Line<'q> {
     supremum: bool,
     /// Another target has the same hash.
     shared: bool,
+}
+
+/// Who goes now, and who is passed by that: places in a queue.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub go: Vec<usize>,
+    pub passed: Vec<usize>,
 }
 
 /// Edges of a waiting request that are new.
@@ -53,14 +60,16 @@ pub(crate) fn may_pass<'q>(
 }
 
 impl<'q> Line<'q> {
-    /// Of the locks on a target, with their places in the queue.
+    /// Of the granted locks on a target, and its requests with their places in the queue.
     pub fn new(
-        on: impl Iterator<Item = (usize, &'q Lock)>,
+        mut granted: Vec<&'q Lock>,
+        requests: impl Iterator<Item = (usize, &'q Lock)>,
         supremum: bool,
         shared: bool,
     ) -> Line<'q> {
-        let (granted, waiting): (Vec<_>, Vec<_>) = on.partition(|(_, l)| l.granted());
-        Line { granted: granted.into_iter().map(|(_, l)| l).collect(), waiting, supremum, shared }
+        let (new, waiting): (Vec<_>, Vec<_>) = requests.partition(|(_, l)| l.granted());
+        granted.extend(new.into_iter().map(|(_, l)| l));
+        Line { granted, waiting, supremum, shared }
     }
 
     fn conflict(&self, me: &Lock, other: &Lock) -> bool {
@@ -179,12 +188,7 @@ impl<'q> Line<'q> {
 
     /// Who goes now, while `leaving` gives locks back, and who is passed by that: their places in the queue. `refused`
     /// do not want to; `held_up` says how many waiters each of these session slots holds up.
-    pub fn choose(
-        &self,
-        leaving: By,
-        refused: &[usize],
-        held_up: impl Fn(u64) -> u64,
-    ) -> (Vec<usize>, Vec<usize>) {
+    pub fn choose(&self, leaving: By, refused: &[usize], held_up: impl Fn(u64) -> u64) -> Choice {
         let mut ready = self.ready(leaving);
         ready.retain(|(at, _)| !refused.contains(at));
         if ready.len() > 1 {
@@ -203,6 +207,9 @@ impl<'q> Line<'q> {
         }
         let last = go.iter().map(|n| ready[*n].0).max().unwrap_or(0);
         let places = |all: Vec<usize>| all.into_iter().map(|n| ready[n].0);
-        (places(go).collect(), places(stay).filter(|at| *at < last).collect())
+        let starving = |all: &[usize]| all.iter().any(|n| ready[*n].1.passed >= PASSED_MAX);
+        assert!(!starving(&stay) || starving(&go), "who was passed often goes first (4)");
+        let passed = places(stay).filter(|at| *at < last).collect();
+        Choice { go: places(go).collect(), passed }
     }
 }

@@ -10,10 +10,10 @@
 //!    `inheritance_meets_the_end_of_the_owners`.
 //! 3. `count` is how many entries the list has had: the end of a transaction without locks is one load
 //!    of it. See [`crate::Locks::convert`] for why that is enough. Guard: the model
-//!    `a_conversion_meets_the_end_of_its_transaction`.
+//!    `a_conversion_meets_the_end_of_its_transaction`; `Owner::take` asserts that without a count there is no list.
 //! 4. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
-//!    by one compare-and-swap, whose winner decides how the wait ends. Guard:
-//!    `waits_end_at_the_deadline_or_by_a_kill_and_leave_nothing_behind`.
+//!    by one compare-and-swap, whose winner decides how the wait ends. Guard: `Owner::begin_wait` asserts
+//!    that the one before has ended; `waits_end_at_the_deadline_or_by_a_kill_and_leave_nothing_behind`.
 
 use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};
@@ -276,6 +276,8 @@ impl Owner {
     pub(crate) fn take(&self, all: &Memory) -> Ended {
         let mut locks = self.locks.lock();
         let serial = self.serial.load(Ordering::Relaxed);
+        let nothing = locks.held.is_empty() && locks.runs.is_empty();
+        assert!(nothing || self.has_locks(), "a list without a count (3)");
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
         locks.memory.clear(all);
@@ -317,6 +319,7 @@ impl Owner {
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.
     pub(crate) fn begin_wait(&self, wish: Wish) {
         let number = wish.number;
+        assert_ne!(self.code(), WAITING, "the wait before has not ended (4)");
         *self.wish.lock() = Some(wish);
         self.word.store(number << 2 | WAITING, Ordering::SeqCst);
     }

@@ -5,12 +5,12 @@
 //!    `locks/tests.rs`, judged from the requests alone.
 //! 2. Whoever takes a lock out of a queue grants all that can be granted. Guard: the same, `nobody_is_left_behind`.
 
+use crate::line::Queue;
 use crate::mode::{Inherited, Kind, Shape, Target};
-use crate::order::{Line, may_pass};
+use crate::order::{Choice, Line, PASSED_MAX, may_pass};
 use crate::owner::{Held, Place};
 use base::IndexId;
 use instrument::MutexClass;
-use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -87,9 +87,6 @@ impl Hasher for Same {
     }
 }
 
-/// As a rule there is one.
-type Queue = SmallVec<[Lock; 1]>;
-
 type Queues = HashMap<u64, Queue, BuildHasherDefault<Same>>;
 
 /// Of the locks of a shard, hashes tell apart so many parts.
@@ -141,9 +138,9 @@ impl Locked<'_> {
         let mut present = [0; PARTS];
         for (hash, queue) in self.queues.iter() {
             present[(hash >> SHARD_BITS) as usize % PARTS] += queue.len() as u32;
-            assert!(!queue.is_empty(), "an empty queue goes");
-            for (n, a) in queue.iter().enumerate().filter(|(_, l)| l.granted()) {
-                let beside = queue[..n].iter().filter(|b| b.granted() && b.place == a.place);
+            queue.verify(*hash);
+            for (n, a) in queue.granted().iter().enumerate() {
+                let beside = queue.granted()[..n].iter().filter(|b| b.place == a.place);
                 for b in beside.filter(|b| a.by != b.by) {
                     let apart = a.shape.waits_for(b.shape, a.supremum())
                         && b.shape.waits_for(a.shape, a.supremum());
@@ -157,13 +154,22 @@ impl Locked<'_> {
 
     /// All locks, in no particular order of targets.
     pub fn all(&self) -> impl Iterator<Item = &Lock> {
-        self.queues.values().flatten()
+        self.queues.values().flat_map(Queue::iter)
     }
 
-    /// The locks on `target`, in their order.
-    pub fn on<'a>(&'a self, hash: u64, target: Target<'a>) -> impl Iterator<Item = &'a Lock> {
-        let queue = self.queues.get(&hash).map_or(&[][..], |q| &q[..]);
-        queue.iter().filter(move |l| l.place.target() == target)
+    /// The locks on `target`: those that are granted, then who waits, in the order they were asked for.
+    pub fn on<'a>(
+        &'a self,
+        hash: u64,
+        target: Target<'a>,
+    ) -> impl Iterator<Item = &'a Lock> + Clone {
+        let all = self.queues.get(&hash).into_iter().flat_map(Queue::iter);
+        all.filter(move |l| l.place.target() == target)
+    }
+
+    fn granted<'a>(&'a self, hash: u64, target: Target<'a>) -> impl Iterator<Item = &'a Lock> {
+        let granted = self.queues.get(&hash).map_or(&[][..], Queue::granted);
+        granted.iter().filter(move |l| l.place.target() == target)
     }
 
     /// Whether there is no lock with this hash.
@@ -183,21 +189,27 @@ impl Locked<'_> {
 
     /// Adds a lock that was announced.
     pub fn add(&mut self, hash: u64, lock: Lock) {
-        self.queues.entry(hash).or_default().push(lock);
+        self.queues.entry(hash).or_default().add(lock);
     }
 
     /// Takes out the locks that `which` chooses; those waiting after them in the same targets are the
     /// caller's to look at.
-    pub fn remove(&mut self, hash: u64, mut which: impl FnMut(&Lock) -> bool) -> Queue {
-        let mut gone = Queue::new();
+    pub fn remove(&mut self, hash: u64, mut which: impl FnMut(&Lock) -> bool) -> Vec<Lock> {
+        self.take_out(hash, |queue, gone| {
+            queue.remove_granted(&mut which, gone);
+            queue.remove_requests(hash, &mut which, gone);
+        })
+    }
+
+    /// As [`Self::remove`], of locks that are granted.
+    pub fn remove_granted(&mut self, hash: u64, which: impl FnMut(&Lock) -> bool) -> Vec<Lock> {
+        self.take_out(hash, |queue, gone| queue.remove_granted(which, gone))
+    }
+
+    fn take_out(&mut self, hash: u64, f: impl FnOnce(&mut Queue, &mut Vec<Lock>)) -> Vec<Lock> {
+        let mut gone = Vec::new();
         let Entry::Occupied(mut queue) = self.queues.entry(hash) else { return gone };
-        let (locks, mut at) = (queue.get_mut(), 0);
-        while let Some(lock) = locks.get(at) {
-            match which(lock) {
-                true => gone.push(locks.remove(at)),
-                false => at += 1,
-            }
-        }
+        f(queue.get_mut(), &mut gone);
         if queue.get().is_empty() {
             queue.remove();
         }
@@ -208,7 +220,7 @@ impl Locked<'_> {
     /// A granted lock of `by` that has all that `shape` would give.
     pub fn covered(&self, hash: u64, target: Target<'_>, by: By, shape: Shape) -> bool {
         let supremum = target.key.is_none();
-        self.on(hash, target).any(|l| l.by == by && l.granted() && l.shape.covers(shape, supremum))
+        self.granted(hash, target).any(|l| l.by == by && l.shape.covers(shape, supremum))
     }
 
     /// Whether a new request would have to wait (invariant 1).
@@ -217,16 +229,57 @@ impl Locked<'_> {
         self.on(hash, target).any(|l| {
             l.by != by
                 && shape.waits_for(l.shape, supremum)
-                && (l.granted() || !may_pass(self.on(hash, target), l, by, shape))
+                && (l.granted() || !may_pass(self.granted(hash, target), l, by, shape))
         })
     }
 
     /// The locks on `target` as they stand in line.
     pub fn line<'a>(&'a self, hash: u64, target: Target<'a>) -> Line<'a> {
-        let queue = self.queues.get(&hash).map_or(&[][..], |q| &q[..]);
-        let on = queue.iter().enumerate().filter(move |(_, l)| l.place.target() == target);
-        let shared = queue.iter().any(|l| l.place.target() != target);
-        Line::new(on, target.key.is_none(), shared)
+        let queue = self.queues.get(&hash);
+        let granted = self.granted(hash, target).collect();
+        let requests = queue.into_iter().flat_map(Queue::requests).enumerate();
+        let requests = requests.filter(move |(_, l)| l.place.target() == target);
+        let shared = queue.is_some_and(|q| q.iter().any(|l| l.place.target() != target));
+        Line::new(granted, requests, target.key.is_none(), shared)
+    }
+
+    /// Who goes now on a target whose requests are alike ([`crate::line`], 2), if that is told by their order: when
+    /// `blocking` says of as many waiters that they hold up nobody.
+    pub fn choose_alike(
+        &self,
+        hash: u64,
+        refused: &[usize],
+        blocking: impl FnOnce(usize) -> bool,
+    ) -> Option<Choice> {
+        let queue = self.queues.get(&hash)?;
+        let (first, n) = queue.alike().filter(|_| refused.is_empty())?;
+        let held_up =
+            queue.granted().iter().any(|g| first.shape.waits_for(g.shape, first.supremum()));
+        match held_up {
+            true => Some(Choice::default()),
+            false => (!blocking(n)).then(|| Choice { go: vec![0], passed: Vec::new() }),
+        }
+    }
+
+    /// The owners to whom a queue's node leads where all requests are alike and wait by it already; `new`: the one of
+    /// them that is granted just now.
+    pub fn owners_of_alike(&self, hash: u64, new: Option<usize>) -> Option<Vec<By>> {
+        let queue = self.queues.get(&hash).filter(|q| q.all_noted())?;
+        self.owners_of(queue, new.and_then(|at| queue.requests().nth(at)))
+    }
+
+    /// As [`Self::owners_of_alike`], for one of them that is going to.
+    pub fn owners_for_alike(&self, hash: u64) -> Option<Vec<By>> {
+        self.owners_of(self.queues.get(&hash)?, None)
+    }
+
+    fn owners_of(&self, queue: &Queue, new: Option<&Lock>) -> Option<Vec<By>> {
+        let (first, _) = queue.alike()?;
+        let holds_up = |g: &&Lock| first.shape.waits_for(g.shape, first.supremum());
+        let granted = queue.granted().iter().chain(new).filter(holds_up);
+        let mut owners: Vec<By> = granted.map(|g| g.by).collect();
+        owners.dedup();
+        Some(owners).filter(|owners| !owners.is_empty())
     }
 
     /// Of several locks of `by` on a target that somebody waits for, the one that was made last; `age` says what
@@ -238,30 +291,47 @@ impl Locked<'_> {
         age: impl Fn(IndexId, Shape) -> Option<usize>,
     ) -> Option<(Place, Shape)> {
         let queue = self.queues.get(&hash).filter(|q| q.len() > 2)?;
-        let own = |l: &&Lock| l.by == by;
-        let counts = |l: &&Lock| {
-            let beside = queue.iter().filter(|o| o.place == l.place);
-            beside.clone().filter(own).count() > 1 && beside.clone().any(|o| !o.granted())
-        };
-        let several = queue.iter().filter(own).filter(counts);
+        let own = || queue.granted().iter().filter(|l| l.by == by);
+        let several = own().filter(|l| {
+            own().filter(|o| o.place == l.place).count() > 1
+                && queue.requests().any(|o| o.place == l.place)
+        });
         let last = several.max_by_key(|l| age(l.place.index, l.shape))?;
         Some((last.place.clone(), last.shape))
     }
 
-    /// The first lock that `which` chooses.
-    pub fn find(&mut self, hash: u64, which: impl Fn(&Lock) -> bool) -> Option<&mut Lock> {
-        self.queues.get_mut(&hash)?.iter_mut().find(|l| which(l))
+    /// Where an owner's request stands in its queue.
+    pub fn place_of(&self, hash: u64, by: By, number: u64) -> Option<usize> {
+        self.queues.get(&hash)?.place_of(by, number)
     }
 
-    /// The lock that stands there in the queue, while nothing is taken out of it.
-    pub fn at(&mut self, hash: u64, at: usize) -> Option<&mut Lock> {
-        self.queues.get_mut(&hash)?.get_mut(at)
+    /// The request that stands there, while nothing is taken out of the queue.
+    pub fn request(&mut self, hash: u64, at: usize) -> Option<&mut Lock> {
+        self.queues.get_mut(&hash)?.request(at)
+    }
+
+    /// These are the edges of a request's wait from now on.
+    pub fn set_edges(&mut self, hash: u64, at: usize, edges: Option<Box<[u64]>>) {
+        self.queues.get_mut(&hash).into_iter().for_each(|q| q.set_edges(hash, at, edges.clone()));
+    }
+
+    /// These requests are passed by one that came later.
+    pub fn pass(&mut self, hash: u64, passed: &[usize]) {
+        let Some(queue) = self.queues.get_mut(&hash) else { return };
+        passed.iter().for_each(|at| queue.pass(*at, PASSED_MAX));
+    }
+
+    /// These requests, the last of them first, are granted, and their owners take them.
+    pub fn move_granted(&mut self, hash: u64, taken: impl Iterator<Item = usize>) {
+        let Some(queue) = self.queues.get_mut(&hash) else { return };
+        taken.for_each(|at| queue.move_granted(hash, at));
     }
 
     /// The owners, other than `by`, of requests that a granted lock of `shape` now holds up.
     pub fn held_up(&self, hash: u64, target: Target<'_>, by: By, shape: Shape) -> Vec<By> {
         let supremum = target.key.is_none();
-        let waiting = self.on(hash, target).filter(|l| !l.granted() && l.by != by);
+        let requests = self.queues.get(&hash).into_iter().flat_map(Queue::requests);
+        let waiting = requests.filter(|l| l.place.target() == target && l.by != by);
         waiting.filter(|l| l.shape.waits_for(shape, supremum)).map(|l| l.by).collect()
     }
 

@@ -102,23 +102,33 @@ impl Locks {
         let (target, by, slot) = (wish.place.target(), by(me), me.slot() as u64);
         let hash = target.hash();
         let mut queues = self.shard(hash).lock();
-        let line = queues.line(hash, target);
-        let blockers = line.blockers_of(by, wish.number)?;
+        let at = queues.place_of(hash, by, wish.number)?;
         if !self.detect.load(Ordering::Relaxed) {
             return Some(Ok(None));
         }
-        let (node, blockers) = (queue_node(hash), slots(blockers));
-        let published = match line.by_node(by, wish.number) {
-            Some(owners) => self.graph.add_queued(slot, node, &slots(owners)),
-            None => self.graph.add_all(slot, &blockers).map(|guard| (guard, false)),
+        let node = queue_node(hash);
+        let (owners, blockers) = match queues.owners_for_alike(hash) {
+            Some(owners) => (Some(owners), None),
+            None => {
+                let line = queues.line(hash, target);
+                let blockers = line.blockers_of(by, wish.number)?;
+                (line.by_node(by, wish.number), Some(blockers))
+            }
         };
-        let edges = published.as_ref().ok().map(|(_, by_node)| match by_node {
-            true => [node].into(),
-            false => blockers.into(),
-        });
-        if let Some(at) = queues.find(hash, |l| l.by == by && l.waiting == wish.number) {
-            at.edges = edges;
-        }
+        let others = || {
+            let found = || queues.line(hash, target).blockers_of(by, wish.number);
+            slots(blockers.clone().or_else(found).unwrap_or_default())
+        };
+        let published = match owners {
+            Some(owners) => self.graph.add_queued(slot, node, &slots(owners)),
+            None => self.graph.add_all(slot, &others()).map(|guard| (guard, false)),
+        };
+        let edges = match &published {
+            Ok((_, true)) => Some([node].into()),
+            Ok((_, false)) => Some(others().into()),
+            Err(_) => None,
+        };
+        queues.set_edges(hash, at, edges);
         Some(published.map(|(guard, _)| Some(guard)))
     }
 

@@ -40,9 +40,17 @@ struct World<'t> {
     target: Target<'t>,
     /// Owners who were told to give up and have not taken their request out yet.
     told: Vec<usize>,
+    /// When each owner asked last.
+    asked: Vec<std::cell::Cell<u64>>,
+    asks: std::cell::Cell<u64>,
 }
 
 impl<'t> World<'t> {
+    fn new(locks: &Arc<Locks>, target: Target<'t>, owners: usize) -> World<'t> {
+        let asked = (0..owners).map(|_| std::cell::Cell::new(0)).collect();
+        World { locks: Arc::clone(locks), target, told: Vec::new(), asked, asks: 0.into() }
+    }
+
     fn waits(&self, slot: usize) -> Option<Wish> {
         self.locks.owner(slot).wish()
     }
@@ -54,6 +62,8 @@ impl<'t> World<'t> {
         let mut queues = self.locks.shard(hash).lock();
         let shape = queues.missing(hash, self.target, me, shape);
         let conflict = queues.conflicts(hash, self.target, me, shape);
+        self.asks.set(self.asks.get() + 1);
+        self.asked[slot].set(self.asks.get());
         let covered = queues.covered(hash, self.target, me, shape);
         if covered || (!conflict && shape.kind == Kind::InsertIntention) {
             return;
@@ -154,14 +164,15 @@ impl<'t> World<'t> {
         let was_there = |(n, l): &(usize, &Seen)| l.waiting == 0 && !places.contains(n);
         let held: Vec<Seen> = now.iter().enumerate().filter(was_there).map(|(_, l)| *l).collect();
         let new: Vec<(usize, Seen)> = places.into_iter().map(|n| (n, now[n])).collect();
-        for (at, me) in &new {
+        for (_, me) in &new {
             let by_held = held.iter().find(|g| self.conflict(*me, **g));
             assert!(by_held.is_none(), "{me:?} beside {by_held:?}: {before:?}");
             let by_new = new.iter().find(|(_, g)| self.conflict(*me, *g) && self.conflict(*g, *me));
             assert!(by_new.is_none(), "{me:?} together with {by_new:?}: {before:?}");
             // Who was before it and waits for what was locked all the time has not been passed.
             let mut stuck: Vec<Seen> = Vec::new();
-            for ahead in now[..*at].iter().filter(|l| l.waiting != 0) {
+            let came = |l: &Seen| self.asked[l.slot].get();
+            for ahead in now.iter().filter(|l| l.waiting != 0 && came(l) < came(me)) {
                 let stays = held.iter().filter(|g| g.slot != leaving);
                 let is_stuck = stays.clone().any(|g| self.conflict(*ahead, *g))
                     || stuck.iter().any(|s| self.yields(*ahead, *s, &held));
@@ -194,7 +205,7 @@ fn play(seed: u64, target: Target<'_>) {
     let mut rng = Rng::new(seed);
     let graph = Arc::new(WaitsFor::new());
     let locks = Arc::new(Locks::new(OWNERS, &graph));
-    let mut world = World { locks: Arc::clone(&locks), target, told: Vec::new() };
+    let mut world = World::new(&locks, target, OWNERS);
     let mut guards = HashMap::new();
     world.locks.waiting.store(1, Ordering::Relaxed);
     // Waiters elsewhere give the owners their weights.
@@ -260,7 +271,7 @@ fn ten_thousand_wait_for_one_row_and_each_gets_it() {
     // Waiters are not refused for want of memory.
     locks.set_memory_max(0);
     let target = Target::record(IndexId(7), b"k");
-    let world = World { locks: Arc::clone(&locks), target, told: Vec::new() };
+    let world = World::new(&locks, target, WAITERS + 1);
     locks.set_memory_max(1);
     world.ask(0, Shape::WRITE);
     let mut guards: Vec<_> = (1..=WAITERS)
