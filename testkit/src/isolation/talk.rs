@@ -9,11 +9,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Who has not answered for so long is waiting, when nobody says otherwise.
+/// Who has not answered for so long is waiting, once the server says so.
 const WAITS: Duration = Duration::from_millis(100);
+/// On a busy machine a statement may not even have begun by then: the server is asked so long. What waits without a
+/// lock, a SLEEP, is never said to wait.
+const SAYS_SO_IN: Duration = Duration::from_secs(1);
 /// How long an answer that is expected may take.
 const ANSWERS_IN: Duration = Duration::from_secs(10);
-/// While recording: the server's own word is asked for at this distance.
+/// The server's own word is asked for at this distance.
 const ASK_EVERY: Duration = Duration::from_millis(60);
 /// While recording: a server that says neither that a statement waits nor its answer is stuck.
 const RECORD_MAX: Duration = Duration::from_secs(60);
@@ -195,6 +198,10 @@ impl Talk {
         if !self.waiting.is_empty() {
             self.listen(WAITS);
         }
+        let end = Instant::now() + SAYS_SO_IN;
+        while !self.waiting.is_empty() && !self.all_wait() && Instant::now() < end {
+            self.listen(ASK_EVERY);
+        }
     }
 
     /// Until the server says twice that everybody who has not answered waits (and `awaited` has answered).
@@ -223,7 +230,15 @@ impl Talk {
                  WHERE t.processlist_id = {id} UNION SELECT 1 FROM performance_schema.processlist \
                  WHERE id = {id} AND state LIKE 'Waiting for %lock'"
             );
-            self.control.query(&sql).is_ok_and(|rows| !rows.rows.is_empty())
+            // Where there is no table of threads.
+            let trx = format!(
+                "SELECT 1 FROM information_schema.INNODB_TRX \
+                 WHERE trx_mysql_thread_id = {id} AND trx_state = 'LOCK WAIT' \
+                 UNION SELECT 1 FROM information_schema.PROCESSLIST \
+                 WHERE id = {id} AND state LIKE 'Waiting for %lock'"
+            );
+            let mut says = |sql: &str| self.control.query(sql).ok().map(|r| !r.rows.is_empty());
+            says(&sql).or_else(|| says(&trx)).unwrap_or(false)
         })
     }
 
