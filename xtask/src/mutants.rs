@@ -114,7 +114,7 @@ const MUTANTS: &[Mutant] = &[
         from: "if content.max_trx != TrxId::NONE {",
         to: "if content.max_trx == TrxId(u64::MAX) {",
         test: BTREE,
-        dies_at: "a split has forgotten who changed its node last",
+        dies_at: "has forgotten who changed",
     },
     Mutant {
         name: "btree-split-loses-the-end",
