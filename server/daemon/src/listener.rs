@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
+/// The name of the threads that serve connections.
+pub const CONNECTION_THREAD: &str = "connection";
 /// Seconds for the refusal of a connection to be taken.
 const REFUSE_S: u64 = 1;
 
@@ -176,7 +178,7 @@ fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) 
     };
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
-    let spawned = host::thread::spawn_with_stack("connection", stack, move || {
+    let spawned = host::thread::spawn_with_stack(CONNECTION_THREAD, stack, move || {
         connection::serve(&shared, session, &socket);
     });
     if let Err(error) = spawned {

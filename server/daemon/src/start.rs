@@ -5,7 +5,7 @@
 //!    left of recovery goes on meanwhile.
 //! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
 
-use crate::listener::{self, Listener};
+use crate::listener::{self, CONNECTION_THREAD, Listener};
 use crate::options::{self, Options};
 use crate::persisted;
 use crate::process::Process;
@@ -198,6 +198,8 @@ fn raise_file_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
+/// Logs panics. A connection's ends that connection (`connection::serve`); any other thread's ends the server, which
+/// others would wait for in vain.
 fn log_panics(process: &Arc<Process>) {
     let process = Arc::clone(process);
     std::panic::set_hook(Box::new(move |info| {
@@ -205,6 +207,9 @@ fn log_panics(process: &Arc<Process>) {
         let name = thread.name().unwrap_or("?");
         let text = format!("Bug in thread '{name}': {info}").replace('\n', " ");
         process.log.write(Severity::Error, "MY-010000", &text);
+        if name != CONNECTION_THREAD {
+            std::process::exit(EXIT_STORAGE_FAILED);
+        }
     }));
 }
 

@@ -19,6 +19,8 @@
 //!    whole frame.
 //! 6. The last block is written again when the log grows inside it; the bytes before are the same, so each of
 //!    its sectors, old or new, has them. Guard: `Writer::assert_kept`, at every write.
+//! 7. A leader that panics fails the log: nobody waits for what it was about to write. Guard: [`Leading`];
+//!    `a_leader_that_panics_leaves_nobody_waiting`.
 
 use base::{Error, Lsn, Result};
 use host::{AlignedBuf, BLOCK_BYTES};
@@ -43,7 +45,7 @@ pub(crate) struct Writer {
     pub output: Output,
     group: u64,
     /// What stands before the end of what is written, if that is inside a block.
-    last_word: [u8; ALIGN_BYTES],
+    pub(crate) last_word: [u8; ALIGN_BYTES],
 }
 
 impl Writer {
@@ -75,6 +77,17 @@ enum Round {
     Copying,
     /// The files have no room for the next frame, which ends here.
     Full(u64),
+}
+
+/// Invariant 7.
+struct Leading<'l>(&'l Log);
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(&Error::Internal("an invariant of the log is broken"));
+        }
+    }
 }
 
 impl Log {
@@ -146,7 +159,10 @@ impl Log {
     }
 
     /// One round as the leader, then whatever must be waited for without the mutex.
-    fn lead(&self, mut writer: MutexGuard<'_, Writer>, sync: bool) -> Result<()> {
+    fn lead(&self, writer: MutexGuard<'_, Writer>, sync: bool) -> Result<()> {
+        // Dropped behind the guard: who is woken finds the mutex free.
+        let _leading = Leading(self);
+        let mut writer = writer;
         let result = self.round(&mut writer, sync);
         let group = (writer.group & 1) as usize;
         let first = result.as_ref().is_err_and(|e| self.latch(e));

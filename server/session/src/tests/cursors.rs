@@ -143,7 +143,7 @@ impl Net for Killing {
         self.pieces += 1;
         let (server, kill) = (Arc::clone(&self.server), format!("KILL QUERY {}", self.victim));
         // Another session runs on a thread of its own.
-        let killer = std::thread::spawn(move || Client::root(&server).run(&kill));
+        let killer = host::thread::spawn("killer", move || Client::root(&server).run(&kill))?;
         killer.join().map_err(|_| io::ErrorKind::Other.into())
     }
 }

@@ -123,6 +123,29 @@ fn a_failing_write_is_an_error_for_every_waiter() {
 }
 
 #[test]
+fn a_leader_that_panics_leaves_nobody_waiting() {
+    let disk = SimDisk::new(1);
+    let one = One::create(&disk);
+    let worker = one.log.slots.acquire_worker().unwrap();
+    let end = one.log.append(&worker, &[1; 100], |_, _| {}).unwrap();
+    one.log.commit(end).unwrap();
+    // What stands in the file's last block is not what was written of it.
+    one.log.writer.lock().last_word[0] ^= 1;
+    let end = one.log.append(&worker, &[2; 100], |_, _| {}).unwrap();
+    let committers: Vec<_> = (0..4)
+        .map(|_| {
+            let log = Arc::clone(&one.log);
+            host::thread::spawn("committer", move || log.commit(end)).unwrap()
+        })
+        .collect();
+    let answers: Vec<_> = committers.into_iter().map(|thread| thread.join()).collect();
+    let panicked = answers.iter().filter(|answer| answer.is_err()).count();
+    assert_eq!(panicked, 1, "one led: {answers:?}");
+    assert!(answers.iter().flatten().all(Result::is_err), "{answers:?}");
+    assert!(one.log.failed());
+}
+
+#[test]
 fn no_acknowledgement_before_a_sync_that_covers_it() {
     let disk = SimDisk::new(5);
     let one = One::create(&disk);
