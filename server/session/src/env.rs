@@ -80,6 +80,8 @@ pub struct Env {
     pub sql_mode: u64,
     /// Cached `sql_select_limit`.
     select_limit: u64,
+    /// Cached `max_join_size`; no limit with `sql_big_selects`.
+    pub join_size_max: u64,
     /// Cached `sql_safe_updates`.
     safe_updates: bool,
     /// Cached `sql_notes`.
@@ -135,6 +137,7 @@ impl Env {
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
             select_limit: u64::MAX,
+            join_size_max: u64::MAX,
             safe_updates: false,
             notes: true,
             spill_bytes: 0,
@@ -150,14 +153,24 @@ impl Env {
             statements: 0,
             timestamp_us: None,
         };
+        env.join_size_set();
         env.refresh();
         env
+    }
+
+    /// What `max_join_size` says of `sql_big_selects`, which may be set otherwise afterwards.
+    pub fn join_size_set(&mut self) {
+        let big = self.vars.number("max_join_size") == u64::MAX;
+        if big != (self.vars.number("sql_big_selects") != 0) {
+            self.vars.set(variables::id("sql_big_selects"), Value::UInt(u64::from(big)));
+        }
     }
 
     /// Everything back to a new session's state (COM_RESET_CONNECTION, COM_CHANGE_USER); user, schema and
     /// what the client can stay.
     pub fn reset(&mut self) {
         self.vars = SessionVars::new(&self.server.globals);
+        self.join_size_set();
         self.user_vars.clear();
         self.last_insert_id = 0;
         self.insert_id = None;
@@ -172,6 +185,8 @@ impl Env {
     pub fn refresh(&mut self) {
         self.sql_mode = self.vars.number("sql_mode");
         self.select_limit = self.vars.number("sql_select_limit");
+        let big = self.vars.number("sql_big_selects") != 0;
+        self.join_size_max = if big { u64::MAX } else { self.vars.number("max_join_size") };
         self.safe_updates = self.vars.number("sql_safe_updates") != 0;
         self.notes = self.vars.number("sql_notes") != 0;
         self.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
@@ -484,6 +499,10 @@ impl Environment for Env {
 
     fn select_limit(&self) -> u64 {
         self.select_limit
+    }
+
+    fn join_size_max(&self) -> u64 {
+        self.join_size_max
     }
 
     fn safe_updates(&self) -> bool {

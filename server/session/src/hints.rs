@@ -117,6 +117,10 @@ impl Core {
         }
         let before = self.env.vars.value(id).clone();
         was.values.push((id, before));
+        if name == "max_join_size" {
+            let follows = variables::id("sql_big_selects");
+            was.values.push((follows, self.env.vars.value(follows).clone()));
+        }
         let inside = value.strip_prefix('\'').and_then(|v| v.strip_suffix('\''));
         let value = match (inside, value.parse::<i64>(), value.parse::<u64>()) {
             (Some(text), ..) => OwnedDatum::Bytes(text.as_bytes().to_vec()),

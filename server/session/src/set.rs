@@ -437,6 +437,9 @@ impl Core {
             _ => {}
         }
         self.env.vars.set(id, value);
+        if id.get().name == "max_join_size" {
+            self.env.join_size_set();
+        }
         self.env.refresh();
         self.refresh();
         Ok(())

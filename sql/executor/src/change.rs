@@ -49,6 +49,10 @@ fn run_rows(
     if context.env.safe_updates() {
         safe::require_key(plan, context)?;
     }
+    if plan.query.query.leaves.len() > 1 {
+        let most = (context.env.join_size_max(), u64::MAX);
+        crate::examined::refuse(&plan.query.query, params, most)?;
+    }
     if let Some(key) = find::point(plan, context, params)? {
         let mut target = Target::new(plan, 0, context)?;
         target.only = true;

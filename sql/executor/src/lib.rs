@@ -14,6 +14,7 @@ mod computed;
 mod create_text;
 mod damage;
 mod ddl;
+mod examined;
 mod explain;
 mod files;
 mod foreign;

@@ -1,5 +1,6 @@
 //! Runs the plan of a query and sends its rows.
 
+use crate::examined;
 use crate::files::{Format, OutFile};
 use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
@@ -26,6 +27,8 @@ pub fn run(
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
+    let sent_max = if used == Use::Shown { context.env.select_limit() } else { u64::MAX };
+    examined::refuse(&query.query, params, (context.env.join_size_max(), sent_max))?;
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);

@@ -58,6 +58,10 @@ pub trait Environment: catalog::Viewer + Variables {
     fn select_limit(&self) -> u64 {
         u64::MAX
     }
+    /// `max_join_size`, unless `sql_big_selects`: rows that a query may be expected to examine.
+    fn join_size_max(&self) -> u64 {
+        u64::MAX
+    }
     /// `sql_safe_updates`: rows are changed by a key or under LIMIT only.
     fn safe_updates(&self) -> bool {
         false

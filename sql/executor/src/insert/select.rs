@@ -133,6 +133,8 @@ impl<'p> Selection<'p> {
         let block = match &mut self.block {
             Some(block) => block,
             none => {
+                let most = (env.join_size_max(), u64::MAX);
+                crate::examined::refuse(&self.query.query, self.params, most)?;
                 crate::ops::tally::select(&self.query.query.root);
                 let block = none.insert(Block::new(&self.query.query, st, false)?);
                 block.open(st, env, None)?;

@@ -2,7 +2,7 @@
 //!
 //! 1. A pattern is compiled once and kept with its flags, for every session. 2. Text that is not
 //! UTF-8 is read with replacement characters. 3. Who looks for many matches looks whether the statement was
-//! killed.
+//! killed. Guard: `tests/killed.rs` of the server.
 
 use super::call::{Answer, Call, NULL, check_killed};
 use super::{Function, function};

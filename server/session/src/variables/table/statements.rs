@@ -65,8 +65,7 @@ pub(super) const LIST: &[Variable] = &[
     v("max_error_count", Both, Int(0, 65535), "1024"),
     v("max_execution_time", Both, Int(0, U32), "0"),
     v("max_heap_table_size", Both, Int(16384, ALL), "16777216"),
-    v("max_join_size", Both, Int(1, ALL), "18446744073709551615")
-        .ignored("Joins are not refused for their size."),
+    v("max_join_size", Both, Int(1, ALL), "18446744073709551615"),
     v("max_length_for_sort_data", Both, Int(4, 8 << 20), "4096").ignored(PLANNER),
     v("max_seeks_for_key", Both, Int(1, ALL), "18446744073709551615").ignored(PLANNER),
     v("max_sort_length", Both, Int(4, 8 << 20), "1024")
@@ -117,7 +116,7 @@ pub(super) const LIST: &[Variable] = &[
         .ignored("There are no generated invisible primary keys."),
     v("sort_buffer_size", Both, Int(32 * K, ALL), "262144"),
     v("sql_auto_is_null", Both, Bool, "OFF").only("A comparison with NULL finds nothing."),
-    v("sql_big_selects", Both, Bool, "ON").ignored("Joins are not refused for their size."),
+    v("sql_big_selects", Both, Bool, "ON"),
     v("sql_buffer_result", Both, Bool, "OFF")
         .ignored("Rows are copied before they are sent: no client keeps a lock by reading slowly."),
     v("sql_generate_invisible_primary_key", Both, Bool, "OFF")
