@@ -155,7 +155,7 @@ fn a_statement_that_is_already_there_costs_one_recv_and_one_send() {
         read_result(&mut client);
     }
     read_result(&mut client);
-    let _ = Command::new("kill").args(["-INT", &strace.id().to_string()]).status();
+    testkit::signal(strace.id(), "INT");
     let _ = strace.wait();
     let text = std::fs::read_to_string(&trace).unwrap();
     let calls = |names: &[&str]| -> u64 {
@@ -191,7 +191,7 @@ fn traced(server: &Server, folder: &TempDir, calls: &str, work: impl FnOnce()) -
         .unwrap();
     testkit::pause(700);
     work();
-    let _ = Command::new("kill").args(["-INT", &strace.id().to_string()]).status();
+    testkit::signal(strace.id(), "INT");
     let _ = strace.wait();
     std::fs::read_to_string(&trace).unwrap()
 }

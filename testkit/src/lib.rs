@@ -36,6 +36,13 @@ pub fn skip(reason: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes());
 }
 
+/// Sends a signal, `"TERM"`, to a process; whether it was there. The shell's own `kill`: a bare system has no other.
+pub fn signal(pid: u32, signal: &str) -> bool {
+    let kill = format!("kill -{signal} {pid}");
+    let sent = std::process::Command::new("sh").args(["-c", &kill]).status();
+    sent.is_ok_and(|status| status.success())
+}
+
 /// Waits: tests wait for processes, which no event of ours announces.
 pub fn pause(milliseconds: u64) {
     std::thread::sleep(std::time::Duration::from_millis(milliseconds));

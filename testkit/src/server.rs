@@ -181,9 +181,7 @@ impl Server {
     /// # Panics
     /// When the server does not end within a minute.
     pub fn stop(&mut self) -> ExitStatus {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
-        assert!(sent.success());
+        assert!(crate::signal(self.child.id(), "TERM"), "the server is not there any more");
         self.wait()
     }
 

@@ -431,7 +431,7 @@ fn run_until(command: &mut Command, words: &str) -> Result<(bool, String), Strin
         }
         if text.contains(words) {
             // `timeout` hands the signal on to what it has started.
-            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            testkit::signal(child.id(), "TERM");
             child.wait().map_err(|e| format!("timeout: {e}"))?;
             return Ok((false, text));
         }
