@@ -84,7 +84,7 @@ fn options_come_from_the_command_line_and_from_option_files() {
         }
         testkit::pause(20);
     }
-    let answer = testkit::client::run(std::process::Command::new("mariadb").args([
+    let answer = testkit::client::run(testkit::client::stock_client().args([
         "--no-defaults",
         &format!("--socket={}", socket.display()),
         "--user=root",

@@ -51,10 +51,17 @@ fn tempfile(bytes: &[u8]) -> std::fs::File {
     file
 }
 
+/// The stock client. It takes its character set from the locale, which is not everywhere the same.
+pub fn stock_client() -> Command {
+    let mut command = Command::new("mariadb");
+    command.env("LC_ALL", "C.UTF-8");
+    command
+}
+
 impl Server {
     /// The stock client over the Unix socket, without options of its own.
     pub fn client(&self) -> Command {
-        let mut command = Command::new("mariadb");
+        let mut command = stock_client();
         command.arg("--no-defaults").arg(format!("--socket={}", self.socket().display())).args([
             "--user=root",
             "--batch",
@@ -65,7 +72,7 @@ impl Server {
 
     /// The stock client over TCP.
     pub fn tcp_client(&self) -> Command {
-        let mut command = Command::new("mariadb");
+        let mut command = stock_client();
         command
             .args(["--no-defaults", "--host=127.0.0.1", "--protocol=tcp", "--user=root"])
             .arg(format!("--port={}", self.port()))

@@ -69,7 +69,7 @@ impl Peer {
 
     /// The stock client for it.
     pub fn client(&self) -> Command {
-        let mut command = Command::new("mariadb");
+        let mut command = crate::client::stock_client();
         command.args(self.client_arguments());
         command
     }

@@ -316,7 +316,8 @@ impl Log {
     }
 
     /// Pages of every frame below are stamped and marked dirty: a checkpoint bound takes this
-    /// first and the frames' dirty marks afterwards.
+    /// first and the frames' dirty marks afterwards. It may lie below an earlier one, and below the checkpoint: what a
+    /// worker has stored may be a tail that it read long before it reserved. Who checkpoints takes the higher.
     #[must_use]
     pub fn dirty_floor(&self) -> Lsn {
         let tail = self.tail.load(Ordering::Acquire);
