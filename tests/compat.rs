@@ -35,6 +35,7 @@ fn filled(server: &Server) {
 
 fn dump(server: &Server) -> String {
     let mut command = Command::new("mariadb-dump");
+    command.envs(testkit::client::LOCALE);
     command.arg("--no-defaults").arg(format!("--socket={}", server.socket().display()));
     command.args(["--user=root", "--skip-dump-date", "--no-tablespaces", "--hex-blob"]);
     command.args(["--default-character-set=utf8mb4", "--single-transaction"]);

@@ -23,6 +23,7 @@ const OPTIONS: [&[&str]; 9] = [
 
 fn dump(server: &Server, options: &[&str], file: &Path) {
     let mut command = Command::new("mariadb-dump");
+    command.envs(testkit::client::LOCALE);
     command.args(["--no-defaults", "--user=root", "--skip-dump-date"]);
     command.arg(format!("--socket={}", server.socket().display())).args(options).arg("d");
     let done = command.stdout(File::create(file).unwrap()).output().unwrap();

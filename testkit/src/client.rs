@@ -51,10 +51,13 @@ fn tempfile(bytes: &[u8]) -> std::fs::File {
     file
 }
 
-/// The stock client. It takes its character set from the locale, which is not everywhere the same.
+/// The locale of stock clients, which take their character set from it: it is not everywhere the same.
+pub const LOCALE: [(&str, &str); 1] = [("LC_ALL", "C.UTF-8")];
+
+/// The stock client.
 pub fn stock_client() -> Command {
     let mut command = Command::new("mariadb");
-    command.env("LC_ALL", "C.UTF-8");
+    command.envs(LOCALE);
     command
 }
 

@@ -93,7 +93,7 @@ fn converse(
     let input = folder.path().join("in");
     std::fs::write(&input, script.text_for(runner)).map_err(|e| e.to_string())?;
     let mut command = Command::new("stdbuf");
-    command.args(["-oL", "mariadb"]).args(server.client_arguments());
+    command.envs(crate::client::LOCALE).args(["-oL", "mariadb"]).args(server.client_arguments());
     command.args(["--force", "--verbose", "--verbose", "--show-warnings", "--column-names"]);
     if runner == Runner::Peer {
         command.arg(record::init_command());
