@@ -9,6 +9,9 @@
 //!    `a_scan_of_five_pools_does_not_push_out_what_is_used`.
 //! 3. A read that fails leaves the word evicted and wakes the waiters: each of them tries for itself and gets
 //!    its own error. Guard: `a_read_error_reaches_every_reader_and_passes`.
+//! 4. What comes from the file is the page that its place says, sound, and no younger than the log; else it is
+//!    an error, and nobody sees it. Guard: `a_damaged_page_is_an_error_that_names_it`,
+//!    `a_page_of_another_log_is_an_error_that_names_it`.
 
 use crate::clock::{Patience, Purpose};
 use crate::frames::probation;
@@ -258,7 +261,7 @@ impl Pool {
         let frame = self.take_frame(self.instance_of(ts.page_id(page)), purpose, patience)?;
         let counts = self.counts_of_frame(frame);
         add(&counts.pending_reads);
-        let read = self.take_in(ts, page, frame, |bytes| read_page(ts, page, bytes));
+        let read = self.take_in(ts, page, frame, |bytes| self.read_page(ts, page, bytes));
         counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
         match read {
             Ok(()) => Ok(frame),
@@ -270,8 +273,8 @@ impl Pool {
     }
 
     /// Makes a frame, which nobody else has, that of a page whose word is io-pending: `read` fills
-    /// it with the page, checked; redo that waits for the page is applied, if need be without that. After an error the caller gives
-    /// the frame back.
+    /// it with the page, checked; redo that waits for the page is applied, if need be without that.
+    /// After an error the caller gives the frame back.
     pub(crate) fn take_in(
         &self,
         ts: &Tablespace,
@@ -330,18 +333,22 @@ impl Pool {
         self.arena.header(frame).set_page(ts.page_id(page));
         Ok(frame)
     }
-}
 
-/// Reads a page from its file and checks it.
-fn read_page(ts: &Tablespace, page: PageNo, bytes: &mut PageBuf) -> Result<()> {
-    io::read_or_zero(&*ts.file, &mut bytes[..], offset(page))?;
-    check(ts.page_id(page), bytes)
-}
+    /// Reads a page from its file and checks it.
+    fn read_page(&self, ts: &Tablespace, page: PageNo, bytes: &mut PageBuf) -> Result<()> {
+        io::read_or_zero(&*ts.file, &mut bytes[..], offset(page))?;
+        self.check_read(ts.page_id(page), bytes)
+    }
 
-/// Checks what was read from a page's place.
-pub(crate) fn check(id: PageId, bytes: &PageBuf) -> Result<()> {
-    match page::header::verify(bytes, id)? {
-        true => Ok(()),
-        false => Err(Error::corrupt(id, "the page was never written")),
+    /// Checks what was read from a page's place: written once, sound, and not of another time's log.
+    pub(crate) fn check_read(&self, id: PageId, bytes: &PageBuf) -> Result<()> {
+        if !page::header::verify(bytes, id)? {
+            return Err(Error::corrupt(id, "the page was never written"));
+        }
+        // The next change would take its LSN back.
+        if page::header::lsn(bytes) > self.log.tail() {
+            return Err(Error::corrupt(id, "the page's LSN lies beyond the log's end"));
+        }
+        Ok(())
     }
 }

@@ -11,7 +11,6 @@
 
 use crate::clock::Purpose;
 use crate::instance::{EXTENT_PAGES, add};
-use crate::read::check;
 use crate::tablespace::{as_page, offset};
 use crate::{Pool, Tablespace, io};
 use base::{Error, PAGE_BYTES, PageId, PageNo, SpaceId};
@@ -237,7 +236,7 @@ impl Pool {
             let copied = self.take_in(ts, PageNo(page), frame, |bytes| {
                 read.as_ref().map_err(Error::duplicate)?;
                 bytes.copy_from_slice(source);
-                check(ts.page_id(PageNo(page)), bytes)
+                self.check_read(ts.page_id(PageNo(page)), bytes)
             });
             match purpose {
                 _ if copied.is_err() => {

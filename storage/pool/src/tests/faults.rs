@@ -124,6 +124,32 @@ fn a_damaged_page_is_an_error_that_names_it() {
 }
 
 #[test]
+fn a_page_of_another_log_is_an_error_that_names_it() {
+    let (disk, world) = sim(22, 64);
+    let ts = counters(&world, 3);
+    world.pool.flush_all().unwrap();
+    world.pool.discard(&ts).unwrap();
+    let file = disk.open(NAME, OpenMode::ReadWrite).unwrap();
+    let mut bytes = host::AlignedBuf::zeroed(PAGE_BYTES);
+    let mut put_lsn = |lsn| {
+        file.read_at(&mut bytes, 2 * PAGE_BYTES as u64).unwrap();
+        let page: &mut PageBuf = bytes.as_mut_array().unwrap();
+        page::header::set_lsn(page, lsn);
+        page::header::seal(page);
+        file.write_at(&bytes, 2 * PAGE_BYTES as u64).unwrap();
+    };
+    put_lsn(Lsn(world.log.tail().0 + 1));
+    let want = PageId::new(SPACE, PageNo(2));
+    for _ in 0..2 {
+        let found = ts.shared(PageNo(2)).map(|_| ());
+        assert!(matches!(found, Err(Error::Corrupt { page, .. }) if page == want), "{found:?}");
+    }
+    assert_eq!(value(&ts, 1).unwrap(), 0);
+    put_lsn(world.log.tail());
+    assert_eq!(value(&ts, 2).unwrap(), 0);
+}
+
+#[test]
 fn the_first_failed_sync_is_the_last_write() {
     for what in ["sync of the doublewrite file", "write in place"] {
         let (disk, world) = sim(3, 64);
