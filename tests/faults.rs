@@ -213,6 +213,96 @@ fn redo_of_a_damaged_table_file_is_kept_and_the_start_refused_with_its_name() {
 }
 
 #[test]
+fn forced_recovery_reads_and_drops_tables_and_refuses_changes() {
+    const SCHEMA: &str = "CREATE DATABASE d; USE d;
+        CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, b INT, KEY (b));
+        INSERT INTO t (b) VALUES (1), (2), (3);
+        CREATE TABLE parent (id INT PRIMARY KEY); INSERT INTO parent VALUES (1);
+        CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id) ON DELETE CASCADE);
+        INSERT INTO child VALUES (1);
+        CREATE TABLE gone (id INT PRIMARY KEY); INSERT INTO gone VALUES (1);
+        CREATE VIEW v AS SELECT * FROM t";
+    // As MySQL 9.7 answers it at level 1.
+    const REFUSED: [(&str, &str); 28] = [
+        ("1881", "INSERT INTO t (b) VALUES (5)"),
+        ("1881", "INSERT INTO t (b) SELECT b FROM t"),
+        ("1881", "INSERT IGNORE INTO t VALUES (1, 1)"),
+        ("1881", "INSERT INTO v (b) VALUES (5)"),
+        ("1881", "REPLACE INTO t VALUES (1, 2)"),
+        ("1881", "INSERT INTO t VALUES (1, 1) ON DUPLICATE KEY UPDATE b = 9"),
+        ("1881", "UPDATE t SET b = 9"),
+        ("1881", "UPDATE IGNORE t SET b = 9 WHERE id = 1"),
+        ("1881", "DELETE FROM t"),
+        ("1881", "DELETE FROM t WHERE id = 1"),
+        ("1881", "DELETE t FROM t JOIN child ON child.id = t.id"),
+        ("1881", "DELETE FROM parent"),
+        ("1881", "LOCK TABLES t WRITE; DELETE FROM t"),
+        ("1881", "START TRANSACTION; DELETE FROM t"),
+        ("1881", "CREATE TABLE made AS SELECT * FROM t"),
+        ("1881", "CREATE TEMPORARY TABLE own (id INT); INSERT INTO own VALUES (1)"),
+        ("1881", "ALTER TABLE t ADD COLUMN c INT"),
+        ("1881", "ALTER TABLE t ADD COLUMN c INT, RENAME TO u"),
+        ("1881", "ALTER TABLE t COMMENT 'x'"),
+        ("1881", "ALTER TABLE t ENGINE = InnoDB"),
+        ("1881", "CREATE INDEX k ON t (b, id)"),
+        ("1881", "DROP INDEX b ON t"),
+        ("1091", "DROP INDEX k ON t"),
+        ("1025", "RENAME TABLE t TO u"),
+        ("1025", "ALTER TABLE t RENAME TO u"),
+        ("1836", "CREATE DATABASE e"),
+        ("1836", "DROP DATABASE d"),
+        ("1366", "INSERT INTO t (b) VALUES ('x')"),
+    ];
+    const ALLOWED: [&str; 16] = [
+        "UPDATE t SET b = b",
+        "UPDATE t SET b = 9 WHERE id = 77",
+        "DELETE FROM t WHERE id = 77",
+        "INSERT INTO t SELECT * FROM t WHERE id = 77",
+        "SELECT * FROM t FOR UPDATE",
+        "CHECK TABLE t",
+        "ANALYZE TABLE t",
+        "CREATE DATABASE IF NOT EXISTS d",
+        "CREATE TEMPORARY TABLE own (id INT); ALTER TABLE own ADD COLUMN c INT",
+        "CREATE TABLE made (id INT PRIMARY KEY AUTO_INCREMENT) AUTO_INCREMENT = 10; TRUNCATE TABLE made",
+        "CREATE TABLE like_t LIKE t; DROP TABLE like_t",
+        "CREATE VIEW w AS SELECT 1; RENAME TABLE w TO x; DROP VIEW x",
+        "ALTER TABLE t",
+        "ALTER TABLE t DISABLE KEYS",
+        "ALTER DATABASE d CHARACTER SET latin1",
+        "DROP TABLE gone",
+    ];
+    const ROWS: &str =
+        "SELECT GROUP_CONCAT(id, ':', b ORDER BY id), (SELECT COUNT(*) FROM d.child) FROM d.t";
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    server.sql(SCHEMA);
+    let rows = server.sql(ROWS);
+    assert!(server.stop().success());
+    let mut server = Server::with().option("--innodb_force_recovery=1").start(folder.path());
+    for (number, statement) in REFUSED {
+        let error = server.sql_error(&format!("USE d; {statement}"));
+        assert!(error.contains(&format!("ERROR {number} ")), "{statement}: {error}");
+    }
+    ALLOWED.iter().for_each(|statement| drop(server.sql(&format!("USE d; {statement}"))));
+    let optimized = server.sql("OPTIMIZE TABLE d.t");
+    assert!(
+        optimized.contains("Operation not allowed when innodb_force_recovery > 0."),
+        "{optimized}"
+    );
+    assert_eq!(server.sql(ROWS), rows);
+    assert!(server.stop().success());
+    // What was refused left nothing behind, and nothing is refused any more.
+    let server = Server::start(folder.path());
+    let tables = server.sql("SHOW TABLES FROM d");
+    assert_eq!(
+        tables.split_whitespace().collect::<Vec<_>>(),
+        ["child", "made", "parent", "t", "v"]
+    );
+    assert_eq!(server.sql(ROWS), rows);
+    server.sql("INSERT INTO d.t (b) VALUES (4); DELETE FROM d.parent; DROP DATABASE d");
+}
+
+#[test]
 fn levels_of_forced_recovery_that_mean_nothing_here_are_refused() {
     for level in 2..=6 {
         let folder = TempDir::new();

@@ -101,6 +101,8 @@ pub enum Error {
         /// Each such file, and why.
         files: Vec<(SpaceId, String)>,
     },
+    /// Changes of rows are refused: the server runs to rescue what is there (`innodb_force_recovery`).
+    RecoveryForced,
     /// A bug in the engine that was caught before it did harm.
     Internal(&'static str),
 }
@@ -150,6 +152,7 @@ impl Error {
             Error::TooManyTransactions => Error::TooManyTransactions,
             Error::AutoincExhausted => Error::AutoincExhausted,
             Error::MissingSpace(id) => Error::MissingSpace(*id),
+            Error::RecoveryForced => Error::RecoveryForced,
             Error::Internal(what) => Error::Internal(what),
         }
     }
@@ -198,6 +201,7 @@ impl fmt::Display for Error {
             Error::TooManyTransactions => f.write_str("too many transactions are writing"),
             Error::AutoincExhausted => f.write_str("AUTO_INCREMENT has no value left"),
             Error::MissingSpace(id) => write!(f, "tablespace {id} is missing"),
+            Error::RecoveryForced => f.write_str("changes are refused by innodb_force_recovery"),
             Error::Internal(what) => write!(f, "internal error: {what}"),
         }
     }

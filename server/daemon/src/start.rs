@@ -141,7 +141,7 @@ fn cannot_open(error: &CatalogError) -> String {
     match error {
         CatalogError::Storage(e @ base::Error::RedoNotApplied { .. }) => format!(
             "{e}. Put the files back as they were and start again: the changes are kept in the redo log. Or \
-             start with innodb_force_recovery=1 to lose them for good; the other tables are sound."
+             start once with innodb_force_recovery=1 to lose them for good; the other tables are sound."
         ),
         e => format!("the dictionary cannot be read: {e:?}"),
     }

@@ -286,6 +286,9 @@ impl Catalog {
             if moved.def.view.is_some() && from.0 != to.0 {
                 return Err(CatalogError::ViewToSchema { from: from.0.clone(), to: to.0.clone() });
             }
+            if moved.def.view.is_none() && self.engine().recovery_is_forced() {
+                return Err(CatalogError::RenameRefused { from: from.clone(), to: to.clone() });
+            }
             now.insert(to.clone(), Some(moved));
         }
         self.claim_renamed(client, cache, &now, deadline)?;

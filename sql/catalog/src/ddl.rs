@@ -32,6 +32,7 @@ impl Catalog {
         if self.schema(&def.name).is_some() {
             return Err(CatalogError::DatabaseExists(def.name));
         }
+        self.admit_schemas()?;
         self.transact(client, |c, client| c.store_schema(client, &def))?;
         self.publish_schema(&def.name.clone(), Some(def));
         Ok(())
@@ -54,6 +55,7 @@ impl Catalog {
         if self.schema(name).is_none() {
             return Err(CatalogError::DropMissingDatabase(name.to_string()));
         }
+        self.admit_schemas()?;
         let tables = self.table_names(name);
         for table in &tables {
             self.lock_table(client, cache, name, table, deadline)?;
@@ -67,6 +69,14 @@ impl Catalog {
         self.publish_schema(name, None);
         self.retire(full.iter())?;
         Ok(tables.len() as u64)
+    }
+
+    /// As in MySQL, schemas stay what they are while changes are refused.
+    fn admit_schemas(&self) -> Result<(), CatalogError> {
+        match self.engine().recovery_is_forced() {
+            true => Err(CatalogError::ReadOnlyMode),
+            false => Ok(()),
+        }
     }
 
     /// CREATE TABLE: `new` has no ids and no storage yet. `autoinc_start` is the first AUTO_INCREMENT value.

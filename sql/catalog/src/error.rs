@@ -59,6 +59,15 @@ pub enum CatalogError {
     ReadOnlyTransaction,
     /// `read_only` or `super_read_only` forbids writing (1290): the option's name.
     ReadOnlyServer(&'static str),
+    /// A schema would come or go while changes are refused by `innodb_force_recovery` (1836).
+    ReadOnlyMode,
+    /// A table would get another name while changes are refused by `innodb_force_recovery` (1025).
+    RenameRefused {
+        /// Its name.
+        from: crate::FullName,
+        /// The one it would get.
+        to: crate::FullName,
+    },
     /// The session itself forbade writing, by FLUSH TABLES WITH READ LOCK (1223).
     ReadLocked,
     /// A foreign key of this name exists in the schema (1826).

@@ -210,6 +210,16 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ReadOnlyTransaction => {
             (1792, "25006", "Cannot execute statement in a READ ONLY transaction.".into())
         }
+        E::ReadOnlyMode => (1836, "HY000", "Running in read-only mode".into()),
+        E::RenameRefused { from, to } => (
+            1025,
+            "HY000",
+            format!(
+                "Error on rename of './{}/{}' to './{}/{}' (errno: 190 - Operation not allowed when \
+                 innodb_force_recovery > 0)",
+                from.0, from.1, to.0, to.1
+            ),
+        ),
         E::ReadOnlyServer(option) => {
             let text = format!(
                 "The MySQL server is running with the --{option} option so it cannot execute this statement"
@@ -268,6 +278,9 @@ fn storage_parts(error: &StorageError) -> (u16, &'static str, String) {
         }
         E::LockTableFull => {
             (1206, "HY000", "The total number of locks exceeds the lock table size".into())
+        }
+        E::RecoveryForced => {
+            (1881, "HY000", "Operation not allowed when innodb_force_recovery > 0.".into())
         }
         E::Killed => interrupted(),
         E::Shutdown => (1053, "08S01", "Server shutdown in progress".into()),

@@ -513,6 +513,7 @@ impl Client {
         self.start_transaction()?;
         let Some(running) = &mut self.running else { return Ok(()) };
         if !running.tables.iter().any(|t| std::ptr::eq(&**t, table)) {
+            self.engine.admit_changes(table)?;
             // A newer handle of a table (DDL in between) takes the older one's place.
             running.tables.retain(|t| t.id() != table.id());
             running.tables.push(table.handle()?);
@@ -882,6 +883,7 @@ impl Client {
     ///
     /// Errors: [`base::Error::AutoincExhausted`] when there is none left.
     pub fn reserve_autoinc(&mut self, table: &Table, n: u64, steps: Steps) -> Result<u64> {
+        self.engine.admit_changes(table)?;
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
         autoinc.reserve(&self.engine, &self.worker, &table.ts, (n, steps))
     }

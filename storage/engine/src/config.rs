@@ -41,7 +41,8 @@ pub struct EngineConfig {
     pub purge_threads: usize,
     /// Threads that read and apply redo at a start; 0: one for each core.
     pub recovery_threads: usize,
-    /// `innodb_force_recovery`: 0, or 1 to give up the redo of tables whose files are gone or damaged.
+    /// `innodb_force_recovery`: 0, or 1 to give up the redo of tables whose files are gone or damaged, and to refuse
+    /// changes of rows.
     pub force_recovery: u8,
     /// Memory for redo that waits for its pages, in bytes; 0: a third of the pool, which is empty then, at least 64 MiB.
     pub recovery_memory_bytes: usize,

@@ -19,13 +19,16 @@
 //!    on when no table of the dictionary lies there, or when `force_recovery` says so; else opening fails, the
 //!    checkpoint stays before that redo, and the file may be put back. Guard:
 //!    `redo_of_a_damaged_file_is_kept_until_somebody_gives_it_up`.
+//! 5. Where `force_recovery` says so, no client changes a row of a table of the dictionary: what is left can be read
+//!    and dropped. Recovery itself and the dictionary go on writing. Guard:
+//!    `rows_are_read_and_not_changed_where_recovery_is_forced`.
 //!
 //! An error stops nothing else: what failed is tried again after a second and told once.
 
 use crate::background::{Background, Stop};
 use crate::config::Notes;
 use crate::engine::Engine;
-use crate::files::{space_name, space_of_name};
+use crate::files::{FIRST_USER_SPACE, space_name, space_of_name};
 use crate::rollback::Lookup;
 use crate::{RecoveryReport, Table};
 use base::{Error, Result, SpaceId, TableId};
@@ -232,6 +235,20 @@ impl Engine {
         self.remove_orphans(live)?;
         self.end_recovery();
         Ok(self.recovery.report.lock().clone())
+    }
+
+    /// Whether `innodb_force_recovery` is above 0.
+    pub fn recovery_is_forced(&self) -> bool {
+        self.force_recovery != 0
+    }
+
+    /// Refuses changes of a table's rows where invariant 5 says so.
+    #[inline]
+    pub(crate) fn admit_changes(&self, table: &Table) -> Result<()> {
+        match self.recovery_is_forced() && table.ts.id() >= FIRST_USER_SPACE {
+            true => Err(Error::RecoveryForced),
+            false => Ok(()),
+        }
     }
 
     /// Decides what becomes of redo that has no sound file (invariant 4).

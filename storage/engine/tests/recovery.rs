@@ -369,3 +369,23 @@ fn redo_of_a_damaged_file_is_kept_until_somebody_gives_it_up() {
     engine.checkpoint().unwrap();
     assert!(engine.log().checkpoint_lsn() > before);
 }
+
+#[test]
+fn rows_are_read_and_not_changed_where_recovery_is_forced() {
+    let disk = crashed(50);
+    let cfg = EngineConfig { force_recovery: 1, ..config(1) };
+    let (engine, tables, _) = common::open_with(cfg, &disk).unwrap();
+    let table = only(&tables);
+    let mut c = engine.client().unwrap();
+    let new = common::encode(&table, &row(5000, 2, 5000, 300));
+    assert!(matches!(c.insert(&table, &new), Err(Error::RecoveryForced)));
+    let new = common::encode(&table, &row(7, 2, 7, 300));
+    assert!(matches!(c.update(&table, &key(&table, 7), &new), Err(Error::RecoveryForced)));
+    assert!(matches!(c.delete(&table, &key(&table, 7)), Err(Error::RecoveryForced)));
+    c.commit().unwrap();
+    // Losers are rolled back, the dictionary is changed.
+    engine.wait_recovered().unwrap();
+    check(&engine, &table);
+    create_table(&engine, &mut c, false).unwrap();
+    c.commit().unwrap();
+}

@@ -128,6 +128,9 @@ fn run(
     };
     check_how(how, way)?;
     let copies = matches!(way, Way::Copy(_)) || how.is_copy();
+    if catalog.engine().recovery_is_forced() {
+        admit_forced(&old.def, actions, &wish)?;
+    }
     let outcome = carry_out(&old, (new, others, settled), (&shape, copies), &wish, context)?;
     let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
@@ -138,6 +141,20 @@ fn run(
     let little = actions.iter().all(is_name_or_keys) && !copies && !old.def.temporary;
     let info = if little { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+}
+
+/// What `innodb_force_recovery` lets ALTER TABLE do: nothing but what changes nothing, and anything to temporary tables,
+/// whose rows cannot be changed anyway.
+fn admit_forced(old: &TableDef, actions: &[AlterAction], wish: &Wish) -> Result<(), SqlError> {
+    let is_keys = |a: &AlterAction| matches!(a, AlterAction::DisableKeys | AlterAction::EnableKeys);
+    let is_name = |a: &AlterAction| is_keys(a) || matches!(a, AlterAction::Rename(_));
+    match &wish.rename {
+        _ if old.temporary || actions.iter().all(is_keys) => Ok(()),
+        Some(to) if actions.iter().all(is_name) => {
+            Err(CatalogError::RenameRefused { from: old.full_name(), to: to.clone() }.into())
+        }
+        _ => Err(base::Error::RecoveryForced.into()),
+    }
 }
 
 /// Character sets that contradict each other.
