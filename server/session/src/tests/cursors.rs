@@ -29,6 +29,15 @@ impl Client {
         Opened { id, status: status_of(&replies[columns + 1]) }
     }
 
+    /// A cursor over `n` rows of 50 characters and their number, counted from 1.
+    fn open_rows(&mut self, n: u32) -> Opened {
+        self.run("SET SESSION cte_max_recursion_depth = 100000");
+        let series = format!("SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < {n}");
+        self.open(&format!(
+            "WITH RECURSIVE n AS ({series}) SELECT CONCAT(REPEAT('x', 50), i) FROM n"
+        ))
+    }
+
     /// Rows of one column of text, and the status behind them.
     fn fetch(&mut self, id: u32, rows: u32) -> (Vec<String>, StatusFlags) {
         let replies = self.fetch_packets(id, rows);
@@ -113,10 +122,7 @@ fn what_sends_no_rows_has_no_cursor() {
 #[test]
 fn a_cursor_of_many_rows_goes_to_a_file_and_comes_back_whole() {
     let (_server, mut client) = with_table();
-    client.run("SET SESSION cte_max_recursion_depth = 100000");
-    let sql = "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
-        SELECT CONCAT(REPEAT('x', 50), i) FROM n";
-    let opened = client.open(sql);
+    let opened = client.open_rows(20000);
     let mut seen = 0;
     loop {
         let (rows, status) = client.fetch(opened.id, 700);
@@ -151,10 +157,7 @@ impl Net for Killing {
 #[test]
 fn a_fetch_that_is_killed_ends_and_the_session_goes_on() {
     let (server, mut client) = with_table();
-    client.run("SET SESSION cte_max_recursion_depth = 100000");
-    let sql = "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
-        SELECT CONCAT(REPEAT('x', 50), i) FROM n";
-    let opened = client.open(sql);
+    let opened = client.open_rows(5000);
     let mut net = Killing { server: Arc::clone(&server), victim: client.session.id(), pieces: 0 };
     let fetch = [&[0x1C][..], &opened.id.to_le_bytes(), &5000u32.to_le_bytes()].concat();
     let packet = [&(fetch.len() as u32).to_le_bytes()[..], &fetch].concat();
