@@ -27,8 +27,12 @@ pub fn run(
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let sent_max = if used == Use::Shown { context.env.select_limit() } else { u64::MAX };
-    examined::refuse(&query.query, params, (context.env.join_size_max(), sent_max))?;
+    let most = match query.query.root {
+        Node::Limit { .. } => u64::MAX,
+        _ if used == Use::Shown => context.env.select_limit(),
+        _ => u64::MAX,
+    };
+    examined::refuse(&query.query, params, (context.env.join_size_max(), most))?;
     let budget = Budget::of_session(context.env);
     let (client, tables) = (&*context.client, &*context.tables);
     let mut st = Statement::new(client, tables, params, &query.shared, budget);
@@ -54,11 +58,6 @@ pub fn run(
             Ok((first, first.saturating_add(limit_value(count, run, frame)?)))
         })?;
     }
-    let most = match query.query.root {
-        Node::Limit { .. } => u64::MAX,
-        _ if used == Use::Shown => context.env.select_limit(),
-        _ => u64::MAX,
-    };
     let mut found = 0u64;
     tally::select(&query.query.root);
     block.open(&st, context.env, None)?;
