@@ -13,6 +13,31 @@ use std::sync::Arc;
 /// Bytes written and read at once.
 const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
 
+/// Files among which the rows are dealt out that have no place in a table in memory.
+const PARTS: usize = 16;
+
+/// Where a key's row goes: the file among `parts`, which are made when the first row is put aside.
+///
+/// Each `level` (0: the rows come from the input, else from a file of the level before) looks at other
+/// bits of the hash, so that what lay in one file is spread again.
+///
+/// # Errors
+/// A file cannot be made.
+pub fn part_of(
+    parts: &mut Vec<SpillFile>,
+    client: &Client,
+    hashed: u64,
+    level: u32,
+) -> Result<usize, SqlError> {
+    if parts.is_empty() {
+        if level == 0 {
+            instrument::count(instrument::Counter::CreatedTmpDiskTables, 1);
+        }
+        *parts = (0..PARTS).map(|_| SpillFile::new(client)).collect::<Result<_, _>>()?;
+    }
+    Ok((hashed.rotate_left(11 * (level + 1)) >> 7) as usize % PARTS)
+}
+
 /// A temporary file in the making.
 pub struct SpillFile {
     file: Arc<dyn File>,

@@ -15,15 +15,12 @@ use super::table::{KeyTable, hash};
 use super::{Operator, Run};
 use crate::SqlError;
 use crate::memory::Charge;
-use crate::spill::{SpillFile, SpillReader};
+use crate::spill::{SpillFile, SpillReader, part_of};
 use expr::Frame;
-use instrument::{Counter, count};
 use planner::query_plan::{Group, GroupStrategy};
 use std::sync::Arc;
 use value::RowLayout;
 
-/// Files that rows of further groups go to.
-const PARTS: usize = 16;
 /// So many groups stay in memory whatever the limit says.
 const LEAST_GROUPS: usize = 256;
 
@@ -162,16 +159,9 @@ impl<'p> Groups<'p> {
         run: &Run<'_>,
         frame: &Frame,
     ) -> Result<(), SqlError> {
-        if pass.parts.is_empty() && pass.level == 0 {
-            count(Counter::CreatedTmpDiskTables, 1);
-        }
-        while pass.parts.len() < PARTS {
-            pass.parts.push(SpillFile::new(run.st.client)?);
-        }
+        let part = part_of(&mut pass.parts, run.st.client, hashed, pass.level)?;
         self.row.clear();
         self.packer.pack(frame, &mut self.row)?;
-        // Each level looks at other bits.
-        let part = (hashed.rotate_left(11 * (pass.level + 1)) >> 7) as usize % PARTS;
         pass.parts[part].append_record(&[&self.row])
     }
 

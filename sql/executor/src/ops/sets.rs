@@ -11,14 +11,12 @@ use super::table::{KeyTable, hash};
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::memory::Charge;
-use crate::spill::{SpillFile, SpillReader};
+use crate::spill::{SpillFile, SpillReader, part_of};
 use expr::{Frame, OwnedDatum, Typed, Value, damaged};
-use instrument::{Counter, count};
 use parser::ast::SetOperator;
 use std::sync::Arc;
 use value::{ColumnType, RowLayout};
 
-const PARTS: usize = 16;
 const LEAST_KEYS: usize = 256;
 
 /// Which rows were there already.
@@ -53,14 +51,7 @@ impl Seen {
             if self.table.find(key, hashed).is_some() {
                 return Ok(Known::Old);
             }
-            if self.parts.is_empty() && self.level == 0 {
-                count(Counter::CreatedTmpDiskTables, 1);
-            }
-            while self.parts.len() < PARTS {
-                self.parts.push(SpillFile::new(st.client)?);
-            }
-            let bits = hashed.rotate_left(11 * (self.level + 1)) >> 7;
-            return Ok(Known::Aside(bits as usize % PARTS));
+            return part_of(&mut self.parts, st.client, hashed, self.level).map(Known::Aside);
         }
         let new = self.table.insert(key, hashed).1;
         charge.set(self.table.bytes());
