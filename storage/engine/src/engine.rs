@@ -41,8 +41,11 @@ static RECOVERING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recover
 const CLEAN_PAGES: usize = 64;
 /// A shutdown leaves longer histories to the next start.
 const PURGED_AT_SHUTDOWN: usize = 10_000;
-/// Reading an undo record costs about a hundredth of undoing it.
+/// Reading an undo record costs about a hundredth of undoing it, or of purging what it tells of.
 const COUNTED_PER_ROW: u64 = 100;
+
+/// Where a purge goes on, and how many records it may read.
+type PurgeStep<'a> = (&'a mut Option<UndoPos>, &'a mut u64);
 
 /// Transactions and the last record of each.
 type Unpurged = Vec<(TrxId, UndoPos)>;
@@ -457,7 +460,8 @@ impl Engine {
     }
 
     /// One round over what there is to finish: rollbacks, then the rest, at most `rows_max` undo
-    /// records of each. What needs a table that is not known stays.
+    /// records of each that need a table, and [`COUNTED_PER_ROW`] times as many that need none. What needs a table
+    /// that is not known stays.
     pub(crate) fn finish(
         &self,
         worker: &WorkerSlot,
@@ -504,10 +508,11 @@ impl Engine {
             segment, tables: known, dropped, history, purge_at, count, release, ..
         } = work;
         release.allow(rows_max);
+        // What needs no table, and so is not looked up, costs reading only.
+        let mut reads = rows_max.saturating_mul(COUNTED_PER_ROW);
         if segment.state() == State::Active && !self.recovery.is_opening() {
-            let most = rows_max.saturating_mul(COUNTED_PER_ROW);
             if let Some(counting) = count.as_mut() {
-                if !self.trx.count_records(segment, counting, most)? {
+                if !self.trx.count_records(segment, counting, reads)? {
                     done.rows += 1;
                     return Ok(());
                 }
@@ -539,6 +544,7 @@ impl Engine {
             Ok(found)
         };
         let was = segment.state();
+        let at = (purge_at, &mut reads);
         let result = match was {
             State::Active => {
                 let ended = self.finish_rollback(worker, segment, release, &lookup)?;
@@ -546,17 +552,17 @@ impl Engine {
                 Ok(())
             }
             State::Committed => {
-                let ended = self.finish_commit(worker, segment, (purge_at, release), &lookup)?;
+                let ended = self.finish_commit(worker, segment, (at, release), &lookup)?;
                 done.purged += u64::from(ended);
                 Ok(())
             }
             _ => {
-                let n = self.finish_history(worker, segment, (history, purge_at), &lookup)?;
+                let n = self.finish_history(worker, segment, (history, at), &lookup)?;
                 done.purged += n;
                 Ok(())
             }
         };
-        done.rows += looked_up.get() + (rows_max - release.left());
+        done.rows += looked_up.get() + (rows_max - release.left()) + u64::from(reads == 0);
         if was == State::Active {
             self.recovery.rows_undone.fetch_add(looked_up.get(), Ordering::Relaxed);
         }
@@ -595,7 +601,7 @@ impl Engine {
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,
-        (purge_at, release): (&mut Option<UndoPos>, &mut IndexRelease),
+        ((purge_at, reads), release): (PurgeStep<'_>, &mut IndexRelease),
         lookup: &Tables<'_>,
     ) -> Result<bool> {
         let mut b = Buffers::default();
@@ -606,7 +612,7 @@ impl Engine {
         }
         if writer.segment.is_recovered() {
             let at = purge_at.get_or_insert(writer.segment.last());
-            if !writer.purge(at, lookup, &mut { u64::MAX }, &mut b)? {
+            if !writer.purge(at, lookup, reads, &mut b)? {
                 return Ok(false);
             }
             *purge_at = None;
@@ -630,7 +636,7 @@ impl Engine {
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,
-        (history, purge_at): (&mut Option<Unpurged>, &mut Option<UndoPos>),
+        (history, (purge_at, reads)): (&mut Option<Unpurged>, PurgeStep<'_>),
         lookup: &Tables<'_>,
     ) -> Result<u64> {
         // It may be long.
@@ -648,7 +654,7 @@ impl Engine {
             stand_in.stand_for(trx);
             let mut writer = Writer::alone(self, worker, &mut stand_in);
             let at = purge_at.get_or_insert(last);
-            if !writer.purge(at, lookup, &mut { u64::MAX }, &mut b)? {
+            if !writer.purge(at, lookup, reads, &mut b)? {
                 return Ok(done);
             }
             *purge_at = None;

@@ -301,9 +301,12 @@ impl Writer<'_> {
         self.step_back(record.previous)
     }
 
-    /// Frees the index that a record has made or dropped, which nobody knows (any more). Everything but the root goes first, as often
-    /// as it takes; the root in one go with the record, the segment's last one. `false`: that was this step's share
-    /// ([`IndexRelease`]), there is more.
+    /// Frees the index that a record has made or dropped, which nobody knows (any more). Everything but the root goes
+    /// first, as often as it takes; the root in one go with the record, the segment's last one. `false`: that was this
+    /// step's share ([`IndexRelease`]), there is more.
+    ///
+    /// A client frees its own index to the end: nobody waits for it but who wants that table, since it holds no mutex
+    /// and the log lets each of its small mini-transactions in alone ([`Release::step`]).
     pub fn free_index(&mut self, record: &UndoRecord<'_>) -> Result<bool> {
         let (space, root, index) = read_index(record.body)?;
         // Without its file the index is gone with the table.

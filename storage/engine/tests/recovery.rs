@@ -389,3 +389,30 @@ fn rows_are_read_and_not_changed_where_recovery_is_forced() {
     create_table(&engine, &mut c, false).unwrap();
     c.commit().unwrap();
 }
+
+/// Nobody waits longer for a step because a transaction has many records that purge has nothing to do for.
+#[test]
+fn history_that_recovery_found_is_read_in_bounded_steps() {
+    const INSERTED: i64 = 2000;
+    let disk = SimDisk::new(5);
+    let (engine, ..) = common::open_with(config(1), &disk).unwrap();
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    insert(&mut c, &table, 0, 1);
+    c.commit().unwrap();
+    c.begin();
+    assert!(c.delete(&table, &key(&table, 0)).unwrap());
+    for id in 1..=INSERTED {
+        insert(&mut c, &table, id, 1);
+    }
+    c.commit().unwrap();
+    let (engine, tables) = common::open_at_once(config(1), &disk.kill()).unwrap();
+    // It ends at the deleted row, whose table nobody names to it.
+    let steps = std::iter::from_fn(|| (engine.step_janitor(1) > 0).then_some(())).count();
+    assert!(steps as i64 >= INSERTED / 100, "{steps} steps");
+    assert!(!engine.is_settled());
+    common::start_recovery(&engine, &tables).unwrap();
+    engine.wait_recovered().unwrap();
+    assert!(engine.is_settled());
+    assert_eq!(engine.check_table(&only(&tables)).unwrap().rows, INSERTED as u64);
+}
