@@ -1,8 +1,8 @@
 //! Room in the files: how writers are slowed down before the log could be full.
 //!
-//! 1. A write never reaches beyond `checkpoint + room`, nor beyond the files there are: the writer stops there
-//!    and waits, whatever happened before it (`Limits::write_end`). Guard: `Log::fitting`; `write_until`
-//!    asserts the files' end; `a_full_log_waits_for_space_even_when_nobody_paced`.
+//! 1. A write never reaches beyond the files there are, nor, unless the log is overdrawn (3), beyond
+//!    `checkpoint + room`: the writer stops there and waits, whatever happened before it (`Limits::write_end`). Guard:
+//!    `Log::fitting`; `write_until` asserts the files' end; `a_full_log_waits_for_space_even_when_nobody_paced`.
 //! 2. Pacing keeps it from getting there: from 3/4 of the room on the cleaner is called and each
 //!    mini-transaction waits a little (from 13/16 on, the longer the fuller), from 7/8 on it waits for a
 //!    checkpoint. It waits before it takes a latch, so the cleaner can always get at the pages. Guard:
@@ -10,10 +10,14 @@
 //!    `writers_wait_for_a_checkpoint_and_never_overwrite_what_it_needs`.
 //! 3. The last 1/8 is for mini-transactions that were let through before: some of the largest, or thousands of
 //!    the usual size. If more than that is in flight at once the log can fill up while the cleaner needs it to
-//!    write a page; then no checkpoint comes, and after [`STUCK_AFTER`] the log fails as after an I/O error:
-//!    the server restarts and recovers, nothing acknowledged is lost. Guard:
-//!    `the_room_fits_into_the_files_however_they_are_cut` (the largest fit); `Log::wait_for_space` fails the
-//!    log.
+//!    write a page, and then no checkpoint comes. None of them can fail alone: its pages have their changes, its place in
+//!    the log is taken, and commits of others lie behind it. So after [`OVERDRAWN_AFTER`] the log is overdrawn: it
+//!    takes files beyond its capacity for what is in flight, which is bounded, since nobody else is let in; behind
+//!    the next checkpoints they go. Only where the disk has no room for them it fails after [`STUCK_AFTER`] as after an
+//!    I/O error: the server restarts and recovers, nothing acknowledged is lost. Guard:
+//!    `the_room_fits_into_the_files_however_they_are_cut` (the largest fit);
+//!    `a_full_log_without_a_checkpoint_takes_more_room_and_gives_it_back`,
+//!    `a_full_log_without_a_checkpoint_fails_on_a_full_disk`.
 //! 4. When the capacity shrinks, the cleaner is called for the new room at once; the room that stops writers
 //!    shrinks with the log's age, so they are slowed down and not stopped. Guard:
 //!    `a_smaller_capacity_waits_for_checkpoints_and_gives_the_room_back`.
@@ -28,12 +32,14 @@ use sync::{Deadline, Event, WorkerSlot};
 use crate::log::Log;
 
 const BLOCK: u64 = host::BLOCK_BYTES as u64;
-/// Without a checkpoint for so long, a full log has failed.
+/// Without a checkpoint for so long, a full log takes more room than its capacity has.
+const OVERDRAWN_AFTER: Duration = Duration::from_secs(5);
+/// Without a checkpoint for so long, a full log that gets no more room has failed.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 /// How often a wait for space looks whether time is up.
 const STUCK_CHECK: Duration = Duration::from_millis(250);
 
-/// Where the files' room ends. All but `files_end` change under the control file's mutex.
+/// Where the files' room ends. `checkpoint` and what follows from it change under the control file's mutex.
 pub(crate) struct Limits {
     checkpoint: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// The tail at which the cleaner is called.
@@ -42,6 +48,8 @@ pub(crate) struct Limits {
     room: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// What the room is to become.
     target: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    /// Up to here the log may be written whatever the room is (invariant 3); it only grows.
+    overdrawn: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// Where the last file ends.
     files_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
     /// The longest body that may be appended; 0 until the log is open for appending.
@@ -56,6 +64,7 @@ impl Limits {
             // A restart with a smaller capacity is one that shrinks, once the tail is known.
             room: SharedAtomic::new(1 << 62),
             target: SharedAtomic::new(room),
+            overdrawn: SharedAtomic::new(0),
             files_end: SharedAtomic::new(files_end),
             body_bytes_max: SharedAtomic::new(0),
         }
@@ -114,7 +123,13 @@ impl Limits {
 
     /// No write may reach beyond this.
     pub(crate) fn write_end(&self) -> u64 {
-        (self.checkpoint() + self.room()).min(self.files_end())
+        let room = self.checkpoint() + self.room();
+        room.max(self.overdrawn.load(Ordering::Acquire)).min(self.files_end())
+    }
+
+    /// Lets the log be written up to `tail`, and what may still be in flight.
+    fn overdraw(&self, tail: u64) {
+        self.overdrawn.fetch_max(tail + self.goal() / 8, Ordering::AcqRel);
     }
 }
 
@@ -155,15 +170,19 @@ impl Log {
     }
 
     /// Waits until there is room for the log up to `end`, for one that holds no latch: makes the
-    /// next file if that is what is missing, else waits for a checkpoint.
+    /// next file if that is what is missing, else waits for a checkpoint, and overdraws the log when none comes.
     pub(crate) fn wait_for_space(&self, end: u64) -> Result<()> {
         let begin = host::clock::now();
         let before = self.limits.checkpoint();
         while self.limits.write_end() < end && self.limits.checkpoint() == before {
             self.check()?;
-            if host::clock::now() - begin > STUCK_AFTER {
+            let waited = host::clock::now() - begin;
+            if waited > STUCK_AFTER {
                 self.fail(&Error::LogFull);
                 return Err(Error::LogFull);
+            }
+            if waited > OVERDRAWN_AFTER {
+                self.limits.overdraw(self.tail().0);
             }
             if self.limits.files_end() < end {
                 self.extend(end)?;
@@ -193,7 +212,7 @@ impl Log {
         self.tail().0 - checkpoint
     }
 
-    /// How full the log is, 0 to 1 (above 1 while its capacity shrinks).
+    /// How full the log is, 0 to 1 (above 1 while its capacity shrinks, or it is overdrawn).
     #[must_use]
     pub fn pressure(&self) -> f32 {
         self.checkpoint_age() as f32 / self.room_bytes() as f32

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use base::Lsn;
+use base::{Error, Lsn};
 use host::{Disk, SimDisk, thread};
 use stdx::rng::Rng;
 use stdx::{LocalAtomic, Ordering};
+use sync::sched::{self, Options};
 
 use super::*;
 
@@ -272,4 +273,53 @@ fn crashes_in_the_middle_of_switching_recycling_and_resizing() {
     }
     let switches = switches.load(Ordering::Relaxed);
     assert!(switches > 600, "only {switches} files in 60 lives");
+}
+
+/// Appends more than the log has room for, as mini-transactions do that were let in before; in virtual time.
+fn overfill(disk: &Arc<SimDisk>, full: bool) -> (One, Result<()>) {
+    let one = One::create(disk);
+    if full {
+        disk.enospc_after(0);
+    }
+    let first = one.log.tail();
+    while one.log.tail().0 < first.0 + one.log.room_bytes() + 48 * KIB {
+        // The ring takes what the files do not.
+        one.append(&[9; 1000]).unwrap();
+    }
+    let committed = one.log.commit(one.log.tail());
+    (one, committed)
+}
+
+#[test]
+fn a_full_log_without_a_checkpoint_takes_more_room_and_gives_it_back() {
+    let outcome = sched::run(1, Options::default(), || {
+        let disk = SimDisk::new(1);
+        let (one, committed) = overfill(&disk, false);
+        committed.unwrap();
+        assert!(one.log.pressure() > 1.0 && !one.log.failed());
+        let (_, replay) = One::open(&disk.crash()).unwrap();
+        assert_eq!(bodies(replay).unwrap().len() as u64 * KIB, one.log.checkpoint_age());
+        // Nobody else is let in before a checkpoint, behind which all is as it was.
+        let ahead = one.log.wants_checkpoint();
+        one.log.checkpoint(one.log.tail(), b"").unwrap();
+        one.log.govern().unwrap();
+        assert!(ahead && !one.log.wants_checkpoint());
+        write(&one, 400 * KIB);
+        one.log.govern().unwrap();
+        assert!(on_disk(&disk) <= 256 * KIB, "{} bytes are left", on_disk(&disk));
+    });
+    outcome.result.unwrap();
+}
+
+#[test]
+fn a_full_log_without_a_checkpoint_fails_on_a_full_disk() {
+    let outcome = sched::run(1, Options::default(), || {
+        let disk = SimDisk::new(1);
+        let (one, committed) = overfill(&disk, true);
+        assert!(matches!(committed, Err(Error::LogFull)), "{committed:?}");
+        assert!(one.log.failed());
+        let (_, replay) = One::open(&disk.crash()).unwrap();
+        assert!(!bodies(replay).unwrap().is_empty());
+    });
+    outcome.result.unwrap();
 }
