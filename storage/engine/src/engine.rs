@@ -510,14 +510,14 @@ impl Engine {
         release.allow(rows_max);
         // What needs no table, and so is not looked up, costs reading only.
         let mut reads = rows_max.saturating_mul(COUNTED_PER_ROW);
-        if segment.state() == State::Active && !self.recovery.is_opening() {
-            if let Some(counting) = count.as_mut() {
-                if !self.trx.count_records(segment, counting, reads)? {
-                    done.rows += 1;
-                    return Ok(());
-                }
-                *count = None;
+        if let (State::Active, Some(counting)) = (segment.state(), count.as_mut())
+            && !self.recovery.is_opening()
+        {
+            if !self.trx.count_records(segment, counting, reads)? {
+                done.rows += 1;
+                return Ok(());
             }
+            *count = None;
         }
         let looked_up = Cell::new(0);
         // A table is asked for once in a step, and not kept longer (`recovery.rs` 3).

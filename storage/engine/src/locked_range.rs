@@ -4,8 +4,10 @@
 //! the entries of the range), `behind` (locking what is behind it).
 //!
 //! 1. For each entry: its lock is asked for, then the spot it was read from is looked at again. A spot that
-//!    is current then has shown the entry, and what is not in the gap before it, as they stay. Guard: the model
-//!    `a_run_meets_inserts_into_its_leaf` of `lock`, and `a_phantom_does_not_come_into_a_locked_range` of `--test locks`.
+//!    is current then has shown the entry, and what is not in the gap before it, as they stay; where it is not, a lock
+//!    that was had at once is given back. Guard: the model `a_run_meets_inserts_into_its_leaf` of `lock`,
+//!    `a_phantom_does_not_come_into_a_locked_range` and
+//!    `what_was_locked_in_a_leaf_that_changed_meanwhile_is_given_back` of `--test locks`.
 //! 2. What is locked is InnoDB's: the next key of each entry; the record alone where a unique key is given
 //!    whole and found; the gap alone behind a range that has a definite end; with each secondary entry the
 //!    record of its row. Levels without gap locks lock the records they answer, and nothing else; they wait for
@@ -336,7 +338,7 @@ impl LockedRange {
         }
     }
 
-    /// Asks for a lock that goes with the spot.
+    /// Asks for a lock that goes with the spot; one that was had at once stays only if the spot is current then.
     pub fn lock_here(
         &mut self,
         l: &Locker<'_>,
@@ -349,9 +351,13 @@ impl LockedRange {
             Err(Error::LockNotAvailable) if self.skips() => return Ok(Locked::Skip),
             granted => granted?,
         };
-        self.note_fresh(l, target, granted);
         if !granted.waited && self.walk.is_current(tree)? {
+            self.note_fresh(l, target, granted);
             return Ok(Locked::Yes);
+        }
+        if !granted.waited {
+            // What is come to instead may be another entry, and nobody would give this one back.
+            granted.fresh.into_iter().for_each(|shape| l.unlock(target, shape));
         }
         match target.key {
             Some(key) if granted.waited && l.gapless => self.walk.lose_at(key),

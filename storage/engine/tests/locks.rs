@@ -13,6 +13,7 @@ use host::SimDisk;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sync::sched::{self, Options};
 
 const SKIP: RowLock = RowLock { mode: LockMode::Exclusive, wait: LockWait::SkipLocked };
 const NOWAIT: RowLock = RowLock { mode: LockMode::Exclusive, wait: LockWait::NoWait };
@@ -489,4 +490,38 @@ fn rows_in_key_order_are_runs_and_scattered_ones_are_not() {
     }
     let found = runs_of(&w, 1, Direction::Forward, RR);
     assert!(found[0].0 < 20 && found[0].1 > 350, "{found:?}");
+}
+
+/// Somebody reads a range, while rows come into it, and wants none of the rows.
+fn reads_beside_inserts(direction: Direction) {
+    let w = Arc::new(world());
+    let writer = spawn(&w, move |w, c| {
+        for id in [14, 12, 11, 13, 7, 6, 8, 4, 19, 17, 18, 16] {
+            w.insert(c, id, id).unwrap();
+            c.commit().unwrap();
+        }
+    });
+    let c = w.client(RC);
+    for _ in 0..4 {
+        let mut reader = Reader::new();
+        reader.open(&c, &w.table, 0, (Unbounded, Unbounded), direction).unwrap();
+        reader.lock(SKIP);
+        let mut out = Vec::new();
+        while reader.next(&c, &w.table, &mut out).unwrap() {
+            reader.unlock_last(&c);
+        }
+    }
+    writer.join().unwrap();
+    let left = w.locks();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_was_locked_in_a_leaf_that_changed_meanwhile_is_given_back() {
+    for seed in 1..=40 {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let outcome = sched::run(seed, Options::default(), || reads_beside_inserts(direction));
+            outcome.result.unwrap_or_else(|e| panic!("seed {seed}, {direction:?}: {e}"));
+        }
+    }
 }

@@ -47,7 +47,7 @@ impl LockedRange {
         shape: Shape,
         busy: TrxId,
     ) -> Result<Locked> {
-        // Locks of an entry that has gone meanwhile are not this one's.
+        // What the entry before was locked with stays: its row was wanted.
         self.row.fresh.retain(|f| f.index == tree.index && f.key == self.entry);
         self.with_entry(|range, entry| {
             let target = Target::record(tree.index, entry);
