@@ -33,3 +33,41 @@ with recursive c as (select 1 union all select a.* from (values row(1)) a where 
 with recursive c as (select 1 a union all table c limit 3) select * from c;
 with recursive c as (select 1 a union all select json_length(j.v) from c, json_table(json_array(c.a), '$[*]' columns(v json path '$')) j where 0) select * from c;
 with c as (select 1 a) select * from C;
+-- No operand of EXCEPT or INTERSECT is recursive; the seeds, the tables beside and the query outside may have them.
+with recursive c as (select 1 a union all (select a+1 from c where a<3 intersect select 2)) select * from c;
+with recursive c as (select 1 a union all select a+1 from c where a<3 intersect select 2) select * from c;
+with recursive c as (select 1 a union all (select a+1 from c where a<3 except select 2)) select * from c;
+with recursive c as (select 1 a union all (select 5 except all select a from c)) select * from c;
+with recursive c as (select 1 a union all (select distinct a from c intersect select 2)) select * from c;
+with recursive c as (select 1 a union all ((select a from c order by 1 limit 1) except select 2)) select * from c;
+with recursive c as (select 1 a union all (select 1 union all (select 2 intersect select a from c))) select * from c;
+with recursive c as (select 1 a union all (select 3 intersect table c)) select * from c;
+with recursive c as ((select a from c except select 1) union all select 1) select * from c;
+with recursive c as (select 1 a union all (select x.a from c x join c y except select 2)) select * from c;
+with recursive c as (select 1 a union all select a+1 from c where a<3 except select 2) select * from c;
+with recursive c as ((select 1 a union all select a+1 from c where a<3) intersect select 2) select * from c;
+with recursive c as (select 1 a intersect select 1 union all select a+1 from c where a<3) select * from c;
+with recursive c as (select 1 a union all (select 5 except select 6) union all select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union all select a+1 from c where a<3 and a in (select 1 intersect select 1)) select * from c;
+with recursive c as (select 1 a union all select a+1 from c where a<3) select * from c except select 2;
+-- Parentheses around UNIONs are dissolved where that changes nothing.
+with recursive c as (select 1 a union all (select 5 union all (select a+1 from c where a<3))) select * from c order by a;
+with recursive c as (select 1 a union (select 5 union all (select a+1 from c where a<3))) select * from c order by a;
+with recursive c as (select 1 a union all (select 5 union (select a+1 from c where a<3))) select * from c order by a;
+with recursive c as (select 1 a union all (select a+1 from c where a<3 union select a+1 from c where a<3)) select * from c;
+with recursive c as (select 1 a union all (select a+1 from c where a<3 union all select a+1 from c where a<3 limit 5)) select * from c;
+with recursive c as (select 1 a union all (select 1 except (select 2 union all select a from c))) select * from c;
+with recursive c as (select 1 a union all (select 5 union all select a+1 from c where a<3 order by 1)) select * from c order by a;
+with recursive c as (select 1 a union all (select a+1 from c where a<3 union all select 7)) select * from c;
+with recursive c as ((select 1 a union all select a+1 from c where a<3) union all select a+1 from c where a<3) select * from c order by a;
+with recursive c as (((select 1 a union all (select a+1 from c where a<3)))) select * from c order by a;
+with recursive c as ((select 1 a union all select 2 limit 1) union all select a+1 from c where a<3) select * from c order by a;
+-- UNION DISTINCT among the seeds takes away seeds alone; before a recursive SELECT it takes away from all.
+with recursive c as ((select 1 a union select 1) union all select a+1 from c where a<3 union all select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union select 1 union all select a+1 from c where a<3 union all select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union select 1 union all select 1 union all select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union all select 1 union select a+1 from c where a<3 union select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union all select 1 union all select a+1 from c where a<3 union select a+1 from c where a<3) select * from c order by a;
+with recursive c as (select 1 a union select a+1 from c where a<3 union all select a+1 from c where a<3) select * from c;
+with recursive c as (((select 1 a union select a+1 from c where a<3)) union all select a+1 from c where a<3) select * from c;
+with recursive c(x, y) as (select 1 a, 2 union select 1, 2.5 union all select a, y from (select 7 a, 8 y) d union all select x+1, y from c where x<2) select * from c order by x, y;

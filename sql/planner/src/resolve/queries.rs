@@ -362,8 +362,7 @@ impl Resolver<'_, '_> {
     }
 
     fn recursive(&mut self, cte: &ast::Cte) -> Result<Block, SqlError> {
-        let mut parts: Vec<(&QueryBody, bool)> = Vec::new();
-        flatten(&cte.query.body, true, &mut parts);
+        let parts = self_reference::parts(&cte.query.body);
         let name = &cte.name;
         if parts.len() < 2 {
             let text = format!("Recursive Common Table Expression '{name}' should contain a UNION");
@@ -382,14 +381,25 @@ impl Resolver<'_, '_> {
     fn recursion(
         &mut self,
         cte: &ast::Cte,
-        parts: &[(&QueryBody, bool)],
+        parts: &[self_reference::Part<'_>],
     ) -> Result<Leaf, SqlError> {
         let name = &cte.name;
+        let distinct = self_reference::distinct(name, parts)?;
+        let alike = match distinct {
+            true => None,
+            false => self_reference::seeds_without_duplicates(name, parts),
+        };
+        let bodies: Vec<&QueryBody> = match &alike {
+            None => parts.iter().map(|(body, _)| *body).collect(),
+            Some((seeds, read)) => {
+                std::iter::once(seeds).chain(parts[*read..].iter().map(|(body, _)| *body)).collect()
+            }
+        };
         let recursion = self.recursions;
         self.recursions += 1;
         let (mut seeds, mut steps): (Vec<Block>, Vec<Block>) = (Vec::new(), Vec::new());
         let mut columns: Vec<LeafColumn> = Vec::new();
-        for (body, _) in parts {
+        for body in bodies {
             self.ctes.push(CteEntry::Recursing {
                 name: name.clone(),
                 recursion,
@@ -437,20 +447,8 @@ impl Resolver<'_, '_> {
             let text = "The used SELECT statements have a different number of columns";
             return Err(error(1222, "21000", text));
         }
-        let distinct = parts.iter().any(|(_, all)| !all);
         let source = Source::Recursive { recursion, seeds, steps, distinct };
         Ok(renamed(source, columns, name, Vec::new()))
-    }
-}
-
-/// The operands of a chain of UNIONs, with ALL or not of the one before each.
-fn flatten<'q>(body: &'q QueryBody, all: bool, parts: &mut Vec<(&'q QueryBody, bool)>) {
-    match body {
-        QueryBody::SetOperation { op: SetOperator::Union, all: a, left, right } => {
-            flatten(left, all, parts);
-            parts.push((right, *a));
-        }
-        other => parts.push((other, all)),
     }
 }
 

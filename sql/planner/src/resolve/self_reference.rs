@@ -2,10 +2,11 @@
 //!
 //! 1. A query of its own WITH that defines the same name hides it. 2. In each recursive SELECT the table stands once, in
 //!    FROM itself, not on the side of an outer join that gives NULLs.
+//! 3. No operand of EXCEPT or INTERSECT is a recursive SELECT, however deep.
 
 use super::error;
 use expr::SqlError;
-use parser::ast::{self, JoinKind, ObjectName, Query, QueryBody, TableRef, Visit};
+use parser::ast::{self, JoinKind, ObjectName, Query, QueryBody, SetOperator, TableRef, Visit};
 
 /// Whether a query mentions its own name as a table, anywhere.
 pub(super) fn reads_itself(cte: &ast::Cte) -> bool {
@@ -14,11 +15,93 @@ pub(super) fn reads_itself(cte: &ast::Cte) -> bool {
     references.count > 0
 }
 
+/// The operands of a chain of UNIONs, each with ALL or not of the one before it. Parentheses are dissolved where that
+/// changes nothing: at the start, within UNION DISTINCT, and where UNION ALL is all there is inside.
+pub(super) fn parts(body: &QueryBody) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    flatten(body, true, &mut parts);
+    parts
+}
+
+/// A SELECT of a recursive query, and whether the UNION before it is one with ALL.
+pub(super) type Part<'q> = (&'q QueryBody, bool);
+
+fn flatten<'q>(body: &'q QueryBody, all: bool, parts: &mut Vec<Part<'q>>) {
+    match body {
+        QueryBody::SetOperation { op: SetOperator::Union, all: a, left, right } => {
+            flatten(left, all, parts);
+            flatten(right, *a, parts);
+        }
+        QueryBody::Nested(query) if is_union(body) => {
+            let mut inside = Vec::new();
+            flatten(&query.body, all, &mut inside);
+            if parts.is_empty() || !all || inside.iter().all(|(_, all)| *all) {
+                parts.extend(inside.into_iter().map(|(body, a)| (body, a && all)));
+            } else {
+                parts.push((body, all));
+            }
+        }
+        _ => parts.push((body, all)),
+    }
+}
+
+/// A UNION, in parentheses or not.
+fn is_union(body: &QueryBody) -> bool {
+    match body {
+        QueryBody::SetOperation { op, .. } => *op == SetOperator::Union,
+        QueryBody::Nested(query) => {
+            query.limit.is_none() && query.with.is_none() && is_union(&query.body)
+        }
+        _ => false,
+    }
+}
+
+/// The first operand that reads the table.
+fn first_recursive(name: &str, parts: &[Part<'_>]) -> usize {
+    let reads = |body| References::count(name, |references| ast::walk_body(references, body)) > 0;
+    parts.iter().position(|(body, _)| reads(body)).unwrap_or(parts.len())
+}
+
+/// Whether rows that were there before are left out: by a UNION DISTINCT before an operand that reads the table.
+///
+/// # Errors
+/// 1235: a UNION ALL is behind it, as MySQL has it.
+pub(super) fn distinct(name: &str, parts: &[Part<'_>]) -> Result<bool, SqlError> {
+    let mut unions = parts[first_recursive(name, parts)..].iter().map(|(_, all)| *all);
+    let distinct = unions.any(|all| !all);
+    if distinct && unions.any(|all| all) {
+        return Err(not_yet(
+            "recursive query blocks with UNION DISTINCT then UNION ALL, in recursive Common Table Expression",
+        ));
+    }
+    Ok(distinct)
+}
+
+/// The operands before the first that reads the table, as one, and how many they are, where a UNION DISTINCT among
+/// them takes away rows of theirs alone.
+pub(super) fn seeds_without_duplicates(
+    name: &str,
+    parts: &[Part<'_>],
+) -> Option<(QueryBody, usize)> {
+    let read = first_recursive(name, parts);
+    let ((first, _), others) = parts[..read].split_first()?;
+    if others.iter().all(|(_, all)| *all) {
+        return None;
+    }
+    let united = |left: QueryBody, (right, all): &Part<'_>| QueryBody::SetOperation {
+        op: SetOperator::Union,
+        all: *all,
+        left: Box::new(left),
+        right: Box::new((*right).clone()),
+    };
+    Some((others.iter().fold((*first).clone(), united), read))
+}
+
 /// Refuses what MySQL refuses of the recursive parts of a query.
 ///
 /// # Errors
-/// 3577, 3576, 1235.
-pub(super) fn check(cte: &ast::Cte, parts: &[(&QueryBody, bool)]) -> Result<(), SqlError> {
+/// 3577, 3576, 4114, 1235.
+pub(super) fn check(cte: &ast::Cte, parts: &[Part<'_>]) -> Result<(), SqlError> {
     let name = &cte.name;
     let query = &*cte.query;
     let around = References::count(name, |references| {
@@ -27,10 +110,11 @@ pub(super) fn check(cte: &ast::Cte, parts: &[(&QueryBody, bool)]) -> Result<(), 
     if around > 0 {
         return Err(more_than_once(name));
     }
-    parts.iter().try_for_each(|(body, _)| check_body(name, body))
+    parts.iter().try_for_each(|(body, _)| check_body(name, body, true))
 }
 
-fn check_body(name: &str, body: &QueryBody) -> Result<(), SqlError> {
+/// `united`: nothing but UNION is around.
+fn check_body(name: &str, body: &QueryBody, united: bool) -> Result<(), SqlError> {
     let all = References::count(name, |references| ast::walk_body(references, body));
     if all == 0 {
         return Ok(());
@@ -44,11 +128,16 @@ fn check_body(name: &str, body: &QueryBody) -> Result<(), SqlError> {
             if direct != 1 || all != 1 {
                 return Err(more_than_once(name));
             }
-            if select.options.distinct { Err(unordered()) } else { Ok(()) }
+            match united {
+                false => Err(not_united()),
+                true if select.options.distinct => Err(unordered()),
+                true => Ok(()),
+            }
         }
-        QueryBody::SetOperation { left, right, .. } => {
-            check_body(name, left)?;
-            check_body(name, right)
+        QueryBody::SetOperation { op, left, right, .. } => {
+            let united = united && *op == SetOperator::Union;
+            check_body(name, left, united)?;
+            check_body(name, right, united)
         }
         QueryBody::Nested(query) => {
             let inside = References::count(name, |references| {
@@ -57,12 +146,18 @@ fn check_body(name: &str, body: &QueryBody) -> Result<(), SqlError> {
             if inside != all {
                 return Err(more_than_once(name));
             }
-            if !query.order_by.is_empty() || query.limit.is_some() {
+            if is_union(&query.body) {
+                return Err(not_yet(
+                    "right nested recursive query blocks, in Common Table Expression",
+                ));
+            }
+            if united && (!query.order_by.is_empty() || query.limit.is_some()) {
                 return Err(unordered());
             }
-            check_body(name, &query.body)
+            check_body(name, &query.body, united)
         }
-        QueryBody::Table(_) => Ok(()),
+        QueryBody::Table(_) if united => Ok(()),
+        QueryBody::Table(_) => Err(not_united()),
         QueryBody::Values(_) => Err(more_than_once(name)),
     }
 }
@@ -148,12 +243,18 @@ fn second_in_join(name: &str) -> SqlError {
     error(3576, "HY000", text)
 }
 
+fn not_united() -> SqlError {
+    let text = "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
+    error(4114, "HY000", text)
+}
+
 fn unordered() -> SqlError {
-    SqlError::Other(
-        1235,
-        "42000",
-        "This version of MySQL doesn't yet support 'ORDER BY / LIMIT / SELECT DISTINCT in recursive query \
-         block of Common Table Expression'"
-            .into(),
+    not_yet(
+        "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
     )
+}
+
+/// What MySQL refuses as well.
+fn not_yet(what: &str) -> SqlError {
+    error(1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
 }
