@@ -209,9 +209,7 @@ pub fn coerce<'a>(
         d => d,
     };
     match ty.kind {
-        kind if kind.is_int() => {
-            store_int(if mode.truncate_fraction { whole(d) } else { d }, ty, strict)
-        }
+        kind if kind.is_int() => store_int(whole(d, mode), ty, strict),
         kind if kind.is_string() => match d {
             Datum::Bytes(s) => store_string(s, from, ty, strict, scratch),
             other => {
@@ -245,11 +243,14 @@ pub fn coerce<'a>(
     }
 }
 
-/// A date or time without the fraction of its second.
-fn whole(d: Datum<'_>) -> Datum<'_> {
+/// A date or time without the fraction of its second: 10:59:59.5 becomes 11:00:00, then a number. What would leave the
+/// calendar stays as it is.
+fn whole<'d>(d: Datum<'d>, mode: &ConvertMode<'_>) -> Datum<'d> {
     match d {
-        Datum::Time(v) => Datum::Time(v.truncate(0)),
-        Datum::DateTime(v) => Datum::DateTime(v.truncate(0)),
+        Datum::Time(v) if mode.truncate_fraction => Datum::Time(v.truncate(0)),
+        Datum::Time(v) => Datum::Time(v.round(0)),
+        Datum::DateTime(v) if mode.truncate_fraction => Datum::DateTime(v.truncate(0)),
+        Datum::DateTime(v) => Datum::DateTime(v.round(0).unwrap_or(v.truncate(0))),
         d => d,
     }
 }
@@ -280,7 +281,7 @@ fn store_other<'a>(
     match ty.kind {
         Kind::Float | Kind::Double => numbers::store_float(d, ty, strict),
         Kind::Decimal => numbers::store_decimal(d, ty, strict),
-        Kind::Bit => numbers::store_bit(d, ty, strict),
+        Kind::Bit => numbers::store_bit(whole(d, mode), ty, strict),
         Kind::Year => numbers::store_year(d, mode),
         Kind::Enum => members::store_enum(d, from, ty, strict),
         Kind::Set => members::store_set(d, from, ty, strict),

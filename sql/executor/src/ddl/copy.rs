@@ -112,14 +112,22 @@ impl Copier<'_> {
         convert((&value, Some(&old.ty)), &self.new.name, new, self.rows, self.env)
     }
 
-    /// A moment that becomes a TIME is its time of day; nobody is told of the date that is lost.
+    /// A moment that becomes a TIME is its time of day; nobody is told of the date that is lost. Seconds that become an
+    /// integer are rounded first, whatever the SQL mode: it counts where an INSERT stores them, not here.
     fn time_of<'v>(&self, value: &Datum<'v>, new: &ColumnDef) -> Datum<'v> {
-        let moment = match *value {
-            Datum::DateTime(moment) => moment,
-            Datum::Timestamp(micros, fsp) => self.env.convert_mode().time_zone.shown(micros, fsp),
-            other => return other,
+        let shown = match *value {
+            Datum::Timestamp(micros, fsp) => {
+                Datum::DateTime(self.env.convert_mode().time_zone.shown(micros, fsp))
+            }
+            other => other,
         };
-        if new.ty.kind == Kind::Time { Datum::Time(moment.time()) } else { *value }
+        let integer = new.ty.kind.is_int() || new.ty.kind == Kind::Bit;
+        match shown {
+            Datum::DateTime(moment) if new.ty.kind == Kind::Time => Datum::Time(moment.time()),
+            Datum::DateTime(moment) if integer => moment.round(0).map_or(shown, Datum::DateTime),
+            Datum::Time(span) if integer => Datum::Time(span.round(0)),
+            _ => *value,
+        }
     }
 
     /// The value of a new column in a row that has none.

@@ -192,6 +192,7 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
         Datum::Null => return None,
         Datum::Time(v) if v.fsp() <= fsp => return Some(*v),
         Datum::Time(v) => return Some(if truncates(env) { v.truncate(fsp) } else { v.round(fsp) }),
+        Datum::DateTime(v) if truncates(env) => return Some(v.time().truncate(fsp)),
         Datum::DateTime(v) => return Some(v.time().round(fsp)),
         Datum::Date(_) => return Some(Time::ZERO),
         // A column of times takes what is blank; a function does not.
