@@ -215,7 +215,12 @@ impl<'p> Lister<'p> {
                 ..ExplainRow::default()
             }),
             Node::Group(group) => {
-                self.node(&group.input, id, select_type, names, notes);
+                // What is computed before it is grouped is kept by the group's own table.
+                let input = match &group.input {
+                    Node::Project { input, .. } => input,
+                    other => other,
+                };
+                self.node(input, id, select_type, names, notes);
                 if group.strategy == GroupStrategy::Hash {
                     notes.push("Using temporary");
                 }

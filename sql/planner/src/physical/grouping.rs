@@ -1,16 +1,35 @@
 //! How GROUP BY and DISTINCT find equal rows: side by side where an index has them so, else by hash.
 //!
 //! 1. Where some rows of each group do ([`super::loose`]), only those are read. 2. ROLLUP needs its groups in order, and
-//!    so do aggregates that MySQL cannot gather in a table: their rows are sorted where no index does it.
+//!    so do aggregates that MySQL cannot gather in a table: their rows are sorted where no index does it. 3. Keys are
+//!    looked at more than once; random ones are computed into a leaf first.
 
 use super::loose::Wanted;
-use super::{Leaves, Planner, order};
-use crate::logical::Grouping;
+use super::{Leaves, Planner, made_leaf, order, stored};
+use crate::logical::{Grouping, column_of};
 use crate::plan::SortKey;
-use crate::query_plan::{Group, GroupStrategy, Node};
+use crate::query_plan::{Group, GroupStrategy, LeafDef, Node};
 use catalog::IndexDef;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Column, Expr, Typed};
+
+/// Computes the keys of a row once, and what the aggregates look at, into a leaf of their own, whose definition is given.
+pub(super) fn computed_once(node: &mut Node, group: &mut Grouping, leaf: u16) -> LeafDef {
+    let mut values: Vec<Typed> = Vec::new();
+    let mut keep = |value: &mut Typed| {
+        let column = column_of(leaf, values.len());
+        values.push(Typed::new(std::mem::replace(&mut value.expr, column), value.ty));
+    };
+    group.keys.iter_mut().for_each(&mut keep);
+    for call in &mut group.aggregates {
+        call.arguments.iter_mut().for_each(&mut keep);
+        call.order_by.iter_mut().for_each(|key| keep(&mut key.value));
+    }
+    let types = values.iter().map(|v| stored(v.ty, v.ty.decimals)).collect();
+    let input = std::mem::replace(node, Node::One);
+    *node = Node::Project { input: Box::new(input), leaf, values };
+    made_leaf("<temporary>", types)
+}
 
 impl Planner<'_> {
     /// GROUP BY; `alone`: no window and no subquery looks at it.

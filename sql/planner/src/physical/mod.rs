@@ -165,7 +165,8 @@ impl<'a> Planner<'a> {
             self.skipping(&mut node, &mut leaves);
         }
         let mut fixed = order::Fixed::of(&leaves, &block.filter, self.literals);
-        if let Some(group) = block.group.take() {
+        let mut computed = None;
+        if let Some(mut group) = block.group.take() {
             let leaf = defs.len() as u16;
             defs.push(made_leaf(
                 "<temporary>",
@@ -178,6 +179,11 @@ impl<'a> Planner<'a> {
             }
             let asked = leaves.subqueries.iter().any(|seen| seen & leaf_bit(leaf) != 0);
             let alone = windows.is_empty() && !asked;
+            if group.keys.iter().any(|key| any(&key.expr, is_volatile)) {
+                // Leaves are numbered: this one comes behind those of the windows.
+                let behind = leaf + 1 + windows.len() as u16;
+                computed = Some(grouping::computed_once(&mut node, &mut group, behind));
+            }
             node = self.grouped((node, alone), group, leaf, &leaves, &fixed);
             fixed = order::Fixed::default();
         }
@@ -189,6 +195,7 @@ impl<'a> Planner<'a> {
             defs.push(made_leaf("<window>", types));
             node = window_node(node, leaf, uses);
         }
+        defs.extend(computed);
         node = self.finished(node, &mut block, &mut defs, &leaves, &fixed)?;
         let subplans = self.subplans(&mut block)?;
         for (def, needed) in defs.iter_mut().zip(&leaves.needed) {
