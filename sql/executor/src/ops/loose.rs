@@ -8,6 +8,7 @@
 
 use super::access::{Encoded, Encoder};
 use super::sift::Sift;
+use super::tally::{self, Tally};
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::rows::slice;
@@ -46,6 +47,7 @@ pub struct ReadGroups<'p> {
     /// What is left of the present probe's ranges.
     probed: Vec<Encoded>,
     step: Step,
+    tally: Tally,
 }
 
 impl<'p> ReadGroups<'p> {
@@ -71,6 +73,7 @@ impl<'p> ReadGroups<'p> {
             group: Vec::new(),
             probed: Vec::new(),
             step: Step::Group,
+            tally: Tally::default(),
         }
     }
 
@@ -81,6 +84,7 @@ impl<'p> ReadGroups<'p> {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Result<(), SqlError> {
+        self.tally.open_apart(&range.0, false);
         self.reader.open(run.st.client, table, self.scan.index, range, direction)?;
         match self.read.covering {
             true => self.reader.need_only(table, self.needed),
@@ -104,6 +108,7 @@ impl<'p> ReadGroups<'p> {
         loop {
             run.tick()?;
             let bytes = &mut frame.leaves[leaf].bytes;
+            self.tally.add(1);
             if !self.reader.next(run.st.client, table, bytes)? {
                 return Ok(false);
             }
@@ -195,6 +200,9 @@ impl Operator for ReadGroups<'_> {
             ranges => Encoder::new(table, self.scan.index)?.ranges((ranges, true), run, frame)?,
         };
         (self.range, self.found, self.step) = (0, false, Step::Group);
+        if self.scan.purpose != GroupPurpose::Rows {
+            tally::last_group();
+        }
         Ok(())
     }
 

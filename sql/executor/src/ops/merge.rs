@@ -9,6 +9,7 @@
 use super::access::{Encoded, Encoder};
 use super::sift::Sift;
 use super::sort::Sorter;
+use super::tally::{self, Tally};
 use super::{Operator, Run, Statement};
 use crate::SqlError;
 use crate::keyrange::contains;
@@ -31,12 +32,13 @@ struct KeyScan {
     lock: Option<RowLock>,
     reader: Reader,
     row: Vec<u8>,
+    tally: Tally,
 }
 
 impl KeyScan {
     fn new(index: usize, ranges: Vec<Encoded>, lock: Option<RowLock>) -> KeyScan {
-        let (reader, row) = (Reader::new(), Vec::new());
-        KeyScan { index, ranges, next: 0, is_open: false, lock, reader, row }
+        let (reader, row, tally) = (Reader::new(), Vec::new(), Tally::default());
+        KeyScan { index, ranges, next: 0, is_open: false, lock, reader, row, tally }
     }
 
     /// Goes to the next key; `false`: there is none.
@@ -44,6 +46,7 @@ impl KeyScan {
         loop {
             if self.is_open {
                 run.tick()?;
+                self.tally.add(1);
                 if self.reader.next(run.st.client, table, &mut self.row)? {
                     return Ok(true);
                 }
@@ -52,6 +55,10 @@ impl KeyScan {
             let Some((low, high)) = self.ranges.get(self.next) else { return Ok(false) };
             self.next += 1;
             let range = (slice(low), slice(high));
+            let one_row = self.index == 0
+                && range.0 == range.1
+                && table.key(0).is_some_and(|key| key.parts.len() == 1);
+            self.tally.open_apart(&range.0, one_row);
             self.reader.open(run.st.client, table, self.index, range, Direction::Forward)?;
             // The key is all that is wanted of an entry. Rows that are to be changed are locked with their entries.
             self.reader.need_only(table, &[]);
@@ -135,10 +142,11 @@ impl Fetch<'_> {
         self.sift.open(run, frame)
     }
 
-    /// Whether the row of a key is there and satisfies the condition: then it is in the frame.
+    /// Whether the row of a key is there and satisfies the condition: then it is in the frame. `read`: MySQL has it
+    /// with its key.
     fn row(
         &mut self,
-        key: &[u8],
+        (key, read): (&[u8], bool),
         table: &Table,
         run: &mut Run<'_>,
         frame: &mut Frame,
@@ -146,6 +154,9 @@ impl Fetch<'_> {
         run.tick()?;
         let leaf = usize::from(self.read.leaf);
         frame.leaves[leaf].null = false;
+        if !read {
+            tally::fetched();
+        }
         if !self.reader.get(run.st.client, table, key, &mut frame.leaves[leaf].bytes)? {
             return Ok(false);
         }
@@ -179,8 +190,9 @@ pub struct ReadMerged<'p> {
     lock: Option<RowLock>,
     rows: Fetch<'p>,
     keys: Keys,
-    /// The key that was looked up last.
+    /// The key that was looked up last, and whether the scan that gave it reads the rows themselves.
     key: Vec<u8>,
+    read: bool,
     spare: (Vec<u8>, Vec<u8>),
     begun: bool,
 }
@@ -216,6 +228,7 @@ impl<'p> ReadMerged<'p> {
             rows,
             keys: Keys::Nothing,
             key: Vec::new(),
+            read: false,
             spare: (Vec::new(), Vec::new()),
             begun: false,
         }
@@ -293,6 +306,7 @@ impl<'p> ReadMerged<'p> {
             match &mut self.keys {
                 Keys::Nothing => return Ok(false),
                 Keys::Ordered(inputs) => {
+                    self.read = false;
                     let left = inputs.iter_mut().filter(|input| !input.ended);
                     let Some(least) = left.min_by(|a, b| a.key.cmp(&b.key)) else {
                         return Ok(false);
@@ -302,7 +316,8 @@ impl<'p> ReadMerged<'p> {
                 }
                 Keys::Sorted(sorted) => {
                     let (sorter, apart) = &mut **sorted;
-                    if !sorter.next(next, &mut self.spare.1)? {
+                    self.read = !sorter.next(next, &mut self.spare.1)?;
+                    if self.read {
                         let Some(scan) = apart else { return Ok(false) };
                         if !scan.advance(run, table)? {
                             return Ok(false);
@@ -369,7 +384,7 @@ impl Operator for ReadMerged<'_> {
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
         let table = run.st.tables.table(self.rows.read.table);
         while self.next_key(run, table)? {
-            if self.rows.row(&self.key, table, run, frame)? {
+            if self.rows.row((&self.key, self.read), table, run, frame)? {
                 return Ok(true);
             }
         }

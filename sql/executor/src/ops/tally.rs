@@ -39,6 +39,17 @@ impl Tally {
         };
     }
 
+    /// A range of an index is opened whose rows are looked up apart, or whose groups are; `low`: where it begins.
+    pub fn open_apart(&mut self, low: &Bound<&[u8]>, one_row: bool) {
+        self.end();
+        count(Counter::HandlerReadKey, 1);
+        if is_open(low) {
+            count(Counter::HandlerReadFirst, 1);
+        }
+        self.from_first = false;
+        self.each = (!one_row).then_some(Counter::HandlerReadNext);
+    }
+
     /// So many rows were looked at, or their end.
     #[inline]
     pub fn add(&mut self, attempts: u64) {
@@ -60,6 +71,18 @@ impl Drop for Tally {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A row is fetched whose key other indexes gave.
+pub fn fetched() {
+    count(Counter::HandlerReadKey, 1);
+    count(Counter::HandlerReadRnd, 1);
+}
+
+/// The last group of an index is looked up, to know where the groups end.
+pub fn last_group() {
+    count(Counter::HandlerReadKey, 1);
+    count(Counter::HandlerReadLast, 1);
 }
 
 /// Every key is within the bound.

@@ -1,0 +1,22 @@
+-- What Handler_* says of reads by several indexes at once, and of a few rows of each group of an index.
+SET sql_notes = 0;
+CREATE TABLE g (id INT PRIMARY KEY, a INT, b INT, c INT, d INT, t VARCHAR(20), KEY a (a), KEY b (b), KEY cd (c, d)) STATS_AUTO_RECALC=0;
+SET cte_max_recursion_depth = 10000;
+INSERT INTO g WITH RECURSIVE q AS (SELECT 1 n UNION ALL SELECT n + 1 FROM q WHERE n < 8000) SELECT n, n % 100, n % 117, n % 7, n % 5, REPEAT('x', 15) FROM q;
+ANALYZE TABLE g;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE id = 3 OR b = 5; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE a = 3 OR b = 5; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE a < 2 OR b < 2; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE a < 2 OR id < 20; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE a < 2 OR b < 2 OR id BETWEEN 5 AND 30; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g WHERE (a = 3 AND b = 5) OR id = 7; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT SUM(LENGTH(t)) FROM g FORCE INDEX (a, b) WHERE a = 200 OR b = 200; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; UPDATE g SET t = 'y' WHERE a = 3 OR b = 5; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT DISTINCT c FROM g; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT DISTINCT c, d FROM g; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT COUNT(DISTINCT c) FROM g; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT c, MAX(d) FROM g GROUP BY c; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT c, MIN(d) FROM g WHERE d > 2 GROUP BY c; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT DISTINCT c FROM g WHERE c BETWEEN 2 AND 4; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT DISTINCT c FROM g WHERE c IN (1, 3); SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
+FLUSH STATUS; SELECT c FROM g WHERE d = 9; SHOW SESSION STATUS WHERE variable_name RLIKE 'Handler_(read|update)' AND value > 0;
