@@ -8,7 +8,7 @@ use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
 use crate::plan::{KeyFlags, Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
-use catalog::{DefaultValue, INFORMATION_SCHEMA, TableDef, ViewDef};
+use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, TableDef, ViewDef};
 use expr::SqlError;
 use expr::tree::Comparison;
 use mdl::Mode;
@@ -398,19 +398,41 @@ pub(super) fn table_columns(def: &TableDef, alias: &str) -> Vec<LeafColumn> {
         .collect()
 }
 
+/// Integers of information_schema that MySQL declares as others than the functions behind them give: table, column,
+/// what they give, unsigned.
+const SCHEMA_INTEGERS: &[(&str, &str, Kind, bool)] = &[
+    ("COLUMNS", "NUMERIC_PRECISION", Kind::Int, true),
+    ("COLUMNS", "NUMERIC_SCALE", Kind::Int, true),
+    ("STATISTICS", "NON_UNIQUE", Kind::BigInt, false),
+];
+
+/// Characters that a column of information_schema has which is called TEXT.
+const SCHEMA_TEXT_CHARS: u32 = 2048;
+
+/// The type that a column is read as: of information_schema that of the function behind it.
+fn read_type(def: &TableDef, column: &ColumnDef) -> ColumnType {
+    let declared = column.ty;
+    if def.schema != INFORMATION_SCHEMA {
+        return declared;
+    }
+    let integer = SCHEMA_INTEGERS
+        .iter()
+        .find(|(table, name, ..)| *table == def.name && *name == column.name)
+        .map(|(_, _, kind, unsigned)| ColumnType::int(*kind, *unsigned));
+    let read = match integer {
+        Some(integer) => integer,
+        None if declared.kind == Kind::Text => {
+            ColumnType::varchar(SCHEMA_TEXT_CHARS, declared.collation)
+        }
+        None => declared,
+    };
+    ColumnType { nullable: declared.nullable, ..read }
+}
+
 /// Result column of a table's column.
 fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> ResultColumn {
-    /// Characters that a column of information_schema has which is called TEXT.
-    const SCHEMA_TEXT_CHARS: u32 = 2048;
     let column = &def.columns[position];
-    // MySQL announces what the function behind it gives.
-    let ty = match column.ty.kind == Kind::Text && def.schema == INFORMATION_SCHEMA {
-        true => ColumnType {
-            nullable: column.ty.nullable,
-            ..ColumnType::varchar(SCHEMA_TEXT_CHARS, column.ty.collation)
-        },
-        false => column.ty,
-    };
+    let ty = read_type(def, column);
     let first_of = |unique: bool| {
         def.secondaries().iter().any(|i| {
             i.parts.first().is_some_and(|p| p.column == position)
