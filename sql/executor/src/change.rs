@@ -1,11 +1,12 @@
 //! UPDATE and DELETE: find rows and change them.
 //!
 //! 1. None is met twice, and no value is computed from what the statement did: all rows are found ([`find`]) and
-//!    locked before the first changes, unless changes cannot matter to the search. 2. A row that is named by its whole primary key is not searched: it
-//!    is read and changed if it still is that version then, so that nothing is written for a lock. It is locked
-//!    where it stays as it is and the transaction goes on; where the transaction ends with it, change and
-//!    commit are one ([`Then::Commit`]). 3. IGNORE makes the statement as lenient as without
-//!    strict mode; a row that cannot be changed stays as it is, with a warning.
+//!    locked before the first changes, unless changes cannot matter to the search.
+//! 2. A row that is named by its whole primary key is not searched: it is read and changed if it still is that
+//!    version then, so that nothing is written for a lock. It is locked where it stays as it is and the
+//!    transaction goes on; where the transaction ends with it, change and commit are one ([`Then::Commit`]).
+//! 3. IGNORE makes the statement as lenient as without strict mode; a row that cannot be changed stays as it is,
+//!    with a warning.
 
 mod find;
 mod safe;
@@ -13,9 +14,11 @@ mod safe;
 use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
 use crate::rows::check_killed;
-use crate::store::{check_row, convert, default_of, encode, explain_duplicate, forgivable};
+use crate::store::{
+    check_row, convert, default_of, encode, encode_with, explain_duplicate, forgivable,
+};
 use crate::{Context, Outcome, SqlError, WarningLevel};
-use catalog::{DefaultValue, TableRef};
+use catalog::{DefaultValue, TableDef, TableRef};
 use engine::{Change, RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
@@ -94,6 +97,8 @@ struct Target<'p> {
     foreign: Option<ForeignKeys>,
     /// Columns that are given their default expression.
     open: Vec<usize>,
+    /// It has columns that tell the time of the change.
+    timed: bool,
     /// Layout of the values that were found with the rows.
     assigned: RowLayout,
     matched: u64,
@@ -124,6 +129,7 @@ impl<'p> Target<'p> {
             computed,
             foreign,
             open: target.assignments.iter().filter_map(by_expression).collect(),
+            timed: update_times(def, &target.assignments).next().is_some(),
             assigned: find::assigned_layout(target, def),
             matched: 0,
             changed: 0,
@@ -263,7 +269,7 @@ impl<'p> Target<'p> {
         }
         let done = self
             .evaluated(context, params)
-            .and_then(|values| self.update((key, stamp), values, context));
+            .and_then(|assigned| self.update((key, stamp), &assigned, context));
         self.forgive(done, context)
     }
 
@@ -279,13 +285,13 @@ impl<'p> Target<'p> {
             let done = self.delete(found.key, stamp, context);
             return self.forgive(done, context);
         }
-        let layout = context.tables.table(self.target.table).layout();
-        let mut values = decode(layout, &self.old)?;
-        for (n, (column, _)) in self.target.assignments.iter().enumerate() {
+        let value = |(n, (column, _)): (usize, &(usize, InsertValue))| {
             let value = self.assigned.decode(found.assigned, n).map_err(expr::damaged)?;
-            values[*column] = OwnedDatum::of(&value);
-        }
-        let done = self.update((found.key, stamp), values, context);
+            Ok((*column, OwnedDatum::of(&value)))
+        };
+        let assigned = self.target.assignments.iter().enumerate().map(value);
+        let assigned = assigned.collect::<Result<Vec<_>, SqlError>>()?;
+        let done = self.update((found.key, stamp), &assigned, context);
         self.forgive(done, context)
     }
 
@@ -323,74 +329,70 @@ impl<'p> Target<'p> {
         context.env.strict_failure().map_or(Ok(Then::Commit), Err)
     }
 
-    /// MySQL evaluates assignments from left to right, each seeing the ones before it.
+    /// The columns that are assigned to, and their values. MySQL evaluates assignments from left to right, each
+    /// seeing the ones before it.
     fn evaluated(
-        &self,
+        &mut self,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
-    ) -> Result<Vec<OwnedDatum>, SqlError> {
+    ) -> Result<Vec<(usize, OwnedDatum)>, SqlError> {
         let (def, table) =
             (context.tables.def(self.target.table), context.tables.table(self.target.table));
         let layout = table.layout();
-        let mut values = decode(layout, &self.old)?;
-        let mut current = self.old.clone();
-        for (n, (column, value)) in self.target.assignments.iter().enumerate() {
+        let count = self.target.assignments.len();
+        let mut assigned = Vec::with_capacity(count);
+        for (column, value) in &self.target.assignments {
             let named = &def.columns[*column];
-            values[*column] = match value {
+            let value = match value {
                 InsertValue::Expr(Typed { expr, ty, .. }) => {
-                    let row = Row::one(layout, &current, params);
-                    let value = eval(expr, &row, context.env)?;
+                    let changed = self.plan.immediate && !assigned.is_empty();
+                    let seen = if changed { &self.new } else { &self.old };
+                    let value = eval(expr, &Row::one(layout, seen, params), context.env)?;
                     convert((&value.get(), Some(ty)), &def.name, named, self.matched, context.env)?
                 }
                 InsertValue::Default => default_of(named, context.env)?,
             };
-            if self.plan.immediate && n + 1 < self.target.assignments.len() {
-                encode(layout, &values, &mut current)?;
+            assigned.push((*column, value));
+            if self.plan.immediate && assigned.len() < count {
+                encode_with(layout, &self.old, &assigned, &mut self.new)?;
             }
         }
-        Ok(values)
+        Ok(assigned)
     }
 
-    /// Puts the new values in the place of the row that was read.
+    /// Puts the assigned values in the place of those of the row that was read.
     fn update(
         &mut self,
         (key, stamp): (&[u8], Stamp),
-        mut values: Vec<OwnedDatum>,
+        assigned: &[(usize, OwnedDatum)],
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {
-        let (def, table) =
-            (context.tables.def(self.target.table), context.tables.table(self.target.table));
-        let layout = table.layout();
         if self.open.is_empty() {
-            encode(layout, &values, &mut self.new)?;
+            let layout = context.tables.table(self.target.table).layout();
+            encode_with(layout, &self.old, assigned, &mut self.new)?;
             if self.new == self.old {
                 return Ok(Was::Same);
             }
         }
-        let timed =
-            set_update_times(context, self.target.table, &self.target.assignments, &mut values);
-        if !self.computed.is_empty() {
-            self.computed.insert(
-                (def, layout, self.matched),
-                &self.open,
-                &mut values,
-                context.env,
-            )?;
-        }
-        if timed || !self.computed.is_empty() {
-            encode(layout, &values, &mut self.new)?;
+        if self.timed || !self.computed.is_empty() {
+            self.complete(assigned, context)?;
         }
         count(Counter::HandlerUpdate, 1);
         if self.new == self.old {
             return Ok(Was::Same);
         }
-        check_row(self.target.check.as_ref(), layout, &self.new, context.env)?;
+        let table = context.tables.table(self.target.table);
+        check_row(self.target.check.as_ref(), table.layout(), &self.new, context.env)?;
         let then = self.then(context)?;
         let table = context.tables.table(self.target.table);
         let mark = context.client.mark();
-        let done = context.client.update_stamped(table, key, stamp, (&self.new, then));
-        let done =
-            done.map_err(|error| explain_duplicate(error, context, self.target.table, &values))?;
+        let done = match context.client.update_stamped(table, key, stamp, (&self.new, then)) {
+            Ok(done) => done,
+            Err(error) => {
+                let values = decode(table.layout(), &self.new)?;
+                return Err(explain_duplicate(error, context, self.target.table, &values));
+            }
+        };
         if done == Change::Changed {
             return Ok(Was::Outdated);
         }
@@ -398,9 +400,31 @@ impl<'p> Target<'p> {
             let done = foreign.updated(self.target.table, (&self.old, &self.new), context);
             undo_row(done, mark, context)?;
         }
-        note_autoinc(context, self.target, &values)?;
+        note_autoinc(context, self.target, &self.new)?;
         self.changed += 1;
         Ok(Was::Changed)
+    }
+
+    /// Puts what follows from the assigned values into the new row, too: times of the change, generated columns,
+    /// default expressions.
+    fn complete(
+        &mut self,
+        assigned: &[(usize, OwnedDatum)],
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let (def, table) =
+            (context.tables.def(self.target.table), context.tables.table(self.target.table));
+        let layout = table.layout();
+        let mut values = decode(layout, &self.old)?;
+        for (column, value) in assigned {
+            values[*column].clone_from(value);
+        }
+        set_update_times(context, self.target.table, &self.target.assignments, &mut values);
+        if !self.computed.is_empty() {
+            let row = (def, layout, self.matched);
+            self.computed.insert(row, &self.open, &mut values, context.env)?;
+        }
+        encode(layout, &values, &mut self.new)
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.
@@ -448,21 +472,28 @@ fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> 
     Outcome { affected_rows, row_id: Some(0), info, found_rows, ..Outcome::default() }
 }
 
-/// ON UPDATE CURRENT_TIMESTAMP of the columns that the statement does not name; whether there is one.
+/// Columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not name, with their digits.
+fn update_times<'d>(
+    def: &'d TableDef,
+    assignments: &'d [(usize, InsertValue)],
+) -> impl Iterator<Item = (usize, u8)> + 'd {
+    let named = |position| assignments.iter().any(|(named, _)| *named == position);
+    let columns = def.columns.iter().enumerate();
+    columns.filter_map(move |(at, column)| column.on_update.filter(|_| !named(at)).map(|d| (at, d)))
+}
+
+/// Sets the columns that tell the time of the change and that the statement does not name; whether there is one.
 pub fn set_update_times(
     context: &Context<'_>,
     table: TableRef,
     assignments: &[(usize, InsertValue)],
     values: &mut [OwnedDatum],
 ) -> bool {
+    let def = context.tables.def(table);
     let mut any = false;
-    for (position, column) in context.tables.def(table).columns.iter().enumerate() {
-        if let Some(fsp) = column.on_update
-            && assignments.iter().all(|(named, _)| *named != position)
-        {
-            values[position] = crate::store::now(&column.ty, fsp, context.env);
-            any = true;
-        }
+    for (position, digits) in update_times(def, assignments) {
+        values[position] = crate::store::now(&def.columns[position].ty, digits, context.env);
+        any = true;
     }
     any
 }
@@ -477,13 +508,15 @@ fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
 fn note_autoinc(
     context: &mut Context<'_>,
     target: &ChangeTarget,
-    values: &[OwnedDatum],
+    row: &[u8],
 ) -> Result<(), SqlError> {
     let Some(column) = context.tables.def(target.table).autoinc_column() else { return Ok(()) };
-    if let Some(value) = values[column].datum().as_u64()
-        && target.assignments.iter().any(|(c, _)| *c == column)
-    {
-        context.client.note_autoinc(context.tables.table(target.table), value)?;
+    if target.assignments.iter().all(|(c, _)| *c != column) {
+        return Ok(());
+    }
+    let table = context.tables.table(target.table);
+    if let Some(value) = table.layout().decode(row, column).map_err(expr::damaged)?.as_u64() {
+        context.client.note_autoinc(table, value)?;
     }
     Ok(())
 }

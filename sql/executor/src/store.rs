@@ -205,9 +205,35 @@ pub fn encode(
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     let datums: Vec<_> = values.iter().map(OwnedDatum::datum).collect();
+    encode_datums(layout, &datums, out)
+}
+
+/// Encodes a row with the values of another one but for the `assigned` columns; the last value of a column counts.
+pub fn encode_with(
+    layout: &RowLayout,
+    row: &[u8],
+    assigned: &[(usize, OwnedDatum)],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let mut datums = Vec::with_capacity(layout.columns());
+    for column in 0..layout.columns() {
+        let given = assigned.iter().rfind(|(c, _)| *c == column);
+        datums.push(match given {
+            Some((_, value)) => value.datum(),
+            None => layout.decode(row, column).map_err(expr::damaged)?,
+        });
+    }
+    encode_datums(layout, &datums, out)
+}
+
+fn encode_datums(
+    layout: &RowLayout,
+    values: &[Datum<'_>],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
     out.clear();
-    layout.encode(&datums, out).map_err(|error| {
-        let bytes = values.iter().map(|v| v.datum().as_bytes().map_or(8, <[u8]>::len)).sum();
+    layout.encode(values, out).map_err(|error| {
+        let bytes = values.iter().map(|v| v.as_bytes().map_or(8, <[u8]>::len)).sum();
         match error.what {
             _ if bytes > value::row::ROW_BYTES_MAX => SqlError::Storage(base::Error::RowTooLarge {
                 bytes,

@@ -14,6 +14,7 @@ use crate::TemporaryFiles;
 use crate::autoinc::Steps;
 use crate::engine::{Engine, Unfinished};
 use crate::history::Purger;
+use crate::last_found::LastFound;
 use crate::locked_range::LockedRange;
 use crate::locking::{LockMode, Locker, RowLock, Stamp, TableLocks, inherited};
 use crate::outside::Need;
@@ -82,6 +83,7 @@ pub struct Client {
     tables: RefCell<TableLocks>,
     /// For single rows that are read with locks.
     locked: RefCell<Option<Box<LockedRange>>>,
+    last_found: LastFound,
     /// A statement could not be undone: the transaction can only be rolled back.
     doomed: bool,
     /// A free segment, kept for the next transaction.
@@ -101,6 +103,7 @@ impl Client {
             owner: Arc::clone(engine.locks().owner(slot.index())),
             tables: RefCell::default(),
             locked: RefCell::new(None),
+            last_found: LastFound::default(),
             slot,
             worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
             engine: Arc::clone(engine),
@@ -247,6 +250,7 @@ impl Client {
     fn end_begun(&mut self) {
         self.begun.set(false);
         self.same.set(0);
+        self.last_found.forget();
         self.close_view();
         // Who has written shows them until all is over, and a rollback may be long.
         let shown = self.running.is_none().then(|| self.progress());
@@ -441,6 +445,7 @@ impl Client {
         if self.mark() == mark {
             return Ok(());
         }
+        self.last_found.forget();
         self.progress().set_undoing(Some(what));
         let _must_end = sync::shield();
         let undone = self.undo_to(mark.0, true);
@@ -483,6 +488,7 @@ impl Client {
         self.engine.relieve_log()?;
         self.engine.keep_to_purge_lag();
         self.start_writing(table)?;
+        self.last_found.forget();
         let mark = self.mark();
         let ends = then == Then::Commit && !self.has_written();
         let mut buffers = std::mem::take(&mut self.buffers);
@@ -550,6 +556,16 @@ impl Client {
             Locker { engine, slot, owner, me, timeout_s, gapless, undo, same, tables, duplicate };
         writer.locker = Some(locker);
         Ok(writer)
+    }
+
+    /// Whether rows are changed as soon as a reader of this client has found and locked them, one by one: then
+    /// [`Self::read_latest`] need not search what was found last.
+    pub fn change_as_found(&self, on: bool) {
+        self.last_found.arm(on);
+    }
+
+    pub(crate) fn last_found(&self) -> &LastFound {
+        &self.last_found
     }
 
     /// Says that the row with this clustered key is about to be changed because its key was named: its weight

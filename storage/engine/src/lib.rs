@@ -18,6 +18,7 @@ mod entry;
 mod examine;
 mod files;
 mod history;
+mod last_found;
 mod lock_run;
 mod locked_range;
 mod locking;

@@ -239,6 +239,7 @@ impl Reader {
         let range = self.locked.get_or_insert_default();
         while range.step(&locker, table)? {
             let payload = range.payload();
+            let mut is_whole = false;
             if range.is_covered() {
                 let rows = &table.entry_rows[self.index - 1];
                 if !rows.make(range.entry(), &mut self.wanted, out) {
@@ -247,6 +248,7 @@ impl Reader {
             } else if RowHeader::read(payload)?.outside() {
                 client.engine().complete_own(table, payload, need, out)?;
             } else {
+                is_whole = true;
                 out.clear();
                 out.extend_from_slice(row_bytes(payload));
             }
@@ -254,6 +256,9 @@ impl Reader {
             if wanted(out) {
                 self.key.clear();
                 self.key.extend_from_slice(range.key());
+                if is_whole && mode == LockMode::Exclusive {
+                    client.last_found().note(table.id(), range.key(), payload);
+                }
                 return Ok(true);
             }
             if locker.gapless {

@@ -353,6 +353,39 @@ fn a_removed_row_leaves_its_gap_to_who_had_it_locked() {
 }
 
 #[test]
+fn a_row_that_was_found_is_known_until_something_changes() {
+    let w = world();
+    let mut a = w.client(RR);
+    let (ten, mut out) = (key(&w.table, 10), Vec::new());
+    let only_ten = (Included(10), Included(10));
+    let mut latest = |a: &mut Client| {
+        let stamp = a.read_latest(&w.table, &ten, None, &mut out).unwrap().unwrap();
+        (common::decode(w.table.layout(), &out), stamp)
+    };
+    let before = latest(&mut a);
+    a.change_as_found(true);
+    let find = |a: &Client| w.range(a, 0, only_ten, Direction::Forward, RowLock::UPDATE).unwrap();
+    assert_eq!(find(&a).len(), 1);
+    assert!(latest(&mut a) == before && latest(&mut a) == before, "known, then read");
+    // A change, and its undoing, in between.
+    find(&a);
+    let mark = a.mark();
+    assert!(w.update(&mut a, 10, 7, 10).unwrap());
+    assert_eq!(latest(&mut a).0.a, Some(7));
+    find(&a);
+    a.rollback_to(mark).unwrap();
+    assert!(latest(&mut a) == before);
+    // The end of the transaction, and somebody else's change behind it.
+    find(&a);
+    a.commit().unwrap();
+    let mut b = w.client(RR);
+    assert!(w.update(&mut b, 10, 8, 10).unwrap());
+    b.commit().unwrap();
+    assert_eq!(latest(&mut a).0.a, Some(8));
+    a.rollback().unwrap();
+}
+
+#[test]
 fn a_stamped_change_is_made_to_the_version_that_was_read_or_not_at_all() {
     let w = Arc::new(world());
     let mut a = w.client(RR);

@@ -154,6 +154,18 @@ pub fn each(
     plan: &ChangePlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
+    change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    context.client.change_as_found(true);
+    let done = find_and_change(plan, context, params, change);
+    context.client.change_as_found(false);
+    done
+}
+
+fn find_and_change(
+    plan: &ChangePlan,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
     mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let budget = Budget::of_session(context.env);
