@@ -34,6 +34,9 @@ pub(crate) fn prefix_len(s: &[u8], chars: usize) -> usize {
     if s.len() <= chars {
         return s.len();
     }
+    if s[..chars].is_ascii() {
+        return chars;
+    }
     let mut at = 0;
     for _ in 0..chars {
         if at >= s.len() {
