@@ -46,7 +46,8 @@ fn is_constant(expr: &Expr) -> bool {
 }
 
 /// Whether a value is the same for all rows of a statement, without looking into subqueries and variables.
-pub(super) fn is_fixed(expr: &Expr) -> bool {
+#[must_use]
+pub fn is_fixed(expr: &Expr) -> bool {
     is_the_same(expr, Purity::Statement)
 }
 

@@ -24,7 +24,7 @@ pub mod widths;
 
 pub use calls::no_function;
 pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string, united};
-pub use fold::{folded, folded_text};
+pub use fold::{folded, folded_text, is_fixed};
 pub(crate) use operators::{bits_as_number, value_digits};
 pub use operators::{in_document, stored};
 pub(crate) use wanted::{as_number, is_chosen};

@@ -340,7 +340,8 @@ impl Resolver<'_, '_> {
 
 /// The output of a DISTINCT lies in a temporary table, unless it is a constant or a parameter.
 fn keep_aside(output: &mut Output) {
-    let fixed = matches!(output.value.expr, Expr::Const(_) | Expr::Param(_));
+    let expr = &output.value.expr;
+    let fixed = matches!(expr, Expr::Param(_)) || expr::build::is_fixed(expr);
     if !fixed && output.column.org_table.is_empty() {
         output.column = output.column.kept_aside();
     }
