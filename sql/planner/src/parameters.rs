@@ -2,8 +2,8 @@
 //!
 //! 1. Where it is prepared a parameter has the type of what stands beside it; text where nothing tells. When values
 //!    of other types come, the statement is planned anew for the types of the values, which it keeps until others come.
-//! 2. The types are found by planning: the first pass takes every parameter for text and notes what stands beside it
-//!    ([`crate::resolve`]), the next ones take it for that, until nothing changes.
+//! 2. The types are found by resolving: the first pass takes every parameter for text and notes what stands beside it
+//!    ([`crate::resolve`]), the next ones take it for that, until nothing changes; then a query is planned.
 
 use std::collections::HashMap;
 use value::{Collation, ColumnType, Kind};
@@ -130,6 +130,16 @@ struct Search {
     bound: HashMap<usize, ColumnType>,
 }
 
+impl Search {
+    fn result(&self) -> impl Iterator<Item = Parameter> + '_ {
+        self.found.iter().zip(&self.otherwise).map(|both| match both {
+            (Some(found), _) => *found,
+            (None, Some(otherwise)) => typed(*otherwise),
+            (None, None) => Parameter { takes: Takes::Shown, ..Parameter::default() },
+        })
+    }
+}
+
 impl Parameters {
     /// Parameters whose types are to be found; they are taken for what is known of them so far.
     pub fn open(list: Vec<Parameter>) -> Parameters {
@@ -150,14 +160,16 @@ impl Parameters {
 
     /// The parameters, with what was found of them.
     pub fn finish(self) -> Vec<Parameter> {
-        let Some(search) = self.search else { return self.list };
-        let both = search.found.into_iter().zip(search.otherwise);
-        both.map(|(found, otherwise)| match (found, otherwise) {
-            (Some(found), _) => found,
-            (None, Some(otherwise)) => typed(otherwise),
-            (None, None) => Parameter { takes: Takes::Shown, ..Parameter::default() },
-        })
-        .collect()
+        match &self.search {
+            Some(search) => search.result().collect(),
+            None => self.list,
+        }
+    }
+
+    /// What was found is not what the parameters are taken for: a plan would be thrown away.
+    pub(crate) fn unsettled(&self) -> bool {
+        let found = self.search.iter().flat_map(|search| search.result());
+        found.zip(&self.list).any(|(found, taken)| found.planned != taken.planned)
     }
 
     /// What a parameter is taken for.

@@ -3,7 +3,7 @@
 use crate::PlanContext;
 use crate::logical::Block;
 use crate::physical::Planner;
-use crate::query_plan::{IntoTarget, QueryStatement};
+use crate::query_plan::{IntoTarget, Node, QueryPlan, QueryStatement};
 use crate::resolve::{Resolved, resolve};
 use crate::stats::{Sampled, Statistics};
 use crate::transform::transform;
@@ -58,9 +58,22 @@ fn plan(
         let text = "The used SELECT statements have a different number of columns";
         return Err(SqlError::Other(1222, "21000", text.into()));
     }
+    if context.parameters.unsettled() {
+        return Ok(QueryStatement { into, count_all, ..unplanned(resolved) });
+    }
     let sampled = Sampled::new(context.tables);
     let query = plan_resolved(context, resolved, statistics.unwrap_or(&sampled), copied)?;
     Ok(QueryStatement { into, count_all, ..query })
+}
+
+/// Stands for the plan of a query that will be resolved again.
+fn unplanned(resolved: Resolved) -> QueryStatement {
+    let root = Node::Nothing { reason: "", leaves: Vec::new() };
+    let outputs = resolved.block.outputs;
+    let query =
+        QueryPlan { root, leaves: Vec::new(), outputs, subplans: Vec::new(), outer_depth: 0 };
+    let (shared, tables) = (Vec::new(), resolved.tables);
+    QueryStatement { query, shared, tables, into: None, count_all: false, execution_ms_max: None }
 }
 
 /// SQL_CALC_FOUND_ROWS of the first SELECT.

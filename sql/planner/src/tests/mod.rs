@@ -1,11 +1,12 @@
 //! Statements, parsed and planned over a small catalog: their EXPLAIN texts and errors, as recorded in
 //! `plans.txt` (run with `PLANS_RECORD=1` to record anew, then read the difference).
 
+use crate::parameters::{Parameter, ParameterType, Parameters};
 use crate::{PlanContext, explain, query};
 use catalog::{Catalog, ColumnDef, IndexDef, SchemaDef, TableCache, TableDef};
 use engine::{Client, Engine, EngineConfig};
 use host::SimDisk;
-use parser::ast::Statement;
+use parser::ast::{Query, Statement};
 use std::sync::Arc;
 use sync::Deadline;
 use value::{Collation, ColumnType, KeyPart, Kind};
@@ -101,8 +102,12 @@ impl Fixture {
             Ok(Statement::Query(query)) => query,
             other => return format!("not a query: {other:?}\n"),
         };
+        self.explain_query(&statement, Parameters::default())
+    }
+
+    fn explain_query(&mut self, statement: &Query, parameters: Parameters) -> String {
         let mut context = PlanContext {
-            parameters: crate::parameters::Parameters::default(),
+            parameters,
             client: &self.client,
             tables: &mut self.tables,
             database: Some("d"),
@@ -117,7 +122,7 @@ impl Fixture {
             deadline: deadline(),
             explains: false,
         };
-        let planned = query::plan_query_with(&mut context, &statement, &Alike);
+        let planned = query::plan_query_with(&mut context, statement, &Alike);
         let text = match planned {
             Ok(plan) => {
                 let mut text = explain::tree(&plan, &self.tables, &|_| None);
@@ -168,4 +173,19 @@ fn plans_are_as_recorded() {
         return;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_is_planned_before_the_types_of_parameters_are_found() {
+    let sql = b"SELECT x FROM a WHERE id = ?";
+    let parsed = parser::parse_next(sql, 0, parser::SqlMode::DEFAULT, true).unwrap();
+    let Statement::Query(query) = parsed.statement else { panic!("a query") };
+    let mut fixture = Fixture::new();
+    let mut plan = |planned| {
+        let parameter = Parameter { planned, ..Parameter::default() };
+        fixture.explain_query(&query, Parameters::open(vec![parameter]))
+    };
+    let reads = "lookup on a using PRIMARY";
+    let (first, second) = (plan(ParameterType::Text), plan(ParameterType::Int));
+    assert!(!first.contains(reads) && second.contains(reads), "{first}\n{second}");
 }
