@@ -26,6 +26,8 @@ enum Format {
 
 /// A name was resolved in a block around its own.
 const OUTER_REFERENCE: u16 = 1276;
+/// Note: what the statement became.
+const REWRITTEN: u16 = 1003;
 
 /// An EXPLAIN of a statement, looked at.
 struct Asked<'e> {
@@ -141,6 +143,7 @@ pub fn run(
     planning.explains = true;
     let plan = planned(asked.statement, &mut planning)?;
     let warnings = std::mem::take(&mut planning.warnings);
+    let rewritten = rewritten(&asked, &planning);
     let shown = plan.shown(asked.format, context)?;
     for (number, text) in warnings {
         let level = match number {
@@ -148,6 +151,9 @@ pub fn run(
             _ => WarningLevel::Warning,
         };
         context.env.warn(level, number, text);
+    }
+    if let Some(text) = rewritten {
+        context.env.warn(WarningLevel::Note, REWRITTEN, text);
     }
     let outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
     match (shown, asked.into) {
@@ -166,6 +172,16 @@ pub fn run(
         }
     }
     Ok(outcome)
+}
+
+/// The query with all names resolved, for formats that MySQL has a note with; `None` where it has no printed form.
+fn rewritten(asked: &Asked<'_>, planning: &PlanContext<'_>) -> Option<String> {
+    match (asked.statement, asked.format) {
+        (Statement::Query(query), Format::Traditional | Format::Json) if asked.into.is_none() => {
+            planner::canonical::explained_text(planning, query).ok()
+        }
+        _ => None,
+    }
 }
 
 /// A planned statement.

@@ -42,6 +42,38 @@ pub fn query_texts(
     })
 }
 
+/// A query as the note of EXPLAIN (1003) shows it: every column with its schema, every SELECT with its number. What
+/// MySQL shows has gone through its optimiser, this has not.
+///
+/// # Errors
+/// What has no printed form.
+pub fn explained_text(
+    context: &PlanContext<'_>,
+    query: &ast::Query,
+) -> Result<String, Unprintable> {
+    let names = || Names { explained: true, ..Names::new(context, None) };
+    let text = names().query(query, Listed::Named)?.0;
+    // A WITH stands before the outermost SELECT, which is the first for all that.
+    let with = query.with.as_ref().map(|with| names().with(with)).transpose()?;
+    let first = with.map_or(0, |with| with.matches(BLOCK).count());
+    let number = |n: usize| match n {
+        n if n == first => 1,
+        n if n < first => n + 2,
+        n => n + 1,
+    };
+    let mut out = String::with_capacity(text.len());
+    for (n, part) in text.split(BLOCK).enumerate() {
+        if let Some(before) = n.checked_sub(1) {
+            let _ = write!(out, "/* select#{} */ ", number(before));
+        }
+        out.push_str(part);
+    }
+    Ok(out)
+}
+
+/// Stands for the number of a SELECT until all are known; printed literals have no such byte.
+const BLOCK: &str = "\0";
+
 /// What [`query_texts`] makes.
 pub struct QueryTexts {
     /// With the schemas of its tables.
@@ -61,14 +93,7 @@ fn query_text(
     home: Option<&str>,
     listed: Listed,
 ) -> Result<(String, Vec<String>, Vec<String>), Unprintable> {
-    let names = Names {
-        context,
-        home,
-        scopes: RefCell::default(),
-        ctes: RefCell::default(),
-        schemas: RefCell::default(),
-        charset: context.settings.collation.charset().name(),
-    };
+    let names = Names::new(context, home);
     let (text, columns) = names.query(query, listed)?;
     Ok((text, columns, names.schemas.into_inner()))
 }
@@ -160,6 +185,8 @@ struct Names<'c> {
     scopes: RefCell<Vec<Block>>,
     ctes: RefCell<Vec<(String, Vec<String>)>>,
     charset: &'c str,
+    /// For EXPLAIN, see [`explained_text`].
+    explained: bool,
 }
 
 type Columns = Vec<(String, usize, usize)>;
@@ -168,7 +195,19 @@ fn missing(name: &str) -> Unprintable {
     Unprintable(format!("name {name}"))
 }
 
-impl Names<'_> {
+impl<'c> Names<'c> {
+    fn new(context: &'c PlanContext<'c>, home: Option<&'c str>) -> Names<'c> {
+        Names {
+            context,
+            home,
+            scopes: RefCell::default(),
+            ctes: RefCell::default(),
+            schemas: RefCell::default(),
+            charset: context.settings.collation.charset().name(),
+            explained: false,
+        }
+    }
+
     /// A query's text and the names of its columns.
     fn query(
         &self,
@@ -317,7 +356,8 @@ impl Names<'_> {
     }
 
     fn select_in_scope(&self, select: &ast::Select, query: &ast::Query, listed: Listed) -> Printed {
-        let mut out = format!("select {}", words(&select.options)?);
+        let block = if self.explained { BLOCK } else { "" };
+        let mut out = format!("{block}select {}", words(&select.options)?);
         let from = self.from(&select.from)?;
         let mut outputs = self.outputs(&select.items)?;
         if listed == Listed::Unique {
@@ -466,7 +506,7 @@ impl Names<'_> {
             self.with_block(|b| b.visible.extend(columns));
             all = Some(match all {
                 None => text,
-                Some(left) => format!("({left} join {text})"),
+                Some(left) => self.joined(&left, "join", &self.operand(table, text), ""),
             });
         }
         Ok(all.filter(|_| !tables.is_empty()))
@@ -500,7 +540,7 @@ impl Names<'_> {
                     columns.extend(more);
                     all = Some(match all {
                         None => text,
-                        Some(left) => format!("({left} join {text})"),
+                        Some(left) => self.joined(&left, "join", &self.operand(table, text), ""),
                     });
                 }
                 Ok((all.ok_or_else(|| missing("table"))?, columns))
@@ -560,7 +600,11 @@ impl Names<'_> {
             true => quoted(&factor.name.name),
             false => format!("{}.{}", quoted(&schema), quoted(&factor.name.name)),
         };
-        let qualifier = if shown_alias.is_empty() { full.clone() } else { quoted(alias) };
+        let qualifier = match shown_alias.is_empty() {
+            true => full.clone(),
+            false if self.explained => format!("{}.{}", quoted(&schema), quoted(alias)),
+            false => quoted(alias),
+        };
         let text = format!("{full}{shown_alias}{}", index_hints(&factor.index_hints));
         Ok((text, self.add(alias, &schema, qualifier, columns, hidden)))
     }
@@ -594,12 +638,27 @@ impl Names<'_> {
         }
         let on = on.map_or_else(String::new, |on| format!(" on({on})"));
         let (left, right) = if swapped { (right, left) } else { (left, right) };
+        let right = self.operand(if swapped { &join.left } else { &join.right }, right);
         let word = match join.kind {
             ast::JoinKind::Inner => "join",
             ast::JoinKind::Straight => "straight_join",
             ast::JoinKind::Left | ast::JoinKind::Right => "left join",
         };
-        Ok((format!("({left} {word} {right}{on})"), columns))
+        Ok((self.joined(&left, word, &right, &on), columns))
+    }
+
+    /// A join's text; EXPLAIN leaves out the parentheses that mean nothing.
+    fn joined(&self, left: &str, word: &str, right: &str, on: &str) -> String {
+        match self.explained {
+            true => format!("{left} {word} {right}{on}"),
+            false => format!("({left} {word} {right}{on})"),
+        }
+    }
+
+    /// The text of a join's right side.
+    fn operand(&self, table: &TableRef, text: String) -> String {
+        let joined = matches!(table, TableRef::Join(_) | TableRef::List(_));
+        if self.explained && joined { format!("({text})") } else { text }
     }
 
     /// NATURAL and USING: the condition, and the columns with common ones once.

@@ -1,0 +1,23 @@
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10)); CREATE TABLE u (k INT PRIMARY KEY, v INT); CREATE VIEW w AS SELECT id, a + 1 b FROM t WHERE s > 'c';
+INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two'), (3, 20, 'three'), (4, NULL, NULL); INSERT INTO u VALUES (1, 1), (2, 4), (7, 9);
+ANALYZE TABLE t, u;
+EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t;
+EXPLAIN FORMAT=TRADITIONAL SELECT *, x.a + 1 AS `b c`, 'text' FROM t x WHERE x.s LIKE 't%' ORDER BY 2 DESC LIMIT 2;
+EXPLAIN FORMAT=TRADITIONAL SELECT x.id, (SELECT MAX(v) FROM u WHERE v > x.a) m FROM t x WHERE x.id > 0 HAVING m > 1;
+EXPLAIN FORMAT=TRADITIONAL SELECT 1 UNION ALL SELECT id FROM t UNION ALL SELECT 3;
+EXPLAIN FORMAT=TRADITIONAL SELECT DISTINCT a FROM t;
+EXPLAIN FORMAT=TRADITIONAL SELECT MAX(a) FROM t GROUP BY s ORDER BY NULL;
+EXPLAIN FORMAT=TRADITIONAL SELECT 1;
+-- limpid: the text is the query before it was optimised: conditions of joins behind ON
+EXPLAIN FORMAT=TRADITIONAL SELECT t.s, v FROM t JOIN u ON k = id LEFT JOIN (t y JOIN t z ON y.id = z.id) ON y.id = t.a WHERE v < t.a;
+-- limpid: the text is the query before it was optimised: a view is named
+EXPLAIN FORMAT=TRADITIONAL SELECT * FROM w;
+-- limpid: the text is the query before it was optimised: WITH is printed
+EXPLAIN FORMAT=TRADITIONAL WITH c AS (SELECT id FROM t WHERE a = (SELECT MIN(v) FROM u)) SELECT * FROM c WHERE EXISTS (SELECT 1 FROM u WHERE k = c.id);
+-- limpid: the text is the query before it was optimised: a row that is named is not read
+EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t WHERE id = 2;
+EXPLAIN FORMAT=JSON INTO @v SELECT * FROM t;
+EXPLAIN FORMAT=TREE INTO @v SELECT * FROM t;
+SET sql_notes = 0;
+EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t;
+DROP VIEW w; DROP TABLE t, u;
