@@ -54,7 +54,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
     let begun = Instant::now();
     while !done() {
         assert!(begun.elapsed() < SECONDS, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
+        testkit::pause(20);
     }
 }
 
@@ -65,7 +65,7 @@ fn kill_query_ends_every_long_statement() {
     for sql in LONG {
         let mut client = begin(&server, sql);
         until("the statement does not run", || !busy(&server).is_empty());
-        std::thread::sleep(Duration::from_millis(300));
+        testkit::pause(300);
         let running = busy(&server);
         assert_eq!(running.len(), 1, "it ended by itself: {sql}");
         server.sql(&format!("KILL QUERY {}", running[0]));
@@ -80,7 +80,7 @@ fn sigterm_ends_the_server_while_every_long_statement_runs() {
     let mut server = prepared(&folder);
     let mut clients: Vec<Child> = LONG.iter().map(|sql| begin(&server, sql)).collect();
     until("the statements do not run", || busy(&server).len() == LONG.len());
-    std::thread::sleep(Duration::from_millis(300));
+    testkit::pause(300);
     let begun = Instant::now();
     assert_eq!(server.stop().code(), Some(0));
     assert!(begun.elapsed() < 2 * SECONDS, "it took {:?}\n{}", begun.elapsed(), server.log());

@@ -127,9 +127,7 @@ fn a_thread_that_needs_a_frame_waits_for_the_cleaner_and_writes_nothing() {
 #[test]
 fn many_threads_that_miss_the_same_page_read_it_once() {
     let (disk, world) = sim(33, 64);
-    let ts = counters(&world, 8);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 8);
     let reads = disk.stats().reads;
     let started = SharedAtomic::<u32, { class::OTHER }>::new(0);
     std::thread::scope(|scope| {

@@ -85,9 +85,7 @@ fn a_read_error_reaches_every_reader_and_passes() {
     let disk = bad_disk(1);
     let broken = disk.bad_reads.clone();
     let world = World::create(Arc::new(disk), 64).unwrap();
-    let ts = counters(&world, 4);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 4);
     broken.store(true, Ordering::Relaxed);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -110,9 +108,7 @@ fn a_read_error_reaches_every_reader_and_passes() {
 #[test]
 fn a_damaged_page_is_an_error_that_names_it() {
     let (disk, world) = sim(2, 64);
-    let ts = counters(&world, 3);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 3);
     disk.flip_bit(NAME, 2 * PAGE_BYTES as u64 + 9000, 5);
     for _ in 0..3 {
         let found = ts.shared(PageNo(2)).map(|_| ());
@@ -126,9 +122,7 @@ fn a_damaged_page_is_an_error_that_names_it() {
 #[test]
 fn a_page_of_another_log_is_an_error_that_names_it() {
     let (disk, world) = sim(22, 64);
-    let ts = counters(&world, 3);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 3);
     let file = disk.open(NAME, OpenMode::ReadWrite).unwrap();
     let mut bytes = host::AlignedBuf::zeroed(PAGE_BYTES);
     let mut put_lsn = |lsn| {

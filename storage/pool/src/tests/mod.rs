@@ -115,6 +115,14 @@ pub(crate) fn counters(world: &World, pages: u32) -> Arc<Tablespace> {
     ts
 }
 
+/// As [`counters`], all of them on disk and none in memory.
+pub(crate) fn counters_on_disk(world: &World, pages: u32) -> Arc<Tablespace> {
+    let ts = counters(world, pages);
+    world.pool.flush_all().unwrap();
+    world.pool.discard(&ts).unwrap();
+    ts
+}
+
 pub(crate) fn make_counter(world: &World, ts: &Tablespace, page: u32) -> Lsn {
     ts.grow(PageNo(page)).unwrap();
     let mut m = world.mtr();

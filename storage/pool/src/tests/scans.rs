@@ -13,9 +13,7 @@ const PAGES: u32 = 5 * FRAMES as u32;
 /// A pool that is smaller than its data, nothing of which is in memory.
 fn cold(seed: u64) -> (Arc<SimDisk>, World, Arc<Tablespace>) {
     let (disk, world) = sim(seed, FRAMES);
-    let ts = counters(&world, PAGES);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, PAGES);
     (disk, world, ts)
 }
 

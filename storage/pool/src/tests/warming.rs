@@ -22,9 +22,7 @@ fn resident(world: &World, ts: &Tablespace, pages: u32) -> BTreeSet<u32> {
 #[test]
 fn what_was_hot_before_a_restart_is_in_memory_after_it() {
     let (disk, world) = sim(81, 512);
-    let ts = counters(&world, 400);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 400);
     for page in (10..30).chain(200..300) {
         value(&ts, page).unwrap();
     }
@@ -75,9 +73,7 @@ fn a_part_of_the_pages_is_the_hotter_part() {
 #[test]
 fn nonsense_in_the_file_is_passed_over_and_loading_evicts_nothing() {
     let (disk, world) = sim(83, 64);
-    let ts = counters(&world, 300);
-    world.pool.flush_all().unwrap();
-    world.pool.discard(&ts).unwrap();
+    let ts = counters_on_disk(&world, 300);
     for page in 100..140 {
         value(&ts, page).unwrap();
     }
