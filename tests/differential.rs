@@ -25,6 +25,9 @@ const QUERIES: usize = 60;
 /// The clock stands at 2024-03-01 00:00:00: a time becomes a moment of this day in 8.4 and is added to this very
 /// moment in 9.7, which is the same at midnight; and a seed says the same every day.
 const MIDNIGHT: &str = "SET timestamp = 1709251200";
+/// Figures that are gathered meanwhile would change plans, and so which of the rows that a strict mode refuses is met: on a
+/// slow machine, not on another. The oracle is started so, too (docs/testing.md).
+const GATHERS_NOTHING: &str = "--innodb-stats-auto-recalc=OFF";
 /// Error number of what is not there yet.
 const NOT_YET: u16 = 1235;
 /// The seeds of a full run: in it every rule must be of use.
@@ -190,7 +193,7 @@ fn major_version(peer: &mut TextClient) -> u32 {
 fn run(known: &mut Known) -> (Found, u32) {
     let oracle = Peer::of_environment();
     let folder = TempDir::new();
-    let server = Server::start(folder.path());
+    let server = Server::with().option(GATHERS_NOTHING).start(folder.path());
     let mut found = Found::default();
     let mut version = 0;
     for seed in seeds() {
