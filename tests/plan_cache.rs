@@ -349,3 +349,45 @@ fn size_zero_keeps_nothing_and_a_small_size_evicts() {
     assert!(status(&mut a, "GLOBAL", "bytes") <= 131_072);
     assert!(status(&mut a, "SESSION", "evictions") > 0);
 }
+
+#[test]
+fn a_definition_is_compiled_once_for_all_statements_and_sessions() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; USE d; \
+         CREATE TABLE p (id INT PRIMARY KEY, a INT, b INT DEFAULT (a + 1), c INT AS (a * 2) STORED, \
+         CHECK (a >= 0), KEY ((a + b))); \
+         CREATE TABLE k (id INT PRIMARY KEY, p INT, q INT AS (p + 1), CHECK (id > 0), \
+         FOREIGN KEY (p) REFERENCES p (id) ON UPDATE CASCADE)",
+    );
+    let compiled = |session: &mut Conversation| -> u64 {
+        let rows = session.ask("SHOW GLOBAL STATUS LIKE 'Limpid_definitions_compiled'");
+        rows[0].split('\t').nth(1).unwrap().parse().unwrap()
+    };
+    let every_way = |session: &mut Conversation, n: u32| {
+        let ways = [
+            format!("INSERT INTO d.p (id, a) VALUES ({n}, {n}) ON DUPLICATE KEY UPDATE a = a + 1"),
+            format!("INSERT INTO d.k (id, p) VALUES ({n}, {n})"),
+            format!("UPDATE d.p SET a = a + 1 WHERE id = {n}"),
+            format!("UPDATE d.p SET id = id + 500 WHERE id = {n}"),
+            format!("SELECT id FROM d.p WHERE a + b = {n} + {n}"),
+            format!("REPLACE INTO d.p (id, a) SELECT {n}, 1"),
+            format!("DELETE FROM d.p WHERE id = {n}"),
+        ];
+        ways.iter().for_each(|sql| drop(session.ask(sql)));
+    };
+    let (mut a, mut b) = (server.converse(), server.converse());
+    every_way(&mut a, 1);
+    let first = compiled(&mut a);
+    for n in 2..12 {
+        every_way(&mut a, n);
+        every_way(&mut b, 100 + n);
+    }
+    assert_eq!(compiled(&mut a), first, "140 statements");
+    assert_eq!(b.ask("SELECT p, q FROM d.k WHERE id = 105"), ["605\t606"]);
+    a.ask("ALTER TABLE d.p ADD CHECK (a <> 60)");
+    b.ask("UPDATE d.p SET a = 60 WHERE id = 605");
+    assert_eq!(b.ask("SELECT a FROM d.p WHERE id = 605"), ["106"], "the new CHECK refuses 60");
+    assert!(compiled(&mut a) > first, "another version");
+}

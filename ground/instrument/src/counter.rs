@@ -196,6 +196,7 @@ counters! {
     LimpidOptimisticRestarts = "Limpid_optimistic_restarts",
     LimpidPageSplits = "Limpid_page_splits",
     LimpidPurgedRows = "Limpid_purged_rows",
+    LimpidDefinitionsCompiled = "Limpid_definitions_compiled",
     LimpidPlanCacheHits = "Limpid_plan_cache_hits",
     LimpidPlanCacheMisses = "Limpid_plan_cache_misses",
     LimpidPlanCacheSharedHits = "Limpid_plan_cache_shared_hits",

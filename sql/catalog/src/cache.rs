@@ -11,6 +11,7 @@ use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
 use instrument::Counter;
 use mdl::{Held, Mode, Object};
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
@@ -292,6 +293,19 @@ impl TableCache {
     /// The definition of an open table.
     pub fn def(&self, table: TableRef) -> &TableDef {
         &self.opened(table).def
+    }
+
+    /// What is compiled of an open table's definition: see [`Definition::compiled`].
+    ///
+    /// # Errors
+    /// Those of `compile`.
+    #[inline]
+    pub fn compiled<T: Any + Send + Sync, E>(
+        &self,
+        table: TableRef,
+        compile: impl FnOnce(&TableDef) -> Result<T, E>,
+    ) -> Result<&T, E> {
+        self.opened(table).compiled(compile)
     }
 
     /// The engine's table of an open table.

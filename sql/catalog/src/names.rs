@@ -5,10 +5,14 @@
 //!    new statistics ask for new plans; a reader that holds any
 //!    lock on the name and sees its cached version again may use its cached definition.
 //! 3. A published definition lists the tables that refer to it as they are published.
+//! 4. What a definition computes is compiled by floors that know expressions, once, and kept beside it: one published later
+//!    begins without. Whoever reads it writes nothing.
 
 use crate::{FullName, Statistics, TableDef};
 use engine::{Engine, Table, TableId};
+use instrument::Counter;
 use mdl::{Mdl, Namespace, Object};
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
@@ -30,6 +34,8 @@ pub struct Definition {
     pub def: TableDef,
     /// Names of the tables whose foreign keys refer to it.
     children: Vec<FullName>,
+    /// See [`Definition::compiled`].
+    compiled: OnceLock<Box<dyn Any + Send + Sync>>,
     stored: Arc<Stored>,
 }
 
@@ -48,7 +54,12 @@ impl Definition {
             opening: Mutex::new(&OPENING, ()),
             statistics: Mutex::new(&STATISTICS, Statistics::default()),
         };
-        Definition { def, children: Vec::new(), stored: Arc::new(stored) }
+        Definition {
+            def,
+            children: Vec::new(),
+            compiled: OnceLock::new(),
+            stored: Arc::new(stored),
+        }
     }
 
     /// A definition of a table that is open.
@@ -60,7 +71,32 @@ impl Definition {
 
     /// The same rows under another definition with the same columns and indexes.
     pub fn redefined(&self, def: TableDef) -> Definition {
-        Definition { def, children: self.children.clone(), stored: Arc::clone(&self.stored) }
+        Definition {
+            def,
+            children: self.children.clone(),
+            compiled: OnceLock::new(),
+            stored: Arc::clone(&self.stored),
+        }
+    }
+
+    /// What is compiled of it, always the same type. It is compiled when it is asked for first; of two sessions that come
+    /// at once the first one's is kept.
+    ///
+    /// # Errors
+    /// Those of `compile`, which are not kept.
+    pub fn compiled<T: Any + Send + Sync, E>(
+        &self,
+        compile: impl FnOnce(&TableDef) -> Result<T, E>,
+    ) -> Result<&T, E> {
+        let kept = match self.compiled.get() {
+            Some(kept) => kept,
+            None => {
+                instrument::count(Counter::LimpidDefinitionsCompiled, 1);
+                let made: Box<dyn Any + Send + Sync> = Box::new(compile(&self.def)?);
+                self.compiled.get_or_init(|| made)
+            }
+        };
+        Ok(kept.downcast_ref().expect("one type is compiled of definitions"))
     }
 
     /// The tables whose foreign keys refer to it.

@@ -11,18 +11,19 @@
 mod find;
 mod safe;
 
-use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
 use crate::rows::check_killed;
 use crate::store::{
     check_row, convert, default_of, encode, encode_with, explain_duplicate, forgivable,
 };
+use crate::write::compute::RowShape;
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableDef, TableRef};
 use engine::{Change, RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
 use instrument::{Counter, count};
+use planner::definition::CompiledDefinition;
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
 
@@ -93,7 +94,6 @@ enum Was {
 struct Target<'p> {
     plan: &'p ChangePlan,
     target: &'p ChangeTarget,
-    computed: Computed,
     foreign: Option<ForeignKeys>,
     /// Columns that are given their default expression.
     open: Vec<usize>,
@@ -117,7 +117,6 @@ impl<'p> Target<'p> {
     ) -> Result<Target<'p>, SqlError> {
         let target = &plan.targets[number];
         let def = context.tables.def(target.table);
-        let computed = if plan.delete { Computed::default() } else { Computed::of(def)? };
         let by_expression = |(column, value): &(usize, InsertValue)| {
             let expression = matches!(def.columns[*column].default, DefaultValue::Expr(_));
             (expression && *value == InsertValue::Default).then_some(*column)
@@ -126,7 +125,6 @@ impl<'p> Target<'p> {
         Ok(Target {
             plan,
             target,
-            computed,
             foreign,
             open: target.assignments.iter().filter_map(by_expression).collect(),
             timed: update_times(def, &target.assignments).next().is_some(),
@@ -374,7 +372,8 @@ impl<'p> Target<'p> {
                 return Ok(Was::Same);
             }
         }
-        if self.timed || !self.computed.is_empty() {
+        let compiled = CompiledDefinition::of(context.tables, self.target.table)?;
+        if self.timed || !compiled.is_empty() {
             self.complete(assigned, context)?;
         }
         count(Counter::HandlerUpdate, 1);
@@ -412,19 +411,15 @@ impl<'p> Target<'p> {
         assigned: &[(usize, OwnedDatum)],
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let (def, table) =
-            (context.tables.def(self.target.table), context.tables.table(self.target.table));
-        let layout = table.layout();
+        let layout = context.tables.table(self.target.table).layout();
         let mut values = decode(layout, &self.old)?;
         for (column, value) in assigned {
             values[*column].clone_from(value);
         }
         set_update_times(context, self.target.table, &self.target.assignments, &mut values);
-        if !self.computed.is_empty() {
-            let row = (def, layout, self.matched);
-            self.computed.insert(row, &self.open, &mut values, context.env)?;
-        }
-        encode(layout, &values, &mut self.new)
+        let shape = RowShape::of(context.tables, self.target.table)?;
+        shape.complete((&self.open, self.matched), &mut values, &mut self.new, context.env)?;
+        encode(shape.layout, &values, &mut self.new)
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.

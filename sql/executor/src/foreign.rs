@@ -12,8 +12,8 @@ mod fit;
 mod place;
 pub mod text;
 
-use crate::computed::Computed;
 use crate::store::encode;
+use crate::write::compute::RowShape;
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
 use engine::RowLock;
@@ -306,11 +306,9 @@ impl ForeignKeys {
                 }
             };
         }
-        let computed = Computed::of(def)?;
-        if !computed.is_empty() {
-            computed.finish((def, table.layout(), 1), &mut new, context.env)?;
-        }
         let mut bytes = Vec::new();
+        let shape = RowShape::of(context.tables, down.child)?;
+        shape.complete((&[], 1), &mut new, &mut bytes, context.env)?;
         encode(table.layout(), &new, &mut bytes)?;
         match context.client.update(table, key, &bytes) {
             Err(base::Error::Duplicate { index, .. }) => {

@@ -12,11 +12,11 @@ mod records;
 pub mod select;
 
 use crate::change::undo_row;
-use crate::computed::Computed;
 use crate::foreign::ForeignKeys;
 use crate::store::{
     check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
 };
+use crate::write::compute::RowShape;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -53,8 +53,7 @@ fn run_rows(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    let computed = Computed::of(context.tables.def(plan.table))?;
-    let mut inserter = Inserter::new((plan, computed), context, params);
+    let mut inserter = Inserter::new(plan, context, params);
     inserter.foreign = ForeignKeys::of(plan.table, context)?;
     inserter.asked = Asked::of(plan, context, params)?;
     for _ in 0..plan.values_calls {
@@ -75,7 +74,6 @@ struct Inserter<'p> {
     plan: &'p InsertPlan,
     params: &'p [Datum<'p>],
     numbers: Numbers,
-    computed: Computed,
     foreign: Option<ForeignKeys>,
     /// Subqueries of the assignments.
     asked: Option<Asked<'p>>,
@@ -96,18 +94,13 @@ struct Inserter<'p> {
 }
 
 impl<'p> Inserter<'p> {
-    fn new(
-        (plan, computed): (&'p InsertPlan, Computed),
-        context: &Context<'_>,
-        params: &'p [Datum<'p>],
-    ) -> Inserter<'p> {
+    fn new(plan: &'p InsertPlan, context: &Context<'_>, params: &'p [Datum<'p>]) -> Inserter<'p> {
         let table = (plan.table, context.tables.def(plan.table));
         let insists = plan.replace || plan.is_select;
         Inserter {
             plan,
             params,
             numbers: Numbers::new(table, insists, context.env),
-            computed,
             foreign: None,
             asked: None,
             open: Vec::new(),
@@ -174,7 +167,8 @@ impl<'p> Inserter<'p> {
             };
             let value = if expr.has_column() {
                 // The row as it is so far.
-                encode(layout, &complete(def, values), &mut self.encoded)?;
+                let shape = RowShape::of(context.tables, self.plan.table)?;
+                shape.encode_so_far(values, &mut self.encoded)?;
                 let scope = Row::one(layout, &self.encoded, self.params);
                 eval(expr, &scope, context.env)?.into_owned()
             } else {
@@ -239,12 +233,9 @@ impl<'p> Inserter<'p> {
         context: &mut Context<'_>,
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
-        let table = context.tables.table(self.plan.table);
         // Nothing that is computed sees the number: a violated check takes none.
-        if !self.computed.is_empty() {
-            let target = (context.tables.def(self.plan.table), table.layout(), self.records);
-            self.computed.insert(target, &self.open, values, context.env)?;
-        }
+        let shape = RowShape::of(context.tables, self.plan.table)?;
+        shape.complete((&self.open, self.records), values, &mut self.encoded, context.env)?;
         self.numbers.fill(context, values)?;
         let table = context.tables.table(self.plan.table);
         encode(table.layout(), values, &mut self.encoded)?;
@@ -394,13 +385,4 @@ fn stored(
         return Err(SqlError::Other(1048, "23000", text));
     }
     convert((value, from), &def.name, column, number, env)
-}
-
-/// The row with something in every column that may not be NULL.
-fn complete(def: &TableDef, values: &[OwnedDatum]) -> Vec<OwnedDatum> {
-    let value = |(value, column): (&OwnedDatum, &ColumnDef)| match value {
-        OwnedDatum::Null if !column.ty.nullable => implicit_default(&column.ty),
-        known => known.clone(),
-    };
-    values.iter().zip(&def.columns).map(value).collect()
 }

@@ -10,7 +10,6 @@
 mod change;
 mod checksum;
 mod columns;
-mod computed;
 mod create_text;
 mod damage;
 mod ddl;
@@ -38,6 +37,7 @@ mod show;
 mod spill;
 mod store;
 mod views;
+mod write;
 
 pub use damage::named;
 pub use expr::functions::release_user_locks;

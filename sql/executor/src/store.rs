@@ -226,7 +226,8 @@ pub fn encode_with(
     encode_datums(layout, &datums, out)
 }
 
-fn encode_datums(
+/// As [`encode`], of borrowed values.
+pub fn encode_datums(
     layout: &RowLayout,
     values: &[Datum<'_>],
     out: &mut Vec<u8>,

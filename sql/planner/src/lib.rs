@@ -1,7 +1,8 @@
 //! From syntax trees to plans: names bound, types derived, access paths chosen.
 //!
 //! Reading order: [`query`] (the whole way of a query), [`resolve`] (names), [`logical`] (what a query means),
-//! `transform`, `physical` (how it runs), [`query_plan`] and [`plan`] (what the executor gets), [`explain`].
+//! `transform`, `physical` (how it runs), [`query_plan`] and [`plan`] (what the executor gets), [`definition`] (what a table computes),
+//! [`explain`].
 //!
 //! 1. A plan names tables by [`catalog::TableRef`]: it is valid while the versions agree. 2. Ranges
 //! only narrow what is read: the filter is always checked again, so a range may be too wide, never
@@ -13,6 +14,7 @@ pub mod bind;
 pub mod canonical;
 pub mod column_types;
 mod defaults;
+pub mod definition;
 pub mod explain;
 pub mod hints;
 pub mod literals;

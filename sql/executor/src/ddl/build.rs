@@ -9,13 +9,13 @@ use super::names::{check_columns, check_constraint_name, check_index_name, check
 use super::relatives::keep_columns;
 use super::shape::Shape;
 use crate::columns::define_column;
-use crate::computed;
 use crate::indexes::{arrange, define_index, name_indexes};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
 use expr::tree::columns_of;
 use parser::ast::{self, ColumnPlace, TypeKind};
 use parser::print::{self, Printer};
+use planner::definition;
 use value::name::same_name;
 use value::{Collation, limits};
 
@@ -379,7 +379,7 @@ impl Builder {
         disallowed::check(expr, Place::Index(index))?;
         let text = self.print(expr, charset)?;
         let table = TableDef { columns: self.shape.columns(), ..old.clone() };
-        let typed = computed::bind_typed(&table, &text, "functional index")
+        let typed = definition::bind(&table, &text, "functional index")
             .map_err(|error| disallowed::of_unknown(error, Place::Index(index)))?;
         let automatic = |c: &usize| table.columns[*c].auto_increment;
         if columns_of([&typed.expr]).iter().any(automatic) {
@@ -404,7 +404,7 @@ impl Builder {
 }
 
 fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<expr::tree::Expr, SqlError> {
-    Ok(computed::bind_typed(def, text, clause)?.expr)
+    Ok(definition::bind(def, text, clause)?.expr)
 }
 
 fn refers_to_later(column: &str) -> SqlError {

@@ -3,13 +3,14 @@
 //! 1. Values are converted as an INSERT would convert them, with the same errors and warnings. 2. A new
 //! column has its default, or what MySQL gives where there is none: zero or the empty string.
 
-use crate::computed::Computed;
 use crate::rows::check_killed;
 use crate::store::{self, convert, encode};
+use crate::write::compute::RowShape;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Direction, Reader, Steps, Table};
 use expr::OwnedDatum;
+use planner::definition::CompiledDefinition;
 use std::ops::Bound;
 use value::{Datum, Kind};
 
@@ -35,7 +36,8 @@ impl Copier<'_> {
     /// # Errors
     /// Those of conversion and of checks, duplicates, storage errors.
     pub fn run(&mut self, client: &mut Client, from: &Table, to: &Table) -> Result<(), SqlError> {
-        let computed = Computed::of(self.new)?;
+        let compiled = CompiledDefinition::compile(self.new)?;
+        let shape = RowShape { def: self.new, layout: to.layout(), compiled: &compiled };
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let (mut reader, mut bytes, mut out) = (Reader::new(), Vec::new(), Vec::new());
         reader.open(client, from, 0, everything, Direction::Forward)?;
@@ -47,8 +49,7 @@ impl Copier<'_> {
             let mut values = self.values(client, from, to, &bytes)?;
             let open: Vec<usize> =
                 (0..values.len()).filter(|c| self.origins[*c].is_none()).collect();
-            let target = (self.new, to.layout(), self.rows);
-            computed.insert(target, &open, &mut values, self.env)?;
+            shape.complete((&open, self.rows), &mut values, &mut out, self.env)?;
             encode(to.layout(), &values, &mut out)?;
             client.insert(to, &out).map_err(|error| {
                 explain(error, self.new, to, &values, self.env.convert_mode().time_zone)

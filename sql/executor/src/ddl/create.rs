@@ -4,17 +4,18 @@ use super::build::Builder;
 use super::foreign;
 use super::names::check_name;
 use super::{note, options, row_format};
-use crate::computed::Computed;
 use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
 use crate::locking::Use;
 use crate::store::{convert, default_of, encode};
+use crate::write::compute::RowShape;
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
 use planner::PlanContext;
+use planner::definition::CompiledDefinition;
 use std::sync::Arc;
 use value::name::same_name;
 use value::{ColumnType, Datum};
@@ -202,7 +203,7 @@ fn create_as(
         .map(|c| names.iter().position(|name| same_name(name, &c.name)))
         .collect();
     let def = new.clone();
-    let computed = Computed::of(&def)?;
+    let compiled = CompiledDefinition::compile(&def)?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let env = &mut *context.env;
@@ -225,7 +226,8 @@ fn create_as(
                 });
             }
             let open: Vec<usize> = (0..places.len()).filter(|c| places[*c].is_none()).collect();
-            computed.insert((&def, table.layout(), number), &open, &mut values, env)?;
+            let shape = RowShape { def: &def, layout: table.layout(), compiled: &compiled };
+            shape.complete((&open, number), &mut values, &mut out, env)?;
             encode(table.layout(), &values, &mut out)?;
             client.insert(table, &out).map_err(|error| {
                 super::copy::explain(error, &def, table, &values, env.convert_mode().time_zone)

@@ -4,6 +4,7 @@ use super::Inserter;
 use super::asked::{self, Asked, leaf};
 use crate::change::undo_row;
 use crate::store::{check_row, convert, default_of, encode, explain_duplicate};
+use crate::write::compute::RowShape;
 use crate::{Context, Environment, SqlError};
 use base::IndexId;
 use catalog::TableRef;
@@ -185,11 +186,10 @@ impl Inserter<'_> {
         let timed =
             crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
         let table = context.tables.table(self.plan.table);
-        if !self.computed.is_empty() {
-            let target = (context.tables.def(self.plan.table), table.layout(), number);
-            self.computed.finish(target, &mut new, context.env)?;
-        }
-        if timed || !self.computed.is_empty() {
+        let shape = RowShape::of(context.tables, self.plan.table)?;
+        let computes = !shape.compiled.is_empty();
+        shape.complete((&[], number), &mut new, &mut bytes, context.env)?;
+        if timed || computes {
             encode(table.layout(), &new, &mut bytes)?;
         }
         check_row(self.check(), table.layout(), &bytes, context.env)?;

@@ -6,11 +6,11 @@
 
 use super::asked::{self, Asked, leaf};
 use super::records::Records;
-use super::{Inserter, complete, stored};
-use crate::computed::Computed;
+use super::{Inserter, stored};
 use crate::files::{self, Format};
 use crate::foreign::ForeignKeys;
-use crate::store::{convert, default_of, encode, implicit_default};
+use crate::store::{convert, default_of, implicit_default};
+use crate::write::compute::RowShape;
 use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
 use catalog::TableDef;
 use expr::{Frame, OwnedDatum, Typed};
@@ -93,8 +93,7 @@ impl Loader<'_> {
         params: &[Datum<'_>],
     ) -> Result<Outcome, SqlError> {
         let insert = &self.plan.insert;
-        let computed = Computed::of(context.tables.def(insert.table))?;
-        let mut inserter = Inserter::new((insert, computed), context, params);
+        let mut inserter = Inserter::new(insert, context, params);
         inserter.foreign = ForeignKeys::of(insert.table, context)?;
         inserter.asked = Asked::of(insert, context, params)?;
         let done = self.lines(records, &mut inserter, context);
@@ -202,8 +201,8 @@ impl Loader<'_> {
         context: &mut Context<'_>,
         values: &[OwnedDatum],
     ) -> Result<OwnedDatum, SqlError> {
-        let def = context.tables.def(self.plan.insert.table);
-        encode(&self.layout, &complete(def, values), &mut inserter.encoded)?;
+        let shape = RowShape::of(context.tables, self.plan.insert.table)?;
+        shape.encode_so_far(values, &mut inserter.encoded)?;
         let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.encoded)] };
         let what = (&value.expr, &mut frame);
         asked::assigned(inserter.asked.as_mut(), what, context, inserter.params)

@@ -8,14 +8,13 @@ use super::locked::Locked;
 use super::members::Cond;
 use super::merge::Finder;
 use super::{Leaves, Planner};
-use crate::bind::Scope;
+use crate::definition::CompiledDefinition;
 use crate::explain::part_bytes;
 use crate::logical::{conjuncts, disjuncts, leaf_bit};
 use crate::query_plan::{KeyRange, KeyValue, LastPart, ReadAccess};
 use crate::stats::IMPOSSIBLE;
-use catalog::{IndexDef, TableDef, TableRef};
+use catalog::{IndexDef, TableCache, TableDef, TableRef};
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Truth};
-use parser::ast;
 use value::{Collation, KeyPart, Kind};
 
 /// Most ranges that values of several parts are multiplied to.
@@ -101,7 +100,7 @@ impl Planner<'_> {
                 c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
             })
             .collect();
-        let target = Target { bound, ..Target::new(leaf, def, leaves) };
+        let target = Target { bound, ..Target::new((leaf, table), self.tables, leaves) };
         let locked = locks.then(|| Locked::of(rows, leaves.targets.contains(&leaf)));
         let price = |choice: &Choice, clustered: bool| match &locked {
             Some(locked) => locked.price(choice, clustered),
@@ -226,24 +225,21 @@ impl Planner<'_> {
     }
 }
 
-/// The expressions of functional indexes, over a leaf. One that cannot be bound finds nothing.
-fn computed(def: &TableDef, leaf: u16) -> Vec<(usize, Expr)> {
-    let hidden = def.columns.iter().enumerate().filter(|(_, c)| c.hidden);
-    let bound = hidden.filter_map(|(column, c)| {
-        let sql = format!("DO {}", c.generated.as_ref()?.text);
-        let parsed = parser::parse(sql.as_bytes(), parser::SqlMode::default()).ok()?;
-        let ast::Statement::Do(list) = parsed else { return None };
-        let mut scope = Scope::new(Some((def, &def.name)), "definition");
-        let mut expr = scope.bind(list.first()?).ok()?.expr;
+/// The expressions of functional indexes, over a leaf. Where one cannot be bound none finds anything.
+fn computed(tables: &TableCache, table: TableRef, leaf: u16) -> Vec<(usize, Expr)> {
+    let compiled = CompiledDefinition::of(tables, table);
+    let functional = compiled.map_or(&[][..], |compiled| &compiled.functional);
+    let over_leaf = |(column, expr): &(usize, Expr)| {
+        let mut expr = expr.clone();
         expr.rewrite(&mut |e| {
             if let Expr::Column(place) = e {
                 place.leaf = leaf;
             }
             false
         });
-        Some((column, expr))
-    });
-    bound.collect()
+        (*column, expr)
+    };
+    functional.iter().map(over_leaf).collect()
 }
 
 /// More than one look-up.
@@ -267,8 +263,13 @@ pub(super) fn access(number: usize, index: &IndexDef, mut ranges: Vec<KeyRange>)
 
 impl<'t> Target<'t> {
     /// A table that is read first.
-    pub(super) fn new(leaf: u16, def: &'t TableDef, leaves: &'t Leaves) -> Target<'t> {
-        Target { leaf, def, leaves, bound: 0, computed: computed(def, leaf) }
+    pub(super) fn new(
+        (leaf, table): (u16, TableRef),
+        tables: &'t TableCache,
+        leaves: &'t Leaves,
+    ) -> Target<'t> {
+        let computed = computed(tables, table, leaf);
+        Target { leaf, def: tables.def(table), leaves, bound: 0, computed }
     }
 
     /// Ranges that the conditions leave of an index, with the conditions that they come from.

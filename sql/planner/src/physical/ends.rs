@@ -56,7 +56,7 @@ impl Planner<'_> {
         if ty.kind.is_string() && ty.collation != call.collation {
             return None;
         }
-        let target = Target::new(read.leaf, def, leaves);
+        let target = Target::new((read.leaf, read.table), self.tables, leaves);
         let source = &leaves.list[usize::from(read.leaf)];
         let allowed = |i: &IndexDef| !i.attributes.invisible && source.hints.join.allows(&i.name);
         let indexes = def.indexes.iter().enumerate().filter(|(_, index)| allowed(index));

@@ -124,7 +124,7 @@ impl Planner<'_> {
             conjuncts(condition.clone(), &mut filter);
         }
         let conds: Vec<Cond> = filter.into_iter().map(|e| Cond::new(e, leaves)).collect();
-        let target = Target::new(read.leaf, def, leaves);
+        let target = Target::new((read.leaf, read.table), self.tables, leaves);
         let site = Site { read, def, target: &target, fixed, conds: &conds, wanted };
         let allowed = |i: &IndexDef| !i.attributes.invisible && source.hints.order.allows(&i.name);
         let indexes = def.indexes.iter().enumerate().filter(|(_, index)| allowed(index));

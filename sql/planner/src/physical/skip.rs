@@ -29,7 +29,7 @@ impl Planner<'_> {
         conjuncts(filter.clone(), &mut conds);
         let conds: Vec<(usize, &Expr)> = conds.iter().enumerate().collect();
         let def = self.tables.def(read.table);
-        let target = Target::new(read.leaf, def, leaves);
+        let target = Target::new((read.leaf, read.table), self.tables, leaves);
         let allowed = |i: &IndexDef| !i.attributes.invisible && source.hints.join.allows(&i.name);
         let indexes = def.indexes.iter().enumerate().filter(|(_, index)| allowed(index));
         let ways = indexes.filter_map(|(position, index)| {
