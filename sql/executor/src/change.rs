@@ -11,15 +11,12 @@
 mod find;
 mod safe;
 
-use crate::foreign::ForeignKeys;
 use crate::rows::check_killed;
-use crate::store::{
-    check_row, convert, default_of, encode, encode_with, explain_duplicate, forgivable,
-};
-use crate::write::compute::RowShape;
+use crate::store::{convert, default_of, encode_with, explain_duplicate, forgivable};
+use crate::write::{RowWriter, Version};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableDef, TableRef};
-use engine::{Change, RowLock, Stamp, Then};
+use engine::{RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
 use instrument::{Counter, count};
@@ -94,7 +91,7 @@ enum Was {
 struct Target<'p> {
     plan: &'p ChangePlan,
     target: &'p ChangeTarget,
-    foreign: Option<ForeignKeys>,
+    writer: RowWriter<'p>,
     /// Columns that are given their default expression.
     open: Vec<usize>,
     /// It has columns that tell the time of the change.
@@ -106,7 +103,8 @@ struct Target<'p> {
     /// It changes one row, which is all that the statement does.
     only: bool,
     old: Vec<u8>,
-    new: Vec<u8>,
+    /// Values of the row that is being changed.
+    values: Vec<OwnedDatum>,
 }
 
 impl<'p> Target<'p> {
@@ -121,11 +119,11 @@ impl<'p> Target<'p> {
             let expression = matches!(def.columns[*column].default, DefaultValue::Expr(_));
             (expression && *value == InsertValue::Default).then_some(*column)
         };
-        let foreign = ForeignKeys::of(target.table, context)?;
+        let writer = RowWriter::new(target.table, target.check.as_ref(), context)?;
         Ok(Target {
             plan,
             target,
-            foreign,
+            writer,
             open: target.assignments.iter().filter_map(by_expression).collect(),
             timed: update_times(def, &target.assignments).next().is_some(),
             assigned: find::assigned_layout(target, def),
@@ -133,7 +131,7 @@ impl<'p> Target<'p> {
             changed: 0,
             only: false,
             old: Vec::new(),
-            new: Vec::new(),
+            values: Vec::new(),
         })
     }
 
@@ -249,8 +247,9 @@ impl<'p> Target<'p> {
             return Ok(true);
         }
         let table = context.tables.table(self.target.table);
-        let found = context.client.get_locked(table, key, None, RowLock::UPDATE, &mut self.new)?;
-        Ok(found == read.is_some() && (!found || self.new == self.old))
+        let found =
+            context.client.get_locked(table, key, None, RowLock::UPDATE, &mut self.writer.after)?;
+        Ok(found == read.is_some() && (!found || self.writer.after == self.old))
     }
 
     /// Changes a row that nothing else has a part in.
@@ -300,15 +299,10 @@ impl<'p> Target<'p> {
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {
         let then = self.then(context)?;
-        let table = context.tables.table(self.target.table);
-        let mark = context.client.mark();
         count(Counter::HandlerDelete, 1);
-        if context.client.delete_stamped(table, key, stamp, then)? == Change::Changed {
+        let version = Version::Read(stamp, then);
+        if !self.writer.delete((key, &self.old), version, context)? {
             return Ok(Was::Outdated);
-        }
-        if let Some(foreign) = &mut self.foreign {
-            let done = foreign.deleted(self.target.table, &self.old, context);
-            undo_row(done, mark, context)?;
         }
         self.changed += 1;
         Ok(Was::Changed)
@@ -319,7 +313,7 @@ impl<'p> Target<'p> {
     fn then(&self, context: &mut Context<'_>) -> Result<Then, SqlError> {
         let last = self.only
             && !self.plan.ignore
-            && self.foreign.is_none()
+            && !self.writer.has_foreign_keys()
             && !context.client.spans_statements();
         if !last {
             return Ok(Then::More);
@@ -344,7 +338,7 @@ impl<'p> Target<'p> {
             let value = match value {
                 InsertValue::Expr(Typed { expr, ty, .. }) => {
                     let changed = self.plan.immediate && !assigned.is_empty();
-                    let seen = if changed { &self.new } else { &self.old };
+                    let seen = if changed { &self.writer.after } else { &self.old };
                     let value = eval(expr, &Row::one(layout, seen, params), context.env)?;
                     convert((&value.get(), Some(ty)), &def.name, named, self.matched, context.env)?
                 }
@@ -352,7 +346,7 @@ impl<'p> Target<'p> {
             };
             assigned.push((*column, value));
             if self.plan.immediate && assigned.len() < count {
-                encode_with(layout, &self.old, &assigned, &mut self.new)?;
+                encode_with(layout, &self.old, &assigned, &mut self.writer.after)?;
             }
         }
         Ok(assigned)
@@ -367,8 +361,8 @@ impl<'p> Target<'p> {
     ) -> Result<Was, SqlError> {
         if self.open.is_empty() {
             let layout = context.tables.table(self.target.table).layout();
-            encode_with(layout, &self.old, assigned, &mut self.new)?;
-            if self.new == self.old {
+            encode_with(layout, &self.old, assigned, &mut self.writer.after)?;
+            if self.writer.after == self.old {
                 return Ok(Was::Same);
             }
         }
@@ -377,29 +371,22 @@ impl<'p> Target<'p> {
             self.complete(assigned, context)?;
         }
         count(Counter::HandlerUpdate, 1);
-        if self.new == self.old {
+        if self.writer.after == self.old {
             return Ok(Was::Same);
         }
-        let table = context.tables.table(self.target.table);
-        check_row(self.target.check.as_ref(), table.layout(), &self.new, context.env)?;
+        self.writer.check_view(context)?;
         let then = self.then(context)?;
-        let table = context.tables.table(self.target.table);
-        let mark = context.client.mark();
-        let done = match context.client.update_stamped(table, key, stamp, (&self.new, then)) {
-            Ok(done) => done,
+        let version = Version::Read(stamp, then);
+        match self.writer.update((key, &self.old), version, context) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Was::Outdated),
             Err(error) => {
-                let values = decode(table.layout(), &self.new)?;
-                return Err(explain_duplicate(error, context, self.target.table, &values));
+                let layout = context.tables.table(self.target.table).layout();
+                decode(layout, &self.writer.after, &mut self.values)?;
+                return Err(explain_duplicate(error, context, self.target.table, &self.values));
             }
-        };
-        if done == Change::Changed {
-            return Ok(Was::Outdated);
         }
-        if let Some(foreign) = &mut self.foreign {
-            let done = foreign.updated(self.target.table, (&self.old, &self.new), context);
-            undo_row(done, mark, context)?;
-        }
-        note_autoinc(context, self.target, &self.new)?;
+        note_autoinc(context, self.target, &self.writer.after)?;
         self.changed += 1;
         Ok(Was::Changed)
     }
@@ -412,14 +399,14 @@ impl<'p> Target<'p> {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let layout = context.tables.table(self.target.table).layout();
-        let mut values = decode(layout, &self.old)?;
+        let values = &mut self.values;
+        decode(layout, &self.old, values)?;
         for (column, value) in assigned {
             values[*column].clone_from(value);
         }
-        set_update_times(context, self.target.table, &self.target.assignments, &mut values);
-        let shape = RowShape::of(context.tables, self.target.table)?;
-        shape.complete((&self.open, self.matched), &mut values, &mut self.new, context.env)?;
-        encode(shape.layout, &values, &mut self.new)
+        set_update_times(context, self.target.table, &self.target.assignments, values);
+        self.writer.complete((&self.open, self.matched), values, context)?;
+        self.writer.encode(values, context)
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.
@@ -436,18 +423,6 @@ impl<'p> Target<'p> {
         context.env.warn(WarningLevel::Warning, number, text);
         Ok(Was::Same)
     }
-}
-
-/// When a foreign key refuses the change of a row, the row and what it pulled along are as they were.
-pub fn undo_row(
-    done: Result<(), SqlError>,
-    mark: engine::UndoMark,
-    context: &mut Context<'_>,
-) -> Result<(), SqlError> {
-    if done.is_err() {
-        context.client.rollback_to(mark)?;
-    }
-    done
 }
 
 fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> Outcome {
@@ -493,10 +468,12 @@ pub fn set_update_times(
     any
 }
 
-fn decode(layout: &RowLayout, row: &[u8]) -> Result<Vec<OwnedDatum>, SqlError> {
-    (0..layout.columns())
-        .map(|c| layout.decode(row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
-        .collect()
+fn decode(layout: &RowLayout, row: &[u8], values: &mut Vec<OwnedDatum>) -> Result<(), SqlError> {
+    values.clear();
+    for column in 0..layout.columns() {
+        values.push(OwnedDatum::of(&layout.decode(row, column).map_err(expr::damaged)?));
+    }
+    Ok(())
 }
 
 /// A row whose AUTO_INCREMENT column was raised raises the counter (MySQL 8); one that was refused does not.

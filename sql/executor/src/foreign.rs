@@ -1,7 +1,7 @@
 //! FOREIGN KEY while rows change: every row is checked as it changes, and what it pulls along changes with it.
 //!
 //! 1. A row is written first, then the rows that refer to what it was are looked for, key by key in the order of
-//!    their names, then its own keys are checked against their parents. The caller undoes the row when that fails.
+//!    their names, then its own keys are checked against their parents. The writer undoes the row when that fails.
 //! 2. Rows are looked at as they are now, not as a view shows them, and stay as they are until the transaction
 //!    ends: a parent that was found is locked shared, and who changes a parent waits for that ([`place`]).
 //! 3. What a CASCADE or SET NULL changes is checked and followed in turn, 15 levels deep. A table whose rows a
@@ -14,6 +14,7 @@ pub mod text;
 
 use crate::store::encode;
 use crate::write::compute::RowShape;
+use crate::write::{RowChange, Version};
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
 use engine::RowLock;
@@ -70,12 +71,6 @@ impl Link<'_> {
     }
 }
 
-/// A row before and after its change; `None`: it was not there, or is not there any more.
-struct Change<'r> {
-    old: Option<&'r [u8]>,
-    new: Option<&'r [u8]>,
-}
-
 /// `foreign_key_checks`.
 ///
 /// # Errors
@@ -98,62 +93,46 @@ impl ForeignKeys {
         Ok(checked(context)?.then_some(ForeignKeys { tables: Vec::new() }))
     }
 
-    /// A row was inserted.
-    ///
-    /// # Errors
-    /// 1452, lock and storage errors.
-    pub fn inserted(
-        &mut self,
-        table: TableRef,
-        row: &[u8],
-        context: &mut Context<'_>,
-    ) -> Result<(), SqlError> {
-        self.check_parents(table, &Change { old: None, new: Some(row) }, None, context)
-    }
-
-    /// A row was changed.
+    /// A row was changed: stage 5 of [`crate::write`].
     ///
     /// # Errors
     /// 1451, 1452, 1761, 3008, lock and storage errors.
-    pub fn updated(
+    pub fn changed(
         &mut self,
         table: TableRef,
-        (old, new): (&[u8], &[u8]),
+        change: &RowChange<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let change = Change { old: Some(old), new: Some(new) };
-        self.follow(&Link { table, delete: false, cause: None }, &change, context)?;
-        self.check_parents(table, &change, None, context)
+        let delete = matches!(change, RowChange::Delete { .. });
+        self.settle(&Link { table, delete, cause: None }, change, None, context)
     }
 
-    /// A row was deleted.
-    ///
-    /// # Errors
-    /// As [`ForeignKeys::updated`].
-    pub fn deleted(
+    /// What refers to the old row follows it, and the new row has parents; `done` is a foreign key that needs no look.
+    fn settle(
         &mut self,
-        table: TableRef,
-        old: &[u8],
+        link: &Link<'_>,
+        change: &RowChange<'_>,
+        done: Option<&ForeignKeyDef>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let change = Change { old: Some(old), new: None };
-        self.follow(&Link { table, delete: true, cause: None }, &change, context)
+        self.follow(link, change, context)?;
+        self.check_parents(link.table, change, done, context)
     }
 
     /// The new row's foreign keys have parents; `done` is one that needs no look.
     fn check_parents(
         &mut self,
         table: TableRef,
-        change: &Change<'_>,
+        change: &RowChange<'_>,
         done: Option<&ForeignKeyDef>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let Some(new) = change.new else { return Ok(()) };
+        let Some(new) = change.after() else { return Ok(()) };
         let ups = self.up(table, context)?;
         for up in ups.iter().filter(|up| done != Some(&up.key)) {
             let layout = context.tables.table(table).layout();
             let Some(values) = known(layout, new, &up.key.columns)? else { continue };
-            if let Some(old) = change.old
+            if let Some(old) = change.before()
                 && !is_moved(context, table, (old, new), &up.key.columns)?
             {
                 continue;
@@ -177,10 +156,10 @@ impl ForeignKeys {
     fn follow(
         &mut self,
         link: &Link<'_>,
-        change: &Change<'_>,
+        change: &RowChange<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let Some(old) = change.old else { return Ok(()) };
+        let Some(old) = change.before() else { return Ok(()) };
         if context.tables.children(link.table).is_empty() {
             return Ok(());
         }
@@ -188,7 +167,7 @@ impl ForeignKeys {
         for down in downs.iter() {
             let layout = context.tables.table(link.table).layout();
             let Some(before) = known(layout, old, &down.referenced)? else { continue };
-            let after = match change.new {
+            let after = match change.after() {
                 Some(new) => Some(decode(layout, new, &down.referenced)?),
                 None => None,
             };
@@ -208,10 +187,10 @@ impl ForeignKeys {
         &mut self,
         link: &Link<'_>,
         down: &Down,
-        (change, prefix, after): (&Change<'_>, &[u8], Option<&[OwnedDatum]>),
+        (change, prefix, after): (&RowChange<'_>, &[u8], Option<&[OwnedDatum]>),
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let Change { old: Some(old), new } = *change else { return Ok(()) };
+        let (Some(old), new) = (change.before(), change.after()) else { return Ok(()) };
         let action = if link.delete { down.key.on_delete } else { down.key.on_update };
         let refused = |context: &Context<'_>| {
             Err(text::has_children(context.tables.def(down.child), &down.key))
@@ -273,10 +252,10 @@ impl ForeignKeys {
         child: &Pulled<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let table = context.tables.table(child.down.child);
-        if context.client.delete(table, child.key)? {
-            let change = Change { old: Some(child.row), new: None };
-            self.follow(child.link, &change, context)?;
+        let Pulled { down, link, key, row } = *child;
+        let change = RowChange::Delete { key, before: row, version: Version::Locked };
+        if change.make(context.client, context.tables.table(down.child))? {
+            self.settle(link, &change, None, context)?;
         }
         Ok(())
     }
@@ -310,7 +289,9 @@ impl ForeignKeys {
         let shape = RowShape::of(context.tables, down.child)?;
         shape.complete((&[], 1), &mut new, &mut bytes, context.env)?;
         encode(table.layout(), &new, &mut bytes)?;
-        match context.client.update(table, key, &bytes) {
+        let change =
+            RowChange::Update { key, before: row, after: &bytes, version: Version::Locked };
+        match change.make(context.client, table) {
             Err(base::Error::Duplicate { index, .. }) => {
                 let parent = context.tables.def(link.cause.map_or(down.child, |l| l.table));
                 let values = values.unwrap_or_default();
@@ -319,9 +300,7 @@ impl ForeignKeys {
             }
             done => done?,
         };
-        let change = Change { old: Some(row), new: Some(&bytes) };
-        self.follow(link, &change, context)?;
-        self.check_parents(down.child, &change, Some(&down.key), context)
+        self.settle(link, &change, Some(&down.key), context)
     }
 
     fn known(&mut self, table: TableRef) -> &mut Known {

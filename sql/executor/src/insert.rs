@@ -11,19 +11,16 @@ pub mod numbers;
 mod records;
 pub mod select;
 
-use crate::change::undo_row;
-use crate::foreign::ForeignKeys;
-use crate::store::{
-    check_row, convert, default_of, encode, explain_duplicate, forgivable, implicit_default,
-};
+use crate::store::{convert, default_of, explain_duplicate, forgivable, implicit_default};
 use crate::write::compute::RowShape;
+use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{LeafRow, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
-use planner::plan::{InsertPlan, InsertSource, InsertValue, Output, RowCheck};
+use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
 use value::{ColumnType, Datum};
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
@@ -53,9 +50,7 @@ fn run_rows(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    let mut inserter = Inserter::new(plan, context, params);
-    inserter.foreign = ForeignKeys::of(plan.table, context)?;
-    inserter.asked = Asked::of(plan, context, params)?;
+    let mut inserter = Inserter::new(plan, context, params)?;
     for _ in 0..plan.values_calls {
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
@@ -74,12 +69,11 @@ struct Inserter<'p> {
     plan: &'p InsertPlan,
     params: &'p [Datum<'p>],
     numbers: Numbers,
-    foreign: Option<ForeignKeys>,
+    writer: RowWriter<'p>,
     /// Subqueries of the assignments.
     asked: Option<Asked<'p>>,
     /// Columns that the row was given no value for.
     open: Vec<usize>,
-    encoded: Vec<u8>,
     /// The query's row, where ON DUPLICATE KEY UPDATE may look at it.
     selected: Option<LeafRow>,
     /// Rows that were looked at.
@@ -94,17 +88,23 @@ struct Inserter<'p> {
 }
 
 impl<'p> Inserter<'p> {
-    fn new(plan: &'p InsertPlan, context: &Context<'_>, params: &'p [Datum<'p>]) -> Inserter<'p> {
+    fn new(
+        plan: &'p InsertPlan,
+        context: &Context<'_>,
+        params: &'p [Datum<'p>],
+    ) -> Result<Inserter<'p>, SqlError> {
+        let check = plan.view.as_ref().and_then(|view| view.check.as_ref());
+        let writer = RowWriter::new(plan.table, check, context)?;
+        let asked = Asked::of(plan, context, params)?;
         let table = (plan.table, context.tables.def(plan.table));
         let insists = plan.replace || plan.is_select;
-        Inserter {
+        Ok(Inserter {
             plan,
             params,
             numbers: Numbers::new(table, insists, context.env),
-            foreign: None,
-            asked: None,
+            writer,
+            asked,
             open: Vec::new(),
-            encoded: Vec::new(),
             selected: None,
             records: 0,
             refused: 0,
@@ -112,7 +112,7 @@ impl<'p> Inserter<'p> {
             deleted: 0,
             updated: 0,
             touched: 0,
-        }
+        })
     }
 
     /// Inserts all rows.
@@ -153,7 +153,6 @@ impl<'p> Inserter<'p> {
         self.records += 1;
         let def = context.tables.def(self.plan.table);
         self.start(def, context.env, values)?;
-        let layout = context.tables.table(self.plan.table).layout();
         for (position, value) in self.plan.columns.iter().zip(row) {
             let column = &def.columns[*position];
             let InsertValue::Expr(Typed { expr, ty, .. }) = value else {
@@ -168,8 +167,8 @@ impl<'p> Inserter<'p> {
             let value = if expr.has_column() {
                 // The row as it is so far.
                 let shape = RowShape::of(context.tables, self.plan.table)?;
-                shape.encode_so_far(values, &mut self.encoded)?;
-                let scope = Row::one(layout, &self.encoded, self.params);
+                shape.encode_so_far(values, &mut self.writer.after)?;
+                let scope = Row::one(shape.layout, &self.writer.after, self.params);
                 eval(expr, &scope, context.env)?.into_owned()
             } else {
                 let scope = Row { params: self.params, ..Row::default() };
@@ -234,33 +233,21 @@ impl<'p> Inserter<'p> {
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
         // Nothing that is computed sees the number: a violated check takes none.
-        let shape = RowShape::of(context.tables, self.plan.table)?;
-        shape.complete((&self.open, self.records), values, &mut self.encoded, context.env)?;
+        self.writer.complete((&self.open, self.records), values, context)?;
         self.numbers.fill(context, values)?;
-        let table = context.tables.table(self.plan.table);
-        encode(table.layout(), values, &mut self.encoded)?;
-        check_row(self.check(), table.layout(), &self.encoded, context.env)?;
+        self.writer.encode(values, context)?;
+        self.writer.check_view(context)?;
         loop {
-            let table = context.tables.table(self.plan.table);
-            let mark = context.client.mark();
             count(Counter::HandlerWrite, 1);
-            let inserted = match self.resolves() {
-                true => context.client.insert_or(table, &self.encoded),
-                false => context.client.insert(table, &self.encoded),
-            };
-            let error = match inserted {
+            let error = match self.writer.insert(self.resolves(), context) {
                 Ok(()) => {
-                    if let Some(foreign) = &mut self.foreign {
-                        let done = foreign.inserted(self.plan.table, &self.encoded, context);
-                        undo_row(done, mark, context)?;
-                    }
                     self.inserted += 1;
                     return self.numbers.inserted(context, values);
                 }
                 Err(error) => error,
             };
             let met = match &error {
-                base::Error::Duplicate { index, key } if self.resolves() => {
+                SqlError::Storage(base::Error::Duplicate { index, key }) if self.resolves() => {
                     conflict::find(context, self.plan.table, *index, key)?
                 }
                 _ => return Err(explain_duplicate(error, context, self.plan.table, values)),
@@ -271,29 +258,20 @@ impl<'p> Inserter<'p> {
                 self.numbers.refused(context, values)?;
                 return self.update(context, &met);
             }
-            let table = context.tables.table(self.plan.table);
-            if self.numbers.generated_that_of(&met.row, table.layout())? {
+            let layout = context.tables.table(self.plan.table).layout();
+            if self.numbers.generated_that_of(&met.row, layout)? {
                 // The counter is at its end: the row in the way is the last one that it numbered, and no other
                 // number would come.
                 return Err(explain_duplicate(error, context, self.plan.table, values));
             }
-            self.require_visible(&met, table.layout(), context.env)?;
+            self.require_visible(&met, layout, context.env)?;
             if met.last && context.tables.children(self.plan.table).is_empty() {
                 return self.replace_in_place(context, &met, values);
             }
             count(Counter::HandlerDelete, 1);
-            if context.client.delete(table, &met.key)? {
-                if let Some(foreign) = &mut self.foreign {
-                    let done = foreign.deleted(self.plan.table, &met.row, context);
-                    undo_row(done, mark, context)?;
-                }
-                self.deleted += 1;
-            }
+            let row = (&met.key[..], &met.row[..]);
+            self.deleted += u64::from(self.writer.delete(row, Version::InTheWay, context)?);
         }
-    }
-
-    fn check(&self) -> Option<&'p RowCheck> {
-        self.plan.view.as_ref()?.check.as_ref()
     }
 
     fn resolves(&self) -> bool {

@@ -245,20 +245,20 @@ pub fn encode_datums(
     })
 }
 
-/// Gives a duplicate key its MySQL message, which quotes the new row's key values.
+/// Gives a duplicate key its MySQL message, which quotes the new row's key values; other errors stay.
 pub fn explain_duplicate(
-    error: base::Error,
+    error: SqlError,
     context: &Context<'_>,
     table: TableRef,
     values: &[OwnedDatum],
 ) -> SqlError {
-    let base::Error::Duplicate { index, .. } = &error else {
-        return SqlError::Storage(error);
+    let SqlError::Storage(base::Error::Duplicate { index, .. }) = &error else {
+        return error;
     };
     let def = context.tables.def(table);
     match def.indexes.iter().find(|i| i.id == *index) {
         Some(found) => duplicate_entry(def, found, values, context.env.convert_mode().time_zone),
-        None => SqlError::Storage(error),
+        None => error,
     }
 }
 

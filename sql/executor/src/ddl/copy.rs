@@ -4,13 +4,12 @@
 //! column has its default, or what MySQL gives where there is none: zero or the empty string.
 
 use crate::rows::check_killed;
-use crate::store::{self, convert, encode};
-use crate::write::compute::RowShape;
+use crate::store::{self, convert};
+use crate::write::fill::TableFiller;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Direction, Reader, Steps, Table};
 use expr::OwnedDatum;
-use planner::definition::CompiledDefinition;
 use std::ops::Bound;
 use value::{Datum, Kind};
 
@@ -36,10 +35,10 @@ impl Copier<'_> {
     /// # Errors
     /// Those of conversion and of checks, duplicates, storage errors.
     pub fn run(&mut self, client: &mut Client, from: &Table, to: &Table) -> Result<(), SqlError> {
-        let compiled = CompiledDefinition::compile(self.new)?;
-        let shape = RowShape { def: self.new, layout: to.layout(), compiled: &compiled };
+        let open = (0..self.origins.len()).filter(|c| self.origins[*c].is_none());
+        let mut filler = TableFiller::new(self.new, open.collect())?;
         let everything = (Bound::Unbounded, Bound::Unbounded);
-        let (mut reader, mut bytes, mut out) = (Reader::new(), Vec::new(), Vec::new());
+        let (mut reader, mut bytes) = (Reader::new(), Vec::new());
         reader.open(client, from, 0, everything, Direction::Forward)?;
         while reader.next(client, from, &mut bytes)? {
             self.rows += 1;
@@ -47,13 +46,7 @@ impl Copier<'_> {
                 check_killed()?;
             }
             let mut values = self.values(client, from, to, &bytes)?;
-            let open: Vec<usize> =
-                (0..values.len()).filter(|c| self.origins[*c].is_none()).collect();
-            shape.complete((&open, self.rows), &mut values, &mut out, self.env)?;
-            encode(to.layout(), &values, &mut out)?;
-            client.insert(to, &out).map_err(|error| {
-                explain(error, self.new, to, &values, self.env.convert_mode().time_zone)
-            })?;
+            filler.append((client, to), (self.rows, &mut values), self.env)?;
         }
         Ok(())
     }
@@ -161,26 +154,4 @@ impl Copier<'_> {
 
 fn zero(column: &ColumnDef) -> OwnedDatum {
     OwnedDatum::of(&value::coerce::implicit_default(&column.ty, &mut Vec::new()))
-}
-
-/// Names the index of a duplicate: the definition's own indexes have no ids yet.
-pub fn explain(
-    error: base::Error,
-    def: &TableDef,
-    table: &Table,
-    values: &[OwnedDatum],
-    zone: &value::TimeZone,
-) -> SqlError {
-    let base::Error::Duplicate { index, .. } = &error else {
-        return SqlError::Storage(error);
-    };
-    let name = table.spec().secondaries.iter().find(|s| s.id == *index).map(|s| &s.name);
-    let found = match name {
-        Some(name) => def.indexes.iter().find(|i| i.name == *name),
-        None => def.clustered(),
-    };
-    match found {
-        Some(index) => store::duplicate_entry(def, index, values, zone),
-        None => SqlError::Storage(error),
-    }
 }

@@ -7,15 +7,14 @@ use super::{note, options, row_format};
 use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
 use crate::locking::Use;
-use crate::store::{convert, default_of, encode};
-use crate::write::compute::RowShape;
+use crate::store::{convert, default_of};
+use crate::write::fill::TableFiller;
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
 use parser::ast;
 use planner::PlanContext;
-use planner::definition::CompiledDefinition;
 use std::sync::Arc;
 use value::name::same_name;
 use value::{ColumnType, Datum};
@@ -203,12 +202,12 @@ fn create_as(
         .map(|c| names.iter().position(|name| same_name(name, &c.name)))
         .collect();
     let def = new.clone();
-    let compiled = CompiledDefinition::compile(&def)?;
+    let open = (0..places.len()).filter(|c| places[*c].is_none());
+    let mut filler = TableFiller::new(&def, open.collect())?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let env = &mut *context.env;
     let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
-        let mut out = Vec::new();
         while selection.next_kept()? {
             rows += 1;
             let number = rows;
@@ -225,13 +224,7 @@ fn create_as(
                     None => default_of(column, env)?,
                 });
             }
-            let open: Vec<usize> = (0..places.len()).filter(|c| places[*c].is_none()).collect();
-            let shape = RowShape { def: &def, layout: table.layout(), compiled: &compiled };
-            shape.complete((&open, number), &mut values, &mut out, env)?;
-            encode(table.layout(), &values, &mut out)?;
-            client.insert(table, &out).map_err(|error| {
-                super::copy::explain(error, &def, table, &values, env.convert_mode().time_zone)
-            })?;
+            filler.append((client, table), (number, &mut values), env)?;
             last = def.autoinc_column().map_or(0, |column| number_of(&values, column));
         }
         settled.verify(client, &def, table, &def.name)

@@ -2,15 +2,15 @@
 
 use super::Inserter;
 use super::asked::{self, Asked, leaf};
-use crate::change::undo_row;
-use crate::store::{check_row, convert, default_of, encode, explain_duplicate};
-use crate::write::compute::RowShape;
+use crate::store::{convert, default_of, encode, explain_duplicate};
+use crate::write::Version;
 use crate::{Context, Environment, SqlError};
 use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
 use expr::{Frame, LeafRow, OwnedDatum, Row, condition};
 use instrument::{Counter, count};
+use planner::definition::CompiledDefinition;
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -147,17 +147,11 @@ impl Inserter<'_> {
         met: &Met,
         values: &[OwnedDatum],
     ) -> Result<(), SqlError> {
-        if met.row != self.encoded {
-            let table = context.tables.table(self.plan.table);
-            let mark = context.client.mark();
+        if met.row != self.writer.after {
             count(Counter::HandlerUpdate, 1);
-            let done = context.client.update_met(table, &met.key, &self.encoded);
+            let row = (&met.key[..], &met.row[..]);
+            let done = self.writer.update(row, Version::InTheWay, context);
             done.map_err(|error| explain_duplicate(error, context, self.plan.table, values))?;
-            if let Some(foreign) = &mut self.foreign {
-                let rows = (&met.row[..], &self.encoded[..]);
-                let done = foreign.updated(self.plan.table, rows, context);
-                undo_row(done, mark, context)?;
-            }
             self.deleted += 1;
         }
         self.inserted += 1;
@@ -173,36 +167,25 @@ impl Inserter<'_> {
             self.asked.as_mut(),
             context,
             (met, number),
-            &self.encoded,
+            &self.writer.after,
             self.selected.as_ref(),
         )?;
-        let table = context.tables.table(self.plan.table);
-        let mut bytes = Vec::new();
-        encode(table.layout(), &new, &mut bytes)?;
-        if bytes == met.row {
+        self.writer.encode(&new, context)?;
+        if self.writer.after == met.row {
             return Ok(());
         }
         let assignments = &self.plan.on_duplicate;
         let timed =
             crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
-        let table = context.tables.table(self.plan.table);
-        let shape = RowShape::of(context.tables, self.plan.table)?;
-        let computes = !shape.compiled.is_empty();
-        shape.complete((&[], number), &mut new, &mut bytes, context.env)?;
-        if timed || computes {
-            encode(table.layout(), &new, &mut bytes)?;
+        if timed || !CompiledDefinition::of(context.tables, self.plan.table)?.is_empty() {
+            self.writer.complete((&[], number), &mut new, context)?;
+            self.writer.encode(&new, context)?;
         }
-        check_row(self.check(), table.layout(), &bytes, context.env)?;
-        let mark = context.client.mark();
+        self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);
-        context
-            .client
-            .update_met(table, &met.key, &bytes)
-            .map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
-        if let Some(foreign) = &mut self.foreign {
-            let done = foreign.updated(self.plan.table, (&met.row, &bytes), context);
-            undo_row(done, mark, context)?;
-        }
+        let row = (&met.key[..], &met.row[..]);
+        let done = self.writer.update(row, Version::InTheWay, context);
+        done.map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
         self.updated += 1;
         if !self.plan.is_select {
             self.numbers.note_last(&new);

@@ -4,11 +4,10 @@
 //!    that they make. 2. A file of the client is read while rows are inserted; what is left of it is read and
 //!    forgotten when the statement ends early.
 
-use super::asked::{self, Asked, leaf};
+use super::asked::{self, leaf};
 use super::records::Records;
 use super::{Inserter, stored};
 use crate::files::{self, Format};
-use crate::foreign::ForeignKeys;
 use crate::store::{convert, default_of, implicit_default};
 use crate::write::compute::RowShape;
 use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
@@ -93,9 +92,7 @@ impl Loader<'_> {
         params: &[Datum<'_>],
     ) -> Result<Outcome, SqlError> {
         let insert = &self.plan.insert;
-        let mut inserter = Inserter::new(insert, context, params);
-        inserter.foreign = ForeignKeys::of(insert.table, context)?;
-        inserter.asked = Asked::of(insert, context, params)?;
+        let mut inserter = Inserter::new(insert, context, params)?;
         let done = self.lines(records, &mut inserter, context);
         inserter.numbers.end(context);
         done?;
@@ -202,8 +199,8 @@ impl Loader<'_> {
         values: &[OwnedDatum],
     ) -> Result<OwnedDatum, SqlError> {
         let shape = RowShape::of(context.tables, self.plan.insert.table)?;
-        shape.encode_so_far(values, &mut inserter.encoded)?;
-        let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.encoded)] };
+        shape.encode_so_far(values, &mut inserter.writer.after)?;
+        let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.writer.after)] };
         let what = (&value.expr, &mut frame);
         asked::assigned(inserter.asked.as_mut(), what, context, inserter.params)
     }
