@@ -154,41 +154,57 @@ pub fn each(
     plan: &ChangePlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
-    change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
+    mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
+    let budget = Budget::of_session(context.env);
+    let mut search = Search { plan, params, budget, running: None, rest: None };
     context.client.change_as_found(true);
-    let done = find_and_change(plan, context, params, change);
+    let done = loop {
+        let changed = match search.next(context) {
+            Ok(Some(row)) => change(&row, context),
+            Ok(None) => break Ok(()),
+            Err(error) => Err(error),
+        };
+        if changed.is_err() {
+            break changed;
+        }
+    };
     context.client.change_as_found(false);
     done
 }
 
-fn find_and_change(
-    plan: &ChangePlan,
-    context: &mut Context<'_>,
-    params: &[Datum<'_>],
-    mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
-) -> Result<(), SqlError> {
-    let budget = Budget::of_session(context.env);
-    let (mut rest, mut search): (Option<Rest>, _) = (None, None);
-    loop {
-        // The search rests while its row is changed: what it runs with is put together anew.
+/// A search that rests while each row that it finds is changed.
+struct Search<'p> {
+    plan: &'p ChangePlan,
+    params: &'p [Datum<'p>],
+    budget: Rc<Budget>,
+    /// What runs; `None`: it has not begun.
+    running: Option<(Block<'p>, Taker<'p>)>,
+    rest: Option<Rest>,
+}
+
+impl Search<'_> {
+    /// The next row; `None`: there is none.
+    fn next(&mut self, context: &mut Context<'_>) -> Result<Option<FoundRow<'_>>, SqlError> {
+        let plan = self.plan;
         let found = read_for_change(used(plan), context, |context| {
             let around = (&*context.client, &*context.tables);
-            let mut st = statement(plan, around, params, Rc::clone(&budget));
-            if let Some(rest) = rest.take() {
+            // What it runs with is put together anew.
+            let mut st = statement(plan, around, self.params, Rc::clone(&self.budget));
+            if let Some(rest) = self.rest.take() {
                 st.resume(rest);
             }
-            let (block, taker) = match &mut search {
-                Some(search) => search,
+            let (block, taker) = match &mut self.running {
+                Some(running) => running,
                 none => none.insert(begin(plan, &st, context.env)?),
             };
             let found = taker.next(block, (&st, context.env))?;
-            rest = Some(st.rest());
-            Ok(found)
+            self.rest = Some(st.rest());
+            Ok::<_, SqlError>(found)
         })?;
-        match &search {
-            Some((_, taker)) if found => change(&FoundRow::of(&taker.record)?, context)?,
-            _ => return Ok(()),
+        match &self.running {
+            Some((_, taker)) if found => FoundRow::of(&taker.record).map(Some),
+            _ => Ok(None),
         }
     }
 }
