@@ -12,7 +12,10 @@ mod find;
 mod safe;
 
 use crate::rows::check_killed;
-use crate::store::{convert, default_of, encode_with, explain_duplicate, forgivable};
+use crate::write::convert::{self, convert, default_of};
+use crate::write::duplicate::explain_duplicate;
+use crate::write::encode::{decode, encode_with};
+use crate::write::error::forgivable;
 use crate::write::{RowWriter, Version};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{DefaultValue, TableDef, TableRef};
@@ -462,18 +465,10 @@ pub fn set_update_times(
     let def = context.tables.def(table);
     let mut any = false;
     for (position, digits) in update_times(def, assignments) {
-        values[position] = crate::store::now(&def.columns[position].ty, digits, context.env);
+        values[position] = convert::now(&def.columns[position].ty, digits, context.env);
         any = true;
     }
     any
-}
-
-fn decode(layout: &RowLayout, row: &[u8], values: &mut Vec<OwnedDatum>) -> Result<(), SqlError> {
-    values.clear();
-    for column in 0..layout.columns() {
-        values.push(OwnedDatum::of(&layout.decode(row, column).map_err(expr::damaged)?));
-    }
-    Ok(())
 }
 
 /// A row whose AUTO_INCREMENT column was raised raises the counter (MySQL 8); one that was refused does not.

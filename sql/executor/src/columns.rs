@@ -3,7 +3,7 @@
 //! 1. What MySQL changes with a note when the mode is not strict is an error in strict mode.
 
 use crate::ddl::{self, Owner, check_name, collation_of};
-use crate::store;
+use crate::write::convert;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
 use parser::ast::{self, Literal, TypeKind};
@@ -163,10 +163,10 @@ pub fn literal_default(
         return Err(invalid());
     }
     let stored = match env.strict() {
-        false => store::convert_leniently((&constant.datum(), &given.ty), column, ty, env)
+        false => convert::convert_leniently((&constant.datum(), &given.ty), column, ty, env)
             .ok_or_else(invalid)?,
         true => {
-            let stored = store::convert_strictly((&constant.datum(), &given.ty), column, ty, env);
+            let stored = convert::convert_strictly((&constant.datum(), &given.ty), column, ty, env);
             stored.map_err(|problem| {
                 if let Some((number, text)) = problem {
                     env.warn(WarningLevel::Error, number, text);

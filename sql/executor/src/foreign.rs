@@ -12,8 +12,8 @@ mod fit;
 mod place;
 pub mod text;
 
-use crate::store::encode;
 use crate::write::compute::RowShape;
+use crate::write::encode::{self, encode};
 use crate::write::{RowChange, Version};
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
@@ -270,8 +270,8 @@ impl ForeignKeys {
         let Pulled { down, link, key, row } = *child;
         let def = context.tables.def(down.child);
         let table = context.tables.table(down.child);
-        let all: Vec<usize> = (0..def.columns.len()).collect();
-        let mut new = decode(table.layout(), row, &all)?;
+        let mut new = Vec::new();
+        encode::decode(table.layout(), row, &mut new)?;
         for (n, column) in down.key.columns.iter().enumerate() {
             let parent = context.tables.table(link.cause.map_or(down.child, |l| l.table));
             new[*column] = match values {

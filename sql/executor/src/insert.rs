@@ -11,13 +11,15 @@ pub mod numbers;
 mod records;
 pub mod select;
 
-use crate::store::{convert, default_of, explain_duplicate, forgivable, implicit_default};
 use crate::write::compute::RowShape;
+use crate::write::convert::{convert, default_of, implicit_default};
+use crate::write::duplicate::explain_duplicate;
+use crate::write::error::{RowError, forgivable};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{LeafRow, OwnedDatum, Row, Typed, eval};
+use expr::{LeafRow, Leaves, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
@@ -164,18 +166,16 @@ impl<'p> Inserter<'p> {
                 self.open.push(*position);
                 continue;
             };
-            let value = if expr.has_column() {
+            let mut scope = Row { params: self.params, ..Row::default() };
+            if expr.has_column() {
                 // The row as it is so far.
                 let shape = RowShape::of(context.tables, self.plan.table)?;
                 shape.encode_so_far(values, &mut self.writer.after)?;
-                let scope = Row::one(shape.layout, &self.writer.after, self.params);
-                eval(expr, &scope, context.env)?.into_owned()
-            } else {
-                let scope = Row { params: self.params, ..Row::default() };
-                eval(expr, &scope, context.env)?.into_owned()
-            };
+                scope.leaves = Leaves::One(shape.layout, &self.writer.after);
+            }
+            let value = eval(expr, &scope, context.env)?;
             let one = alone && !self.plan.ignore;
-            let value = (&value.datum(), Some(ty));
+            let value = (&value.get(), Some(ty));
             values[*position] = stored(value, def, column, (number, one), context.env)?;
         }
         Ok(())
@@ -332,11 +332,7 @@ impl<'p> Inserter<'p> {
 fn of_view(error: SqlError, plan: &InsertPlan) -> SqlError {
     match (&error, &plan.view) {
         (SqlError::Other(1364, ..), Some(view)) => {
-            let text = format!(
-                "Field of view '{}' underlying table doesn't have a default value",
-                view.name
-            );
-            SqlError::Other(1423, "HY000", text)
+            RowError::NoDefaultInView { view: &view.name }.into()
         }
         _ => error,
     }
@@ -359,8 +355,7 @@ fn stored(
         return Ok(OwnedDatum::Null);
     }
     if one && value.is_null() && !column.ty.nullable {
-        let text = format!("Column '{}' cannot be null", column.name);
-        return Err(SqlError::Other(1048, "23000", text));
+        return Err(RowError::Null { column: &column.name }.into());
     }
     convert((value, from), &def.name, column, number, env)
 }

@@ -35,7 +35,6 @@ mod quoting;
 mod rows;
 mod show;
 mod spill;
-mod store;
 mod views;
 mod write;
 

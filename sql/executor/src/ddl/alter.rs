@@ -14,7 +14,8 @@ use super::options::{self, Asked};
 use super::shape::Shape;
 use super::{relatives, row_format};
 use crate::columns::literal_default;
-use crate::{Context, Environment, Outcome, SqlError, WarningLevel, store};
+use crate::write::duplicate;
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef};
 use engine::{Client, Table};
 use parser::ast::{self, AlterAction, AlterHow};
@@ -255,7 +256,7 @@ fn explain_duplicate(
             let encoded = spec.encode_from_row(table.layout(), &row, &mut key);
             if encoded.is_ok() && duplicate.starts_with(&key) {
                 let decode = |c| table.layout().decode(&row, c).ok();
-                let value = store::key_text(&def.columns, &index.parts, zone, decode);
+                let value = duplicate::key_text(&def.columns, &index.parts, zone, decode);
                 let key = format!("{}.{}", def.name, index.name);
                 return Ok(SqlError::DuplicateEntry { value, key });
             }

@@ -4,9 +4,10 @@
 //! column has its default, or what MySQL gives where there is none: zero or the empty string.
 
 use crate::rows::check_killed;
-use crate::store::{self, convert};
+use crate::write::convert::{convert, default_of, implicit_default};
+use crate::write::error::RowError;
 use crate::write::fill::TableFiller;
-use crate::{Environment, SqlError, WarningLevel};
+use crate::{Environment, SqlError};
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Direction, Reader, Steps, Table};
 use expr::OwnedDatum;
@@ -88,15 +89,12 @@ impl Copier<'_> {
         new: &ColumnDef,
     ) -> Result<OwnedDatum, SqlError> {
         if value.is_null() && !new.ty.nullable {
-            let text = format!("Data truncated for column '{}' at row {}", new.name, self.rows);
-            if self.env.strict() {
-                return Err(match self.copies {
-                    true => SqlError::Other(1265, "01000", text),
-                    false => SqlError::Other(1138, "22004", "Invalid use of NULL value".into()),
-                });
+            if self.env.strict() && !self.copies {
+                return Err(RowError::NullFound.into());
             }
-            self.env.warn(WarningLevel::Warning, 1265, text);
-            return Ok(zero(new));
+            let truncated = RowError::Truncated { column: &new.name, row: self.rows };
+            truncated.unless_lenient(self.env)?;
+            return Ok(implicit_default(&new.ty));
         }
         let nullable = value::ColumnType { nullable: new.ty.nullable, ..old.ty };
         if nullable == new.ty {
@@ -131,27 +129,19 @@ impl Copier<'_> {
                 if matches!(column.ty.kind, Kind::Date | Kind::DateTime | Kind::Timestamp)
                     && self.env.strict()
                 {
-                    let zero = if column.ty.kind == Kind::Date {
-                        ("date", "0000-00-00")
-                    } else {
-                        ("datetime", "0000-00-00 00:00:00")
+                    let (kind, value) = match column.ty.kind {
+                        Kind::Date => ("date", "0000-00-00"),
+                        _ => ("datetime", "0000-00-00 00:00:00"),
                     };
-                    let text = format!(
-                        "Incorrect {} value: '{}' for column '{}' at row {}",
-                        zero.0, zero.1, column.name, self.rows
-                    );
-                    return Err(SqlError::Other(1292, "22007", text));
+                    let (column, row) = (&column.name[..], self.rows);
+                    return Err(RowError::NoDate { kind, value, column, row }.into());
                 }
-                Ok(self::zero(column))
+                Ok(implicit_default(&column.ty))
             }
             DefaultValue::None | DefaultValue::Now(_) | DefaultValue::Expr(_) => {
                 Ok(OwnedDatum::Null)
             }
-            _ => store::default_of(column, self.env),
+            _ => default_of(column, self.env),
         }
     }
-}
-
-fn zero(column: &ColumnDef) -> OwnedDatum {
-    OwnedDatum::of(&value::coerce::implicit_default(&column.ty, &mut Vec::new()))
 }

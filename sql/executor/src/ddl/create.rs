@@ -7,7 +7,7 @@ use super::{note, options, row_format};
 use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
 use crate::locking::Use;
-use crate::store::{convert, default_of};
+use crate::write::convert::{convert, default_of};
 use crate::write::fill::TableFiller;
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};

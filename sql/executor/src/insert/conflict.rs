@@ -2,8 +2,11 @@
 
 use super::Inserter;
 use super::asked::{self, Asked, leaf};
-use crate::store::{convert, default_of, encode, explain_duplicate};
 use crate::write::Version;
+use crate::write::convert::{convert, default_of};
+use crate::write::duplicate::explain_duplicate;
+use crate::write::encode::{decode, encode};
+use crate::write::error::RowError;
 use crate::{Context, Environment, SqlError};
 use base::IndexId;
 use catalog::TableRef;
@@ -85,10 +88,8 @@ pub fn assigned(
     let layout = Arc::new(context.tables.table(plan.table).layout().clone());
     let mut frame = Frame { leaves: vec![leaf(&layout, &met.row), leaf(&layout, new)] };
     frame.leaves.extend(selected.map(|row| leaf(&row.layout, &row.bytes)));
-    let columns = context.tables.def(plan.table).columns.len();
-    let mut values = (0..columns)
-        .map(|c| layout.decode(&met.row, c).map(|d| OwnedDatum::of(&d)).map_err(expr::damaged))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut values = Vec::new();
+    decode(&layout, &met.row, &mut values)?;
     for (position, value) in &plan.on_duplicate {
         let value = match value {
             InsertValue::Default => None,
@@ -105,10 +106,6 @@ pub fn assigned(
             None if column.generated.is_some() => continue,
             None => default_of(column, context.env)?,
             Some((value, typed)) => {
-                if value.datum().is_null() && !column.ty.nullable && context.env.strict() {
-                    let text = format!("Column '{}' cannot be null", column.name);
-                    return Err(SqlError::Other(1048, "23000", text));
-                }
                 convert((&value.datum(), Some(&typed.ty)), &def.name, column, number, context.env)?
             }
         };
@@ -131,11 +128,7 @@ impl Inserter<'_> {
         };
         match condition(visible, &Row::one(layout, &met.row, &[]), env)? {
             Some(true) => Ok(()),
-            _ => {
-                let text = "REPLACE cannot be executed as it requires deleting rows that are not in \
-                            the view";
-                Err(SqlError::Other(3059, "HY000", text.into()))
-            }
+            _ => Err(RowError::NotInView.into()),
         }
     }
 

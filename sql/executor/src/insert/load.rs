@@ -8,9 +8,10 @@ use super::asked::{self, leaf};
 use super::records::Records;
 use super::{Inserter, stored};
 use crate::files::{self, Format};
-use crate::store::{convert, default_of, implicit_default};
 use crate::write::compute::RowShape;
-use crate::{Context, Environment, Outcome, RowSink, SqlError, WarningLevel};
+use crate::write::convert::{convert, default_of, implicit_default};
+use crate::write::error::RowError;
+use crate::{Context, Environment, Outcome, RowSink, SqlError};
 use catalog::TableDef;
 use expr::{Frame, OwnedDatum, Typed};
 use planner::plan::{InsertValue, LoadField, LoadPlan};
@@ -136,10 +137,7 @@ impl Loader<'_> {
                 continue;
             }
             if fields.len() > self.plan.fields.len() {
-                let text = format!(
-                    "Row {number} was truncated; it contained more data than there were input columns"
-                );
-                complain(1262, text, context.env)?;
+                RowError::ManyFields { row: number }.unless_lenient(context.env)?;
             }
         }
         Ok(())
@@ -217,8 +215,7 @@ impl Loader<'_> {
         let named = &def.columns[column];
         match field {
             None => {
-                let text = format!("Row {number} doesn't contain data for all columns");
-                complain(1261, text, env)?;
+                RowError::FewFields { row: number }.unless_lenient(env)?;
                 match named.ty.nullable {
                     true if !named.ty.kind.is_string() && !named.ty.kind.is_int() => {
                         Ok(OwnedDatum::Null)
@@ -230,14 +227,8 @@ impl Loader<'_> {
             Some(_) if named.generated.is_some() => Ok(OwnedDatum::Null),
             Some(None) if named.ty.nullable || named.auto_increment => Ok(OwnedDatum::Null),
             Some(None) => {
-                let name = &named.name;
-                let text = format!(
-                    "Column set to default value; NULL supplied to NOT NULL column '{name}' at row {number}"
-                );
-                if env.strict() {
-                    return Err(SqlError::Other(1263, "22004", text));
-                }
-                env.warn(WarningLevel::Warning, 1263, text);
+                let loaded = RowError::NullLoaded { column: &named.name, row: number };
+                loaded.unless_lenient(env)?;
                 Ok(implicit_default(&named.ty))
             }
             Some(Some(text)) => {
@@ -246,13 +237,4 @@ impl Loader<'_> {
             }
         }
     }
-}
-
-/// An error in strict mode, a warning otherwise.
-fn complain(number: u16, text: String, env: &mut dyn Environment) -> Result<(), SqlError> {
-    if env.strict() {
-        return Err(SqlError::Other(number, "01000", text));
-    }
-    env.warn(WarningLevel::Warning, number, text);
-    Ok(())
 }

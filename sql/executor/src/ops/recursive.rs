@@ -160,7 +160,7 @@ fn stored(
 ) -> Result<OwnedDatum, SqlError> {
     let value = value.datum();
     if env.strict() || column.ty.kind.is_temporal() {
-        return crate::store::convert((&value, Some(from)), table, column, 1, env);
+        return crate::write::convert::convert((&value, Some(from)), table, column, 1, env);
     }
     let mut scratch = Vec::new();
     match value::coerce(value, Some(from), &column.ty, &env.convert_mode(), &mut scratch) {

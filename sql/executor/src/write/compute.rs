@@ -4,7 +4,9 @@
 //!    computed before it. 2. A condition that is unknown is no violation. 3. Expressions look at the row as it is so far,
 //!    encoded; it is encoded again only for one that looks at what has been computed since.
 
-use crate::store::{convert, encode_datums};
+use super::convert::convert;
+use super::encode::encode_datums;
+use super::error::RowError;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{TableCache, TableDef, TableRef};
 use expr::functions::json::missed;
@@ -117,8 +119,7 @@ impl RowSoFar<'_> {
         if let Some(missed) = missed(&check.condition, &row, env)? {
             env.warn(WarningLevel::Error, 3934, missed);
         }
-        let text = format!("Check constraint '{}' is violated.", check.name);
-        Err(SqlError::Other(3819, "HY000", text))
+        Err(RowError::Check { name: &check.name }.into())
     }
 }
 

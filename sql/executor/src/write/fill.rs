@@ -5,7 +5,8 @@
 
 use super::RowChange;
 use super::compute::RowShape;
-use crate::store::{duplicate_entry, encode};
+use super::duplicate::duplicate_entry;
+use super::encode::encode;
 use crate::{Environment, SqlError};
 use catalog::TableDef;
 use engine::{Client, Table};

@@ -1,10 +1,10 @@
 //! How a row is written: the stages that every statement's rows go through, from values to foreign keys.
 //!
-//! Reading order: this file, [`compute`], [`fill`] (tables that DDL makes).
+//! Reading order: this file, [`convert`], [`compute`], [`encode`], [`fill`] (tables that DDL makes), [`duplicate`], [`error`].
 //!
 //! | | stage | where |
 //! |---|---|---|
-//! | 1 | a given value becomes one of its column's type, a missing one the default | [`crate::store`], by the statement |
+//! | 1 | a given value becomes one of its column's type, a missing one the default | [`convert`], called by the statement |
 //! | 2 | default expressions, generated columns, CHECK | [`RowShape::complete`] |
 //! | 3 | the row is encoded; a view's check option | [`RowWriter::encode`], [`RowWriter::check_view`] |
 //! | 4 | the engine's change, from one row image to the other | [`RowChange::make`] |
@@ -19,13 +19,17 @@
 //! the change log of an online ALTER at the end of 4, where every change passes with both images.
 
 pub mod compute;
+pub mod convert;
+pub mod duplicate;
+pub mod encode;
+pub mod error;
 pub mod fill;
 
 use crate::foreign::ForeignKeys;
-use crate::store::{check_row, encode};
 use crate::{Context, SqlError};
 use catalog::TableRef;
 use compute::RowShape;
+use encode::{check_row, encode};
 use engine::{Change, Client, Stamp, Table, Then};
 use expr::OwnedDatum;
 use planner::plan::RowCheck;

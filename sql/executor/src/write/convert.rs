@@ -1,11 +1,11 @@
-//! Storing values into rows: defaults, conversion with its errors and warnings, duplicate keys.
+//! Stage 1: a given value becomes one of its column's type, with MySQL's errors and warnings; a missing one the default.
 
-use crate::{Context, Environment, SqlError, WarningLevel};
-use catalog::{ColumnDef, DefaultValue, TableRef};
+use super::error::RowError;
+use crate::{Environment, SqlError, WarningLevel};
+use catalog::{ColumnDef, DefaultValue};
 use expr::OwnedDatum;
 use expr::functions::moments::mode;
-use planner::plan::RowCheck;
-use value::{ColumnType, ConvertError, Datum, KeyPart, Kind, RowLayout, Warning};
+use value::{ColumnType, ConvertError, Datum, Kind, Warning};
 
 /// The default of a column, or error 1364 (strict) when it has none.
 pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<OwnedDatum, SqlError> {
@@ -23,11 +23,7 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
         // An ENUM always has one: its first member.
         DefaultValue::None if column.ty.kind == Kind::Enum => implicit_default(&column.ty),
         DefaultValue::None => {
-            let text = format!("Field '{}' doesn't have a default value", column.name);
-            if env.strict() {
-                return Err(SqlError::Other(1364, "HY000", text));
-            }
-            env.warn(WarningLevel::Warning, 1364, text);
+            RowError::NoDefault { column: &column.name }.unless_lenient(env)?;
             implicit_default(&column.ty)
         }
     })
@@ -53,8 +49,7 @@ fn refuse_zero_date(
         Kind::Date => value::Date::ZERO.to_string(),
         _ => value::DateTime::ZERO.with_fsp(column.ty.decimals.min(6)).to_string(),
     };
-    let text = format!("Incorrect {kind} value: '{shown}' for column '{}' at row 1", column.name);
-    Err(SqlError::Other(1292, "22007", text))
+    Err(RowError::NoDate { kind, value: &shown, column: &column.name, row: 1 }.into())
 }
 
 /// CURRENT_TIMESTAMP(`fsp`) for a column.
@@ -196,140 +191,4 @@ fn warn(warning: &Warning, column: &str, row: u64, env: &mut dyn Environment) {
     };
     let (number, _, text) = error.parts("", column, row);
     env.warn(level, number, text);
-}
-
-/// Encodes a complete row.
-pub fn encode(
-    layout: &RowLayout,
-    values: &[OwnedDatum],
-    out: &mut Vec<u8>,
-) -> Result<(), SqlError> {
-    let datums: Vec<_> = values.iter().map(OwnedDatum::datum).collect();
-    encode_datums(layout, &datums, out)
-}
-
-/// Encodes a row with the values of another one but for the `assigned` columns; the last value of a column counts.
-pub fn encode_with(
-    layout: &RowLayout,
-    row: &[u8],
-    assigned: &[(usize, OwnedDatum)],
-    out: &mut Vec<u8>,
-) -> Result<(), SqlError> {
-    let mut datums = Vec::with_capacity(layout.columns());
-    for column in 0..layout.columns() {
-        let given = assigned.iter().rfind(|(c, _)| *c == column);
-        datums.push(match given {
-            Some((_, value)) => value.datum(),
-            None => layout.decode(row, column).map_err(expr::damaged)?,
-        });
-    }
-    encode_datums(layout, &datums, out)
-}
-
-/// As [`encode`], of borrowed values.
-pub fn encode_datums(
-    layout: &RowLayout,
-    values: &[Datum<'_>],
-    out: &mut Vec<u8>,
-) -> Result<(), SqlError> {
-    out.clear();
-    layout.encode(values, out).map_err(|error| {
-        let bytes = values.iter().map(|v| v.as_bytes().map_or(8, <[u8]>::len)).sum();
-        match error.what {
-            _ if bytes > value::row::ROW_BYTES_MAX => SqlError::Storage(base::Error::RowTooLarge {
-                bytes,
-                limit: value::row::ROW_BYTES_MAX,
-            }),
-            _ => expr::damaged(error),
-        }
-    })
-}
-
-/// Gives a duplicate key its MySQL message, which quotes the new row's key values; other errors stay.
-pub fn explain_duplicate(
-    error: SqlError,
-    context: &Context<'_>,
-    table: TableRef,
-    values: &[OwnedDatum],
-) -> SqlError {
-    let SqlError::Storage(base::Error::Duplicate { index, .. }) = &error else {
-        return error;
-    };
-    let def = context.tables.def(table);
-    match def.indexes.iter().find(|i| i.id == *index) {
-        Some(found) => duplicate_entry(def, found, values, context.env.convert_mode().time_zone),
-        None => error,
-    }
-}
-
-/// Whether the error concerns a row alone: with IGNORE it is a warning.
-pub fn forgivable(number: u16) -> bool {
-    matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 1451 | 1452 | 3819)
-}
-
-/// 1369 for a row that does not satisfy a view's check option.
-///
-/// # Errors
-/// 1369, those of evaluation.
-pub fn check_row(
-    check: Option<&RowCheck>,
-    layout: &RowLayout,
-    row: &[u8],
-    env: &mut dyn Environment,
-) -> Result<(), SqlError> {
-    let Some(check) = check else { return Ok(()) };
-    match expr::condition(&check.condition, &expr::Row::one(layout, row, &[]), env)? {
-        Some(true) => Ok(()),
-        _ => {
-            let text = format!("CHECK OPTION failed '{}'", check.view);
-            Err(SqlError::Other(1369, "HY000", text))
-        }
-    }
-}
-
-/// 1062 of a row of this definition.
-pub fn duplicate_entry(
-    def: &catalog::TableDef,
-    index: &catalog::IndexDef,
-    values: &[OwnedDatum],
-    zone: &value::TimeZone,
-) -> SqlError {
-    SqlError::DuplicateEntry {
-        value: key_text(&def.columns, &index.parts, zone, |c| Some(values[c].datum())),
-        key: format!("{}.{}", def.name, index.name),
-    }
-}
-
-/// A key's values as MySQL quotes them: joined by `-`, a prefix part by its prefix, a moment as
-/// the local time of the session's zone.
-pub fn key_text<'r>(
-    columns: &[ColumnDef],
-    parts: &[KeyPart],
-    zone: &value::TimeZone,
-    value: impl Fn(usize) -> Option<Datum<'r>>,
-) -> String {
-    let parts = parts.iter().map(|part| {
-        let value = value(part.column).unwrap_or_default();
-        let ty = &columns[part.column].ty;
-        let whole = match value {
-            Datum::Null => b"NULL".to_vec(),
-            Datum::Timestamp(micros, fsp) => expr::text(&Datum::DateTime(zone.shown(micros, fsp))),
-            other => expr::text(&other),
-        };
-        let text = match part.prefix_chars {
-            Some(chars) if !value.is_null() => ty.collation.prefix(&whole, chars as usize),
-            _ => &whole,
-        };
-        if !ty.kind.is_binary_string() {
-            return String::from_utf8_lossy(text).into_owned();
-        }
-        let shown = text.iter().map(|b| match b.is_ascii_graphic() {
-            true => (*b as char).to_string(),
-            false => format!("\\x{b:02X}"),
-        });
-        shown.collect()
-    });
-    let joined = parts.collect::<Vec<_>>().join("-");
-    // MySQL cuts the quoted key at 64 characters.
-    joined.chars().take(64).collect()
 }

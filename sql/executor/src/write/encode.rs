@@ -1,0 +1,87 @@
+//! Stage 3: a complete row becomes bytes; and back.
+
+use super::error::RowError;
+use crate::{Environment, SqlError};
+use expr::OwnedDatum;
+use planner::plan::RowCheck;
+use value::{Datum, RowLayout};
+
+/// Encodes a complete row.
+pub fn encode(
+    layout: &RowLayout,
+    values: &[OwnedDatum],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let datums: Vec<_> = values.iter().map(OwnedDatum::datum).collect();
+    encode_datums(layout, &datums, out)
+}
+
+/// Encodes a row with the values of another one but for the `assigned` columns; the last value of a column counts.
+pub fn encode_with(
+    layout: &RowLayout,
+    row: &[u8],
+    assigned: &[(usize, OwnedDatum)],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let mut datums = Vec::with_capacity(layout.columns());
+    for column in 0..layout.columns() {
+        let given = assigned.iter().rfind(|(c, _)| *c == column);
+        datums.push(match given {
+            Some((_, value)) => value.datum(),
+            None => layout.decode(row, column).map_err(expr::damaged)?,
+        });
+    }
+    encode_datums(layout, &datums, out)
+}
+
+/// As [`encode`], of borrowed values.
+pub fn encode_datums(
+    layout: &RowLayout,
+    values: &[Datum<'_>],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    out.clear();
+    layout.encode(values, out).map_err(|error| {
+        let bytes = values.iter().map(|v| v.as_bytes().map_or(8, <[u8]>::len)).sum();
+        match error.what {
+            _ if bytes > value::row::ROW_BYTES_MAX => SqlError::Storage(base::Error::RowTooLarge {
+                bytes,
+                limit: value::row::ROW_BYTES_MAX,
+            }),
+            _ => expr::damaged(error),
+        }
+    })
+}
+
+/// The values of a stored row, replacing what `values` held.
+///
+/// # Errors
+/// The row is damaged.
+pub fn decode(
+    layout: &RowLayout,
+    row: &[u8],
+    values: &mut Vec<OwnedDatum>,
+) -> Result<(), SqlError> {
+    values.clear();
+    for column in 0..layout.columns() {
+        values.push(OwnedDatum::of(&layout.decode(row, column).map_err(expr::damaged)?));
+    }
+    Ok(())
+}
+
+/// 1369 for a row that does not satisfy a view's check option.
+///
+/// # Errors
+/// 1369, those of evaluation.
+pub fn check_row(
+    check: Option<&RowCheck>,
+    layout: &RowLayout,
+    row: &[u8],
+    env: &mut dyn Environment,
+) -> Result<(), SqlError> {
+    let Some(check) = check else { return Ok(()) };
+    match expr::condition(&check.condition, &expr::Row::one(layout, row, &[]), env)? {
+        Some(true) => Ok(()),
+        _ => Err(RowError::ViewCheck { view: &check.view }.into()),
+    }
+}
