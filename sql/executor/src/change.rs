@@ -12,18 +12,17 @@ mod find;
 mod safe;
 
 use crate::rows::check_killed;
-use crate::write::convert::{self, convert, default_of};
+use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
 use crate::write::encode::{decode, encode_with};
 use crate::write::error::forgivable;
 use crate::write::{RowWriter, Version};
 use crate::{Context, Outcome, SqlError, WarningLevel};
-use catalog::{DefaultValue, TableDef, TableRef};
+use catalog::DefaultValue;
 use engine::{RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
 use instrument::{Counter, count};
-use planner::definition::CompiledDefinition;
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
 
@@ -97,8 +96,8 @@ struct Target<'p> {
     writer: RowWriter<'p>,
     /// Columns that are given their default expression.
     open: Vec<usize>,
-    /// It has columns that tell the time of the change.
-    timed: bool,
+    /// More than the assigned columns changes: times of the change, generated columns; or there are checks.
+    is_completed: bool,
     /// Layout of the values that were found with the rows.
     assigned: RowLayout,
     matched: u64,
@@ -123,12 +122,13 @@ impl<'p> Target<'p> {
             (expression && *value == InsertValue::Default).then_some(*column)
         };
         let writer = RowWriter::new(target.table, target.check.as_ref(), context)?;
+        let is_completed = !plan.delete && writer.completes(&target.assignments, context)?;
         Ok(Target {
             plan,
             target,
             writer,
             open: target.assignments.iter().filter_map(by_expression).collect(),
-            timed: update_times(def, &target.assignments).next().is_some(),
+            is_completed,
             assigned: find::assigned_layout(target, def),
             matched: 0,
             changed: 0,
@@ -369,8 +369,7 @@ impl<'p> Target<'p> {
                 return Ok(Was::Same);
             }
         }
-        let compiled = CompiledDefinition::of(context.tables, self.target.table)?;
-        if self.timed || !compiled.is_empty() {
+        if self.is_completed {
             self.complete(assigned, context)?;
         }
         count(Counter::HandlerUpdate, 1);
@@ -402,14 +401,13 @@ impl<'p> Target<'p> {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let layout = context.tables.table(self.target.table).layout();
-        let values = &mut self.values;
-        decode(layout, &self.old, values)?;
+        decode(layout, &self.old, &mut self.values)?;
         for (column, value) in assigned {
-            values[*column].clone_from(value);
+            self.values[*column].clone_from(value);
         }
-        set_update_times(context, self.target.table, &self.target.assignments, values);
-        self.writer.complete((&self.open, self.matched), values, context)?;
-        self.writer.encode(values, context)
+        let assignments = &self.target.assignments;
+        let given = (&self.open[..], self.matched);
+        self.writer.complete_update(assignments, given, &mut self.values, context)
     }
 
     /// With IGNORE, an error that concerns a row alone is a warning.
@@ -443,32 +441,6 @@ fn outcome(plan: &ChangePlan, targets: &[Target<'_>], context: &Context<'_>) -> 
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
     let found_rows = of_several.or(Some(matched));
     Outcome { affected_rows, row_id: Some(0), info, found_rows, ..Outcome::default() }
-}
-
-/// Columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not name, with their digits.
-fn update_times<'d>(
-    def: &'d TableDef,
-    assignments: &'d [(usize, InsertValue)],
-) -> impl Iterator<Item = (usize, u8)> + 'd {
-    let named = |position| assignments.iter().any(|(named, _)| *named == position);
-    let columns = def.columns.iter().enumerate();
-    columns.filter_map(move |(at, column)| column.on_update.filter(|_| !named(at)).map(|d| (at, d)))
-}
-
-/// Sets the columns that tell the time of the change and that the statement does not name; whether there is one.
-pub fn set_update_times(
-    context: &Context<'_>,
-    table: TableRef,
-    assignments: &[(usize, InsertValue)],
-    values: &mut [OwnedDatum],
-) -> bool {
-    let def = context.tables.def(table);
-    let mut any = false;
-    for (position, digits) in update_times(def, assignments) {
-        values[position] = convert::now(&def.columns[position].ty, digits, context.env);
-        any = true;
-    }
-    any
 }
 
 /// A row whose AUTO_INCREMENT column was raised raises the counter (MySQL 8); one that was refused does not.

@@ -13,7 +13,6 @@ use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
 use expr::{Frame, LeafRow, OwnedDatum, Row, condition};
 use instrument::{Counter, count};
-use planner::definition::CompiledDefinition;
 use planner::plan::{InsertPlan, InsertValue};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -168,11 +167,8 @@ impl Inserter<'_> {
             return Ok(());
         }
         let assignments = &self.plan.on_duplicate;
-        let timed =
-            crate::change::set_update_times(context, self.plan.table, assignments, &mut new);
-        if timed || !CompiledDefinition::of(context.tables, self.plan.table)?.is_empty() {
-            self.writer.complete((&[], number), &mut new, context)?;
-            self.writer.encode(&new, context)?;
+        if self.writer.completes(assignments, context)? {
+            self.writer.complete_update(assignments, (&[], number), &mut new, context)?;
         }
         self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);

@@ -27,12 +27,14 @@ pub mod fill;
 
 use crate::foreign::ForeignKeys;
 use crate::{Context, SqlError};
-use catalog::TableRef;
+use catalog::{TableDef, TableRef};
 use compute::RowShape;
+use convert::now;
 use encode::{check_row, encode};
 use engine::{Change, Client, Stamp, Table, Then};
 use expr::OwnedDatum;
-use planner::plan::RowCheck;
+use planner::definition::CompiledDefinition;
+use planner::plan::{InsertValue, RowCheck};
 
 /// A change of one row, with the row's images before and after it.
 #[derive(Clone, Copy)]
@@ -126,6 +128,16 @@ impl<'r> RowChange<'r> {
     }
 }
 
+/// Columns with ON UPDATE CURRENT_TIMESTAMP that a statement does not name, with their digits.
+fn update_times<'d>(
+    def: &'d TableDef,
+    assigned: &'d [(usize, InsertValue)],
+) -> impl Iterator<Item = (usize, u8)> + 'd {
+    let named = |position| assigned.iter().any(|(named, _)| *named == position);
+    let columns = def.columns.iter().enumerate();
+    columns.filter_map(move |(at, column)| column.on_update.filter(|_| !named(at)).map(|d| (at, d)))
+}
+
 /// Writes the rows of one table for one statement.
 pub struct RowWriter<'p> {
     table: TableRef,
@@ -166,6 +178,38 @@ impl<'p> RowWriter<'p> {
     ) -> Result<(), SqlError> {
         let shape = RowShape::of(context.tables, self.table)?;
         shape.complete(given, values, &mut self.after, context.env)
+    }
+
+    /// Whether an update that assigns to these columns has more to do than to store their values.
+    ///
+    /// # Errors
+    /// Those of compiling the definition.
+    pub fn completes(
+        &self,
+        assigned: &[(usize, InsertValue)],
+        context: &Context<'_>,
+    ) -> Result<bool, SqlError> {
+        let timed = update_times(context.tables.def(self.table), assigned).next().is_some();
+        Ok(timed || !CompiledDefinition::of(context.tables, self.table)?.is_empty())
+    }
+
+    /// Stages 2 and 3 of an update: columns that tell the time of the change and are not assigned are set first.
+    ///
+    /// # Errors
+    /// As [`RowWriter::complete`].
+    pub fn complete_update(
+        &mut self,
+        assigned: &[(usize, InsertValue)],
+        given: (&[usize], u64),
+        values: &mut [OwnedDatum],
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
+        let def = context.tables.def(self.table);
+        for (position, digits) in update_times(def, assigned) {
+            values[position] = now(&def.columns[position].ty, digits, context.env);
+        }
+        self.complete(given, values, context)?;
+        self.encode(values, context)
     }
 
     /// The first half of stage 3: the row is in [`RowWriter::after`].
