@@ -95,7 +95,7 @@ struct Target<'p> {
     target: &'p ChangeTarget,
     writer: RowWriter<'p>,
     /// Columns that are given their default expression.
-    open: Vec<usize>,
+    omitted: Vec<usize>,
     /// More than the assigned columns changes: times of the change, generated columns; or there are checks.
     is_completed: bool,
     /// Layout of the values that were found with the rows.
@@ -127,7 +127,7 @@ impl<'p> Target<'p> {
             plan,
             target,
             writer,
-            open: target.assignments.iter().filter_map(by_expression).collect(),
+            omitted: target.assignments.iter().filter_map(by_expression).collect(),
             is_completed,
             assigned: find::assigned_layout(target, def),
             matched: 0,
@@ -362,7 +362,7 @@ impl<'p> Target<'p> {
         assigned: &[(usize, OwnedDatum)],
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {
-        if self.open.is_empty() {
+        if self.omitted.is_empty() {
             let layout = context.tables.table(self.target.table).layout();
             encode_with(layout, &self.old, assigned, &mut self.writer.after)?;
             if self.writer.after == self.old {
@@ -406,7 +406,7 @@ impl<'p> Target<'p> {
             self.values[*column].clone_from(value);
         }
         let assignments = &self.target.assignments;
-        let given = (&self.open[..], self.matched);
+        let given = (&self.omitted[..], self.matched);
         self.writer.complete_update(assignments, given, &mut self.values, context)
     }
 

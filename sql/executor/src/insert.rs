@@ -4,12 +4,12 @@
 //! then, the insert is tried once more. 3. IGNORE makes the statement as lenient as without strict mode; a
 //! duplicate or a value that still does not fit leaves its row out with a warning.
 
-mod asked;
 mod conflict;
 pub mod load;
 pub mod numbers;
 mod records;
 pub mod select;
+mod subqueries;
 
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
@@ -17,12 +17,12 @@ use crate::write::duplicate::explain_duplicate;
 use crate::write::error::{RowError, forgivable};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
-use asked::Asked;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use expr::{LeafRow, Leaves, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
+use subqueries::Subqueries;
 use value::{ColumnType, Datum};
 
 const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an \
@@ -73,9 +73,9 @@ struct Inserter<'p> {
     numbers: Numbers,
     writer: RowWriter<'p>,
     /// Subqueries of the assignments.
-    asked: Option<Asked<'p>>,
+    subqueries: Option<Subqueries<'p>>,
     /// Columns that the row was given no value for.
-    open: Vec<usize>,
+    omitted: Vec<usize>,
     /// The query's row, where ON DUPLICATE KEY UPDATE may look at it.
     selected: Option<LeafRow>,
     /// Rows that were looked at.
@@ -97,7 +97,7 @@ impl<'p> Inserter<'p> {
     ) -> Result<Inserter<'p>, SqlError> {
         let check = plan.view.as_ref().and_then(|view| view.check.as_ref());
         let writer = RowWriter::new(plan.table, check, context)?;
-        let asked = Asked::of(plan, context, params)?;
+        let subqueries = Subqueries::of(plan, context, params)?;
         let table = (plan.table, context.tables.def(plan.table));
         let insists = plan.replace || plan.is_select;
         Ok(Inserter {
@@ -105,8 +105,8 @@ impl<'p> Inserter<'p> {
             params,
             numbers: Numbers::new(table, insists, context.env),
             writer,
-            asked,
-            open: Vec::new(),
+            subqueries,
+            omitted: Vec::new(),
             selected: None,
             records: 0,
             refused: 0,
@@ -163,7 +163,7 @@ impl<'p> Inserter<'p> {
                     true => OwnedDatum::Int(0),
                     false => open_value(column, context.env)?,
                 };
-                self.open.push(*position);
+                self.omitted.push(*position);
                 continue;
             };
             let mut scope = Row { params: self.params, ..Row::default() };
@@ -208,12 +208,12 @@ impl<'p> Inserter<'p> {
         values: &mut Vec<OwnedDatum>,
     ) -> Result<(), SqlError> {
         values.clear();
-        self.open.clear();
+        self.omitted.clear();
         for (position, column) in def.columns.iter().enumerate() {
             values.push(match self.plan.columns.contains(&position) {
                 true => OwnedDatum::Null,
                 false => {
-                    self.open.push(position);
+                    self.omitted.push(position);
                     // That a field has no default is said once.
                     let said = self.records > 1 && column.default == DefaultValue::None;
                     match said && !column.auto_increment && column.generated.is_none() {
@@ -233,7 +233,7 @@ impl<'p> Inserter<'p> {
         values: &mut [OwnedDatum],
     ) -> Result<(), SqlError> {
         // Nothing that is computed sees the number: a violated check takes none.
-        self.writer.complete((&self.open, self.records), values, context)?;
+        self.writer.complete((&self.omitted, self.records), values, context)?;
         self.numbers.fill(context, values)?;
         self.writer.encode(values, context)?;
         self.writer.check_view(context)?;
@@ -246,31 +246,31 @@ impl<'p> Inserter<'p> {
                 }
                 Err(error) => error,
             };
-            let met = match &error {
+            let existing = match &error {
                 SqlError::Storage(base::Error::Duplicate { index, key }) if self.resolves() => {
                     conflict::find(context, self.plan.table, *index, key)?
                 }
                 _ => return Err(explain_duplicate(error, context, self.plan.table, values)),
             };
-            let Some(met) = met else { continue };
+            let Some(existing) = existing else { continue };
             count(Counter::HandlerReadKey, 1);
             if !self.plan.replace {
                 self.numbers.refused(context, values)?;
-                return self.update(context, &met);
+                return self.update(context, &existing);
             }
             let layout = context.tables.table(self.plan.table).layout();
-            if self.numbers.generated_that_of(&met.row, layout)? {
+            if self.numbers.generated_that_of(&existing.row, layout)? {
                 // The counter is at its end: the row in the way is the last one that it numbered, and no other
                 // number would come.
                 return Err(explain_duplicate(error, context, self.plan.table, values));
             }
-            self.require_visible(&met, layout, context.env)?;
-            if met.last && context.tables.children(self.plan.table).is_empty() {
-                return self.replace_in_place(context, &met, values);
+            self.require_visible(&existing, layout, context.env)?;
+            if existing.last && context.tables.children(self.plan.table).is_empty() {
+                return self.replace_in_place(context, &existing, values);
             }
             count(Counter::HandlerDelete, 1);
-            let row = (&met.key[..], &met.row[..]);
-            self.deleted += u64::from(self.writer.delete(row, Version::InTheWay, context)?);
+            let row = (&existing.key[..], &existing.row[..]);
+            self.deleted += u64::from(self.writer.delete(row, Version::Conflicting, context)?);
         }
     }
 

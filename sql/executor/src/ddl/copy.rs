@@ -36,8 +36,8 @@ impl Copier<'_> {
     /// # Errors
     /// Those of conversion and of checks, duplicates, storage errors.
     pub fn run(&mut self, client: &mut Client, from: &Table, to: &Table) -> Result<(), SqlError> {
-        let open = (0..self.origins.len()).filter(|c| self.origins[*c].is_none());
-        let mut filler = TableFiller::new(self.new, open.collect())?;
+        let omitted = (0..self.origins.len()).filter(|c| self.origins[*c].is_none());
+        let mut filler = TableFiller::new(self.new, omitted.collect())?;
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let (mut reader, mut bytes) = (Reader::new(), Vec::new());
         reader.open(client, from, 0, everything, Direction::Forward)?;

@@ -202,8 +202,8 @@ fn create_as(
         .map(|c| names.iter().position(|name| same_name(name, &c.name)))
         .collect();
     let def = new.clone();
-    let open = (0..places.len()).filter(|c| places[*c].is_none());
-    let mut filler = TableFiller::new(&def, open.collect())?;
+    let omitted = (0..places.len()).filter(|c| places[*c].is_none());
+    let mut filler = TableFiller::new(&def, omitted.collect())?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let env = &mut *context.env;

@@ -1,7 +1,7 @@
 //! The row that is in the way of a new one.
 
 use super::Inserter;
-use super::asked::{self, Asked, leaf};
+use super::subqueries::{self, Subqueries, leaf};
 use crate::write::Version;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use value::{Datum, RowLayout};
 
 /// A row in the way, locked.
-pub struct Met {
+pub struct ConflictingRow {
     /// Its clustered key.
     pub key: Vec<u8>,
     /// The row.
@@ -37,7 +37,7 @@ pub fn find(
     table: TableRef,
     index: IndexId,
     key: &[u8],
-) -> Result<Option<Met>, SqlError> {
+) -> Result<Option<ConflictingRow>, SqlError> {
     let table = context.tables.table(table);
     let number = (0..table.indexes()).find(|n| match n {
         0 => false,
@@ -68,7 +68,7 @@ pub fn find(
     };
     row.clear();
     let found = context.client.get_locked(table, &clustered, None, RowLock::UPDATE, &mut row)?;
-    Ok(found.then_some(Met { key: clustered, row, last }))
+    Ok(found.then_some(ConflictingRow { key: clustered, row, last }))
 }
 
 /// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be
@@ -78,23 +78,23 @@ pub fn find(
 /// Those of evaluation and conversion.
 pub fn assigned(
     (plan, params): (&InsertPlan, &[Datum<'_>]),
-    mut asked: Option<&mut Asked<'_>>,
+    mut subqueries: Option<&mut Subqueries<'_>>,
     context: &mut Context<'_>,
-    (met, number): (&Met, u64),
+    (existing, number): (&ConflictingRow, u64),
     new: &[u8],
     selected: Option<&LeafRow>,
 ) -> Result<Vec<OwnedDatum>, SqlError> {
     let layout = Arc::new(context.tables.table(plan.table).layout().clone());
-    let mut frame = Frame { leaves: vec![leaf(&layout, &met.row), leaf(&layout, new)] };
+    let mut frame = Frame { leaves: vec![leaf(&layout, &existing.row), leaf(&layout, new)] };
     frame.leaves.extend(selected.map(|row| leaf(&row.layout, &row.bytes)));
     let mut values = Vec::new();
-    decode(&layout, &met.row, &mut values)?;
+    decode(&layout, &existing.row, &mut values)?;
     for (position, value) in &plan.on_duplicate {
         let value = match value {
             InsertValue::Default => None,
             InsertValue::Expr(typed) => {
                 let what = (&typed.expr, &mut frame);
-                let value = asked::assigned(asked.as_deref_mut(), what, context, params)?;
+                let value = subqueries::assigned(subqueries.as_deref_mut(), what, context, params)?;
                 Some((value, typed))
             }
         };
@@ -118,14 +118,14 @@ impl Inserter<'_> {
     /// REPLACE deletes no row that the view does not show.
     pub(super) fn require_visible(
         &self,
-        met: &Met,
+        existing: &ConflictingRow,
         layout: &RowLayout,
         env: &mut dyn Environment,
     ) -> Result<(), SqlError> {
         let Some(visible) = self.plan.view.as_ref().and_then(|v| v.visible.as_ref()) else {
             return Ok(());
         };
-        match condition(visible, &Row::one(layout, &met.row, &[]), env)? {
+        match condition(visible, &Row::one(layout, &existing.row, &[]), env)? {
             Some(true) => Ok(()),
             _ => Err(RowError::NotInView.into()),
         }
@@ -136,13 +136,13 @@ impl Inserter<'_> {
     pub(super) fn replace_in_place(
         &mut self,
         context: &mut Context<'_>,
-        met: &Met,
+        existing: &ConflictingRow,
         values: &[OwnedDatum],
     ) -> Result<(), SqlError> {
-        if met.row != self.writer.after {
+        if existing.row != self.writer.after {
             count(Counter::HandlerUpdate, 1);
-            let row = (&met.key[..], &met.row[..]);
-            let done = self.writer.update(row, Version::InTheWay, context);
+            let row = (&existing.key[..], &existing.row[..]);
+            let done = self.writer.update(row, Version::Conflicting, context);
             done.map_err(|error| explain_duplicate(error, context, self.plan.table, values))?;
             self.deleted += 1;
         }
@@ -151,19 +151,23 @@ impl Inserter<'_> {
     }
 
     /// The row in the way after ON DUPLICATE KEY UPDATE.
-    pub(super) fn update(&mut self, context: &mut Context<'_>, met: &Met) -> Result<(), SqlError> {
+    pub(super) fn update(
+        &mut self,
+        context: &mut Context<'_>,
+        existing: &ConflictingRow,
+    ) -> Result<(), SqlError> {
         self.touched += 1;
         let number = self.records;
         let mut new = assigned(
             (self.plan, self.params),
-            self.asked.as_mut(),
+            self.subqueries.as_mut(),
             context,
-            (met, number),
+            (existing, number),
             &self.writer.after,
             self.selected.as_ref(),
         )?;
         self.writer.encode(&new, context)?;
-        if self.writer.after == met.row {
+        if self.writer.after == existing.row {
             return Ok(());
         }
         let assignments = &self.plan.on_duplicate;
@@ -172,8 +176,8 @@ impl Inserter<'_> {
         }
         self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);
-        let row = (&met.key[..], &met.row[..]);
-        let done = self.writer.update(row, Version::InTheWay, context);
+        let row = (&existing.key[..], &existing.row[..]);
+        let done = self.writer.update(row, Version::Conflicting, context);
         done.map_err(|error| explain_duplicate(error, context, self.plan.table, &new))?;
         self.updated += 1;
         if !self.plan.is_select {

@@ -4,8 +4,8 @@
 //!    that they make. 2. A file of the client is read while rows are inserted; what is left of it is read and
 //!    forgotten when the statement ends early.
 
-use super::asked::{self, leaf};
 use super::records::Records;
+use super::subqueries::{self, leaf};
 use super::{Inserter, stored};
 use crate::files::{self, Format};
 use crate::write::compute::RowShape;
@@ -169,7 +169,7 @@ impl Loader<'_> {
             }
         }
         for (column, value) in &plan.assignments {
-            inserter.open.retain(|open| open != column);
+            inserter.omitted.retain(|omitted| omitted != column);
             let value = match value {
                 InsertValue::Default => None,
                 InsertValue::Expr(typed) => {
@@ -200,7 +200,7 @@ impl Loader<'_> {
         shape.encode_so_far(values, &mut inserter.writer.after)?;
         let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.writer.after)] };
         let what = (&value.expr, &mut frame);
-        asked::assigned(inserter.asked.as_mut(), what, context, inserter.params)
+        subqueries::assigned(inserter.subqueries.as_mut(), what, context, inserter.params)
     }
 
     /// A field as its column stores it; `None`: the line has no such field.

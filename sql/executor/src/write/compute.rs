@@ -36,7 +36,7 @@ impl<'t> RowShape<'t> {
         Ok(RowShape { def: tables.def(table), layout: tables.table(table).layout(), compiled })
     }
 
-    /// Computes default expressions and generated columns, and checks the row. `open`: positions of the columns that
+    /// Computes default expressions and generated columns, and checks the row. `omitted`: positions of the columns that
     /// were given no value; those without a default expression are left alone. `number`: the row's in messages.
     /// `bytes` is what the row is encoded in meanwhile.
     ///
@@ -44,14 +44,14 @@ impl<'t> RowShape<'t> {
     /// 3819, and those of evaluation and conversion.
     pub fn complete(
         self,
-        (open, number): (&[usize], u64),
+        (omitted, number): (&[usize], u64),
         values: &mut [OwnedDatum],
         bytes: &mut Vec<u8>,
         env: &mut dyn Environment,
     ) -> Result<(), SqlError> {
         let CompiledDefinition { defaults, generated, checks, .. } = self.compiled;
         let mut row = RowSoFar { shape: self, bytes, is_encoded: false, is_stale: false };
-        let defaults = defaults.iter().filter(|d| open.contains(&d.column));
+        let defaults = defaults.iter().filter(|d| omitted.contains(&d.column));
         for computed in defaults.chain(generated) {
             row.see(values, computed.sees_computed)?;
             values[computed.column] = row.value(computed, number, env)?;

@@ -18,18 +18,18 @@ pub struct TableFiller<'t> {
     def: &'t TableDef,
     compiled: CompiledDefinition,
     /// Columns that no row brings a value for.
-    open: Vec<usize>,
+    omitted: Vec<usize>,
     row: Vec<u8>,
 }
 
 impl<'t> TableFiller<'t> {
-    /// For rows that bring no values of the columns `open`.
+    /// For rows that bring no values of the columns `omitted`.
     ///
     /// # Errors
     /// Those of compiling the definition.
-    pub fn new(def: &'t TableDef, open: Vec<usize>) -> Result<TableFiller<'t>, SqlError> {
+    pub fn new(def: &'t TableDef, omitted: Vec<usize>) -> Result<TableFiller<'t>, SqlError> {
         let compiled = CompiledDefinition::compile(def)?;
-        Ok(TableFiller { def, compiled, open, row: Vec::new() })
+        Ok(TableFiller { def, compiled, omitted, row: Vec::new() })
     }
 
     /// Writes a row, `number` in messages: stages 2 to 4.
@@ -43,7 +43,7 @@ impl<'t> TableFiller<'t> {
         env: &mut dyn Environment,
     ) -> Result<(), SqlError> {
         let shape = RowShape { def: self.def, layout: table.layout(), compiled: &self.compiled };
-        shape.complete((&self.open, number), values, &mut self.row, env)?;
+        shape.complete((&self.omitted, number), values, &mut self.row, env)?;
         encode(table.layout(), values, &mut self.row)?;
         let change = RowChange::Insert { after: &self.row, resolves: false };
         match change.make(client, table) {

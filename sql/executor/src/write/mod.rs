@@ -74,7 +74,7 @@ pub enum Version {
     /// That which there is: it is locked.
     Locked,
     /// The same of a row that was in the way of a new one: another row in the way is locked like it.
-    InTheWay,
+    Conflicting,
     /// That which was read without a lock, or none; and what comes after the change.
     Read(Stamp, Then),
 }
@@ -107,7 +107,7 @@ impl<'r> RowChange<'r> {
             RowChange::Update { key, after, version, .. } => {
                 return match version {
                     Version::Locked => client.update(table, key, after),
-                    Version::InTheWay => client.update_met(table, key, after),
+                    Version::Conflicting => client.update_met(table, key, after),
                     Version::Read(stamp, then) => {
                         let done = client.update_stamped(table, key, stamp, (after, then))?;
                         Ok(done == Change::Done)
@@ -116,7 +116,7 @@ impl<'r> RowChange<'r> {
             }
             RowChange::Delete { key, version, .. } => {
                 return match version {
-                    Version::Locked | Version::InTheWay => client.delete(table, key),
+                    Version::Locked | Version::Conflicting => client.delete(table, key),
                     Version::Read(stamp, then) => {
                         let done = client.delete_stamped(table, key, stamp, then)?;
                         Ok(done == Change::Done)

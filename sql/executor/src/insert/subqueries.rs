@@ -15,13 +15,13 @@ use std::sync::Arc;
 use value::{Datum, RowLayout};
 
 /// The block that the subqueries of a statement's assignments belong to.
-pub struct Asked<'p> {
+pub struct Subqueries<'p> {
     query: &'p QueryStatement,
     params: &'p [Datum<'p>],
     block: Block<'p>,
 }
 
-impl<'p> Asked<'p> {
+impl<'p> Subqueries<'p> {
     /// The plan's; `None`: it has none.
     ///
     /// # Errors
@@ -30,12 +30,12 @@ impl<'p> Asked<'p> {
         plan: &'p InsertPlan,
         context: &Context<'_>,
         params: &'p [Datum<'p>],
-    ) -> Result<Option<Asked<'p>>, SqlError> {
+    ) -> Result<Option<Subqueries<'p>>, SqlError> {
         let Some(query) = &plan.asked else { return Ok(None) };
         let budget = Budget::of_session(context.env);
         let st = Statement::new(context.client, context.tables, params, &query.shared, budget);
         let block = Block::new(&query.query, &st, false)?;
-        Ok(Some(Asked { query, params, block }))
+        Ok(Some(Subqueries { query, params, block }))
     }
 
     fn eval(
@@ -62,13 +62,13 @@ impl<'p> Asked<'p> {
 /// # Errors
 /// Those of evaluation.
 pub fn assigned(
-    asked: Option<&mut Asked<'_>>,
+    subqueries: Option<&mut Subqueries<'_>>,
     (expr, frame): (&Expr, &mut Frame),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<OwnedDatum, SqlError> {
-    if let Some(asked) = asked {
-        return asked.eval(expr, frame, context);
+    if let Some(subqueries) = subqueries {
+        return subqueries.eval(expr, frame, context);
     }
     let row = Row { leaves: Leaves::Frame(frame), params, ..Row::default() };
     Ok(eval(expr, &row, context.env)?.into_owned())
