@@ -1,6 +1,6 @@
 //! Runs plans: a point program for reads by primary key, row operators for the rest, DDL and SHOW.
 //!
-//! Reading order: this file (what a session calls), [`point`] (the hot path), [`kept`] (plans of texts), [`query`] and [`ops`] (how rows are found), [`insert`], [`change`], [`ddl`], [`show`], [`maintain`].
+//! Reading order: this file (what a session calls), [`point`] (the hot path), [`kept`] (plans of texts), [`query`] and [`ops`] (how rows are found), [`insert`], [`change`], [`write`] (how a row is written), [`ddl`], [`show`], [`maintain`].
 //!
 //! 1. A statement that fails leaves no change behind: DML rolls back to its own mark. 2. Metadata
 //! locks taken here are given back by the session, at the end of the statement (autocommit) or of
