@@ -1,14 +1,12 @@
-//! Administration: KILL, FLUSH, accounts, and the commands that answer in their own ways.
+//! Administration: KILL, SHUTDOWN, USE, and the commands that answer in their own ways.
 
+use crate::descriptor::Done;
 use crate::errors;
 use crate::session::Core;
 use crate::sink;
-use catalog::Account;
-use executor::{Environment, OwnedDatum, SqlError};
+use executor::{OwnedDatum, SqlError};
 use instrument::{Counter, count};
-use parser::ast::{self, AlterUser, Kill, Secret, SetPassword};
-use wire::auth::Plugin;
-use wire::handshake::Scramble;
+use parser::ast::Kill;
 use wire::reply;
 
 impl Core {
@@ -38,72 +36,25 @@ impl Core {
         }
     }
 
-    /// ALTER USER: passwords. Other options answer 1235.
-    pub fn alter_user(&mut self, alter: &AlterUser) -> Result<(), SqlError> {
-        if alter.default_role.is_some() {
-            return Err(errors::unsupported("ALTER USER ... DEFAULT ROLE"));
-        }
-        if !alter.options.is_empty() {
-            return Err(errors::unsupported("ALTER USER with account options"));
-        }
-        for spec in &alter.accounts {
-            if !spec.factors.is_empty() {
-                return Err(errors::unsupported("multi-factor authentication"));
-            }
-            if spec.retain_current || spec.discard_old {
-                return Err(errors::unsupported("dual passwords"));
-            }
-            let mut account = match self.account_of(&spec.account) {
-                Ok(account) => account,
-                Err(_) if alter.if_exists => {
-                    self.note_absent(&spec.account);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let Some(identified) = &spec.identified else { continue };
-            if let Some(plugin) = &identified.plugin {
-                let plugin =
-                    Plugin::from_name(plugin).ok_or_else(|| errors::unknown_plugin(plugin))?;
-                account.plugin = plugin.name().to_string();
-            }
-            account.auth_string = secret(&account, &identified.secret)?;
-            self.store_account(&account)?;
-        }
+    /// SHUTDOWN.
+    pub fn shutdown(&self) -> Result<(), SqlError> {
+        self.env.server.host.shutdown(&self.env.account());
         Ok(())
     }
 
-    /// SET PASSWORD.
-    pub fn set_password(&mut self, set: &SetPassword) -> Result<(), SqlError> {
-        if set.retain_current {
-            return Err(errors::unsupported("dual passwords"));
+    /// USE.
+    pub fn use_statement(&mut self, schema: &str) -> Result<Done, SqlError> {
+        self.use_schema(schema)?;
+        Ok(Done { schema_changed: true, ..Done::default() })
+    }
+
+    /// DROP SERVER: there is none to drop.
+    pub fn drop_server(&self, if_exists: bool, name: &str) -> Result<Done, SqlError> {
+        match if_exists {
+            // MySQL counts one whether there is a server or not.
+            true => Ok(Done { affected_rows: 1, ..Done::default() }),
+            false => Err(errors::unknown_foreign_server(name)),
         }
-        let Some(password) = &set.password else {
-            return Err(errors::unsupported("SET PASSWORD TO RANDOM"));
-        };
-        let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
-        let mut account = self.account_of(written).map_err(|_| errors::no_such_user())?;
-        account.auth_string = secret(&account, &Secret::Password(password.clone()))?;
-        self.store_account(&account)
-    }
-
-    pub fn account_of(&self, written: &ast::Account) -> Result<Account, SqlError> {
-        let (user, host) = match written {
-            ast::Account::Named { user, host } => (user.as_str(), host.as_str()),
-            ast::Account::Current => (self.env.user.as_str(), self.env.account_host.as_str()),
-        };
-        let accounts = self.env.server.catalog.accounts();
-        let found = accounts.iter().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host));
-        found.cloned().ok_or_else(|| errors::no_such_account(&format!("'{user}'@'{host}'")))
-    }
-
-    fn store_account(&mut self, account: &Account) -> Result<(), SqlError> {
-        let deadline = self.env.lock_deadline();
-        self.tables.protect_change(self.client.slot(), deadline)?;
-        let catalog = std::sync::Arc::clone(&self.env.server.catalog);
-        let stored = catalog.set_account(&mut self.client, account);
-        self.tables.end_statement(self.client.slot());
-        Ok(stored?)
     }
 
     /// COM_STATISTICS: one line.
@@ -155,29 +106,5 @@ impl Core {
             }
         }
         Ok(())
-    }
-}
-
-/// What is stored for an account's new secret.
-fn secret(account: &Account, secret: &Secret) -> Result<Vec<u8>, SqlError> {
-    let plugin = Plugin::from_name(&account.plugin)
-        .ok_or_else(|| errors::unknown_plugin(&account.plugin))?;
-    match secret {
-        Secret::None => Ok(Vec::new()),
-        Secret::Password(password) => {
-            let mut salt: Scramble = [0; 20];
-            if !wire::rsa_exchange::random(&mut salt) {
-                return Err(errors::internal("no randomness for a salt"));
-            }
-            Ok(plugin.store(password, &salt).into_bytes())
-        }
-        Secret::Hash(hash) => {
-            let text = String::from_utf8_lossy(hash).into_owned();
-            match plugin.accepts_stored(&text) {
-                true => Ok(text.into_bytes()),
-                false => Err(errors::bad_password_hash()),
-            }
-        }
-        Secret::Random => Err(errors::unsupported("IDENTIFIED BY RANDOM PASSWORD")),
     }
 }

@@ -284,6 +284,12 @@ impl Env {
         now
     }
 
+    /// Raises what could have been an error as a condition of a lower level.
+    pub fn warn_of(&mut self, level: WarningLevel, error: &SqlError) {
+        let (number, _, text) = error.parts();
+        self.warn(level, number, text);
+    }
+
     /// Adds an error to the diagnostics area.
     pub fn note_error(&mut self, code: u16, text: &str) {
         self.diagnostics.add(Level::Error, code, text.to_string());

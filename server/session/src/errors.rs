@@ -68,6 +68,14 @@ errors! {
     wrong_type(name) = 1232 "42000" "Incorrect argument type to variable '{name}'";
     /// A variable that is set at start-up only.
     read_only_variable(name) = 1238 "HY000" "Variable '{name}' is a read only variable";
+    /// A session's variable read with GLOBAL.
+    session_variable(name) = 1238 "HY000" "Variable '{name}' is a SESSION variable";
+    /// A server's variable read with SESSION.
+    global_variable(name) = 1238 "HY000" "Variable '{name}' is a GLOBAL variable";
+    /// Bits of `sql_mode` that are none.
+    foreign_mode(bits) = 3899 "HY000" "sql_mode={bits} is not supported.";
+    /// The file of SET PERSIST.
+    persist_failed(why) = 3614 "HY000" "Failed to write persisted variables: {why}";
     /// A fixed variable that cannot be persisted either.
     not_persistent(name) =
         1238 "HY000" "Variable '{name}' is a non persistent read only variable";
@@ -113,16 +121,72 @@ errors! {
     connection_killed() = 1927 "70100" "Connection was killed";
     /// SET PASSWORD of an account that is not there.
     no_such_user() = 1133 "42000" "Can't find any matching row in the user table";
-    /// An account that is not there.
-    no_such_account(account) =
-        1396 "HY000" "Operation ALTER USER failed for {account}";
+    /// A statement about accounts that are not there, or are already.
+    operation_failed(operation, accounts) =
+        1396 "HY000" "Operation {operation} failed for {accounts}";
+    /// What IF EXISTS and IGNORE UNKNOWN USER make of an account that is not there.
+    authorization_id_missing(account) = 3162 "HY000" "Authorization ID {account} does not exist.";
+    /// A role that is not there.
+    unknown_authorization_id(account) = 3523 "HY000" "Unknown authorization ID {account}";
+    /// GRANT to an account that is not there.
+    grant_creates_no_user() =
+        1410 "42000" "You are not allowed to create a user with GRANT";
+    /// REVOKE ALL of an account that is not there.
+    cannot_revoke_all() =
+        1269 "HY000" "Can't revoke all privileges for one or more of the requested users";
+    /// Rights that nobody gave.
+    no_such_grant(user, host) =
+        1141 "42000" "There is no such grant defined for user '{user}' on host '{host}'";
+    /// A role that the account has not.
+    role_not_granted(role, account) = 3530 "HY000" "{role} is not granted to {account}";
+    /// A schema that nobody may change.
+    schema_denied(user, host, schema) =
+        1044 "42000" "Access denied for user '{user}'@'{host}' to database '{schema}'";
     /// A plugin that is not there.
     unknown_plugin(name) = 1524 "HY000" "Plugin '{name}' is not loaded";
     /// A stored password that the plugin cannot read.
     bad_password_hash() =
         1827 "HY000" "The password hash doesn't have the expected format.";
-    /// A savepoint that is not there.
-    no_such_savepoint(name) = 1305 "42000" "SAVEPOINT {name} does not exist";
+    /// A savepoint, routine or plugin that is not there.
+    does_not_exist(kind, name) = 1305 "42000" "{kind} {name} does not exist";
+    /// A trigger that is not there.
+    unknown_trigger() = 1360 "HY000" "Trigger does not exist";
+    /// An event that is not there.
+    unknown_event(name) = 1539 "HY000" "Unknown event '{name}'";
+    /// SHOW PROCEDURE CODE.
+    program_code_disabled() =
+        1289 "HY000" "The 'SHOW PROCEDURE|FUNCTION CODE' feature is disabled; you need MySQL built with \
+                      '--with-debug' to have it working";
+    /// A storage engine that is not there.
+    unknown_engine(name) = 1286 "42000" "Unknown storage engine '{name}'";
+    /// A server of federated tables that is not there.
+    unknown_foreign_server(name) =
+        1477 "HY000" "The foreign server name you are trying to reference does not exist. Data source \
+                      error:  {name}";
+    /// A tablespace that is not there.
+    unknown_tablespace(name) = 3510 "HY000" "Tablespace {name} doesn't exist.";
+    /// A resource group that is not there.
+    unknown_resource_group(name) = 3651 "HY000" "Resource Group '{name}' does not exist.";
+    /// A time zone that is none.
+    unknown_time_zone(name) = 1298 "HY000" "Unknown or incorrect time zone: '{name}'";
+    /// The file of a log.
+    file_not_found(file, error) = 29 "HY000" "File '{file}' not found ({error})";
+    /// RESIGNAL outside of a handler.
+    resignal_without_handler() = 1645 "0K000" "RESIGNAL when handler not active";
+    /// GET STACKED DIAGNOSTICS outside of a handler.
+    stacked_without_handler() =
+        3004 "0Z002" "GET STACKED DIAGNOSTICS when handler not active";
+    /// A condition by a name that nobody gave.
+    undefined_condition(name) = 1319 "42000" "Undefined CONDITION: {name}";
+    /// An item of a condition that is given twice.
+    duplicate_condition_item(item) =
+        1641 "42000" "Duplicate condition information item '{item}'";
+    /// An item of a condition beyond its length.
+    condition_item_too_long(item) = 1648 "HY000" "Data too long for condition item '{item}'";
+    /// A local variable that nobody declared.
+    undeclared_variable(name) = 1327 "42000" "Undeclared variable: {name}";
+    /// A SQLSTATE that is none.
+    bad_sqlstate(state) = 1407 "42000" "Bad SQLSTATE: '{state}'";
     /// A statement that cannot be prepared.
     not_preparable() =
         1295 "HY000" "This command is not supported in the prepared statement protocol yet";
@@ -138,30 +202,22 @@ pub fn variable(error: VarError) -> SqlError {
     match error {
         VarError::Unknown(name) => unknown_variable(&name),
         VarError::WrongValue(name, value) => wrong_value(&name, &value),
-        VarError::ForeignMode(bits) => {
-            SqlError::Other(3899, "HY000", format!("sql_mode=0x{bits:08x} is not supported."))
-        }
+        VarError::ForeignMode(bits) => foreign_mode(&format!("0x{bits:08x}")),
         VarError::WrongType(name) => wrong_type(&name),
         VarError::ReadOnly(name) => read_only_variable(&name),
         VarError::NotPersistent(name) => not_persistent(&name),
         VarError::SessionOnly(name) => session_only(&name),
         VarError::GlobalOnly(name) => global_only(&name),
         VarError::NotPersisted(name) => not_persisted(&name),
-        VarError::Io(text) => {
-            SqlError::Other(3614, "HY000", format!("Failed to write persisted variables: {text}"))
-        }
+        VarError::Io(text) => persist_failed(&text),
     }
 }
 
 /// The error of reading a variable in the wrong scope.
 pub fn variable_read(error: VarError) -> SqlError {
     match error {
-        VarError::SessionOnly(name) => {
-            SqlError::Other(1238, "HY000", format!("Variable '{name}' is a SESSION variable"))
-        }
-        VarError::GlobalOnly(name) => {
-            SqlError::Other(1238, "HY000", format!("Variable '{name}' is a GLOBAL variable"))
-        }
+        VarError::SessionOnly(name) => session_variable(&name),
+        VarError::GlobalOnly(name) => global_variable(&name),
         other => variable(other),
     }
 }

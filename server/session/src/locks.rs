@@ -9,7 +9,7 @@ use crate::server::QueryLog;
 use crate::session::Core;
 use crate::status;
 use executor::{Context, Environment, SqlError};
-use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName, ProgramKind, Statement};
+use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName};
 
 impl Core {
     /// LOCK TABLES.
@@ -47,6 +47,12 @@ impl Core {
     pub fn lock_instance(&mut self) -> Result<(), SqlError> {
         let deadline = self.env.lock_deadline();
         Ok(self.tables.lock_instance(self.client.slot(), deadline)?)
+    }
+
+    /// UNLOCK INSTANCE.
+    pub fn unlock_instance(&mut self) -> Result<(), SqlError> {
+        self.tables.unlock_instance(self.client.slot());
+        Ok(())
     }
 
     /// FLUSH: what there is to flush is always in order here; what there is to lock is locked.
@@ -95,29 +101,6 @@ impl Core {
         }
         let deadline = self.env.lock_deadline();
         Ok(self.tables.lock_all_reads(self.client.slot(), deadline)?)
-    }
-
-    /// 1192 for DDL that LOCK TABLES excludes whatever is locked.
-    pub fn refuse_under_locks(&self, statement: &Statement) -> Result<(), SqlError> {
-        use Statement as S;
-        let routine = matches!(
-            statement,
-            S::DropProgram(drop) if matches!(drop.kind, ProgramKind::Procedure | ProgramKind::Function)
-        );
-        let refused = routine
-            || matches!(
-                statement,
-                S::CreateDatabase(_)
-                    | S::AlterDatabase(_)
-                    | S::DropDatabase(_)
-                    | S::CreateView(_)
-                    | S::AlterView(_)
-                    | S::DropView(_)
-            );
-        match refused && self.tables.tables_are_locked() {
-            true => Err(errors::locked_or_in_transaction()),
-            false => Ok(()),
-        }
     }
 
     /// Everything that outlasts statements and transactions goes: the session ends or starts anew.

@@ -58,7 +58,7 @@ impl Logs {
         self.0.store(others | if on { bit } else { 0 }, Ordering::Relaxed);
         opened.map_err(|error| {
             globals.set(variables::id(switch), Value::UInt(0));
-            SqlError::Other(29, "HY000", format!("File '{file}' not found ({error})"))
+            errors::file_not_found(&file, &error.to_string())
         })
     }
 }

@@ -5,6 +5,7 @@
 //!    against the packet first.
 
 use crate::cursors::{CURSOR_READ_ONLY, Cursor};
+use crate::descriptor::{Descriptor, Done, Runner};
 use crate::errors;
 use crate::hints::Hinted;
 use crate::logs;
@@ -24,7 +25,7 @@ use wire::reply;
 /// What a prepared statement runs.
 enum Program {
     Compiled(Box<Prepared>),
-    Own(Box<Statement>),
+    Session(Box<Statement>),
 }
 
 struct One {
@@ -38,8 +39,7 @@ struct One {
     pending: Pending,
     /// What an execution left to be fetched.
     cursor: Option<Box<Cursor>>,
-    counter: Option<Counter>,
-    about_diagnostics: bool,
+    kind: &'static Descriptor,
 }
 
 /// What the next execution has to look at first.
@@ -184,22 +184,22 @@ impl Core {
             return Err(statement::refuse_second(sql, parsed.end));
         }
         self.warn_of_text(&parsed.warnings);
-        let counter = statement::counter_of(&parsed.statement);
-        let about_diagnostics = statement::is_about_diagnostics(&parsed.statement);
-        let program = match parsed.statement {
-            refused if !statement::is_preparable(&refused) => {
-                return Err(errors::not_preparable());
-            }
-            Statement::Call(call) => return Err(self.no_procedure(&call.name)),
-            own if statement::is_own(&own) => Program::Own(Box::new(own)),
-            other => {
-                let hinted = self.set_hinted(&other, true);
-                let made = self.compile_open(other, parsed.params);
+        let kind = parsed.kind;
+        if !kind.preparable {
+            return Err(errors::not_preparable());
+        }
+        let program = match (parsed.statement, kind.runner) {
+            (Statement::Call(call), _) => return Err(self.no_procedure(&call.name)),
+            (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
+            (statement, Runner::Executor) => {
+                let hinted = self.set_hinted(&statement, true);
+                let made = self.compile_open(statement, parsed.params);
                 self.unset_hinted(hinted);
                 let mut made = made?;
                 made.announce(&mut self.env);
                 Program::Compiled(Box::new(made))
             }
+            (statement, _) => Program::Session(Box::new(statement)),
         };
         Ok(One {
             program,
@@ -209,8 +209,7 @@ impl Core {
             long: Vec::new(),
             pending: Pending::Nothing,
             cursor: None,
-            counter,
-            about_diagnostics,
+            kind,
         })
     }
 
@@ -218,7 +217,10 @@ impl Core {
     fn announce(&mut self, one: One) {
         let columns: Vec<ResultColumn> = match &one.program {
             Program::Compiled(p) => p.columns().to_vec(),
-            Program::Own(statement) => self.own_columns(statement),
+            Program::Session(statement) => match one.kind.runner {
+                Runner::Rows(columns, _) => columns(self, statement).unwrap_or_default(),
+                _ => Vec::new(),
+            },
         };
         let params = one.params;
         let types = self.announced(&one);
@@ -246,20 +248,12 @@ impl Core {
     fn announced(&self, one: &One) -> Vec<ColumnType> {
         let known = match &one.program {
             Program::Compiled(prepared) => prepared.parameters(),
-            Program::Own(_) => &[],
+            Program::Session(_) => &[],
         };
         let collation = self.env.connection_collation();
         let known = known.iter().map(|p| p.announced);
         let all = known.chain(std::iter::repeat(ParameterType::Text));
         all.map(|ty| ty.column_type(collation)).take(one.params).collect()
-    }
-
-    /// Columns of a SHOW that the session answers.
-    fn own_columns(&mut self, statement: &Statement) -> Vec<ResultColumn> {
-        match statement {
-            Statement::Show(show) => self.show(show).map_or_else(|_| Vec::new(), |t| t.columns),
-            _ => Vec::new(),
-        }
     }
 
     /// COM_STMT_EXECUTE.
@@ -290,13 +284,11 @@ impl Core {
     ) -> Result<(), SqlError> {
         let now_ns = sync::now_ns();
         self.env.server.registry.entry(self.slot).publish(Activity::Execute, now_ns, &one.sql);
-        if !one.about_diagnostics {
-            self.env.diagnostics.clear();
-        }
+        self.env.diagnostics.clear();
         if one.pending != Pending::Nothing {
             one.end_pending()?;
         }
-        if let Some(counter) = one.counter {
+        if let Some(counter) = one.kind.counter {
             count(counter, 1);
         }
         let mut values = wire::prepared::params(rest, one.params, &mut one.types)
@@ -353,7 +345,7 @@ impl Core {
         params: &[Param<'_>],
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
-        let One { program, long, types, pending, cursor, .. } = one;
+        let One { program, kind, long, types, pending, cursor, .. } = one;
         let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
             true => params.iter().map(temporal_text).collect(),
             false => Vec::new(),
@@ -375,13 +367,13 @@ impl Core {
         };
         let prepared = match program {
             Program::Compiled(prepared) => prepared,
-            Program::Own(statement) => {
+            Program::Session(statement) => {
                 let params = (0..params.len()).map(|i| OwnedDatum::of(&datum(i))).collect();
-                self.run_own_with(statement, params, true, net);
+                self.run_with_parameters(statement, kind, params, true, net);
                 return Ok(());
             }
         };
-        self.before(prepared.statement())?;
+        self.before(kind)?;
         let hinted = self.hinted(prepared);
         if params.len() <= FEW {
             let mut data = [Datum::Null; FEW];
@@ -415,7 +407,7 @@ impl Core {
 
 impl Core {
     /// PREPARE: whatever had the name is gone, even when the new text is refused.
-    pub fn prepare_named(&mut self, prepare: &Prepare) -> Result<(), SqlError> {
+    pub fn prepare_named(&mut self, prepare: &Prepare) -> Result<Done, SqlError> {
         let name = prepare.name.to_lowercase();
         self.forget_named(&name);
         let sql = match &prepare.source {
@@ -431,7 +423,7 @@ impl Core {
         self.statements.open += 1;
         self.env.server.count_statements(1);
         self.statements.named.insert(name, Box::new(one));
-        Ok(())
+        Ok(Done { info: "Statement prepared", ..Done::default() })
     }
 
     /// DEALLOCATE PREPARE.
@@ -469,15 +461,17 @@ impl Core {
             self.send_error(&errors::wrong_arguments("EXECUTE"));
             return false;
         }
-        if let Some(counter) = one.counter {
+        if let Some(counter) = one.kind.counter {
             count(counter, 1);
         }
         let params: Vec<OwnedDatum> = using.iter().map(|v| self.parameter_of(v)).collect();
         let prepared = match &mut one.program {
             Program::Compiled(prepared) => prepared,
-            Program::Own(statement) => return self.run_own_with(statement, params, false, net),
+            Program::Session(statement) => {
+                return self.run_with_parameters(statement, one.kind, params, false, net);
+            }
         };
-        if let Err(error) = self.before(prepared.statement()) {
+        if let Err(error) = self.before(one.kind) {
             self.send_error(&error);
             return false;
         }
@@ -509,15 +503,16 @@ impl Core {
         prepared.sets_variables().then(|| self.set_hinted(prepared.statement(), false))
     }
 
-    fn run_own_with(
+    fn run_with_parameters(
         &mut self,
         statement: &Statement,
+        kind: &Descriptor,
         params: Vec<OwnedDatum>,
         binary: bool,
         net: &mut dyn Net,
     ) -> bool {
         self.parameters = params;
-        let went_well = self.run_own(statement, binary, net);
+        let went_well = self.run_in_session(statement, kind, binary, net);
         self.parameters.clear();
         went_well
     }

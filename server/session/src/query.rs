@@ -5,16 +5,17 @@
 //!    of it, unless part of it has been sent already.
 //! 3. Outside a transaction a statement is one: it commits before its OK is written.
 
+use crate::descriptor::{DiagnosticsUse, Runner};
 use crate::diagnostics::Level;
 use crate::errors;
+use crate::kinds;
 use crate::registry::Activity;
 use crate::session::Core;
 use crate::sink::{Net, Rows};
-use crate::statement::{self, Reply, Table};
-use crate::transaction::Holding;
-use executor::{Context, Outcome, Prepared, RowSink, SqlError};
+use crate::statement::{self, Parsed};
+use executor::{Context, Outcome, Prepared, SqlError};
 use instrument::{Counter, count};
-use parser::ast::{Show, Statement};
+use parser::ast::Statement;
 use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
 use parser::template::Template;
 use parser::{ErrorKind, SqlMode};
@@ -27,18 +28,26 @@ use wire::reply;
 pub(crate) struct Written {
     start: usize,
     seq: u8,
-    /// The header is in the buffer.
-    started: bool,
     /// Something was sent already.
     flushed: bool,
-    gone: bool,
+    /// The client is.
+    pub gone: bool,
 }
 
 impl Written {
     /// Nothing yet: what is written begins here.
     pub(crate) fn at(out: &wire::Outbox) -> Written {
         let (start, seq) = (out.len(), out.seq());
-        Written { start, seq, started: false, flushed: false, gone: false }
+        Written { start, seq, flushed: false, gone: false }
+    }
+
+    /// What became of the rows.
+    pub(crate) fn take(&mut self, rows: &Rows<'_>) {
+        self.flushed = rows.flushed;
+        self.gone = rows.gone;
+        if rows.bytes_sent != 0 {
+            count(Counter::BytesSent, rows.bytes_sent);
+        }
     }
 }
 
@@ -57,8 +66,8 @@ impl Core {
         let mut from = 0;
         loop {
             let parsed = statement::parse_next(sql, from, self.env.parser_mode, false);
-            let (statement, warnings, end, more) = match parsed {
-                Ok(parsed) => (parsed.statement, parsed.warnings, parsed.end, parsed.more),
+            let parsed = match parsed {
+                Ok(parsed) => parsed,
                 Err(error) => {
                     self.env.diagnostics.clear();
                     self.env.status.set(StatusFlags::MORE_RESULTS, false);
@@ -69,12 +78,13 @@ impl Core {
                     return self.send_error(&errors::parse(&error, sql));
                 }
             };
+            let (end, more) = (parsed.end, parsed.more);
             if more && !self.multi_statements {
                 self.env.diagnostics.clear();
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.status.set(StatusFlags::MORE_RESULTS, more);
-            let went_well = self.run_text(statement, &warnings, net);
+            let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
@@ -85,29 +95,22 @@ impl Core {
     }
 
     /// Runs one parsed statement; false when it ended in an error.
-    fn run_text(
-        &mut self,
-        statement: Statement,
-        warnings: &[parser::Warning],
-        net: &mut dyn Net,
-    ) -> bool {
+    fn run_text(&mut self, parsed: Parsed, net: &mut dyn Net) -> bool {
+        let Parsed { statement, kind, warnings, .. } = parsed;
         if statement::asks_for_counts(&statement) {
             self.env.diagnostics.clear_keeping_counts();
-        } else if !statement::keeps_diagnostics(&statement) {
+        } else if kind.diagnostics == DiagnosticsUse::Clears {
             self.env.diagnostics.clear();
         }
-        self.warn_of_text(warnings);
+        self.warn_of_text(&warnings);
         count(Counter::Queries, 1);
-        if let Some(counter) = statement::counter_of(&statement) {
+        if let Some(counter) = kind.counter {
             count(counter, 1);
         }
-        if let Statement::Execute(execute) = &statement {
-            return self.execute_named(execute, net);
+        if !matches!(kind.runner, Runner::Executor) {
+            return self.run_in_session(&statement, kind, false, net);
         }
-        if statement::is_own(&statement) {
-            return self.run_own(&statement, false, net);
-        }
-        if let Err(error) = self.before(&statement) {
+        if let Err(error) = self.before(kind) {
             self.send_error(&error);
             return false;
         }
@@ -148,23 +151,6 @@ impl Core {
         executor::prepare_open(statement, parameters, &mut Context { client, tables, env })
     }
 
-    /// What must happen before a statement that changes something: implicit commit, READ ONLY.
-    pub fn before(&mut self, statement: &Statement) -> Result<(), SqlError> {
-        self.refuse_under_locks(statement)?;
-        let commits = statement::commits_implicitly(statement);
-        if commits {
-            self.commit_work()?;
-        }
-        self.refuse_read_only(statement)?;
-        if commits {
-            self.holding = Holding::Nothing;
-        } else if matches!(statement, Statement::Show(show) if matches!(**show, Show::CreateTable(_)))
-        {
-            self.holding = Holding::Since(self.tables.mark());
-        }
-        Ok(())
-    }
-
     /// Runs a compiled statement and writes its whole reply; false when it ended in an error.
     #[inline]
     pub fn run_compiled(
@@ -183,12 +169,7 @@ impl Core {
         env.insert_id_given = false;
         let result =
             executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
-        written.started = rows.started;
-        written.flushed = rows.flushed;
-        written.gone = rows.gone;
-        if rows.bytes_sent != 0 {
-            count(Counter::BytesSent, rows.bytes_sent);
-        }
+        written.take(&rows);
         self.conclude(result, &written)
     }
 
@@ -214,9 +195,7 @@ impl Core {
                 true
             }
             Err(error) => {
-                if !written.flushed {
-                    self.out.rewind(written.start, written.seq);
-                }
+                self.withdraw(written);
                 let killed = self.client.slot().kill_level() == sync::KILL_CONNECTION;
                 if written.gone || killed && !written.flushed {
                     // A client whose connection was killed finds it closed.
@@ -256,71 +235,12 @@ impl Core {
         });
     }
 
-    /// Runs a statement that the session itself answers; false when it ended in an error.
-    pub fn run_own(&mut self, statement: &Statement, binary: bool, net: &mut dyn Net) -> bool {
-        let had = self.env.diagnostics.warning_count();
-        match self.own(statement) {
-            Ok(Reply::Ok { .. }) if matches!(statement, Statement::GetDiagnostics(_)) => {
-                // It changes nothing that it can be asked for; only its own condition is announced.
-                let own = self.env.diagnostics.warning_count().saturating_sub(had);
-                self.send_ok_warning(&reply::Ok::default(), own.min(u64::from(u16::MAX)) as u16);
-            }
-            Ok(Reply::Ok { .. }) if matches!(statement, Statement::DropServer(..)) => {
-                // MySQL counts one whether there is a server or not.
-                self.reply_outcome(&Outcome { affected_rows: 1, ..Outcome::default() });
-            }
-            Ok(Reply::Ok { schema_changed: true, .. }) => self.ok_with_schema(),
-            Ok(Reply::Ok { schema_changed: false, info }) => {
-                self.env.row_count = 0;
-                self.send_ok_with(&reply::Ok { info: info.as_bytes(), ..reply::Ok::default() });
-            }
-            Ok(Reply::Table(table)) => {
-                // SHOW WARNINGS is about those of the statement before; it has none itself.
-                let warnings = match statement::is_about_diagnostics(statement) {
-                    true => 0,
-                    false => self.env.diagnostics.wire_count(),
-                };
-                return self.send_table(&table, warnings, binary, net);
-            }
-            Err(error) => {
-                self.send_error(&error);
-                return false;
-            }
+    /// Takes back what was written of a statement's result.
+    pub(crate) fn withdraw(&mut self, written: &Written) {
+        if !written.flushed {
+            self.out.rewind(written.start, written.seq);
         }
-        true
-    }
-
-    fn send_table(
-        &mut self,
-        table: &Table,
-        warnings: u16,
-        binary: bool,
-        net: &mut dyn Net,
-    ) -> bool {
-        let Self { env, out, codes, .. } = self;
-        let mut written = Written { started: true, ..Written::at(out) };
-        let mut rows = Rows::new(out, net, env, codes, binary);
-        let mut result = rows.header(&table.columns);
-        for row in &table.rows {
-            let cells = row.iter().zip(&table.columns);
-            let values: Vec<Datum<'_>> = cells
-                .map(|(text, column)| match (text, column.ty.kind.is_int()) {
-                    (None, _) => Datum::Null,
-                    (Some(text), true) => text.parse().map_or(Datum::Null, Datum::Int),
-                    (Some(text), false) => Datum::Bytes(text.as_bytes()),
-                })
-                .collect();
-            result = result.and_then(|()| rows.row(&values));
-        }
-        written.flushed = rows.flushed;
-        written.gone = rows.gone;
-        if result.is_err() {
-            self.closing = written.gone;
-            return false;
-        }
-        self.env.row_count = -1;
-        reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
-        true
+        self.closing |= written.gone;
     }
 }
 
@@ -467,7 +387,7 @@ impl Core {
         }
         let lifted = shape::parse_lifted(sql, self.plans.mode, scanned.literals()).ok().flatten();
         let plan = lifted
-            .filter(|p| !statement::is_own(&p.statement) && p.warnings.is_empty())
+            .filter(|p| kinds::is_of_executor(&p.statement) && p.warnings.is_empty())
             .and_then(|p| self.compile(p.statement).ok());
         let plan = plan.filter(Prepared::is_point).map(Box::new);
         self.plans.add(sql, scanned, plan);

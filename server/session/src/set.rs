@@ -11,7 +11,7 @@ use crate::session::Core;
 use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
-use executor::{Context, Environment, OwnedDatum, ResultColumn, RowSink, SqlError};
+use executor::{Context, Environment, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError};
 use expr::UserVariable;
 use parser::ast::{
     Expr, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement, SystemVar,
@@ -81,16 +81,19 @@ fn check_engine(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
         Assign::Text(name) if MYSQLS.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
             Err(errors::unsupported(&format!("{variable} = {name}")))
         }
-        Assign::Text(name) => {
-            Err(SqlError::Other(1286, "42000", format!("Unknown storage engine '{name}'")))
-        }
+        Assign::Text(name) => Err(errors::unknown_engine(name)),
         _ => Err(errors::wrong_type(variable)),
     }
 }
 
 impl Core {
     /// SET.
-    pub fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
+    pub fn set_statement(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
+        let done = self.set(items).map(|()| Outcome::default());
+        self.end_statement(done).map(drop)
+    }
+
+    fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
         let (mut actions, mut user) = (Vec::new(), Vec::new());
         let mut named = None;
         for item in items {
@@ -215,8 +218,7 @@ impl Core {
         if let (Assign::Text(word), "time_zone") = (&assign, v.name)
             && value::TimeZone::named(word).is_none()
         {
-            let text = format!("Unknown or incorrect time zone: '{word}'");
-            return Err(SqlError::Other(1298, "HY000", text));
+            return Err(errors::unknown_time_zone(word));
         }
         let canonical = match (v.effect, &assign) {
             (Effect::Names, _) => self.charset_or_collation(v.name, &assign)?,

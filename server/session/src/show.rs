@@ -1,95 +1,101 @@
-//! SHOW of the server's and the session's own state. SHOW of the dictionary is the executor's.
+//! SHOW of the server's and the session's own state: columns, and rows as they are sent. SHOW of the dictionary is the
+//! executor's.
 
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::monitor;
 use crate::session::Core;
-use crate::statement::Table;
-use executor::{OwnedDatum, ResultColumn, SqlError};
-use parser::ast::{self, Expr, Limit, Show};
+use executor::{OwnedDatum, ResultColumn, RowSink, SqlError};
+use parser::ast::{Expr, Limit};
 use value::types::NOT_FIXED;
-use value::{ColumnType, Kind};
+use value::{ColumnType, Datum, Kind};
 
 /// Name, context and comment of what can be granted.
 const PRIVILEGES: &str = include_str!("privileges.tsv");
+/// Columns of SHOW BINLOG EVENTS.
+pub(crate) const BINLOG_EVENTS: [&str; 6] =
+    ["Log_name", "Pos", "Event_type", "Server_id", "End_log_pos", "Info"];
+
+/// Columns of text.
+pub(crate) fn texts(names: &[&str]) -> Vec<ResultColumn> {
+    names.iter().map(|n| ResultColumn::text(n, 1024)).collect()
+}
+
+/// Sends a row of texts.
+pub(crate) fn send_texts<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    sink: &mut dyn RowSink,
+) -> Result<(), SqlError> {
+    let row: Vec<Datum<'t>> = texts.into_iter().map(|t| Datum::Bytes(t.as_bytes())).collect();
+    sink.row(&row)
+}
+
+/// Columns of SHOW OPEN TABLES.
+pub(crate) fn open_table_columns() -> Vec<ResultColumn> {
+    let number = |name, length| {
+        let ty = ColumnType { length, ..ColumnType::int(Kind::BigInt, false) };
+        integer(name, ty.not_null())
+    };
+    let mut columns = texts(&["Database", "Table"]);
+    columns.extend([number("In_use", 2), number("Name_locked", 5)]);
+    columns
+}
+
+/// Columns of SHOW WARNINGS and SHOW ERRORS.
+pub(crate) fn condition_columns() -> Vec<ResultColumn> {
+    let text = |name, chars| {
+        let column = ResultColumn::text(name, chars);
+        ResultColumn { ty: column.ty.not_null(), decimals: NOT_FIXED, ..column }
+    };
+    let code = ColumnType { length: 5, ..ColumnType::int(Kind::Int, true) };
+    vec![text("Level", 7), integer("Code", code.not_null()), text("Message", 512)]
+}
+
+/// The column of SHOW COUNT(*).
+pub(crate) fn count_columns(name: &str) -> Vec<ResultColumn> {
+    let ty = ColumnType { length: 21, ..ColumnType::int(Kind::BigInt, true) };
+    vec![integer(name, ty)]
+}
+
+/// The row of SHOW COUNT(*).
+pub(crate) fn send_count(n: u64, sink: &mut dyn RowSink) -> Result<(), SqlError> {
+    sink.row(&[Datum::Int(n as i64)])
+}
+
+/// The rows of SHOW PRIVILEGES.
+pub(crate) fn send_privileges(sink: &mut dyn RowSink) -> Result<(), SqlError> {
+    PRIVILEGES.lines().try_for_each(|line| send_texts(line.split('\t'), sink))
+}
+
+/// Columns of SHOW ENGINE.
+pub(crate) fn engine_columns(engine: &str, what: &str) -> Result<Vec<ResultColumn>, SqlError> {
+    let is_innodb = engine.eq_ignore_ascii_case("innodb");
+    match what {
+        "STATUS" if is_innodb || engine.eq_ignore_ascii_case("performance_schema") => {
+            Ok(texts(&["Type", "Name", "Status"]))
+        }
+        _ if !is_innodb => Err(errors::unknown_engine(engine)),
+        _ => Err(errors::unsupported(&format!("SHOW ENGINE INNODB {what}"))),
+    }
+}
 
 impl Core {
-    /// A SHOW for which [`crate::statement::is_own`] holds.
-    pub fn show(&mut self, show: &Show) -> Result<Table, SqlError> {
-        match show {
-            Show::Warnings(limit) => self.conditions(limit.as_ref(), false),
-            Show::Errors(limit) => self.conditions(limit.as_ref(), true),
-            Show::CountWarnings => {
-                Ok(count("@@session.warning_count", self.env.diagnostics.warning_count()))
-            }
-            Show::CountErrors => {
-                Ok(count("@@session.error_count", self.env.diagnostics.error_count()))
-            }
-            Show::Engine(engine, what) => self.engine(engine, what),
-            Show::Grants(account) => {
-                let account = account.as_ref().unwrap_or(&ast::Account::Current);
-                self.grants(account)
-            }
-            Show::Privileges => {
-                let mut table = Table::new(&["Privilege", "Context", "Comment"]);
-                let rows = PRIVILEGES.lines().map(|l| l.split('\t').map(|f| Some(f.into())));
-                table.rows.extend(rows.map(Iterator::collect));
-                Ok(table)
-            }
-            Show::OpenTables { .. } => {
-                let mut table = Table::new(&["Database", "Table"]);
-                for (name, length) in [("In_use", 2), ("Name_locked", 5)] {
-                    let ty = ColumnType { length, ..ColumnType::int(Kind::BigInt, false) };
-                    table.columns.push(integer(name, ty.not_null()));
-                }
-                Ok(table)
-            }
-            other if crate::absent::answers_show(other) => self.absent_show(other),
-            other => Err(errors::unsupported(other.construct())),
+    /// The row of SHOW ENGINE ... STATUS.
+    pub fn show_engine(&self, engine: &str, sink: &mut dyn RowSink) -> Result<(), SqlError> {
+        if engine.eq_ignore_ascii_case("innodb") {
+            return send_texts(["InnoDB", "", &monitor::text(&self.env.server)], sink);
         }
+        // Nothing is kept for its tables: their rows are made when they are read.
+        send_texts(["performance_schema", "performance_schema.memory", "0"], sink)
     }
 
-    /// Every account may do everything, so far.
-    fn grants(&self, account: &ast::Account) -> Result<Table, SqlError> {
-        let Ok(account) = self.account_of(account) else {
-            let ast::Account::Named { user, host } = account else {
-                return Err(errors::internal("a session without an account"));
-            };
-            let text = format!("There is no such grant defined for user '{user}' on host '{host}'");
-            return Err(SqlError::Other(1141, "42000", text));
-        };
-        let (user, host) = (&account.user, &account.host);
-        let mut table = Table::new(&[&format!("Grants for {user}@{host}")]);
-        let all = schema::ACCOUNT_PRIVILEGES.join(", ");
-        let text = format!("GRANT {all} ON *.* TO `{user}`@`{host}` WITH GRANT OPTION");
-        table.rows.push(vec![Some(text)]);
-        Ok(table)
-    }
-
-    fn engine(&self, engine: &str, what: &str) -> Result<Table, SqlError> {
-        if engine.eq_ignore_ascii_case("performance_schema") && what == "STATUS" {
-            // Nothing is kept for its tables: their rows are made when they are read.
-            let mut table = Table::new(&["Type", "Name", "Status"]);
-            let row = ["performance_schema", "performance_schema.memory", "0"];
-            table.rows.push(row.map(|cell| Some(cell.to_string())).to_vec());
-            return Ok(table);
-        }
-        if !engine.eq_ignore_ascii_case("innodb") {
-            let text = format!("Unknown storage engine '{engine}'");
-            return Err(SqlError::Other(1286, "42000", text));
-        }
-        match what {
-            "STATUS" => {
-                let mut table = Table::new(&["Type", "Name", "Status"]);
-                let row = ["InnoDB".into(), String::new(), monitor::text(&self.env.server)];
-                table.rows.push(row.into_iter().map(Some).collect());
-                Ok(table)
-            }
-            _ => Err(errors::unsupported(&format!("SHOW ENGINE INNODB {what}"))),
-        }
-    }
-
-    fn conditions(&mut self, limit: Option<&Limit>, errors_only: bool) -> Result<Table, SqlError> {
+    /// The rows of SHOW WARNINGS and SHOW ERRORS.
+    pub fn show_conditions(
+        &mut self,
+        limit: Option<&Limit>,
+        errors_only: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<(), SqlError> {
         let number = |core: &mut Self, expr: &Expr| match core.evaluate(expr)? {
             OwnedDatum::Int(n) => Ok(usize::try_from(n).unwrap_or(0)),
             _ => Ok::<usize, SqlError>(usize::MAX),
@@ -101,27 +107,13 @@ impl Core {
                 (skip, number(self, &limit.count)?)
             }
         };
-        let text = |name, chars| {
-            let column = ResultColumn::text(name, chars);
-            ResultColumn { ty: column.ty.not_null(), decimals: NOT_FIXED, ..column }
-        };
-        let code = integer("Code", ColumnType { length: 5, ..ColumnType::int(Kind::Int, true) });
-        let code = ResultColumn { ty: code.ty.not_null(), ..code };
-        let columns = vec![text("Level", 7), code, text("Message", 512)];
-        let mut table = Table { columns, rows: Vec::new() };
-        let shown = self.env.diagnostics.conditions().iter();
-        let shown = shown.filter(|c| !errors_only || c.level == Level::Error);
-        for c in shown.skip(skip).take(take) {
-            let row = [c.level.name().to_string(), c.code.to_string(), c.text.clone()];
-            table.rows.push(row.into_iter().map(Some).collect());
-        }
-        Ok(table)
+        let listed = self.env.diagnostics.conditions().iter();
+        let listed = listed.filter(|c| !errors_only || c.level == Level::Error);
+        listed.skip(skip).take(take).try_for_each(|c| {
+            let (level, text) = (c.level.name().as_bytes(), c.text.as_bytes());
+            sink.row(&[Datum::Bytes(level), Datum::Int(c.code.into()), Datum::Bytes(text)])
+        })
     }
-}
-
-fn count(name: &str, n: u64) -> Table {
-    let ty = ColumnType { length: 21, ..ColumnType::int(Kind::BigInt, true) };
-    Table { columns: vec![integer(name, ty)], rows: vec![vec![Some(n.to_string())]] }
 }
 
 fn integer(name: &str, ty: ColumnType) -> ResultColumn {

@@ -7,7 +7,6 @@
 use crate::diagnostics::{Level, Said};
 use crate::errors;
 use crate::session::Core;
-use crate::statement::{OK, Reply};
 use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{ConditionValue, Expr, GetDiagnostics, Signal};
@@ -19,24 +18,20 @@ const ITEM_CHARS_MAX: usize = 64;
 
 impl Core {
     /// SIGNAL; RESIGNAL needs a handler, of which there is none.
-    pub fn signal(&mut self, signal: &Signal) -> Result<Reply, SqlError> {
+    pub fn signal(&mut self, signal: &Signal) -> Result<(), SqlError> {
         if signal.resignal {
-            let text = "RESIGNAL when handler not active";
-            return Err(SqlError::Other(1645, "0K000", text.into()));
+            return Err(errors::resignal_without_handler());
         }
         let state = match &signal.condition {
             Some(ConditionValue::SqlState(state)) => sqlstate(state)?,
             Some(ConditionValue::Name(name)) => {
-                let text = format!("Undefined CONDITION: {name}");
-                return Err(SqlError::Other(1319, "42000", text));
+                return Err(errors::undefined_condition(name));
             }
             _ => return Err(errors::unsupported("SIGNAL")),
         };
         for (at, (item, _)) in signal.items.iter().enumerate() {
             if signal.items[..at].iter().any(|(before, _)| before.eq_ignore_ascii_case(item)) {
-                let item = item.to_ascii_uppercase();
-                let text = format!("Duplicate condition information item '{item}'");
-                return Err(SqlError::Other(1641, "42000", text));
+                return Err(errors::duplicate_condition_item(&item.to_ascii_uppercase()));
             }
         }
         let (mut number, mut text) = match &state[..2] {
@@ -61,7 +56,7 @@ impl Core {
         let said = Box::new(Said { state, items });
         if &state[..2] == b"01" {
             self.env.diagnostics.add_said(Level::Warning, number, text, said);
-            return Ok(OK);
+            return Ok(());
         }
         self.env.signalled = Some(said);
         Err(SqlError::Other(number, "HY000", text))
@@ -96,31 +91,29 @@ impl Core {
         if text.chars().count() <= max {
             return Ok(text);
         }
-        let refusal = format!("Data too long for condition item '{item}'");
+        let too_long = errors::condition_item_too_long(item);
         if self.env.strict() {
-            return Err(SqlError::Other(1648, "HY000", refusal));
+            return Err(too_long);
         }
-        self.env.diagnostics.add(Level::Warning, 1647, refusal);
+        self.env.diagnostics.add(Level::Warning, 1647, too_long.parts().2);
         Ok(text.chars().take(max).collect())
     }
 
     /// GET DIAGNOSTICS.
-    pub fn get_diagnostics(&mut self, get: &GetDiagnostics) -> Result<Reply, SqlError> {
+    pub fn get_diagnostics(&mut self, get: &GetDiagnostics) -> Result<(), SqlError> {
         let mut targets = Vec::new();
         for (target, item) in &get.items {
             match target {
                 Expr::UserVar(name) => targets.push((name.clone(), item.to_ascii_uppercase())),
                 Expr::Column(column) => {
                     self.env.diagnostics.clear();
-                    let text = format!("Undeclared variable: {}", column.column);
-                    return Err(SqlError::Other(1327, "42000", text));
+                    return Err(errors::undeclared_variable(&column.column));
                 }
                 _ => return Err(errors::unsupported("GET DIAGNOSTICS")),
             }
         }
         if get.stacked {
-            let text = "GET STACKED DIAGNOSTICS when handler not active";
-            return Err(SqlError::Other(3004, "0Z002", text.into()));
+            return Err(errors::stacked_without_handler());
         }
         let values = match &get.condition {
             None => self.statement_items(&targets),
@@ -129,7 +122,7 @@ impl Core {
                 None => {
                     let text = "Invalid condition number";
                     self.env.diagnostics.add(Level::Error, 1758, text.into());
-                    return Ok(OK);
+                    return Ok(());
                 }
             },
         };
@@ -140,7 +133,7 @@ impl Core {
             };
             self.env.set_user_variable(&name, UserVariable::of(value, &ty));
         }
-        Ok(OK)
+        Ok(())
     }
 
     fn statement_items(&self, targets: &[(String, String)]) -> Vec<OwnedDatum> {
@@ -190,8 +183,5 @@ fn sqlstate(written: &[u8]) -> Result<[u8; 5], SqlError> {
     let good = |s: &[u8; 5]| {
         s.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) && &s[..2] != b"00"
     };
-    state.filter(good).ok_or_else(|| {
-        let text = format!("Bad SQLSTATE: '{}'", String::from_utf8_lossy(written));
-        SqlError::Other(1407, "42000", text)
-    })
+    state.filter(good).ok_or_else(|| errors::bad_sqlstate(&String::from_utf8_lossy(written)))
 }

@@ -51,8 +51,6 @@ pub struct Rows<'a> {
     pub converts: bool,
     /// See `converts`.
     pub types: Vec<ColumnType>,
-    /// The header was written.
-    pub started: bool,
     /// Something was sent already.
     pub flushed: bool,
     /// The client is gone.
@@ -80,7 +78,6 @@ impl<'a> Rows<'a> {
             codes,
             converts: false,
             types: Vec::new(),
-            started: false,
             flushed: false,
             gone: false,
             bytes_sent: 0,
@@ -120,7 +117,6 @@ impl Rows<'_> {
 
     #[inline]
     fn end_header(&mut self, columns: &[ResultColumn]) {
-        self.started = true;
         reply::end_of_columns(self.out, self.caps, self.status, 0);
         if self.binary {
             self.codes.clear();

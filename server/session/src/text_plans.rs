@@ -8,10 +8,10 @@
 //!    change what names mean for one session: while it has them it goes past all this.
 
 use crate::errors;
+use crate::kinds;
 use crate::session::Core;
 use crate::shared_plans::SharedText;
 use crate::sink::Net;
-use crate::statement;
 use executor::kept::prepare_text;
 use executor::{Context, OwnedDatum, Prepared, SqlError};
 use expr::build::Settings;
@@ -299,7 +299,7 @@ impl Core {
                 | Statement::Update(_)
                 | Statement::Delete(_)
         );
-        if !planned || statement::is_own(&parsed.statement) {
+        if !planned {
             return false;
         }
         count(Counter::LimpidPlanCacheMisses, 1);
@@ -377,10 +377,11 @@ impl Core {
         self.env.status.set(StatusFlags::MORE_RESULTS, false);
         self.env.diagnostics.clear();
         count(Counter::Queries, 1);
-        if let Some(counter) = statement::counter_of(statement) {
+        let kind = kinds::describe(statement);
+        if let Some(counter) = kind.counter {
             count(counter, 1);
         }
-        self.before(statement)
+        self.before(kind)
     }
 
     /// Ends a statement that did not get as far as running.

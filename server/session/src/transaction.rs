@@ -285,15 +285,16 @@ impl Core {
     }
 
     /// SAVEPOINT; outside a transaction it is over as soon as it is set.
-    pub fn savepoint(&mut self, name: &str) {
+    pub fn savepoint(&mut self, name: &str) -> Result<(), SqlError> {
         if !self.in_transaction && self.env.autocommit() {
-            return;
+            return Ok(());
         }
         let name = name.to_lowercase();
         count(Counter::HandlerSavepoint, 1);
         let begun = self.tables.mark() > 0 || self.client.has_written();
         self.savepoints.retain(|other| other.name != name);
         self.savepoints.push(Savepoint { name, mark: self.client.mark(), begun });
+        Ok(())
     }
 
     /// Warns of what ROLLBACK does not undo.
@@ -335,7 +336,7 @@ impl Core {
     fn savepoint_named(&self, name: &str) -> Result<usize, SqlError> {
         let lower = name.to_lowercase();
         let at = self.savepoints.iter().position(|other| other.name == lower);
-        at.ok_or_else(|| errors::no_such_savepoint(name))
+        at.ok_or_else(|| errors::does_not_exist("SAVEPOINT", name))
     }
 
     fn leave_transaction(&mut self) {

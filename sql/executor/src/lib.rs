@@ -352,7 +352,8 @@ fn compile(
                 made.columns = maintain::columns(maintain)?;
                 return Ok(());
             }
-            other => return ddl::check(other),
+            // DDL. Who calls knows what the executor runs.
+            _ => return Ok(()),
         };
     let (warnings, literals) = (planning.warnings, planning.literals);
     let parameters = planning.parameters;

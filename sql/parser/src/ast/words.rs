@@ -1,8 +1,6 @@
 //! Words for nodes of the tree, for error texts and for what is printed of them.
 
-use super::{
-    AggregateKind, AlterAction, BinaryOp, Expr, IntervalUnit, MaintainVerb, Show, TypeKind,
-};
+use super::{AggregateKind, AlterAction, BinaryOp, Expr, IntervalUnit, MaintainVerb, TypeKind};
 
 impl IntervalUnit {
     /// The unit's word in lower case.
@@ -65,53 +63,6 @@ impl MaintainVerb {
             MaintainVerb::Checksum => "checksum",
             MaintainVerb::Optimize => "optimize",
             MaintainVerb::Repair => "repair",
-        }
-    }
-}
-
-impl Show {
-    /// The statement's words in upper case, as error 1235 names it.
-    pub fn construct(&self) -> &'static str {
-        match self {
-            Show::Databases(_) => "SHOW DATABASES",
-            Show::Tables { .. } => "SHOW TABLES",
-            Show::TableStatus { .. } => "SHOW TABLE STATUS",
-            Show::OpenTables { .. } => "SHOW OPEN TABLES",
-            Show::Columns { .. } => "SHOW COLUMNS",
-            Show::Index { .. } => "SHOW INDEX",
-            Show::ProcessList { .. } => "SHOW PROCESS LIST",
-            Show::Status { .. } => "SHOW STATUS",
-            Show::Variables { .. } => "SHOW VARIABLES",
-            Show::Warnings(_) => "SHOW WARNINGS",
-            Show::Errors(_) => "SHOW ERRORS",
-            Show::CountWarnings => "SHOW COUNT WARNINGS",
-            Show::CountErrors => "SHOW COUNT ERRORS",
-            Show::CreateTable(_) => "SHOW CREATE TABLE",
-            Show::CreateDatabase { .. } => "SHOW CREATE DATABASE",
-            Show::CreateUser(_) => "SHOW CREATE USER",
-            Show::CreateOther(..) => "SHOW CREATE OTHER",
-            Show::Engines => "SHOW ENGINES",
-            Show::Engine(..) => "SHOW ENGINE",
-            Show::Collation(_) => "SHOW COLLATION",
-            Show::Charset(_) => "SHOW CHARSET",
-            Show::Grants(_) => "SHOW GRANTS",
-            Show::GrantsUsing(..) => "SHOW GRANTS USING",
-            Show::Privileges => "SHOW PRIVILEGES",
-            Show::Plugins => "SHOW PLUGINS",
-            Show::BinaryLogStatus => "SHOW BINARY LOG STATUS",
-            Show::BinaryLogs => "SHOW BINARY LOGS",
-            Show::ReplicaStatus(_) => "SHOW REPLICA STATUS",
-            Show::Replicas => "SHOW REPLICAS",
-            Show::Triggers { .. } => "SHOW TRIGGERS",
-            Show::Events { .. } => "SHOW EVENTS",
-            Show::ProcedureStatus(_) => "SHOW PROCEDURE STATUS",
-            Show::FunctionStatus(_) => "SHOW FUNCTION STATUS",
-            Show::Profiles => "SHOW PROFILES",
-            Show::Profile => "SHOW PROFILE",
-            Show::BinlogEvents { .. } => "SHOW BINLOG EVENTS",
-            Show::Code(..) => "SHOW CODE",
-            Show::ParseTree(_) => "SHOW PARSE TREE",
-            Show::Other(_) => "SHOW OTHER",
         }
     }
 }

@@ -1,0 +1,459 @@
+//! The kinds of statements: a line for each, which says what there is to know about it.
+//!
+//! A line reads: pattern, what is known of the kind, who runs it. A kind whose cases differ has a line for each;
+//! a statement without a line does not compile. SHOW has a table of its own.
+
+use crate::descriptor::{Descriptor, DiagnosticsUse, LockDuration, Runner};
+use crate::errors;
+use crate::session::Core;
+use crate::show;
+use executor::{ResultColumn, RowSink, SqlError};
+use instrument::Counter as C;
+use parser::ast::{
+    Account, Install, MaintainVerb, ProgramKind, Show, Statement, Statement as S, TablespaceVerb,
+};
+
+/// The runner of a line, in whose words the fields of its pattern can be used.
+macro_rules! runner {
+    ($view:ident, $pattern:pat, executor) => {
+        Runner::Executor
+    };
+    ($view:ident, $pattern:pat, session |$core:ident| $run:expr) => {{
+        fn run(
+            $core: &mut Core,
+            statement: &Statement,
+        ) -> Result<crate::descriptor::Done, SqlError> {
+            match $view(statement) {
+                Some($pattern) => Result::<_, SqlError>::map($run, Into::into),
+                _ => Err(mismatch()),
+            }
+        }
+        Runner::Session(run)
+    }};
+    ($view:ident, $pattern:pat, fails $error:expr) => {{
+        fn fail(_: &mut Core, statement: &Statement) -> Result<crate::descriptor::Done, SqlError> {
+            match $view(statement) {
+                Some($pattern) => Err($error),
+                _ => Err(mismatch()),
+            }
+        }
+        Runner::Session(fail)
+    }};
+    ($view:ident, $pattern:pat, rows |$core:ident, $sink:ident| $columns:expr, $rows:expr) => {{
+        #[allow(unused_variables)] // Some columns depend on what is shown.
+        fn columns($core: &Core, statement: &Statement) -> Result<Vec<ResultColumn>, SqlError> {
+            match $view(statement) {
+                Some($pattern) => $columns,
+                _ => Err(mismatch()),
+            }
+        }
+        #[allow(unused_variables)] // And some rows do not.
+        fn rows(
+            $core: &mut Core,
+            statement: &Statement,
+            $sink: &mut dyn RowSink,
+        ) -> Result<(), SqlError> {
+            match $view(statement) {
+                Some($pattern) => $rows,
+                _ => Err(mismatch()),
+            }
+        }
+        Runner::Rows(columns, rows)
+    }};
+    ($view:ident, $pattern:pat, nested |$core:ident, $net:ident| $run:expr) => {{
+        fn run($core: &mut Core, statement: &Statement, $net: &mut dyn crate::Net) -> bool {
+            match $view(statement) {
+                Some($pattern) => $run,
+                _ => false,
+            }
+        }
+        Runner::Nested(run)
+    }};
+    ($view:ident, $pattern:pat, refused $words:expr) => {{
+        #[allow(unused_variables)] // Most words do not depend on what is written.
+        fn words(statement: &Statement) -> &str {
+            match $view(statement) {
+                Some($pattern) => $words,
+                _ => "",
+            }
+        }
+        Runner::Refused(words)
+    }};
+}
+
+/// A function that finds a line, and for the test a list of the lines.
+macro_rules! kinds {
+    (
+        $find:ident, $lines:ident, $of:ty, $view:ident $(, $other:pat => $found:expr)?;
+        $($pattern:pat $(if $guard:expr)? => $known:expr, { $($runner:tt)* };)*
+    ) => {
+        #[allow(unused_variables)] // A pattern's fields are there for its runner.
+        fn $find(of: &$of) -> &'static Descriptor {
+            match of {
+                $($pattern $(if $guard)? => {
+                    const LINE: Descriptor =
+                        Descriptor { runner: runner!($view, $pattern, $($runner)*), ..$known };
+                    &LINE
+                })*
+                $($other => $found,)?
+            }
+        }
+
+        #[cfg(test)]
+        const $lines: &[(&str, Descriptor)] = &[$((
+            stringify!($pattern $(if $guard)?),
+            Descriptor { runner: runner!($view, $pattern, $($runner)*), ..$known },
+        )),*];
+    };
+}
+
+/// The descriptor of a statement.
+pub(crate) fn describe(statement: &Statement) -> &'static Descriptor {
+    of_statement(statement)
+}
+
+/// Whether the executor runs a statement.
+pub(crate) fn is_of_executor(statement: &Statement) -> bool {
+    matches!(describe(statement).runner, Runner::Executor)
+}
+
+const PLAIN: Descriptor = Descriptor::PLAIN;
+const DDL: Descriptor = Descriptor::DDL;
+/// CREATE and DROP of a temporary table: nobody else sees it.
+const TEMPORARY: Descriptor = Descriptor { in_read_only: false, ..PLAIN };
+/// Looks through a table's rows and pages.
+const CHECKS: Descriptor = Descriptor { implicit_commit: true, ..PLAIN };
+const ADDS: DiagnosticsUse = DiagnosticsUse::Adds;
+const LISTS: DiagnosticsUse = DiagnosticsUse::Lists;
+
+fn itself(statement: &Statement) -> Option<&Statement> {
+    Some(statement)
+}
+
+fn shown(statement: &Statement) -> Option<&Show> {
+    let Statement::Show(show) = statement else { return None };
+    Some(show)
+}
+
+/// A runner met another statement than its line's.
+fn mismatch() -> SqlError {
+    errors::internal("the statement of another line")
+}
+
+kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(show);
+    // Rows.
+    S::Query(_) => PLAIN.counts(C::ComSelect), { executor };
+    S::Insert(insert) if insert.replace => PLAIN.counts(C::ComReplace), { executor };
+    S::Insert(_) => PLAIN.counts(C::ComInsert), { executor };
+    S::Update(_) => PLAIN.counts(C::ComUpdate), { executor };
+    S::Delete(_) => PLAIN.counts(C::ComDelete), { executor };
+    S::Load(_) => PLAIN.not_preparable(), { executor };
+    S::Do(_) => PLAIN.counts(C::ComDo), { executor };
+    S::Explain(_) => PLAIN.counts(C::ComExplainOther), { executor };
+    S::Call(call) => PLAIN, { session |core| core.call(&call.name) };
+    S::Handler(_) => PLAIN, { refused "HANDLER" };
+    S::ImportTable(_) => PLAIN, { refused "IMPORT TABLE" };
+
+    // Schemas, tables, views.
+    S::CreateDatabase(_) =>
+        DDL.counts(C::ComCreateDb).not_under_lock_tables(), { executor };
+    S::AlterDatabase(_) =>
+        DDL.counts(C::ComAlterDb).not_under_lock_tables().not_preparable(), { executor };
+    S::DropDatabase(_) => DDL.counts(C::ComDropDb).not_under_lock_tables(), { executor };
+    S::CreateTable(create) if create.temporary =>
+        TEMPORARY.counts(C::ComCreateTable), { executor };
+    S::CreateTable(_) => DDL.counts(C::ComCreateTable), { executor };
+    S::AlterTable(_) => DDL, { executor };
+    S::DropTable(drop) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
+    S::DropTable(_) => DDL.counts(C::ComDropTable), { executor };
+    S::Truncate(_) => DDL.counts(C::ComTruncate), { executor };
+    S::RenameTable(_) => DDL.counts(C::ComRenameTable), { executor };
+    S::CreateIndex(_) => DDL.counts(C::ComCreateIndex), { executor };
+    S::DropIndex(_) => DDL.counts(C::ComDropIndex), { executor };
+    S::CreateView(_) => DDL.not_under_lock_tables(), { executor };
+    S::AlterView(_) => DDL.not_under_lock_tables(), { executor };
+    S::DropView(_) => DDL.not_under_lock_tables(), { executor };
+    S::Maintain(of) if of.verb == MaintainVerb::Analyze =>
+        CHECKS.counts(C::ComAnalyze), { executor };
+    S::Maintain(of) if of.verb == MaintainVerb::Check =>
+        CHECKS.counts(C::ComCheck).not_preparable(), { executor };
+    S::Maintain(of) if of.verb == MaintainVerb::Checksum =>
+        PLAIN.counts(C::ComChecksum), { executor };
+    S::Maintain(of) if of.verb == MaintainVerb::Optimize =>
+        DDL.counts(C::ComOptimize), { executor };
+    S::Maintain(_) => DDL.counts(C::ComRepair), { executor };
+    S::CacheIndex(_) => PLAIN, { refused "CACHE INDEX" };
+    S::LoadIndex(_) => PLAIN, { refused "LOAD INDEX INTO CACHE" };
+
+    // Transactions and locks.
+    S::StartTransaction(start) =>
+        PLAIN.counts(C::ComBegin).not_preparable(), { session |core| core.start_transaction(start) };
+    S::Commit(how) => PLAIN.counts(C::ComCommit), { session |core| core.complete(how, true) };
+    S::Rollback(how) => PLAIN.counts(C::ComRollback), { session |core| core.complete(how, false) };
+    S::Savepoint(name) =>
+        PLAIN.counts(C::ComSavepoint).not_preparable(), { session |core| core.savepoint(name) };
+    S::RollbackTo(name) =>
+        PLAIN.counts(C::ComRollbackToSavepoint).not_preparable(),
+        { session |core| core.rollback_to(name) };
+    S::ReleaseSavepoint(name) =>
+        PLAIN.counts(C::ComReleaseSavepoint).not_preparable(),
+        { session |core| core.release_savepoint(name) };
+    S::Xa(_) => PLAIN, { refused "XA" };
+    S::LockTables(list) =>
+        PLAIN.counts(C::ComLockTables).not_preparable(), { session |core| core.lock_tables(list) };
+    S::UnlockTables =>
+        PLAIN.counts(C::ComUnlockTables).not_preparable(),
+        { session |core| core.unlock_statement() };
+    S::LockInstance => PLAIN.not_preparable(), { session |core| core.lock_instance() };
+    S::UnlockInstance => PLAIN.not_preparable(), { session |core| core.unlock_instance() };
+
+    // Variables and the session's state.
+    S::Set(items) => PLAIN.counts(C::ComSetOption), { session |core| core.set_statement(items) };
+    S::SetTransaction(set) =>
+        PLAIN.counts(C::ComSetOption), { session |core| core.set_transaction(set) };
+    S::ResetPersist(reset) =>
+        PLAIN.counts(C::ComSetOption), { session |core| core.reset_persist(reset) };
+    S::Use(schema) =>
+        PLAIN.counts(C::ComChangeDb).not_preparable(), { session |core| core.use_statement(schema) };
+    S::Signal(signal) if signal.resignal =>
+        PLAIN.with_diagnostics(ADDS), { session |core| core.signal(signal) };
+    S::Signal(signal) => PLAIN.not_preparable(), { session |core| core.signal(signal) };
+    S::GetDiagnostics(get) =>
+        PLAIN.with_diagnostics(ADDS), { session |core| core.get_diagnostics(get) };
+    S::Help(_) => PLAIN.not_preparable(), { refused "HELP" };
+
+    // Statements that name a statement.
+    S::Prepare(prepare) =>
+        PLAIN.counts(C::ComPrepareSql).not_preparable(),
+        { session |core| core.prepare_named(prepare) };
+    S::Execute(execute) =>
+        PLAIN.counts(C::ComExecuteSql).not_preparable(),
+        { nested |core, net| core.execute_named(execute, net) };
+    S::Deallocate(name) =>
+        PLAIN.counts(C::ComDeallocSql).not_preparable(),
+        { session |core| core.deallocate_named(name) };
+
+    // The server.
+    S::Kill(kill) => PLAIN.counts(C::ComKill), { session |core| core.kill_statement(kill) };
+    S::Flush(flush) => PLAIN.counts(C::ComFlush), { session |core| core.flush(flush) };
+    S::Shutdown =>
+        PLAIN.counts(C::ComShutdown).not_preparable(), { session |core| core.shutdown() };
+    S::Restart => PLAIN, { refused "RESTART" };
+    S::AlterInstance(_) => PLAIN, { refused "ALTER INSTANCE" };
+    S::Clone(_) => PLAIN, { refused "CLONE" };
+    S::Install(Install::DropPlugin(name)) =>
+        PLAIN, { fails errors::does_not_exist("PLUGIN", name) };
+    S::Install(install) => PLAIN, { refused install.construct() };
+    S::Replication(of) => PLAIN, { refused of.construct() };
+
+    // Accounts and roles.
+    S::CreateUser(_) => DDL.counts(C::ComCreateUser), { refused "CREATE USER" };
+    S::AlterUser(alter) => DDL.counts(C::ComAlterUser), { session |core| core.alter_user(alter) };
+    S::DropUser(drop) =>
+        DDL.counts(C::ComDropUser),
+        { session |core| core.drop_accounts("DROP USER", drop.if_exists, &drop.accounts) };
+    S::RenameUser(pairs) => DDL, { session |core| {
+        let accounts: Vec<Account> = pairs.iter().map(|(from, _)| from.clone()).collect();
+        core.drop_accounts("RENAME USER", false, &accounts)
+    } };
+    S::SetPassword(set) =>
+        DDL.counts(C::ComSetOption), { session |core| core.set_password(set) };
+    S::Grant(grant) => DDL.counts(C::ComGrant), { session |core| core.grant(grant) };
+    S::Revoke(revoke) => DDL.counts(C::ComRevoke), { session |core| core.revoke(revoke) };
+    S::CreateRole(..) => PLAIN.not_preparable(), { refused "CREATE ROLE" };
+    S::DropRole(if_exists, roles) =>
+        DDL.not_preparable(),
+        { session |core| core.drop_accounts("DROP ROLE", *if_exists, roles) };
+    S::SetRole(roles) => PLAIN, { session |core| core.set_role(roles) };
+    S::SetDefaultRole(roles, accounts) =>
+        DDL, { session |core| core.set_default_role(roles, accounts) };
+
+    // Stored programs.
+    S::CreateRoutine(routine) if routine.returns.is_none() =>
+        PLAIN.not_preparable(), { refused "CREATE PROCEDURE" };
+    S::CreateRoutine(_) => PLAIN.not_preparable(), { refused "CREATE FUNCTION" };
+    S::CreateLoadable(_) => PLAIN, { refused "CREATE FUNCTION" };
+    S::CreateTrigger(_) => PLAIN.not_preparable(), { refused "CREATE TRIGGER" };
+    S::CreateEvent(_) => PLAIN, { refused "CREATE EVENT" };
+    S::AlterRoutine(alter) =>
+        DDL.not_preparable(), { session |core| core.alter_routine(alter) };
+    S::AlterEvent(alter) => DDL, { session |core| core.alter_event(alter) };
+    S::DropProgram(drop) if drop.kind == ProgramKind::Event =>
+        DDL, { session |core| core.drop_program(drop) };
+    S::DropProgram(drop) if drop.kind == ProgramKind::Trigger =>
+        DDL.not_preparable(), { session |core| core.drop_program(drop) };
+    S::DropProgram(drop) =>
+        DDL.not_preparable().not_under_lock_tables(), { session |core| core.drop_program(drop) };
+
+    // What belongs to the server beside its tables.
+    S::CreateServer(_) => PLAIN.not_preparable(), { refused "CREATE SERVER" };
+    S::AlterServer(server) =>
+        DDL.not_preparable(),
+        { fails errors::unknown_foreign_server(&server.name) };
+    S::DropServer(if_exists, name) =>
+        DDL.not_preparable(), { session |core| core.drop_server(*if_exists, name) };
+    S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Create =>
+        DDL.not_preparable(), { refused "CREATE LOGFILE GROUP" };
+    S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Alter =>
+        DDL.not_preparable(), { refused "ALTER LOGFILE GROUP" };
+    S::Tablespace(of) if of.logfile_group =>
+        DDL.not_preparable(), { refused "DROP LOGFILE GROUP" };
+    S::Tablespace(of) if of.verb == TablespaceVerb::Create =>
+        DDL.not_preparable(), { refused "CREATE TABLESPACE" };
+    S::Tablespace(of) =>
+        DDL.not_preparable(),
+        { fails errors::unknown_tablespace(&of.name) };
+    S::SpatialReferenceSystem(of) if of.drop =>
+        PLAIN, { refused "DROP SPATIAL REFERENCE SYSTEM" };
+    S::SpatialReferenceSystem(_) => PLAIN, { refused "CREATE SPATIAL REFERENCE SYSTEM" };
+    S::ResourceGroup(group) if group.alter =>
+        PLAIN, { fails errors::unknown_resource_group(&group.name) };
+    S::ResourceGroup(_) => PLAIN, { refused "CREATE RESOURCE GROUP" };
+    S::DropResourceGroup(name, _) =>
+        PLAIN, { fails errors::unknown_resource_group(name) };
+    S::SetResourceGroup(name, _) =>
+        PLAIN, { fails errors::unknown_resource_group(name) };
+
+    S::Unsupported(what) => PLAIN, { refused &what.construct };
+}
+
+kinds! { of_show, SHOWS, Show, shown;
+    // The dictionary and the server, as tables of information_schema and performance_schema have them.
+    Show::Databases(_) => PLAIN.counts(C::ComShowDatabases), { executor };
+    Show::Tables { .. } => PLAIN.counts(C::ComShowTables), { executor };
+    Show::TableStatus { .. } => PLAIN.counts(C::ComShowTableStatus), { executor };
+    Show::Columns { .. } => PLAIN.counts(C::ComShowFields), { executor };
+    Show::Index { .. } => PLAIN.counts(C::ComShowKeys), { executor };
+    Show::Triggers { .. } => PLAIN.counts(C::ComShowTriggers), { executor };
+    Show::Events { .. } => PLAIN, { executor };
+    Show::ProcedureStatus(_) => PLAIN, { executor };
+    Show::FunctionStatus(_) => PLAIN, { executor };
+    Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };
+    Show::Status { .. } => PLAIN.counts(C::ComShowStatus), { executor };
+    Show::Variables { .. } => PLAIN.counts(C::ComShowVariables), { executor };
+    Show::Engines => PLAIN.counts(C::ComShowStorageEngines), { executor };
+    Show::Plugins => PLAIN.counts(C::ComShowPlugins), { executor };
+    Show::Collation(_) => PLAIN.counts(C::ComShowCollations), { executor };
+    Show::Charset(_) => PLAIN.counts(C::ComShowCharsets), { executor };
+    Show::BinaryLogStatus => PLAIN, { executor };
+    Show::BinaryLogs => PLAIN, { executor };
+    Show::ReplicaStatus(_) => PLAIN, { executor };
+    Show::Replicas => PLAIN, { executor };
+
+    // The text of a definition.
+    Show::CreateTable(_) =>
+        Descriptor { locks: LockDuration::Statement, ..PLAIN }.counts(C::ComShowCreateTable),
+        { executor };
+    Show::CreateDatabase { .. } => PLAIN.counts(C::ComShowCreateDb), { executor };
+    Show::CreateOther(kind, _) if kind == "VIEW" => PLAIN, { executor };
+    Show::CreateOther(kind, name) =>
+        PLAIN, { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
+    Show::CreateUser(account) =>
+        PLAIN, { rows |core, sink|
+            core.create_user_columns(account),
+            core.show_create_user(account, sink) };
+
+    // The diagnostics area.
+    Show::Warnings(limit) =>
+        PLAIN.counts(C::ComShowWarnings).with_diagnostics(LISTS),
+        { rows |core, sink|
+            Ok(show::condition_columns()),
+            core.show_conditions(limit.as_ref(), false, sink) };
+    Show::Errors(limit) =>
+        PLAIN.counts(C::ComShowErrors).with_diagnostics(LISTS),
+        { rows |core, sink|
+            Ok(show::condition_columns()),
+            core.show_conditions(limit.as_ref(), true, sink) };
+    Show::CountWarnings =>
+        PLAIN.counts(C::ComShowWarnings).with_diagnostics(LISTS),
+        { rows |core, sink|
+            Ok(show::count_columns("@@session.warning_count")),
+            show::send_count(core.env.diagnostics.warning_count(), sink) };
+    Show::CountErrors =>
+        PLAIN.counts(C::ComShowErrors).with_diagnostics(LISTS),
+        { rows |core, sink|
+            Ok(show::count_columns("@@session.error_count")),
+            show::send_count(core.env.diagnostics.error_count(), sink) };
+
+    // The session and the server themselves.
+    Show::Engine(engine, what) =>
+        PLAIN.counts(C::ComShowEngineStatus),
+        { rows |core, sink|
+            show::engine_columns(engine, what),
+            core.show_engine(engine, sink) };
+    Show::OpenTables { .. } =>
+        PLAIN.counts(C::ComShowOpenTables),
+        { rows |core, sink| Ok(show::open_table_columns()), Ok(()) };
+    Show::Grants(account) =>
+        PLAIN.counts(C::ComShowGrants),
+        { rows |core, sink|
+            core.grant_columns(account.as_ref()),
+            core.show_grants(account.as_ref(), sink) };
+    Show::GrantsUsing(account, roles) =>
+        PLAIN, { rows |core, sink| Err(core.roles_not_granted(account, roles)), Ok(()) };
+    Show::Privileges =>
+        PLAIN.counts(C::ComShowPrivileges),
+        { rows |core, sink|
+            Ok(show::texts(&["Privilege", "Context", "Comment"])),
+            show::send_privileges(sink) };
+    Show::Profiles =>
+        PLAIN, { rows |core, sink| Ok(show::texts(&["Query_ID", "Duration", "Query"])), Ok(()) };
+    Show::Profile =>
+        PLAIN, { rows |core, sink| Ok(show::texts(&["Status", "Duration"])), Ok(()) };
+    Show::BinlogEvents { .. } =>
+        PLAIN, { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
+    Show::Code(..) => PLAIN, { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
+    Show::ParseTree(_) => PLAIN, { refused "SHOW PARSE TREE" };
+    Show::Other(_) => PLAIN, { refused "SHOW OTHER" };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_kind_fits_together() {
+        for (line, kind) in STATEMENTS.iter().chain(SHOWS) {
+            // ANALYZE and CHECK commit, and change nothing that a reader sees.
+            let reads = line.contains("Verb::Analyze") || line.contains("Verb::Check");
+            if kind.implicit_commit && !reads {
+                assert!(!kind.in_read_only, "{line} commits a READ ONLY transaction");
+            }
+            assert!(
+                kind.under_lock_tables || kind.implicit_commit,
+                "{line} is refused for nothing"
+            );
+            if kind.diagnostics != DiagnosticsUse::Clears
+                || matches!(kind.runner, Runner::Nested(_))
+            {
+                assert!(!kind.preparable, "{line} is about the statement before");
+            }
+        }
+    }
+
+    #[test]
+    fn statements_find_their_lines() {
+        let of = |sql: &str| {
+            let parsed = parser::parse(sql.as_bytes(), parser::SqlMode::default()).expect(sql);
+            (describe(&parsed), parsed)
+        };
+        let words = |sql: &str| match of(sql) {
+            (Descriptor { runner: Runner::Refused(words), .. }, parsed) => {
+                words(&parsed).to_string()
+            }
+            _ => String::new(),
+        };
+        assert_eq!(
+            words("CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW SET @a = 1"),
+            "CREATE TRIGGER"
+        );
+        assert_eq!(words("UNINSTALL COMPONENT 'a'"), "UNINSTALL COMPONENT");
+        assert!(matches!(of("SHOW WARNINGS").0.runner, Runner::Rows(..)));
+        assert!(matches!(of("SHOW TABLES").0.runner, Runner::Executor));
+        assert!(matches!(of("EXECUTE s").0.runner, Runner::Nested(_)));
+        assert!(
+            of("DROP TABLE t").0.implicit_commit && !of("DROP TEMPORARY TABLE t").0.implicit_commit
+        );
+        assert_eq!(of("REPLACE INTO t VALUES (1)").0.counter, Some(C::ComReplace));
+    }
+}

@@ -1,0 +1,117 @@
+//! Statements that the session runs itself, and what comes before any statement.
+//!
+//! 1. A statement that ends in an error leaves nothing of its result in the buffer, unless part of it has been sent.
+//! 2. Rows go to the client as they are made: nothing of a result is kept here.
+
+use crate::descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
+use crate::errors;
+use crate::query::Written;
+use crate::session::Core;
+use crate::sink::{Net, Rows};
+use crate::transaction::Holding;
+use executor::{ResultColumn, RowSink, SqlError};
+use parser::ast::Statement;
+use wire::reply;
+
+impl Core {
+    /// What must happen before a statement of a kind: LOCK TABLES and READ ONLY may refuse it (1192, 1792), and the
+    /// open transaction may have to be committed.
+    pub fn before(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
+        if !kind.under_lock_tables && self.tables.tables_are_locked() {
+            return Err(errors::locked_or_in_transaction());
+        }
+        if kind.implicit_commit {
+            self.commit_work()?;
+        }
+        if !kind.in_read_only && self.characteristics.read_only {
+            return Err(errors::read_only_transaction());
+        }
+        self.holding = match kind.locks {
+            // What the session runs ends no statement of the engine's.
+            _ if !matches!(kind.runner, Runner::Executor) => Holding::Transaction,
+            _ if kind.implicit_commit => Holding::Nothing,
+            LockDuration::Statement => Holding::Since(self.tables.mark()),
+            LockDuration::Transaction => Holding::Transaction,
+        };
+        Ok(())
+    }
+
+    /// Runs a statement that is not the executor's and writes its reply; false when it ended in an error.
+    pub fn run_in_session(
+        &mut self,
+        statement: &Statement,
+        kind: &Descriptor,
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        let result = self.before(kind).and_then(|()| match kind.runner {
+            Runner::Executor => Err(errors::internal("a statement of the executor")),
+            Runner::Refused(words) => Err(errors::unsupported(words(statement))),
+            Runner::Nested(run) => Ok(run(self, statement, net)),
+            Runner::Session(run) => {
+                let before = self.env.diagnostics.warning_count();
+                run(self, statement).map(|done| self.reply_done(done, kind, before))
+            }
+            Runner::Rows(columns, rows) => columns(self, statement)
+                .map(|columns| self.send_rows(&columns, rows, (statement, kind), binary, net)),
+        });
+        result.unwrap_or_else(|error| {
+            self.send_error(&error);
+            false
+        })
+    }
+
+    /// The OK of a statement; so many warnings were there before it.
+    fn reply_done(&mut self, done: Done, kind: &Descriptor, warnings_before: u64) -> bool {
+        if kind.diagnostics == DiagnosticsUse::Adds {
+            // It changes nothing that it can be asked for; only its own conditions are announced.
+            let own = self.env.diagnostics.warning_count().saturating_sub(warnings_before);
+            self.send_ok_warning(&reply::Ok::default(), own.min(u64::from(u16::MAX)) as u16);
+            return true;
+        }
+        self.env.row_count = done.affected_rows as i64;
+        let Done { affected_rows, info, schema_changed } = done;
+        match schema_changed {
+            true => self.ok_with_schema(),
+            false => self.send_ok_with(&reply::Ok {
+                affected_rows,
+                info: info.as_bytes(),
+                ..reply::Ok::default()
+            }),
+        }
+        true
+    }
+
+    /// Sends a result set; false when it ended in an error.
+    fn send_rows(
+        &mut self,
+        columns: &[ResultColumn],
+        rows: SendRows,
+        (statement, kind): (&Statement, &Descriptor),
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        // Who makes the rows has the session, the sink has its send buffer.
+        let mut out = std::mem::take(&mut self.out);
+        let mut codes = std::mem::take(&mut self.codes);
+        let mut written = Written::at(&out);
+        let mut sink = Rows::new(&mut out, net, &self.env, &mut codes, binary);
+        let result = sink.header(columns).and_then(|()| rows(self, statement, &mut sink));
+        written.take(&sink);
+        (self.out, self.codes) = (out, codes);
+        if let Err(error) = result {
+            self.withdraw(&written);
+            if !written.gone {
+                self.send_error(&error);
+            }
+            return false;
+        }
+        self.env.row_count = -1;
+        let warnings = match kind.diagnostics {
+            DiagnosticsUse::Lists => 0,
+            _ => self.env.diagnostics.wire_count(),
+        };
+        reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
+        true
+    }
+}
