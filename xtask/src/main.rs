@@ -1,7 +1,7 @@
 //! Project chores: `cargo xtask tidy | refused | test | models | repeat | mutants | record | bench | soak`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test), `guards`
-//! (what guards the invariants of storage, a part of it),
+//! (what guards the invariants of storage, a part of it), `modules` (floors inside a crate, another),
 //! `refused` (docs/refused.md, made from the sources and a conversation),
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
 //! `repeat` (tests that wait, many times beside busy cores),
@@ -13,6 +13,7 @@
 
 mod bench;
 mod guards;
+mod modules;
 mod mutants;
 mod packages;
 mod record;

@@ -6,9 +6,10 @@
 //! 6. ARCHITECTURE.md names every crate and no crate that is not there. 7. Every external
 //! dependency has its line in docs/dependencies.md. 8. Tests that documents name exist, and links
 //! between documents lead somewhere. 9. docs/refused.md is what `cargo xtask refused` makes. 10. What
-//! answers clients uses no debug output. 11. Invariants of storage name their guards (`guards`).
+//! answers clients uses no debug output. 11. Invariants of storage name their guards (`guards`). 12. The
+//! modules of `server/session` stand on floors (`modules`).
 
-use crate::{guards, refused, shell};
+use crate::{guards, modules, refused, shell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +73,7 @@ fn findings(root: &Path) -> Vec<String> {
     check_dependencies(root, &mut found);
     check_named_tests(root, &mut found);
     check_links(root, &mut found);
+    check_modules(root, &members, &mut found);
     check_refused(root, &mut found);
     check_guards(root, &members, &mut found);
     found
@@ -318,6 +320,14 @@ fn check_guards(root: &Path, members: &[Member], found: &mut Vec<String>) {
             let missing = guards::named(text).into_iter().filter(|name| !is_there(name));
             found.extend(missing.map(|name| format!("{shown}: the guard {name} is not there")));
         }
+    }
+}
+
+/// Modules inside a crate use only those of the floors below.
+fn check_modules(root: &Path, members: &[Member], found: &mut Vec<String>) {
+    for member in members.iter().filter(|m| modules::CRATES.contains(&m.name.as_str())) {
+        let shown = member.folder.strip_prefix(root).unwrap_or(&member.folder).display();
+        found.extend(modules::findings(&member.folder).iter().map(|f| format!("{shown}: {f}")));
     }
 }
 

@@ -1,17 +1,14 @@
-//! Who may write and who may connect: `read_only`, `super_read_only`, `offline_mode`, `max_user_connections`, and
-//! `init_connect`, which runs before a client's first command.
+//! Who may write and who may connect: `read_only`, `super_read_only`, `offline_mode`, `max_user_connections`.
 //!
 //! 1. root is what CONNECTION_ADMIN makes in MySQL: `read_only`, `offline_mode` and `init_connect` are not about it.
 //! 2. `super_read_only` is never on without `read_only`.
 
+use crate::core::Core;
 use crate::errors;
 use crate::server::Server;
-use crate::session::Core;
-use crate::sink::Net;
 use crate::variables::{self, Value};
 use catalog::ReadOnly;
 use executor::{Environment, SqlError};
-use std::io;
 
 const READ_ONLY: &str = "read_only";
 const SUPER_READ_ONLY: &str = "super_read_only";
@@ -40,15 +37,6 @@ fn level(users: bool, all: bool) -> ReadOnly {
     }
 }
 
-/// What a client of `init_connect` gets: nothing, unless it fails.
-struct Unheard;
-
-impl Net for Unheard {
-    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Core {
     /// SET GLOBAL of a variable of this module.
     pub(crate) fn set_access(&mut self, name: &'static str, on: bool) -> Result<(), SqlError> {
@@ -62,7 +50,7 @@ impl Core {
         let all =
             if name == SUPER_READ_ONLY { on } else { on && globals.number(SUPER_READ_ONLY) != 0 };
         let users = if name == READ_ONLY { on } else { on || globals.number(READ_ONLY) != 0 };
-        if on && (self.in_transaction || self.tables.tables_are_locked()) {
+        if on && (self.transaction.open || self.tables.tables_are_locked()) {
             return Err(errors::locked_or_in_transaction());
         }
         let deadline = self.env.lock_deadline();
@@ -87,28 +75,6 @@ impl Core {
         if most > 0 && server.registry.count_of(user, self.env.id) >= most {
             return Err(errors::too_many_of_user(user));
         }
-        Ok(())
-    }
-
-    /// Runs `init_connect`. A client whose statements fail is not served.
-    ///
-    /// # Errors
-    /// 1184.
-    pub(crate) fn init_connect(&mut self) -> Result<(), SqlError> {
-        let id = variables::id("init_connect");
-        let text = id.get().kind.show(&self.env.server.globals.value(id));
-        if text.is_empty() || is_super(&self.env.user) {
-            return Ok(());
-        }
-        let (start, seq) = (self.out.len(), self.out.seq());
-        let multi = std::mem::replace(&mut self.multi_statements, true);
-        self.query(text.as_bytes(), &mut Unheard);
-        self.multi_statements = multi;
-        self.out.rewind(start, seq);
-        if self.env.diagnostics.counts().1 > 0 {
-            return Err(errors::init_connect_failed(&self.env.who()));
-        }
-        self.env.diagnostics.clear();
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 //! 1. What is missing is answered as MySQL answers it: an error, or with IF EXISTS a note. Dump files drop before they
 //! create. 2. What would make or change something beside a password answers 1235.
 
+use crate::core::Core;
 use crate::errors;
-use crate::session::Core;
 use crate::show::{send_texts, texts};
 use catalog::Account;
 use executor::{Environment, ResultColumn, RowSink, SqlError, WarningLevel};

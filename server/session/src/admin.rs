@@ -1,13 +1,12 @@
 //! Administration: KILL, SHUTDOWN, USE, and the commands that answer in their own ways.
 
-use crate::descriptor::Done;
+use crate::core::Core;
+use crate::core::Done;
 use crate::errors;
-use crate::session::Core;
 use crate::sink;
 use executor::{OwnedDatum, SqlError};
 use instrument::{Counter, count};
 use parser::ast::Kill;
-use wire::reply;
 
 impl Core {
     /// KILL.
@@ -27,7 +26,7 @@ impl Core {
         let level = if query_only { sync::KILL_QUERY } else { sync::KILL_CONNECTION };
         if id == self.env.id {
             // MySQL interrupts the KILL itself.
-            self.closing = !query_only;
+            self.reply.closing = !query_only;
             return Err(SqlError::Storage(base::Error::Killed));
         }
         match self.env.server.registry.kill(id, level) {
@@ -73,8 +72,8 @@ impl Core {
             totals.counter(Counter::TableOpenCacheMisses),
             questions as f64 / uptime.max(1) as f64,
         );
-        self.out.begin().extend_from_slice(text.as_bytes());
-        self.out.end();
+        self.reply.out.begin().extend_from_slice(text.as_bytes());
+        self.reply.out.end();
     }
 
     /// COM_FIELD_LIST: the columns of a table, with their defaults.
@@ -83,7 +82,7 @@ impl Core {
         match self.fields_of(table, pattern) {
             Ok(()) => {
                 let warnings = self.env.diagnostics.wire_count();
-                reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
+                self.reply.end_of_rows(&self.env, warnings);
             }
             Err(error) => self.send_error(&error),
         }
@@ -92,17 +91,18 @@ impl Core {
     fn fields_of(&mut self, table: &[u8], pattern: &[u8]) -> Result<(), SqlError> {
         let name = String::from_utf8_lossy(table).replace('`', "``");
         let sql = format!("SELECT * FROM `{name}`");
-        let parsed = crate::statement::parse_next(sql.as_bytes(), 0, self.env.parser_mode, true)
+        let parsed = self
+            .parse_next(sql.as_bytes(), 0, true)
             .map_err(|e| errors::parse(&e, sql.as_bytes()))?;
         let compiled = self.compile(parsed.statement);
-        if !self.in_transaction {
+        if !self.transaction.open {
             self.tables.release_all(self.client.slot());
         }
         let compiled = compiled?;
         let pattern = String::from_utf8_lossy(pattern);
         for column in compiled.columns() {
             if pattern.is_empty() || crate::show::like(&column.name, &pattern) {
-                sink::put_column(&mut self.out, column, &self.env.charsets, Some(None));
+                sink::put_column(&mut self.reply.out, column, &self.env.charsets, Some(None));
             }
         }
         Ok(())

@@ -7,8 +7,7 @@
 //! 2. A result's text is converted from its column's character set; with `character_set_results` NULL or
 //!    `binary` it is sent as it is.
 
-use crate::env::Env;
-use crate::variables::{self, Assign};
+use crate::variables::Assign;
 use executor::SqlError;
 use std::borrow::Cow;
 use value::charset::{self, NameError};
@@ -141,58 +140,6 @@ pub fn partner(variable: &str, word: &str) -> Option<(&'static str, &'static str
         Some((collation, Charset::from_name(word)?.default_collation().name()))
     } else {
         Some((charset, Collation::from_name(word)?.charset().name()))
-    }
-}
-
-impl Env {
-    /// The connection's collation becomes the session's variables, as SET NAMES does it.
-    pub fn take_names(&mut self, collation: Collation) {
-        let charset = collation.charset().name();
-        for variable in
-            ["character_set_client", "character_set_connection", "character_set_results"]
-        {
-            self.set_word(variable, charset);
-        }
-        self.set_word("collation_connection", collation.name());
-        self.charsets.results = Some(collation);
-        self.refresh();
-    }
-
-    /// The current schema's collation becomes `collation_database`.
-    pub fn take_database(&mut self, collation: Collation) {
-        self.set_word("character_set_database", collation.charset().name());
-        self.set_word("collation_database", collation.name());
-    }
-
-    fn set_word(&mut self, variable: &'static str, word: &str) {
-        let id = variables::id(variable);
-        if let Ok((value, _)) = id.get().kind.check(variable, &Assign::Text(word)) {
-            self.vars.set(id, value);
-        }
-    }
-
-    /// The word a variable has.
-    pub fn word(&self, variable: &'static str) -> String {
-        let id = variables::id(variable);
-        id.get().kind.show(self.vars.value(id))
-    }
-
-    /// Takes the character sets out of the variables.
-    pub(crate) fn refresh_charsets(&mut self) {
-        let client = Charset::from_name(&self.word("character_set_client"));
-        let connection = Collation::from_name(&self.word("collation_connection"));
-        let results = Charset::from_name(&self.word("character_set_results"));
-        let kept = self.charsets.results;
-        let (client, connection) = (client.unwrap_or_default(), connection.unwrap_or_default());
-        self.charsets = Charsets {
-            client,
-            connection,
-            keeps_literals: !matches!(client, Charset::Latin1 | Charset::Utf8mb3)
-                && connection.charset() == Charset::Utf8mb4,
-            results: results.map(|charset| {
-                kept.filter(|c| c.charset() == charset).unwrap_or(charset.default_collation())
-            }),
-        };
     }
 }
 

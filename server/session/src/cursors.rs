@@ -4,11 +4,11 @@
 //! 2. Rows are kept as the packets that they will be: the first of them in memory, the others in a file without a name.
 //! 3. A statement has one cursor; running, resetting or closing the statement closes it.
 
+use crate::core::{Core, Reply, Written};
 use crate::errors;
+use crate::net::Net;
 use crate::prepared::Pending;
-use crate::query::Written;
-use crate::session::Core;
-use crate::sink::{self, Net, Rows};
+use crate::sink::{self, Rows};
 use executor::kept_bytes::{KeptBytes, KeptReader};
 use executor::{Context, Prepared, ResultColumn, RowSink, SqlError};
 use instrument::{Counter, count};
@@ -77,7 +77,7 @@ impl Core {
         if prepared.has_into() {
             return Err(errors::cursor_with_into());
         }
-        let Self { env, client, tables, out, codes, .. } = self;
+        let Self { env, client, tables, reply: Reply { out, codes, .. }, .. } = self;
         let written = Written::at(out);
         let mut packets = Outbox::new();
         let mut aside = Aside { kept: KeptBytes::new(client.temporary_files()), failed: None };
@@ -126,12 +126,12 @@ impl Core {
                 let mut status = self.env.status;
                 status.set(flag, true);
                 let warnings = self.env.diagnostics.wire_count();
-                reply::end_of_rows(&mut self.out, self.env.caps, status, warnings);
+                reply::end_of_rows(&mut self.reply.out, self.env.caps, status, warnings);
                 if let (true, Some(place)) = (more, self.statements.cursor(id)) {
                     *place = Some(cursor);
                 }
             }
-            Err(_) if self.closing => {}
+            Err(_) if self.reply.closing => {}
             Err(error) => self.send_error(&error),
         }
     }
@@ -147,18 +147,18 @@ impl Core {
         for _ in 0..rows {
             let killed = self.client.slot().kill_level();
             if killed != 0 {
-                self.closing = killed == sync::KILL_CONNECTION;
+                self.reply.closing = killed == sync::KILL_CONNECTION;
                 return Err(SqlError::Storage(base::Error::Killed));
             }
             if !cursor.rows.next_packet(&mut packet)? {
                 return Ok(false);
             }
-            self.out.replay(&packet);
-            if self.out.len() >= SEND_AT_BYTES {
-                count(Counter::BytesSent, self.out.len() as u64);
-                let sent = net.send(self.out.bytes());
-                self.out.clear();
-                self.closing = sent.is_err();
+            self.reply.out.replay(&packet);
+            if self.reply.out.len() >= SEND_AT_BYTES {
+                count(Counter::BytesSent, self.reply.out.len() as u64);
+                let sent = net.send(self.reply.out.bytes());
+                self.reply.out.clear();
+                self.reply.closing = sent.is_err();
                 sent.map_err(|_| errors::cannot_send())?;
             }
         }

@@ -3,9 +3,10 @@
 //! 1. A deadlock's text is made when it is found, in the thread that found it: what its sessions ran is known
 //!    then. 2. Nothing here waits for a transaction.
 
+use crate::process::Severity;
 use crate::registry::Process;
-use crate::server::{Server, Severity};
-use catalog::TransactionRow;
+use crate::server::Server;
+use catalog::{ProcessRow, TransactionRow};
 use engine::{Abandoned, Deadlock, DeadlockMember, Names};
 use schema::LockNames;
 use std::fmt::Write;
@@ -22,7 +23,7 @@ pub(crate) fn listen(server: &Arc<Server>) {
                 format!("Transactions deadlock detected, dumping detailed information.\n{text}");
             server.host.log(Severity::Note, &said);
         }
-        server.set_last_deadlock(format!("{} 0x0\n{text}", crate::monitor::clock()));
+        server.set_last_deadlock(format!("{} 0x0\n{text}", clock()));
     }));
 }
 
@@ -30,6 +31,14 @@ fn text_of(server: &Server, deadlock: &Deadlock) -> String {
     let names =
         Named { indexes: LockNames::of(&server.catalog), processes: server.registry.processes() };
     deadlock.text(&names)
+}
+
+/// Date and time of day, UTC.
+pub(crate) fn clock() -> String {
+    let seconds = host::clock::unix_micros() / 1_000_000;
+    let (year, month, day) = host::clock::date_of(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 struct Named {
@@ -40,7 +49,7 @@ struct Named {
 impl Names for Named {
     fn transaction(&self, member: &DeadlockMember) -> String {
         let mut out = String::new();
-        let process = self.processes.iter().find(|p| p.slot == member.slot);
+        let process = self.processes.iter().find(|p| p.line.slot == member.slot);
         let seconds = process.map_or(0, active_s);
         let _ = writeln!(out, "TRANSACTION {}, ACTIVE {seconds} sec", member.trx.0);
         let (structs, locks) = (member.structs, member.row_locks);
@@ -62,15 +71,15 @@ impl Names for Named {
 }
 
 fn active_s(process: &Process) -> u64 {
-    let TransactionRow { since_us, .. } = process.transaction;
+    let TransactionRow { since_us, .. } = process.line.transaction;
     match u64::try_from(since_us) {
         Ok(since) if since > 0 => host::clock::unix_micros().saturating_sub(since) / 1_000_000,
-        _ => process.time_s,
+        _ => process.line.time_s,
     }
 }
 
 fn session(process: &Process, out: &mut String) {
-    let Process { id, query_id, host, user, info, .. } = process;
+    let Process { line: ProcessRow { id, host, user, info, .. }, query_id, .. } = process;
     let host = host.split(':').next().unwrap_or(host);
     let _ = writeln!(
         out,
@@ -99,10 +108,11 @@ pub(crate) fn transactions(server: &Server, out: &mut String) {
 }
 
 fn transaction(server: &Server, process: &Process, out: &mut String) {
-    let progress = server.engine.progress(process.slot);
-    let info = server.engine.lock_figures(process.slot, &progress);
-    let number = if progress.trx.0 == 0 { (1 << 48) + process.id } else { progress.trx.0 };
-    let idle = process.transaction.since_us == 0 && info.row_locks == 0 && progress.trx.0 == 0;
+    let line = &process.line;
+    let progress = server.engine.progress(line.slot);
+    let info = server.engine.lock_figures(line.slot, &progress);
+    let number = if progress.trx.0 == 0 { (1 << 48) + line.id } else { progress.trx.0 };
+    let idle = line.transaction.since_us == 0 && info.row_locks == 0 && progress.trx.0 == 0;
     let _ = write!(out, "---TRANSACTION {number}, ");
     let _ = match idle {
         true => write!(out, "not started"),

@@ -33,13 +33,13 @@ pub struct Condition {
     pub text: String,
     /// SQLSTATE.
     pub state: [u8; 5],
-    /// What SIGNAL said besides.
-    pub said: Option<Box<Said>>,
+    /// What SIGNAL gave it besides.
+    pub signalled: Option<Box<SignalItems>>,
 }
 
 /// What a signalled condition carries besides its number and text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct SignalItems {
     /// SQLSTATE.
     pub state: [u8; 5],
     /// Other items: upper-case name and value.
@@ -128,22 +128,28 @@ impl Diagnostics {
         self.push(level, code, text, (*state_of(code), None));
     }
 
-    /// Adds an error with its SQLSTATE, and with what SIGNAL said.
+    /// Adds an error with its SQLSTATE, and with what SIGNAL gave it.
     pub fn add_error(
         &mut self,
         code: u16,
         text: String,
-        (state, said): ([u8; 5], Option<Box<Said>>),
+        (state, signalled): ([u8; 5], Option<Box<SignalItems>>),
     ) {
         self.warnings += 1;
         self.errors += 1;
-        self.push(Level::Error, code, text, (state, said));
+        self.push(Level::Error, code, text, (state, signalled));
     }
 
     /// Adds a signalled condition that is no error.
-    pub fn add_said(&mut self, level: Level, code: u16, text: String, said: Box<Said>) {
+    pub fn add_signalled(
+        &mut self,
+        level: Level,
+        code: u16,
+        text: String,
+        signalled: Box<SignalItems>,
+    ) {
         self.warnings += 1;
-        self.push(level, code, text, (said.state, Some(said)));
+        self.push(level, code, text, (signalled.state, Some(signalled)));
     }
 
     fn push(
@@ -151,10 +157,10 @@ impl Diagnostics {
         level: Level,
         code: u16,
         text: String,
-        (state, said): ([u8; 5], Option<Box<Said>>),
+        (state, signalled): ([u8; 5], Option<Box<SignalItems>>),
     ) {
         if self.kept.len() < self.kept_max {
-            self.kept.push(Condition { level, code, text, state, said });
+            self.kept.push(Condition { level, code, text, state, signalled });
         }
     }
 

@@ -2,22 +2,14 @@
 
 use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
-use crate::errors;
-use crate::registry::Process;
-use crate::server::{Server, VERSION};
-use crate::states;
-use crate::status;
-use crate::variables::{self, Effect, SessionVars, Value, VarId};
-use catalog::{ProcessRow, ServerList, Viewer};
-use engine::Undoing;
-use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
-use expr::{UserVariable, Variables};
+use crate::server::Server;
+use crate::variables::{self, Assign, Effect, SessionVars, Value, VarId};
+use executor::AutoincMode;
+use expr::UserVariable;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
-use sync::Deadline;
-use value::ColumnType;
+use value::{Charset, Collation};
 use wire::constants::{Capabilities, StatusFlags};
 
 /// Bits of `sql_mode` that the session itself looks at.
@@ -48,8 +40,8 @@ pub struct Env {
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
-    /// What SIGNAL said, until the error that it ends in is sent.
-    pub signalled: Option<Box<crate::diagnostics::Said>>,
+    /// What SIGNAL gives the error that it ends in, until that is sent.
+    pub signalled: Option<Box<crate::diagnostics::SignalItems>>,
     /// User name as given.
     pub user: String,
     /// Host the client comes from.
@@ -69,7 +61,7 @@ pub struct Env {
     /// SET insert_id: the next generated AUTO_INCREMENT value, once.
     pub insert_id: Option<u64>,
     /// Cached `innodb_autoinc_lock_mode`, `auto_increment_increment`, `auto_increment_offset`.
-    autoinc: (AutoincMode, u64, u64),
+    pub(crate) autoinc: (AutoincMode, u64, u64),
     /// ROW_COUNT().
     pub row_count: i64,
     /// FOUND_ROWS().
@@ -79,15 +71,15 @@ pub struct Env {
     /// Cached `sql_mode`.
     pub sql_mode: u64,
     /// Cached `sql_select_limit`.
-    select_limit: u64,
+    pub(crate) select_limit: u64,
     /// Cached `max_join_size`; no limit with `sql_big_selects`.
     pub join_size_max: u64,
     /// Cached `sql_safe_updates`.
-    safe_updates: bool,
+    pub(crate) safe_updates: bool,
     /// Cached `sql_notes`.
-    notes: bool,
+    pub(crate) notes: bool,
     /// What sorts, joins and temporary tables may take together before they use files, in bytes.
-    spill_bytes: u64,
+    pub(crate) spill_bytes: u64,
     /// IGNORE: the statement is as lenient as without strict mode.
     pub lenient: bool,
     /// Cached `time_zone`.
@@ -272,7 +264,8 @@ impl Env {
         shown.map(|(v, id)| (v.name.to_string(), v.kind.show(&self.variable(id, global)))).collect()
     }
 
-    fn clock_us(&self) -> i64 {
+    /// The clock of NOW(), in microseconds since 1970.
+    pub(crate) fn clock_us(&self) -> i64 {
         if let Some(fixed) = self.timestamp_us {
             return fixed;
         }
@@ -284,305 +277,58 @@ impl Env {
         now
     }
 
-    /// Raises what could have been an error as a condition of a lower level.
-    pub fn warn_of(&mut self, level: WarningLevel, error: &SqlError) {
-        let (number, _, text) = error.parts();
-        self.warn(level, number, text);
-    }
-
     /// Adds an error to the diagnostics area.
     pub fn note_error(&mut self, code: u16, text: &str) {
         self.diagnostics.add(Level::Error, code, text.to_string());
     }
-}
 
-/// MySQL's state of a session that undoes something.
-fn state_of(what: Undoing) -> &'static str {
-    match what {
-        Undoing::Statement => "query end",
-        Undoing::Transaction | Undoing::Savepoint => "starting",
+    /// The connection's collation becomes the session's variables, as SET NAMES does it.
+    pub fn take_names(&mut self, collation: Collation) {
+        let charset = collation.charset().name();
+        for variable in
+            ["character_set_client", "character_set_connection", "character_set_results"]
+        {
+            self.set_word(variable, charset);
+        }
+        self.set_word("collation_connection", collation.name());
+        self.charsets.results = Some(collation);
+        self.refresh();
     }
-}
 
-impl Viewer for Env {
-    fn list(&self, which: ServerList) -> Vec<(String, String)> {
-        let status = |global| {
-            sync::with_current(|slot| {
-                slot.map_or_else(Vec::new, |slot| {
-                    status::list(&self.server, (slot, &self.status_before), global)
-                })
-            })
+    /// The current schema's collation becomes `collation_database`.
+    pub fn take_database(&mut self, collation: Collation) {
+        self.set_word("character_set_database", collation.charset().name());
+        self.set_word("collation_database", collation.name());
+    }
+
+    fn set_word(&mut self, variable: &'static str, word: &str) {
+        let id = variables::id(variable);
+        if let Ok((value, _)) = id.get().kind.check(variable, &Assign::Text(word)) {
+            self.vars.set(id, value);
+        }
+    }
+
+    /// The word a variable has.
+    pub fn word(&self, variable: &'static str) -> String {
+        let id = variables::id(variable);
+        id.get().kind.show(self.vars.value(id))
+    }
+
+    /// Takes the character sets out of the variables.
+    pub(crate) fn refresh_charsets(&mut self) {
+        let client = Charset::from_name(&self.word("character_set_client"));
+        let connection = Collation::from_name(&self.word("collation_connection"));
+        let results = Charset::from_name(&self.word("character_set_results"));
+        let kept = self.charsets.results;
+        let (client, connection) = (client.unwrap_or_default(), connection.unwrap_or_default());
+        self.charsets = Charsets {
+            client,
+            connection,
+            keeps_literals: !matches!(client, Charset::Latin1 | Charset::Utf8mb3)
+                && connection.charset() == Charset::Utf8mb4,
+            results: results.map(|charset| {
+                kept.filter(|c| c.charset() == charset).unwrap_or(charset.default_collation())
+            }),
         };
-        match which {
-            ServerList::GlobalStatus => status(true),
-            ServerList::SessionStatus => status(false),
-            ServerList::GlobalVariables => self.variables(true),
-            ServerList::SessionVariables => self.variables(false),
-        }
-    }
-
-    fn account(&self) -> String {
-        Env::account(self)
-    }
-
-    fn processes(&self) -> Vec<ProcessRow> {
-        let row = |p: Process| {
-            let state = match self.server.engine.progress(p.slot).undoing {
-                Some(what) => state_of(what),
-                None => {
-                    let lock = self.server.catalog.mdl().waited_for(p.slot);
-                    states::state_of(p.wait, lock, p.info.as_deref().unwrap_or_default())
-                }
-            };
-            let state = Some(state.to_string());
-            let Process { id, user, host, db, command, time_s, info, transaction, leaves, .. } = p;
-            let (slot, since_ns, attributes) = (p.slot, p.since_ns, p.attributes);
-            ProcessRow {
-                id,
-                slot,
-                since_ns,
-                user,
-                host,
-                db,
-                command,
-                time_s,
-                state,
-                info,
-                transaction,
-                leaves,
-                attributes,
-            }
-        };
-        self.server.registry.processes().into_iter().map(row).collect()
-    }
-}
-
-impl Variables for Env {
-    fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
-        Some(self.user_variable(name)?.ty())
-    }
-
-    fn system_variable_type(&self, name: &str) -> Option<ColumnType> {
-        variables::find(name).map(|id| id.get().kind.column_type())
-    }
-}
-
-impl Environment for Env {
-    fn database(&self) -> Option<&str> {
-        self.database.as_deref()
-    }
-
-    fn user(&self) -> String {
-        format!("{}@{}", self.user, self.host)
-    }
-
-    fn version(&self) -> String {
-        VERSION.to_string()
-    }
-
-    fn connection_id(&self) -> u64 {
-        self.id
-    }
-
-    fn strict(&self) -> bool {
-        self.sql_mode & mode::STRICT != 0 && !self.lenient
-    }
-
-    fn set_lenient(&mut self, on: bool) {
-        self.lenient = on;
-    }
-
-    fn schema_dropped(&mut self, name: &str) {
-        if self.database.as_deref() == Some(name) {
-            self.database = None;
-            self.take_database(self.server_collation());
-        }
-    }
-
-    fn warning_count(&self) -> u64 {
-        self.diagnostics.warning_count()
-    }
-
-    fn convert_mode(&self) -> value::ConvertMode<'_> {
-        let on = |bit| self.sql_mode & bit != 0;
-        let dates = value::time::DateRules {
-            no_zero_date: on(mode::NO_ZERO_DATE),
-            no_zero_in_date: on(mode::NO_ZERO_IN_DATE),
-            allow_invalid: on(mode::ALLOW_INVALID_DATES),
-        };
-        value::ConvertMode {
-            strict: self.strict(),
-            dates,
-            truncate_fraction: on(mode::TIME_TRUNCATE_FRACTIONAL),
-            time_zone: &self.time_zone,
-            now_us: self.clock_us(),
-        }
-    }
-
-    fn zero_is_a_value(&self) -> bool {
-        self.sql_mode & mode::NO_AUTO_VALUE_ON_ZERO != 0
-    }
-
-    fn count_matched_rows(&self) -> bool {
-        self.caps.has(Capabilities::FOUND_ROWS)
-    }
-
-    fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError> {
-        let (session, name) = match name.strip_prefix("session.") {
-            Some(name) => (true, name),
-            None => (false, name),
-        };
-        let id = variables::readable(name, global, session).map_err(errors::variable_read)?;
-        let kind = id.get().kind;
-        Ok(match self.variable(id, global) {
-            Value::Null => OwnedDatum::Null,
-            v if kind.is_text() => OwnedDatum::Bytes(kind.show(&v).into_bytes()),
-            Value::UInt(n) => match i64::try_from(n) {
-                Ok(n) => OwnedDatum::Int(n),
-                Err(_) => OwnedDatum::UInt(n),
-            },
-            Value::Double(n) => OwnedDatum::Double(n),
-            Value::Text(text) => OwnedDatum::Bytes(text.as_bytes().to_vec()),
-        })
-    }
-
-    fn memory_bytes(&self) -> (u64, u64) {
-        (self.spill_bytes, self.server.temptable_bytes_max())
-    }
-
-    fn user_variable(&self, name: &str) -> Option<&UserVariable> {
-        self.user_vars.get(&name.to_lowercase())
-    }
-
-    fn set_user_variable(&mut self, name: &str, value: UserVariable) {
-        self.user_vars.insert(name.to_lowercase(), value);
-    }
-
-    fn last_insert_id(&self) -> u64 {
-        self.last_insert_id
-    }
-
-    fn autoinc(&self) -> (AutoincMode, u64, u64) {
-        self.autoinc
-    }
-
-    fn take_insert_id(&mut self) -> Option<u64> {
-        self.insert_id.take()
-    }
-
-    fn row_count(&self) -> i64 {
-        self.row_count
-    }
-
-    fn found_rows(&self) -> u64 {
-        self.found_rows
-    }
-
-    fn lock_deadline(&self) -> Deadline {
-        // A year is MySQL's "for ever"; reading the clock for it would cost every statement.
-        const FOREVER_S: u64 = 31_536_000;
-        if self.lock_wait_timeout_s >= FOREVER_S {
-            return Deadline::Never;
-        }
-        Deadline::after(Duration::from_secs(self.lock_wait_timeout_s))
-    }
-
-    fn server_collation(&self) -> value::Collation {
-        value::Collation::from_name(&self.word("collation_server")).unwrap_or_default()
-    }
-
-    fn connection_collation(&self) -> value::Collation {
-        self.charsets.connection
-    }
-
-    fn sql_mode(&self) -> u64 {
-        self.sql_mode
-    }
-
-    fn optimizer_switch(&self) -> u64 {
-        self.vars.number("optimizer_switch")
-    }
-
-    fn select_limit(&self) -> u64 {
-        self.select_limit
-    }
-
-    fn join_size_max(&self) -> u64 {
-        self.join_size_max
-    }
-
-    fn safe_updates(&self) -> bool {
-        self.safe_updates
-    }
-
-    fn time_zone(&self) -> value::TimeZone {
-        let id = variables::id("time_zone");
-        let name = id.get().kind.show(self.vars.value(id));
-        value::TimeZone::named(&name).unwrap_or_else(value::TimeZone::system)
-    }
-
-    fn random(&mut self) -> f64 {
-        let seed =
-            || host::clock::unix_micros() as u32 ^ (self.id as u32).wrapping_mul(0x9E37_79B9);
-        let mut random = self.random.unwrap_or_else(|| expr::functions::Random::seeded(seed()));
-        let next = random.draw();
-        self.random = Some(random);
-        next
-    }
-
-    fn seeded_random(&mut self, place: usize, seed: u32) -> f64 {
-        let statement = self.statements;
-        let found = self.seeded.iter_mut().find(|s| s.0 == (place, statement));
-        match found {
-            Some((_, random)) => random.draw(),
-            None => {
-                let mut random = expr::functions::Random::seeded(seed);
-                let next = random.draw();
-                self.seeded.retain(|s| s.0.1 == statement);
-                self.seeded.push(((place, statement), random));
-                next
-            }
-        }
-    }
-
-    fn set_last_insert_id(&mut self, id: u64) {
-        self.last_insert_id = id;
-        self.insert_id_given = true;
-    }
-
-    fn now_us(&self) -> i64 {
-        self.clock_us()
-    }
-
-    fn sleep(&mut self, seconds: f64) -> bool {
-        let seconds = seconds.clamp(0.0, 31_536_000.0);
-        host::clock::sleep(Duration::from_secs_f64(seconds)) != sync::WaitResult::Killed
-    }
-
-    fn warn(&mut self, level: WarningLevel, number: u16, text: String) {
-        let level = match level {
-            WarningLevel::Note if !self.notes => return,
-            WarningLevel::Note => Level::Note,
-            WarningLevel::Warning => Level::Warning,
-            WarningLevel::Error => Level::Error,
-        };
-        self.diagnostics.add(level, number, text);
-    }
-
-    fn warn_once(&mut self, number: u16, text: String) {
-        let known =
-            self.diagnostics.conditions().iter().any(|c| c.code == number && c.text == text);
-        if !known {
-            self.diagnostics.add(Level::Warning, number, text);
-        }
-    }
-
-    fn strict_failure(&mut self) -> Option<SqlError> {
-        if self.diagnostics.warning_count() == 0 || !self.strict() {
-            return None;
-        }
-        let (number, state, text) = self.diagnostics.first_strict()?;
-        self.diagnostics.clear();
-        Some(SqlError::Other(number, state, text))
     }
 }

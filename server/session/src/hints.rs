@@ -3,8 +3,8 @@
 //! 1. What they were is given back whatever the statement ends in. 2. A value that cannot be set is a warning;
 //! the statement runs with the one that is there.
 
+use crate::core::Core;
 use crate::diagnostics::Level;
-use crate::session::Core;
 use crate::variables::{self, Effect, Value, VarId};
 use executor::OwnedDatum;
 use parser::ast::{HintInside, Statement};

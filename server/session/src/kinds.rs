@@ -3,9 +3,10 @@
 //! A line reads: pattern, what is known of the kind, who runs it. A kind whose cases differ has a line for each;
 //! a statement without a line does not compile. SHOW has a table of its own.
 
-use crate::descriptor::{Descriptor, DiagnosticsUse, LockDuration, Runner};
+use crate::core::Core;
+use crate::core::{Descriptor, DiagnosticsUse, LockDuration, Runner};
 use crate::errors;
-use crate::session::Core;
+use crate::net::Net;
 use crate::show;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter as C;
@@ -19,10 +20,7 @@ macro_rules! runner {
         Runner::Executor
     };
     ($view:ident, $pattern:pat, session |$core:ident| $run:expr) => {{
-        fn run(
-            $core: &mut Core,
-            statement: &Statement,
-        ) -> Result<crate::descriptor::Done, SqlError> {
+        fn run($core: &mut Core, statement: &Statement) -> Result<crate::core::Done, SqlError> {
             match $view(statement) {
                 Some($pattern) => Result::<_, SqlError>::map($run, Into::into),
                 _ => Err(mismatch()),
@@ -31,7 +29,7 @@ macro_rules! runner {
         Runner::Session(run)
     }};
     ($view:ident, $pattern:pat, fails $error:expr) => {{
-        fn fail(_: &mut Core, statement: &Statement) -> Result<crate::descriptor::Done, SqlError> {
+        fn fail(_: &mut Core, statement: &Statement) -> Result<crate::core::Done, SqlError> {
             match $view(statement) {
                 Some($pattern) => Err($error),
                 _ => Err(mismatch()),
@@ -61,7 +59,7 @@ macro_rules! runner {
         Runner::Rows(columns, rows)
     }};
     ($view:ident, $pattern:pat, nested |$core:ident, $net:ident| $run:expr) => {{
-        fn run($core: &mut Core, statement: &Statement, $net: &mut dyn crate::Net) -> bool {
+        fn run($core: &mut Core, statement: &Statement, $net: &mut dyn Net) -> bool {
             match $view(statement) {
                 Some($pattern) => $run,
                 _ => false,
@@ -110,11 +108,6 @@ macro_rules! kinds {
 /// The descriptor of a statement.
 pub(crate) fn describe(statement: &Statement) -> &'static Descriptor {
     of_statement(statement)
-}
-
-/// Whether the executor runs a statement.
-pub(crate) fn is_of_executor(statement: &Statement) -> bool {
-    matches!(describe(statement).runner, Runner::Executor)
 }
 
 const PLAIN: Descriptor = Descriptor::PLAIN;

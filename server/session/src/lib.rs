@@ -1,53 +1,95 @@
 //! One statement from bytes to result: variables, transactions, errors.
 //!
-//! Reading order: [`server`] (what sessions share), [`session`] (a command packet in, a reply out),
-//! [`login`], `query` and `statement` (text), `prepared` (binary protocol), `transaction`, `set`, `show`,
-//! `admin`, [`variables`], [`errors`] (every MySQL number the session gives), [`registry`].
+//! Reading order: [`server`] (what sessions share), `core` (what a session is), [`session`] (a command packet in, a
+//! reply out), `query` (text), `prepared` (binary protocol), `kinds` (every kind of statement, and who runs it), then
+//! the statements: `set`, `show`, `accounts` and their neighbours. [`errors`] has every MySQL number that a session gives.
+//!
+//! The modules stand on floors, as the crates do: each uses only what is on the floors above it in this file
+//! (`cargo xtask tidy` checks it).
 
-mod deadlocks;
+// Words that all others use.
 pub mod diagnostics;
-pub mod errors;
-mod local_file;
-pub mod login;
-pub mod registry;
-pub mod server;
-pub mod session;
-pub mod tuning;
+mod net;
+mod process;
+mod states;
 pub mod variables;
 
-mod access;
-mod accounts;
-mod admin;
+// MySQL's numbers, and who is connected.
+pub mod errors;
+pub mod registry;
+
+// Character sets, files and logs.
 mod charsets;
-mod cursors;
-mod descriptor;
-mod engine_status;
-mod env;
-mod hints;
-mod kinds;
-mod locks;
+mod local_file;
 mod logs;
-mod monitor;
-mod prepared;
-mod query;
-mod run;
-mod set;
 mod shared_plans;
+
+// What sessions share.
+pub mod server;
+
+// What a server does and shows by itself.
+mod deadlocks;
+mod engine_status;
+pub mod login;
+pub mod tuning;
+
+mod monitor;
+mod status;
+
+// What statements see of their session.
+mod env;
+
+mod environment;
+mod sink;
+
+// What a session is.
+mod core;
+
+// Where statements begin and end.
+mod commit;
+mod compile;
+mod statement;
+
+mod command_log;
+mod execute;
+mod locks;
+mod session_state;
+
+// Statements that the session runs itself.
+mod access;
+mod cursors;
+mod run;
 mod show;
 mod signals;
-mod sink;
-mod statement;
-mod states;
-mod status;
 mod stored_programs;
+mod transaction_statements;
+
+mod accounts;
+mod set;
+
+mod admin;
+mod hints;
+
+// Texts and prepared statements.
+mod prepared;
 mod text_plans;
-mod transaction;
+
+mod query;
+
+// Every kind of statement, and how a client comes in.
+mod admission;
+mod kinds;
+
+// A connection, and the server that it is to.
+pub mod session;
+mod startup;
 
 pub use login::Peer;
+pub use net::Net;
+pub use process::{Host, QueryLog, Severity};
 pub use registry::Wake;
-pub use server::{Host, QueryLog, Server, Severity, VERSION};
+pub use server::{Server, VERSION};
 pub use session::{Next, Refused, STACK_BYTES_MIN, Session};
-pub use sink::Net;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! 1. The client sends packets until an empty one, whatever becomes of the statement: what is left is read and
 //!    forgotten. 2. The statement's reply goes on behind the last packet's sequence number.
 
-use crate::sink::Net;
+use crate::net::Net;
 use std::io::{self, Read};
 use wire::Outbox;
 

@@ -1,14 +1,14 @@
 //! LOCK TABLES, UNLOCK TABLES, FLUSH, LOCK INSTANCE: what they do to the transaction and to each other.
 //!
 //! 1. Whatever locks tables anew gives back what was locked and commits first; nothing stays of it when it
-//!    fails. 2. FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP stand beside LOCK TABLES: each is
+//!    fails. 2. FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP come in addition to LOCK TABLES: each is
 //!    given back by its own statement, UNLOCK TABLES serving two of them. 3. A session that ends has none.
 
+use crate::core::Core;
 use crate::errors;
-use crate::server::QueryLog;
-use crate::session::Core;
+use crate::process::QueryLog;
 use crate::status;
-use executor::{Context, Environment, SqlError};
+use executor::{Environment, SqlError};
 use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName};
 
 impl Core {
@@ -16,7 +16,9 @@ impl Core {
     pub fn lock_tables(&mut self, list: &[LockTable]) -> Result<(), SqlError> {
         self.unlock_tables()?;
         self.commit_work()?;
-        if self.characteristics.read_only && list.iter().any(|l| l.kind == LockKind::Write) {
+        if self.transaction.characteristics.read_only
+            && list.iter().any(|l| l.kind == LockKind::Write)
+        {
             return Err(errors::read_only_transaction());
         }
         // A plan does not know what its text calls the tables.
@@ -80,7 +82,7 @@ impl Core {
     fn flush_other(&mut self, target: &FlushTarget) {
         let server = &self.env.server;
         match target {
-            FlushTarget::Status => self.env.status_before = status::own(self.client.slot()),
+            FlushTarget::Status => self.env.status_before = status::of_session(self.client.slot()),
             FlushTarget::Other(what) => match &**what {
                 "LOGS" => server.open_logs(),
                 "GENERAL LOGS" => server.open_each(&[QueryLog::General]),
@@ -101,15 +103,5 @@ impl Core {
         }
         let deadline = self.env.lock_deadline();
         Ok(self.tables.lock_all_reads(self.client.slot(), deadline)?)
-    }
-
-    /// Everything that outlasts statements and transactions goes: the session ends or starts anew.
-    pub fn unlock_everything(&mut self) {
-        self.tables.unlock_everything(self.client.slot());
-        executor::release_user_locks(self.env.id);
-    }
-
-    fn context(&mut self) -> Context<'_> {
-        Context { client: &mut self.client, tables: &mut self.tables, env: &mut self.env }
     }
 }

@@ -101,11 +101,11 @@ pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
 
 /// The first of a client's attributes that take no more bytes than MySQL keeps by default; what is lost is counted in an
 /// attribute of its own.
-fn kept_attributes(said: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
+fn kept_attributes(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
     const BYTES_MAX: usize = 512;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (mut kept, mut bytes, mut lost) = (Vec::new(), 0, 0);
-    for (name, value) in said {
+    for (name, value) in sent {
         // Each has its length before it.
         let size = name.len() + value.len() + 2;
         match lost == 0 && bytes + size <= BYTES_MAX && name.len() <= 32 {
@@ -167,9 +167,9 @@ impl Login {
             State::Response => {
                 let r = handshake::response(packet).map_err(|_| errors::bad_handshake())?;
                 *caps = r.caps;
-                let said =
+                let sent =
                     handshake::attributes(r.attributes).map_err(|_| errors::bad_handshake())?;
-                self.attributes = kept_attributes(&said);
+                self.attributes = kept_attributes(&sent);
                 let collation = u16::from(r.collation);
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
             }
@@ -201,8 +201,8 @@ impl Login {
         let c = handshake::change_user(body, caps).map_err(|_| errors::malformed_packet())?;
         let collation = c.collation.unwrap_or(self.collation);
         self.account = None;
-        if let Ok(said) = handshake::attributes(c.attributes) {
-            self.attributes = kept_attributes(&said);
+        if let Ok(sent) = handshake::attributes(c.attributes) {
+            self.attributes = kept_attributes(&sent);
         }
         self.begin(c.user, c.schema, collation, c.plugin, c.auth, server, out)
     }
@@ -222,8 +222,8 @@ impl Login {
         self.schema = schema.map(|s| String::from_utf8_lossy(s).into_owned());
         self.collation = collation;
         self.account = find_account(&server.catalog.accounts(), &self.user, &self.host);
-        let wanted = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
-        self.plugin = wanted.unwrap_or(DEFAULT_PLUGIN);
+        let plugin_of_account = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
+        self.plugin = plugin_of_account.unwrap_or(DEFAULT_PLUGIN);
         let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
         // Any other plugin is told to switch, even where an empty answer would do: a client that is
         // still loading its plugin names a stand-in which waits for the switch.

@@ -1,30 +1,10 @@
 //! SHOW ENGINE INNODB STATUS: MySQL's monitor text, with the sections that have something behind them.
 
-use crate::deadlocks;
+use crate::deadlocks::{self, clock};
 use crate::server::Server;
 use engine::{InstanceStats, PoolStatus};
-use instrument::{Counter, MutexClass, Totals};
+use instrument::{Counter, Totals};
 use std::fmt::Write;
-use sync::Mutex;
-
-static LAST: MutexClass = MutexClass::new("wait/synch/mutex/innodb/srv_innodb_monitor_mutex");
-
-/// The figures of the printout before, for rates.
-#[derive(Debug)]
-pub struct Monitor(Mutex<Option<(u64, Totals)>>);
-
-impl Monitor {
-    /// One that has printed nothing yet: its first rates are those since the start.
-    pub const fn new() -> Self {
-        Monitor(Mutex::new(&LAST, None))
-    }
-}
-
-impl Default for Monitor {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// Counters since the printout before, per second.
 struct Rates {
@@ -36,7 +16,7 @@ struct Rates {
 impl Rates {
     fn take(server: &Server) -> Rates {
         let (now_ns, now) = (sync::now_ns(), instrument::totals());
-        let mut last = server.monitor.0.lock();
+        let mut last = server.last_printout.lock();
         let (since_ns, before) = last
             .replace((now_ns, now.clone()))
             .unwrap_or_else(|| (server.started_ns, Totals::new()));
@@ -89,14 +69,6 @@ pub fn text(server: &Server) -> String {
 fn section(out: &mut String, title: &str) {
     let rule = "-".repeat(title.len());
     let _ = writeln!(out, "{rule}\n{title}\n{rule}");
-}
-
-/// Date and time of day, UTC.
-pub(crate) fn clock() -> String {
-    let seconds = host::clock::unix_micros() / 1_000_000;
-    let (year, month, day) = host::clock::date_of(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 fn transactions(out: &mut String, server: &Server) {

@@ -4,14 +4,15 @@
 //! 2. A statement is never run with parameters that do not match its markers: number and types are checked
 //!    against the packet first.
 
+use crate::core::Core;
+use crate::core::{Descriptor, Done, Runner};
 use crate::cursors::{CURSOR_READ_ONLY, Cursor};
-use crate::descriptor::{Descriptor, Done, Runner};
 use crate::errors;
 use crate::hints::Hinted;
 use crate::logs;
+use crate::net::Net;
 use crate::registry::Activity;
-use crate::session::Core;
-use crate::sink::{self, Net};
+use crate::sink;
 use crate::statement;
 use executor::{Environment, OwnedDatum, ParameterType, Prepared, ResultColumn, SqlError};
 use expr::UserVariable;
@@ -165,7 +166,7 @@ impl Core {
         let mark = self.tables.mark();
         let made = self.make_locked(sql);
         self.tables.end_statement(self.client.slot());
-        if self.in_transaction {
+        if self.transaction.open {
             self.tables.release_since(self.client.slot(), mark);
         } else {
             self.tables.release_all(self.client.slot());
@@ -178,8 +179,7 @@ impl Core {
         if self.env.server.statements_open().max(0) as u64 >= max {
             return Err(errors::too_many_statements(&max.to_string()));
         }
-        let parsed = statement::parse_next(sql, 0, self.env.parser_mode, true)
-            .map_err(|e| errors::parse(&e, sql))?;
+        let parsed = self.parse_next(sql, 0, true).map_err(|e| errors::parse(&e, sql))?;
         if parsed.more {
             return Err(statement::refuse_second(sql, parsed.end));
         }
@@ -228,19 +228,19 @@ impl Core {
         self.env.server.count_statements(1);
         let (caps, status) = (self.env.caps, self.env.status);
         let warnings = self.env.diagnostics.wire_count();
-        reply::prepared(&mut self.out, id, columns.len() as u16, params as u16, warnings);
+        reply::prepared(&mut self.reply.out, id, columns.len() as u16, params as u16, warnings);
         if params > 0 {
             for ty in &types {
                 let marker = ResultColumn::computed("?", *ty, decimals_of(ty));
-                sink::put_column(&mut self.out, &marker, &self.env.charsets, None);
+                sink::put_column(&mut self.reply.out, &marker, &self.env.charsets, None);
             }
-            reply::end_of_columns(&mut self.out, caps, status, 0);
+            reply::end_of_columns(&mut self.reply.out, caps, status, 0);
         }
         if !columns.is_empty() {
             for c in &columns {
-                sink::put_column(&mut self.out, c, &self.env.charsets, None);
+                sink::put_column(&mut self.reply.out, c, &self.env.charsets, None);
             }
-            reply::end_of_columns(&mut self.out, caps, status, 0);
+            reply::end_of_columns(&mut self.reply.out, caps, status, 0);
         }
     }
 

@@ -5,51 +5,20 @@
 //!    of it, unless part of it has been sent already.
 //! 3. Outside a transaction a statement is one: it commits before its OK is written.
 
-use crate::descriptor::{DiagnosticsUse, Runner};
-use crate::diagnostics::Level;
+use crate::core::Core;
+use crate::core::{DiagnosticsUse, Runner};
 use crate::errors;
-use crate::kinds;
+use crate::net::Net;
 use crate::registry::Activity;
-use crate::session::Core;
-use crate::sink::{Net, Rows};
 use crate::statement::{self, Parsed};
-use executor::{Context, Outcome, Prepared, SqlError};
+use executor::Prepared;
 use instrument::{Counter, count};
-use parser::ast::Statement;
 use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
 use parser::template::Template;
 use parser::{ErrorKind, SqlMode};
 use std::collections::HashMap;
 use value::Datum;
 use wire::constants::StatusFlags;
-use wire::reply;
-
-/// What was written of a statement's result, and where it began.
-pub(crate) struct Written {
-    start: usize,
-    seq: u8,
-    /// Something was sent already.
-    flushed: bool,
-    /// The client is.
-    pub gone: bool,
-}
-
-impl Written {
-    /// Nothing yet: what is written begins here.
-    pub(crate) fn at(out: &wire::Outbox) -> Written {
-        let (start, seq) = (out.len(), out.seq());
-        Written { start, seq, flushed: false, gone: false }
-    }
-
-    /// What became of the rows.
-    pub(crate) fn take(&mut self, rows: &Rows<'_>) {
-        self.flushed = rows.flushed;
-        self.gone = rows.gone;
-        if rows.bytes_sent != 0 {
-            count(Counter::BytesSent, rows.bytes_sent);
-        }
-    }
-}
 
 impl Core {
     /// Runs the statements of a text.
@@ -65,8 +34,7 @@ impl Core {
         }
         let mut from = 0;
         loop {
-            let parsed = statement::parse_next(sql, from, self.env.parser_mode, false);
-            let parsed = match parsed {
+            let parsed = match self.parse_next(sql, from, false) {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     self.env.diagnostics.clear();
@@ -79,13 +47,13 @@ impl Core {
                 }
             };
             let (end, more) = (parsed.end, parsed.more);
-            if more && !self.multi_statements {
+            if more && !self.protocol.multi_statements {
                 self.env.diagnostics.clear();
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.status.set(StatusFlags::MORE_RESULTS, more);
             let went_well = self.run_text(parsed, net);
-            if !more || !went_well || self.closing {
+            if !more || !went_well || self.reply.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
             }
@@ -126,121 +94,6 @@ impl Core {
         };
         self.unset_hinted(hinted);
         went_well
-    }
-
-    /// Raises what the parser warns of.
-    pub(crate) fn warn_of_text(&mut self, warnings: &[parser::Warning]) {
-        for (number, text) in warnings {
-            self.env.diagnostics.add(Level::Warning, *number, text.to_string());
-        }
-    }
-
-    /// Compiles a statement for the executor. Takes metadata locks.
-    pub fn compile(&mut self, statement: Statement) -> Result<Prepared, SqlError> {
-        let Self { env, client, tables, .. } = self;
-        executor::prepare(statement, &mut Context { client, tables, env })
-    }
-
-    /// As [`Self::compile`], of a statement with so many parameters.
-    pub fn compile_open(
-        &mut self,
-        statement: Statement,
-        parameters: usize,
-    ) -> Result<Prepared, SqlError> {
-        let Self { env, client, tables, .. } = self;
-        executor::prepare_open(statement, parameters, &mut Context { client, tables, env })
-    }
-
-    /// Runs a compiled statement and writes its whole reply; false when it ended in an error.
-    #[inline]
-    pub fn run_compiled(
-        &mut self,
-        prepared: &mut Prepared,
-        params: &[Datum<'_>],
-        binary: bool,
-        net: &mut dyn Net,
-    ) -> bool {
-        let Self { env, client, tables, out, codes, .. } = self;
-        let mut written = Written::at(out);
-        let mut rows = Rows::new(out, net, env, codes, binary);
-        if !env.autocommit() {
-            client.begin();
-        }
-        env.insert_id_given = false;
-        let result =
-            executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
-        written.take(&rows);
-        self.conclude(result, &written)
-    }
-
-    /// Ends the statement's transaction part and its reply.
-    #[inline]
-    pub(crate) fn conclude(
-        &mut self,
-        result: Result<Outcome, SqlError>,
-        written: &Written,
-    ) -> bool {
-        match self.end_statement(result) {
-            Ok(_)
-                if !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION =>
-            {
-                // KILL CONNECTION came while it ran: the client is told, not answered.
-                self.out.rewind(written.start, written.seq);
-                self.send_error(&SqlError::Storage(base::Error::Killed));
-                self.closing = true;
-                false
-            }
-            Ok(outcome) => {
-                self.reply_outcome(&outcome);
-                true
-            }
-            Err(error) => {
-                self.withdraw(written);
-                let killed = self.client.slot().kill_level() == sync::KILL_CONNECTION;
-                if written.gone || killed && !written.flushed {
-                    // A client whose connection was killed finds it closed.
-                    self.closing = true;
-                    return false;
-                }
-                self.send_error(&error);
-                false
-            }
-        }
-    }
-
-    #[inline]
-    fn reply_outcome(&mut self, outcome: &Outcome) {
-        self.env.found_rows = outcome.found_rows.unwrap_or(self.env.found_rows);
-        if outcome.has_rows {
-            self.env.row_count = -1;
-            let warnings = self.env.diagnostics.wire_count();
-            reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
-            return;
-        }
-        self.env.row_count = outcome.affected_rows as i64;
-        if outcome.last_insert_id != 0 {
-            self.env.last_insert_id = outcome.last_insert_id;
-        }
-        let told = match outcome.row_id {
-            None => 0,
-            Some(_) if outcome.last_insert_id != 0 => outcome.last_insert_id,
-            Some(_) if self.env.insert_id_given => self.env.last_insert_id,
-            Some(row_id) => row_id,
-        };
-        self.send_ok_with(&reply::Ok {
-            affected_rows: outcome.affected_rows,
-            last_insert_id: told,
-            info: outcome.info.as_bytes(),
-            ..reply::Ok::default()
-        });
-    }
-
-    /// Takes back what was written of a statement's result.
-    pub(crate) fn withdraw(&mut self, written: &Written) {
-        if !written.flushed {
-            self.out.rewind(written.start, written.seq);
-        }
-        self.closing |= written.gone;
     }
 }
 
@@ -387,7 +240,8 @@ impl Core {
         }
         let lifted = shape::parse_lifted(sql, self.plans.mode, scanned.literals()).ok().flatten();
         let plan = lifted
-            .filter(|p| kinds::is_of_executor(&p.statement) && p.warnings.is_empty())
+            .filter(|p| matches!((self.describe)(&p.statement).runner, Runner::Executor))
+            .filter(|p| p.warnings.is_empty())
             .and_then(|p| self.compile(p.statement).ok());
         let plan = plan.filter(Prepared::is_point).map(Box::new);
         self.plans.add(sql, scanned, plan);

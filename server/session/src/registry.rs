@@ -7,7 +7,7 @@
 //! 3. Who it is changes rarely and lies under the entry's mutex; KILL acts under that mutex, and a session
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
 
-use catalog::TransactionRow;
+use catalog::{ProcessRow, TransactionRow};
 use instrument::MutexClass;
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, LocalAtomic, Ordering};
@@ -193,37 +193,15 @@ impl Entry {
     }
 }
 
-/// A line of the process list.
+/// A session, to who looks through them all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Connection id.
-    pub id: u64,
-    /// User.
-    pub user: String,
-    /// Host and port.
-    pub host: String,
-    /// Current schema.
-    pub db: Option<String>,
-    /// What it does.
-    pub command: &'static str,
-    /// Since when, in seconds.
-    pub time_s: u64,
+    /// Its line of the process list; what it waits for is not in it.
+    pub line: ProcessRow,
     /// Class of the wait it is in.
     pub wait: Option<&'static str>,
-    /// Statement.
-    pub info: Option<String>,
     /// Number of the statement; see [`Registry::begin`].
     pub query_id: u64,
-    /// The transaction that it is in; one that began at 0 is only what its next one would be.
-    pub transaction: TransactionRow,
-    /// [`Registry::leave`] was called.
-    pub leaves: bool,
-    /// Its session slot.
-    pub slot: usize,
-    /// Since when, in [`sync::now_ns`] nanoseconds.
-    pub since_ns: u64,
-    /// What the client said of itself: names and values.
-    pub attributes: Arc<[(String, String)]>,
 }
 
 /// Every session of the server.
@@ -303,9 +281,9 @@ impl Registry {
     }
 
     /// Kills every session whose user is one of these.
-    pub fn kill_where(&self, wanted: impl Fn(&str) -> bool) {
+    pub fn kill_where(&self, is_killed: impl Fn(&str) -> bool) {
         self.for_each(|slot, identity| {
-            if !identity.leaves && wanted(&identity.user) {
+            if !identity.leaves && is_killed(&identity.user) {
                 slot.kill(sync::KILL_CONNECTION);
                 identity.wake.cut();
             }
@@ -366,24 +344,25 @@ impl Registry {
             let (activity, since, text) = entry.read();
             let name = Activity::ALL.iter().find(|(a, _)| *a as u32 == activity);
             let killed = slot.is_some_and(|s| s.kill_level() == sync::KILL_CONNECTION);
-            list.push(Process {
+            let line = ProcessRow {
                 id: i.id,
+                slot: number,
+                since_ns: since,
                 user: i.user.clone(),
                 host: i.host.clone(),
                 db: i.db.clone(),
                 command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
-                leaves: i.leaves,
                 time_s: now.saturating_sub(since) / 1_000_000_000,
-                wait: waiting.map(|c| c.name()),
-                query_id: entry.query_id.load(Ordering::Relaxed),
-                transaction: entry.transaction(),
-                slot: number,
-                since_ns: since,
-                attributes: Arc::clone(&i.attributes),
+                state: None,
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
-            });
+                transaction: entry.transaction(),
+                leaves: i.leaves,
+                attributes: Arc::clone(&i.attributes),
+            };
+            let query_id = entry.query_id.load(Ordering::Relaxed);
+            list.push(Process { line, wait: waiting.map(|c| c.name()), query_id });
         }
-        list.sort_by_key(|p| p.id);
+        list.sort_by_key(|p| p.line.id);
         list
     }
 }
@@ -416,9 +395,9 @@ mod tests {
         assert_eq!(killed, [false, true, false]);
         registry.leave(sessions[2].index());
         assert!(!registry.kill(12, sync::KILL_QUERY), "it has no client any more");
-        assert_eq!(registry.processes().iter().filter(|p| p.leaves).count(), 1);
+        assert_eq!(registry.processes().iter().filter(|p| p.line.leaves).count(), 1);
         registry.end(sessions[0].index());
-        assert_eq!(registry.processes().iter().map(|p| p.id).collect::<Vec<_>>(), [11, 12]);
+        assert_eq!(registry.processes().iter().map(|p| p.line.id).collect::<Vec<_>>(), [11, 12]);
     }
 
     #[test]
@@ -432,10 +411,10 @@ mod tests {
         let entry = registry.entry(slot.index());
         entry.publish(Activity::Query, sync::now_ns(), b"select 1 from t");
         let p = registry.processes().remove(0);
-        assert_eq!((p.command, p.info.as_deref()), ("Query", Some("select 1 from t")));
-        assert_eq!((p.user.as_str(), p.db.as_deref()), ("root", Some("db")));
+        assert_eq!((p.line.command, p.line.info.as_deref()), ("Query", Some("select 1 from t")));
+        assert_eq!((p.line.user.as_str(), p.line.db.as_deref()), ("root", Some("db")));
         entry.publish(Activity::Sleep, sync::now_ns(), b"");
         let p = registry.processes().remove(0);
-        assert_eq!((p.info, p.query_id), (None, (5 << 32) + 2), "Connect and one statement");
+        assert_eq!((p.line.info, p.query_id), (None, (5 << 32) + 2), "Connect and one statement");
     }
 }

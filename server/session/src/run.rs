@@ -3,17 +3,24 @@
 //! 1. A statement that ends in an error leaves nothing of its result in the buffer, unless part of it has been sent.
 //! 2. Rows go to the client as they are made: nothing of a result is kept here.
 
-use crate::descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
+use crate::core::{
+    Core, Descriptor, DiagnosticsUse, Done, Holding, LockDuration, Reply, Runner, SendRows, Written,
+};
+use crate::diagnostics::Level;
 use crate::errors;
-use crate::query::Written;
-use crate::session::Core;
-use crate::sink::{Net, Rows};
-use crate::transaction::Holding;
+use crate::net::Net;
 use executor::{ResultColumn, RowSink, SqlError};
 use parser::ast::Statement;
 use wire::reply;
 
 impl Core {
+    /// Raises what the parser warns of.
+    pub(crate) fn warn_of_text(&mut self, warnings: &[parser::Warning]) {
+        for (number, text) in warnings {
+            self.env.diagnostics.add(Level::Warning, *number, text.to_string());
+        }
+    }
+
     /// What must happen before a statement of a kind: LOCK TABLES and READ ONLY may refuse it (1192, 1792), and the
     /// open transaction may have to be committed.
     pub fn before(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
@@ -23,10 +30,10 @@ impl Core {
         if kind.implicit_commit {
             self.commit_work()?;
         }
-        if !kind.in_read_only && self.characteristics.read_only {
+        if !kind.in_read_only && self.transaction.characteristics.read_only {
             return Err(errors::read_only_transaction());
         }
-        self.holding = match kind.locks {
+        self.transaction.holding = match kind.locks {
             // What the session runs ends no statement of the engine's.
             _ if !matches!(kind.runner, Runner::Executor) => Holding::Transaction,
             _ if kind.implicit_commit => Holding::Nothing,
@@ -65,8 +72,9 @@ impl Core {
     fn reply_done(&mut self, done: Done, kind: &Descriptor, warnings_before: u64) -> bool {
         if kind.diagnostics == DiagnosticsUse::Adds {
             // It changes nothing that it can be asked for; only its own conditions are announced.
-            let own = self.env.diagnostics.warning_count().saturating_sub(warnings_before);
-            self.send_ok_warning(&reply::Ok::default(), own.min(u64::from(u16::MAX)) as u16);
+            let added = self.env.diagnostics.warning_count().saturating_sub(warnings_before);
+            let added = added.min(u64::from(u16::MAX)) as u16;
+            self.reply.ok(&self.env, &reply::Ok::default(), added);
             return true;
         }
         self.env.row_count = done.affected_rows as i64;
@@ -92,15 +100,14 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         // Who makes the rows has the session, the sink has its send buffer.
-        let mut out = std::mem::take(&mut self.out);
-        let mut codes = std::mem::take(&mut self.codes);
-        let mut written = Written::at(&out);
-        let mut sink = Rows::new(&mut out, net, &self.env, &mut codes, binary);
+        let mut reply = std::mem::replace(&mut self.reply, Reply::new());
+        let mut written = Written::at(&reply.out);
+        let mut sink = reply.rows(net, &self.env, binary);
         let result = sink.header(columns).and_then(|()| rows(self, statement, &mut sink));
         written.take(&sink);
-        (self.out, self.codes) = (out, codes);
+        self.reply = reply;
         if let Err(error) = result {
-            self.withdraw(&written);
+            self.reply.withdraw(&written);
             if !written.gone {
                 self.send_error(&error);
             }
@@ -111,7 +118,7 @@ impl Core {
             DiagnosticsUse::Lists => 0,
             _ => self.env.diagnostics.wire_count(),
         };
-        reply::end_of_rows(&mut self.out, self.env.caps, self.env.status, warnings);
+        self.reply.end_of_rows(&self.env, warnings);
         true
     }
 }

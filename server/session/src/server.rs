@@ -1,16 +1,13 @@
 //! What all sessions of a server share.
 
-use crate::access;
-use crate::deadlocks;
 use crate::logs::Logs;
-use crate::monitor::Monitor;
+use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
 use crate::shared_plans::SharedPlans;
-use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
-use instrument::MutexClass;
+use instrument::{MutexClass, Totals};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
@@ -19,58 +16,9 @@ use wire::auth::CachedDigest;
 use wire::rsa_exchange::KeyPair;
 
 static LAST_DEADLOCK: MutexClass = MutexClass::new("wait/synch/mutex/limpid/last_deadlock_text");
+static LAST_PRINTOUT: MutexClass =
+    MutexClass::new("wait/synch/mutex/innodb/srv_innodb_monitor_mutex");
 static DIGESTS: MutexClass = MutexClass::new("wait/synch/mutex/sql/sha2_cache");
-
-/// Severity of a line in the error log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// Always shown.
-    System,
-    /// Error.
-    Error,
-    /// Warning.
-    Warning,
-    /// Note.
-    Note,
-}
-
-/// A log of what clients ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueryLog {
-    /// Every command.
-    General,
-    /// Statements that took long.
-    Slow,
-}
-
-/// What a session asks of the process around it.
-pub trait Host: Send + Sync {
-    /// Stops the server; `by` is the account that asked.
-    fn shutdown(&self, by: &str);
-    /// Opens the file of a log, which is in the data folder unless the path is absolute, or closes it. An open one is
-    /// opened anew, so that its file may be moved away before.
-    ///
-    /// # Errors
-    /// Those of the file.
-    fn open_log(&self, _log: QueryLog, _path: Option<&str>) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// Appends to a log that is open.
-    ///
-    /// # Errors
-    /// Those of the file.
-    fn write_log(&self, _log: QueryLog, _text: &str) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// The present time as logs write it.
-    fn timestamp(&self) -> String {
-        String::new()
-    }
-    /// `log_error_verbosity`.
-    fn set_log_verbosity(&self, _level: u8) {}
-    /// Writes a line to the error log.
-    fn log(&self, severity: Severity, text: &str);
-}
 
 /// By user and host: what is stored for the password, and its digest.
 type Digests = HashMap<(String, String), (Vec<u8>, CachedDigest)>;
@@ -91,7 +39,8 @@ pub struct Server {
     pub host: Arc<dyn Host>,
     /// When the server started, in nanoseconds of [`sync::now_ns`].
     pub started_ns: u64,
-    pub(crate) monitor: Monitor,
+    /// Time and counters of the monitor's last printout, for its rates.
+    pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
     pub(crate) plans: SharedPlans,
     pub(crate) logs: Logs,
     digests: Mutex<Digests>,
@@ -107,13 +56,8 @@ pub struct Server {
 pub const VERSION: &str = concat!("8.4.0-Limpid-", env!("CARGO_PKG_VERSION"));
 
 impl Server {
-    /// A server over an open dictionary.
-    pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
-        Self::with_keys(catalog, globals, host, KeyPair::new())
-    }
-
-    /// As [`Self::new`], with these keys for passwords that come over the network.
-    pub(crate) fn with_keys(
+    /// The server over an open dictionary, before anything of it runs.
+    pub(crate) fn over(
         catalog: Arc<Catalog>,
         globals: Globals,
         host: Arc<dyn Host>,
@@ -121,7 +65,7 @@ impl Server {
     ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
         catalog.register_virtual(schema::tables(&engine));
-        let server = Arc::new(Self {
+        Arc::new(Self {
             registry: Registry::new(Arc::clone(engine.slots())),
             engine,
             catalog,
@@ -129,7 +73,7 @@ impl Server {
             keys,
             host,
             started_ns: sync::now_ns(),
-            monitor: Monitor::new(),
+            last_printout: Mutex::new(&LAST_PRINTOUT, None),
             plans: SharedPlans::new(),
             logs: Logs::off(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
@@ -139,12 +83,7 @@ impl Server {
             open_max: SharedAtomic::new(0),
             statements: SharedAtomic::new(0),
             temptable_bytes_max: SharedAtomic::new(u64::MAX),
-        });
-        tuning::start(&server);
-        access::start(&server);
-        server.open_logs();
-        deadlocks::listen(&server);
-        server
+        })
     }
 
     /// Opens the general and the slow log as the variables say; again, so that their files may be moved away.

@@ -4,43 +4,22 @@
 //!    nothing, and no value of it sees another.
 
 use crate::charsets;
+use crate::core::{Characteristics, Core, isolation_numbered};
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::logs;
-use crate::session::Core;
-use crate::transaction::{Characteristics, isolation_numbered};
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
-use executor::{Context, Environment, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError};
+use executor::{Environment, Outcome, OwnedDatum, SqlError};
 use expr::UserVariable;
-use parser::ast::{
-    Expr, Literal, Query, ResetPersist, Scope, SetItem, SetTransaction, Statement, SystemVar,
-};
-use value::{Charset, Collation, ColumnType, Datum};
+use parser::ast::{Expr, Literal, ResetPersist, Scope, SetItem, SetTransaction, SystemVar};
+use value::{Charset, Collation};
 
 /// A checked assignment.
 struct Action {
     id: VarId,
     value: Value,
     scope: Scope,
-}
-
-/// Keeps the first value of the first row.
-#[derive(Default)]
-struct First(Option<OwnedDatum>, Option<ColumnType>);
-
-impl RowSink for First {
-    fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
-        self.1 = columns.first().map(|column| column.ty);
-        Ok(())
-    }
-
-    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
-        if self.0.is_none() {
-            self.0 = values.first().map(OwnedDatum::of);
-        }
-        Ok(())
-    }
 }
 
 /// Whether switches of the trace that are named are named off.
@@ -116,24 +95,6 @@ impl Core {
             self.env.charsets.results = named;
         }
         Ok(())
-    }
-
-    /// The value of an expression without a table.
-    pub fn evaluate(&mut self, expr: &Expr) -> Result<OwnedDatum, SqlError> {
-        Ok(self.evaluate_typed(expr)?.0)
-    }
-
-    /// The value of an expression without a table, and its type.
-    fn evaluate_typed(&mut self, expr: &Expr) -> Result<(OwnedDatum, ColumnType), SqlError> {
-        let query = Query::of_values([expr.clone()]);
-        let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
-        prepared.is_needed();
-        let Self { env, client, tables, parameters, .. } = self;
-        let mut first = First::default();
-        let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
-        let mut context = Context { client, tables, env };
-        executor::execute(&mut prepared, &mut context, &params, &mut first)?;
-        Ok((first.0.unwrap_or(OwnedDatum::Null), first.1.unwrap_or(ColumnType::varbinary(0))))
     }
 
     fn check(&mut self, variable: &SystemVar, expr: &Expr) -> Result<Action, SqlError> {
@@ -469,15 +430,15 @@ impl Core {
         let name = action.id.get().name;
         let session = matches!(action.scope, Scope::Unspecified | Scope::Session);
         match name {
-            "sql_log_bin" if self.in_transaction => return Err(errors::fixed_sql_log_bin(name)),
-            "binlog_format" if self.in_transaction && session => {
+            "sql_log_bin" if self.transaction.open => return Err(errors::fixed_sql_log_bin(name)),
+            "binlog_format" if self.transaction.open && session => {
                 return Err(errors::fixed_binlog_format(name));
             }
             _ => {}
         }
         let is_characteristic =
             matches!(action.id.get().effect, Effect::Isolation | Effect::ReadOnly);
-        match is_characteristic && action.scope == Scope::Unspecified && self.in_transaction {
+        match is_characteristic && action.scope == Scope::Unspecified && self.transaction.open {
             true => Err(errors::in_transaction()),
             false => Ok(()),
         }
@@ -486,15 +447,20 @@ impl Core {
     /// SET of a characteristic: of the session, or of the next transaction alone.
     fn apply_characteristic(&mut self, id: VarId, value: Value, one_shot: bool) {
         let next = match (id.get().effect, value.as_u64()) {
-            (Effect::ReadOnly, n) => Characteristics { read_only: n != 0, ..self.characteristics },
-            (_, n) => Characteristics { isolation: isolation_numbered(n), ..self.characteristics },
+            (Effect::ReadOnly, n) => {
+                Characteristics { read_only: n != 0, ..self.transaction.characteristics }
+            }
+            (_, n) => Characteristics {
+                isolation: isolation_numbered(n),
+                ..self.transaction.characteristics
+            },
         };
         if !one_shot {
             self.env.vars.set(id, value);
-            self.refresh_transactions();
+            self.transaction.take_variables(&self.env);
         }
-        if !self.in_transaction {
-            self.characterise(next, one_shot || self.one_shot);
+        if !self.transaction.open {
+            self.characterise(next, one_shot || self.transaction.one_shot);
         }
     }
 

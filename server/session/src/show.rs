@@ -1,10 +1,10 @@
 //! SHOW of the server's and the session's own state: columns, and rows as they are sent. SHOW of the dictionary is the
 //! executor's.
 
+use crate::core::Core;
 use crate::diagnostics::Level;
 use crate::errors;
 use crate::monitor;
-use crate::session::Core;
 use executor::{OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{Expr, Limit};
 use value::types::NOT_FIXED;

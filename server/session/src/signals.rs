@@ -1,12 +1,12 @@
 //! SIGNAL, and GET DIAGNOSTICS, outside of stored programs: a client raises conditions and reads those of the
 //! statement before.
 //!
-//! 1. A signalled condition carries its own SQLSTATE and items: [`Said`]. 2. GET DIAGNOSTICS changes neither the
+//! 1. A signalled condition carries its own SQLSTATE and items: [`SignalItems`]. 2. GET DIAGNOSTICS changes neither the
 //! conditions nor ROW_COUNT(), but for error 1758, which is added and does not fail it.
 
-use crate::diagnostics::{Level, Said};
+use crate::core::Core;
+use crate::diagnostics::{Level, SignalItems};
 use crate::errors;
-use crate::session::Core;
 use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{ConditionValue, Expr, GetDiagnostics, Signal};
@@ -53,12 +53,12 @@ impl Core {
                 _ => items.push((item, value)),
             }
         }
-        let said = Box::new(Said { state, items });
+        let signalled = Box::new(SignalItems { state, items });
         if &state[..2] == b"01" {
-            self.env.diagnostics.add_said(Level::Warning, number, text, said);
+            self.env.diagnostics.add_signalled(Level::Warning, number, text, signalled);
             return Ok(());
         }
-        self.env.signalled = Some(said);
+        self.env.signalled = Some(signalled);
         Err(SqlError::Other(number, "HY000", text))
     }
 
@@ -155,15 +155,17 @@ impl Core {
         let at = number.ok().and_then(|n| n.checked_sub(1));
         let found = at.and_then(|at| self.env.diagnostics.conditions().get(at));
         let Some(condition) = found else { return Ok(None) };
-        let said = condition.said.as_deref();
+        let signalled = condition.signalled.as_deref();
         let text = |text: &str| OwnedDatum::Bytes(text.as_bytes().to_vec());
         let item = |name: &str| match name {
             "MYSQL_ERRNO" => OwnedDatum::Int(i64::from(condition.code)),
             "MESSAGE_TEXT" => text(&condition.text),
             "RETURNED_SQLSTATE" => OwnedDatum::Bytes(condition.state.to_vec()),
-            "CLASS_ORIGIN" | "SUBCLASS_ORIGIN" if said.is_none() => text(origin(&condition.state)),
+            "CLASS_ORIGIN" | "SUBCLASS_ORIGIN" if signalled.is_none() => {
+                text(origin(&condition.state))
+            }
             other => {
-                let items = said.map_or(&[][..], |said| &said.items);
+                let items = signalled.map_or(&[][..], |signalled| &signalled.items);
                 text(items.iter().find(|(name, _)| name == other).map_or("", |(_, v)| v))
             }
         };

@@ -7,6 +7,7 @@
 use crate::charsets::Charsets;
 use crate::errors;
 use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
+use crate::net::Net;
 use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
 use std::borrow::Cow;
 use std::io::Read;
@@ -18,18 +19,6 @@ use wire::row::{BinaryRow, TextRow};
 
 /// Bytes that may gather before they are sent.
 const SEND_AT_BYTES: usize = 64 * 1024;
-
-/// The way to the client.
-pub trait Net {
-    /// Sends bytes; blocks up to `net_write_timeout`. An error means that the client is gone.
-    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()>;
-    /// Receives bytes in the middle of a statement; blocks up to `net_read_timeout`. None: the client has
-    /// gone. Fails where nothing can be received.
-    fn receive(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let _ = into;
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-}
 
 /// Sends the rows of one statement.
 pub struct Rows<'a> {

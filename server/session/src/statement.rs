@@ -1,11 +1,10 @@
 //! Statements of a text, parsed one after the other.
 
-use crate::descriptor::Descriptor;
+use crate::core::{Core, Descriptor};
 use crate::errors;
-use crate::kinds;
 use executor::SqlError;
+use parser::ParseError;
 use parser::ast::{Explain, Expr, QueryBody, SelectItem, Show, Statement};
-use parser::{ParseError, SqlMode};
 
 /// One statement of a text.
 pub(crate) struct Parsed {
@@ -23,24 +22,22 @@ pub(crate) struct Parsed {
     pub warnings: Vec<parser::Warning>,
 }
 
-/// Parses the statement that begins at `from`; parameter markers are allowed when `markers`.
-pub(crate) fn parse_next(
-    sql: &[u8],
-    from: usize,
-    mode: SqlMode,
-    markers: bool,
-) -> Result<Parsed, ParseError> {
-    let parsed = parser::parse_next(sql, from, mode, markers)?;
-    let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
-    let statement = without_describe(parsed.statement);
-    Ok(Parsed {
-        kind: kinds::describe(&statement),
-        statement,
-        end: parsed.next,
-        more: follows.kind != parser::token::TokenKind::End,
-        params: parsed.params as usize,
-        warnings: parsed.warnings,
-    })
+impl Core {
+    /// Parses the statement that begins at `from`; parameter markers are allowed when `markers`.
+    pub fn parse_next(&self, sql: &[u8], from: usize, markers: bool) -> Result<Parsed, ParseError> {
+        let mode = self.env.parser_mode;
+        let parsed = parser::parse_next(sql, from, mode, markers)?;
+        let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
+        let statement = without_describe(parsed.statement);
+        Ok(Parsed {
+            kind: (self.describe)(&statement),
+            statement,
+            end: parsed.next,
+            more: follows.kind != parser::token::TokenKind::End,
+            params: parsed.params as usize,
+            warnings: parsed.warnings,
+        })
+    }
 }
 
 /// 1064 at the second statement, for a client that did not ask for several.

@@ -45,9 +45,9 @@ pub fn list(
     let totals = match global {
         true => instrument::totals(),
         false => {
-            let mut own = Totals::new();
-            own.add_page(&slot.counters, 0);
-            own
+            let mut session = Totals::new();
+            session.add_page(&slot.counters, 0);
+            session
         }
     };
     let all = if global { totals.clone() } else { instrument::totals() };
@@ -70,10 +70,10 @@ pub fn list(
 }
 
 /// The counters of a session, by their numbers.
-pub fn own(slot: &SessionSlot) -> Vec<u64> {
-    let mut own = Totals::new();
-    own.add_page(&slot.counters, 0);
-    Counter::ALL.iter().map(|c| own.counter(*c)).collect()
+pub fn of_session(slot: &SessionSlot) -> Vec<u64> {
+    let mut session = Totals::new();
+    session.add_page(&slot.counters, 0);
+    Counter::ALL.iter().map(|c| session.counter(*c)).collect()
 }
 
 fn is_computed(c: Counter) -> bool {
@@ -83,7 +83,8 @@ fn is_computed(c: Counter) -> bool {
 fn computed(server: &Server, totals: &Totals) -> Vec<(&'static str, u64)> {
     let open = u64::from(server.connections_open());
     let processes = server.registry.processes();
-    let running = processes.iter().filter(|p| p.command != "Sleep" && !p.leaves).count() as u64;
+    let running =
+        processes.iter().filter(|p| p.line.command != "Sleep" && !p.line.leaves).count() as u64;
     let slots = server.engine.slots().sessions();
     let live = slots.filter(|s| s.session_id.load(Ordering::Relaxed) != 0).count() as u64;
     vec![

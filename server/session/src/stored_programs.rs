@@ -3,8 +3,8 @@
 //! 1. What such a statement names is missing, so the answer is MySQL's for what is missing: an error, or with IF EXISTS
 //! a note. Migrations and dump files drop before they create. 2. What would make one answers 1235.
 
+use crate::core::Core;
 use crate::errors;
-use crate::session::Core;
 use executor::{SqlError, WarningLevel};
 use parser::ast::{AlterRoutine, DropProgram, EventDef, ObjectName, ProgramKind};
 

@@ -7,11 +7,10 @@
 //!    never told of a change: versions are compared when a plan is used. 4. LOCK TABLES and temporary tables
 //!    change what names mean for one session: while it has them it goes past all this.
 
+use crate::core::Core;
 use crate::errors;
-use crate::kinds;
-use crate::session::Core;
+use crate::net::Net;
 use crate::shared_plans::SharedText;
-use crate::sink::Net;
 use executor::kept::prepare_text;
 use executor::{Context, OwnedDatum, Prepared, SqlError};
 use expr::build::Settings;
@@ -377,7 +376,7 @@ impl Core {
         self.env.status.set(StatusFlags::MORE_RESULTS, false);
         self.env.diagnostics.clear();
         count(Counter::Queries, 1);
-        let kind = kinds::describe(statement);
+        let kind = (self.describe)(statement);
         if let Some(counter) = kind.counter {
             count(counter, 1);
         }

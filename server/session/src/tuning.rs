@@ -4,7 +4,8 @@
 //! 2. Nothing here waits: resizing, dumping and loading go on in threads of their own.
 
 use crate::errors;
-use crate::server::{Server, Severity};
+use crate::process::Severity;
+use crate::server::Server;
 use crate::variables::{self, Effect, Globals, Value, VarError};
 use engine::PoolSettings;
 use executor::SqlError;

@@ -260,6 +260,16 @@ fn what_is_not_there_yet_says_so() {
 }
 
 #[test]
+fn a_statement_of_the_session_that_commits_leaves_the_next_one_its_transaction() {
+    let (_server, mut client) = with_table();
+    client.run("SET autocommit = 0");
+    client.run("SET PASSWORD = ''");
+    client.run("INSERT INTO t (c) VALUES ('four')");
+    client.run("ROLLBACK");
+    assert_eq!(client.rows("SELECT COUNT(*) FROM t"), ["3"]);
+}
+
+#[test]
 fn a_client_that_vanishes_in_the_middle_of_a_result_ends_its_session_only() {
     let (server, mut client) = with_table();
     let row = format!("('{}')", "x".repeat(20));

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// The text of every source file that may read a variable: without tests, the table, and lists of names.
 fn sources() -> String {
-    const LISTS: [&str; 4] = ["hints.rs", "manners.rs", "coverage_tests.rs", "tests.rs"];
+    const LISTS: [&str; 4] = ["hints.rs", "exceptions.rs", "coverage_tests.rs", "tests.rs"];
     let mut text = String::new();
     let mut folders: Vec<PathBuf> = ["server", "sql", "src"].map(|f| root().join(f)).into();
     while let Some(folder) = folders.pop() {

@@ -12,9 +12,9 @@ mod table;
 pub use kind::{Kind, mode_warnings, switches};
 pub use table::VARIABLES;
 
-mod manners;
+mod exceptions;
 
-pub use manners::{has_default, is_session_fixed, set_warning};
+pub use exceptions::{has_default, is_session_fixed, set_warning};
 
 use instrument::MutexClass;
 use std::collections::{BTreeMap, HashMap};
@@ -345,23 +345,23 @@ fn persisted_text(persisted: &BTreeMap<&'static str, String>) -> String {
     text
 }
 
-/// A session's values: the global list as it connected, and its own changes.
+/// A session's values: the global list as it connected, and its changes.
 #[derive(Debug, Clone)]
 pub struct SessionVars {
     base: Arc<Vec<Value>>,
-    own: Vec<(VarId, Value)>,
+    changes: Vec<(VarId, Value)>,
 }
 
 impl SessionVars {
     /// Values of a new session.
     pub fn new(globals: &Globals) -> Self {
-        Self { base: globals.snapshot(), own: Vec::new() }
+        Self { base: globals.snapshot(), changes: Vec::new() }
     }
 
     /// The session's value.
     pub fn value(&self, id: VarId) -> &Value {
-        let own = self.own.iter().find(|(i, _)| *i == id).map(|(_, v)| v);
-        own.unwrap_or(&self.base[usize::from(id.0)])
+        let changed = self.changes.iter().find(|(i, _)| *i == id).map(|(_, v)| v);
+        changed.unwrap_or(&self.base[usize::from(id.0)])
     }
 
     /// The session's number.
@@ -379,9 +379,9 @@ impl SessionVars {
 
     /// Stores a checked value.
     pub fn set(&mut self, id: VarId, value: Value) {
-        match self.own.iter_mut().find(|(i, _)| *i == id) {
+        match self.changes.iter_mut().find(|(i, _)| *i == id) {
             Some((_, v)) => *v = value,
-            None => self.own.push((id, value)),
+            None => self.changes.push((id, value)),
         }
     }
 }
@@ -400,7 +400,8 @@ pub fn readable(name: &str, global: bool, session: bool) -> Result<VarId, VarErr
 pub fn settable(name: &str, global: bool, persist_only: bool) -> Result<VarId, VarError> {
     let id = find(name).ok_or_else(|| VarError::Unknown(name.to_string()))?;
     let v = id.get();
-    if persist_only && v.fixed && v.scope == Scope::Global && manners::is_not_persistent(v.name) {
+    if persist_only && v.fixed && v.scope == Scope::Global && exceptions::is_not_persistent(v.name)
+    {
         return Err(VarError::NotPersistent(v.name.into()));
     }
     if v.fixed && !persist_only {

@@ -1,10 +1,10 @@
-//! Ways of single variables that their line in the table does not tell: warnings when they are set, sessions that may
-//! not set theirs, those without a default.
+//! Exceptions of single variables, which their line in the table does not tell: warnings when they are set, sessions
+//! that may not set theirs, those without a default.
 
 use super::Variable;
 
 /// Variables whose SET warns that they will go.
-const GOING: &[&str] = &[
+const DEPRECATED: &[&str] = &[
     "binlog_format",
     "max_delayed_threads",
     "max_insert_delayed_threads",
@@ -17,7 +17,7 @@ const GOING: &[&str] = &[
 ];
 
 /// Variables whose SET warns that they will not be settable any more.
-const FIXED_SOON: &[&str] =
+const READ_ONLY_SOON: &[&str] =
     &["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
 
 /// Variables that every session has and that only SET GLOBAL changes.
@@ -60,11 +60,11 @@ const NOT_PERSISTENT: &[&str] = &[
 /// The warning of a SET of this variable.
 pub fn set_warning(v: &Variable) -> Option<(u16, String)> {
     let name = v.name;
-    if GOING.contains(&name) {
+    if DEPRECATED.contains(&name) {
         let text = format!("'@@{name}' is deprecated and will be removed in a future release.");
         return Some((1287, text));
     }
-    if FIXED_SOON.contains(&name) {
+    if READ_ONLY_SOON.contains(&name) {
         let text = format!(
             "Updating '{name}' is deprecated. It will be made read-only in a future release."
         );

@@ -4,8 +4,8 @@
 //! statement looks its descriptor up; everybody else asks that. 3. The privileges that a kind needs will stand
 //! here, beside its metadata locks, when there are any to grant.
 
-use crate::session::Core;
-use crate::sink::Net;
+use super::Core;
+use crate::net::Net;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter;
 use parser::ast::Statement;

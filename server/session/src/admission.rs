@@ -1,0 +1,129 @@
+//! How a client comes in: its login is carried on packet by packet, then the session becomes its user's, and
+//! `init_connect` runs before its first command.
+
+use crate::access::is_super;
+use crate::charsets::of_handshake;
+use crate::core::{Core, Phase, Written};
+use crate::errors;
+use crate::login::{Login, Progress};
+use crate::net::Net;
+use crate::variables;
+use executor::SqlError;
+use instrument::{Counter, count};
+use std::io;
+use std::sync::Arc;
+use wire::constants::Capabilities;
+
+/// What a client of `init_connect` gets: nothing, unless it fails.
+struct Unheard;
+
+impl Net for Unheard {
+    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Core {
+    /// Takes a packet of a client that has to prove who it is.
+    pub fn login_packet(&mut self, payload: &[u8]) {
+        let phase = std::mem::replace(&mut self.identity.phase, Phase::Commands);
+        let (mut login, changing) = match phase {
+            Phase::Login(login) => (login, false),
+            Phase::ChangingUser(login) => (login, true),
+            Phase::Commands => return,
+        };
+        let server = Arc::clone(&self.env.server);
+        let step = login.step(payload, &mut self.env.caps, &server, &mut self.reply.out);
+        self.login_went(login, step, changing);
+    }
+
+    /// COM_CHANGE_USER.
+    pub fn change_user(&mut self, body: &[u8]) {
+        let server = Arc::clone(&self.env.server);
+        let mut login = Box::new(Login::new(self.identity.scramble, &self.identity.peer));
+        login.expect_switch();
+        let step = login.change_user(body, self.env.caps, &server, &mut self.reply.out);
+        self.login_went(login, step, true);
+    }
+
+    fn login_went(&mut self, login: Box<Login>, step: Result<Progress, SqlError>, changing: bool) {
+        match step {
+            Ok(Progress::More) => {
+                self.identity.phase =
+                    if changing { Phase::ChangingUser(login) } else { Phase::Login(login) };
+            }
+            Ok(Progress::Done) => {
+                if let Err(error) = self.admit(*login, changing) {
+                    self.reject(&error);
+                }
+            }
+            Err(error) => {
+                self.env.user = login.user.clone();
+                self.reject(&error);
+            }
+        }
+    }
+
+    fn reject(&mut self, error: &SqlError) {
+        count(Counter::AbortedConnects, 1);
+        self.send_error(error);
+        self.reply.closing = true;
+    }
+
+    fn admit(&mut self, login: Login, changing: bool) -> Result<(), SqlError> {
+        if changing {
+            self.reset();
+        }
+        let account =
+            login.account.ok_or_else(|| errors::internal("a login without an account"))?;
+        if self.identity.over_limit && !is_super(&account.user) {
+            return Err(errors::too_many_connections());
+        }
+        self.admit_account(&account.user)?;
+        self.env.user = login.user;
+        self.env.account_host = account.host;
+        let collation =
+            of_handshake(login.collation, executor::Environment::server_collation(&self.env));
+        self.env.take_names(collation);
+        if self.env.caps.has(Capabilities::INTERACTIVE) {
+            let seconds = self.env.vars.value(variables::id("interactive_timeout")).clone();
+            self.env.vars.set(variables::id("wait_timeout"), seconds);
+        }
+        self.protocol.multi_statements = self.env.caps.has(Capabilities::MULTI_STATEMENTS);
+        self.env.database = None;
+        if let Some(schema) = login.schema {
+            self.use_schema(&schema)?;
+        }
+        self.publish_identity();
+        self.env.server.registry.describe(self.slot, login.attributes);
+        self.identity.phase = Phase::Commands;
+        self.refresh();
+        self.log_connect();
+        self.init_connect()?;
+        self.send_ok();
+        self.publish_sleep();
+        Ok(())
+    }
+
+    /// Runs `init_connect`. A client whose statements fail is not served.
+    ///
+    /// # Errors
+    /// 1184.
+    fn init_connect(&mut self) -> Result<(), SqlError> {
+        let id = variables::id("init_connect");
+        let text = id.get().kind.show(&self.env.server.globals.value(id));
+        if text.is_empty() || is_super(&self.env.user) {
+            return Ok(());
+        }
+        let before = Written::at(&self.reply.out);
+        let multi = std::mem::replace(&mut self.protocol.multi_statements, true);
+        self.query(text.as_bytes(), &mut Unheard);
+        self.protocol.multi_statements = multi;
+        self.reply.withdraw(&before);
+        if self.env.diagnostics.counts().1 > 0 {
+            return Err(errors::init_connect_failed(&self.env.who()));
+        }
+        self.env.diagnostics.clear();
+        Ok(())
+    }
+}

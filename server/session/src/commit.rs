@@ -1,0 +1,204 @@
+//! Where transactions end, and what their end does to locks and to what others see of them.
+//!
+//! 1. Metadata locks are given back with the transaction, or with the statement outside of one. 2. A deadlock rolls the
+//! whole transaction back, any other error only the statement (the executor has done that by then).
+
+use crate::core::{Characteristics, Core, Holding};
+use crate::process::Severity;
+use engine::Client;
+use executor::{Environment, Outcome, SqlError};
+use instrument::{Counter, count};
+use wire::constants::StatusFlags;
+
+impl Core {
+    /// Ends a statement: commits or rolls back what it did if it stands alone. Its result, or the error of
+    /// the commit.
+    #[inline]
+    pub fn end_statement(
+        &mut self,
+        result: Result<Outcome, SqlError>,
+    ) -> Result<Outcome, SqlError> {
+        self.client.end_statement();
+        let holding = std::mem::take(&mut self.transaction.holding);
+        if let Holding::Since(mark) = holding {
+            self.tables.release_since(self.client.slot(), mark);
+        }
+        self.count_end(result.is_ok());
+        if self.transaction.open {
+            self.tables.end_statement(self.client.slot());
+            match &result {
+                Err(error) if self.ends_transaction(error) => self.rollback_work(),
+                _ => self.publish_transaction(),
+            }
+            return result;
+        }
+        if !self.env.autocommit()
+            && holding != Holding::Nothing
+            && (self.tables.mark() > 0 || self.client.has_written())
+        {
+            self.enter_transaction();
+            return self.end_statement(result);
+        }
+        let mut result = result;
+        if self.client.in_transaction() {
+            let ended = if result.is_ok() {
+                self.commit_changes()
+            } else {
+                self.client.rollback().map_err(SqlError::from)
+            };
+            if let Err(error) = ended {
+                result = result.and(Err(error));
+            }
+        }
+        if self.transaction.one_shot && self.tables.mark() > 0 && result.is_ok() {
+            self.take_characteristics();
+        }
+        self.release_tables();
+        result
+    }
+
+    /// Counts the end of a statement that touched tables, or whose transaction did.
+    #[inline]
+    fn count_end(&self, committed: bool) {
+        if self.tables.mark() > 0 || self.client.has_written() {
+            let counter = if committed { Counter::HandlerCommit } else { Counter::HandlerRollback };
+            self.client.slot().counters.add(counter, 1);
+        }
+    }
+
+    /// Gives back the metadata locks. Without autocommit, what a statement did to temporary tables is remembered
+    /// all the same.
+    #[inline]
+    fn release_tables(&mut self) {
+        let lasting = self.tables.lasting;
+        self.tables.release_all(self.client.slot());
+        if !self.env.autocommit() {
+            self.tables.lasting = lasting;
+        }
+    }
+
+    /// Whether a statement's error rolls the whole transaction back.
+    #[cold]
+    fn ends_transaction(&self, error: &SqlError) -> bool {
+        const LOCK_WAIT_TIMEOUT: u16 = 1205;
+        const LOCK_TABLE_FULL: u16 = 1206;
+        const DEADLOCK: u16 = 1213;
+        match error.parts().0 {
+            DEADLOCK | LOCK_TABLE_FULL => true,
+            LOCK_WAIT_TIMEOUT => {
+                matches!(error, SqlError::Storage(_))
+                    && self.env.server.globals.number("innodb_rollback_on_timeout") != 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Shows others the transaction that goes on.
+    fn publish_transaction(&self) {
+        if self.tables.mark() == 0 && !self.client.has_written() {
+            return;
+        }
+        let entry = self.env.server.registry.entry(self.slot);
+        if !entry.is_in_transaction() {
+            entry.begin_transaction(host::clock::unix_micros(), self.transaction.bits());
+        }
+    }
+
+    /// A transaction begins that goes on beyond the statement.
+    pub fn enter_transaction(&mut self) {
+        self.client.begin();
+        self.transaction.open = true;
+        self.show_transaction();
+    }
+
+    /// Says what the present transaction is, or the next one; `one_shot`: that one alone.
+    pub(crate) fn characterise(&mut self, these: Characteristics, one_shot: bool) {
+        self.transaction.characteristics = these;
+        self.transaction.one_shot = one_shot;
+        self.tables.read_only = these.read_only;
+        self.show_transaction();
+    }
+
+    /// The next transaction is what the session's variables say.
+    pub(crate) fn take_characteristics(&mut self) {
+        self.characterise(self.transaction.defaults, false);
+    }
+
+    /// Commits what is open and gives back its locks.
+    pub fn commit_work(&mut self) -> Result<(), SqlError> {
+        let committed = self.commit_open();
+        self.leave_transaction();
+        self.take_characteristics();
+        committed
+    }
+
+    /// Commits what is open; its locks stay.
+    pub fn commit_open(&mut self) -> Result<(), SqlError> {
+        if self.transaction.open {
+            self.count_end(true);
+        }
+        if !self.client.in_transaction() {
+            return Ok(());
+        }
+        self.commit_changes()
+    }
+
+    /// Commits, unless FLUSH TABLES WITH READ LOCK of another session forbids it for longer than this one
+    /// waits: then all is rolled back.
+    fn commit_changes(&mut self) -> Result<(), SqlError> {
+        let deadline = self.env.lock_deadline();
+        match self.tables.commit(&mut self.client, deadline, Client::commit) {
+            Ok(committed) => Ok(committed?),
+            Err(error) => {
+                self.client.rollback()?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Rolls back what is open and gives back its locks.
+    pub fn rollback_work(&mut self) {
+        self.rollback_open();
+        self.leave_transaction();
+        self.take_characteristics();
+    }
+
+    /// Rolls back what is open; its locks stay.
+    pub fn rollback_open(&mut self) {
+        if self.client.in_transaction() {
+            count(Counter::HandlerRollback, 1);
+            // What could not be undone now is the engine's to finish; the client is out of it.
+            if let Err(error) = self.client.rollback() {
+                let text = format!("Rollback is left to the background: {error}");
+                self.env.server.host.log(Severity::Warning, &text);
+            }
+        }
+    }
+
+    /// Gives back the locks of a transaction that was committed or rolled back.
+    pub fn leave_transaction(&mut self) {
+        self.env.server.registry.entry(self.slot).end_transaction();
+        self.transaction.savepoints.clear();
+        self.tables.release_all(self.client.slot());
+        self.transaction.open = false;
+        self.show_transaction();
+    }
+
+    /// Sets the flags that every OK carries.
+    pub fn show_transaction(&mut self) {
+        self.env.status.set(StatusFlags::IN_TRANSACTION, self.transaction.open);
+        let read_only = self.transaction.is_read_only();
+        self.env.status.set(StatusFlags::IN_READ_ONLY_TRANSACTION, read_only);
+        self.set_up_reads();
+    }
+
+    /// Tells the client how its reads are isolated.
+    pub fn set_up_reads(&mut self) {
+        if !self.transaction.open {
+            let entry = self.env.server.registry.entry(self.slot);
+            entry.publish_bits(self.transaction.bits());
+        }
+        self.client.set_spans_statements(self.transaction.open || !self.env.autocommit());
+        self.client.set_isolation(self.transaction.characteristics.isolation);
+    }
+}

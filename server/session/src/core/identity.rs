@@ -1,0 +1,46 @@
+//! Who the client is, as the connection knows it; what statements see of that is in `Env`.
+//!
+//! 1. Until the phase is [`Phase::Commands`] no command of the client is looked at. 2. The challenge of the greeting
+//! stays: COM_CHANGE_USER answers it.
+
+use crate::login::{Login, Peer};
+use wire::handshake::Scramble;
+
+/// How far a connection is.
+pub(crate) enum Phase {
+    /// It has to prove who it is.
+    Login(Box<Login>),
+    /// It proves that it is somebody else.
+    ChangingUser(Box<Login>),
+    /// It is known.
+    Commands,
+}
+
+/// Who the client is.
+pub(crate) struct Identity {
+    pub phase: Phase,
+    pub peer: Peer,
+    /// The last challenge.
+    pub scramble: Scramble,
+    /// The connection is one above `max_connections`: root's only.
+    pub over_limit: bool,
+}
+
+impl Identity {
+    /// Nobody yet.
+    pub fn new(peer: Peer, scramble: Scramble, over_limit: bool) -> Identity {
+        let login = Box::new(Login::new(scramble, &peer));
+        Identity { phase: Phase::Login(login), peer, scramble, over_limit }
+    }
+
+    /// Whether the client has proved who it is.
+    pub fn is_logged_in(&self) -> bool {
+        !matches!(self.phase, Phase::Login(_))
+    }
+
+    /// Whether commands are taken.
+    #[inline]
+    pub fn takes_commands(&self) -> bool {
+        matches!(self.phase, Phase::Commands)
+    }
+}

@@ -1,0 +1,79 @@
+//! What a session is: the parts of its state, each with its own rules, and what it knows of a kind of statement.
+//!
+//! 1. What a session does is in the modules above, each an `impl Core`. A module calls only those that are declared
+//! before it in `lib.rs` (`cargo xtask tidy` looks); a statement that runs a statement goes through
+//! [`Descriptor::runner`]. 2. A part is changed by its own methods and by the module that is about it.
+
+mod descriptor;
+mod identity;
+mod protocol;
+mod reply;
+mod transaction;
+
+pub(crate) use descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
+pub(crate) use identity::{Identity, Phase};
+pub(crate) use protocol::Protocol;
+pub(crate) use reply::{Reply, Written};
+pub(crate) use transaction::{
+    Characteristics, Holding, Savepoint, Transaction, isolation_numbered,
+};
+
+use crate::env::Env;
+use crate::prepared::Statements;
+use crate::query::PlanCache;
+use crate::text_plans::TextPlans;
+use catalog::TableCache;
+use engine::Client;
+use executor::{Context, OwnedDatum, SqlError};
+use parser::ast::Statement;
+use wire::reply as packet;
+
+/// Everything of a session but the bytes it reads.
+pub(crate) struct Core {
+    /// What statements see.
+    pub env: Env,
+    /// Transaction and slots of the engine.
+    pub client: Client,
+    /// Open tables and metadata locks.
+    pub tables: TableCache,
+    pub transaction: Transaction,
+    pub reply: Reply,
+    pub identity: Identity,
+    pub protocol: Protocol,
+    pub statements: Statements,
+    pub plans: PlanCache,
+    pub texts: TextPlans,
+    /// Parameters of the statement that the session runs itself (`SET @a = ?`).
+    pub parameters: Vec<OwnedDatum>,
+    /// The session's slot in the registry.
+    pub slot: usize,
+    /// Finds what is known of a statement's kind.
+    pub describe: fn(&Statement) -> &'static Descriptor,
+}
+
+impl Core {
+    /// What the executor runs in.
+    pub fn context(&mut self) -> Context<'_> {
+        Context { client: &mut self.client, tables: &mut self.tables, env: &mut self.env }
+    }
+
+    /// Writes an error packet and notes it in the diagnostics area.
+    pub fn send_error(&mut self, error: &SqlError) {
+        self.reply.error(&mut self.env, error, self.tables.catalog());
+    }
+
+    /// Writes an OK packet without numbers.
+    pub fn send_ok(&mut self) {
+        self.send_ok_with(&packet::Ok::default());
+    }
+
+    /// Writes an OK packet; status and warnings are filled in.
+    pub fn send_ok_with(&mut self, ok: &packet::Ok<'_>) {
+        self.reply.ok(&self.env, ok, self.env.diagnostics.wire_count());
+    }
+
+    /// Writes the packet behind the rows of a result.
+    pub fn send_end_of_rows(&mut self) {
+        self.reply.end_of_rows(&self.env, self.env.diagnostics.wire_count());
+    }
+}

@@ -1,0 +1,101 @@
+//! The answer to a command, on its way into the send buffer.
+//!
+//! 1. An error replaces what was written of a statement's result, unless part of it has been sent. 2. The last packet
+//! of an answer carries the session's status and its count of warnings as they are then.
+
+use crate::env::Env;
+use crate::net::Net;
+use crate::sink::Rows;
+use catalog::Catalog;
+use executor::SqlError;
+use instrument::{Counter, count};
+use wire::Outbox;
+use wire::constants::ColumnCode;
+use wire::reply;
+
+/// The answer that is being written.
+pub(crate) struct Reply {
+    /// Send buffer.
+    pub out: Outbox,
+    /// Column types of the result being sent; reused.
+    pub codes: Vec<ColumnCode>,
+    /// QUIT, SHUTDOWN or a lost client: the connection ends with this answer.
+    pub closing: bool,
+}
+
+/// What was written of a statement's result, and where it began.
+pub(crate) struct Written {
+    start: usize,
+    seq: u8,
+    /// Something was sent already.
+    pub flushed: bool,
+    /// The client is gone.
+    pub gone: bool,
+}
+
+impl Written {
+    /// Nothing yet: what is written begins here.
+    #[inline]
+    pub fn at(out: &Outbox) -> Written {
+        let (start, seq) = (out.len(), out.seq());
+        Written { start, seq, flushed: false, gone: false }
+    }
+
+    /// What became of the rows.
+    #[inline]
+    pub fn take(&mut self, rows: &Rows<'_>) {
+        self.flushed = rows.flushed;
+        self.gone = rows.gone;
+        if rows.bytes_sent != 0 {
+            count(Counter::BytesSent, rows.bytes_sent);
+        }
+    }
+}
+
+impl Reply {
+    /// An empty one.
+    pub fn new() -> Reply {
+        Reply { out: Outbox::new(), codes: Vec::new(), closing: false }
+    }
+
+    /// The way of a statement's rows, in binary form or as text.
+    #[inline]
+    pub fn rows<'a>(&'a mut self, net: &'a mut dyn Net, env: &Env, binary: bool) -> Rows<'a> {
+        Rows::new(&mut self.out, net, env, &mut self.codes, binary)
+    }
+
+    /// Takes back what was written of a result, as far as it has not been sent.
+    pub fn withdraw(&mut self, written: &Written) {
+        if !written.flushed {
+            self.out.rewind(written.start, written.seq);
+        }
+        self.closing |= written.gone;
+    }
+
+    /// An OK packet; the status is filled in.
+    pub fn ok(&mut self, env: &Env, ok: &reply::Ok<'_>, warnings: u16) {
+        reply::ok(&mut self.out, env.caps, &reply::Ok { status: env.status, warnings, ..*ok });
+    }
+
+    /// The packet behind the rows of a result.
+    #[inline]
+    pub fn end_of_rows(&mut self, env: &Env, warnings: u16) {
+        reply::end_of_rows(&mut self.out, env.caps, env.status, warnings);
+    }
+
+    /// An error packet, which is noted in the diagnostics area.
+    pub fn error(&mut self, env: &mut Env, error: &SqlError, catalog: &Catalog) {
+        let named = executor::named(error, catalog);
+        let (code, state, text) = named.as_ref().unwrap_or(error).parts();
+        let signalled = env.signalled.take();
+        let state = state.as_bytes().try_into().unwrap_or(*b"HY000");
+        let state: [u8; 5] = signalled.as_ref().map_or(state, |signalled| signalled.state);
+        env.diagnostics.add_error(code, text.clone(), (state, signalled));
+        if let SqlError::Followed(_, code, text) = error {
+            env.note_error(*code, text);
+        }
+        env.row_count = -1;
+        let text = env.charsets.message(&text);
+        reply::error(&mut self.out, code, Some(&state), &text);
+    }
+}

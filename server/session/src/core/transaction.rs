@@ -1,0 +1,118 @@
+//! What a session knows of its transaction. Locks and changes themselves are the engine's and the table cache's.
+//!
+//! 1. `open` is what the client is told; the engine's transaction begins with the first write. 2. What a transaction
+//! is (its isolation level, READ ONLY) is settled before it begins and stays: SET TRANSACTION of the session is about
+//! the next one. 3. Savepoints are those of the open transaction, oldest first; no two have the same name.
+
+use crate::env::Env;
+use crate::errors;
+use crate::registry;
+use executor::SqlError;
+use parser::ast::Isolation;
+
+/// What SET TRANSACTION says of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Characteristics {
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// It writes no table that other sessions know.
+    pub read_only: bool,
+}
+
+impl Default for Characteristics {
+    fn default() -> Self {
+        Characteristics { isolation: Isolation::RepeatableRead, read_only: false }
+    }
+}
+
+/// What becomes of a statement's metadata locks where no autocommit ends it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// They are the transaction's.
+    #[default]
+    Transaction,
+    /// The statement commits by itself: no transaction begins with it.
+    Nothing,
+    /// Those that were taken since this mark go with the statement.
+    Since(usize),
+}
+
+/// Where ROLLBACK TO goes back to.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    /// In lower case.
+    pub name: String,
+    pub mark: engine::UndoMark,
+    /// The transaction had read or written a table.
+    pub begun: bool,
+}
+
+/// The transaction of a session, or what its next one will be.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    /// A transaction was begun explicitly, or autocommit is off and a statement began one.
+    pub open: bool,
+    /// Savepoints of this transaction, oldest first.
+    pub savepoints: Vec<Savepoint>,
+    /// What this transaction is, or else the next one.
+    pub characteristics: Characteristics,
+    /// They were set for that one alone.
+    pub one_shot: bool,
+    /// What becomes of the present statement's metadata locks.
+    pub holding: Holding,
+    /// What the variables say of transactions.
+    pub defaults: Characteristics,
+    /// `unique_checks` and `foreign_key_checks`, as the registry has them.
+    check_bits: u32,
+}
+
+impl Transaction {
+    /// Takes over the variables that transactions look at.
+    pub fn take_variables(&mut self, env: &Env) {
+        let on = |name, bit| if env.vars.number(name) != 0 { bit } else { 0 };
+        self.check_bits = on("unique_checks", registry::UNIQUE_CHECKS)
+            | on("foreign_key_checks", registry::FOREIGN_KEY_CHECKS);
+        self.defaults = Characteristics {
+            isolation: isolation_numbered(env.vars.number("transaction_isolation")),
+            read_only: env.vars.number("transaction_read_only") != 0,
+        };
+    }
+
+    /// What lists show of the transaction besides its locks.
+    pub fn bits(&self) -> u32 {
+        self.characteristics.isolation as u32
+            | if self.characteristics.read_only { registry::READ_ONLY } else { 0 }
+            | self.check_bits
+    }
+
+    /// Whether a READ ONLY transaction is open.
+    pub fn is_read_only(&self) -> bool {
+        self.open && self.characteristics.read_only
+    }
+
+    /// Sets a savepoint; one of the same name is forgotten.
+    pub fn set_savepoint(&mut self, savepoint: Savepoint) {
+        self.savepoints.retain(|other| other.name != savepoint.name);
+        self.savepoints.push(savepoint);
+    }
+
+    /// Position of a savepoint.
+    ///
+    /// # Errors
+    /// 1305.
+    pub fn savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        let lower = name.to_lowercase();
+        let at = self.savepoints.iter().position(|other| other.name == lower);
+        at.ok_or_else(|| errors::does_not_exist("SAVEPOINT", name))
+    }
+}
+
+/// The level with this number in `transaction_isolation`.
+pub(crate) fn isolation_numbered(number: u64) -> Isolation {
+    match number {
+        0 => Isolation::ReadUncommitted,
+        1 => Isolation::ReadCommitted,
+        3 => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}

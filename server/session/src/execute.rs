@@ -1,0 +1,91 @@
+//! Programs of the executor run here, and their replies are written.
+
+use crate::core::{Core, Written};
+use crate::net::Net;
+use executor::{Context, Outcome, Prepared, SqlError};
+use value::Datum;
+use wire::reply;
+
+impl Core {
+    /// Runs a compiled statement and writes its whole reply; false when it ended in an error.
+    #[inline]
+    pub fn run_compiled(
+        &mut self,
+        prepared: &mut Prepared,
+        params: &[Datum<'_>],
+        binary: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        let Self { env, client, tables, reply, .. } = self;
+        let mut written = Written::at(&reply.out);
+        let mut rows = reply.rows(net, env, binary);
+        if !env.autocommit() {
+            client.begin();
+        }
+        env.insert_id_given = false;
+        let result =
+            executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
+        written.take(&rows);
+        self.conclude(result, &written)
+    }
+
+    /// Ends the statement's transaction part and its reply.
+    #[inline]
+    pub(crate) fn conclude(
+        &mut self,
+        result: Result<Outcome, SqlError>,
+        written: &Written,
+    ) -> bool {
+        match self.end_statement(result) {
+            Ok(_)
+                if !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION =>
+            {
+                // KILL CONNECTION came while it ran: the client is told, not answered.
+                self.reply.withdraw(written);
+                self.send_error(&SqlError::Storage(base::Error::Killed));
+                self.reply.closing = true;
+                false
+            }
+            Ok(outcome) => {
+                self.reply_outcome(&outcome);
+                true
+            }
+            Err(error) => {
+                self.reply.withdraw(written);
+                let killed = self.client.slot().kill_level() == sync::KILL_CONNECTION;
+                if written.gone || killed && !written.flushed {
+                    // A client whose connection was killed finds it closed.
+                    self.reply.closing = true;
+                    return false;
+                }
+                self.send_error(&error);
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn reply_outcome(&mut self, outcome: &Outcome) {
+        self.env.found_rows = outcome.found_rows.unwrap_or(self.env.found_rows);
+        if outcome.has_rows {
+            self.env.row_count = -1;
+            return self.send_end_of_rows();
+        }
+        self.env.row_count = outcome.affected_rows as i64;
+        if outcome.last_insert_id != 0 {
+            self.env.last_insert_id = outcome.last_insert_id;
+        }
+        let told = match outcome.row_id {
+            None => 0,
+            Some(_) if outcome.last_insert_id != 0 => outcome.last_insert_id,
+            Some(_) if self.env.insert_id_given => self.env.last_insert_id,
+            Some(row_id) => row_id,
+        };
+        self.send_ok_with(&reply::Ok {
+            affected_rows: outcome.affected_rows,
+            last_insert_id: told,
+            info: outcome.info.as_bytes(),
+            ..reply::Ok::default()
+        });
+    }
+}

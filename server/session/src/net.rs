@@ -1,0 +1,13 @@
+//! The way to the client, in the middle of a statement.
+
+/// The way to the client.
+pub trait Net {
+    /// Sends bytes; blocks up to `net_write_timeout`. An error means that the client is gone.
+    fn send(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+    /// Receives bytes in the middle of a statement; blocks up to `net_read_timeout`. None: the client has
+    /// gone. Fails where nothing can be received.
+    fn receive(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let _ = into;
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,52 @@
+//! What sessions ask of the process around them: its logs, its clock, its end.
+
+/// Severity of a line in the error log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Always shown.
+    System,
+    /// Error.
+    Error,
+    /// Warning.
+    Warning,
+    /// Note.
+    Note,
+}
+
+/// A log of what clients ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryLog {
+    /// Every command.
+    General,
+    /// Statements that took long.
+    Slow,
+}
+
+/// What a session asks of the process around it.
+pub trait Host: Send + Sync {
+    /// Stops the server; `by` is the account that asked.
+    fn shutdown(&self, by: &str);
+    /// Opens the file of a log, which is in the data folder unless the path is absolute, or closes it. An open one is
+    /// opened anew, so that its file may be moved away before.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn open_log(&self, _log: QueryLog, _path: Option<&str>) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Appends to a log that is open.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn write_log(&self, _log: QueryLog, _text: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// The present time as logs write it.
+    fn timestamp(&self) -> String {
+        String::new()
+    }
+    /// `log_error_verbosity`.
+    fn set_log_verbosity(&self, _level: u8) {}
+    /// Writes a line to the error log.
+    fn log(&self, severity: Severity, text: &str);
+}

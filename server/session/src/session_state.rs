@@ -1,0 +1,77 @@
+//! The session's own state: its schema, what it takes over from its variables, and what others see of it.
+
+use crate::core::Core;
+use crate::errors;
+use crate::prepared::Statements;
+use crate::query::PlanCache;
+use crate::registry::Activity;
+use crate::text_plans::TextPlans;
+use executor::SqlError;
+use expr::build::Settings;
+use wire::reply;
+
+impl Core {
+    /// Makes a schema the current one.
+    pub fn use_schema(&mut self, schema: &str) -> Result<(), SqlError> {
+        let Some(schema) = self.env.server.catalog.schema(schema) else {
+            return Err(errors::unknown_database(schema));
+        };
+        self.env.database = Some(schema.name.clone());
+        self.env.take_database(schema.collation);
+        self.publish_identity();
+        Ok(())
+    }
+
+    /// Shows user and schema in the process list.
+    pub fn publish_identity(&self) {
+        let env = &self.env;
+        env.server.registry.rename(self.slot, &env.user, env.database.as_deref());
+    }
+
+    /// Shows in the process list that the session waits for its client.
+    #[inline]
+    pub fn publish_sleep(&self) {
+        let entry = self.env.server.registry.entry(self.slot);
+        entry.publish(Activity::Sleep, sync::now_ns(), b"");
+    }
+
+    /// OK, telling a client that tracks it the new schema.
+    pub fn ok_with_schema(&mut self) {
+        let schema = self.env.database.clone().unwrap_or_default();
+        let tracked = self.env.vars.number("session_track_schema") != 0;
+        let schema_changed_to = tracked.then_some(schema.as_bytes());
+        self.env.row_count = 0;
+        self.send_ok_with(&reply::Ok { schema_changed_to, ..reply::Ok::default() });
+    }
+
+    /// Takes over the variables that a step looks at.
+    pub fn refresh(&mut self) {
+        self.plans.keep_for(self.env.charsets.connection, self.env.sql_mode);
+        self.texts.set(Settings::of(&self.env));
+        let seconds = self.env.vars.number("innodb_lock_wait_timeout");
+        self.client.set_lock_wait_timeout(seconds as u32);
+        self.transaction.take_variables(&self.env);
+        self.set_up_reads();
+        self.protocol.take_variables(&self.env);
+    }
+
+    /// What is open is rolled back, and all locks are given back: the session ends or starts anew.
+    pub fn release_everything(&mut self) {
+        self.rollback_work();
+        self.tables.unlock_everything(self.client.slot());
+        executor::release_user_locks(self.env.id);
+    }
+
+    /// Everything back to a new session's state.
+    pub fn reset(&mut self) {
+        self.release_everything();
+        self.tables.drop_temporary_tables(&self.client);
+        self.env.server.count_statements(-(self.statements.len() as i64));
+        self.statements = Statements::default();
+        self.plans = PlanCache::default();
+        self.texts = TextPlans::default();
+        self.env.reset();
+        self.refresh();
+        self.take_characteristics();
+    }
+}
