@@ -166,10 +166,8 @@ impl<'p> Target<'p> {
         // None: an earlier target was the same row.
         let read = context.client.read_latest(table, row.key, None, &mut self.old)?;
         let Some(stamp) = read else { return Ok(()) };
-        let was = match self.plan.found {
-            Found::Alone(_) => self.alone((row.key, stamp), context, params)?,
-            Found::Joined => self.joined(row, stamp, context)?,
-        };
+        let joined = matches!(self.plan.found, Found::Joined).then_some(row);
+        let was = self.change((row.key, stamp), joined, context, params)?;
         if was == Was::Same {
             self.note_same(context);
         }
@@ -196,7 +194,7 @@ impl<'p> Target<'p> {
                 None => Was::Other,
                 Some(stamp) if self.passes(context, params)? => {
                     context.client.note_named(context.tables.table(self.target.table), key);
-                    let was = self.alone((key, stamp), context, params)?;
+                    let was = self.change((key, stamp), None, context, params)?;
                     if was == Was::Changed {
                         let table = context.tables.table(self.target.table);
                         context.client.count_named(table, key, stamp);
@@ -255,44 +253,34 @@ impl<'p> Target<'p> {
         Ok(found == read.is_some() && (!found || self.writer.after == self.old))
     }
 
-    /// Changes a row that nothing else has a part in.
-    fn alone(
+    /// Changes a row that was read. `found`: its values were computed when it was found; else they are of the row alone.
+    fn change(
         &mut self,
         (key, stamp): (&[u8], Stamp),
+        found: Option<&FoundRow<'_>>,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
     ) -> Result<Was, SqlError> {
         self.matched += 1;
-        if self.plan.delete {
-            let done = self.delete(key, stamp, context);
-            return self.forgive(done, context);
-        }
-        let done = self
-            .evaluated(context, params)
-            .and_then(|assigned| self.update((key, stamp), &assigned, context));
+        let done = if self.plan.delete {
+            self.delete(key, stamp, context)
+        } else {
+            let assigned = match found {
+                Some(found) => self.computed(found),
+                None => self.evaluated(context, params),
+            };
+            assigned.and_then(|assigned| self.update((key, stamp), &assigned, context))
+        };
         self.forgive(done, context)
     }
 
-    /// Changes a row by what was computed when it was found.
-    fn joined(
-        &mut self,
-        found: &FoundRow<'_>,
-        stamp: Stamp,
-        context: &mut Context<'_>,
-    ) -> Result<Was, SqlError> {
-        self.matched += 1;
-        if self.plan.delete {
-            let done = self.delete(found.key, stamp, context);
-            return self.forgive(done, context);
-        }
+    /// What was computed when the row was found.
+    fn computed(&self, found: &FoundRow<'_>) -> Result<Vec<(usize, OwnedDatum)>, SqlError> {
         let value = |(n, (column, _)): (usize, &(usize, InsertValue))| {
             let value = self.assigned.decode(found.assigned, n).map_err(expr::damaged)?;
             Ok((*column, OwnedDatum::of(&value)))
         };
-        let assigned = self.target.assignments.iter().enumerate().map(value);
-        let assigned = assigned.collect::<Result<Vec<_>, SqlError>>()?;
-        let done = self.update((found.key, stamp), &assigned, context);
-        self.forgive(done, context)
+        self.target.assignments.iter().enumerate().map(value).collect()
     }
 
     fn delete(

@@ -331,9 +331,7 @@ impl<'p> Inserter<'p> {
 /// A field without a default is called by its view.
 fn of_view(error: SqlError, plan: &InsertPlan) -> SqlError {
     match (&error, &plan.view) {
-        (SqlError::Other(1364, ..), Some(view)) => {
-            RowError::NoDefaultInView { view: &view.name }.into()
-        }
+        (SqlError::Other(1364, ..), Some(view)) => RowError::NoDefaultInView(&view.name).into(),
         _ => error,
     }
 }
@@ -355,7 +353,7 @@ fn stored(
         return Ok(OwnedDatum::Null);
     }
     if one && value.is_null() && !column.ty.nullable {
-        return Err(RowError::Null { column: &column.name }.into());
+        return Err(RowError::Null(&column.name).into());
     }
     convert((value, from), &def.name, column, number, env)
 }

@@ -92,8 +92,7 @@ impl Copier<'_> {
             if self.env.strict() && !self.copies {
                 return Err(RowError::NullFound.into());
             }
-            let truncated = RowError::Truncated { column: &new.name, row: self.rows };
-            truncated.unless_lenient(self.env)?;
+            RowError::Truncated(&new.name, self.rows).unless_lenient(self.env)?;
             return Ok(implicit_default(&new.ty));
         }
         let nullable = value::ColumnType { nullable: new.ty.nullable, ..old.ty };
@@ -133,8 +132,7 @@ impl Copier<'_> {
                         Kind::Date => ("date", "0000-00-00"),
                         _ => ("datetime", "0000-00-00 00:00:00"),
                     };
-                    let (column, row) = (&column.name[..], self.rows);
-                    return Err(RowError::NoDate { kind, value, column, row }.into());
+                    return Err(RowError::NoDate(kind, value, (&column.name, self.rows)).into());
                 }
                 Ok(implicit_default(&column.ty))
             }

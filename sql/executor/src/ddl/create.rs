@@ -9,7 +9,7 @@ use crate::insert::select::Selection;
 use crate::locking::Use;
 use crate::write::convert::{convert, default_of};
 use crate::write::fill::TableFiller;
-use crate::{Context, Outcome, SqlError, WarningLevel};
+use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Steps, Table};
 use expr::OwnedDatum;
@@ -195,37 +195,14 @@ fn create_as(
     foreign::adopted(&new, &new.full_name(), context)?;
     let mut selection = Selection::new((&plan, Use::Copied), context.env, &params);
     selection.read_all(context)?;
-    let (mut rows, mut first_generated, mut last) = (0, 0, 0);
-    let places: Vec<Option<usize>> = new
-        .columns
-        .iter()
-        .map(|c| names.iter().position(|name| same_name(name, &c.name)))
-        .collect();
     let def = new.clone();
-    let omitted = (0..places.len()).filter(|c| places[*c].is_none());
-    let mut filler = TableFiller::new(&def, omitted.collect())?;
+    let mut rows = SelectedRows::new(&def, &names)?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let env = &mut *context.env;
     let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
         while selection.next_kept()? {
-            rows += 1;
-            let number = rows;
-            let row = selection.values(names.len())?;
-            let mut values = Vec::with_capacity(places.len());
-            for (column, place) in def.columns.iter().zip(&places) {
-                values.push(match place {
-                    Some(at) => convert((&row[*at], None), &def.name, column, number, env)?,
-                    None if column.auto_increment => {
-                        let next = client.reserve_autoinc(table, 1, Steps::default())?;
-                        first_generated = if first_generated == 0 { next } else { first_generated };
-                        i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
-                    }
-                    None => default_of(column, env)?,
-                });
-            }
-            filler.append((client, table), (number, &mut values), env)?;
-            last = def.autoinc_column().map_or(0, |column| number_of(&values, column));
+            rows.insert(&selection.values(names.len())?, (client, table), env)?;
         }
         settled.verify(client, &def, table, &def.name)
     };
@@ -238,15 +215,65 @@ fn create_as(
         }
         other => {
             other?;
-            let warnings = context.env.warning_count();
-            let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
-            Ok(Outcome {
-                affected_rows: rows,
-                last_insert_id: first_generated,
-                row_id: Some(last),
-                info,
-                ..Outcome::default()
-            })
+            Ok(rows.outcome(context.env.warning_count()))
+        }
+    }
+}
+
+/// The rows of a query in the table that is made of them.
+struct SelectedRows<'t> {
+    def: &'t TableDef,
+    /// For each column, the query's that it takes.
+    places: Vec<Option<usize>>,
+    filler: TableFiller<'t>,
+    rows: u64,
+    first_generated: u64,
+    last: u64,
+}
+
+impl<'t> SelectedRows<'t> {
+    fn new(def: &'t TableDef, names: &[String]) -> Result<SelectedRows<'t>, SqlError> {
+        let place = |c: &ColumnDef| names.iter().position(|name| same_name(name, &c.name));
+        let places: Vec<Option<usize>> = def.columns.iter().map(place).collect();
+        let omitted = (0..places.len()).filter(|c| places[*c].is_none());
+        let filler = TableFiller::new(def, omitted.collect())?;
+        Ok(SelectedRows { def, places, filler, rows: 0, first_generated: 0, last: 0 })
+    }
+
+    fn insert(
+        &mut self,
+        row: &[Datum<'_>],
+        (client, table): (&mut Client, &Table),
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        self.rows += 1;
+        let mut values = Vec::with_capacity(self.places.len());
+        for (column, place) in self.def.columns.iter().zip(&self.places) {
+            values.push(match place {
+                Some(at) => convert((&row[*at], None), &self.def.name, column, self.rows, env)?,
+                None if column.auto_increment => {
+                    let next = client.reserve_autoinc(table, 1, Steps::default())?;
+                    if self.first_generated == 0 {
+                        self.first_generated = next;
+                    }
+                    i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
+                }
+                None => default_of(column, env)?,
+            });
+        }
+        self.filler.append((client, table), (self.rows, &mut values), env)?;
+        self.last = self.def.autoinc_column().map_or(0, |column| number_of(&values, column));
+        Ok(())
+    }
+
+    fn outcome(&self, warnings: u64) -> Outcome {
+        let rows = self.rows;
+        Outcome {
+            affected_rows: rows,
+            last_insert_id: self.first_generated,
+            row_id: Some(self.last),
+            info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
+            ..Outcome::default()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The row that is in the way of a new one.
 
 use super::Inserter;
-use super::subqueries::{self, Subqueries, leaf};
+use super::subqueries::{self, leaf};
 use crate::write::Version;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
@@ -11,12 +11,12 @@ use crate::{Context, Environment, SqlError};
 use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
-use expr::{Frame, LeafRow, OwnedDatum, Row, condition};
+use expr::{Frame, OwnedDatum, Row, condition};
 use instrument::{Counter, count};
-use planner::plan::{InsertPlan, InsertValue};
+use planner::plan::InsertValue;
 use std::ops::Bound;
 use std::sync::Arc;
-use value::{Datum, RowLayout};
+use value::RowLayout;
 
 /// A row in the way, locked.
 pub struct ConflictingRow {
@@ -71,49 +71,6 @@ pub fn find(
     Ok(found.then_some(ConflictingRow { key: clustered, row, last }))
 }
 
-/// The row in the way after the assignments of ON DUPLICATE KEY UPDATE; `new` is the row that was to be
-/// inserted, `selected` the one of the query that it is made of, `number` the number of the row.
-///
-/// # Errors
-/// Those of evaluation and conversion.
-pub fn assigned(
-    (plan, params): (&InsertPlan, &[Datum<'_>]),
-    mut subqueries: Option<&mut Subqueries<'_>>,
-    context: &mut Context<'_>,
-    (existing, number): (&ConflictingRow, u64),
-    new: &[u8],
-    selected: Option<&LeafRow>,
-) -> Result<Vec<OwnedDatum>, SqlError> {
-    let layout = Arc::new(context.tables.table(plan.table).layout().clone());
-    let mut frame = Frame { leaves: vec![leaf(&layout, &existing.row), leaf(&layout, new)] };
-    frame.leaves.extend(selected.map(|row| leaf(&row.layout, &row.bytes)));
-    let mut values = Vec::new();
-    decode(&layout, &existing.row, &mut values)?;
-    for (position, value) in &plan.on_duplicate {
-        let value = match value {
-            InsertValue::Default => None,
-            InsertValue::Expr(typed) => {
-                let what = (&typed.expr, &mut frame);
-                let value = subqueries::assigned(subqueries.as_deref_mut(), what, context, params)?;
-                Some((value, typed))
-            }
-        };
-        let def = context.tables.def(plan.table);
-        let column = &def.columns[*position];
-        values[*position] = match value {
-            // It is computed again in any case.
-            None if column.generated.is_some() => continue,
-            None => default_of(column, context.env)?,
-            Some((value, typed)) => {
-                convert((&value.datum(), Some(&typed.ty)), &def.name, column, number, context.env)?
-            }
-        };
-        // The next assignment sees this one.
-        encode(&layout, &values, &mut frame.leaves[0].bytes)?;
-    }
-    Ok(values)
-}
-
 impl Inserter<'_> {
     /// REPLACE deletes no row that the view does not show.
     pub(super) fn require_visible(
@@ -150,6 +107,45 @@ impl Inserter<'_> {
         self.numbers.inserted(context, values)
     }
 
+    /// Values of the row in the way after the assignments of ON DUPLICATE KEY UPDATE.
+    fn assigned(
+        &mut self,
+        context: &mut Context<'_>,
+        existing: &ConflictingRow,
+    ) -> Result<Vec<OwnedDatum>, SqlError> {
+        let table = self.plan.table;
+        let layout = Arc::new(context.tables.table(table).layout().clone());
+        let rows = [&existing.row, &self.writer.after];
+        let mut frame = Frame { leaves: rows.map(|row| leaf(&layout, row)).into() };
+        frame.leaves.extend(self.selected.as_ref().map(|row| leaf(&row.layout, &row.bytes)));
+        let mut values = Vec::new();
+        decode(&layout, &existing.row, &mut values)?;
+        for (position, value) in &self.plan.on_duplicate {
+            let value = match value {
+                InsertValue::Default => None,
+                InsertValue::Expr(typed) => {
+                    let (subqueries, what) = (self.subqueries.as_mut(), (&typed.expr, &mut frame));
+                    let value = subqueries::assigned(subqueries, what, context, self.params)?;
+                    Some((value, &typed.ty))
+                }
+            };
+            let def = context.tables.def(table);
+            let column = &def.columns[*position];
+            values[*position] = match value {
+                // It is computed again in any case.
+                None if column.generated.is_some() => continue,
+                None => default_of(column, context.env)?,
+                Some((value, ty)) => {
+                    let value = (&value.datum(), Some(ty));
+                    convert(value, &def.name, column, self.records, context.env)?
+                }
+            };
+            // The next assignment sees this one.
+            encode(&layout, &values, &mut frame.leaves[0].bytes)?;
+        }
+        Ok(values)
+    }
+
     /// The row in the way after ON DUPLICATE KEY UPDATE.
     pub(super) fn update(
         &mut self,
@@ -157,22 +153,14 @@ impl Inserter<'_> {
         existing: &ConflictingRow,
     ) -> Result<(), SqlError> {
         self.touched += 1;
-        let number = self.records;
-        let mut new = assigned(
-            (self.plan, self.params),
-            self.subqueries.as_mut(),
-            context,
-            (existing, number),
-            &self.writer.after,
-            self.selected.as_ref(),
-        )?;
+        let mut new = self.assigned(context, existing)?;
         self.writer.encode(&new, context)?;
         if self.writer.after == existing.row {
             return Ok(());
         }
         let assignments = &self.plan.on_duplicate;
         if self.writer.completes(assignments, context)? {
-            self.writer.complete_update(assignments, (&[], number), &mut new, context)?;
+            self.writer.complete_update(assignments, (&[], self.records), &mut new, context)?;
         }
         self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);

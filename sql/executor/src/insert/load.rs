@@ -137,7 +137,7 @@ impl Loader<'_> {
                 continue;
             }
             if fields.len() > self.plan.fields.len() {
-                RowError::ManyFields { row: number }.unless_lenient(context.env)?;
+                RowError::ManyFields(number).unless_lenient(context.env)?;
             }
         }
         Ok(())
@@ -215,7 +215,7 @@ impl Loader<'_> {
         let named = &def.columns[column];
         match field {
             None => {
-                RowError::FewFields { row: number }.unless_lenient(env)?;
+                RowError::FewFields(number).unless_lenient(env)?;
                 match named.ty.nullable {
                     true if !named.ty.kind.is_string() && !named.ty.kind.is_int() => {
                         Ok(OwnedDatum::Null)
@@ -227,8 +227,7 @@ impl Loader<'_> {
             Some(_) if named.generated.is_some() => Ok(OwnedDatum::Null),
             Some(None) if named.ty.nullable || named.auto_increment => Ok(OwnedDatum::Null),
             Some(None) => {
-                let loaded = RowError::NullLoaded { column: &named.name, row: number };
-                loaded.unless_lenient(env)?;
+                RowError::NullLoaded(&named.name, number).unless_lenient(env)?;
                 Ok(implicit_default(&named.ty))
             }
             Some(Some(text)) => {

@@ -119,7 +119,7 @@ impl RowSoFar<'_> {
         if let Some(missed) = missed(&check.condition, &row, env)? {
             env.warn(WarningLevel::Error, 3934, missed);
         }
-        Err(RowError::Check { name: &check.name }.into())
+        Err(RowError::Check(&check.name).into())
     }
 }
 

@@ -23,7 +23,7 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
         // An ENUM always has one: its first member.
         DefaultValue::None if column.ty.kind == Kind::Enum => implicit_default(&column.ty),
         DefaultValue::None => {
-            RowError::NoDefault { column: &column.name }.unless_lenient(env)?;
+            RowError::NoDefault(&column.name).unless_lenient(env)?;
             implicit_default(&column.ty)
         }
     })
@@ -49,7 +49,7 @@ fn refuse_zero_date(
         Kind::Date => value::Date::ZERO.to_string(),
         _ => value::DateTime::ZERO.with_fsp(column.ty.decimals.min(6)).to_string(),
     };
-    Err(RowError::NoDate { kind, value: &shown, column: &column.name, row: 1 }.into())
+    Err(RowError::NoDate(kind, &shown, (&column.name, 1)).into())
 }
 
 /// CURRENT_TIMESTAMP(`fsp`) for a column.

@@ -82,6 +82,6 @@ pub fn check_row(
     let Some(check) = check else { return Ok(()) };
     match expr::condition(&check.condition, &expr::Row::one(layout, row, &[]), env)? {
         Some(true) => Ok(()),
-        _ => Err(RowError::ViewCheck { view: &check.view }.into()),
+        _ => Err(RowError::ViewCheck(&check.view).into()),
     }
 }

@@ -2,71 +2,31 @@
 
 use crate::{Environment, SqlError, WarningLevel};
 
-/// What is wrong with a row.
+/// What is wrong with a row. Columns, views and constraints come by name, rows by number, from 1.
 #[derive(Debug, Clone, Copy)]
 pub enum RowError<'n> {
     /// 1364: a column has no default and is given nothing.
-    NoDefault {
-        /// The column.
-        column: &'n str,
-    },
-    /// 1423: the same, where a view is written.
-    NoDefaultInView {
-        /// The view.
-        view: &'n str,
-    },
+    NoDefault(&'n str),
+    /// 1423: the same, where this view is written.
+    NoDefaultInView(&'n str),
     /// 1048: NULL where none may be.
-    Null {
-        /// The column.
-        column: &'n str,
-    },
+    Null(&'n str),
     /// 1138: NULL in a row that there is already.
     NullFound,
-    /// 1263: NULL in a file.
-    NullLoaded {
-        /// The column.
-        column: &'n str,
-        /// Number of the row, from 1.
-        row: u64,
-    },
-    /// 1265: a value that does not fit.
-    Truncated {
-        /// The column.
-        column: &'n str,
-        /// Number of the row, from 1.
-        row: u64,
-    },
-    /// 1292: a date that is none under the SQL mode.
-    NoDate {
-        /// `date` or `datetime`.
-        kind: &'static str,
-        /// As it is shown.
-        value: &'n str,
-        /// The column.
-        column: &'n str,
-        /// Number of the row, from 1.
-        row: u64,
-    },
+    /// 1263: NULL in a file, for this column in this row.
+    NullLoaded(&'n str, u64),
+    /// 1265: a value that does not fit this column in this row.
+    Truncated(&'n str, u64),
+    /// 1292: a `date` or `datetime` as it is shown, which is none under the SQL mode, for this column in this row.
+    NoDate(&'static str, &'n str, (&'n str, u64)),
     /// 1261: a line of a file has too few fields.
-    FewFields {
-        /// Number of the row, from 1.
-        row: u64,
-    },
+    FewFields(u64),
     /// 1262: a line of a file has too many fields.
-    ManyFields {
-        /// Number of the row, from 1.
-        row: u64,
-    },
-    /// 3819: a CHECK is false.
-    Check {
-        /// Name of the constraint.
-        name: &'n str,
-    },
-    /// 1369: the check option of a view.
-    ViewCheck {
-        /// `schema.name` of the view.
-        view: &'n str,
-    },
+    ManyFields(u64),
+    /// 3819: this CHECK is false.
+    Check(&'n str),
+    /// 1369: the check option of this view.
+    ViewCheck(&'n str),
     /// 3059: REPLACE met a row that the view does not show.
     NotInView,
 }
@@ -75,41 +35,21 @@ impl RowError<'_> {
     /// Number, SQLSTATE and text.
     fn parts(&self) -> (u16, &'static str, String) {
         use RowError as E;
-        match *self {
-            E::NoDefault { column } => {
-                (1364, "HY000", format!("Field '{column}' doesn't have a default value"))
-            }
-            E::NoDefaultInView { view } => {
-                let what = "underlying table doesn't have a default value";
-                (1423, "HY000", format!("Field of view '{view}' {what}"))
-            }
-            E::Null { column } => (1048, "23000", format!("Column '{column}' cannot be null")),
-            E::NullFound => (1138, "22004", "Invalid use of NULL value".into()),
-            E::NullLoaded { column, row } => {
-                let what = "Column set to default value; NULL supplied to NOT NULL column";
-                (1263, "22004", format!("{what} '{column}' at row {row}"))
-            }
-            E::Truncated { column, row } => {
-                (1265, "01000", format!("Data truncated for column '{column}' at row {row}"))
-            }
-            E::NoDate { kind, value, column, row } => {
-                let place = format!("for column '{column}' at row {row}");
-                (1292, "22007", format!("Incorrect {kind} value: '{value}' {place}"))
-            }
-            E::FewFields { row } => {
-                (1261, "01000", format!("Row {row} doesn't contain data for all columns"))
-            }
-            E::ManyFields { row } => {
-                let what = "was truncated; it contained more data than there were input columns";
-                (1262, "01000", format!("Row {row} {what}"))
-            }
-            E::Check { name } => (3819, "HY000", format!("Check constraint '{name}' is violated.")),
-            E::ViewCheck { view } => (1369, "HY000", format!("CHECK OPTION failed '{view}'")),
-            E::NotInView => {
-                let what = "it requires deleting rows that are not in the view";
-                (3059, "HY000", format!("REPLACE cannot be executed as {what}"))
-            }
-        }
+        let (number, state) = match self {
+            E::NoDefault(_) => (1364, "HY000"),
+            E::NoDefaultInView(_) => (1423, "HY000"),
+            E::Null(_) => (1048, "23000"),
+            E::NullFound => (1138, "22004"),
+            E::NullLoaded(..) => (1263, "22004"),
+            E::Truncated(..) => (1265, "01000"),
+            E::NoDate(..) => (1292, "22007"),
+            E::FewFields(_) => (1261, "01000"),
+            E::ManyFields(_) => (1262, "01000"),
+            E::Check(_) => (3819, "HY000"),
+            E::ViewCheck(_) => (1369, "HY000"),
+            E::NotInView => (3059, "HY000"),
+        };
+        (number, state, self.to_string())
     }
 
     /// An error in strict mode, a warning otherwise.
@@ -123,6 +63,40 @@ impl RowError<'_> {
         let (number, _, text) = self.parts();
         env.warn(WarningLevel::Warning, number, text);
         Ok(())
+    }
+}
+
+impl std::fmt::Display for RowError<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use RowError as E;
+        match *self {
+            E::NoDefault(column) => write!(f, "Field '{column}' doesn't have a default value"),
+            E::NoDefaultInView(view) => {
+                write!(f, "Field of view '{view}' underlying table doesn't have a default value")
+            }
+            E::Null(column) => write!(f, "Column '{column}' cannot be null"),
+            E::NullFound => f.write_str("Invalid use of NULL value"),
+            E::NullLoaded(column, row) => write!(
+                f,
+                "Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}"
+            ),
+            E::Truncated(column, row) => {
+                write!(f, "Data truncated for column '{column}' at row {row}")
+            }
+            E::NoDate(kind, value, (column, row)) => {
+                write!(f, "Incorrect {kind} value: '{value}' for column '{column}' at row {row}")
+            }
+            E::FewFields(row) => write!(f, "Row {row} doesn't contain data for all columns"),
+            E::ManyFields(row) => write!(
+                f,
+                "Row {row} was truncated; it contained more data than there were input columns"
+            ),
+            E::Check(name) => write!(f, "Check constraint '{name}' is violated."),
+            E::ViewCheck(view) => write!(f, "CHECK OPTION failed '{view}'"),
+            E::NotInView => f.write_str(
+                "REPLACE cannot be executed as it requires deleting rows that are not in the view",
+            ),
+        }
     }
 }
 
