@@ -42,7 +42,7 @@ fn dumped(folder: &Path, number: usize) -> [f64; 2] {
         let text = std::fs::read_to_string(entry.path()).unwrap();
         let total = text.lines().rfind(|l| l.starts_with("totals:") || l.starts_with("summary:"));
         let total = total.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
-        let is_background = !text.contains("session::session::Core");
+        let is_background = !text.contains("session::core::Core");
         sum[usize::from(is_background)] += total.unwrap_or(0.0);
     }
     sum
