@@ -17,7 +17,7 @@ pub fn default_of(column: &ColumnDef, env: &mut dyn Environment) -> Result<Owned
             value
         }
         DefaultValue::Now(fsp) => now(&column.ty, *fsp, env),
-        // `computed` fills it in.
+        // Stage 2 fills it in.
         DefaultValue::Expr(_) => OwnedDatum::Null,
         DefaultValue::None if column.generated.is_some() => OwnedDatum::Null,
         // An ENUM always has one: its first member.

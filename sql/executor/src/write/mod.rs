@@ -101,30 +101,28 @@ impl<'r> RowChange<'r> {
     /// # Errors
     /// A duplicate key, lock and storage errors.
     pub fn make(&self, client: &mut Client, table: &Table) -> Result<bool, base::Error> {
-        match *self {
-            RowChange::Insert { after, resolves: false } => client.insert(table, after)?,
-            RowChange::Insert { after, resolves: true } => client.insert_or(table, after)?,
-            RowChange::Update { key, after, version, .. } => {
-                return match version {
-                    Version::Locked => client.update(table, key, after),
-                    Version::Conflicting => client.update_met(table, key, after),
-                    Version::Read(stamp, then) => {
-                        let done = client.update_stamped(table, key, stamp, (after, then))?;
-                        Ok(done == Change::Done)
-                    }
-                };
+        Ok(match *self {
+            RowChange::Insert { after, resolves } => {
+                match resolves {
+                    true => client.insert_or(table, after)?,
+                    false => client.insert(table, after)?,
+                }
+                true
             }
-            RowChange::Delete { key, version, .. } => {
-                return match version {
-                    Version::Locked | Version::Conflicting => client.delete(table, key),
-                    Version::Read(stamp, then) => {
-                        let done = client.delete_stamped(table, key, stamp, then)?;
-                        Ok(done == Change::Done)
-                    }
-                };
-            }
-        }
-        Ok(true)
+            RowChange::Update { key, after, version, .. } => match version {
+                Version::Locked => client.update(table, key, after)?,
+                Version::Conflicting => client.update_met(table, key, after)?,
+                Version::Read(stamp, then) => {
+                    client.update_stamped(table, key, stamp, (after, then))? == Change::Done
+                }
+            },
+            RowChange::Delete { key, version, .. } => match version {
+                Version::Locked | Version::Conflicting => client.delete(table, key)?,
+                Version::Read(stamp, then) => {
+                    client.delete_stamped(table, key, stamp, then)? == Change::Done
+                }
+            },
+        })
     }
 }
 
