@@ -15,7 +15,7 @@ use crate::rows::check_killed;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
 use crate::write::encode::{decode, encode_with};
-use crate::write::error::forgivable;
+use crate::write::error::{forgivable, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Outcome, SqlError, WarningLevel};
 use catalog::DefaultValue;
@@ -35,13 +35,7 @@ pub fn run(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    if !plan.ignore {
-        return run_rows(plan, context, params);
-    }
-    context.env.set_lenient(true);
-    let done = run_rows(plan, context, params);
-    context.env.set_lenient(false);
-    done
+    leniently(plan.ignore, context, |context| run_rows(plan, context, params))
 }
 
 fn run_rows(

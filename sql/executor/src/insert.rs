@@ -14,7 +14,7 @@ mod subqueries;
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
 use crate::write::duplicate::explain_duplicate;
-use crate::write::error::{RowError, forgivable};
+use crate::write::error::{RowError, forgivable, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -38,13 +38,7 @@ pub fn run(
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    if !plan.ignore {
-        return run_rows(plan, context, params);
-    }
-    context.env.set_lenient(true);
-    let done = run_rows(plan, context, params);
-    context.env.set_lenient(false);
-    done
+    leniently(plan.ignore, context, |context| run_rows(plan, context, params))
 }
 
 fn run_rows(

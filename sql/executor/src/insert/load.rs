@@ -10,7 +10,7 @@ use super::{Inserter, stored};
 use crate::files::{self, Format};
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
-use crate::write::error::RowError;
+use crate::write::error::{RowError, leniently};
 use crate::{Context, Environment, Outcome, RowSink, SqlError};
 use catalog::TableDef;
 use expr::{Frame, OwnedDatum, Typed};
@@ -41,15 +41,9 @@ pub fn run(
         false => Box::new(files::open(&plan.file, context.env)?),
     };
     let mut records = Records::new(source, format);
-    if plan.insert.ignore {
-        context.env.set_lenient(true);
-    }
     let layout = Arc::new(context.tables.table(plan.insert.table).layout().clone());
-    let done = Loader { plan, text, layout }.rows(&mut records, context, params);
-    if plan.insert.ignore {
-        context.env.set_lenient(false);
-    }
-    done
+    let loader = Loader { plan, text, layout };
+    leniently(plan.insert.ignore, context, |context| loader.rows(&mut records, context, params))
 }
 
 /// 3948.

@@ -1,6 +1,6 @@
 //! Why a row is not written: MySQL's numbers, states and texts, each in one place.
 
-use crate::{Environment, SqlError, WarningLevel};
+use crate::{Context, Environment, SqlError, WarningLevel};
 
 /// What is wrong with a row. Columns, views and constraints come by name, rows by number, from 1.
 #[derive(Debug, Clone, Copy)]
@@ -110,4 +110,22 @@ impl From<RowError<'_>> for SqlError {
 /// Whether the error concerns a row alone: with IGNORE it is a warning.
 pub fn forgivable(number: u16) -> bool {
     matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 1451 | 1452 | 3819)
+}
+
+/// Runs a change of rows; `ignore`: as lenient as without strict mode.
+///
+/// # Errors
+/// Those of `run`.
+pub fn leniently<T>(
+    ignore: bool,
+    context: &mut Context<'_>,
+    run: impl FnOnce(&mut Context<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
+    if !ignore {
+        return run(context);
+    }
+    context.env.set_lenient(true);
+    let done = run(context);
+    context.env.set_lenient(false);
+    done
 }
