@@ -48,10 +48,10 @@ impl Core {
         let query = Query::of_values([expr.clone()]);
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
         prepared.is_needed();
-        let Self { env, client, tables, parameters, .. } = self;
+        let Self { env, client, tables, states, parameters, .. } = self;
         let mut first = First::default();
         let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
-        let mut context = Context { client, tables, env };
+        let mut context = Context { client, tables, env, states };
         executor::execute(&mut prepared, &mut context, &params, &mut first)?;
         Ok((first.0.unwrap_or(OwnedDatum::Null), first.1.unwrap_or(ColumnType::varbinary(0))))
     }

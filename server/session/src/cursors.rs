@@ -4,12 +4,11 @@
 //! 2. Rows are kept as the packets that they will be: the first of them in memory, the others in a file without a name.
 //! 3. A statement has one cursor; running, resetting or closing the statement closes it.
 
-use crate::core::{Core, Reply, Written};
+use crate::core::{Core, Cursor, Pending, Reply, Written};
 use crate::errors;
 use crate::net::Net;
-use crate::prepared::Pending;
 use crate::sink::{self, Rows};
-use executor::kept_bytes::{KeptBytes, KeptReader};
+use executor::kept_bytes::KeptBytes;
 use executor::{Context, Prepared, ResultColumn, RowSink, SqlError};
 use instrument::{Counter, count};
 use value::Datum;
@@ -21,11 +20,6 @@ use wire::reply;
 pub(crate) const CURSOR_READ_ONLY: u8 = 1;
 /// Bytes that may gather before they are sent.
 const SEND_AT_BYTES: usize = 64 * 1024;
-
-/// Rows that are still to be fetched.
-pub(crate) struct Cursor {
-    rows: KeptReader,
-}
 
 /// Takes a query's rows for a cursor; its columns go to the client.
 struct Keeper<'a> {
@@ -77,7 +71,7 @@ impl Core {
         if prepared.has_into() {
             return Err(errors::cursor_with_into());
         }
-        let Self { env, client, tables, reply: Reply { out, codes, .. }, .. } = self;
+        let Self { env, client, tables, states, reply: Reply { out, codes, .. }, .. } = self;
         let written = Written::at(out);
         let mut packets = Outbox::new();
         let mut aside = Aside { kept: KeptBytes::new(client.temporary_files()), failed: None };
@@ -87,7 +81,7 @@ impl Core {
         env.insert_id_given = false;
         let rows = Rows::new(&mut packets, &mut aside, env, codes, true);
         let mut keeper = Keeper { out, rows };
-        let context = &mut Context { client, tables, env };
+        let context = &mut Context { client, tables, env, states };
         let result = executor::execute(prepared, context, params, &mut keeper);
         let result = match (result, aside.send(packets.bytes())) {
             (Ok(outcome), Ok(())) => Ok(outcome),

@@ -16,15 +16,15 @@ impl Core {
         binary: bool,
         net: &mut dyn Net,
     ) -> bool {
-        let Self { env, client, tables, reply, .. } = self;
+        let Self { env, client, tables, states, reply, .. } = self;
         let mut written = Written::at(&reply.out);
         let mut rows = reply.rows(net, env, binary);
         if !env.autocommit() {
             client.begin();
         }
         env.insert_id_given = false;
-        let result =
-            executor::execute(prepared, &mut Context { client, tables, env }, params, &mut rows);
+        let context = &mut Context { client, tables, env, states };
+        let result = executor::execute(prepared, context, params, &mut rows);
         written.take(&rows);
         self.conclude(result, &written)
     }

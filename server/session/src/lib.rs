@@ -1,7 +1,7 @@
 //! One statement from bytes to result: variables, transactions, errors.
 //!
 //! Reading order: [`server`] (what sessions share), `core` (what a session is), [`session`] (a command packet in, a
-//! reply out), `query` (text), `prepared` (binary protocol), `kinds` (every kind of statement, and who runs it), then
+//! reply out), `query` and `texts`, `prepared` (binary protocol), `kinds` (every kind of statement, and who runs it), then
 //! the statements: `set`, `show`, `accounts` and their neighbours. [`errors`] has every MySQL number that a session gives.
 //!
 //! The modules stand on floors, as the crates do: each uses only what is on the floors above it in this file
@@ -22,7 +22,7 @@ pub mod registry;
 mod charsets;
 mod local_file;
 mod logs;
-mod shared_plans;
+mod shared_programs;
 
 // What sessions share.
 pub mod server;
@@ -71,8 +71,9 @@ mod admin;
 mod hints;
 
 // Texts and prepared statements.
+mod texts;
+
 mod prepared;
-mod text_plans;
 
 mod query;
 

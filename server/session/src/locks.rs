@@ -21,8 +21,6 @@ impl Core {
         {
             return Err(errors::read_only_transaction());
         }
-        // A plan does not know what its text calls the tables.
-        self.plans.clear();
         executor::lock_tables(list, &mut self.context())
     }
 
@@ -32,8 +30,6 @@ impl Core {
             return Ok(());
         }
         let committed = self.commit_work();
-        // Texts that were refused are noted there as no point reads.
-        self.plans.clear();
         self.tables.unlock_tables(self.client.slot());
         committed
     }

@@ -5,147 +5,25 @@
 //!    against the packet first.
 
 use crate::core::Core;
-use crate::core::{Descriptor, Done, Runner};
-use crate::cursors::{CURSOR_READ_ONLY, Cursor};
+use crate::core::{Descriptor, Done, One, Pending, Runner, StatementCode};
+use crate::cursors::CURSOR_READ_ONLY;
 use crate::errors;
 use crate::hints::Hinted;
 use crate::logs;
 use crate::net::Net;
 use crate::registry::Activity;
+use crate::shared_programs::{Key, Pinned, SharedProgram, Surroundings};
 use crate::sink;
 use crate::statement;
 use executor::{Environment, OwnedDatum, ParameterType, Prepared, ResultColumn, SqlError};
 use expr::UserVariable;
 use instrument::{Counter, count};
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
-use std::collections::HashMap;
+use parser::cut;
+use std::sync::Arc;
 use value::{ColumnType, Datum, Decimal, Kind};
-use wire::prepared::{BoundTypes, DateTime, Param, ParamType, Time};
+use wire::prepared::{DateTime, Param, ParamType, Time};
 use wire::reply;
-
-/// What a prepared statement runs.
-enum Program {
-    Compiled(Box<Prepared>),
-    Session(Box<Statement>),
-}
-
-struct One {
-    program: Program,
-    sql: Box<[u8]>,
-    params: usize,
-    /// Fresh while values of these types may not be what the program is made for.
-    types: BoundTypes,
-    /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
-    long: Vec<Option<Vec<u8>>>,
-    pending: Pending,
-    /// What an execution left to be fetched.
-    cursor: Option<Box<Cursor>>,
-    kind: &'static Descriptor,
-}
-
-/// What the next execution has to look at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pending {
-    Nothing,
-    /// A piece of long data was refused: the next execution answers 1153.
-    TooLong,
-    /// A cursor is open: the next execution closes it.
-    Cursor,
-}
-
-impl One {
-    #[cold]
-    fn end_pending(&mut self) -> Result<(), SqlError> {
-        self.cursor = None;
-        match std::mem::replace(&mut self.pending, Pending::Nothing) {
-            Pending::TooLong => {
-                self.long.clear();
-                Err(errors::packet_too_large())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
-#[derive(Default)]
-pub(crate) struct Statements {
-    list: Vec<Option<Box<One>>>,
-    open: usize,
-    /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
-    named: HashMap<String, Box<One>>,
-}
-
-impl Statements {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.open
-    }
-
-    fn add(&mut self, one: One) -> u32 {
-        self.open += 1;
-        let free = self.list.iter().position(Option::is_none);
-        let at = free.unwrap_or_else(|| {
-            self.list.push(None);
-            self.list.len() - 1
-        });
-        self.list[at] = Some(Box::new(one));
-        at as u32 + 1
-    }
-
-    #[inline]
-    fn place(&mut self, id: u32) -> Option<&mut Option<Box<One>>> {
-        self.list.get_mut((id as usize).wrapping_sub(1))
-    }
-
-    fn get(&mut self, id: u32) -> Option<&mut One> {
-        self.place(id)?.as_deref_mut()
-    }
-
-    /// The cursor of a statement; `None` where there is no such statement.
-    pub fn cursor(&mut self, id: u32) -> Option<&mut Option<Box<Cursor>>> {
-        self.get(id).map(|one| &mut one.cursor)
-    }
-
-    /// The text of a statement.
-    pub fn text(&self, id: u32) -> &[u8] {
-        let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
-        one.map_or(b"", |one| &one.sql)
-    }
-
-    /// COM_STMT_CLOSE; whether there was one.
-    pub fn close(&mut self, id: u32) -> bool {
-        let closed = self.place(id).is_some_and(|place| place.take().is_some());
-        self.open -= usize::from(closed);
-        closed
-    }
-
-    /// COM_STMT_RESET; whether there is one.
-    pub fn reset(&mut self, id: u32) -> bool {
-        let Some(one) = self.get(id) else { return false };
-        one.long.clear();
-        one.pending = Pending::Nothing;
-        one.cursor = None;
-        true
-    }
-
-    /// COM_STMT_SEND_LONG_DATA. It has no answer, so a wrong one is remembered for the execution.
-    pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
-        let Some(one) = self.get(id) else { return };
-        let param = usize::from(param);
-        if param >= one.params {
-            one.pending = Pending::TooLong;
-            return;
-        }
-        one.long.resize(one.params, None);
-        let bytes = one.long[param].get_or_insert_with(Vec::new);
-        if bytes.len() + data.len() > bytes_max {
-            one.pending = Pending::TooLong;
-            return;
-        }
-        bytes.extend_from_slice(data);
-    }
-}
 
 impl Core {
     /// COM_STMT_PREPARE.
@@ -179,6 +57,13 @@ impl Core {
         if self.env.server.statements_open().max(0) as u64 >= max {
             return Err(errors::too_many_statements(&max.to_string()));
         }
+        let key = self.open_key(sql);
+        let mut stale = Vec::new();
+        if let Some(key) = &key
+            && let Some(one) = self.adopt_open(key, &mut stale)?
+        {
+            return Ok(one);
+        }
         let parsed = self.parse_next(sql, 0, true).map_err(|e| errors::parse(&e, sql))?;
         if parsed.more {
             return Err(statement::refuse_second(sql, parsed.end));
@@ -188,36 +73,69 @@ impl Core {
         if !kind.preparable {
             return Err(errors::not_preparable());
         }
+        let params = parsed.params;
         let program = match (parsed.statement, kind.runner) {
             (Statement::Call(call), _) => return Err(self.no_procedure(&call.name)),
             (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
             (statement, Runner::Executor) => {
                 let hinted = self.set_hinted(&statement, true);
-                let made = self.compile_open(statement, parsed.params);
+                let made = self.compile_open(statement, params);
                 self.unset_hinted(hinted);
-                let mut made = made?;
-                made.announce(&mut self.env);
-                Program::Compiled(Box::new(made))
+                let made = made?;
+                if let Some(key) = key.filter(|_| parsed.warnings.is_empty()) {
+                    self.publish(&key, (&made, Pinned::default(), params), &stale);
+                }
+                self.compiled(made)
             }
-            (statement, _) => Program::Session(Box::new(statement)),
+            (statement, _) => StatementCode::Session(Box::new(statement)),
         };
-        Ok(One {
-            program,
-            sql: sql.into(),
-            params: parsed.params,
-            types: BoundTypes::default(),
-            long: Vec::new(),
-            pending: Pending::Nothing,
-            cursor: None,
-            kind,
+        Ok(One::new(program, sql, params, kind))
+    }
+
+    /// What other sessions' statements of this text are found by; `None`: there are none.
+    fn open_key(&self, sql: &[u8]) -> Option<Key> {
+        let shared = self.may_keep_programs() && cut::stands_alone(sql, self.env.parser_mode);
+        shared.then(|| Key {
+            text: sql.into(),
+            is_cut: false,
+            surroundings: Surroundings {
+                settings: self.settings(),
+                database: self.env.database.clone(),
+            },
         })
+    }
+
+    /// Prepares a text with a program that was made before, here or in another session.
+    fn adopt_open(
+        &mut self,
+        key: &Key,
+        stale: &mut Vec<Arc<SharedProgram>>,
+    ) -> Result<Option<One>, SqlError> {
+        for shared in self.env.server.programs.find(key, |_| true) {
+            match shared.program.adopt(&mut self.context())? {
+                Some(made) => {
+                    count(Counter::LimpidPlanCacheSharedHits, 1);
+                    let kind = (self.describe)(made.statement());
+                    let program = self.compiled(made);
+                    return Ok(Some(One::new(program, &key.text, shared.params, kind)));
+                }
+                None => stale.push(shared),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Raises the warnings of a program that is prepared.
+    fn compiled(&mut self, mut made: Prepared) -> StatementCode {
+        made.announce(&mut self.env);
+        StatementCode::Compiled(Box::new(made))
     }
 
     /// Answers COM_STMT_PREPARE.
     fn announce(&mut self, one: One) {
         let columns: Vec<ResultColumn> = match &one.program {
-            Program::Compiled(p) => p.columns().to_vec(),
-            Program::Session(statement) => match one.kind.runner {
+            StatementCode::Compiled(p) => p.columns().to_vec(),
+            StatementCode::Session(statement) => match one.kind.runner {
                 Runner::Rows(columns, _) => columns(self, statement).unwrap_or_default(),
                 _ => Vec::new(),
             },
@@ -247,8 +165,8 @@ impl Core {
     /// Types of the parameters, as clients are told.
     fn announced(&self, one: &One) -> Vec<ColumnType> {
         let known = match &one.program {
-            Program::Compiled(prepared) => prepared.parameters(),
-            Program::Session(_) => &[],
+            StatementCode::Compiled(prepared) => prepared.parameters(),
+            StatementCode::Session(_) => &[],
         };
         let collation = self.env.connection_collation();
         let known = known.iter().map(|p| p.announced);
@@ -366,8 +284,8 @@ impl Core {
             Param::Time(v) => temporal(time(&v), texts.get(i)),
         };
         let prepared = match program {
-            Program::Compiled(prepared) => prepared,
-            Program::Session(statement) => {
+            StatementCode::Compiled(prepared) => prepared,
+            StatementCode::Session(statement) => {
                 let params = (0..params.len()).map(|i| OwnedDatum::of(&datum(i))).collect();
                 self.run_with_parameters(statement, kind, params, true, net);
                 return Ok(());
@@ -420,9 +338,8 @@ impl Core {
             }
         };
         let one = self.make(&sql)?;
-        self.statements.open += 1;
         self.env.server.count_statements(1);
-        self.statements.named.insert(name, Box::new(one));
+        self.statements.name(name, Box::new(one));
         Ok(Done { info: "Statement prepared", ..Done::default() })
     }
 
@@ -435,9 +352,8 @@ impl Core {
     }
 
     fn forget_named(&mut self, name: &str) -> bool {
-        let found = self.statements.named.remove(name).is_some();
+        let found = self.statements.forget(name).is_some();
         if found {
-            self.statements.open -= 1;
             self.env.server.count_statements(-1);
         }
         found
@@ -447,12 +363,12 @@ impl Core {
     pub fn execute_named(&mut self, execute: &Execute, net: &mut dyn Net) -> bool {
         let name = execute.name.to_lowercase();
         // Taken out for the time of its run, so that the session can be borrowed beside it.
-        let Some(mut one) = self.statements.named.remove(&name) else {
+        let Some(mut one) = self.statements.forget(&name) else {
             self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
             return false;
         };
         let went_well = self.run_named(&mut one, &execute.using, net);
-        self.statements.named.insert(name, one);
+        self.statements.name(name, one);
         went_well
     }
 
@@ -466,8 +382,8 @@ impl Core {
         }
         let params: Vec<OwnedDatum> = using.iter().map(|v| self.parameter_of(v)).collect();
         let prepared = match &mut one.program {
-            Program::Compiled(prepared) => prepared,
-            Program::Session(statement) => {
+            StatementCode::Compiled(prepared) => prepared,
+            StatementCode::Session(statement) => {
                 return self.run_with_parameters(statement, one.kind, params, false, net);
             }
         };

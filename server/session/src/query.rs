@@ -11,13 +11,8 @@ use crate::errors;
 use crate::net::Net;
 use crate::registry::Activity;
 use crate::statement::{self, Parsed};
-use executor::Prepared;
 use instrument::{Counter, count};
-use parser::shape::{self, ShapeBuf, ShapeLiteral, ShapeValue};
-use parser::template::Template;
-use parser::{ErrorKind, SqlMode};
-use std::collections::HashMap;
-use value::Datum;
+use parser::ErrorKind;
 use wire::constants::StatusFlags;
 
 impl Core {
@@ -27,9 +22,9 @@ impl Core {
         self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
         let text = self.env.charsets.statement(sql);
         let sql = text.as_ref();
-        // Elsewhere a cached plan's literals would have to be converted.
+        // Elsewhere a kept program's literals would have to be converted.
         let cacheable = self.env.charsets.keeps_literals || sql.is_ascii();
-        if cacheable && (self.run_cached(sql, net) || self.run_kept(sql, net)) {
+        if cacheable && self.run_kept(sql, net) {
             return;
         }
         let mut from = 0;
@@ -94,158 +89,6 @@ impl Core {
         };
         self.unset_hinted(hinted);
         went_well
-    }
-}
-
-/// Shapes that are remembered; the whole cache is dropped when more come.
-const SHAPES_MAX: usize = 512;
-/// Templates that are looked through for a text.
-const TEMPLATES_MAX: usize = 16;
-/// Literals that fit the array on the stack; more take the ordinary way.
-const LITERALS_MAX: usize = 8;
-
-/// Compiled point reads of the text protocol, by shape.
-#[derive(Default)]
-pub(crate) struct PlanCache {
-    /// Position of each shape's plan; a position without a plan means "not a point read".
-    positions: HashMap<Box<[u8]>, usize>,
-    plans: Vec<Option<Box<Prepared>>>,
-    /// The last texts that got a plan, and its position: such a text is recognised without a scan.
-    templates: Vec<(Template, usize)>,
-    scanned: ShapeBuf,
-    literals: Vec<ShapeLiteral>,
-    mode: SqlMode,
-    /// Collation of the literals.
-    collation: value::Collation,
-    /// Bits of `sql_mode`.
-    sql_mode: u64,
-}
-
-impl PlanCache {
-    fn add(&mut self, sql: &[u8], scanned: &ShapeBuf, plan: Option<Box<Prepared>>) {
-        if self.plans.len() >= SHAPES_MAX {
-            self.clear();
-        }
-        let position = self.plans.len();
-        self.positions.insert(scanned.bytes().into(), position);
-        if plan.is_some()
-            && let Some(template) = Template::new(sql, scanned.literals())
-        {
-            if self.templates.len() == TEMPLATES_MAX {
-                self.templates.remove(0);
-            }
-            self.templates.push((template, position));
-        }
-        self.plans.push(plan);
-    }
-
-    /// Position of the plan of a text that a template recognises, and the text's literals.
-    #[inline]
-    fn recognise(&self, sql: &[u8], literals: &mut Vec<ShapeLiteral>) -> Option<usize> {
-        let found = self.templates.iter().find(|(template, _)| template.matches(sql, literals));
-        found.map(|(_, position)| *position)
-    }
-
-    /// Forgets everything unless literals have this collation, and `sql_mode` is what it was.
-    pub fn keep_for(&mut self, collation: value::Collation, sql_mode: u64) {
-        if (self.collation, self.sql_mode) != (collation, sql_mode) {
-            self.clear();
-            (self.collation, self.sql_mode) = (collation, sql_mode);
-        }
-    }
-
-    /// Forgets everything, for another sql_mode or schema.
-    pub fn clear(&mut self) {
-        self.positions.clear();
-        self.plans.clear();
-        self.templates.clear();
-    }
-}
-
-impl Core {
-    /// Runs a text whose shape is that of a point read; false leaves it to the ordinary way, which
-    /// has not begun.
-    fn run_cached(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
-        let mode = self.env.parser_mode;
-        if mode != self.plans.mode {
-            self.plans.clear();
-            self.plans.mode = mode;
-        }
-        let mut literals = std::mem::take(&mut self.plans.literals);
-        let ran = match self.plans.recognise(sql, &mut literals) {
-            Some(position) if self.is_for_this_schema(position) => {
-                self.run_plan(position, sql, &literals, net)
-            }
-            _ => self.run_scanned(sql, net),
-        };
-        self.plans.literals = literals;
-        ran
-    }
-
-    fn run_scanned(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
-        let mut scanned = std::mem::take(&mut self.plans.scanned);
-        let ran = shape::scan(sql, self.plans.mode, &mut scanned)
-            && scanned.literals().len() <= LITERALS_MAX
-            && self
-                .position_of(sql, &scanned)
-                .is_some_and(|position| self.run_plan(position, sql, scanned.literals(), net));
-        self.plans.scanned = scanned;
-        ran
-    }
-
-    #[inline]
-    fn is_for_this_schema(&self, position: usize) -> bool {
-        let plan = self.plans.plans.get(position).and_then(Option::as_ref);
-        plan.is_some_and(|plan| plan.database_is(self.env.database.as_deref()))
-    }
-
-    /// Runs a cached plan with a text's literals.
-    fn run_plan(
-        &mut self,
-        position: usize,
-        sql: &[u8],
-        literals: &[ShapeLiteral],
-        net: &mut dyn Net,
-    ) -> bool {
-        let mut params = [Datum::Null; LITERALS_MAX];
-        for (param, literal) in params.iter_mut().zip(literals) {
-            *param = match literal.value {
-                ShapeValue::Int(v) => Datum::Int(v),
-                ShapeValue::UInt(v) => Datum::UInt(v),
-                ShapeValue::Text { escaped: true, .. } => return false,
-                ShapeValue::Text { start, end, .. } => {
-                    Datum::Bytes(sql.get(start as usize..end as usize).unwrap_or_default())
-                }
-            };
-        }
-        let Some(mut plan) = self.plans.plans[position].take() else { return false };
-        self.env.status.set(StatusFlags::MORE_RESULTS, false);
-        self.env.diagnostics.clear();
-        count(Counter::LimpidPlanCacheHits, 1);
-        count(Counter::Queries, 1);
-        count(Counter::ComSelect, 1);
-        self.run_compiled(&mut plan, &params[..literals.len()], false, net);
-        self.plans.plans[position] = Some(plan);
-        true
-    }
-
-    /// Where the plan of a scanned text is; compiled at first sight.
-    fn position_of(&mut self, sql: &[u8], scanned: &ShapeBuf) -> Option<usize> {
-        if let Some(&position) = self.plans.positions.get(scanned.bytes()) {
-            self.plans.plans[position].as_ref()?;
-            if self.is_for_this_schema(position) {
-                return Some(position);
-            }
-            self.plans.clear();
-        }
-        let lifted = shape::parse_lifted(sql, self.plans.mode, scanned.literals()).ok().flatten();
-        let plan = lifted
-            .filter(|p| matches!((self.describe)(&p.statement).runner, Runner::Executor))
-            .filter(|p| p.warnings.is_empty())
-            .and_then(|p| self.compile(p.statement).ok());
-        let plan = plan.filter(Prepared::is_point).map(Box::new);
-        self.plans.add(sql, scanned, plan);
-        Some(self.plans.plans.len() - 1)
     }
 }
 

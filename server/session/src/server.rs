@@ -3,7 +3,7 @@
 use crate::logs::Logs;
 use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
-use crate::shared_plans::SharedPlans;
+use crate::shared_programs::SharedPrograms;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
@@ -41,7 +41,7 @@ pub struct Server {
     pub started_ns: u64,
     /// Time and counters of the monitor's last printout, for its rates.
     pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
-    pub(crate) plans: SharedPlans,
+    pub(crate) programs: SharedPrograms,
     pub(crate) logs: Logs,
     digests: Mutex<Digests>,
     last_deadlock: Mutex<Option<String>>,
@@ -74,7 +74,7 @@ impl Server {
             host,
             started_ns: sync::now_ns(),
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
-            plans: SharedPlans::new(),
+            programs: SharedPrograms::new(),
             logs: Logs::off(),
             digests: Mutex::new(&DIGESTS, HashMap::new()),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),

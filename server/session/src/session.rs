@@ -6,17 +6,14 @@
 //!    of a step.
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
-use crate::core::{Core, Identity, Protocol, Reply, Transaction};
+use crate::core::{Core, Identity, Programs, Protocol, Reply, Statements, Transaction};
 use crate::env::Env;
 use crate::errors;
 use crate::kinds;
 use crate::login::{self, Peer};
 use crate::net::Net;
-use crate::prepared::Statements;
-use crate::query::PlanCache;
 use crate::registry::{Activity, Wake};
 use crate::server::{Server, VERSION};
-use crate::text_plans::TextPlans;
 use catalog::TableCache;
 use executor::SqlError;
 use instrument::{Counter, count};
@@ -96,8 +93,9 @@ impl Session {
             identity: Identity::new(peer, scramble, u64::from(open) > limit),
             protocol: Protocol::default(),
             statements: Statements::default(),
-            plans: PlanCache::default(),
-            texts: TextPlans::default(),
+            programs: Programs::default(),
+            scan: None,
+            states: executor::States::new(),
             parameters: Vec::new(),
             slot,
             describe: kinds::describe,

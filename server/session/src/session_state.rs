@@ -1,11 +1,8 @@
 //! The session's own state: its schema, what it takes over from its variables, and what others see of it.
 
-use crate::core::Core;
+use crate::core::{Core, Programs, Statements};
 use crate::errors;
-use crate::prepared::Statements;
-use crate::query::PlanCache;
 use crate::registry::Activity;
-use crate::text_plans::TextPlans;
 use executor::SqlError;
 use expr::build::Settings;
 use wire::reply;
@@ -46,8 +43,7 @@ impl Core {
 
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
-        self.plans.keep_for(self.env.charsets.connection, self.env.sql_mode);
-        self.texts.set(Settings::of(&self.env));
+        self.programs.settings = Settings::of(&self.env);
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);
         self.transaction.take_variables(&self.env);
@@ -68,8 +64,8 @@ impl Core {
         self.tables.drop_temporary_tables(&self.client);
         self.env.server.count_statements(-(self.statements.len() as i64));
         self.statements = Statements::default();
-        self.plans = PlanCache::default();
-        self.texts = TextPlans::default();
+        self.programs = Programs::default();
+        self.states = executor::States::new();
         self.env.reset();
         self.refresh();
         self.take_characteristics();

@@ -95,7 +95,7 @@ fn computed(server: &Server, totals: &Totals) -> Vec<(&'static str, u64)> {
         ("Threads_connected", open.max(live)),
         ("Threads_created", server.connections_total()),
         ("Threads_running", running),
-        ("Limpid_plan_cache_bytes", server.plans.bytes()),
+        ("Limpid_plan_cache_bytes", server.programs.bytes()),
         ("Uptime", server.uptime_s()),
         ("Uptime_since_flush_status", server.uptime_s()),
         ("Open_tables", totals.counter(Counter::TableOpenCacheMisses)),

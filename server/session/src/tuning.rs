@@ -129,7 +129,7 @@ fn set(server: &Server, name: &str, value: &Value) {
     let small = u32::try_from(n).unwrap_or(u32::MAX);
     let millipct = (double(value) * 1000.0).round() as u32;
     match name {
-        PLAN_CACHE => server.plans.set_bytes_max(n),
+        PLAN_CACHE => server.programs.set_bytes_max(n),
         TEMPTABLE => server.set_temptable_bytes_max(n),
         IO_CAPACITY => settings.set_io_capacity(n),
         IO_CAPACITY_MAX => settings.set_io_capacity_max(n),

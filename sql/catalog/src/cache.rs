@@ -1,11 +1,12 @@
 //! A session's open-table handles and the metadata locks it holds.
 //!
-//! 1. A handle belongs to one name and stays at its index for the cache's life, so a compiled plan
-//!    refers to it by [`TableRef`]. 2. Locking a handle that was open before writes nothing that
+//! 1. A handle belongs to one name and stays for the cache's life; a compiled plan refers to it by the name's number
+//!    ([`TableRef`]), which is the same in all sessions. 2. Locking a handle that was open before writes nothing that
 //!    another session reads except the session's own slot: no map, no reference count, no mutex.
 //! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
 
-use crate::names::{Definition, NameEntry};
+use crate::names::{Definition, NameEntry, NameId};
+use crate::places::Places;
 use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
@@ -16,10 +17,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 
-/// A handle's index and the version the holder has planned for.
+/// A table as a plan names it: the number of its name, and the version that was planned for. It means the same in every
+/// session; one that uses it has opened it ([`TableCache::open`]) or taken it over ([`TableCache::adopt`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableRef {
-    handle: usize,
+    name: NameId,
     version: u64,
 }
 
@@ -34,6 +36,7 @@ pub struct TableCache {
     pub(crate) catalog: Arc<Catalog>,
     handles: Vec<Handle>,
     by_name: HashMap<(String, String), usize>,
+    places: Places,
     /// Handles of the session's own tables, by name.
     pub(crate) temporary: HashMap<(String, String), usize>,
     /// Storage of dropped temporary tables that an open transaction may still have to undo.
@@ -69,6 +72,7 @@ impl TableCache {
             catalog,
             handles: Vec::new(),
             by_name: HashMap::new(),
+            places: Places::default(),
             temporary: HashMap::new(),
             retired: Vec::new(),
             held: Held::new(),
@@ -118,7 +122,7 @@ impl TableCache {
                 // Who asks for more than its rows asks for a table.
                 return Err(CatalogError::ViewChanged);
             }
-            return Ok(TableRef { handle, version: h.version });
+            return Ok(self.reference(handle));
         }
         if self.catalog.schema(schema).is_none() {
             return Err(CatalogError::UnknownDatabase(schema.to_string()));
@@ -135,15 +139,16 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<bool, CatalogError> {
+        let handle = self.place(table);
         if (mode == Mode::SW || self.tables_are_locked()) && !self.is_own(table) {
-            let entry = &self.handles[table.handle].entry;
+            let entry = &self.handles[handle].entry;
             self.standing.admit_again(&entry.schema, &entry.name, mode)?;
             if mode == Mode::SW {
                 self.protect(slot, deadline)?;
             }
         }
-        self.lock_handle(slot, table.handle, mode, deadline)?;
-        let h = &self.handles[table.handle];
+        self.lock_handle(slot, handle, mode, deadline)?;
+        let h = &self.handles[handle];
         let current = h.version == table.version && h.entry.version() == table.version;
         instrument::count(
             if current { Counter::TableOpenCacheHits } else { Counter::TableOpenCacheMisses },
@@ -152,30 +157,34 @@ impl TableCache {
         Ok(current)
     }
 
-    /// Opens a table that the plan of another session names, if it is still of that version; it is locked in
-    /// any case.
+    /// Opens a table of a plan of another session; false when it is not of that version any more. It is locked in any case.
     pub fn adopt(
         &mut self,
         client: &Client,
-        name: &NameEntry,
-        planned: TableRef,
+        (name, planned): (&NameEntry, TableRef),
         mode: Mode,
         deadline: Deadline,
-    ) -> Result<Option<TableRef>, CatalogError> {
+    ) -> Result<bool, CatalogError> {
         match self.open(client, &name.schema, &name.name, mode, deadline) {
-            Ok(table) => Ok((table.version == planned.version).then_some(table)),
+            Ok(table) => Ok(table == planned),
             Err(
                 CatalogError::NoSuchTable { .. }
                 | CatalogError::UnknownDatabase(_)
                 | CatalogError::ViewChanged,
-            ) => Ok(None),
+            ) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
+    /// Where the handle of a table lies.
+    #[inline]
+    fn place(&self, table: TableRef) -> usize {
+        self.places.find(table.name).expect("a TableRef is used where it was opened")
+    }
+
     /// What other sessions know an open table by.
     pub fn name_of(&self, table: TableRef) -> &Arc<NameEntry> {
-        self.entry(table.handle)
+        self.entry(self.place(table))
     }
 
     /// Locks a name whether or not a table of that name exists; the handle's index.
@@ -224,7 +233,7 @@ impl TableCache {
 
     /// Whether it is a temporary table.
     pub fn is_own(&self, table: TableRef) -> bool {
-        self.definition(table.handle).is_some_and(|d| d.def.temporary)
+        self.definition(self.place(table)).is_some_and(|d| d.def.temporary)
     }
 
     /// Locks a schema (or another object that is no table) until the statement or transaction ends.
@@ -260,6 +269,7 @@ impl TableCache {
     }
 
     pub(crate) fn add_handle(&mut self, entry: Arc<NameEntry>) -> usize {
+        self.places.add(entry.id, self.handles.len());
         self.handles.push(Handle { entry, definition: None, version: 0 });
         self.handles.len() - 1
     }
@@ -323,16 +333,17 @@ impl TableCache {
     }
 
     pub(crate) fn entry_of(&self, table: TableRef) -> &NameEntry {
-        self.entry(table.handle)
+        self.entry(self.place(table))
     }
 
     /// What an open handle is called by.
     pub(crate) fn reference(&self, handle: usize) -> TableRef {
-        TableRef { handle, version: self.handles[handle].version }
+        let h = &self.handles[handle];
+        TableRef { name: h.entry.id, version: h.version }
     }
 
     pub(crate) fn opened(&self, table: TableRef) -> &Arc<Definition> {
-        self.handles[table.handle]
+        self.handles[self.place(table)]
             .definition
             .as_ref()
             .expect("a TableRef is made of an open handle")

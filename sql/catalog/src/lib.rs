@@ -21,6 +21,7 @@ mod error;
 mod foreign;
 mod histogram;
 mod names;
+mod places;
 mod standing;
 mod statistics;
 mod stored;

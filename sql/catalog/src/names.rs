@@ -137,8 +137,25 @@ impl Definition {
     }
 }
 
+/// The number of a name, by which plans of all sessions refer to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NameId(pub(crate) u32);
+
+/// Names that were met so far.
+static MET: SharedAtomic<u32, { class::DICT }> = SharedAtomic::new(0);
+
+impl NameId {
+    fn next() -> NameId {
+        let id = MET.fetch_add(1, Ordering::Relaxed);
+        assert!(id < u32::MAX, "more names than numbers");
+        NameId(id)
+    }
+}
+
 /// A name with its lock object and what it means at the moment.
 pub struct NameEntry {
+    /// Its number.
+    pub id: NameId,
     /// Schema name.
     pub schema: String,
     /// Table name.
@@ -166,6 +183,7 @@ impl NameEntry {
         // No table name begins with a number sign and a schema's name.
         let id = format!("#{}", definition.def.id.0);
         NameEntry {
+            id: NameId::next(),
             schema: schema.to_string(),
             name: name.to_string(),
             object: mdl.intern(Namespace::Table, "#temporary", &id),
@@ -207,6 +225,7 @@ impl Names {
         let mut entries = self.entries.lock();
         let made = entries.entry(key).or_insert_with(|| {
             Arc::new(NameEntry {
+                id: NameId::next(),
                 schema: schema.to_string(),
                 name: name.to_string(),
                 object: self.mdl.intern(Namespace::Table, schema, name),

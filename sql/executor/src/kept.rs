@@ -1,24 +1,22 @@
-//! Plans of texts, kept by a session and shared between sessions.
+//! Programs of texts whose literals were cut out, and programs that were made in other sessions.
 //!
-//! 1. A kept plan never makes itself anew: its tree has the literals of the text that it was made of. Who runs
-//!    it locks its tables first ([`Prepared::relock`]) and drops it when one of them is another by now. 2. A
-//!    [`SharedPlan`] is immutable. A session that takes it over opens its tables, compares their versions with
-//!    those that it was planned for, and gets a copy that names its own handles.
+//! 1. Another text has the same program if it agrees in the [`Terms`]: the literals that are no parameters are the same, and
+//! what was measured with the others' values is alike. 2. A session that takes a program over opens its tables and
+//! compares their versions with those that it was planned for; the program itself is as good there as here.
 
-use crate::locking::Use;
-use crate::{Context, Prepared, Program, SqlError};
-use catalog::{NameEntry, TableCache, TableRef};
+use crate::prepared::Prepared;
+use crate::program::{Code, Open, Program};
+use crate::{Context, SqlError};
+use catalog::TableCache;
 use expr::OwnedDatum;
-use mdl::Mode;
 use parser::ast::Statement;
 use planner::literals::{Literals, Probe};
 use planner::parameters::Parameters;
-use planner::{Plan, ResultColumn};
 use std::mem::size_of;
 use std::sync::Arc;
 use value::Datum;
 
-/// What another text must agree in, besides its words, to have the same plan.
+/// What another text must agree in, besides its words, to have the same program.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Terms {
     /// By literal: it is a parameter.
@@ -26,19 +24,20 @@ pub(crate) struct Terms {
     probes: Vec<Probe>,
 }
 
-/// Compiles a text that was cut, for keeping: some of its literals become parameters.
+/// Compiles a text that was cut: some of its literals become parameters. The parser's warnings are raised at each run.
 ///
 /// # Errors
 /// As [`crate::prepare`].
 pub fn prepare_text(
     statement: Statement,
     literals: Vec<OwnedDatum>,
+    written: Vec<parser::Warning>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, SqlError> {
-    let mut made = Prepared::new(statement, context);
-    made.kept = Some(Terms::default());
-    crate::compile(&mut made, context, Literals::new(literals), Parameters::default())?;
-    Ok(made)
+    let (literals, parameters) = (Literals::new(literals), Parameters::default());
+    let open = Open { literals, parameters, cut: true, written };
+    let program = Program::compile(&Arc::new(statement), context, open)?;
+    Ok(Prepared::of(Arc::new(program)))
 }
 
 impl Terms {
@@ -49,97 +48,44 @@ impl Terms {
 }
 
 impl Prepared {
-    /// Whether a literal of the text is a parameter of the plan.
+    /// Whether a literal of the text is a parameter of the program.
     pub fn is_free(&self, literal: usize) -> bool {
-        self.kept.as_ref().is_some_and(|terms| terms.free.get(literal) == Some(&true))
+        self.terms().is_some_and(|terms| terms.free.get(literal) == Some(&true))
     }
 
-    /// Locks the tables of a kept plan; false when one of them is not what it was planned for.
-    ///
-    /// # Errors
-    /// Lock errors.
-    pub fn relock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
-        let deadline = context.env.lock_deadline();
-        for (table, mode) in &self.tables {
-            if !context.tables.relock(context.client.slot(), *table, *mode, deadline)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether a kept plan whose tables are locked would be made again with these literals, as far as the
+    /// Whether the program of a text, whose tables are locked, would be made again with these literals, as far as the
     /// estimates tell.
+    #[inline]
     pub fn fits(&self, tables: &TableCache, literals: &[Datum<'_>]) -> bool {
-        let probes = self.kept.as_ref().map_or(&[][..], |terms| &terms.probes);
-        if probes.is_empty() {
-            return true;
-        }
-        let values: Vec<_> = literals.iter().map(OwnedDatum::of).collect();
-        probes.iter().all(|probe| probe.fits(tables, &values))
-    }
-
-    /// A copy for other sessions; `None` where a plan is this session's alone.
-    pub fn share(&self, tables: &TableCache) -> Option<SharedPlan> {
-        let (Some(terms), Program::Rows(plan)) = (&self.kept, &self.program) else { return None };
-        let mut plan = (**plan).clone();
-        let mut known = true;
-        let nodes = plan.for_each_table(&mut |table| {
-            known &= self.tables.iter().any(|(t, _)| t == table);
-        });
-        let named = |(table, mode): &(TableRef, Mode)| SharedTable {
-            name: Arc::clone(tables.name_of(*table)),
-            table: *table,
-            mode: *mode,
-        };
-        known.then(|| SharedPlan {
-            statement: Arc::clone(&self.statement),
-            tables: self.tables.iter().map(named).collect(),
-            columns: self.columns.clone(),
-            database: self.database.clone(),
-            written: self.written.clone(),
-            warnings: self.warnings.clone(),
-            terms: terms.clone(),
-            nodes: nodes + self.columns.len(),
-            plan,
-        })
+        let probes = self.terms().map_or(&[][..], |terms| &terms.probes);
+        probes.is_empty() || fit(probes, tables, literals)
     }
 }
 
-/// A table of a plan that was made in another session.
-struct SharedTable {
-    name: Arc<NameEntry>,
-    /// What the plan calls it.
-    table: TableRef,
-    mode: Mode,
-}
-
-/// A kept plan that any session can take over.
-pub struct SharedPlan {
-    statement: Arc<Statement>,
-    plan: Plan,
-    tables: Vec<SharedTable>,
-    columns: Vec<ResultColumn>,
-    database: Option<String>,
-    written: Vec<parser::Warning>,
-    warnings: Vec<(u16, String)>,
-    terms: Terms,
-    nodes: usize,
+fn fit(probes: &[Probe], tables: &TableCache, literals: &[Datum<'_>]) -> bool {
+    let values: Vec<_> = literals.iter().map(OwnedDatum::of).collect();
+    probes.iter().all(|probe| probe.fits(tables, &values))
 }
 
 /// Bytes of a tree and of a plan's expressions per byte of text, about.
 const BYTES_PER_TEXT_BYTE: usize = 64;
 
-impl SharedPlan {
+impl Program {
     /// Memory that it takes, in bytes, estimated for a text of that length.
     pub fn bytes(&self, text_bytes: usize) -> usize {
         let node = size_of::<planner::query_plan::Node>() + size_of::<planner::Output>();
-        size_of::<SharedPlan>() + self.nodes * node + text_bytes * BYTES_PER_TEXT_BYTE
+        let nodes = match &self.code {
+            Code::Point(_) => 1,
+            Code::Rows(plan) => plan.size(),
+            Code::Tree => 0,
+        };
+        let nodes = nodes + self.columns.len();
+        size_of::<Program>() + nodes * node + text_bytes * BYTES_PER_TEXT_BYTE
     }
 
-    /// Whether it was measured with a literal's value, so that other values may ask for another plan.
+    /// Whether it was measured with a literal's value, so that other values may ask for another program.
     pub fn is_measured(&self) -> bool {
-        !self.terms.probes.is_empty()
+        self.terms.as_ref().is_some_and(|terms| !terms.probes.is_empty())
     }
 
     /// The statement.
@@ -147,50 +93,21 @@ impl SharedPlan {
         &self.statement
     }
 
-    /// A copy for a session, whose tables it locks; `None` when one of them is not what it was planned for.
+    /// Locks and opens the tables of a program of another session; `None` when one of them is not what it was planned for.
     ///
     /// # Errors
     /// Lock errors.
-    pub fn adopt(&self, context: &mut Context<'_>) -> Result<Option<Prepared>, SqlError> {
+    pub fn adopt(
+        self: &Arc<Program>,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Prepared>, SqlError> {
         let deadline = context.env.lock_deadline();
-        let mut tables = Vec::with_capacity(self.tables.len());
-        for shared in &self.tables {
-            let opened = context.tables.adopt(
-                context.client,
-                &shared.name,
-                shared.table,
-                shared.mode,
-                deadline,
-            )?;
-            let Some(table) = opened else { return Ok(None) };
-            tables.push((table, shared.mode));
-        }
-        let own = |table: &mut TableRef| {
-            let position = self.tables.iter().position(|shared| shared.table == *table);
-            if let Some(position) = position {
-                *table = tables[position].0;
+        for table in &self.tables {
+            let (client, planned) = (&*context.client, (&*table.name, table.table));
+            if !context.tables.adopt(client, planned, table.mode, deadline)? {
+                return Ok(None);
             }
-        };
-        let mut plan = self.plan.clone();
-        plan.for_each_table(&mut { own });
-        let mut terms = self.terms.clone();
-        terms.probes.iter_mut().for_each(|probe| own(probe.table_mut()));
-        Ok(Some(Prepared {
-            statement: Arc::clone(&self.statement),
-            program: Program::Rows(Box::new(plan)),
-            columns: self.columns.clone(),
-            tables,
-            database: self.database.clone(),
-            written: self.written.clone(),
-            warnings: self.warnings.clone(),
-            parameters: Vec::new(),
-            // Hints have no key.
-            sets_variables: false,
-            stale: false,
-            announced: false,
-            shows_locked: false,
-            used: Use::Shown,
-            kept: Some(terms),
-        }))
+        }
+        Ok(Some(Prepared::of(Arc::clone(self))))
     }
 }

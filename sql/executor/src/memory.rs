@@ -5,8 +5,8 @@
 //!    limit the statement ends with error 1114: nothing is aborted.
 
 use crate::{Environment, SqlError};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use stdx::{LocalAtomic, Ordering};
 
 /// No limit is below this, in bytes.
 const LEAST_BYTES: u64 = 32 << 10;
@@ -16,17 +16,18 @@ const LEAST_BYTES: u64 = 32 << 10;
 pub struct Budget {
     soft: u64,
     hard: u64,
-    used: Cell<u64>,
+    /// Nobody but the statement's thread counts.
+    used: LocalAtomic<u64>,
 }
 
 impl Budget {
     /// A budget with these limits, in bytes.
-    pub fn new(soft: u64, hard: u64) -> Rc<Budget> {
-        Rc::new(Budget { soft, hard: hard.max(soft), used: Cell::new(0) })
+    pub fn new(soft: u64, hard: u64) -> Arc<Budget> {
+        Arc::new(Budget { soft, hard: hard.max(soft), used: LocalAtomic::new(0) })
     }
 
     /// The session's.
-    pub fn of_session(env: &dyn Environment) -> Rc<Budget> {
+    pub fn of_session(env: &dyn Environment) -> Arc<Budget> {
         let (soft, hard) = env.memory_bytes();
         // Who can move rows to a file begins with it before the others end.
         let hard = hard.max(2 * LEAST_BYTES);
@@ -34,30 +35,30 @@ impl Budget {
     }
 
     /// Begins to count something.
-    pub fn charge(self: &Rc<Budget>) -> Charge {
-        Charge { budget: Rc::clone(self), bytes: 0 }
+    pub fn charge(self: &Arc<Budget>) -> Charge {
+        Charge { budget: Arc::clone(self), bytes: 0 }
     }
 }
 
 /// What one operator keeps.
 #[derive(Debug)]
 pub struct Charge {
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
     bytes: u64,
 }
 
 impl Charge {
     /// Says how much is kept now, in bytes.
     pub fn set(&mut self, bytes: usize) {
-        let used = self.budget.used.get() - self.bytes;
+        let used = self.budget.used.load(Ordering::Relaxed) - self.bytes;
         self.bytes = bytes as u64;
-        self.budget.used.set(used + self.bytes);
+        self.budget.used.store(used + self.bytes, Ordering::Relaxed);
     }
 
     /// The statement keeps more than it should: this operator moves rows to a file, if it has any that
     /// are worth it.
     pub fn is_over(&self) -> bool {
-        self.budget.used.get() > self.budget.soft
+        self.budget.used.load(Ordering::Relaxed) > self.budget.soft
     }
 
     /// For what cannot be moved to a file.
@@ -65,7 +66,7 @@ impl Charge {
     /// # Errors
     /// 1114 above the hard limit.
     pub fn check(&self) -> Result<(), SqlError> {
-        if self.budget.used.get() > self.budget.hard {
+        if self.budget.used.load(Ordering::Relaxed) > self.budget.hard {
             let text = "The table '<temporary>' is full".to_string();
             return Err(SqlError::Other(1114, "HY000", text));
         }
@@ -96,6 +97,6 @@ mod tests {
         drop(a);
         assert!(!b.is_over());
         drop(b);
-        assert_eq!(budget.used.get(), 0);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 }

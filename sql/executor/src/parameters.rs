@@ -32,7 +32,7 @@ impl Prepared {
     pub fn settle(&mut self, values: &mut [Datum<'_>], env: &mut dyn Environment) -> bool {
         let mut settled = true;
         let mut others = false;
-        for (parameter, value) in self.parameters.iter().zip(values.iter()) {
+        for (parameter, value) in self.parameters().iter().zip(values.iter()) {
             match meet(parameter, value) {
                 Met::Same => settled &= !value.is_null(),
                 Met::Read(_) => settled = false,
@@ -42,7 +42,7 @@ impl Prepared {
         if others {
             self.retype(values);
         }
-        for (parameter, value) in self.parameters.iter().zip(values.iter_mut()) {
+        for (parameter, value) in self.parameters().iter().zip(values.iter_mut()) {
             let Met::Read(read) = meet(parameter, value) else { continue };
             if read.incorrect {
                 warn(parameter.planned, value, env);
@@ -55,7 +55,8 @@ impl Prepared {
 
     /// Asks for a plan for the types of these values.
     fn retype(&mut self, values: &[Datum<'_>]) {
-        for (parameter, value) in self.parameters.iter_mut().zip(values) {
+        let mut retyped = self.parameters().to_vec();
+        for (parameter, value) in retyped.iter_mut().zip(values) {
             if matches!(parameter.takes, Takes::All | Takes::Count) || value.is_null() {
                 continue;
             }
@@ -65,12 +66,12 @@ impl Prepared {
                 _ => parameter.planned = type_of(value),
             }
         }
-        self.stale = true;
+        self.retyped = Some(retyped);
     }
 
     /// The parameters, in the order of their markers; empty where nothing was planned.
     pub fn parameters(&self) -> &[Parameter] {
-        &self.parameters
+        self.retyped.as_deref().unwrap_or(&self.program.parameters)
     }
 }
 

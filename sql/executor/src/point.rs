@@ -1,13 +1,12 @@
 //! SELECT by the whole primary key: the hot path, from parameters to the row in the send buffer.
 //!
-//! 1. Buffers live in the program, so a warm run allocates nothing. 2. A key value that is not an
+//! 1. Buffers live in the session, beside the program, so a warm run allocates nothing. 2. A key value that is not an
 //! integer of the column's range (or text under the column's own collation) takes the general way,
 //! so this path needs no conversion rules. 3. It locks nothing: a plan that names locks is none of these, and
 //! a SERIALIZABLE transaction takes the general way.
 
 use crate::keyrange::has_exact_key;
-use crate::locking::Use;
-use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, query};
+use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
 use expr::{Row, condition, damaged};
@@ -84,9 +83,14 @@ impl Parts {
 pub struct PointSelect {
     parts: Parts,
     plan: Box<QueryStatement>,
+}
+
+/// What a point select keeps between two runs.
+#[derive(Default)]
+pub struct Buffers {
     key: Vec<u8>,
     row: Vec<u8>,
-    /// The program is made anew when its columns change, so the memo lives as long as they do.
+    /// A program has the same columns as long as it lives.
     header: HeaderMemo,
 }
 
@@ -96,58 +100,62 @@ impl PointSelect {
     pub fn of(plan: Plan, tables: &TableCache) -> Result<PointSelect, Plan> {
         let Plan::Query(query) = plan else { return Err(plan) };
         match Parts::of(&query, tables) {
-            Some(parts) => Ok(PointSelect {
-                parts,
-                plan: query,
-                key: Vec::with_capacity(64),
-                row: Vec::with_capacity(1024),
-                header: HeaderMemo::default(),
-            }),
+            Some(parts) => Ok(PointSelect { parts, plan: query }),
             None => Err(Plan::Query(query)),
         }
     }
 
+    /// The plan, for who goes the general way.
+    pub fn query(&self) -> &QueryStatement {
+        &self.plan
+    }
+
+    /// Whether it can be run with these values; the key is encoded then.
+    #[inline]
+    pub fn runs(&self, buffers: &mut Buffers, context: &Context<'_>, params: &[Datum<'_>]) -> bool {
+        !context.client.shows_locked()
+            && context.env.select_limit() != 0
+            && self.encode_key(&mut buffers.key, params)
+    }
+
     /// Reads the row and sends it.
     pub fn run(
-        &mut self,
+        &self,
+        Buffers { key, row, header: memo }: &mut Buffers,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
         header: &[ResultColumn],
         sink: &mut dyn RowSink,
     ) -> Result<Outcome, SqlError> {
-        let general = context.client.shows_locked() || context.env.select_limit() == 0;
-        if general || !self.encode_key(params) {
-            return query::run((&self.plan, Use::Shown), header, context, params, sink);
-        }
-        sink.header_again(header, &mut self.header)?;
+        sink.header_again(header, memo)?;
         let parts = &self.parts;
         let table = context.tables.table(parts.table);
         let mut outcome = Outcome { has_rows: true, found_rows: Some(0), ..Outcome::default() };
         context.client.slot().counters.add(Counter::HandlerReadKey, 1);
-        if !context.client.get_columns(table, &self.key, &parts.needed, &mut self.row)? {
+        if !context.client.get_columns(table, key, &parts.needed, row)? {
             return Ok(outcome);
         }
         let layout = table.layout();
         if let Some(filter) = &parts.filter {
-            let row = Row::one(layout, &self.row, params);
-            if condition(filter, &row, context.env)? != Some(true) {
+            let leaf = Row::one(layout, row, params);
+            if condition(filter, &leaf, context.env)? != Some(true) {
                 return Ok(outcome);
             }
         }
         let mut values = [Datum::Null; OUTPUTS_MAX];
         for (value, column) in values.iter_mut().zip(&parts.columns) {
-            *value = layout.decode(&self.row, *column).map_err(damaged)?;
+            *value = layout.decode(row, *column).map_err(damaged)?;
         }
         sink.row(&values[..parts.columns.len()])?;
         outcome.found_rows = Some(1);
-        if self.row.len() > KEPT_BYTES_MAX {
-            self.row = Vec::new();
+        if row.len() > KEPT_BYTES_MAX {
+            *row = Vec::new();
         }
         Ok(outcome)
     }
 
     /// Encodes the key; false when a value needs the general way.
-    fn encode_key(&mut self, params: &[Datum<'_>]) -> bool {
+    fn encode_key(&self, key: &mut Vec<u8>, params: &[Datum<'_>]) -> bool {
         let Parts { values: parts, key_spec, key_types, .. } = &self.parts;
         let mut values = [Datum::Null; KEY_PARTS_MAX];
         for ((value, part), spec) in values.iter_mut().zip(parts).zip(&key_spec.parts) {
@@ -160,7 +168,7 @@ impl PointSelect {
                 return false;
             }
         }
-        self.key.clear();
-        key_spec.encode_prefix(key_types, &values[..parts.len()], &mut self.key).is_ok()
+        key.clear();
+        key_spec.encode_prefix(key_types, &values[..parts.len()], key).is_ok()
     }
 }

@@ -7,9 +7,14 @@ use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::measure::Measures;
 use crate::ops::tally;
-use crate::ops::{Statement, limit_value, recycled, recycled_datums};
-use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
-use expr::{OwnedDatum, UserVariable, Value};
+use crate::ops::{Statement, internal, limit_value, recycled, recycled_datums};
+use crate::states::{OpenBlock, Opened, Own};
+use crate::{
+    Context, Environment, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, WarningLevel,
+};
+use catalog::TableCache;
+use engine::Client;
+use expr::{Expr, OwnedDatum, UserVariable, Value};
 use planner::plan::Output;
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
 use std::rc::Rc;
@@ -27,51 +32,121 @@ pub fn run(
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let most = match query.query.root {
-        Node::Limit { .. } => u64::MAX,
-        _ if used == Use::Shown => context.env.select_limit(),
-        _ => u64::MAX,
-    };
-    examined::refuse(&query.query, params, (context.env.join_size_max(), most))?;
-    let budget = Budget::of_session(context.env);
-    let (client, tables) = (&*context.client, &*context.tables);
-    let mut st = Statement::new(client, tables, params, &query.shared, budget);
-    st.unnamed = unnamed(used, client);
-    st.deadline = deadline(query.execution_ms_max, context.env);
-    // All rows are counted: the outermost LIMIT is this loop's.
-    let (mut block, mut limit) = match &query.query.root {
-        Node::Limit { input, skip, count } if query.count_all => {
-            let block = Block::of_node(&query.query, input, &st)?;
-            (block, Some((skip, count)).map(|l| (l, 0u64, 0u64)))
-        }
-        _ => (Block::new(&query.query, &st, false)?, None),
+    let Context { client, tables, env, .. } = context;
+    let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
+    // All rows are counted: the outermost LIMIT is that of who gives them out.
+    let mut block = match counted_limit(query) {
+        Some((input, ..)) => Block::of_node(&query.query, input, &st)?,
+        None => Block::new(&query.query, &st, false)?,
     };
     if query.into.is_none() {
         sink.header(header)?;
     }
-    let mut file = out_file(query, context.env)?;
+    give_out(query, &mut block, sent_max, &st, &mut **env, sink)
+}
+
+/// Whether the operators of a query are of use for its next run.
+pub(crate) fn keeps_block(query: &QueryStatement) -> bool {
+    query.into.is_none() && counted_limit(query).is_none()
+}
+
+/// The operators of a program's query.
+///
+/// # Errors
+/// 1235 for what cannot run yet.
+pub(crate) fn opened(
+    program: &Own,
+    query: &QueryStatement,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+) -> Result<Opened, SqlError> {
+    let Context { client, tables, env, .. } = context;
+    let budget = Budget::of_session(&**env);
+    let st = Statement::new(client, tables, params, &query.shared, budget);
+    Opened::try_new(program.clone(), |program| {
+        let query = program.query().ok_or_else(|| internal("a program without a query"))?;
+        let block = Block::new(&query.query, &st, false)?;
+        Ok(OpenBlock { block, header: HeaderMemo::default() })
+    })
+}
+
+/// As [`run`], with operators that were made before.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_opened(
+    (query, used): (&QueryStatement, Use),
+    opened: &mut Opened,
+    header: &[ResultColumn],
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let Context { client, tables, env, .. } = context;
+    let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
+    opened.with_dependent_mut(|_, OpenBlock { block, header: memo }| {
+        sink.header_again(header, memo)?;
+        give_out(query, block, sent_max, &st, &mut **env, sink)
+    })
+}
+
+/// What a query runs in, and how many rows of it are sent at most.
+fn begin<'s>(
+    (query, used): (&'s QueryStatement, Use),
+    (client, tables, env): (&'s Client, &'s TableCache, &mut dyn Environment),
+    params: &'s [Datum<'s>],
+) -> Result<(Statement<'s>, u64), SqlError> {
+    let sent_max = match query.query.root {
+        Node::Limit { .. } => u64::MAX,
+        _ if used == Use::Shown => env.select_limit(),
+        _ => u64::MAX,
+    };
+    examined::refuse(&query.query, params, (env.join_size_max(), sent_max))?;
+    let mut st = Statement::new(client, tables, params, &query.shared, Budget::of_session(env));
+    st.unnamed = unnamed(used, client);
+    st.deadline = deadline(query.execution_ms_max, env);
+    Ok((st, sent_max))
+}
+
+/// The outermost LIMIT, below which all rows are counted: its input, and what it skips and passes on.
+fn counted_limit(query: &QueryStatement) -> Option<(&Node, &Expr, &Expr)> {
+    match &query.query.root {
+        Node::Limit { input, skip, count } if query.count_all => Some((input, skip, count)),
+        _ => None,
+    }
+}
+
+/// Runs a block to its end, and sends its rows or puts them where INTO says.
+fn give_out(
+    query: &QueryStatement,
+    block: &mut Block<'_>,
+    sent_max: u64,
+    st: &Statement<'_>,
+    env: &mut dyn Environment,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let mut file = out_file(query, env)?;
     let mut sent = 0;
     let (mut values, mut datums) = (Vec::new(), Vec::new());
-    if let Some(((skip, count), first, end)) = &mut limit {
-        (*first, *end) = block.look(&st, context.env, None, |run, frame| {
+    // Rows that the LIMIT passes on, by number, from 1 on.
+    let passed = match counted_limit(query) {
+        Some((_, skip, count)) => block.look(st, env, None, |run, frame| {
             let first = limit_value(skip, run, frame)?;
-            Ok((first, first.saturating_add(limit_value(count, run, frame)?)))
-        })?;
-    }
+            Ok(Some((first, first.saturating_add(limit_value(count, run, frame)?))))
+        })?,
+        None => None,
+    };
     let mut found = 0u64;
     tally::select(&query.query.root);
-    block.open(&st, context.env, None)?;
-    while (sent < most || query.count_all) && block.next(&st, context.env, None)? {
+    block.open(st, env, None)?;
+    while (sent < sent_max || query.count_all) && block.next(st, env, None)? {
         found += 1;
-        if sent == most {
-            continue;
-        }
-        if limit.as_ref().is_some_and(|(_, first, end)| found <= *first || found > *end) {
+        if sent == sent_max || passed.is_some_and(|(first, end)| found <= first || found > end) {
             continue;
         }
         sent += 1;
         let outputs = &block.plan.outputs;
-        (values, datums) = block.look(&st, context.env, None, |run, frame| {
+        (values, datums) = block.look(st, env, None, |run, frame| {
             if sent > 1 && takes_one_row(query) {
                 let text = "Result consisted of more than one row";
                 return Err(SqlError::Other(1172, "42000", text.into()));
@@ -102,7 +177,7 @@ pub fn run(
     if query.into.is_some() {
         if sent == 0 && takes_one_row(query) {
             let text = "No data - zero rows fetched, selected, or processed";
-            context.env.warn(WarningLevel::Warning, 1329, text.into());
+            env.warn(WarningLevel::Warning, 1329, text.into());
         }
         let found_rows = Some(sent);
         return Ok(Outcome { affected_rows: sent, found_rows, ..Outcome::default() });

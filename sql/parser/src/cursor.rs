@@ -12,7 +12,6 @@ use crate::keywords::{Class, Kw};
 use crate::lex::Lexer;
 use crate::literal;
 use crate::mode::SqlMode;
-use crate::shape::ShapeLiteral;
 use crate::statement::Parsed;
 use crate::token::{Token, TokenKind};
 use crate::{DEPTH_MAX, HEIGHT_MAX};
@@ -23,16 +22,6 @@ const NAME_CHARS_MAX: usize = 64;
 const ALIAS_CHARS_MAX: usize = 256;
 const PARAMS_MAX: u32 = 65_535;
 
-/// Literals that become parameters; see `shape`.
-#[derive(Debug, Default)]
-pub(crate) struct Lift<'a> {
-    pub literals: &'a [ShapeLiteral],
-    /// How many became parameters so far.
-    pub lifted: usize,
-    /// A literal decides more than a value: its text names a column, or it is a select-list position.
-    pub refused: bool,
-}
-
 /// A statement's tokens and the place reached.
 pub(crate) struct Parser<'a> {
     pub sql: &'a [u8],
@@ -42,7 +31,6 @@ pub(crate) struct Parser<'a> {
     /// `?` is allowed.
     pub allow_params: bool,
     pub params: u32,
-    pub lift: Option<Lift<'a>>,
     /// Literals that were cut out; see `cut`.
     pub cut: &'a [crate::cut::CutLiteral],
     /// Stands where the text after this statement starts, behind its `;`.
@@ -76,7 +64,6 @@ impl<'a> Parser<'a> {
             lexer: Lexer::new(sql, from, mode),
             allow_params: false,
             params: 0,
-            lift: None,
             cut: &[],
             pending_into: None,
             into_allowed: false,

@@ -13,16 +13,31 @@ use crate::keywords::Kw;
 use crate::lex::Lexer;
 use crate::literal::unescape;
 use crate::mode::SqlMode;
-use crate::shape::integer;
 use crate::statement::Parsed;
 use crate::token::TokenKind;
-
-pub use crate::shape::ShapeValue;
 
 /// Longest text that is cut, in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
 /// Most literals.
 pub const LITERALS_MAX: usize = 64;
+
+/// A literal's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiteralValue {
+    /// An integer of the BIGINT range.
+    Int(i64),
+    /// An integer above it.
+    UInt(u64),
+    /// A string: byte range inside its quotes, and whether it must be unescaped.
+    Text {
+        /// First byte behind the opening quote.
+        start: u32,
+        /// The closing quote.
+        end: u32,
+        /// Holds an escape or a doubled quote.
+        escaped: bool,
+    },
+}
 
 /// A literal that was cut out: digits, or a string without escapes of its own meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +47,7 @@ pub struct CutLiteral {
     /// First byte behind it.
     pub end: u32,
     /// Its value.
-    pub value: ShapeValue,
+    pub value: LiteralValue,
 }
 
 impl CutLiteral {
@@ -56,8 +71,14 @@ impl Cut {
     }
 
     /// The literals in the order in which they were written.
+    #[inline]
     pub fn literals(&self) -> &[CutLiteral] {
         &self.literals
+    }
+
+    /// The literals, for who finds them without the key.
+    pub fn literals_mut(&mut self) -> &mut Vec<CutLiteral> {
+        &mut self.literals
     }
 }
 
@@ -80,7 +101,7 @@ pub fn cut(sql: &[u8], mode: SqlMode, cut: &mut Cut) -> bool {
         let value = match token.kind {
             TokenKind::End => break,
             TokenKind::Integer => integer(token.text(sql)),
-            TokenKind::String => Some(ShapeValue::Text {
+            TokenKind::String => Some(LiteralValue::Text {
                 start: token.start + 1,
                 end: token.end - 1,
                 escaped: has_escapes(token.text(sql)),
@@ -108,9 +129,9 @@ pub fn cut(sql: &[u8], mode: SqlMode, cut: &mut Cut) -> bool {
         cut.literals.push(CutLiteral { start: token.start, end: token.end, value });
         // Where it was in the key, and its kind: a plan may depend on that.
         let kind = match value {
-            ShapeValue::Int(_) => 0,
-            ShapeValue::UInt(_) => 1,
-            ShapeValue::Text { .. } => 2,
+            LiteralValue::Int(_) => 0,
+            LiteralValue::UInt(_) => 1,
+            LiteralValue::Text { .. } => 2,
         };
         let place = cut.key.len() as u32 * 4 + kind;
         cut.key.extend_from_slice(&place.to_le_bytes());
@@ -121,9 +142,45 @@ pub fn cut(sql: &[u8], mode: SqlMode, cut: &mut Cut) -> bool {
     rest.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The value of digits, if BIGINT can hold it.
+fn integer(digits: &[u8]) -> Option<LiteralValue> {
+    let mut value: u64 = 0;
+    for digit in digits {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit.checked_sub(b'0')?))?;
+    }
+    Some(i64::try_from(value).map_or(LiteralValue::UInt(value), LiteralValue::Int))
+}
+
 fn has_escapes(token: &[u8]) -> bool {
     let inner = token.get(1..token.len() - 1).unwrap_or_default();
     inner.iter().any(|b| matches!(b, b'\\' | b'\'' | b'"'))
+}
+
+/// Whether a text with markers means the same whenever it is prepared: its program may be another session's. What is written
+/// in it stays in it.
+pub fn stands_alone(sql: &[u8], mode: SqlMode) -> bool {
+    if sql.len() > TEXT_BYTES_MAX {
+        return false;
+    }
+    let mut lexer = Lexer::new(sql, 0, mode);
+    let verb = lexer.next_token().kw;
+    if !matches!(verb, Kw::SELECT | Kw::WITH | Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE) {
+        return false;
+    }
+    let inserts = matches!(verb, Kw::INSERT | Kw::REPLACE);
+    loop {
+        let token = lexer.next_token();
+        match token.kind {
+            TokenKind::End => break,
+            TokenKind::UserVar | TokenKind::SystemAt | TokenKind::Hint | TokenKind::Bad => {
+                return false;
+            }
+            _ if token.kw == Kw::INTO && !inserts => return false,
+            _ => {}
+        }
+    }
+    let rest = sql.get(lexer.position()..).unwrap_or_default();
+    rest.iter().all(u8::is_ascii_whitespace)
 }
 
 /// Parses a text that was cut; literals that may be parameters are [`Expr::Lifted`].
@@ -211,6 +268,16 @@ mod tests {
             assert_eq!(key(sql), None, "{sql}");
         }
         assert!(key("INSERT INTO t VALUES (1, 'a') ; ").is_some());
+    }
+
+    #[test]
+    fn a_text_with_markers_stands_alone_unless_it_hangs_on_the_session() {
+        let alone = |sql: &str| stands_alone(sql.as_bytes(), SqlMode::DEFAULT);
+        assert!(alone("SELECT a FROM t WHERE b = ? FOR UPDATE"));
+        assert!(alone("INSERT INTO t VALUES (?, 'a')"));
+        for sql in ["SELECT @a, ?", "SELECT ? INTO @a", "SELECT /*+ BKA(t) */ ?", "SET @a = ?"] {
+            assert!(!alone(sql), "{sql}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Text to syntax tree, digest, shape and key; no catalog, no session.
+//! Text to syntax tree, digest and key; no catalog, no session.
 //!
-//! Reading order: [`token`], [`lex`], [`ast`], then the grammar by statement family, [`digest`], [`shape`].
+//! Reading order: [`token`], [`lex`], [`ast`], then the grammar by statement family, [`digest`], [`cut`].
 //!
 //! 1. Input is any bytes; the worst outcome is a [`ParseError`] with its place. Nothing panics or overflows the stack.
 //! 2. What MySQL 8.4 accepts and this server cannot run is a tree or [`ast::Statement::Unsupported`], never an error.
@@ -34,7 +34,6 @@ mod program;
 mod query;
 mod replication;
 mod set;
-pub mod shape;
 mod show;
 mod special;
 mod statement;

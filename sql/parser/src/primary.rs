@@ -65,13 +65,9 @@ impl Parser<'_> {
         Ok(Expr::Literal(literal))
     }
 
-    /// A number, or the parameter it is lifted to.
+    /// A number.
     fn number(&mut self) -> Result<Expr> {
         let token = self.peek();
-        if let Some(param) = self.lifted(token, false) {
-            self.bump();
-            return Ok(param);
-        }
         self.bump();
         let literal = number_literal(token.kind, token.text(self.sql), false);
         self.refuse_infinite(&literal, token.text(self.sql))?;
@@ -96,40 +92,19 @@ impl Parser<'_> {
         if !matches!(token.kind, TokenKind::Integer | TokenKind::Decimal | TokenKind::Float) {
             return None;
         }
-        let expr = match self.lifted(token, true) {
-            Some(param) => param,
-            // Lifting, but the shape kept the sign apart: so does the tree.
-            None if self.lift.is_some() => return None,
-            None => match number_literal(token.kind, token.text(self.sql), true) {
-                // Refused where it stands without its sign.
-                Literal::Float(value) if value.is_infinite() => return None,
-                literal => Expr::Literal(literal),
-            },
+        let expr = match number_literal(token.kind, token.text(self.sql), true) {
+            // Refused where it stands without its sign.
+            Literal::Float(value) if value.is_infinite() => return None,
+            literal => Expr::Literal(literal),
         };
         self.bump();
         self.bump();
         Some(expr)
     }
 
-    /// The parameter that stands for the literal `token`, when literals are being lifted.
-    pub(crate) fn lifted(&mut self, token: Token, negative: bool) -> Option<Expr> {
-        let lift = self.lift.as_mut()?;
-        let at = lift.literals.binary_search_by_key(&token.start, |literal| literal.token).ok()?;
-        if lift.literals[at].negative != negative {
-            return None;
-        }
-        lift.lifted += 1;
-        Some(Expr::Param(at as u32))
-    }
-
     /// A string, adjacent ones joined.
     fn string_literal(&mut self) -> Result<Expr> {
         let token = self.peek();
-        let alone = !matches!(self.nth(1).kind, TokenKind::String);
-        if alone && let Some(param) = self.lifted(token, false) {
-            self.bump();
-            return Ok(param);
-        }
         let national = token.kind == TokenKind::NString;
         let charset = national.then(|| "utf8mb3".to_string());
         let mut bytes = Vec::new();

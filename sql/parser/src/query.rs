@@ -236,14 +236,9 @@ impl Parser<'_> {
             return Ok(SelectItem::Wildcard(Some(name)));
         }
         let start = self.peek().start as usize;
-        let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
         let expr = self.expr()?;
         let text = self.item_text(start, &expr);
         let alias = self.optional_alias(true)?;
-        if let Some(lift) = &mut self.lift {
-            // A literal in the select list names its column unless it has an alias.
-            lift.refused |= lift.lifted > lifted;
-        }
         Ok(SelectItem::Expr { expr, alias, text })
     }
 
@@ -323,15 +318,10 @@ impl Parser<'_> {
     }
 
     fn position_or_value(&mut self) -> Result<Expr> {
-        let lifted = self.lift.as_ref().map_or(0, |lift| lift.lifted);
         let place = self.place();
         let expr = self.expr()?;
         if self.place() == place + 1 && matches!(expr, Expr::Literal(Literal::Int(_))) {
             self.mark(place);
-        }
-        if let Some(lift) = &mut self.lift {
-            // A number here is a position, not a value.
-            lift.refused |= lift.lifted > lifted;
         }
         Ok(expr)
     }

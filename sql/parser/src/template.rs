@@ -1,12 +1,12 @@
 //! A text with its literals cut out: recognises texts that differ in nothing else, without reading
 //! their tokens.
 //!
-//! 1. A text that matches has the shape of the template's text, literal for literal: up to the first
+//! 1. A text that matches has the key of the template's text, literal for literal: up to the first
 //!    literal the bytes, hence the tokens, are equal; a literal ends where the template's did, before
 //!    the same byte; and so on to the end. 2. Refusing is always right: the text is then scanned.
 //! 3. A match allocates nothing.
 
-use crate::shape::{ShapeLiteral, ShapeValue};
+use crate::cut::{CutLiteral, LiteralValue};
 
 /// Bytes before the first literal that tell most templates apart.
 const TAIL_BYTES: usize = 8;
@@ -34,7 +34,7 @@ struct Gap {
 impl Template {
     /// The template of a text that was scanned in one mode; `None` when it would not be worth it. It
     /// serves texts of the same mode only.
-    pub fn new(sql: &[u8], literals: &[ShapeLiteral]) -> Option<Template> {
+    pub fn new(sql: &[u8], literals: &[CutLiteral]) -> Option<Template> {
         let gaps: Option<Box<[Gap]>> = literals.iter().map(|l| gap(sql, l)).collect();
         let gaps = gaps?;
         let first = gaps.first()?.start;
@@ -44,13 +44,13 @@ impl Template {
 
     /// Whether `sql` is this text with other values; `literals` gets them (its old content goes).
     #[inline]
-    pub fn matches(&self, sql: &[u8], literals: &mut Vec<ShapeLiteral>) -> bool {
+    pub fn matches(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> bool {
         let first = self.gaps.first().map_or(0, |g| g.start);
         let tail = sql.get(first.wrapping_sub(TAIL_BYTES)..first);
         tail == Some(&self.tail[..]) && self.matches_whole(sql, literals)
     }
 
-    fn matches_whole(&self, sql: &[u8], literals: &mut Vec<ShapeLiteral>) -> bool {
+    fn matches_whole(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> bool {
         literals.clear();
         let (mut at, mut done) = (0, 0);
         for gap in &self.gaps {
@@ -61,15 +61,16 @@ impl Template {
             at += fixed.len();
             let rest = &sql[at..];
             let value = match gap.quote {
-                None => digits(rest).map(|(value, n)| (ShapeValue::Int(value), n)),
+                None => digits(rest).map(|(value, n)| (LiteralValue::Int(value), n)),
                 Some(quote) => quoted(rest, quote).map(|n| {
                     let (start, end) = (at as u32, (at + n) as u32);
-                    (ShapeValue::Text { start, end, escaped: false }, n)
+                    (LiteralValue::Text { start, end, escaped: false }, n)
                 }),
             };
             let Some((value, n)) = value else { return false };
-            let token = at as u32 - u32::from(gap.quote.is_some());
-            literals.push(ShapeLiteral { token, negative: false, value });
+            let quote = u32::from(gap.quote.is_some());
+            let (start, end) = (at as u32 - quote, (at + n) as u32 + quote);
+            literals.push(CutLiteral { start, end, value });
             at += n;
             done = gap.end;
         }
@@ -77,14 +78,14 @@ impl Template {
     }
 }
 
-fn gap(sql: &[u8], literal: &ShapeLiteral) -> Option<Gap> {
-    let token = literal.token as usize;
+fn gap(sql: &[u8], literal: &CutLiteral) -> Option<Gap> {
+    let token = literal.start as usize;
     match literal.value {
-        ShapeValue::Int(_) => {
+        LiteralValue::Int(_) => {
             let (_, n) = digits(sql.get(token..)?)?;
             Some(Gap { start: token, end: token + n, quote: None })
         }
-        ShapeValue::Text { start, end, escaped: false } => {
+        LiteralValue::Text { start, end, escaped: false } => {
             let quote = *sql.get(token)?;
             Some(Gap { start: start as usize, end: end as usize, quote: Some(quote) })
         }
@@ -118,23 +119,23 @@ fn quoted(bytes: &[u8], quote: u8) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::SqlMode;
-    use crate::shape::{ShapeBuf, scan};
+    use crate::cut::{Cut, cut};
 
     fn template(sql: &str) -> Template {
-        let mut buf = ShapeBuf::default();
-        assert!(scan(sql.as_bytes(), SqlMode::DEFAULT, &mut buf));
+        let mut buf = Cut::default();
+        assert!(cut(sql.as_bytes(), SqlMode::DEFAULT, &mut buf));
         Template::new(sql.as_bytes(), buf.literals()).unwrap()
     }
 
-    /// The values the template finds, which are those of a scan, in a text of the same shape.
-    fn matched(of: &str, sql: &str) -> Option<Vec<ShapeValue>> {
+    /// The values the template finds, which are those that are cut out, in a text of the same key.
+    fn matched(of: &str, sql: &str) -> Option<Vec<LiteralValue>> {
         let mut found = Vec::new();
         let matches = template(of).matches(sql.as_bytes(), &mut found);
         if matches {
-            let (mut a, mut b) = (ShapeBuf::default(), ShapeBuf::default());
-            assert!(scan(of.as_bytes(), SqlMode::DEFAULT, &mut a));
-            assert!(scan(sql.as_bytes(), SqlMode::DEFAULT, &mut b), "{sql}");
-            assert_eq!(a.bytes(), b.bytes(), "{sql}");
+            let (mut a, mut b) = (Cut::default(), Cut::default());
+            assert!(cut(of.as_bytes(), SqlMode::DEFAULT, &mut a));
+            assert!(cut(sql.as_bytes(), SqlMode::DEFAULT, &mut b), "{sql}");
+            assert_eq!(a.key(), b.key(), "{sql}");
             assert_eq!(found, b.literals(), "{sql}");
         }
         matches.then(|| found.iter().map(|l| l.value).collect())
@@ -144,15 +145,15 @@ mod tests {
 
     #[test]
     fn texts_that_differ_in_values_match() {
-        let value = |n| Some(vec![ShapeValue::Int(n)]);
+        let value = |n| Some(vec![LiteralValue::Int(n)]);
         assert_eq!(matched(POINT, "SELECT c FROM sbtest1 WHERE id=5"), value(5));
         assert_eq!(matched(POINT, "SELECT c FROM sbtest1 WHERE id=0012345"), value(12345));
         let two = matched(
             "SELECT c FROM t WHERE id = 1 AND d = 'abc' ;",
             "SELECT c FROM t WHERE id = 77 AND d = '' ;",
         );
-        let text = ShapeValue::Text { start: 39, end: 39, escaped: false };
-        assert_eq!(two, Some(vec![ShapeValue::Int(77), text]));
+        let text = LiteralValue::Text { start: 39, end: 39, escaped: false };
+        assert_eq!(two, Some(vec![LiteralValue::Int(77), text]));
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_matches_a_changed_text_has_its_shape() {
+    fn whatever_matches_a_changed_text_has_its_key() {
         let base = "SELECT c FROM t WHERE id=10 AND d='x y' AND e=7";
         let pieces: [&[u8]; 14] = [
             b"'", b"\"", b"\\", b"0", b"9", b".", b"e", b"x", b"--", b" ", b"/*", b"*/", b"''",

@@ -219,7 +219,7 @@ fn random_and_damaged_texts_never_panic() {
         state ^= state << 17;
         (state % below.max(1) as u64) as usize
     };
-    let mut buffer = parser::shape::ShapeBuf::default();
+    let mut buffer = parser::cut::Cut::default();
     for round in 0..20_000 {
         let mut text = accepted[random(accepted.len())].as_bytes().to_vec();
         for _ in 0..1 + random(4) {
@@ -244,8 +244,8 @@ fn random_and_damaged_texts_never_panic() {
             SqlMode::ANSI_QUOTES.with(SqlMode::NO_BACKSLASH_ESCAPES)
         };
         let _ = parser::parse_digested(&text, 0, mode, true, 1024);
-        if parser::shape::scan(&text, mode, &mut buffer) {
-            let _ = parser::shape::parse_lifted(&text, mode, buffer.literals());
+        if parser::cut::cut(&text, mode, &mut buffer) {
+            let _ = parser::cut::parse(&text, mode, buffer.literals());
         }
     }
 }

@@ -9,7 +9,6 @@
 //! too narrow. 3. What is grammatical but not planned yet is [`SqlError::Unsupported`] naming the
 //! construct, never a different result.
 
-mod adopt;
 pub mod bind;
 pub mod canonical;
 pub mod column_types;
@@ -29,6 +28,7 @@ mod read_access;
 pub mod resolve;
 mod selectivity;
 pub mod show;
+mod size;
 pub mod stats;
 mod transform;
 

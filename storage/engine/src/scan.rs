@@ -194,6 +194,11 @@ impl Reader {
         range.cover(self.covered && lock.mode == LockMode::Shared);
     }
 
+    /// Says that the rows of [`Reader::get`] are read without locks, whatever the reader was used for before.
+    pub fn unlocked(&mut self) {
+        self.locks = None;
+    }
+
     /// Says that the entries of the range tell what is outside of it, before their rows are locked: MySQL does
     /// so where a query's rows are not in the index (index condition pushdown). After [`Reader::lock`].
     pub fn lock_sifted(&mut self) {

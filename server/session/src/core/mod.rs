@@ -6,25 +6,26 @@
 
 mod descriptor;
 mod identity;
+mod programs;
 mod protocol;
 mod reply;
+mod statements;
 mod transaction;
 
 pub(crate) use descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
 pub(crate) use identity::{Identity, Phase};
+pub(crate) use programs::{Kept, Programs, Scan};
 pub(crate) use protocol::Protocol;
 pub(crate) use reply::{Reply, Written};
+pub(crate) use statements::{Cursor, One, Pending, StatementCode, Statements};
 pub(crate) use transaction::{
     Characteristics, Holding, Savepoint, Transaction, isolation_numbered,
 };
 
 use crate::env::Env;
-use crate::prepared::Statements;
-use crate::query::PlanCache;
-use crate::text_plans::TextPlans;
 use catalog::TableCache;
 use engine::Client;
-use executor::{Context, OwnedDatum, SqlError};
+use executor::{Context, OwnedDatum, SqlError, States};
 use parser::ast::Statement;
 use wire::reply as packet;
 
@@ -41,8 +42,12 @@ pub(crate) struct Core {
     pub identity: Identity,
     pub protocol: Protocol,
     pub statements: Statements,
-    pub plans: PlanCache,
-    pub texts: TextPlans,
+    /// Programs of its texts.
+    pub programs: Programs,
+    /// Buffers for reading a text; `None` while one is read.
+    pub scan: Option<Box<Scan>>,
+    /// What programs keep between two runs.
+    pub states: States,
     /// Parameters of the statement that the session runs itself (`SET @a = ?`).
     pub parameters: Vec<OwnedDatum>,
     /// The session's slot in the registry.
@@ -54,7 +59,8 @@ pub(crate) struct Core {
 impl Core {
     /// What the executor runs in.
     pub fn context(&mut self) -> Context<'_> {
-        Context { client: &mut self.client, tables: &mut self.tables, env: &mut self.env }
+        let Self { client, tables, env, states, .. } = self;
+        Context { client, tables, env, states }
     }
 
     /// Writes an error packet and notes it in the diagnostics area.

@@ -20,7 +20,6 @@ use engine::Client;
 use expr::{Environment, Frame, LeafRow, OwnedDatum, Row, Typed, damaged, eval};
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use planner::query_plan::{LeafDef, Node, ReadAccess};
-use std::rc::Rc;
 use std::sync::Arc;
 use value::{ColumnType, Datum, Kind, RowLayout};
 
@@ -178,7 +177,7 @@ pub fn each(
 struct Search<'p> {
     plan: &'p ChangePlan,
     params: &'p [Datum<'p>],
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
     /// What runs; `None`: it has not begun.
     running: Option<(Block<'p>, Taker<'p>)>,
     rest: Option<Rest>,
@@ -191,7 +190,7 @@ impl Search<'_> {
         let found = read_for_change(used(plan), context, |context| {
             let around = (&*context.client, &*context.tables);
             // What it runs with is put together anew.
-            let mut st = statement(plan, around, self.params, Rc::clone(&self.budget));
+            let mut st = statement(plan, around, self.params, Arc::clone(&self.budget));
             if let Some(rest) = self.rest.take() {
                 st.resume(rest);
             }
@@ -262,7 +261,7 @@ fn statement<'s>(
     plan: &'s ChangePlan,
     (client, tables): (&'s Client, &'s TableCache),
     params: &'s [Datum<'s>],
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
 ) -> Statement<'s> {
     let mut st = Statement::new(client, tables, params, &plan.query.shared, budget);
     st.unnamed = unnamed(used(plan), client);

@@ -19,7 +19,6 @@ use engine::Client;
 use expr::LeafRow;
 use planner::plan::InsertPlan;
 use planner::query_plan::{Node, QueryStatement};
-use std::rc::Rc;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
@@ -28,7 +27,7 @@ pub struct Selection<'p> {
     query: &'p QueryStatement,
     used: Use,
     params: &'p [Datum<'p>],
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
     block: Option<Block<'p>>,
     rest: Option<Rest>,
     cells: Cells,
@@ -120,7 +119,7 @@ impl<'p> Selection<'p> {
     where
         'p: 's,
     {
-        let budget = Rc::clone(&self.budget);
+        let budget = Arc::clone(&self.budget);
         let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
         st.unnamed = unnamed(self.used, client);
         if let Some(rest) = self.rest.take() {

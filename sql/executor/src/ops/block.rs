@@ -1,14 +1,16 @@
 //! A query block that runs: its frame, its operators and its subplans.
 //!
-//! 1. A block is made once per execution of the statement and opened as often as its rows are wanted.
+//! 1. A block is made once for the executions of a statement in a session, one after the other, and opened as often as its
+//! rows are wanted; between two executions it is closed.
 //! 2. What it is opened with (the row around it) it is also pulled with.
 
 use super::build::build;
 use super::cells::{Cells, made_layout};
 use super::subquery::{Runner, SubplanState};
-use super::{Operator, Run, Statement};
+use super::{Operator, Run, Statement, trim};
 use crate::{Environment, SqlError};
 use expr::{Frame, LeafRow, Row};
+use instrument::{Counter, count};
 use planner::plan::Output;
 use planner::query_plan::{LeafLayout, Node, QueryPlan};
 use std::cell::RefCell;
@@ -23,6 +25,9 @@ pub struct Block<'p> {
     pub frame: Frame,
     root: Box<dyn Operator + 'p>,
     subplans: Vec<RefCell<SubplanState<'p>>>,
+    /// Temporary tables that its operators are, of which the block's first opening in a statement tells.
+    temporary: u64,
+    begun: bool,
 }
 
 impl<'p> Block<'p> {
@@ -53,7 +58,7 @@ impl<'p> Block<'p> {
     fn make(
         plan: &'p QueryPlan,
         st: &Statement<'_>,
-        root: impl FnOnce(&Frame) -> Result<Box<dyn Operator + 'p>, SqlError>,
+        root: impl FnOnce(&Frame) -> Result<(Box<dyn Operator + 'p>, u64), SqlError>,
     ) -> Result<Block<'p>, SqlError> {
         let leaves = plan.leaves.iter().map(|leaf| {
             let layout = match &leaf.layout {
@@ -64,9 +69,10 @@ impl<'p> Block<'p> {
             LeafRow { layout: Arc::new(layout), bytes: Vec::new(), null: true, key: Vec::new() }
         });
         let frame = Frame { leaves: leaves.collect() };
-        let root = root(&frame)?;
+        let (root, temporary) = root(&frame)?;
         let subplans = plan.subplans.iter().map(|plan| RefCell::new(SubplanState::new(plan)));
-        Ok(Block { plan, frame, root, subplans: subplans.collect() })
+        let subplans = subplans.collect();
+        Ok(Block { plan, frame, root, subplans, temporary, begun: false })
     }
 
     /// Calls `f` with what the block's operators and expressions run with.
@@ -93,7 +99,29 @@ impl<'p> Block<'p> {
         env: &mut dyn Environment,
         outer: Option<&Row<'_>>,
     ) -> Result<(), SqlError> {
+        if !std::mem::replace(&mut self.begun, true) && self.temporary > 0 {
+            count(Counter::CreatedTmpTables, self.temporary);
+        }
         self.with((st, env), outer, |run, root, frame| root.open(run, frame))
+    }
+
+    /// The statement is over: see [`Operator::close`].
+    pub fn close(&mut self) -> bool {
+        self.begun = false;
+        for leaf in &mut self.frame.leaves {
+            trim(&mut leaf.bytes);
+            trim(&mut leaf.key);
+        }
+        let mut again = self.root.close();
+        for subplan in &mut self.subplans {
+            again &= subplan.get_mut().close();
+        }
+        again
+    }
+
+    /// How many temporary tables its operators are, for the block around to tell of them instead.
+    pub(super) fn take_temporary(&mut self) -> u64 {
+        std::mem::take(&mut self.temporary)
     }
 
     /// Goes to the next row.

@@ -26,6 +26,7 @@ use super::{Operator, Statement};
 use crate::SqlError;
 use expr::Frame;
 use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan, Read, ReadAccess};
+use std::cell::Cell;
 use value::ColumnType;
 
 /// What operators of a block are made with.
@@ -35,9 +36,12 @@ struct Builder<'b, 'p> {
     st: &'b Statement<'b>,
     /// Sorts keep all rows.
     unlimited: bool,
+    /// Temporary tables that the operators are.
+    temporary: Cell<u64>,
 }
 
-/// The operator of a node; `again`: it may be opened more than once; `unlimited`: sorts keep all rows.
+/// The operator of a node, and how many temporary tables those of it are; `again`: it may be opened more than once in a
+/// statement; `unlimited`: sorts keep all rows.
 ///
 /// # Errors
 /// 1235 for what cannot run yet.
@@ -47,8 +51,10 @@ pub fn build<'p>(
     frame: &Frame,
     st: &Statement<'_>,
     (again, unlimited): (bool, bool),
-) -> Result<Box<dyn Operator + 'p>, SqlError> {
-    Builder { plan, frame, st, unlimited }.node(node, again)
+) -> Result<(Box<dyn Operator + 'p>, u64), SqlError> {
+    let builder = Builder { plan, frame, st, unlimited, temporary: Cell::new(0) };
+    let root = builder.node(node, again)?;
+    Ok((root, builder.temporary.get()))
 }
 
 impl<'p> Builder<'_, 'p> {
@@ -57,7 +63,9 @@ impl<'p> Builder<'_, 'p> {
     }
 
     fn block(&self, plan: &'p QueryPlan, again: bool) -> Result<Block<'p>, SqlError> {
-        Block::new(plan, self.st, again)
+        let mut block = Block::new(plan, self.st, again)?;
+        self.temporary.set(self.temporary.get() + block.take_temporary());
+        Ok(block)
     }
 
     fn blocks(&self, plans: &'p [QueryPlan], again: bool) -> Result<Vec<Block<'p>>, SqlError> {
@@ -74,9 +82,9 @@ impl<'p> Builder<'_, 'p> {
 
     fn node(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
         let operator = self.operator(node, again)?;
-        tally::temporary(node);
+        self.temporary.set(self.temporary.get() + u64::from(tally::is_temporary(node)));
         Ok(match &self.st.measures {
-            Some(measures) => Box::new(Measured::new(operator, node, measures)),
+            Some(_) => Box::new(Measured::new(operator, node)),
             None => operator,
         })
     }
@@ -89,11 +97,11 @@ impl<'p> Builder<'_, 'p> {
             Node::Read(read) => match &read.access {
                 ReadAccess::Merge(merge) => {
                     let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                    Box::new(ReadMerged::new((read, merge), leaf, self.st, frame))
+                    Box::new(ReadMerged::new((read, merge), leaf, frame))
                 }
                 ReadAccess::Groups(scan) => {
                     let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                    Box::new(ReadGroups::new((read, scan), leaf, self.st, frame))
+                    Box::new(ReadGroups::new((read, scan), leaf, frame))
                 }
                 _ => Box::new(self.read(read)),
             },
@@ -111,13 +119,11 @@ impl<'p> Builder<'_, 'p> {
             Node::Shared { leaf, shared, filter, .. } => Box::new(Shared {
                 leaf: Leaf::new(*leaf, filter.as_ref(), frame),
                 shared: *shared,
-                rows: None,
                 at: 0,
             }),
             Node::Working { leaf, recursion, filter, .. } => Box::new(Working {
                 leaf: Leaf::new(*leaf, filter.as_ref(), frame),
                 recursion: *recursion,
-                rows: None,
                 at: 0,
             }),
             Node::Values { leaf, rows } => Box::new(Values {
@@ -200,7 +206,7 @@ impl<'p> Builder<'_, 'p> {
 
     fn read(&self, read: &'p Read) -> ReadTable<'p> {
         let leaf = &self.plan.leaves[usize::from(read.leaf)];
-        ReadTable::new(read, leaf, self.st, self.frame)
+        ReadTable::new(read, leaf, self.frame)
     }
 
     /// The batches of a group over a table. Where operators are measured each stands for itself.

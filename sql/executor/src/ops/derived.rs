@@ -140,13 +140,17 @@ impl Operator for Derived<'_> {
             }
         }
     }
+
+    fn close(&mut self) -> bool {
+        self.rows = None;
+        self.block.close()
+    }
 }
 
 /// The rows of a query that runs once per statement.
 pub struct Shared<'p> {
     pub(super) leaf: Leaf<'p>,
     pub(super) shared: usize,
-    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
     pub(super) at: usize,
 }
 
@@ -154,15 +158,11 @@ impl Operator for Shared<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         self.leaf.open(frame);
         self.at = 0;
-        if self.rows.is_none() {
-            self.rows = Some(shared_rows(run.st, run.env, self.shared)?);
-        }
-        Ok(())
+        shared_rows(run.st, run.env, self.shared).map(|_| ())
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        let Some(rows) = &self.rows else { return Ok(false) };
-        let rows = Rc::clone(rows);
+        let rows = shared_rows(run.st, run.env, self.shared)?;
         // The filter may hold a subquery over the same rows: the store is borrowed row by row.
         loop {
             run.tick()?;
@@ -177,6 +177,10 @@ impl Operator for Shared<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    fn close(&mut self) -> bool {
+        true
     }
 }
 
@@ -200,21 +204,24 @@ fn shared_rows(
 pub struct Working<'p> {
     pub(super) leaf: Leaf<'p>,
     pub(super) recursion: usize,
-    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
     pub(super) at: usize,
 }
 
 impl Operator for Working<'_> {
-    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+    fn open(&mut self, _: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         self.leaf.open(frame);
         self.at = 0;
-        self.rows = run.st.working.borrow().get(&self.recursion).cloned();
         Ok(())
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        let Some(rows) = &self.rows else { return Ok(false) };
+        let rows = run.st.working.borrow().get(self.recursion).cloned().flatten();
+        let Some(rows) = rows else { return Ok(false) };
         self.leaf.next_of(&mut rows.borrow_mut(), &mut self.at, run, frame)
+    }
+
+    fn close(&mut self) -> bool {
+        true
     }
 }
 
@@ -242,6 +249,10 @@ impl Operator for Values<'_> {
         *self.leaf.row(frame) = bytes;
         Ok(true)
     }
+
+    fn close(&mut self) -> bool {
+        true
+    }
 }
 
 /// Values computed once per row.
@@ -267,5 +278,9 @@ impl Operator for Project<'_> {
         self.cells.write(&self.leaf.layout, self.values.len(), value, &mut bytes)?;
         *self.leaf.row(frame) = bytes;
         Ok(true)
+    }
+
+    fn close(&mut self) -> bool {
+        self.input.close()
     }
 }

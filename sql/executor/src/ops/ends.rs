@@ -53,4 +53,8 @@ impl Operator for Ends<'_> {
         fill(self.group, none, 0, &results, &self.layout, &mut self.cells, frame)?;
         Ok(true)
     }
+
+    fn close(&mut self) -> bool {
+        self.reads.iter_mut().fold(true, |all, read| read.close() & all)
+    }
 }

@@ -18,6 +18,10 @@ impl Operator for One {
     fn next(&mut self, _: &mut Run<'_>, _: &mut Frame) -> Result<bool, SqlError> {
         Ok(std::mem::take(&mut self.left))
     }
+
+    fn close(&mut self) -> bool {
+        true
+    }
 }
 
 /// No row.
@@ -30,6 +34,10 @@ impl Operator for Nothing {
 
     fn next(&mut self, _: &mut Run<'_>, _: &mut Frame) -> Result<bool, SqlError> {
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        true
     }
 }
 
@@ -51,6 +59,10 @@ impl Operator for Filter<'_> {
             }
         }
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.input.close()
     }
 }
 
@@ -97,5 +109,9 @@ impl Operator for Limit<'_> {
             self.left = 0;
         }
         Ok(found)
+    }
+
+    fn close(&mut self) -> bool {
+        self.input.close()
     }
 }

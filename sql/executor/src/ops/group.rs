@@ -265,4 +265,11 @@ impl Operator for SortedGroup<'_> {
             }
         }
     }
+
+    fn close(&mut self) -> bool {
+        self.finished.clear();
+        self.levels = Vec::new();
+        self.charge = None;
+        self.input.close()
+    }
 }

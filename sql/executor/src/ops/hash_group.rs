@@ -314,4 +314,17 @@ impl Operator for HashGroup<'_> {
         fill(group, key_row, kept, &results, &self.layout, cells, frame)?;
         Ok(true)
     }
+
+    fn close(&mut self) -> bool {
+        self.groups.clear();
+        self.groups.table = KeyTable::default();
+        self.groups.rows.0 = Vec::new();
+        self.pass = None;
+        self.parts = Vec::new();
+        match &mut self.input {
+            Input::Rows(input) => input.close(),
+            // Their programs have the statement's constants.
+            Input::Batches(_) => false,
+        }
+    }
 }

@@ -309,4 +309,9 @@ impl Operator for HashJoin<'_> {
             }
         }
     }
+
+    fn close(&mut self) -> bool {
+        self.state = State::default();
+        self.probe.close() & self.build.close()
+    }
 }

@@ -73,4 +73,8 @@ impl Operator for NestedLoop<'_> {
             }
         }
     }
+
+    fn close(&mut self) -> bool {
+        self.outer.close() & self.inner.close()
+    }
 }

@@ -53,6 +53,11 @@ impl Operator for JsonTable<'_> {
             None => Ok(false),
         }
     }
+
+    fn close(&mut self) -> bool {
+        self.rows = None;
+        true
+    }
 }
 
 type Emit<'e> = dyn FnMut(&[OwnedDatum]) -> Result<(), SqlError> + 'e;

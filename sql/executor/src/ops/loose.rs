@@ -9,7 +9,7 @@
 use super::access::{Encoded, Encoder};
 use super::sift::Sift;
 use super::tally::{self, Tally};
-use super::{Operator, Run, Statement};
+use super::{Operator, Run};
 use crate::SqlError;
 use crate::rows::slice;
 use engine::{Direction, Reader, RowLock, Table};
@@ -55,7 +55,6 @@ impl<'p> ReadGroups<'p> {
     pub fn new(
         (read, scan): (&'p Read, &'p GroupScan),
         leaf: &'p LeafDef,
-        st: &Statement<'_>,
         frame: &Frame,
     ) -> ReadGroups<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
@@ -63,7 +62,7 @@ impl<'p> ReadGroups<'p> {
             read,
             scan,
             needed: &leaf.needed,
-            lock: st.lock_of(read),
+            lock: None,
             sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
             reader: Reader::new(),
@@ -195,6 +194,7 @@ impl Operator for ReadGroups<'_> {
         leaf.null = false;
         self.sift.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
+        self.lock = run.st.lock_of(self.read);
         self.ranges = match &self.scan.ranges[..] {
             [] => vec![(Bound::Unbounded, Bound::Unbounded)],
             ranges => Encoder::new(table, self.scan.index)?.ranges((ranges, true), run, frame)?,
@@ -244,5 +244,12 @@ impl Operator for ReadGroups<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    fn close(&mut self) -> bool {
+        self.sift.close();
+        self.tally.end();
+        (self.ranges, self.probed) = (Vec::new(), Vec::new());
+        true
     }
 }

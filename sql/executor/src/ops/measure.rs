@@ -9,7 +9,6 @@ use expr::Frame;
 use planner::query_plan::Node;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// What one node did, all openings together.
@@ -51,23 +50,19 @@ impl Measures {
 pub struct Measured<'p> {
     operator: Box<dyn Operator + 'p>,
     node: usize,
-    measures: Rc<Measures>,
     begun: bool,
 }
 
 impl<'p> Measured<'p> {
     /// Measures the operator of a node.
-    pub fn new(
-        operator: Box<dyn Operator + 'p>,
-        node: &Node,
-        measures: &Rc<Measures>,
-    ) -> Measured<'p> {
-        let measures = Rc::clone(measures);
-        Measured { operator, node: address(node), measures, begun: false }
+    pub fn new(operator: Box<dyn Operator + 'p>, node: &Node) -> Measured<'p> {
+        Measured { operator, node: address(node), begun: false }
     }
 
-    fn note(&self, f: impl FnOnce(&mut Measure)) {
-        f(self.measures.nodes.borrow_mut().entry(self.node).or_default());
+    fn note(&self, run: &Run<'_>, f: impl FnOnce(&mut Measure)) {
+        if let Some(measures) = &run.st.measures {
+            f(measures.nodes.borrow_mut().entry(self.node).or_default());
+        }
     }
 }
 
@@ -77,7 +72,7 @@ impl Operator for Measured<'_> {
         let opened = self.operator.open(run, frame);
         let time = start.elapsed();
         self.begun = false;
-        self.note(|m| {
+        self.note(run, |m| {
             m.loops += 1;
             m.first += time;
             m.total += time;
@@ -91,7 +86,7 @@ impl Operator for Measured<'_> {
         let time = start.elapsed();
         let first = !std::mem::replace(&mut self.begun, true);
         let row = matches!(found, Ok(true));
-        self.note(|m| {
+        self.note(run, |m| {
             m.rows += u64::from(row);
             m.total += time;
             if first {
@@ -99,5 +94,9 @@ impl Operator for Measured<'_> {
             }
         });
         found
+    }
+
+    fn close(&mut self) -> bool {
+        self.operator.close()
     }
 }

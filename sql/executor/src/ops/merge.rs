@@ -10,7 +10,7 @@ use super::access::{Encoded, Encoder};
 use super::sift::Sift;
 use super::sort::Sorter;
 use super::tally::{self, Tally};
-use super::{Operator, Run, Statement};
+use super::{Operator, Run};
 use crate::SqlError;
 use crate::keyrange::contains;
 use crate::rows::slice;
@@ -136,8 +136,9 @@ impl Fetch<'_> {
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
         self.reader.need(self.needed);
-        if let Some(lock) = self.lock {
-            self.reader.lock(lock);
+        match self.lock {
+            Some(lock) => self.reader.lock(lock),
+            None => self.reader.unlocked(),
         }
         self.sift.open(run, frame)
     }
@@ -202,21 +203,13 @@ impl<'p> ReadMerged<'p> {
     pub fn new(
         (read, merge): (&'p Read, &'p Merge),
         leaf: &'p LeafDef,
-        st: &Statement<'_>,
         frame: &Frame,
     ) -> ReadMerged<'p> {
-        let mut lock = st.lock_of(read);
-        if let Some(lock) = &mut lock
-            && lock.wait == LockWait::IfWanted
-        {
-            // Rows that indexes name are waited for.
-            lock.wait = LockWait::Wait;
-        }
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
         let rows = Fetch {
             read,
             needed: &leaf.needed,
-            lock,
+            lock: None,
             keyed: leaf.keyed,
             sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
@@ -224,7 +217,7 @@ impl<'p> ReadMerged<'p> {
         };
         ReadMerged {
             merge,
-            lock,
+            lock: None,
             rows,
             keys: Keys::Nothing,
             key: Vec::new(),
@@ -361,6 +354,14 @@ fn is_ordered(index: usize, ranges: &[Encoded], table: &Table) -> bool {
 
 impl Operator for ReadMerged<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.lock = run.st.lock_of(self.rows.read);
+        if let Some(lock) = &mut self.lock
+            && lock.wait == LockWait::IfWanted
+        {
+            // Rows that indexes name are waited for.
+            lock.wait = LockWait::Wait;
+        }
+        self.rows.lock = self.lock;
         self.rows.open(run, frame)?;
         let table = run.st.tables.table(self.rows.read.table);
         self.begun = false;
@@ -389,5 +390,11 @@ impl Operator for ReadMerged<'_> {
             }
         }
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.keys = Keys::Nothing;
+        self.rows.sift.close();
+        true
     }
 }

@@ -4,7 +4,8 @@
 //! [`hash_join`], [`sort`], [`group`], [`ends`], [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
 //!
 //! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
-//!    answers whether there was a row. 2. An operator that keeps rows packs its leaves ([`pack`]) and counts
+//!    answers whether there was a row. What is evaluated once for a statement is forgotten by `close`, so that the
+//!    operators can be opened for the next one. 2. An operator that keeps rows packs its leaves ([`pack`]) and counts
 //!    them ([`crate::memory`]); from then on those leaves have the packed layout. 3. Whoever reads rows from
 //!    a source calls [`Run::tick`] per row, so that KILL and `max_execution_time` end every loop.
 
@@ -52,8 +53,8 @@ use engine::{Client, LockWait, RowLock};
 use expr::{Expr, Frame, Leaves, Row, Subqueries, Value};
 use planner::query_plan::{Read, SharedQuery};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 use store::RowStore;
 use value::Datum;
@@ -62,7 +63,7 @@ use value::Datum;
 const TICKS: u64 = 64;
 
 /// An operator.
-pub trait Operator {
+pub trait Operator: Send {
     /// Begins anew.
     ///
     /// # Errors
@@ -73,6 +74,19 @@ pub trait Operator {
     /// # Errors
     /// Whatever the statement may end in.
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError>;
+    /// The statement is over: gives back the rows that it keeps, and forgets what held for this statement only. `false`:
+    /// it is made for this statement and cannot be opened for another one.
+    fn close(&mut self) -> bool;
+}
+
+/// Memory of a buffer above this is given back when a statement ends, in bytes.
+const SPARE_BYTES_MAX: usize = 4 << 10;
+
+/// Gives a buffer's memory back if it is large.
+fn trim(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > SPARE_BYTES_MAX {
+        *buffer = Vec::new();
+    }
 }
 
 /// What all blocks of a statement share while it runs.
@@ -87,10 +101,10 @@ pub struct Statement<'s> {
     pub shared: &'s [SharedQuery],
     /// Rows of the shared queries that have run.
     pub kept: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
-    /// Rows that recursions added last.
-    pub working: RefCell<HashMap<usize, Rc<RefCell<RowStore>>>>,
+    /// Rows that recursions added last, by the recursion's number.
+    pub working: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
     /// Memory.
-    pub budget: Rc<Budget>,
+    pub budget: Arc<Budget>,
     /// Rows looked at.
     pub ticks: Cell<u64>,
     /// How rows are locked for which nothing is written.
@@ -110,7 +124,7 @@ impl<'s> Statement<'s> {
         tables: &'s TableCache,
         params: &'s [Datum<'s>],
         shared: &'s [SharedQuery],
-        budget: Rc<Budget>,
+        budget: Arc<Budget>,
     ) -> Statement<'s> {
         Statement {
             client,
@@ -163,7 +177,7 @@ impl<'s> Statement<'s> {
 #[derive(Default)]
 pub struct Rest {
     kept: Vec<Option<Rc<RefCell<RowStore>>>>,
-    working: HashMap<usize, Rc<RefCell<RowStore>>>,
+    working: Vec<Option<Rc<RefCell<RowStore>>>>,
     ticks: u64,
 }
 
@@ -269,6 +283,6 @@ pub(crate) fn recycled_datums<'a>(mut values: Vec<Datum<'_>>) -> Vec<Datum<'a>> 
     values.into_iter().map(|_| Datum::Null).collect()
 }
 
-fn internal(what: &'static str) -> SqlError {
+pub(crate) fn internal(what: &'static str) -> SqlError {
     SqlError::Storage(base::Error::Internal(what))
 }

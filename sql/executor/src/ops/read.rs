@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::sift::Sift;
 use super::store::RowStore;
 use super::tally::Tally;
-use super::{Operator, Run, Statement};
+use super::{Operator, Run, trim};
 use crate::SqlError;
 use crate::rows::slice;
 use crate::views::collect_equal;
@@ -44,17 +44,12 @@ pub struct ReadTable<'p> {
 
 impl<'p> ReadTable<'p> {
     /// The operator of a read; the frame has the leaf's own layout.
-    pub fn new(
-        read: &'p Read,
-        leaf: &'p LeafDef,
-        st: &Statement<'_>,
-        frame: &Frame,
-    ) -> ReadTable<'p> {
+    pub fn new(read: &'p Read, leaf: &'p LeafDef, frame: &Frame) -> ReadTable<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
         ReadTable {
             read,
             needed: &leaf.needed,
-            lock: st.lock_of(read),
+            lock: None,
             keyed: leaf.keyed,
             sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
@@ -225,6 +220,7 @@ impl Operator for ReadTable<'_> {
         leaf.null = false;
         self.sift.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
+        self.lock = run.st.lock_of(self.read);
         self.ranges.clear();
         self.left = Left::Ranges(0);
         match &self.read.access {
@@ -239,8 +235,9 @@ impl Operator for ReadTable<'_> {
                 match prefix {
                     Prefix::Nothing => self.left = Left::Nothing,
                     Prefix::Whole if point => {
-                        if let Some(lock) = self.lock {
-                            self.reader.lock(lock);
+                        match self.lock {
+                            Some(lock) => self.reader.lock(lock),
+                            None => self.reader.unlocked(),
                         }
                         self.reader.need(self.needed);
                         self.left = Left::Point;
@@ -286,6 +283,14 @@ impl Operator for ReadTable<'_> {
             self.leave(run);
         }
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.sift.close();
+        self.tally.end();
+        self.ranges.clear();
+        trim(&mut self.key);
+        true
     }
 }
 
@@ -347,5 +352,10 @@ impl Operator for ReadVirtual<'_> {
             }
         }
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.rows = None;
+        true
     }
 }

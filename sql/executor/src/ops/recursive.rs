@@ -7,7 +7,7 @@ use super::block::Block;
 use super::sets::SetLeaf;
 use super::store::RowStore;
 use super::table::{KeyTable, hash};
-use super::{Operator, Run};
+use super::{Operator, Run, Statement};
 use crate::memory::Charge;
 use crate::{Environment, SqlError};
 use catalog::ColumnDef;
@@ -29,7 +29,7 @@ pub struct Recursive<'p> {
     pub(super) table: KeyTable,
     pub(super) charge: Option<Charge>,
     /// The rows of the present round.
-    pub(super) rows: Option<Rc<RefCell<RowStore>>>,
+    pub(super) rows: Option<RowStore>,
     pub(super) at: usize,
     pub(super) rounds: u64,
 }
@@ -72,6 +72,15 @@ impl<'p> Recursive<'p> {
         Ok(found)
     }
 
+    /// The rows that were given out last are those that the steps work with.
+    fn set_working(&self, rows: RowStore, st: &Statement<'_>) {
+        let mut working = st.working.borrow_mut();
+        if working.len() <= self.recursion {
+            working.resize(self.recursion + 1, None);
+        }
+        working[self.recursion] = Some(Rc::new(RefCell::new(rows)));
+    }
+
     fn check_rounds(&mut self, run: &mut Run<'_>) -> Result<(), SqlError> {
         self.rounds += 1;
         let most = match run.env.system_variable(false, "cte_max_recursion_depth") {
@@ -97,30 +106,34 @@ impl Operator for Recursive<'_> {
         self.table.clear();
         (self.at, self.rounds) = (0, 0);
         let rows = self.round(true, run, frame)?;
-        self.rows = Some(Rc::new(RefCell::new(rows)));
+        self.rows = Some(rows);
         Ok(())
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
         loop {
-            let Some(rows) = self.rows.clone() else { return Ok(false) };
+            let Some(rows) = &mut self.rows else { return Ok(false) };
             run.tick()?;
-            if self.at < rows.borrow().len() {
-                let bytes = self.leaf.row_mut(frame);
-                rows.borrow_mut().get(self.at, bytes)?;
+            if self.at < rows.len() {
+                rows.get(self.at, self.leaf.row_mut(frame))?;
                 self.at += 1;
                 return Ok(true);
             }
-            if rows.borrow().len() == 0 {
-                self.rows = None;
+            let Some(given) = self.rows.take().filter(|rows| rows.len() > 0) else {
                 return Ok(false);
-            }
+            };
             self.check_rounds(run)?;
-            run.st.working.borrow_mut().insert(self.recursion, rows);
-            let found = self.round(false, run, frame)?;
-            self.rows = Some(Rc::new(RefCell::new(found)));
+            self.set_working(given, run.st);
+            self.rows = Some(self.round(false, run, frame)?);
             self.at = 0;
         }
+    }
+
+    fn close(&mut self) -> bool {
+        self.table = KeyTable::default();
+        (self.charge, self.rows) = (None, None);
+        let blocks = self.seeds.iter_mut().chain(&mut self.steps);
+        blocks.fold(true, |all, block| block.close() & all)
     }
 }
 

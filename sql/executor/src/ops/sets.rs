@@ -8,7 +8,7 @@ use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
 use super::table::{KeyTable, hash};
-use super::{Operator, Run, Statement};
+use super::{Operator, Run, Statement, trim};
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader, part_of};
@@ -167,6 +167,14 @@ impl Operator for Distinct<'_> {
         }
         self.seen.clear();
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.seen.clear();
+        (self.part, self.last) = (None, None);
+        trim(&mut self.key);
+        trim(&mut self.row);
+        self.input.close()
     }
 }
 
@@ -436,5 +444,12 @@ impl Operator for SetOp<'_> {
             }
         }
         Ok(false)
+    }
+
+    fn close(&mut self) -> bool {
+        self.seen.clear();
+        (self.part, self.first) = (None, None);
+        self.counts = Vec::new();
+        self.inputs.iter_mut().fold(true, |all, block| block.close() & all)
     }
 }

@@ -54,7 +54,7 @@ struct Span {
 /// The filter of a read, in two parts.
 pub struct Sift<'p> {
     shapes: Vec<Shape<'p>>,
-    /// Made from `shapes` when the read is opened for the first time.
+    /// Made from `shapes` when the read is opened for the first time in a statement.
     tests: Option<Vec<Test>>,
     rest: Vec<&'p Expr>,
     layout: Arc<RowLayout>,
@@ -103,6 +103,11 @@ impl<'p> Sift<'p> {
         }
         self.tests = Some(tests);
         Ok(())
+    }
+
+    /// Forgets the constants.
+    pub fn close(&mut self) {
+        self.tests = None;
     }
 
     /// Whether every test holds for a row.

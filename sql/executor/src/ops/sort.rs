@@ -8,7 +8,7 @@ use super::filter::limit_value;
 use super::keys::Rule;
 use super::pack::Packer;
 use super::tally;
-use super::{Operator, Run, Statement};
+use super::{Operator, Run, Statement, trim};
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader};
@@ -329,5 +329,12 @@ impl Operator for Sort<'_> {
         }
         self.packer.unpack(&self.row, frame)?;
         Ok(true)
+    }
+
+    fn close(&mut self) -> bool {
+        self.sorter = None;
+        trim(&mut self.key);
+        trim(&mut self.row);
+        self.input.close()
     }
 }

@@ -53,6 +53,12 @@ impl<'p> SubplanState<'p> {
         SubplanState { plan, block: None, answer: None }
     }
 
+    /// The statement is over: see [`super::Operator::close`].
+    pub fn close(&mut self) -> bool {
+        self.answer = None;
+        self.block.as_mut().is_none_or(Block::close)
+    }
+
     /// Begins the subplan anew.
     fn open(
         &mut self,

@@ -56,7 +56,8 @@ impl Tally {
         self.attempts += attempts;
     }
 
-    fn end(&mut self) {
+    /// The range that is open is over.
+    pub fn end(&mut self) {
         let n = self.attempts.saturating_sub(u64::from(!self.from_first));
         if let Some(each) = self.each.take()
             && n > 0
@@ -124,18 +125,15 @@ pub fn sorted(input: &Node, rows: u64) {
     }
 }
 
-/// Counts the temporary table that an operator keeps, when it is built.
-pub fn temporary(node: &Node) {
-    let keeps = match node {
+/// Whether an operator is a temporary table.
+pub fn is_temporary(node: &Node) -> bool {
+    match node {
         Node::Group(group) => group.ends.is_empty() && group.strategy == GroupStrategy::Hash,
         Node::Distinct { sorted, .. } => !sorted,
         Node::Window(window) => window.functions.iter().any(|call| looks_around(&call.function)),
         Node::SetOp { op, all, .. } => !(*op == SetOperator::Union && *all),
         Node::Project { .. } | Node::Recursive { .. } | Node::JsonTable { .. } => true,
         _ => false,
-    };
-    if keeps {
-        count(Counter::CreatedTmpTables, 1);
     }
 }
 

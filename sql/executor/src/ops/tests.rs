@@ -19,7 +19,6 @@ use parser::ast::SetOperator;
 use planner::plan::{Output, ResultColumn, SortKey};
 use planner::query_plan::*;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use sync::Deadline;
 use value::{Collation, ColumnType, ConvertMode, Kind, TimeZone};
@@ -141,17 +140,17 @@ pub fn open() -> (Client, TableCache) {
     (engine.client().unwrap(), TableCache::new(catalog))
 }
 
-pub fn roomy() -> Rc<Budget> {
+pub fn roomy() -> Arc<Budget> {
     Budget::new(1 << 30, 1 << 30)
 }
 
-fn narrow() -> Rc<Budget> {
+fn narrow() -> Arc<Budget> {
     Budget::new(16 << 10, 1 << 30)
 }
 
 type Row = Vec<OwnedDatum>;
 
-fn run_with(plan: &QueryPlan, budget: Rc<Budget>) -> Result<Vec<Row>, SqlError> {
+fn run_with(plan: &QueryPlan, budget: Arc<Budget>) -> Result<Vec<Row>, SqlError> {
     let (client, tables) = open();
     let st = Statement::new(&client, &tables, &[], &[], budget);
     let mut env = Nobody(TimeZone::utc());

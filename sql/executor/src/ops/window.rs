@@ -559,4 +559,9 @@ impl Operator for Windows<'_> {
         self.cells.write(&self.layout, count, value, &mut leaf.bytes)?;
         Ok(true)
     }
+
+    fn close(&mut self) -> bool {
+        (self.sorter, self.partition, self.ahead) = (None, None, None);
+        self.input.close()
+    }
 }

@@ -35,7 +35,7 @@ use crate::{Environment, SqlError};
 use value::{Collation, Kind};
 
 /// What of the session counts while expressions are built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// `collation_connection`: that of literals and of numbers as text.
     pub collation: Collation,
@@ -71,24 +71,6 @@ impl Settings {
     /// Defaults but for the collation of literals.
     pub fn collated(collation: Collation) -> Settings {
         Settings { collation, ..Settings::default() }
-    }
-
-    /// Appends what makes these settings others than others, byte for byte.
-    pub fn append_key(&self, out: &mut Vec<u8>) {
-        let Settings {
-            collation,
-            div_increment,
-            sql_mode,
-            group_concat_max_len,
-            optimizer_switch,
-            changes,
-            shows_locked,
-        } = self;
-        out.extend_from_slice(collation.name().as_bytes());
-        out.extend_from_slice(&[0, *div_increment, u8::from(*changes), u8::from(*shows_locked)]);
-        for number in [sql_mode, group_concat_max_len, optimizer_switch] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
     }
 
     /// Whether a bit of `sql_mode` is set.

@@ -1,0 +1,180 @@
+//! Prepared statements of a session, and their cursors.
+
+use super::Descriptor;
+use crate::errors;
+use executor::kept_bytes::KeptReader;
+use executor::{Prepared, SqlError};
+use parser::ast::Statement;
+use std::collections::HashMap;
+use wire::prepared::BoundTypes;
+
+/// Rows that are still to be fetched.
+pub(crate) struct Cursor {
+    pub rows: KeptReader,
+}
+
+/// What a prepared statement runs.
+pub(crate) enum StatementCode {
+    Compiled(Box<Prepared>),
+    Session(Box<Statement>),
+}
+
+/// A prepared statement.
+pub(crate) struct One {
+    pub program: StatementCode,
+    pub sql: Box<[u8]>,
+    /// Markers.
+    pub params: usize,
+    /// Fresh while values of these types may not be what the program is made for.
+    pub types: BoundTypes,
+    /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
+    pub long: Vec<Option<Vec<u8>>>,
+    pub pending: Pending,
+    /// What an execution left to be fetched.
+    pub cursor: Option<Box<Cursor>>,
+    pub kind: &'static Descriptor,
+}
+
+/// What the next execution has to look at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pending {
+    Nothing,
+    /// A piece of long data was refused: the next execution answers 1153.
+    TooLong,
+    /// A cursor is open: the next execution closes it.
+    Cursor,
+}
+
+impl One {
+    /// A statement with so many markers.
+    pub fn new(
+        program: StatementCode,
+        sql: &[u8],
+        params: usize,
+        kind: &'static Descriptor,
+    ) -> One {
+        One {
+            program,
+            sql: sql.into(),
+            params,
+            types: BoundTypes::default(),
+            long: Vec::new(),
+            pending: Pending::Nothing,
+            cursor: None,
+            kind,
+        }
+    }
+
+    /// Closes its cursor; says what was wrong with its long data.
+    ///
+    /// # Errors
+    /// 1153.
+    #[cold]
+    pub fn end_pending(&mut self) -> Result<(), SqlError> {
+        self.cursor = None;
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::TooLong => {
+                self.long.clear();
+                Err(errors::packet_too_large())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
+#[derive(Default)]
+pub(crate) struct Statements {
+    list: Vec<Option<Box<One>>>,
+    open: usize,
+    /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
+    named: HashMap<String, Box<One>>,
+}
+
+impl Statements {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.open
+    }
+
+    /// Adds a statement; its id.
+    pub fn add(&mut self, one: One) -> u32 {
+        self.open += 1;
+        let free = self.list.iter().position(Option::is_none);
+        let at = free.unwrap_or_else(|| {
+            self.list.push(None);
+            self.list.len() - 1
+        });
+        self.list[at] = Some(Box::new(one));
+        at as u32 + 1
+    }
+
+    #[inline]
+    /// Where a statement lies.
+    pub fn place(&mut self, id: u32) -> Option<&mut Option<Box<One>>> {
+        self.list.get_mut((id as usize).wrapping_sub(1))
+    }
+
+    fn get(&mut self, id: u32) -> Option<&mut One> {
+        self.place(id)?.as_deref_mut()
+    }
+
+    /// The cursor of a statement; `None` where there is no such statement.
+    pub fn cursor(&mut self, id: u32) -> Option<&mut Option<Box<Cursor>>> {
+        self.get(id).map(|one| &mut one.cursor)
+    }
+
+    /// The text of a statement.
+    pub fn text(&self, id: u32) -> &[u8] {
+        let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
+        one.map_or(b"", |one| &one.sql)
+    }
+
+    /// COM_STMT_CLOSE; whether there was one.
+    pub fn close(&mut self, id: u32) -> bool {
+        let closed = self.place(id).is_some_and(|place| place.take().is_some());
+        self.open -= usize::from(closed);
+        closed
+    }
+
+    /// COM_STMT_RESET; whether there is one.
+    pub fn reset(&mut self, id: u32) -> bool {
+        let Some(one) = self.get(id) else { return false };
+        one.long.clear();
+        one.pending = Pending::Nothing;
+        one.cursor = None;
+        true
+    }
+
+    /// COM_STMT_SEND_LONG_DATA. It has no answer, so a wrong one is remembered for the execution.
+    pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
+        let Some(one) = self.get(id) else { return };
+        let param = usize::from(param);
+        if param >= one.params {
+            one.pending = Pending::TooLong;
+            return;
+        }
+        one.long.resize(one.params, None);
+        let bytes = one.long[param].get_or_insert_with(Vec::new);
+        if bytes.len() + data.len() > bytes_max {
+            one.pending = Pending::TooLong;
+            return;
+        }
+        bytes.extend_from_slice(data);
+    }
+}
+
+impl Statements {
+    /// Adds a statement of SQL's PREPARE.
+    pub fn name(&mut self, name: String, one: Box<One>) {
+        self.open += 1;
+        self.named.insert(name, one);
+    }
+
+    /// Removes the statement of a name.
+    pub fn forget(&mut self, name: &str) -> Option<Box<One>> {
+        let found = self.named.remove(name)?;
+        self.open -= 1;
+        Some(found)
+    }
+}

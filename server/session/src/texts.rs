@@ -1,0 +1,308 @@
+//! Statements whose text, or one that differs in its literals only, has come before.
+//!
+//! 1. A session's own programs are looked at first, then those that all sessions share; only then is the text parsed.
+//! 2. What is kept is never told of a change: the tables are locked and their versions compared when a program is used,
+//! and what was measured with the others' values is measured again. 3. LOCK TABLES and temporary tables change what names
+//! mean for one session: while it has them it goes past all this.
+
+use crate::core::{Core, Descriptor, Kept, Scan};
+use crate::errors;
+use crate::net::Net;
+use crate::shared_programs::{Key, Pinned, SharedProgram};
+use executor::kept::prepare_text;
+use executor::{OwnedDatum, Prepared, SqlError};
+use expr::build::Settings;
+use instrument::{Counter, count};
+use parser::ast::Statement;
+use parser::cut::{self, CutLiteral, LiteralValue};
+use std::sync::Arc;
+use value::Datum;
+use wire::constants::StatusFlags;
+
+/// Literals that fit the array on the stack.
+const LITERALS_FEW: usize = 8;
+
+/// A statement's text.
+#[derive(Clone, Copy)]
+struct Given<'t> {
+    sql: &'t [u8],
+    values: &'t [Datum<'t>],
+}
+
+/// What became of a program that was looked at.
+enum Tried {
+    /// It is the one: its tables are locked.
+    Right,
+    /// It is for other values.
+    Other,
+    /// Its tables are not what they were.
+    Stale,
+}
+
+impl Core {
+    /// Whether programs of texts are kept and looked for.
+    #[inline]
+    pub(crate) fn may_keep_programs(&self) -> bool {
+        !(self.env.server.programs.is_off()
+            || self.tables.tables_are_locked()
+            || self.tables.has_temporary()
+            // What the values are expected to find decides whether the statement may run.
+            || self.env.join_size_max != u64::MAX)
+    }
+
+    /// What planning looks at besides text, schema and tables.
+    #[inline]
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            collation: self.env.charsets.connection,
+            sql_mode: self.env.sql_mode,
+            shows_locked: self.client.shows_locked(),
+            ..self.programs.settings
+        }
+    }
+
+    /// Runs a text as one statement whose program is kept; false leaves it to the ordinary way, which has not begun.
+    pub(crate) fn run_kept(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
+        if !self.may_keep_programs() {
+            return false;
+        }
+        let settings = self.settings();
+        self.programs.keep_for(settings, self.env.database.as_deref());
+        let mut scan = self.scan.take().unwrap_or_default();
+        let ran = self.programs.scan(sql, self.env.parser_mode, &mut scan)
+            && self.run_scanned(sql, &mut scan, net);
+        self.scan = Some(scan);
+        ran
+    }
+
+    fn run_scanned(&mut self, sql: &[u8], scan: &mut Scan, net: &mut dyn Net) -> bool {
+        let literals = scan.literals();
+        let simple = |l: &CutLiteral| !matches!(l.value, LiteralValue::Text { escaped: true, .. });
+        if literals.len() > LITERALS_FEW || !literals.iter().all(simple) {
+            return self.run_with_many(sql, scan, net);
+        }
+        let mut values = [Datum::Null; LITERALS_FEW];
+        let count = literals.len();
+        for (value, literal) in values.iter_mut().zip(literals) {
+            *value = plain_value(sql, literal);
+        }
+        self.run_values(Given { sql, values: &values[..count] }, scan, net)
+    }
+
+    /// As [`Self::run_scanned`], of many literals, or some with escapes.
+    #[cold]
+    fn run_with_many(&mut self, sql: &[u8], scan: &mut Scan, net: &mut dyn Net) -> bool {
+        let unescaped = scan.literals().iter().map(|literal| {
+            let escaped = matches!(literal.value, LiteralValue::Text { escaped: true, .. });
+            let mut text = Vec::new();
+            if escaped {
+                cut::unescaped(sql, self.env.parser_mode, literal, &mut text);
+            }
+            escaped.then_some(text)
+        });
+        let unescaped: Vec<Option<Vec<u8>>> = unescaped.collect();
+        let both = scan.literals().iter().zip(&unescaped);
+        let value = both.map(|(literal, text)| match text {
+            Some(text) => Datum::Bytes(text),
+            None => plain_value(sql, literal),
+        });
+        let values: Vec<Datum<'_>> = value.collect();
+        self.run_values(Given { sql, values: &values }, scan, net)
+    }
+
+    fn run_values(&mut self, given: Given<'_>, scan: &mut Scan, net: &mut dyn Net) -> bool {
+        let mut started = false;
+        match self.run_own_program(given, scan, &mut started, net) {
+            Ok(true) => true,
+            Ok(false) => self.run_other_program(given, scan, started, net),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Runs a program of the session's own; false when it has none for the text.
+    #[inline]
+    fn run_own_program(
+        &mut self,
+        given: Given<'_>,
+        scan: &Scan,
+        started: &mut bool,
+        net: &mut dyn Net,
+    ) -> Result<bool, SqlError> {
+        let Some(place) = scan.place else { return Ok(false) };
+        let mut from = 0;
+        while let Some((at, mut kept)) = self.programs.take(place, from, given.sql, scan.literals())
+        {
+            let tried = self
+                .start_once(kept.kind, started)
+                .and_then(|()| self.try_program(&kept.prepared, given.values));
+            match tried {
+                Ok(Tried::Right) => {
+                    count(Counter::LimpidPlanCacheHits, 1);
+                    self.run_compiled(&mut kept.prepared, given.values, false, net);
+                    self.programs.put_back(place, kept);
+                    return Ok(true);
+                }
+                Ok(Tried::Stale) => {}
+                other => {
+                    self.programs.put_back_at(place, at, kept);
+                    other?;
+                    from = at + 1;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Locks a program's tables and looks whether it is the right one.
+    #[inline]
+    fn try_program(
+        &mut self,
+        prepared: &Prepared,
+        values: &[Datum<'_>],
+    ) -> Result<Tried, SqlError> {
+        if !prepared.relock(&mut self.context())? {
+            return Ok(Tried::Stale);
+        }
+        Ok(if prepared.fits(&self.tables, values) { Tried::Right } else { Tried::Other })
+    }
+
+    /// Runs a program that another session has made, or a new one; false when the text is not to be planned.
+    #[cold]
+    fn run_other_program(
+        &mut self,
+        given: Given<'_>,
+        scan: &mut Scan,
+        mut started: bool,
+        net: &mut dyn Net,
+    ) -> bool {
+        let key = self.programs.key(given.sql, self.env.parser_mode, scan);
+        let mut stale = Vec::new();
+        match self.adopt(given, (&key, scan.literals()), &mut stale, &mut started) {
+            Ok(Some(kept)) => {
+                count(Counter::LimpidPlanCacheSharedHits, 1);
+                return self.run_and_keep(given, &key, kept, net);
+            }
+            Ok(None) => {}
+            Err(error) => return self.refuse(error),
+        }
+        let parsed = cut::parse(given.sql, self.env.parser_mode, scan.literals());
+        let Ok(parsed) = parsed else { return false };
+        let planned = matches!(
+            parsed.statement,
+            Statement::Query(_)
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+        );
+        if !planned {
+            return false;
+        }
+        count(Counter::LimpidPlanCacheMisses, 1);
+        let kind = (self.describe)(&parsed.statement);
+        let literals = given.values.iter().map(OwnedDatum::of).collect();
+        let written = parsed.warnings.clone();
+        let made = self
+            .start_once(kind, &mut started)
+            .and_then(|()| prepare_text(parsed.statement, literals, written, &mut self.context()));
+        match made {
+            Ok(prepared) => {
+                let pinned = Pinned::of(&prepared, given.sql, scan.literals());
+                self.publish(&key, (&prepared, pinned.clone(), 0), &stale);
+                self.run_and_keep(given, &key, Kept { pinned, prepared, kind }, net)
+            }
+            Err(error) => {
+                self.warn_of_text(&parsed.warnings);
+                self.refuse(error)
+            }
+        }
+    }
+
+    /// Takes over a shared program; those that are stale go to `stale`.
+    fn adopt(
+        &mut self,
+        given: Given<'_>,
+        (key, literals): (&Key, &[CutLiteral]),
+        stale: &mut Vec<Arc<SharedProgram>>,
+        started: &mut bool,
+    ) -> Result<Option<Kept>, SqlError> {
+        for shared in self.env.server.programs.find(key, |p| p.are_in(given.sql, literals)) {
+            let kind = (self.describe)(shared.program.statement());
+            self.start_once(kind, started)?;
+            let mark = self.tables.mark();
+            let Some(prepared) = shared.program.adopt(&mut self.context())? else {
+                // It may have locked what the statement does not name any more.
+                self.tables.release_since(self.client.slot(), mark);
+                stale.push(shared);
+                continue;
+            };
+            if prepared.fits(&self.tables, given.values) {
+                return Ok(Some(Kept { pinned: shared.pinned.clone(), prepared, kind }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Offers a program to all sessions, instead of those that were found stale; it is of a text with so many markers.
+    pub(crate) fn publish(
+        &mut self,
+        key: &Key,
+        (prepared, pinned, params): (&Prepared, Pinned, usize),
+        stale: &[Arc<SharedProgram>],
+    ) {
+        let Some(program) = prepared.shared(&self.context()) else { return };
+        let new = SharedProgram { pinned, program, params };
+        let evicted = self.env.server.programs.publish(key, new, key.text.len(), stale);
+        count(Counter::LimpidPlanCacheEvictions, evicted);
+    }
+
+    fn run_and_keep(
+        &mut self,
+        given: Given<'_>,
+        key: &Key,
+        mut kept: Kept,
+        net: &mut dyn Net,
+    ) -> bool {
+        self.run_compiled(&mut kept.prepared, given.values, false, net);
+        self.programs.keep(&key.text, kept);
+        true
+    }
+
+    /// Counts the statement, and what must happen before it; once for each text.
+    #[inline]
+    fn start_once(
+        &mut self,
+        kind: &'static Descriptor,
+        started: &mut bool,
+    ) -> Result<(), SqlError> {
+        if std::mem::replace(started, true) {
+            return Ok(());
+        }
+        self.env.status.set(StatusFlags::MORE_RESULTS, false);
+        self.env.diagnostics.clear();
+        count(Counter::Queries, 1);
+        if let Some(counter) = kind.counter {
+            count(counter, 1);
+        }
+        self.before(kind)
+    }
+
+    /// Ends a statement that did not get as far as running.
+    #[cold]
+    fn refuse(&mut self, error: SqlError) -> bool {
+        let error = self.end_statement(Err(error)).err();
+        self.send_error(&error.unwrap_or_else(|| errors::internal("an error got lost")));
+        true
+    }
+}
+
+/// The value of a literal without escapes.
+#[inline]
+fn plain_value<'t>(sql: &'t [u8], literal: &CutLiteral) -> Datum<'t> {
+    match literal.value {
+        LiteralValue::Int(v) => Datum::Int(v),
+        LiteralValue::UInt(v) => Datum::UInt(v),
+        LiteralValue::Text { start, end, .. } => {
+            Datum::Bytes(sql.get(start as usize..end as usize).unwrap_or_default())
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A session's use of a program.
+//!
+//! 1. A statement that is prepared makes its program anew when a table changed since, or when values of other types come.
+//! 2. The program of a text whose literals were cut out never makes itself anew: its tree has the literals of the text
+//! that it was made of. Who runs it locks its tables first ([`Prepared::relock`]) and drops it when one of them is another
+//! by now.
+
+use crate::kept::Terms;
+use crate::locking::Use;
+use crate::program::{Code, Open, Program};
+use crate::states::{Own, State};
+use crate::{
+    Context, Environment, Nowhere, Outcome, ResultColumn, RowSink, SqlError, WarningLevel, ddl,
+    explain, maintain, query, run_change, show,
+};
+use parser::ast::Statement;
+use planner::Plan;
+use planner::parameters::{Parameter, Parameters};
+use planner::query_plan::QueryStatement;
+use std::sync::Arc;
+use value::Datum;
+
+/// A compiled statement of one session.
+pub struct Prepared {
+    pub(crate) program: Own,
+    /// What the parameters are to be planned for from now on.
+    pub(crate) retyped: Option<Vec<Parameter>>,
+    /// PREPARE has raised the warnings.
+    announced: bool,
+    /// What becomes of the rows of a query.
+    used: Use,
+}
+
+impl Prepared {
+    /// The session's use of a program whose tables it has opened.
+    pub(crate) fn of(program: Arc<Program>) -> Prepared {
+        Prepared { program: Own::new(program), retyped: None, announced: false, used: Use::Shown }
+    }
+
+    /// Result columns; empty for a statement without a result set.
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.program.columns
+    }
+
+    /// Its rows go into variables by SET: they are locked, as MySQL does it.
+    pub fn is_needed(&mut self) {
+        self.used = Use::Needed;
+    }
+
+    /// The statement's tree.
+    pub fn statement(&self) -> &Statement {
+        &self.program.statement
+    }
+
+    /// It sends rows that a plan finds.
+    pub fn is_query(&self) -> bool {
+        match &self.program.code {
+            Code::Point(_) => true,
+            Code::Rows(plan) => matches!(**plan, Plan::Query(_)),
+            Code::Tree => false,
+        }
+    }
+
+    /// SELECT ... INTO.
+    pub fn has_into(&self) -> bool {
+        self.is_query() && self.program.query().is_some_and(|query| query.into.is_some())
+    }
+
+    /// Raises the warnings about what is written now, and no more at its runs: PREPARE does so.
+    pub fn announce(&mut self, env: &mut dyn Environment) {
+        self.announced = true;
+        for (number, text) in &self.program.warnings {
+            env.warn(WarningLevel::Warning, *number, text.clone());
+        }
+    }
+
+    /// Hints of the statement set variables for the time of its run.
+    pub fn sets_variables(&self) -> bool {
+        self.program.sets_variables
+    }
+
+    /// Locks the tables; false when one of them is not what it was planned for.
+    ///
+    /// # Errors
+    /// Lock errors.
+    #[inline]
+    pub fn relock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
+        let deadline = context.env.lock_deadline();
+        for table in &self.program.tables {
+            let slot = context.client.slot();
+            if !context.tables.relock(slot, table.table, table.mode, deadline)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Locks the tables; compiles anew until the definitions it was compiled for are the locked ones.
+    fn lock(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        let alike = self.program.shows_locked == context.client.shows_locked()
+            || self.program.tables.is_empty()
+            || !matches!(self.statement(), Statement::Query(_));
+        if self.retyped.is_none() && alike && self.relock(context)? {
+            return Ok(());
+        }
+        // The lock is held (by relock, or by the open inside compile), so the definition cannot change
+        // between this compilation and the run.
+        let parameters = self.parameters().to_vec();
+        let open = Open::with(Parameters::of(parameters.clone()));
+        // Until it is there again the statement is as good as not compiled.
+        self.retyped = Some(parameters);
+        let made = Program::compile(&self.program.statement, context, open)?;
+        (self.program, self.retyped) = (Own::new(Arc::new(made)), None);
+        Ok(())
+    }
+
+    /// The program, for other sessions; `None` where it is this session's alone.
+    pub fn shared(&self, context: &Context<'_>) -> Option<Arc<Program>> {
+        let runs = matches!(self.program.code, Code::Point(_) | Code::Rows(_));
+        let own = |t: &crate::program::ProgramTable| context.tables.is_own(t.table);
+        let shared = runs && !self.program.sets_variables && !self.program.tables.iter().any(own);
+        shared.then(|| self.program.shared())
+    }
+
+    /// What another text must agree in.
+    pub(crate) fn terms(&self) -> Option<&Terms> {
+        self.program.terms.as_ref()
+    }
+}
+
+/// Compiles a statement. Takes metadata locks, which the session gives back.
+///
+/// # Errors
+/// Unknown names, 1235 for what cannot run yet, lock and storage errors.
+pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepared, SqlError> {
+    let open = Open::with(Parameters::default());
+    let program = Program::compile(&Arc::new(statement), context, open)?;
+    Ok(Prepared::of(Arc::new(program)))
+}
+
+/// As [`prepare`], of a statement with so many parameters, whose types are found.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_open(
+    statement: Statement,
+    parameters: usize,
+    context: &mut Context<'_>,
+) -> Result<Prepared, SqlError> {
+    /// One parameter's type may hang on another's, and that on a third's.
+    const PASSES_MAX: usize = 4;
+    let statement = Arc::new(statement);
+    let mut known = vec![Parameter::default(); parameters];
+    let planned = |of: &[Parameter]| of.iter().map(|p| p.planned).collect::<Vec<_>>();
+    for _ in 0..PASSES_MAX {
+        let open = Open::with(Parameters::open(known.clone()));
+        let made = Program::compile(&statement, context, open)?;
+        if planned(&made.parameters) == planned(&known) {
+            return Ok(Prepared::of(Arc::new(made)));
+        }
+        known = made.parameters;
+    }
+    let made = Program::compile(&statement, context, Open::with(Parameters::of(known)))?;
+    Ok(Prepared::of(Arc::new(made)))
+}
+
+/// Runs a compiled statement. The session calls this between its own begin and commit and gives the
+/// metadata locks back afterwards.
+///
+/// # Errors
+/// Everything a statement can end in; its changes are rolled back by then.
+pub fn execute(
+    prepared: &mut Prepared,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    if prepared.terms().is_none() {
+        prepared.lock(context)?;
+    }
+    let program = &*prepared.program;
+    for (number, text) in &program.written {
+        context.env.warn(WarningLevel::Warning, *number, text.to_string());
+    }
+    if !prepared.announced {
+        for (number, text) in &program.warnings {
+            context.env.warn(WarningLevel::Warning, *number, text.clone());
+        }
+    }
+    match &program.code {
+        Code::Point(point) => {
+            let mut buffers = match context.states.take(&prepared.program) {
+                Some(State::Point(buffers)) => buffers,
+                _ => Box::default(),
+            };
+            let runs = point.runs(&mut buffers, context, params);
+            let done = match runs {
+                true => point.run(&mut buffers, context, params, &program.columns, sink),
+                false => {
+                    let what = (point.query(), prepared.used);
+                    query::run(what, &program.columns, context, params, sink)
+                }
+            };
+            context.states.put(&prepared.program, State::Point(buffers));
+            done
+        }
+        Code::Rows(plan) => match &**plan {
+            Plan::Query(query) => run_query(prepared, query, context, params, sink),
+            Plan::Do(query) => {
+                query::run((query, Use::Needed), &[], context, params, &mut Nowhere)?;
+                Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
+            }
+            change => run_change(change, context, params, sink),
+        },
+        Code::Tree => match &*program.statement {
+            Statement::Show(show) => show::run(show, &program.columns, context, sink),
+            Statement::Explain(what) => explain::run(what, &program.columns, context, sink),
+            Statement::Maintain(what) => maintain::run(what, &program.columns, context, sink),
+            other => ddl::run(other, params, context),
+        },
+    }
+}
+
+/// Runs a query with the operators of the run before, if they are there, and keeps them for the next run.
+fn run_query(
+    prepared: &Prepared,
+    query: &QueryStatement,
+    context: &mut Context<'_>,
+    params: &[Datum<'_>],
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let header = &prepared.program.columns;
+    if !query::keeps_block(query) {
+        return query::run((query, prepared.used), header, context, params, sink);
+    }
+    let mut opened = match context.states.take(&prepared.program) {
+        Some(State::Query(opened)) => opened,
+        _ => query::opened(&prepared.program, query, context, params)?,
+    };
+    let what = (query, prepared.used);
+    let done = query::run_opened(what, &mut opened, header, context, params, sink);
+    if done.is_ok() && opened.close() {
+        context.states.put(&prepared.program, State::Query(opened));
+    }
+    done
+}

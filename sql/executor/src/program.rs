@@ -1,0 +1,235 @@
+//! Programs: statements that are compiled, the same for all sessions.
+//!
+//! 1. A program is immutable and names nothing of a session: its tables have the numbers of their names, with the versions
+//! that were planned for. Any session that has opened these tables in these versions may run it. 2. What the planner
+//! looked at besides the text and the tables is in [`expr::build::Settings`], or in the program itself: the schema, the
+//! parameters' types, and for a text whose literals were cut out the [`Terms`] on which another text may have it.
+
+use crate::kept::Terms;
+use crate::point::PointSelect;
+use crate::{Context, explain, maintain, show, views};
+use catalog::{NameEntry, TableRef};
+use expr::{SqlError, WarningLevel};
+use mdl::Mode;
+use parser::ast::{self, Statement};
+use planner::literals::Literals;
+use planner::parameters::{Parameter, Parameters};
+use planner::query_plan::QueryStatement;
+use planner::{Plan, PlanContext, ResultColumn};
+use std::sync::Arc;
+
+/// What a program does.
+pub(crate) enum Code {
+    /// A read by the whole primary key.
+    Point(Box<PointSelect>),
+    /// Operators, and changes of the rows that they find.
+    Rows(Box<Plan>),
+    /// DDL, SHOW and CHECK TABLE's kin run from the tree; nothing in them depends on parameters.
+    Tree,
+}
+
+/// A table of a program.
+pub(crate) struct ProgramTable {
+    pub table: TableRef,
+    pub mode: Mode,
+    /// For a session that has not opened it yet.
+    pub name: Arc<NameEntry>,
+}
+
+/// A compiled statement.
+pub struct Program {
+    pub(crate) statement: Arc<Statement>,
+    pub(crate) code: Code,
+    pub(crate) columns: Vec<ResultColumn>,
+    pub(crate) tables: Vec<ProgramTable>,
+    /// Warnings of the parser, raised at every run of a text.
+    pub(crate) written: Vec<parser::Warning>,
+    /// Warnings about what is written, raised at every run unless PREPARE raised them.
+    pub(crate) warnings: Vec<(u16, String)>,
+    /// What parameters are planned for.
+    pub(crate) parameters: Vec<Parameter>,
+    /// Hints set variables for the time of a run.
+    pub(crate) sets_variables: bool,
+    /// It was planned for rows that are locked though they are only shown.
+    pub(crate) shows_locked: bool,
+    /// Of a text whose literals were cut out.
+    pub(crate) terms: Option<Terms>,
+}
+
+/// What becomes of the literals of a statement, and of its parameters.
+pub(crate) struct Open {
+    pub literals: Literals,
+    pub parameters: Parameters,
+    /// Literals were cut out of the text.
+    pub cut: bool,
+    /// Warnings of the parser.
+    pub written: Vec<parser::Warning>,
+}
+
+impl Open {
+    /// Of a statement whose parameters are known.
+    pub fn with(parameters: Parameters) -> Open {
+        let (literals, written) = (Literals::default(), Vec::new());
+        Open { literals, parameters, cut: false, written }
+    }
+}
+
+impl Program {
+    /// Compiles a statement. Takes metadata locks.
+    ///
+    /// # Errors
+    /// See [`crate::prepare`].
+    pub(crate) fn compile(
+        statement: &Arc<Statement>,
+        context: &mut Context<'_>,
+        open: Open,
+    ) -> Result<Program, SqlError> {
+        views::refuse(statement, context)?;
+        if let Statement::Show(show) = &**statement {
+            show::refuse_broken_view(show, context)?;
+        }
+        let is_variable = |h: &ast::Hint| matches!(h.inside, ast::HintInside::Variable(..));
+        let mut made = Program {
+            statement: Arc::clone(statement),
+            code: Code::Tree,
+            columns: Vec::new(),
+            tables: Vec::new(),
+            written: open.written,
+            warnings: Vec::new(),
+            parameters: Vec::new(),
+            sets_variables: statement.hints().iter().any(|h| h.list.iter().any(is_variable)),
+            shows_locked: context.client.shows_locked(),
+            terms: None,
+        };
+        let Open { literals, parameters, cut, .. } = open;
+        let mut planning = PlanContext { literals, parameters, ..context.planning() };
+        let planned = plan(statement, &mut planning);
+        let (warnings, literals) = (planning.warnings, planning.literals);
+        let parameters = planning.parameters;
+        let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;
+        let Some(plan) = planned else {
+            made.columns = columns_of_tree(statement, context)?;
+            return Ok(made);
+        };
+        if let Some(error) = refused(&warnings, statement, context) {
+            return Err(error);
+        }
+        made.terms = cut.then(|| Terms::of(literals));
+        made.warnings = warnings;
+        made.parameters = parameters.finish();
+        let tables = match &plan {
+            Plan::Query(query) => {
+                views::refuse_locking(statement, query, context)?;
+                if query.into.is_none() {
+                    made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
+                }
+                &query.tables
+            }
+            Plan::Insert(insert) => &insert.tables,
+            Plan::Change(change) => &change.query.tables,
+            Plan::Load(load) => &load.insert.tables,
+            Plan::Do(query) => &query.tables,
+        };
+        let named = |(table, mode): &(TableRef, Mode)| ProgramTable {
+            table: *table,
+            mode: *mode,
+            name: Arc::clone(context.tables.name_of(*table)),
+        };
+        made.tables = tables.iter().map(named).collect();
+        made.code = match PointSelect::of(plan, context.tables) {
+            Ok(point) => Code::Point(Box::new(point)),
+            Err(plan) => Code::Rows(Box::new(plan)),
+        };
+        Ok(made)
+    }
+
+    /// The query that it runs, if it is one.
+    pub(crate) fn query(&self) -> Option<&QueryStatement> {
+        match &self.code {
+            Code::Point(point) => Some(point.query()),
+            Code::Rows(plan) => match &**plan {
+                Plan::Query(query) | Plan::Do(query) => Some(query),
+                _ => None,
+            },
+            Code::Tree => None,
+        }
+    }
+}
+
+/// The plan of a statement; none of what runs from the tree.
+fn plan(statement: &Statement, planning: &mut PlanContext<'_>) -> Result<Option<Plan>, SqlError> {
+    let query = |query: QueryStatement| Plan::Query(Box::new(query));
+    let planned = match statement {
+        Statement::Query(written) => planner::query::plan_query(planning, written).map(query),
+        Statement::Insert(insert) => {
+            planner::resolve::plan_insert(planning, insert).map(|p| Plan::Insert(Box::new(p)))
+        }
+        Statement::Update(update) => {
+            planner::resolve::plan_update(planning, update).map(|p| Plan::Change(Box::new(p)))
+        }
+        Statement::Delete(delete) => {
+            planner::resolve::plan_delete(planning, delete).map(|p| Plan::Change(Box::new(p)))
+        }
+        Statement::Load(load) => {
+            planner::resolve::plan_load(planning, load).map(|p| Plan::Load(Box::new(p)))
+        }
+        Statement::Do(list) => {
+            let written = ast::Query::of_values(list.iter().cloned());
+            planner::query::plan_query(planning, &written).map(|p| Plan::Do(Box::new(p)))
+        }
+        Statement::Show(show) => match planner::show::query_of(show, planning)? {
+            Some(written) => planner::query::plan_query(planning, &written).map(query),
+            None => return Ok(None),
+        },
+        // DDL and its kin. Who calls knows what the executor runs.
+        _ => return Ok(None),
+    };
+    planned.map(Some)
+}
+
+/// Result columns of what runs from the tree.
+fn columns_of_tree(
+    statement: &Statement,
+    context: &mut Context<'_>,
+) -> Result<Vec<ResultColumn>, SqlError> {
+    match statement {
+        Statement::Show(show) => show::columns(show, context),
+        Statement::Explain(explain) => explain::columns(explain, context),
+        Statement::Maintain(maintain) => maintain::columns(maintain),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The first warning of planning that a strict change of rows cannot take: of a constant that does not fit the
+/// column beside it.
+fn refused(
+    warnings: &[(u16, String)],
+    statement: &Statement,
+    context: &Context<'_>,
+) -> Option<SqlError> {
+    let changes = match statement {
+        Statement::Insert(insert) => !insert.ignore,
+        Statement::Update(update) => !update.ignore,
+        Statement::Delete(delete) => !delete.ignore,
+        _ => false,
+    };
+    let (_, text) = warnings.iter().find(|(number, _)| *number == 1292)?;
+    let strict = changes && context.env.strict();
+    strict.then(|| SqlError::Other(1292, "22007", text.clone()))
+}
+
+/// The error that ends planning, behind the warnings that came before it.
+fn preceded(
+    error: SqlError,
+    warnings: &[(u16, String)],
+    statement: &Statement,
+    context: &mut Context<'_>,
+) -> SqlError {
+    if let Some(error) = refused(warnings, statement, context) {
+        return error;
+    }
+    for (number, text) in warnings {
+        context.env.warn(WarningLevel::Warning, *number, text.clone());
+    }
+    error
+}
