@@ -18,7 +18,7 @@ use crate::write::error::{RowError, forgivable, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use expr::{LeafRow, Leaves, OwnedDatum, Row, Typed, eval};
+use expr::{Frame, Leaves, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
@@ -68,10 +68,10 @@ struct Inserter<'p> {
     writer: RowWriter<'p>,
     /// Subqueries of the assignments.
     subqueries: Option<Subqueries<'p>>,
+    /// The rows that the assignments see.
+    seen: Frame,
     /// Columns that the row was given no value for.
     omitted: Vec<usize>,
-    /// The query's row, where ON DUPLICATE KEY UPDATE may look at it.
-    selected: Option<LeafRow>,
     /// Rows that were looked at.
     records: u64,
     /// Rows that a view's check left out: MySQL does not count them.
@@ -94,14 +94,18 @@ impl<'p> Inserter<'p> {
         let subqueries = Subqueries::of(plan, context, params)?;
         let table = (plan.table, context.tables.def(plan.table));
         let insists = plan.replace || plan.is_select;
+        let seen = match plan.on_duplicate.is_empty() {
+            true => Frame::default(),
+            false => conflict::frame(context.tables.table(plan.table).layout()),
+        };
         Ok(Inserter {
             plan,
             params,
             numbers: Numbers::new(table, insists, context.env),
             writer,
             subqueries,
+            seen,
             omitted: Vec::new(),
-            selected: None,
             records: 0,
             refused: 0,
             inserted: 0,

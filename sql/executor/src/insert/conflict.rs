@@ -18,6 +18,19 @@ use std::ops::Bound;
 use std::sync::Arc;
 use value::RowLayout;
 
+/// Of the rows that the assignments of ON DUPLICATE KEY UPDATE see, the one in the way, as far as they have changed it.
+const EXISTING: usize = 0;
+/// The row that was to be inserted.
+const NEW: usize = 1;
+/// The query's row, where they look at it.
+pub const SELECTED: usize = 2;
+
+/// A frame for the first two of them.
+pub fn frame(layout: &RowLayout) -> Frame {
+    let layout = Arc::new(layout.clone());
+    Frame { leaves: [EXISTING, NEW].map(|_| leaf(&layout)).into() }
+}
+
 /// A row in the way, locked.
 pub struct ConflictingRow {
     /// Its clustered key.
@@ -114,17 +127,17 @@ impl Inserter<'_> {
         existing: &ConflictingRow,
     ) -> Result<Vec<OwnedDatum>, SqlError> {
         let table = self.plan.table;
-        let layout = Arc::new(context.tables.table(table).layout().clone());
-        let rows = [&existing.row, &self.writer.after];
-        let mut frame = Frame { leaves: rows.map(|row| leaf(&layout, row)).into() };
-        frame.leaves.extend(self.selected.as_ref().map(|row| leaf(&row.layout, &row.bytes)));
+        let layout = Arc::clone(&self.seen.leaves[EXISTING].layout);
+        self.seen.leaves[EXISTING].bytes.clone_from(&existing.row);
+        self.seen.leaves[NEW].bytes.clone_from(&self.writer.after);
         let mut values = Vec::new();
         decode(&layout, &existing.row, &mut values)?;
         for (position, value) in &self.plan.on_duplicate {
             let value = match value {
                 InsertValue::Default => None,
                 InsertValue::Expr(typed) => {
-                    let (subqueries, what) = (self.subqueries.as_mut(), (&typed.expr, &mut frame));
+                    let subqueries = self.subqueries.as_mut();
+                    let what = (&typed.expr, &mut self.seen);
                     let value = subqueries::assigned(subqueries, what, context, self.params)?;
                     Some((value, &typed.ty))
                 }
@@ -141,7 +154,7 @@ impl Inserter<'_> {
                 }
             };
             // The next assignment sees this one.
-            encode(&layout, &values, &mut frame.leaves[0].bytes)?;
+            encode(&layout, &values, &mut self.seen.leaves[EXISTING].bytes)?;
         }
         Ok(values)
     }

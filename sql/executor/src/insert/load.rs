@@ -13,11 +13,11 @@ use crate::write::convert::{convert, default_of, implicit_default};
 use crate::write::error::{RowError, leniently};
 use crate::{Context, Environment, Outcome, RowSink, SqlError};
 use catalog::TableDef;
-use expr::{Frame, OwnedDatum, Typed};
+use expr::{OwnedDatum, Typed};
 use planner::plan::{InsertValue, LoadField, LoadPlan};
 use std::io::Read;
 use std::sync::Arc;
-use value::{Charset, Collation, ColumnType, Datum, Kind, RowLayout};
+use value::{Charset, Collation, ColumnType, Datum, Kind};
 
 /// Runs the plan; the caller rolls back on error.
 ///
@@ -41,8 +41,7 @@ pub fn run(
         false => Box::new(files::open(&plan.file, context.env)?),
     };
     let mut records = Records::new(source, format);
-    let layout = Arc::new(context.tables.table(plan.insert.table).layout().clone());
-    let loader = Loader { plan, text, layout };
+    let loader = Loader { plan, text };
     leniently(plan.insert.ignore, context, |context| loader.rows(&mut records, context, params))
 }
 
@@ -75,8 +74,6 @@ fn text_type(plan: &LoadPlan, env: &dyn Environment) -> Result<ColumnType, SqlEr
 struct Loader<'p> {
     plan: &'p LoadPlan,
     text: ColumnType,
-    /// Of the table.
-    layout: Arc<RowLayout>,
 }
 
 impl Loader<'_> {
@@ -88,6 +85,8 @@ impl Loader<'_> {
     ) -> Result<Outcome, SqlError> {
         let insert = &self.plan.insert;
         let mut inserter = Inserter::new(insert, context, params)?;
+        let layout = Arc::new(context.tables.table(insert.table).layout().clone());
+        inserter.seen.leaves.push(leaf(&layout));
         let done = self.lines(records, &mut inserter, context);
         inserter.numbers.end(context);
         done?;
@@ -191,9 +190,8 @@ impl Loader<'_> {
         values: &[OwnedDatum],
     ) -> Result<OwnedDatum, SqlError> {
         let shape = RowShape::of(context.tables, self.plan.insert.table)?;
-        shape.encode_so_far(values, &mut inserter.writer.after)?;
-        let mut frame = Frame { leaves: vec![leaf(&self.layout, &inserter.writer.after)] };
-        let what = (&value.expr, &mut frame);
+        shape.encode_so_far(values, &mut inserter.seen.leaves[0].bytes)?;
+        let what = (&value.expr, &mut inserter.seen);
         subqueries::assigned(inserter.subqueries.as_mut(), what, context, inserter.params)
     }
 

@@ -5,6 +5,8 @@
 //!    into, or the query is a UNION or one of its kin, all rows are read before the first is inserted, so no statement
 //!    meets its own rows.
 
+use super::conflict::SELECTED;
+use super::subqueries::leaf;
 use super::{Inserter, of_view};
 use crate::locking::{Use, read_for_change, unnamed};
 use crate::memory::Budget;
@@ -16,7 +18,6 @@ use crate::rows::check_killed;
 use crate::{Context, Environment, SqlError};
 use catalog::TableCache;
 use engine::Client;
-use expr::LeafRow;
 use planner::plan::InsertPlan;
 use planner::query_plan::{Node, QueryStatement};
 use std::sync::Arc;
@@ -163,6 +164,9 @@ impl<'p> Inserter<'p> {
         }
         let width = plan.columns.len();
         let looked_at = source.query.outputs.len() > width;
+        if looked_at {
+            self.seen.leaves.push(leaf(&selection.layout));
+        }
         let mut values = Vec::new();
         while selection.next(context)? {
             let number = self.records + 1;
@@ -170,12 +174,9 @@ impl<'p> Inserter<'p> {
                 check_killed()?;
             }
             let row = selection.values(width)?;
-            self.selected = looked_at.then(|| LeafRow {
-                layout: Arc::clone(&selection.layout),
-                bytes: selection.row.clone(),
-                null: false,
-                key: Vec::new(),
-            });
+            if looked_at {
+                self.seen.leaves[SELECTED].bytes.clone_from(&selection.row);
+            }
             let done = self
                 .take((&row, &source.query.outputs), number, context, &mut values)
                 .map_err(|error| of_view(error, plan))

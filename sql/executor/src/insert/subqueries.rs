@@ -11,6 +11,7 @@ use crate::{Context, SqlError};
 use expr::{Expr, Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
 use planner::plan::InsertPlan;
 use planner::query_plan::QueryStatement;
+use std::rc::Rc;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
@@ -18,6 +19,7 @@ use value::{Datum, RowLayout};
 pub struct Subqueries<'p> {
     query: &'p QueryStatement,
     params: &'p [Datum<'p>],
+    budget: Rc<Budget>,
     block: Block<'p>,
 }
 
@@ -33,9 +35,10 @@ impl<'p> Subqueries<'p> {
     ) -> Result<Option<Subqueries<'p>>, SqlError> {
         let Some(query) = &plan.asked else { return Ok(None) };
         let budget = Budget::of_session(context.env);
-        let st = Statement::new(context.client, context.tables, params, &query.shared, budget);
+        let (client, tables) = (&*context.client, &*context.tables);
+        let st = Statement::new(client, tables, params, &query.shared, Rc::clone(&budget));
         let block = Block::new(&query.query, &st, false)?;
-        Ok(Some(Subqueries { query, params, block }))
+        Ok(Some(Subqueries { query, params, budget, block }))
     }
 
     fn eval(
@@ -44,7 +47,7 @@ impl<'p> Subqueries<'p> {
         frame: &mut Frame,
         context: &mut Context<'_>,
     ) -> Result<OwnedDatum, SqlError> {
-        let budget = Budget::of_session(context.env);
+        let budget = Rc::clone(&self.budget);
         let (client, tables) = (&*context.client, &*context.tables);
         let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
         st.unnamed = unnamed(Use::Needed, client);
@@ -74,7 +77,7 @@ pub fn assigned(
     Ok(eval(expr, &row, context.env)?.into_owned())
 }
 
-/// A row as a frame has it.
-pub fn leaf(layout: &Arc<RowLayout>, bytes: &[u8]) -> LeafRow {
-    LeafRow { layout: Arc::clone(layout), bytes: bytes.to_vec(), null: false, key: Vec::new() }
+/// A frame's place for rows of this layout.
+pub fn leaf(layout: &Arc<RowLayout>) -> LeafRow {
+    LeafRow { layout: Arc::clone(layout), bytes: Vec::new(), null: false, key: Vec::new() }
 }
