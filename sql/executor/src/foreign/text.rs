@@ -1,7 +1,9 @@
 //! A foreign key as SHOW CREATE TABLE and messages print it, and the errors of rows.
 
+use super::DEPTH_MAX;
 use crate::SqlError;
 use crate::quoting::Quoting;
+use crate::write::error::RowError;
 use base::IndexId;
 use catalog::{ForeignKeyDef, Referential, TableDef};
 use expr::OwnedDatum;
@@ -53,17 +55,12 @@ pub fn no_parent(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
 
 /// 1452 with another name for the table.
 pub fn no_parent_of(child: &TableDef, table: &str, key: &ForeignKeyDef) -> SqlError {
-    let what = shown(child, table, key);
-    let text = format!("Cannot add or update a child row: a foreign key constraint fails ({what})");
-    SqlError::Other(1452, "23000", text)
+    RowError::NoParent(&shown(child, table, key)).into()
 }
 
 /// 1451.
 pub fn has_children(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
-    let what = shown(child, &child.name, key);
-    let text =
-        format!("Cannot delete or update a parent row: a foreign key constraint fails ({what})");
-    SqlError::Other(1451, "23000", text)
+    RowError::HasChildren(&shown(child, &child.name, key)).into()
 }
 
 /// 1761: the parent's new values would be in the child twice.
@@ -80,22 +77,14 @@ pub fn duplicate_child(
         ref v => expr::text(&v.datum()),
     };
     let text = |v: &OwnedDatum| String::from_utf8_lossy(&shown(v)).into_owned();
-    let record: Vec<String> = values.iter().map(text).collect();
-    let key = child.indexes.iter().find(|i| i.id == index).map_or("PRIMARY", |i| &i.name);
-    let text = format!(
-        "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table \
-         '{}', key '{key}'",
-        parent.name,
-        record.join("-"),
-        child.name,
-    );
-    SqlError::Other(1761, "23000", text)
+    let record = values.iter().map(text).collect::<Vec<_>>().join("-");
+    let index = child.indexes.iter().find(|i| i.id == index).map_or("PRIMARY", |i| &i.name);
+    let (parent, child) = (&parent.name, &child.name);
+    RowError::DuplicateChild { parent, record: &record, child, index }.into()
 }
 
 /// 3008, and what InnoDB says behind it.
 pub fn too_deep(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
-    let text = "Foreign key cascade delete/update exceeds max depth of 15.";
-    let engine = format!("Got error 192 '{}' from InnoDB", shown(child, &child.name, key));
-    let first = SqlError::Other(3008, "HY000", text.into());
-    first.followed_by(&SqlError::Other(1296, "HY000", engine))
+    let engine = RowError::TooDeepFor(&shown(child, &child.name, key)).into();
+    SqlError::from(RowError::TooDeep(DEPTH_MAX)).followed_by(&engine)
 }

@@ -29,6 +29,25 @@ pub enum RowError<'n> {
     ViewCheck(&'n str),
     /// 3059: REPLACE met a row that the view does not show.
     NotInView,
+    /// 1452: this foreign key, with its table before it, has no such parent.
+    NoParent(&'n str),
+    /// 1451: by this foreign key, with its table before it, the row has children, which stay.
+    HasChildren(&'n str),
+    /// 1761: the parent's new values would be in the child twice.
+    DuplicateChild {
+        /// Table of the parent.
+        parent: &'n str,
+        /// The values, joined by `-`.
+        record: &'n str,
+        /// Table of the child.
+        child: &'n str,
+        /// The child's unique index.
+        index: &'n str,
+    },
+    /// 3008: a cascade is longer than this.
+    TooDeep(usize),
+    /// 1296: the same in the words of InnoDB, of this foreign key, with its table before it.
+    TooDeepFor(&'n str),
 }
 
 impl RowError<'_> {
@@ -48,6 +67,11 @@ impl RowError<'_> {
             E::Check(_) => (3819, "HY000"),
             E::ViewCheck(_) => (1369, "HY000"),
             E::NotInView => (3059, "HY000"),
+            E::NoParent(_) => (1452, "23000"),
+            E::HasChildren(_) => (1451, "23000"),
+            E::DuplicateChild { .. } => (1761, "23000"),
+            E::TooDeep(_) => (3008, "HY000"),
+            E::TooDeepFor(_) => (1296, "HY000"),
         };
         (number, state, self.to_string())
     }
@@ -96,6 +120,23 @@ impl std::fmt::Display for RowError<'_> {
             E::NotInView => f.write_str(
                 "REPLACE cannot be executed as it requires deleting rows that are not in the view",
             ),
+            E::NoParent(key) => write!(
+                f,
+                "Cannot add or update a child row: a foreign key constraint fails ({key})"
+            ),
+            E::HasChildren(key) => write!(
+                f,
+                "Cannot delete or update a parent row: a foreign key constraint fails ({key})"
+            ),
+            E::DuplicateChild { parent, record, child, index } => write!(
+                f,
+                "Foreign key constraint for table '{parent}', record '{record}' would lead to a duplicate \
+                 entry in table '{child}', key '{index}'"
+            ),
+            E::TooDeep(levels) => {
+                write!(f, "Foreign key cascade delete/update exceeds max depth of {levels}.")
+            }
+            E::TooDeepFor(key) => write!(f, "Got error 192 '{key}' from InnoDB"),
         }
     }
 }
