@@ -15,9 +15,9 @@ use crate::rows::check_killed;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
 use crate::write::encode::{decode, encode_with};
-use crate::write::error::{forgivable, leniently};
+use crate::write::error::{forgive, leniently};
 use crate::write::{RowWriter, Version};
-use crate::{Context, Outcome, SqlError, WarningLevel};
+use crate::{Context, Outcome, SqlError};
 use catalog::DefaultValue;
 use engine::{RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
@@ -265,7 +265,7 @@ impl<'p> Target<'p> {
             };
             assigned.and_then(|assigned| self.update((key, stamp), &assigned, context))
         };
-        self.forgive(done, context)
+        Ok(forgive(self.plan.ignore, done, context.env)?.unwrap_or(Was::Same))
     }
 
     /// What was computed when the row was found.
@@ -390,21 +390,6 @@ impl<'p> Target<'p> {
         let assignments = &self.target.assignments;
         let given = (&self.omitted[..], self.matched);
         self.writer.complete_update(assignments, given, &mut self.values, context)
-    }
-
-    /// With IGNORE, an error that concerns a row alone is a warning.
-    fn forgive(
-        &self,
-        done: Result<Was, SqlError>,
-        context: &mut Context<'_>,
-    ) -> Result<Was, SqlError> {
-        let Err(error) = done else { return done };
-        let (number, _, text) = error.parts();
-        if !self.plan.ignore || !forgivable(number) {
-            return Err(error);
-        }
-        context.env.warn(WarningLevel::Warning, number, text);
-        Ok(Was::Same)
     }
 }
 

@@ -14,7 +14,7 @@ mod subqueries;
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
 use crate::write::duplicate::explain_duplicate;
-use crate::write::error::{RowError, forgivable, leniently};
+use crate::write::error::{RowError, forgive, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -130,7 +130,7 @@ impl<'p> Inserter<'p> {
                         .evaluate(row, rows.len() == 1, number, context, &mut values)
                         .map_err(|error| of_view(error, self.plan))
                         .and_then(|()| self.put(context, &mut values));
-                    self.forgive(done, &values, context)?;
+                    self.end_row(done, &values, context)?;
                 }
             }
             InsertSource::Query(source) => {
@@ -276,26 +276,22 @@ impl<'p> Inserter<'p> {
         self.plan.replace || !self.plan.on_duplicate.is_empty()
     }
 
-    /// With IGNORE, an error that concerns a row alone is a warning.
-    fn forgive(
+    /// A row has come to its end; `true`: a check refused it, and IGNORE leaves it out.
+    fn end_row(
         &mut self,
         done: Result<(), SqlError>,
         values: &[OwnedDatum],
         context: &mut Context<'_>,
-    ) -> Result<(), SqlError> {
-        let Err(error) = done else { return Ok(()) };
-        let (number, _, text) = error.parts();
-        if !self.plan.ignore || !forgivable(number) {
-            return Err(error);
-        }
+    ) -> Result<bool, SqlError> {
+        let Err(number) = forgive(self.plan.ignore, done, context.env)? else { return Ok(false) };
         self.numbers.refused(context, values)?;
         if !self.plan.is_select && !values.is_empty() {
             self.numbers.note_last(values);
         }
         // MySQL counts no row that a check refuses, neither here nor in messages.
-        self.refused += u64::from(matches!(number, 1369 | 3819));
-        context.env.warn(WarningLevel::Warning, number, text);
-        Ok(())
+        let by_check = matches!(number, 1369 | 3819);
+        self.refused += u64::from(by_check);
+        Ok(by_check)
     }
 
     fn outcome(self, context: &mut Context<'_>) -> Outcome {

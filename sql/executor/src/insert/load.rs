@@ -122,9 +122,7 @@ impl Loader<'_> {
                 .row(inserter, fields, context, &mut values)
                 .map_err(|error| super::of_view(error, &self.plan.insert))
                 .and_then(|()| inserter.put(context, &mut values));
-            let refused = matches!(&done, Err(error) if matches!(error.parts().0, 1369 | 3819));
-            inserter.forgive(done, &values, context)?;
-            if refused {
+            if inserter.end_row(done, &values, context)? {
                 // MySQL does not count such a row, nor looks at the rest of its line.
                 inserter.records -= 1;
                 continue;

@@ -181,7 +181,7 @@ impl<'p> Inserter<'p> {
                 .take((&row, &source.query.outputs), number, context, &mut values)
                 .map_err(|error| of_view(error, plan))
                 .and_then(|()| self.put(context, &mut values));
-            self.forgive(done, &values, context)?;
+            self.end_row(done, &values, context)?;
         }
         Ok(())
     }

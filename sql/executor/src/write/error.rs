@@ -148,9 +148,28 @@ impl From<RowError<'_>> for SqlError {
     }
 }
 
-/// Whether the error concerns a row alone: with IGNORE it is a warning.
-pub fn forgivable(number: u16) -> bool {
+/// Whether the error concerns a row alone.
+fn forgivable(number: u16) -> bool {
     matches!(number, 1048 | 1062 | 1264 | 1292 | 1364 | 1366 | 1369 | 1406 | 1451 | 1452 | 3819)
+}
+
+/// What became of a row; with IGNORE, an error that concerns it alone is a warning, of this number.
+///
+/// # Errors
+/// Any other error.
+pub fn forgive<T>(
+    ignore: bool,
+    done: Result<T, SqlError>,
+    env: &mut dyn Environment,
+) -> Result<Result<T, u16>, SqlError> {
+    done.map(Ok).or_else(|error| {
+        let (number, _, text) = error.parts();
+        if !ignore || !forgivable(number) {
+            return Err(error);
+        }
+        env.warn(WarningLevel::Warning, number, text);
+        Ok(Err(number))
+    })
 }
 
 /// Runs a change of rows; `ignore`: as lenient as without strict mode.
