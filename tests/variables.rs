@@ -266,6 +266,29 @@ fn handler_select_and_sort_counters_count_as_mysqls() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_row_that_a_check_option_refuses_is_no_request_to_the_engine() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    session.ask("USE d");
+    session.ask("CREATE VIEW v AS SELECT * FROM t WHERE c < 5 WITH CHECK OPTION");
+    for (statement, counted) in [
+        ("UPDATE v SET c = 9", 0),
+        ("UPDATE v SET c = 9 WHERE id = 1", 0),
+        ("INSERT INTO v VALUES (1, 1) ON DUPLICATE KEY UPDATE c = 9", 0),
+        // From 1 to 4 and from 2 to 5.
+        ("UPDATE IGNORE v SET c = c + 3", 1),
+    ] {
+        session.ask("FLUSH LOCAL STATUS");
+        let answer = session.ask(&format!("{statement}; SHOW WARNINGS")).join("\n");
+        assert!(answer.contains("\t1369\tCHECK OPTION failed 'd.v'"), "{statement}: {answer}");
+        let updates = session.ask("SHOW SESSION STATUS LIKE 'Handler_update'").join("\n");
+        assert_eq!(updates, format!("Handler_update\t{counted}"), "{statement}");
+    }
+    assert_eq!(session.ask("SELECT c FROM t"), ["4", "2"]);
+}
+
 /// Statements with how many temporary tables MySQL 9.7 makes for each.
 const TEMPORARY: &[(&str, u32)] = &[
     ("SELECT a, COUNT(*) FROM t GROUP BY b", 1),

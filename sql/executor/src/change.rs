@@ -354,11 +354,11 @@ impl<'p> Target<'p> {
         if self.is_completed {
             self.complete(assigned, context)?;
         }
+        self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);
         if self.writer.after == self.old {
             return Ok(Was::Same);
         }
-        self.writer.check_view(context)?;
         let then = self.then(context)?;
         let version = Version::Read(stamp, then);
         match self.writer.update((key, &self.old), version, context) {
