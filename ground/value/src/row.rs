@@ -121,11 +121,26 @@ impl RowLayout {
     /// The count of values differs, one does not fit its column, or the row is longer than
     /// [`ROW_BYTES_MAX`]; `out` is then as before.
     pub fn encode(&self, values: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowError> {
+        if values.len() != self.places.len() {
+            return Err(self.whole("count of values differs from count of columns"));
+        }
+        self.encode_columns(|column| Ok(values[column]), out)
+    }
+
+    /// As [`RowLayout::encode`], of the values that `value` has for each column. A long row's are asked for again.
+    ///
+    /// # Errors
+    /// Those of `value` and of [`RowLayout::encode`]; `out` is then as before.
+    pub fn encode_columns<'v>(
+        &self,
+        value: impl Fn(usize) -> Result<Datum<'v>, RowError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RowError> {
         let start = out.len();
-        let mut result = self.encode_at(values, out, start);
+        let mut result = self.encode_narrow(&value, out);
         if result == Err(self.whole(TOO_LONG)) {
             out.truncate(start);
-            result = self.encode_wide(values, out);
+            result = self.encode_wide(&value, out);
         }
         if result.is_err() {
             out.truncate(start);
@@ -133,17 +148,14 @@ impl RowLayout {
         result
     }
 
-    fn encode_at(
+    fn encode_narrow<'v>(
         &self,
-        values: &[Datum<'_>],
+        value: impl Fn(usize) -> Result<Datum<'v>, RowError>,
         out: &mut Vec<u8>,
-        start: usize,
     ) -> Result<(), RowError> {
-        if values.len() != self.places.len() {
-            return Err(self.whole("count of values differs from count of columns"));
-        }
+        let start = out.len();
         out.resize(start + self.bytes_min(), 0);
-        self.put_values(values, out, start, |out, v| {
+        self.put_values(value, out, start, |out, v| {
             let end = u16::try_from(out.len() - start).map_err(|_| self.whole(TOO_LONG))?;
             let at = start + self.ends_at + 2 * v;
             out[at..at + 2].copy_from_slice(&end.to_le_bytes());
@@ -157,15 +169,15 @@ impl RowLayout {
 
     /// Puts every value in its place; `end` notes that the variable column of this number ends where
     /// the bytes end. Null bits, fixed columns and end offsets have room already.
-    fn put_values(
+    fn put_values<'v>(
         &self,
-        values: &[Datum<'_>],
+        value: impl Fn(usize) -> Result<Datum<'v>, RowError>,
         out: &mut Vec<u8>,
         start: usize,
         end: impl Fn(&mut [u8], usize) -> Result<(), RowError>,
     ) -> Result<(), RowError> {
-        for (column, (place, value)) in self.places.iter().zip(values).enumerate() {
-            put_value(place, value, start, out).map_err(|what| RowError {
+        for (column, place) in self.places.iter().enumerate() {
+            put_value(place, &value(column)?, start, out).map_err(|what| RowError {
                 column,
                 offset: 0,
                 what,

@@ -92,13 +92,15 @@ struct Target<'p> {
     omitted: Vec<usize>,
     /// More than the assigned columns changes: times of the change, generated columns; or there are checks.
     is_completed: bool,
-    /// Layout of the values that were found with the rows.
-    assigned: RowLayout,
+    /// Layout of the values that were computed when the rows were found.
+    found_layout: RowLayout,
     matched: u64,
     changed: u64,
     /// It changes one row, which is all that the statement does.
     only: bool,
     old: Vec<u8>,
+    /// The columns that are assigned to, and their values for the row that is being changed.
+    assigned: Vec<(usize, OwnedDatum)>,
     /// Values of the row that is being changed.
     values: Vec<OwnedDatum>,
 }
@@ -123,11 +125,12 @@ impl<'p> Target<'p> {
             writer,
             omitted: target.assignments.iter().filter_map(by_expression).collect(),
             is_completed,
-            assigned: find::assigned_layout(target, def),
+            found_layout: find::assigned_layout(target, def),
             matched: 0,
             changed: 0,
             only: false,
             old: Vec::new(),
+            assigned: Vec::new(),
             values: Vec::new(),
         })
     }
@@ -260,21 +263,22 @@ impl<'p> Target<'p> {
             self.delete(key, stamp, context)
         } else {
             let assigned = match found {
-                Some(found) => self.computed(found),
-                None => self.evaluated(context, params),
+                Some(found) => self.take_computed(found),
+                None => self.evaluate(context, params),
             };
-            assigned.and_then(|assigned| self.update((key, stamp), &assigned, context))
+            assigned.and_then(|()| self.update((key, stamp), context))
         };
         Ok(forgive(self.plan.ignore, done, context.env)?.unwrap_or(Was::Same))
     }
 
-    /// What was computed when the row was found.
-    fn computed(&self, found: &FoundRow<'_>) -> Result<Vec<(usize, OwnedDatum)>, SqlError> {
-        let value = |(n, (column, _)): (usize, &(usize, InsertValue))| {
-            let value = self.assigned.decode(found.assigned, n).map_err(expr::damaged)?;
-            Ok((*column, OwnedDatum::of(&value)))
-        };
-        self.target.assignments.iter().enumerate().map(value).collect()
+    /// Takes the values that were computed when the row was found.
+    fn take_computed(&mut self, found: &FoundRow<'_>) -> Result<(), SqlError> {
+        self.assigned.clear();
+        for (n, (column, _)) in self.target.assignments.iter().enumerate() {
+            let value = self.found_layout.decode(found.assigned, n).map_err(expr::damaged)?;
+            self.assigned.push((*column, OwnedDatum::of(&value)));
+        }
+        Ok(())
     }
 
     fn delete(
@@ -306,53 +310,51 @@ impl<'p> Target<'p> {
         context.env.strict_failure().map_or(Ok(Then::Commit), Err)
     }
 
-    /// The columns that are assigned to, and their values. MySQL evaluates assignments from left to right, each
-    /// seeing the ones before it.
-    fn evaluated(
+    /// Computes the values of the row. MySQL evaluates assignments from left to right, each seeing the ones before it.
+    fn evaluate(
         &mut self,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
-    ) -> Result<Vec<(usize, OwnedDatum)>, SqlError> {
+    ) -> Result<(), SqlError> {
         let (def, table) =
             (context.tables.def(self.target.table), context.tables.table(self.target.table));
         let layout = table.layout();
         let count = self.target.assignments.len();
-        let mut assigned = Vec::with_capacity(count);
+        self.assigned.clear();
         for (column, value) in &self.target.assignments {
             let named = &def.columns[*column];
             let value = match value {
                 InsertValue::Expr(Typed { expr, ty, .. }) => {
-                    let changed = self.plan.immediate && !assigned.is_empty();
+                    let changed = self.plan.immediate && !self.assigned.is_empty();
                     let seen = if changed { &self.writer.after } else { &self.old };
                     let value = eval(expr, &Row::one(layout, seen, params), context.env)?;
                     convert((&value.get(), Some(ty)), &def.name, named, self.matched, context.env)?
                 }
                 InsertValue::Default => default_of(named, context.env)?,
             };
-            assigned.push((*column, value));
-            if self.plan.immediate && assigned.len() < count {
-                encode_with(layout, &self.old, &assigned, &mut self.writer.after)?;
+            self.assigned.push((*column, value));
+            if self.plan.immediate && self.assigned.len() < count {
+                encode_with(layout, &self.old, &self.assigned, &mut self.writer.after)?;
             }
         }
-        Ok(assigned)
+        Ok(())
     }
 
     /// Puts the assigned values in the place of those of the row that was read.
     fn update(
         &mut self,
         (key, stamp): (&[u8], Stamp),
-        assigned: &[(usize, OwnedDatum)],
         context: &mut Context<'_>,
     ) -> Result<Was, SqlError> {
         if self.omitted.is_empty() {
             let layout = context.tables.table(self.target.table).layout();
-            encode_with(layout, &self.old, assigned, &mut self.writer.after)?;
+            encode_with(layout, &self.old, &self.assigned, &mut self.writer.after)?;
             if self.writer.after == self.old {
                 return Ok(Was::Same);
             }
         }
         if self.is_completed {
-            self.complete(assigned, context)?;
+            self.complete(context)?;
         }
         self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);
@@ -377,14 +379,10 @@ impl<'p> Target<'p> {
 
     /// Puts what follows from the assigned values into the new row, too: times of the change, generated columns,
     /// default expressions.
-    fn complete(
-        &mut self,
-        assigned: &[(usize, OwnedDatum)],
-        context: &mut Context<'_>,
-    ) -> Result<(), SqlError> {
+    fn complete(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
         let layout = context.tables.table(self.target.table).layout();
         decode(layout, &self.old, &mut self.values)?;
-        for (column, value) in assigned {
+        for (column, value) in &self.assigned {
             self.values[*column].clone_from(value);
         }
         let assignments = &self.target.assignments;

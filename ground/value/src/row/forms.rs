@@ -153,19 +153,22 @@ impl RowLayout {
         }
     }
 
-    pub(super) fn encode_wide(
+    pub(super) fn encode_wide<'v>(
         &self,
-        values: &[Datum<'_>],
+        value: impl Fn(usize) -> Result<Datum<'v>, RowError>,
         out: &mut Vec<u8>,
     ) -> Result<(), RowError> {
         let start = out.len();
-        let bytes: usize = values.iter().filter_map(Datum::as_stored_bytes).map(<[u8]>::len).sum();
+        let mut bytes = 0;
+        for column in 0..self.columns() {
+            bytes += value(column)?.as_stored_bytes().map_or(0, <[u8]>::len);
+        }
         if bytes > ROW_BYTES_MAX {
             return Err(self.whole(TOO_LONG));
         }
         out.reserve(self.wide_bytes_min() + bytes);
         out.resize(start + self.wide_bytes_min(), 0);
-        self.put_values(values, out, start, |out, v| self.end_wide(out, start, v, false))
+        self.put_values(value, out, start, |out, v| self.end_wide(out, start, v, false))
     }
 
     fn end_wide(

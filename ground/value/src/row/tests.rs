@@ -68,6 +68,13 @@ fn encode_refuses_what_does_not_fit_and_leaves_the_buffer() {
         assert_eq!(out, [7]);
     }
     assert!(layout.encode(&row()[1..], &mut Vec::new()).is_err());
+    for failing in 0..layout.columns() {
+        let mut out = vec![7];
+        let error = RowError { column: failing, offset: 1, what: "damaged" };
+        let value = |column| if column == failing { Err(error) } else { Ok(row()[column]) };
+        assert_eq!(layout.encode_columns(value, &mut out), Err(error));
+        assert_eq!(out, [7]);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::ops::store::RowStore;
 use crate::ops::table::{KeyTable, hash};
 use crate::ops::{Rest, Run, Statement};
 use crate::write::convert::{convert, default_of};
-use crate::write::encode::encode;
+use crate::write::encode::{append, encode};
 use crate::{Context, SqlError};
 use catalog::{ColumnDef, TableCache, TableDef};
 use engine::Client;
@@ -317,6 +317,8 @@ struct Taker<'p> {
     seen: Seen,
     assigned: RowLayout,
     number: u64,
+    /// What the row taken last is assigned, in the order of the assignments.
+    values: Vec<OwnedDatum>,
     /// The row taken last: see [`FoundRow::of`].
     record: Vec<u8>,
 }
@@ -333,6 +335,7 @@ impl<'p> Taker<'p> {
             seen: Seen::new(layout, &leaves[usize::from(target.leaf)]),
             assigned: assigned_layout(target, st.tables.def(target.table)),
             number: 0,
+            values: Vec::new(),
             record: Vec::new(),
         }
     }
@@ -383,19 +386,17 @@ impl<'p> Taker<'p> {
         if self.alone {
             return Ok(Some(None));
         }
-        let (values, before) = self.evaluate(run, frame)?;
-        let mut assigned = Vec::new();
-        encode(&self.assigned, &values, &mut assigned)?;
-        self.record.extend_from_slice(&assigned);
+        let before = self.evaluate(run, frame)?;
+        append(&self.assigned, &self.values, &mut self.record)?;
         Ok(Some(before))
     }
 
-    /// Values of the assignments in their order.
+    /// Puts the values of the assignments into `values`.
     fn evaluate(
-        &self,
+        &mut self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-    ) -> Result<(Vec<OwnedDatum>, Option<LeafRow>), SqlError> {
+    ) -> Result<Option<LeafRow>, SqlError> {
         let def = run.st.tables.def(self.target.table);
         let leaf = usize::from(self.target.leaf);
         let (mut shown, mut before) = (Vec::new(), None);
@@ -408,7 +409,7 @@ impl<'p> Taker<'p> {
             let made = LeafRow { layout, bytes, null: false, key: row.key.clone() };
             before = Some(std::mem::replace(&mut frame.leaves[leaf], made));
         }
-        let mut values = Vec::with_capacity(self.target.assignments.len());
+        self.values.clear();
         for (column, value) in &self.target.assignments {
             let named = &def.columns[*column];
             let value = match value {
@@ -423,8 +424,8 @@ impl<'p> Taker<'p> {
                 shown[*column] = value.clone();
                 encode(&self.seen.narrow, &shown, &mut frame.leaves[leaf].bytes)?;
             }
-            values.push(value);
+            self.values.push(value);
         }
-        Ok((values, before))
+        Ok(before)
     }
 }

@@ -5,7 +5,7 @@
 //!    encoded; it is encoded again only for one that looks at what has been computed since.
 
 use super::convert::convert;
-use super::encode::encode_datums;
+use super::encode::append_columns;
 use super::error::RowError;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{TableCache, TableDef, TableRef};
@@ -69,12 +69,12 @@ impl<'t> RowShape<'t> {
     /// # Errors
     /// The row is too long.
     pub fn encode_so_far(self, values: &[OwnedDatum], out: &mut Vec<u8>) -> Result<(), SqlError> {
-        let known = values.iter().zip(&self.compiled.unknown).map(|(value, unknown)| match value {
-            OwnedDatum::Null => unknown.datum(),
-            known => known.datum(),
-        });
-        let values: Vec<_> = known.collect();
-        encode_datums(self.layout, &values, out)
+        let value = |column: usize| match &values[column] {
+            OwnedDatum::Null => Ok(self.compiled.unknown[column].datum()),
+            known => Ok(known.datum()),
+        };
+        out.clear();
+        append_columns(self.layout, value, out)
     }
 }
 

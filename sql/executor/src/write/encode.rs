@@ -12,8 +12,17 @@ pub fn encode(
     values: &[OwnedDatum],
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    let datums: Vec<_> = values.iter().map(OwnedDatum::datum).collect();
-    encode_datums(layout, &datums, out)
+    out.clear();
+    append(layout, values, out)
+}
+
+/// As [`encode`], behind what `out` holds.
+pub fn append(
+    layout: &RowLayout,
+    values: &[OwnedDatum],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    append_columns(layout, |column| Ok(values[column].datum()), out)
 }
 
 /// Encodes a row with the values of another one but for the `assigned` columns; the last value of a column counts.
@@ -23,26 +32,23 @@ pub fn encode_with(
     assigned: &[(usize, OwnedDatum)],
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    let mut datums = Vec::with_capacity(layout.columns());
-    for column in 0..layout.columns() {
-        let given = assigned.iter().rfind(|(c, _)| *c == column);
-        datums.push(match given {
-            Some((_, value)) => value.datum(),
-            None => layout.decode(row, column).map_err(expr::damaged)?,
-        });
-    }
-    encode_datums(layout, &datums, out)
+    let value = |column| match assigned.iter().rfind(|(c, _)| *c == column) {
+        Some((_, value)) => Ok(value.datum()),
+        None => layout.decode(row, column),
+    };
+    out.clear();
+    append_columns(layout, value, out)
 }
 
-/// As [`encode`], of borrowed values.
-pub fn encode_datums(
+/// As [`append`], of the values that `value` has for each column.
+pub fn append_columns<'v>(
     layout: &RowLayout,
-    values: &[Datum<'_>],
+    value: impl Fn(usize) -> Result<Datum<'v>, value::row::RowError>,
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    out.clear();
-    layout.encode(values, out).map_err(|error| {
-        let bytes = values.iter().map(|v| v.as_bytes().map_or(8, <[u8]>::len)).sum();
+    layout.encode_columns(&value, out).map_err(|error| {
+        let values = (0..layout.columns()).filter_map(|column| value(column).ok());
+        let bytes = values.map(|v| v.as_bytes().map_or(8, <[u8]>::len)).sum();
         match error.what {
             _ if bytes > value::row::ROW_BYTES_MAX => SqlError::Storage(base::Error::RowTooLarge {
                 bytes,
