@@ -138,7 +138,7 @@ pub struct InsertPlan {
     /// query.
     pub on_duplicate: Vec<(usize, InsertValue)>,
     /// The subqueries of these assignments, or of LOAD DATA's: a block that reads none of its leaves.
-    pub asked: Option<Box<QueryStatement>>,
+    pub subqueries: Option<Box<QueryStatement>>,
 }
 
 /// LOAD DATA.

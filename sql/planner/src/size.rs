@@ -16,8 +16,8 @@ impl Plan {
 }
 
 fn insert(insert: &InsertPlan) -> usize {
-    let asked = insert.asked.as_ref().map_or(0, |asked| statement(asked));
-    asked
+    let subqueries = insert.subqueries.as_ref().map_or(0, |query| statement(query));
+    subqueries
         + match &insert.source {
             InsertSource::Values(rows) => rows.iter().map(Vec::len).sum(),
             InsertSource::Query(query) => statement(query),

@@ -190,7 +190,7 @@ impl<'p> Inserter<'p> {
 /// Whether MySQL reads all rows into a temporary table before it inserts the first.
 fn is_read_first(plan: &InsertPlan, source: &QueryStatement) -> bool {
     let reads = |query: &QueryStatement| query.tables.iter().any(|(t, _)| *t == plan.table);
-    reads(source) || plan.asked.as_deref().is_some_and(reads) || is_set(&source.query.root)
+    reads(source) || plan.subqueries.as_deref().is_some_and(reads) || is_set(&source.query.root)
 }
 
 /// Whether rows come out of a set operation.

@@ -33,7 +33,7 @@ impl<'p> Subqueries<'p> {
         context: &Context<'_>,
         params: &'p [Datum<'p>],
     ) -> Result<Option<Subqueries<'p>>, SqlError> {
-        let Some(query) = &plan.asked else { return Ok(None) };
+        let Some(query) = &plan.subqueries else { return Ok(None) };
         let budget = Budget::of_session(context.env);
         let (client, tables) = (&*context.client, &*context.tables);
         let st = Statement::new(client, tables, params, &query.shared, Rc::clone(&budget));

@@ -92,12 +92,12 @@ pub fn traditional_insert(plan: &InsertPlan, name: &str, tables: &TableCache) ->
     {
         rows.extend(traditional(query, tables));
     }
-    if let Some(asked) = &plan.asked {
+    if let Some(subqueries) = &plan.subqueries {
         let last = rows.iter().filter_map(|row| row.id).max().unwrap_or(1);
         rows.iter_mut().filter(|row| row.select_type == "SIMPLE").for_each(|row| {
             row.select_type = "PRIMARY".to_string();
         });
-        rows.extend(nested(asked, last + 1, tables));
+        rows.extend(nested(subqueries, last + 1, tables));
     }
     rows
 }

@@ -83,7 +83,7 @@ pub fn plan_insert(
         selected.types = Some(more.iter().map(|o| o.value.ty).collect());
     }
     refuse_generated_columns(context.tables.def(table), &columns, &source)?;
-    let OnDuplicate { assignments: on_duplicate, asked, values_calls, .. } =
+    let OnDuplicate { assignments: on_duplicate, subqueries, values_calls, .. } =
         match insert.on_duplicate.is_empty() {
             true => OnDuplicate::default(),
             false => {
@@ -96,8 +96,8 @@ pub fn plan_insert(
     if let InsertSource::Query(query) = &source {
         add_tables(&mut tables, query);
     }
-    if let Some(asked) = &asked {
-        add_tables(&mut tables, asked);
+    if let Some(subqueries) = &subqueries {
+        add_tables(&mut tables, subqueries);
     }
     Ok(InsertPlan {
         table,
@@ -111,7 +111,7 @@ pub fn plan_insert(
         values_calls,
         view,
         on_duplicate,
-        asked,
+        subqueries,
     })
 }
 

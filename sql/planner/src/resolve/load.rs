@@ -80,9 +80,9 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
     }
     let name = &load.table.name;
     let unread = Unread { table, name, alias: None, own_view: view.is_some() };
-    let asked = resolver.plan_asked(&mut assignments, (&unread, Where::Nested))?;
-    if let Some(asked) = &asked {
-        add_tables(&mut tables, asked);
+    let subqueries = resolver.plan_subqueries(&mut assignments, (&unread, Where::Nested))?;
+    if let Some(subqueries) = &subqueries {
+        add_tables(&mut tables, subqueries);
     }
     let insert = InsertPlan {
         table,
@@ -96,7 +96,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
         values_calls: 0,
         view,
         on_duplicate: Vec::new(),
-        asked,
+        subqueries,
     };
     Ok(LoadPlan {
         insert,

@@ -29,7 +29,7 @@ pub(super) type Assignments = Vec<(usize, InsertValue)>;
 pub(super) struct OnDuplicate {
     pub(super) assignments: Assignments,
     /// Its subqueries.
-    pub(super) asked: Option<Box<QueryStatement>>,
+    pub(super) subqueries: Option<Box<QueryStatement>>,
     /// Calls of VALUES().
     pub(super) values_calls: usize,
     /// What it names of the SELECT.
@@ -156,8 +156,8 @@ pub(super) fn on_duplicate(
         let columns = columns.collect();
         scope.leaves.push(Leaf { name: String::new(), columns, ..scope.leaves[1].clone() });
     }
-    let asked = resolver.plan_asked(&mut assignments, (unread, place))?;
-    Ok(OnDuplicate { assignments, asked, values_calls, selected })
+    let subqueries = resolver.plan_subqueries(&mut assignments, (unread, place))?;
+    Ok(OnDuplicate { assignments, subqueries, values_calls, selected })
 }
 
 impl Resolver<'_, '_> {
@@ -165,7 +165,7 @@ impl Resolver<'_, '_> {
     ///
     /// # Errors
     /// 1093, 1443 for reading the target; those of planning.
-    pub(super) fn plan_asked(
+    pub(super) fn plan_subqueries(
         mut self,
         assignments: &mut Assignments,
         (unread, place): (&Unread<'_>, Where),
