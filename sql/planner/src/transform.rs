@@ -374,23 +374,25 @@ fn top_leaves(from: &From) -> Vec<u16> {
     }
 }
 
-/// What a conjunct of WHERE asks of a subquery.
-struct Asked {
+/// A conjunct of WHERE that can be a semi-join or an anti-join.
+struct SubqueryPredicate {
     kind: JoinKind,
     subquery: usize,
     /// IN and NOT IN: values and collations that the outputs are compared with.
     compared: Option<Box<Quantified>>,
 }
 
-fn asked(conjunct: &Expr) -> Option<Asked> {
-    let exists = |kind, n: &usize| Some(Asked { kind, subquery: *n, compared: None });
+fn subquery_predicate(conjunct: &Expr) -> Option<SubqueryPredicate> {
+    let exists = |kind, n: &usize| Some(SubqueryPredicate { kind, subquery: *n, compared: None });
     match conjunct {
         Expr::Exists(n) => exists(JoinKind::Semi, n),
         Expr::Not(e) => match &**e {
             Expr::Exists(n) => exists(JoinKind::Anti, n),
-            Expr::Quantified(q) if q.op == Comparison::Eq && !q.all => {
-                Some(Asked { kind: JoinKind::Anti, subquery: q.subplan, compared: Some(q.clone()) })
-            }
+            Expr::Quantified(q) if q.op == Comparison::Eq && !q.all => Some(SubqueryPredicate {
+                kind: JoinKind::Anti,
+                subquery: q.subplan,
+                compared: Some(q.clone()),
+            }),
             _ => None,
         },
         Expr::Quantified(q) => {
@@ -399,7 +401,7 @@ fn asked(conjunct: &Expr) -> Option<Asked> {
                 (Comparison::Ne, true) => JoinKind::Anti,
                 _ => return None,
             };
-            Some(Asked { kind, subquery: q.subplan, compared: Some(q.clone()) })
+            Some(SubqueryPredicate { kind, subquery: q.subplan, compared: Some(q.clone()) })
         }
         _ => None,
     }
@@ -411,21 +413,21 @@ fn subqueries_to_joins(block: &mut Block) {
     }
     let mut kept = Vec::new();
     for conjunct in std::mem::take(&mut block.filter) {
-        match asked(&conjunct) {
-            Some(asked) if can_join(block, &asked) => join_subquery(block, &asked),
+        match subquery_predicate(&conjunct) {
+            Some(predicate) if can_join(block, &predicate) => join_subquery(block, &predicate),
             _ => kept.push(conjunct),
         }
     }
     block.filter.append(&mut kept);
 }
 
-fn can_join(block: &Block, asked: &Asked) -> bool {
-    let inner = &block.subqueries[asked.subquery].block;
+fn can_join(block: &Block, predicate: &SubqueryPredicate) -> bool {
+    let inner = &block.subqueries[predicate.subquery].block;
     if inner.no_semijoin || !is_flat(inner) || block.leaves.len() + inner.leaves.len() > LEAVES_MAX
     {
         return false;
     }
-    match (&asked.compared, asked.kind) {
+    match (&predicate.compared, predicate.kind) {
         // NOT IN is unknown when a NULL takes part; an anti-join would take that for "no partner".
         (Some(q), JoinKind::Anti) => {
             q.left.iter().all(|e| never_null(block, e))
@@ -446,12 +448,12 @@ fn never_null(block: &Block, expr: &Expr) -> bool {
     }
 }
 
-fn join_subquery(block: &mut Block, asked: &Asked) {
-    let mut inner = std::mem::take(&mut block.subqueries[asked.subquery].block);
+fn join_subquery(block: &mut Block, predicate: &SubqueryPredicate) {
+    let mut inner = std::mem::take(&mut block.subqueries[predicate.subquery].block);
     let first = block.leaves.len() as u16;
     adopt(block, &mut inner, |leaf| first + leaf);
     let mut on = std::mem::take(&mut inner.filter);
-    if let Some(quantified) = &asked.compared {
+    if let Some(quantified) = &predicate.compared {
         let pairs = quantified.left.iter().zip(&inner.outputs).zip(&quantified.collations);
         for ((left, output), collation) in pairs {
             let (left, right) = (Box::new(left.clone()), Box::new(output.value.expr.clone()));
@@ -462,5 +464,5 @@ fn join_subquery(block: &mut Block, asked: &Asked) {
     block.leaves.append(&mut inner.leaves);
     let left = Box::new(chain(std::mem::take(&mut block.from)));
     let right = Box::new(chain(std::mem::take(&mut inner.from)));
-    block.from = vec![From::Join { kind: asked.kind, left, right, on, straight: false }];
+    block.from = vec![From::Join { kind: predicate.kind, left, right, on, straight: false }];
 }

@@ -1,7 +1,7 @@
 //! FROM: tables, joins, derived tables, and the names that they give to columns.
 
 use super::change::Writing;
-use super::locking::Asked;
+use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, error};
 use crate::hints::{IndexChoice, index_choice};
@@ -168,7 +168,7 @@ impl Resolver<'_, '_> {
         let Ok(ast::Statement::Query(query)) = parsed else { return Err(invalid()) };
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
-        let locking = std::mem::replace(&mut self.locking, Asked::of_view(lock));
+        let locking = std::mem::replace(&mut self.locking, RequestedLocks::of_view(lock));
         self.view_schemas.push(view.database.clone());
         if self.writing.includes(alias) {
             self.writing_inside = Writing::All;

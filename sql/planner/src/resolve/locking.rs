@@ -10,19 +10,19 @@ use crate::query_plan::RowLock;
 use expr::SqlError;
 use parser::ast::{self, Locking, QueryBody, TableRef};
 
-/// Row locks that are asked of the tables of a FROM.
+/// Row locks that locking clauses request of the tables of a FROM.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestedLocks {
     /// The clauses of its query.
     clauses: Vec<Locking>,
-    /// What is asked of the view whose query it is.
+    /// What is requested of the view whose query it is.
     of_view: Option<RowLock>,
 }
 
-impl Asked {
-    /// What is asked of a view is asked of its tables.
-    pub(super) fn of_view(lock: Option<RowLock>) -> Asked {
-        Asked { clauses: Vec::new(), of_view: lock }
+impl RequestedLocks {
+    /// What is requested of a view is requested of its tables.
+    pub(super) fn of_view(lock: Option<RowLock>) -> RequestedLocks {
+        RequestedLocks { clauses: Vec::new(), of_view: lock }
     }
 }
 
@@ -83,7 +83,7 @@ impl Resolver<'_, '_> {
         table.name == name.name && name.schema.as_deref().is_none_or(|s| Some(s) == schema)
     }
 
-    /// The row lock that is asked of a table of FROM.
+    /// The row lock that is requested of a table of FROM.
     pub(super) fn lock_of(&self, alias: &str) -> Option<RowLock> {
         self.locking.of_view.or_else(|| {
             let of = |l: &&Locking| l.of.is_empty() || l.of.iter().any(|name| name.name == alias);

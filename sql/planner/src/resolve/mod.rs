@@ -116,8 +116,8 @@ pub(crate) struct Resolver<'a, 'c> {
     pub(crate) build: Builder,
     /// Literals may become parameters: what is being resolved gives no column its name.
     lifts: bool,
-    /// Row locks that are asked of the tables of the FROM that is being resolved.
-    locking: locking::Asked,
+    /// Row locks that are requested of the tables of the FROM that is being resolved.
+    locking: locking::RequestedLocks,
     /// Schemas of the views around what is being resolved, the innermost last.
     view_schemas: Vec<String>,
     /// Tables of the FROM that is being resolved which a change may take rows of.
@@ -143,7 +143,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
             alone: false,
             build,
             lifts: true,
-            locking: locking::Asked::default(),
+            locking: locking::RequestedLocks::default(),
             view_schemas: Vec::new(),
             writing: change::Writing::Nothing,
             writing_inside: change::Writing::Nothing,

@@ -77,8 +77,8 @@ impl Resolver<'_, '_> {
                 })
             }
             QueryBody::SetOperation { op, all, left, right } => self.around(query, |resolver| {
-                // What is asked of a view is not asked of a union's tables.
-                resolver.locking = super::locking::Asked::default();
+                // What is requested of a view is not requested of a union's tables.
+                resolver.locking = super::locking::RequestedLocks::default();
                 let mut inputs = Vec::new();
                 resolver.set_inputs(*op, *all, left, &mut inputs)?;
                 inputs.push(resolver.operand(right)?);

@@ -59,7 +59,7 @@ impl Resolver<'_, '_> {
         let from = self.sources(&select.from)?;
         self.counted = counted && self.blocks == number;
         let lifts = std::mem::replace(&mut self.lifts, false);
-        self.locking = super::locking::Asked::default();
+        self.locking = super::locking::RequestedLocks::default();
         let scope = self.scope();
         (scope.aggregates_allowed, scope.windows_allowed) = (true, true);
         scope.aliases = Aliases::Inside;
