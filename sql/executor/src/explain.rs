@@ -30,7 +30,7 @@ const OUTER_REFERENCE: u16 = 1276;
 const REWRITTEN: u16 = 1003;
 
 /// An EXPLAIN of a statement, looked at.
-struct Asked<'e> {
+struct ExplainRequest<'e> {
     statement: &'e Statement,
     format: Format,
     /// INTO @variable.
@@ -43,7 +43,10 @@ fn refused(number: u16, text: String) -> SqlError {
     SqlError::Other(number, "0A000", text)
 }
 
-fn asked<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<Asked<'e>, SqlError> {
+fn request<'e>(
+    explain: &'e Explain,
+    context: &Context<'_>,
+) -> Result<ExplainRequest<'e>, SqlError> {
     let Explain::Statement { analyze, format, into, schema, statement } = explain else {
         return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
     };
@@ -92,16 +95,16 @@ fn asked<'e>(explain: &'e Explain, context: &Context<'_>) -> Result<Asked<'e>, S
     if is_change && format == Format::Analyze {
         return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));
     }
-    Ok(Asked { statement, format, into: into.as_deref(), schema: schema.as_deref() })
+    Ok(ExplainRequest { statement, format, into: into.as_deref(), schema: schema.as_deref() })
 }
 
 /// Result columns.
 pub fn columns(explain: &Explain, context: &Context<'_>) -> Result<Vec<ResultColumn>, SqlError> {
-    let asked = asked(explain, context)?;
-    if asked.into.is_some() {
+    let request = request(explain, context)?;
+    if request.into.is_some() {
         return Ok(Vec::new());
     }
-    if asked.format != Format::Traditional {
+    if request.format != Format::Traditional {
         return Ok(vec![ResultColumn::text("EXPLAIN", TEXT_CHARS)]);
     }
     let number = |name| ResultColumn::computed(name, ColumnType::int(Kind::BigInt, true), 0);
@@ -134,17 +137,17 @@ pub fn run(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let asked = asked(explain, context)?;
+    let request = request(explain, context)?;
     let mut planning = context.planning();
-    if let Some(schema) = asked.schema {
+    if let Some(schema) = request.schema {
         planner::show::schema_of(Some(schema), &planning)?;
         planning.database = Some(schema);
     }
     planning.explains = true;
-    let plan = planned(asked.statement, &mut planning)?;
+    let plan = planned(request.statement, &mut planning)?;
     let warnings = std::mem::take(&mut planning.warnings);
-    let rewritten = rewritten(&asked, &planning);
-    let shown = plan.shown(asked.format, context)?;
+    let rewritten = rewritten(&request, &planning);
+    let shown = plan.shown(request.format, context)?;
     for (number, text) in warnings {
         let level = match number {
             OUTER_REFERENCE => WarningLevel::Note,
@@ -155,8 +158,8 @@ pub fn run(
     if let Some(text) = rewritten {
         context.env.warn(WarningLevel::Note, REWRITTEN, text);
     }
-    let outcome = Outcome { has_rows: asked.into.is_none(), ..Outcome::default() };
-    match (shown, asked.into) {
+    let outcome = Outcome { has_rows: request.into.is_none(), ..Outcome::default() };
+    match (shown, request.into) {
         (Shown::Text(text), Some(variable)) => {
             let ty = ColumnType::large(Kind::LongText, Collation::default());
             let text = OwnedDatum::Bytes(text.into_bytes());
@@ -175,9 +178,9 @@ pub fn run(
 }
 
 /// The query with all names resolved, for formats that MySQL has a note with; `None` where it has no printed form.
-fn rewritten(asked: &Asked<'_>, planning: &PlanContext<'_>) -> Option<String> {
-    match (asked.statement, asked.format) {
-        (Statement::Query(query), Format::Traditional | Format::Json) if asked.into.is_none() => {
+fn rewritten(request: &ExplainRequest<'_>, planning: &PlanContext<'_>) -> Option<String> {
+    match (request.statement, request.format) {
+        (Statement::Query(query), Format::Traditional | Format::Json) if request.into.is_none() => {
             planner::canonical::explained_text(planning, query).ok()
         }
         _ => None,

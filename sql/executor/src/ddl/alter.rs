@@ -10,7 +10,7 @@ use super::collation_of;
 use super::copy::Copier;
 use super::foreign::{self, Settled};
 use super::names::{check_index_name, check_name, missing_key, not_found, unknown_key};
-use super::options::{self, Asked};
+use super::options::{self, AppliedOptions};
 use super::shape::Shape;
 use super::{relatives, row_format};
 use crate::columns::literal_default;
@@ -72,8 +72,8 @@ pub fn rebuild(table: &ast::ObjectName, context: &mut Context<'_>) -> Result<(),
 
 /// What the actions ask for besides another shape.
 #[derive(Default)]
-struct Wish {
-    asked: Asked,
+struct AlterRequest {
+    options: AppliedOptions,
     rename: Option<(String, String)>,
     convert: bool,
     force: bool,
@@ -96,15 +96,15 @@ fn run(
     }
     let mut builder = Builder::new(&old.def);
     let mut base = old.def.clone();
-    let mut wish = Wish { force: how.is_copy(), ..Wish::default() };
+    let mut request = AlterRequest { force: how.is_copy(), ..AlterRequest::default() };
     refuse_conflicts(actions)?;
     for action in actions {
-        apply(action, &mut builder, &mut base, &mut wish, context)?;
+        apply(action, &mut builder, &mut base, &mut request, context)?;
     }
     if actions.iter().any(|a| matches!(a, AlterAction::Option(o) if options::shapes_rows(o))) {
         row_format::settle(&mut base, (old.def.temporary, true), context.env)?;
     }
-    if wish.convert {
+    if request.convert {
         builder.collation = base.collation;
     }
     let (mut new, shape) = builder.finish(&base, context.env)?;
@@ -113,10 +113,10 @@ fn run(
     let others = relatives::allowed(&old.def, &mut new, &shape, context)?;
     let settled = foreign::settle(Some(&old.def), &mut new, context)?;
     relatives::keep_types(&old.def, &new, context)?;
-    if let Some((schema, name)) = &wish.rename {
+    if let Some((schema, name)) = &request.rename {
         rename(&mut new, schema, name, context)?;
     }
-    if !wish.order_by.is_empty() && new.clustered().is_some() {
+    if !request.order_by.is_empty() && new.clustered().is_some() {
         let text = format!(
             "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
             old.def.name
@@ -125,14 +125,14 @@ fn run(
     }
     let way = match settled.must_look() {
         true => Way::Copy("Adding foreign keys needs foreign_key_checks=OFF"),
-        false => way_of(&old.def, &new, &shape, &wish, context.env.strict()),
+        false => way_of(&old.def, &new, &shape, &request, context.env.strict()),
     };
     check_how(how, way)?;
     let copies = matches!(way, Way::Copy(_)) || how.is_copy();
     if catalog.engine().recovery_is_forced() {
-        admit_forced(&old.def, actions, &wish)?;
+        admit_forced(&old.def, actions, &request)?;
     }
-    let outcome = carry_out(&old, (new, others, settled), (&shape, copies), &wish, context)?;
+    let outcome = carry_out(&old, (new, others, settled), (&shape, copies), &request, context)?;
     let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
@@ -146,10 +146,14 @@ fn run(
 
 /// What `innodb_force_recovery` lets ALTER TABLE do: nothing but what changes nothing, and anything to temporary tables,
 /// whose rows cannot be changed anyway.
-fn admit_forced(old: &TableDef, actions: &[AlterAction], wish: &Wish) -> Result<(), SqlError> {
+fn admit_forced(
+    old: &TableDef,
+    actions: &[AlterAction],
+    request: &AlterRequest,
+) -> Result<(), SqlError> {
     let is_keys = |a: &AlterAction| matches!(a, AlterAction::DisableKeys | AlterAction::EnableKeys);
     let is_name = |a: &AlterAction| is_keys(a) || matches!(a, AlterAction::Rename(_));
-    match &wish.rename {
+    match &request.rename {
         _ if old.temporary || actions.iter().all(is_keys) => Ok(()),
         Some(to) if actions.iter().all(is_name) => {
             Err(CatalogError::RenameRefused { from: old.full_name(), to: to.clone() }.into())
@@ -201,17 +205,17 @@ fn carry_out(
     old: &Arc<Definition>,
     (new, others, settled): (TableDef, Vec<(Arc<Definition>, TableDef)>, Settled),
     (shape, copies): (&Shape, bool),
-    wish: &Wish,
+    request: &AlterRequest,
     context: &mut Context<'_>,
 ) -> Result<u64, SqlError> {
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let table = Arc::clone(old.open(catalog.engine())?);
-    let asked = wish.asked.autoinc.unwrap_or(1);
+    let given = request.options.autoinc.unwrap_or(1);
     let in_place = !settled.must_look()
-        && !needs_copy(&old.def, &new, shape, wish, catalog.engine().is_settled());
+        && !needs_copy(&old.def, &new, shape, request, catalog.engine().is_settled());
     if in_place {
-        let how: (Alter<'_, SqlError>, u64) = (Alter::InPlace, asked);
+        let how: (Alter<'_, SqlError>, u64) = (Alter::InPlace, given);
         let wanted = new.clone();
         let new = (new, others);
         return match catalog.alter_table(context.client, context.tables, old, new, how, deadline) {
@@ -223,7 +227,7 @@ fn carry_out(
         };
     }
     // The counter goes on where it was.
-    let autoinc = asked.max(table.autoinc_next().unwrap_or(1));
+    let autoinc = given.max(table.autoinc_next().unwrap_or(1));
     let wanted = new.clone();
     let origins = shape.origins();
     let shown = foreign::copy_name(context);
@@ -272,7 +276,7 @@ fn apply(
     action: &AlterAction,
     builder: &mut Builder,
     base: &mut TableDef,
-    wish: &mut Wish,
+    request: &mut AlterRequest,
     context: &mut Context<'_>,
 ) -> Result<(), SqlError> {
     match action {
@@ -322,13 +326,13 @@ fn apply(
         AlterAction::Rename(to) => {
             check_name(&to.name, 1103, "Incorrect table name")?;
             let schema = to.schema.clone().unwrap_or_else(|| base.schema.clone());
-            wish.rename = Some((schema, to.name.clone()));
+            request.rename = Some((schema, to.name.clone()));
             Ok(())
         }
         AlterAction::Convert { charset, collation } => {
             let charset = charset.as_deref().or(Some(base.collation.charset().name()));
             base.collation = collation_of(charset, collation.as_deref(), base.collation)?;
-            wish.convert = true;
+            request.convert = true;
             convert_columns(builder, base.collation);
             Ok(())
         }
@@ -338,18 +342,18 @@ fn apply(
             Ok(())
         }
         AlterAction::Force => {
-            wish.force = true;
+            request.force = true;
             Ok(())
         }
         AlterAction::OrderBy(items) => {
-            wish.order_by.clone_from(items);
-            wish.force = true;
+            request.order_by.clone_from(items);
+            request.force = true;
             Ok(())
         }
         AlterAction::Option(option) => {
-            let asked = options::apply(std::slice::from_ref(option), base, context.env)?;
-            wish.asked.autoinc = asked.autoinc.or(wish.asked.autoinc);
-            wish.asked.engine |= asked.engine;
+            let applied = options::apply(std::slice::from_ref(option), base, context.env)?;
+            request.options.autoinc = applied.autoinc.or(request.options.autoinc);
+            request.options.engine |= applied.engine;
             Ok(())
         }
         other => constraint(other, builder),
@@ -535,7 +539,13 @@ fn check_dependencies(old: &TableDef, new: &TableDef, shape: &Shape) -> Result<(
 }
 
 /// Whether the rows must be written anew.
-fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settled: bool) -> bool {
+fn needs_copy(
+    old: &TableDef,
+    new: &TableDef,
+    shape: &Shape,
+    request: &AlterRequest,
+    settled: bool,
+) -> bool {
     let origins = shape.origins();
     let in_place = origins.len() == old.columns.len()
         && origins.iter().enumerate().all(|(at, origin)| *origin == Some(at));
@@ -562,8 +572,8 @@ fn needs_copy(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, settle
         || !new.indexes.iter().all(kept)
         || has_new_check(old, new)
         || (dropped && !settled)
-        || wish.force
-        || wish.asked.engine
+        || request.force
+        || request.options.engine
         || old.options != new.options
 }
 
@@ -573,15 +583,21 @@ fn asks_for_new_default(old: &TableDef, new: &TableDef) -> bool {
         let before = old.columns.iter().find(|c| same_name(&c.name, &column.name));
         before.is_some_and(|before| before.default != column.default)
     });
-    let mut asked = changed.map(|c| format!("default({})", parser::print::quoted(&c.name)));
-    asked.any(|asked| {
-        let asks = |c: &ColumnDef| c.generated.as_ref().is_some_and(|g| g.text.contains(&asked));
+    let mut calls = changed.map(|c| format!("default({})", parser::print::quoted(&c.name)));
+    calls.any(|call| {
+        let asks = |c: &ColumnDef| c.generated.as_ref().is_some_and(|g| g.text.contains(&call));
         new.columns.iter().any(asks)
     })
 }
 
 /// How MySQL would do it. `strict`: the session's mode is.
-fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bool) -> Way {
+fn way_of(
+    old: &TableDef,
+    new: &TableDef,
+    shape: &Shape,
+    request: &AlterRequest,
+    strict: bool,
+) -> Way {
     if old.temporary {
         return Way::Copy("Cannot change column type INPLACE");
     }
@@ -595,7 +611,7 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bo
             "Dropping a primary key is not allowed without also adding a new primary key",
         ));
     }
-    if had_primary != has_primary || wish.force || wish.asked.engine {
+    if had_primary != has_primary || request.force || request.options.engine {
         at_least(Way::InPlace);
     }
     let new_index = new.indexes.iter().any(|i| i.id == base::IndexId(0));
@@ -650,7 +666,7 @@ fn way_of(old: &TableDef, new: &TableDef, shape: &Shape, wish: &Wish, strict: bo
     if has_new_check(old, new) {
         at_least(Way::Copy("Cannot change column type INPLACE"));
     }
-    if !wish.order_by.is_empty() {
+    if !request.order_by.is_empty() {
         at_least(Way::Copy("Cannot change column type INPLACE"));
     }
     way

@@ -92,7 +92,7 @@ fn define(
     let mut base = TableDef::new(schema, &create.name.name, Vec::new(), fallback);
     let mut charsets = options::Charsets::default();
     create.options.iter().try_for_each(|option| charsets.option(option))?;
-    let asked = options::apply(&create.options, &mut base, context.env)?;
+    let applied = options::apply(&create.options, &mut base, context.env)?;
     row_format::settle(&mut base, (create.temporary, false), context.env)?;
     if create.columns.is_empty() && selected.is_empty() {
         return Err(SqlError::Other(1113, "42000", "A table must have at least 1 column".into()));
@@ -110,10 +110,10 @@ fn define(
     }
     create.keys.iter().try_for_each(|key| builder.add_key(key))?;
     let (mut def, _) = builder.finish(&base, context.env)?;
-    if asked.no_foreign_keys {
+    if applied.no_foreign_keys {
         forget_foreign_keys(&mut def);
     }
-    Ok((def, asked.autoinc.unwrap_or(1)))
+    Ok((def, applied.autoinc.unwrap_or(1)))
 }
 
 /// The definition of another table under a new name: without its rows and its counter.

@@ -21,9 +21,9 @@ const SHOWN: [&str; 11] = [
     "KEY_BLOCK_SIZE",
 ];
 
-/// What options ask for besides other words in the definition.
+/// What options say besides other words in the definition.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Asked {
+pub struct AppliedOptions {
     /// AUTO_INCREMENT = n.
     pub autoinc: Option<u64>,
     /// ENGINE was written: ALTER TABLE makes the table anew.
@@ -40,15 +40,15 @@ pub fn apply(
     options: &[TableOption],
     def: &mut TableDef,
     env: &mut dyn Environment,
-) -> Result<Asked, SqlError> {
-    let (mut charset, mut collate, mut asked) = (None, None, Asked::default());
+) -> Result<AppliedOptions, SqlError> {
+    let (mut charset, mut collate, mut applied) = (None, None, AppliedOptions::default());
     for option in options {
         match option {
             TableOption::Engine(name) => {
-                asked.no_foreign_keys = check_engine(name, def, env)?;
-                asked.engine = true;
+                applied.no_foreign_keys = check_engine(name, def, env)?;
+                applied.engine = true;
             }
-            TableOption::AutoIncrement(v) => asked.autoinc = Some((*v).max(1)),
+            TableOption::AutoIncrement(v) => applied.autoinc = Some((*v).max(1)),
             TableOption::Charset(name) => charset = Some(name.as_str()),
             TableOption::Collation(name) => collate = Some(name.as_str()),
             TableOption::Comment(text) => {
@@ -65,7 +65,7 @@ pub fn apply(
         }
     }
     def.collation = collation_of(charset, collate, def.collation)?;
-    Ok(asked)
+    Ok(applied)
 }
 
 /// ENCRYPTION of a table or a database. There is no keyring, so nothing that is asked to be encrypted is made.
