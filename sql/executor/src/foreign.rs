@@ -31,25 +31,25 @@ const DEPTH_MAX: usize = 15;
 
 /// The foreign keys that a statement's changes touch.
 pub struct ForeignKeys {
-    tables: Vec<Known>,
+    tables: Vec<TableKeys>,
 }
 
-/// What is known of a table so far.
-struct Known {
+/// The foreign keys of a table and those that refer to it, as far as they are known.
+struct TableKeys {
     table: TableRef,
-    up: Option<Rc<[Up]>>,
-    down: Option<Rc<[Down]>>,
+    own: Option<Rc<[OwnKey]>>,
+    referring: Option<Rc<[ReferringKey]>>,
 }
 
 /// A foreign key of a table.
-struct Up {
+struct OwnKey {
     key: ForeignKeyDef,
     /// Where its parents are found; `None`: there is no such table.
     parents: Option<Place>,
 }
 
 /// A foreign key that refers to a table.
-struct Down {
+struct ReferringKey {
     key: ForeignKeyDef,
     child: TableRef,
     /// The columns that it refers to.
@@ -128,25 +128,25 @@ impl ForeignKeys {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let Some(new) = change.after() else { return Ok(()) };
-        let ups = self.up(table, context)?;
-        for up in ups.iter().filter(|up| done != Some(&up.key)) {
+        let own_keys = self.own_keys(table, context)?;
+        for own in own_keys.iter().filter(|own| done != Some(&own.key)) {
             let layout = context.tables.table(table).layout();
-            let Some(values) = known(layout, new, &up.key.columns)? else { continue };
+            let Some(values) = known(layout, new, &own.key.columns)? else { continue };
             if let Some(old) = change.before()
-                && !is_moved(context, table, (old, new), &up.key.columns)?
+                && !is_moved(context, table, (old, new), &own.key.columns)?
             {
                 continue;
             }
             let types = &context.tables.table(table).spec().columns;
-            let found = match &up.parents {
-                Some(parents) => match parents.prefix(types, &up.key.columns, &values, context) {
+            let found = match &own.parents {
+                Some(parents) => match parents.prefix(types, &own.key.columns, &values, context) {
                     Some(prefix) => parents.lock_any(&prefix, context)?,
                     None => false,
                 },
                 None => false,
             };
             if !found {
-                return Err(text::no_parent(context.tables.def(table), &up.key));
+                return Err(text::no_parent(context.tables.def(table), &own.key));
             }
         }
         Ok(())
@@ -163,46 +163,46 @@ impl ForeignKeys {
         if context.tables.children(link.table).is_empty() {
             return Ok(());
         }
-        let downs = self.down(link.table, context)?;
-        for down in downs.iter() {
+        let referring_keys = self.referring_keys(link.table, context)?;
+        for referring in referring_keys.iter() {
             let layout = context.tables.table(link.table).layout();
-            let Some(before) = known(layout, old, &down.referenced)? else { continue };
+            let Some(before) = known(layout, old, &referring.referenced)? else { continue };
             let after = match change.after() {
-                Some(new) => Some(decode(layout, new, &down.referenced)?),
+                Some(new) => Some(decode(layout, new, &referring.referenced)?),
                 None => None,
             };
             if after.as_ref() == Some(&before) {
                 continue;
             }
             let types = &context.tables.table(link.table).spec().columns;
-            let prefix = down.children.prefix(types, &down.referenced, &before, context);
+            let prefix = referring.children.prefix(types, &referring.referenced, &before, context);
             let Some(prefix) = prefix else { continue };
-            self.pull(link, down, (change, &prefix, after.as_deref()), context)?;
+            self.cascade(link, referring, (change, &prefix, after.as_deref()), context)?;
         }
         Ok(())
     }
 
     /// The children of one key.
-    fn pull(
+    fn cascade(
         &mut self,
         link: &Link<'_>,
-        down: &Down,
+        referring: &ReferringKey,
         (change, prefix, after): (&RowChange<'_>, &[u8], Option<&[OwnedDatum]>),
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let (Some(old), new) = (change.before(), change.after()) else { return Ok(()) };
-        let action = if link.delete { down.key.on_delete } else { down.key.on_update };
+        let action = if link.delete { referring.key.on_delete } else { referring.key.on_update };
         let refused = |context: &Context<'_>| {
-            Err(text::has_children(context.tables.def(down.child), &down.key))
+            Err(text::has_children(context.tables.def(referring.child), &referring.key))
         };
         // A row that refers to itself is its own child, though it is changed by now.
-        let own = down.child == link.table;
-        let itself = own && down.children.leads_to(old, prefix, context)?;
+        let to_itself = referring.child == link.table;
+        let itself = to_itself && referring.children.leads_to(old, prefix, context)?;
         if itself && (!link.delete || !action.changes()) {
             return refused(context);
         }
         let mut present = Vec::new();
-        if let Some(new) = new.filter(|_| own) {
+        if let Some(new) = new.filter(|_| to_itself) {
             let table = context.tables.table(link.table);
             if let Some(spec) = table.key(0) {
                 let encoded = spec.encode_from_row(table.layout(), new, &mut present);
@@ -216,9 +216,9 @@ impl ForeignKeys {
             false => (RowLock::SHARE, 2),
         };
         let delete = link.delete && action == Referential::Cascade;
-        let again = |l: &Link<'_>| l.table == down.child && !l.delete;
+        let again = |l: &Link<'_>| l.table == referring.child && !l.delete;
         let refuses = !action.changes() || (!delete && link.chain().any(again));
-        for key in down.children.keys(prefix, wanted, context)? {
+        for key in referring.children.keys(prefix, wanted, context)? {
             crate::rows::check_killed()?;
             if key == present {
                 continue;
@@ -227,14 +227,14 @@ impl ForeignKeys {
                 return refused(context);
             }
             // A child of this very change may have changed it since.
-            if !down.children.lock(&key, prefix, &mut row, context)? {
+            if !referring.children.lock(&key, prefix, &mut row, context)? {
                 continue;
             }
             if link.chain().count() >= DEPTH_MAX {
-                return Err(text::too_deep(context.tables.def(down.child), &down.key));
+                return Err(text::too_deep(context.tables.def(referring.child), &referring.key));
             }
-            let next = Link { table: down.child, delete, cause: Some(link) };
-            let done = Pulled { down, link: &next, key: &key, row: &row };
+            let next = Link { table: referring.child, delete, cause: Some(link) };
+            let done = CascadedChild { referring, link: &next, key: &key, row: &row };
             match delete {
                 true => self.delete_child(&done, context)?,
                 false => self.update_child(
@@ -249,12 +249,12 @@ impl ForeignKeys {
 
     fn delete_child(
         &mut self,
-        child: &Pulled<'_>,
+        child: &CascadedChild<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let Pulled { down, link, key, row } = *child;
+        let CascadedChild { referring, link, key, row } = *child;
         let change = RowChange::Delete { key, before: row, version: Version::Locked };
-        if change.make(context.client, context.tables.table(down.child))? {
+        if change.make(context.client, context.tables.table(referring.child))? {
             self.settle(link, &change, None, context)?;
         }
         Ok(())
@@ -263,58 +263,62 @@ impl ForeignKeys {
     /// Gives a child the values of its parent, or NULL.
     fn update_child(
         &mut self,
-        child: &Pulled<'_>,
+        child: &CascadedChild<'_>,
         values: Option<&[OwnedDatum]>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
-        let Pulled { down, link, key, row } = *child;
-        let def = context.tables.def(down.child);
-        let table = context.tables.table(down.child);
+        let CascadedChild { referring, link, key, row } = *child;
+        let def = context.tables.def(referring.child);
+        let table = context.tables.table(referring.child);
         let mut new = Vec::new();
         encode::decode(table.layout(), row, &mut new)?;
-        for (n, column) in down.key.columns.iter().enumerate() {
-            let parent = context.tables.table(link.cause.map_or(down.child, |l| l.table));
+        for (n, column) in referring.key.columns.iter().enumerate() {
+            let parent = context.tables.table(link.cause.map_or(referring.child, |l| l.table));
             new[*column] = match values {
                 None => OwnedDatum::Null,
                 Some(values) => {
-                    let from = &parent.spec().columns[down.referenced[n]];
+                    let from = &parent.spec().columns[referring.referenced[n]];
                     match fit::stored(&values[n], from, &def.columns[*column].ty) {
                         Some(value) => value,
-                        None => return Err(text::has_children(def, &down.key)),
+                        None => return Err(text::has_children(def, &referring.key)),
                     }
                 }
             };
         }
         let mut bytes = Vec::new();
-        let shape = RowShape::of(context.tables, down.child)?;
+        let shape = RowShape::of(context.tables, referring.child)?;
         shape.complete((&[], 1), &mut new, &mut bytes, context.env)?;
         encode(table.layout(), &new, &mut bytes)?;
         let change =
             RowChange::Update { key, before: row, after: &bytes, version: Version::Locked };
         match change.make(context.client, table) {
             Err(base::Error::Duplicate { index, .. }) => {
-                let parent = context.tables.def(link.cause.map_or(down.child, |l| l.table));
+                let parent = context.tables.def(link.cause.map_or(referring.child, |l| l.table));
                 let values = values.unwrap_or_default();
                 let zone = context.env.convert_mode().time_zone;
                 return Err(text::duplicate_child(parent, (values, zone), def, index));
             }
             done => done?,
         };
-        self.settle(link, &change, Some(&down.key), context)
+        self.settle(link, &change, Some(&referring.key), context)
     }
 
-    fn known(&mut self, table: TableRef) -> &mut Known {
+    fn keys_of(&mut self, table: TableRef) -> &mut TableKeys {
         let at = self.tables.iter().position(|k| k.table == table);
         let at = at.unwrap_or_else(|| {
-            self.tables.push(Known { table, up: None, down: None });
+            self.tables.push(TableKeys { table, own: None, referring: None });
             self.tables.len() - 1
         });
         &mut self.tables[at]
     }
 
-    fn up(&mut self, table: TableRef, context: &mut Context<'_>) -> Result<Rc<[Up]>, SqlError> {
-        if let Some(up) = &self.known(table).up {
-            return Ok(Rc::clone(up));
+    fn own_keys(
+        &mut self,
+        table: TableRef,
+        context: &mut Context<'_>,
+    ) -> Result<Rc<[OwnKey]>, SqlError> {
+        if let Some(keys) = &self.keys_of(table).own {
+            return Ok(Rc::clone(keys));
         }
         let mut keys = context.tables.def(table).foreign_keys.clone();
         keys.sort_by(|a, b| a.name.cmp(&b.name));
@@ -326,16 +330,20 @@ impl ForeignKeys {
                 let columns = def.positions(&key.parent_columns).ok()?;
                 Place::of(parent, def, &columns)
             });
-            made.push(Up { key, parents });
+            made.push(OwnKey { key, parents });
         }
-        let made: Rc<[Up]> = made.into();
-        self.known(table).up = Some(Rc::clone(&made));
+        let made: Rc<[OwnKey]> = made.into();
+        self.keys_of(table).own = Some(Rc::clone(&made));
         Ok(made)
     }
 
-    fn down(&mut self, table: TableRef, context: &mut Context<'_>) -> Result<Rc<[Down]>, SqlError> {
-        if let Some(down) = &self.known(table).down {
-            return Ok(Rc::clone(down));
+    fn referring_keys(
+        &mut self,
+        table: TableRef,
+        context: &mut Context<'_>,
+    ) -> Result<Rc<[ReferringKey]>, SqlError> {
+        if let Some(keys) = &self.keys_of(table).referring {
+            return Ok(Rc::clone(keys));
         }
         let parent = context.tables.def(table).full_name();
         let mut made = Vec::new();
@@ -356,23 +364,23 @@ impl ForeignKeys {
                 else {
                     continue;
                 };
-                made.push(Down { key: key.clone(), child, referenced, children });
+                made.push(ReferringKey { key: key.clone(), child, referenced, children });
             }
         }
         made.sort_by(|a, b| {
-            let schema = |d: &Down| context.tables.def(d.child).schema.clone();
+            let schema = |d: &ReferringKey| context.tables.def(d.child).schema.clone();
             (schema(a), &a.key.name).cmp(&(schema(b), &b.key.name))
         });
-        let made: Rc<[Down]> = made.into();
-        self.known(table).down = Some(Rc::clone(&made));
+        let made: Rc<[ReferringKey]> = made.into();
+        self.keys_of(table).referring = Some(Rc::clone(&made));
         Ok(made)
     }
 }
 
 /// A child that an action takes.
 #[derive(Clone, Copy)]
-struct Pulled<'p> {
-    down: &'p Down,
+struct CascadedChild<'p> {
+    referring: &'p ReferringKey,
     link: &'p Link<'p>,
     key: &'p [u8],
     row: &'p [u8],
