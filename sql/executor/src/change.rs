@@ -72,7 +72,7 @@ fn run_rows(
 
 /// What became of a row that was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Was {
+enum RowOutcome {
     /// It is changed, and so locked.
     Changed,
     /// It stays as it is.
@@ -164,11 +164,11 @@ impl<'p> Target<'p> {
         let read = context.client.read_latest(table, row.key, None, &mut self.old)?;
         let Some(stamp) = read else { return Ok(()) };
         let joined = matches!(self.plan.found, Found::Joined).then_some(row);
-        let was = self.change((row.key, stamp), joined, context, params)?;
-        if was == Was::Same {
+        let outcome = self.change((row.key, stamp), joined, context, params)?;
+        if outcome == RowOutcome::Same {
             self.note_same(context);
         }
-        if was == Was::Outdated {
+        if outcome == RowOutcome::Outdated {
             let text = "a locked row was changed by another transaction";
             return Err(SqlError::Storage(base::Error::Internal(text)));
         }
@@ -188,29 +188,31 @@ impl<'p> Target<'p> {
             let read = context.client.read_latest(table, key, None, &mut self.old)?;
             let before = (self.matched, self.changed);
             let what = match read {
-                None => Was::Other,
+                None => RowOutcome::Other,
                 Some(stamp) if self.passes(context, params)? => {
                     context.client.note_named(context.tables.table(self.target.table), key);
-                    let was = self.change((key, stamp), None, context, params)?;
-                    if was == Was::Changed {
+                    let outcome = self.change((key, stamp), None, context, params)?;
+                    if outcome == RowOutcome::Changed {
                         let table = context.tables.table(self.target.table);
                         context.client.count_named(table, key, stamp);
                     }
-                    was
+                    outcome
                 }
-                Some(_) => Was::Other,
+                Some(_) => RowOutcome::Other,
             };
             let same = match what {
-                Was::Changed => true,
-                Was::Outdated => false,
-                Was::Same => {
+                RowOutcome::Changed => true,
+                RowOutcome::Outdated => false,
+                RowOutcome::Same => {
                     let same = self.is_locked(key, read, context)?;
                     if same {
                         self.note_same(context);
                     }
                     same
                 }
-                Was::Other => !context.client.locks_gaps() || self.is_locked(key, read, context)?,
+                RowOutcome::Other => {
+                    !context.client.locks_gaps() || self.is_locked(key, read, context)?
+                }
             };
             if same {
                 return Ok(());
@@ -257,7 +259,7 @@ impl<'p> Target<'p> {
         found: Option<&FoundRow<'_>>,
         context: &mut Context<'_>,
         params: &[Datum<'_>],
-    ) -> Result<Was, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         self.matched += 1;
         let done = if self.plan.delete {
             self.delete(key, stamp, context)
@@ -268,7 +270,7 @@ impl<'p> Target<'p> {
             };
             assigned.and_then(|()| self.update((key, stamp), context))
         };
-        Ok(forgive(self.plan.ignore, done, context.env)?.unwrap_or(Was::Same))
+        Ok(forgive(self.plan.ignore, done, context.env)?.unwrap_or(RowOutcome::Same))
     }
 
     /// Takes the values that were computed when the row was found.
@@ -286,15 +288,15 @@ impl<'p> Target<'p> {
         key: &[u8],
         stamp: Stamp,
         context: &mut Context<'_>,
-    ) -> Result<Was, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let then = self.then(context)?;
         count(Counter::HandlerDelete, 1);
         let version = Version::Read(stamp, then);
         if !self.writer.delete((key, &self.old), version, context)? {
-            return Ok(Was::Outdated);
+            return Ok(RowOutcome::Outdated);
         }
         self.changed += 1;
-        Ok(Was::Changed)
+        Ok(RowOutcome::Changed)
     }
 
     /// What comes after the change that is about to be made. All that may still fail is asked before: a change
@@ -345,12 +347,12 @@ impl<'p> Target<'p> {
         &mut self,
         (key, stamp): (&[u8], Stamp),
         context: &mut Context<'_>,
-    ) -> Result<Was, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         if self.omitted.is_empty() {
             let layout = context.tables.table(self.target.table).layout();
             encode_with(layout, &self.old, &self.assigned, &mut self.writer.after)?;
             if self.writer.after == self.old {
-                return Ok(Was::Same);
+                return Ok(RowOutcome::Same);
             }
         }
         if self.is_completed {
@@ -359,13 +361,13 @@ impl<'p> Target<'p> {
         self.writer.check_view(context)?;
         count(Counter::HandlerUpdate, 1);
         if self.writer.after == self.old {
-            return Ok(Was::Same);
+            return Ok(RowOutcome::Same);
         }
         let then = self.then(context)?;
         let version = Version::Read(stamp, then);
         match self.writer.update((key, &self.old), version, context) {
             Ok(true) => {}
-            Ok(false) => return Ok(Was::Outdated),
+            Ok(false) => return Ok(RowOutcome::Outdated),
             Err(error) => {
                 let layout = context.tables.table(self.target.table).layout();
                 decode(layout, &self.writer.after, &mut self.values)?;
@@ -374,7 +376,7 @@ impl<'p> Target<'p> {
         }
         note_autoinc(context, self.target, &self.writer.after)?;
         self.changed += 1;
-        Ok(Was::Changed)
+        Ok(RowOutcome::Changed)
     }
 
     /// Puts what follows from the assigned values into the new row, too: times of the change, generated columns,
