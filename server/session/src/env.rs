@@ -70,6 +70,8 @@ pub struct Env {
     pub diagnostics: Diagnostics,
     /// Cached `sql_mode`.
     pub sql_mode: u64,
+    /// Cached `max_execution_time`, in milliseconds.
+    pub(crate) execution_ms_max: u64,
     /// Cached `sql_select_limit`.
     pub(crate) select_limit: u64,
     /// Cached `max_join_size`; no limit with `sql_big_selects`.
@@ -128,6 +130,7 @@ impl Env {
             found_rows: 0,
             diagnostics: Diagnostics::new(0),
             sql_mode: 0,
+            execution_ms_max: 0,
             select_limit: u64::MAX,
             join_size_max: u64::MAX,
             safe_updates: false,
@@ -176,6 +179,7 @@ impl Env {
     /// Takes the values that are looked at with every statement out of the variables.
     pub fn refresh(&mut self) {
         self.sql_mode = self.vars.number("sql_mode");
+        self.execution_ms_max = self.vars.number("max_execution_time");
         self.select_limit = self.vars.number("sql_select_limit");
         let big = self.vars.number("sql_big_selects") != 0;
         self.join_size_max = if big { u64::MAX } else { self.vars.number("max_join_size") };

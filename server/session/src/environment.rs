@@ -220,6 +220,10 @@ impl Environment for Env {
         self.select_limit
     }
 
+    fn execution_ms_max(&self) -> u64 {
+        self.execution_ms_max
+    }
+
     fn join_size_max(&self) -> u64 {
         self.join_size_max
     }

@@ -4,7 +4,7 @@
 //! it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
 
 use std::ops::Bound;
-use value::{ColumnType, Datum};
+use value::{ColumnType, Datum, Kind};
 
 /// An encoded key range.
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -55,13 +55,12 @@ pub(crate) fn contains((low, high): &KeyRange, key: &[u8]) -> bool {
 
 /// True when the value can be a key of that type as it is: an integer of the column's range, or text.
 pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
-    let inside = |v: i128| {
-        let (least, greatest) = ty.int_range();
-        ty.kind.is_int() && least <= v && v <= greatest
-    };
     match value {
-        Datum::Int(v) => inside(i128::from(*v)),
-        Datum::UInt(v) => inside(i128::from(*v)),
+        Datum::Int(v) => ty.holds_int(*v),
+        Datum::UInt(v) => match i64::try_from(*v) {
+            Ok(v) => ty.holds_int(v),
+            Err(_) => ty.unsigned && ty.kind == Kind::BigInt,
+        },
         Datum::Bytes(bytes) => ty.kind.is_string() && ty.collation.charset().is_valid(bytes),
         _ => false,
     }
@@ -70,6 +69,9 @@ pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
 /// Sorts ranges and joins those that overlap; with `touching`, also those that only touch.
 pub(crate) fn merge(mut ranges: Vec<KeyRange>, touching: bool) -> Vec<KeyRange> {
     ranges.retain(|range| !is_empty(range));
+    if ranges.len() < 2 {
+        return ranges;
+    }
     ranges.sort_by_cached_key(|range| start(&range.0));
     let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -135,6 +137,15 @@ fn meets(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>, touching: bool) -> bool {
 }
 
 fn is_empty(range: &KeyRange) -> bool {
+    // The usual ends, without a copy of them.
+    match range {
+        (Bound::Included(low), Bound::Included(high)) => {
+            return low > high && !low.starts_with(high);
+        }
+        (Bound::Included(low), Bound::Excluded(high)) => return low >= high,
+        (Bound::Unbounded, Bound::Unbounded) => return false,
+        _ => {}
+    }
     match (start(&range.0), end(&range.1)) {
         (Start::Nowhere, _) => true,
         (Start::At(low), Some(high)) => low >= high,

@@ -9,12 +9,10 @@ use crate::ops::measure::Measures;
 use crate::ops::tally;
 use crate::ops::{Statement, internal, limit_value, recycled, recycled_datums};
 use crate::states::{OpenBlock, Opened, Own};
-use crate::{
-    Context, Environment, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError, WarningLevel,
-};
+use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::TableCache;
 use engine::Client;
-use expr::{Expr, OwnedDatum, UserVariable, Value};
+use expr::{Expr, UserVariable, Value};
 use planner::plan::Output;
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
 use std::rc::Rc;
@@ -35,14 +33,14 @@ pub fn run(
     let Context { client, tables, env, .. } = context;
     let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
     // All rows are counted: the outermost LIMIT is that of who gives them out.
-    let mut block = match counted_limit(query) {
+    let block = match counted_limit(query) {
         Some((input, ..)) => Block::of_node(&query.query, input, &st)?,
         None => Block::new(&query.query, &st, false)?,
     };
     if query.into.is_none() {
         sink.header(header)?;
     }
-    give_out(query, &mut block, sent_max, &st, &mut **env, sink)
+    give_out(query, &mut OpenBlock::new(block), sent_max, &st, &mut **env, sink)
 }
 
 /// Whether the operators of a query are of use for its next run.
@@ -65,8 +63,7 @@ pub(crate) fn opened(
     let st = Statement::new(client, tables, params, &query.shared, budget);
     Opened::try_new(program.clone(), |program| {
         let query = program.query().ok_or_else(|| internal("a program without a query"))?;
-        let block = Block::new(&query.query, &st, false)?;
-        Ok(OpenBlock { block, header: HeaderMemo::default() })
+        Ok(OpenBlock::new(Block::new(&query.query, &st, false)?))
     })
 }
 
@@ -84,9 +81,9 @@ pub(crate) fn run_opened(
 ) -> Result<Outcome, SqlError> {
     let Context { client, tables, env, .. } = context;
     let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
-    opened.with_dependent_mut(|_, OpenBlock { block, header: memo }| {
-        sink.header_again(header, memo)?;
-        give_out(query, block, sent_max, &st, &mut **env, sink)
+    opened.with_dependent_mut(|_, open| {
+        sink.header_again(header, &mut open.header)?;
+        give_out(query, open, sent_max, &st, &mut **env, sink)
     })
 }
 
@@ -119,7 +116,7 @@ fn counted_limit(query: &QueryStatement) -> Option<(&Node, &Expr, &Expr)> {
 /// Runs a block to its end, and sends its rows or puts them where INTO says.
 fn give_out(
     query: &QueryStatement,
-    block: &mut Block<'_>,
+    OpenBlock { block, row, .. }: &mut OpenBlock<'_>,
     sent_max: u64,
     st: &Statement<'_>,
     env: &mut dyn Environment,
@@ -127,7 +124,8 @@ fn give_out(
 ) -> Result<Outcome, SqlError> {
     let mut file = out_file(query, env)?;
     let mut sent = 0;
-    let (mut values, mut datums) = (Vec::new(), Vec::new());
+    let mut values = recycled(std::mem::take(&mut row.values));
+    let mut datums = recycled_datums(std::mem::take(&mut row.datums));
     // Rows that the LIMIT passes on, by number, from 1 on.
     let passed = match counted_limit(query) {
         Some((_, skip, count)) => block.look(st, env, None, |run, frame| {
@@ -171,6 +169,8 @@ fn give_out(
             Ok((recycled(row), cells))
         })?;
     }
+    row.values = recycled(values);
+    row.datums = recycled_datums(datums);
     if let Some(file) = file {
         file.finish()?;
     }
@@ -241,10 +241,6 @@ fn set_variables(
 
 /// When a hint, in milliseconds, or else `max_execution_time` ends the statement.
 pub fn deadline(hint: Option<u64>, env: &dyn Environment) -> Option<std::time::Instant> {
-    let millis = hint.unwrap_or_else(|| match env.system_variable(false, "max_execution_time") {
-        Ok(OwnedDatum::UInt(ms)) => ms,
-        Ok(OwnedDatum::Int(ms)) => u64::try_from(ms).unwrap_or(0),
-        _ => 0,
-    });
+    let millis = hint.unwrap_or_else(|| env.execution_ms_max());
     (millis > 0).then(|| host::clock::now() + Duration::from_millis(millis))
 }

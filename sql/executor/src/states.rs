@@ -9,8 +9,10 @@ use crate::HeaderMemo;
 use crate::ops::block::Block;
 use crate::point::Buffers;
 use crate::program::Program;
+use expr::Value;
 use std::ops::Deref;
 use std::sync::Arc;
+use value::Datum;
 
 /// Programs of a session that have a state.
 const STATES_MAX: usize = 16;
@@ -47,10 +49,25 @@ impl Deref for Own {
 /// A query's block, which looks at its program as long as it lives.
 pub(crate) type BlockOf<'p> = OpenBlock<'p>;
 
-/// A block, and its header as it was sent last.
+/// A block, and what the rows that it gives are sent with.
 pub(crate) struct OpenBlock<'p> {
     pub block: Block<'p>,
+    /// The header as it was sent last.
     pub header: HeaderMemo,
+    pub row: SentRow,
+}
+
+/// Room for the row that is sent; nothing is in it between two runs.
+#[derive(Default)]
+pub(crate) struct SentRow {
+    pub values: Vec<Value<'static>>,
+    pub datums: Vec<Datum<'static>>,
+}
+
+impl<'p> OpenBlock<'p> {
+    pub fn new(block: Block<'p>) -> OpenBlock<'p> {
+        OpenBlock { block, header: HeaderMemo::default(), row: SentRow::default() }
+    }
 }
 
 self_cell::self_cell!(

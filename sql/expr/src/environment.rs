@@ -58,6 +58,10 @@ pub trait Environment: catalog::Viewer + Variables {
     fn select_limit(&self) -> u64 {
         u64::MAX
     }
+    /// `max_execution_time`, in milliseconds: how long a query may run; 0: for ever.
+    fn execution_ms_max(&self) -> u64 {
+        0
+    }
     /// `max_join_size`, unless `sql_big_selects`: rows that a query may be expected to examine.
     fn join_size_max(&self) -> u64 {
         u64::MAX

@@ -11,7 +11,6 @@ use crate::{Context, SqlError};
 use expr::{Expr, Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
 use planner::plan::InsertPlan;
 use planner::query_plan::QueryStatement;
-use std::rc::Rc;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
@@ -19,7 +18,7 @@ use value::{Datum, RowLayout};
 pub struct Subqueries<'p> {
     query: &'p QueryStatement,
     params: &'p [Datum<'p>],
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
     block: Block<'p>,
 }
 
@@ -36,7 +35,7 @@ impl<'p> Subqueries<'p> {
         let Some(query) = &plan.subqueries else { return Ok(None) };
         let budget = Budget::of_session(context.env);
         let (client, tables) = (&*context.client, &*context.tables);
-        let st = Statement::new(client, tables, params, &query.shared, Rc::clone(&budget));
+        let st = Statement::new(client, tables, params, &query.shared, Arc::clone(&budget));
         let block = Block::new(&query.query, &st, false)?;
         Ok(Some(Subqueries { query, params, budget, block }))
     }
@@ -47,7 +46,7 @@ impl<'p> Subqueries<'p> {
         frame: &mut Frame,
         context: &mut Context<'_>,
     ) -> Result<OwnedDatum, SqlError> {
-        let budget = Rc::clone(&self.budget);
+        let budget = Arc::clone(&self.budget);
         let (client, tables) = (&*context.client, &*context.tables);
         let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
         st.unnamed = unnamed(Use::Needed, client);

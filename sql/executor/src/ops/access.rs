@@ -10,14 +10,14 @@
 
 use super::Run;
 use super::cells::convert_at;
-use crate::SqlError;
 use crate::keyrange::{has_exact_key, merge, whole};
+use crate::{Environment, SqlError};
 use engine::Table;
 use expr::{Expr, Frame, damaged};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
 use std::ops::Bound;
 use value::collation::Cut;
-use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout, TimeZone};
+use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
 
 pub use crate::keyrange::KeyRange as Encoded;
 
@@ -135,7 +135,7 @@ impl<'t> Encoder<'t> {
                 self.put(n, Datum::Null, false, key);
                 continue;
             }
-            match self.append(n, &value, run.env.convert_mode().time_zone, false, key)? {
+            match self.append(n, &value, &*run.env, false, key)? {
                 Part::Never => return Ok(Prefix::Nothing),
                 Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
                 Part::Near | Part::Open => return Ok(Prefix::Shorter),
@@ -162,7 +162,7 @@ impl<'t> Encoder<'t> {
         &self,
         part: usize,
         value: &Datum<'_>,
-        zone: &TimeZone,
+        env: &dyn Environment,
         uncut: bool,
         key: &mut Vec<u8>,
     ) -> Result<Part, SqlError> {
@@ -176,7 +176,7 @@ impl<'t> Encoder<'t> {
         if ty.kind.is_string() || ty.kind == Kind::Json {
             return Ok(Part::Open);
         }
-        let mut scratch = Vec::new();
+        let (zone, mut scratch) = (env.convert_mode().time_zone, Vec::new());
         let Ok(converted) = convert_at(*value, ty, zone, &mut scratch) else {
             return Ok(Part::Open);
         };
@@ -339,20 +339,12 @@ impl<'t> Encoder<'t> {
         let value = run.eval(value, frame)?;
         let mut key = before.to_vec();
         let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
-        Ok(
-            match self.append(
-                part,
-                &value.get(),
-                run.env.convert_mode().time_zone,
-                many,
-                &mut key,
-            )? {
-                Part::Never => None,
-                Part::Open => Some(None),
-                Part::Near => Some(Some((key, true))),
-                Part::Exact => Some(Some((key, *inclusive))),
-            },
-        )
+        Ok(match self.append(part, &value.get(), &*run.env, many, &mut key)? {
+            Part::Never => None,
+            Part::Open => Some(None),
+            Part::Near => Some(Some((key, true))),
+            Part::Exact => Some(Some((key, *inclusive))),
+        })
     }
 
     fn between_cut(

@@ -55,7 +55,8 @@ struct Span {
 pub struct Sift<'p> {
     shapes: Vec<Shape<'p>>,
     /// Made from `shapes` when the read is opened for the first time in a statement.
-    tests: Option<Vec<Test>>,
+    tests: Vec<Test>,
+    is_open: bool,
     rest: Vec<&'p Expr>,
     layout: Arc<RowLayout>,
 }
@@ -64,7 +65,7 @@ impl<'p> Sift<'p> {
     /// Of a filter over the leaf's rows.
     pub fn new(filter: Option<&'p Expr>, leaf: u16, layout: &Arc<RowLayout>) -> Sift<'p> {
         let (shapes, rest, layout) = (Vec::new(), Vec::new(), Arc::clone(layout));
-        let mut sift = Sift { shapes, tests: None, rest, layout };
+        let mut sift = Sift { shapes, tests: Vec::new(), is_open: false, rest, layout };
         if let Some(filter) = filter {
             sift.split(filter, leaf);
         }
@@ -90,24 +91,26 @@ impl<'p> Sift<'p> {
     /// # Errors
     /// Those of evaluating them.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
-        if self.tests.is_some() {
+        if self.is_open {
             return Ok(());
         }
-        let mut tests = Vec::with_capacity(self.shapes.len());
+        let tests = &mut self.tests;
+        tests.clear();
         for shape in &self.shapes {
             let mut constant = |e: &Expr| Ok::<_, SqlError>(run.eval(e, frame)?.into_owned());
             match shape.test(&self.layout, &mut constant)? {
-                Test::Span(span) => add_span(span, &mut tests),
+                Test::Span(span) => add_span(span, tests),
                 test => tests.push(test),
             }
         }
-        self.tests = Some(tests);
+        self.is_open = true;
         Ok(())
     }
 
     /// Forgets the constants.
     pub fn close(&mut self) {
-        self.tests = None;
+        self.tests.clear();
+        self.is_open = false;
     }
 
     /// Whether every test holds for a row.
@@ -116,7 +119,7 @@ impl<'p> Sift<'p> {
     /// The row is damaged.
     #[inline]
     pub fn holds(&self, row: &[u8]) -> Result<bool, RowError> {
-        for test in self.tests.iter().flatten() {
+        for test in &self.tests {
             let holds = match test {
                 Test::Span(span) => span.holds(&self.layout, row)?,
                 test => test.holds(&self.layout, row)?,
