@@ -21,6 +21,7 @@ mod descend;
 mod estimate;
 mod free;
 mod leaf;
+mod part;
 mod plan;
 mod split;
 mod spot;

@@ -1,6 +1,6 @@
 //! Rows of an index range, in order or in reverse.
 //!
-//! 1. The cursor copies leaf by leaf; a copied row whose writer may have gone on writing after the
+//! 1. The cursor copies what the range has of one leaf after the other; a copied row whose writer may have gone on writing after the
 //!    scan began is copied again by its key (see `version`). Guard: `no_reader_sees_what_was_never_committed`.
 //! 2. A secondary entry counts only when the visible version of its row has the same key. In a leaf that
 //!    nobody has changed since all of them ended its mark says that, without the row (`entry`,

@@ -26,7 +26,7 @@ mod tests;
 pub use apply::{apply, node_prefix_len};
 pub use check::check_node;
 pub use header::PageKind;
-pub use node::{Found, Node, common_prefix, head_of};
+pub use node::{Found, Layout, Node, common_prefix, head_of};
 pub use op::{AppendBuf, PageOp};
 pub use racy::RacyNode;
 

@@ -65,22 +65,32 @@ impl Slot {
     }
 }
 
+/// First byte and length.
+type Span = (u16, u16);
+
+/// What the header of a slotted page says, checked: with it a page that nobody has changed since is looked at for
+/// nothing. Kept for another page it leads to wrong bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layout {
+    count: u16,
+    heap_low: u16,
+    prefix: u16,
+    low: Span,
+    high: Option<Span>,
+}
+
 /// Checked view of a slotted page.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     page: &'a PageBuf,
-    count: u16,
-    heap_low: u16,
-    prefix: &'a [u8],
-    low: &'a [u8],
-    high: Option<&'a [u8]>,
+    layout: Layout,
 }
 
-impl<'a> Node<'a> {
-    /// Looks at a page as a node. Checks the header in constant time; [`crate::check_node`] checks all of it.
+impl Layout {
+    /// Checks the header in constant time; [`crate::check_node`] checks all of the page.
     ///
     /// Errors: [`Error::Corrupt`] when it is no node or its header contradicts itself.
-    pub fn new(page: &'a PageBuf) -> Result<Node<'a>> {
+    pub fn of(page: &PageBuf) -> Result<Layout> {
         let bad = |at: usize, what| Error::Corrupt {
             page: header::page_id(page),
             offset: at as u32,
@@ -96,12 +106,9 @@ impl<'a> Node<'a> {
             return Err(bad(header::SLOTS, "slots and heap overlap"));
         }
         let fence = |off_at: usize, len_at: usize| {
-            let off = usize::from(header::read_u16(page, off_at));
-            let len = usize::from(header::read_u16(page, len_at));
-            if off < usize::from(heap_low) {
-                return None;
-            }
-            page.get(off..off + len)
+            let (off, len) = (header::read_u16(page, off_at), header::read_u16(page, len_at));
+            let inside = off >= heap_low && usize::from(off) + usize::from(len) <= PAGE_BYTES;
+            inside.then_some((off, len))
         };
         let low = fence(header::LOW_OFF, header::LOW_LEN)
             .ok_or_else(|| bad(header::LOW_OFF, "low fence outside the heap"))?;
@@ -111,13 +118,32 @@ impl<'a> Node<'a> {
         } else {
             None
         };
-        let prefix_len = usize::from(header::read_u16(page, header::PREFIX_LEN));
-        let prefix = match (prefix_len, high) {
-            (0, _) => &[],
-            (n, Some(high)) if n <= low.len() && n <= high.len() => &low[..n],
-            _ => return Err(bad(header::PREFIX_LEN, "prefix longer than the fences")),
-        };
-        Ok(Node { page, count, heap_low, prefix, low, high })
+        let prefix = header::read_u16(page, header::PREFIX_LEN);
+        if prefix > 0 && high.is_none_or(|high| prefix > low.1.min(high.1)) {
+            return Err(bad(header::PREFIX_LEN, "prefix longer than the fences"));
+        }
+        Ok(Layout { count, heap_low, prefix, low, high })
+    }
+
+    /// The page that this is the layout of.
+    #[inline]
+    pub fn node(self, page: &PageBuf) -> Node<'_> {
+        Node { page, layout: self }
+    }
+}
+
+impl<'a> Node<'a> {
+    /// Looks at a page as a node. Errors: as [`Layout::of`].
+    pub fn new(page: &'a PageBuf) -> Result<Node<'a>> {
+        Ok(Node { page, layout: Layout::of(page)? })
+    }
+
+    #[inline]
+    fn bytes(&self, (off, len): Span) -> &'a [u8] {
+        self.page
+            .get(usize::from(off)..)
+            .and_then(|b| b.get(..usize::from(len)))
+            .unwrap_or_default()
     }
 
     fn bad(&self, at: usize, what: &'static str) -> Error {
@@ -127,7 +153,7 @@ impl<'a> Node<'a> {
     /// Entries.
     #[inline]
     pub fn count(&self) -> u16 {
-        self.count
+        self.layout.count
     }
 
     /// Height above the leaves.
@@ -155,26 +181,26 @@ impl<'a> Node<'a> {
     /// What every key begins with and entries leave out.
     #[inline]
     pub fn prefix(&self) -> &'a [u8] {
-        self.prefix
+        self.bytes((self.layout.low.0, self.layout.prefix))
     }
 
     /// No key here is smaller; empty at the left edge.
     pub fn low_fence(&self) -> &'a [u8] {
-        self.low
+        self.bytes(self.layout.low)
     }
 
     /// Every key here is smaller; `None` at the right edge.
     pub fn high_fence(&self) -> Option<&'a [u8]> {
-        self.high
+        self.layout.high.map(|high| self.bytes(high))
     }
 
     /// Whether a key belongs to this node.
     pub fn covers(&self, key: &[u8]) -> bool {
-        self.low <= key && self.high.is_none_or(|high| key < high)
+        self.low_fence() <= key && self.high_fence().is_none_or(|high| key < high)
     }
 
     pub(crate) fn slot(&self, slot: u16) -> Result<Slot> {
-        if slot >= self.count {
+        if slot >= self.count() {
             return Err(self.bad(header::SLOTS, "slot beyond the last"));
         }
         let at = slot_at(slot);
@@ -186,7 +212,7 @@ impl<'a> Node<'a> {
         let off = usize::from(s.off);
         let key_at = off + ENTRY_HEADER_BYTES;
         let payload_at = key_at + usize::from(s.len);
-        if s.off < self.heap_low || payload_at > PAGE_BYTES {
+        if s.off < self.layout.heap_low || payload_at > PAGE_BYTES {
             return Err(self.bad(off, "entry outside the heap"));
         }
         let end = payload_at + usize::from(header::read_u16(self.page, off));
@@ -222,7 +248,7 @@ impl<'a> Node<'a> {
     pub fn copy_key(&self, slot: u16, out: &mut Vec<u8>) -> Result<()> {
         let suffix = self.suffix(slot)?;
         out.clear();
-        out.extend_from_slice(self.prefix);
+        out.extend_from_slice(self.prefix());
         out.extend_from_slice(suffix);
         Ok(())
     }
@@ -234,12 +260,12 @@ impl<'a> Node<'a> {
 
     /// Free bytes between slots and heap.
     pub(crate) fn gap(&self) -> usize {
-        usize::from(self.heap_low) - BODY_AT - SLOT_BYTES * usize::from(self.count)
+        usize::from(self.layout.heap_low) - slot_at(self.count())
     }
 
     /// Whether an entry with this whole key and a payload of `payload` bytes can be inserted.
     pub fn fits(&self, key: &[u8], payload: usize) -> bool {
-        let suffix = key.len().saturating_sub(self.prefix.len());
+        let suffix = key.len().saturating_sub(self.prefix().len());
         entry_bytes(suffix, payload) <= self.free_bytes()
     }
 
@@ -251,11 +277,11 @@ impl<'a> Node<'a> {
 
     /// First entry whose key is not smaller than `key`.
     pub fn search(&self, key: &[u8]) -> Result<Found> {
-        let Some(suffix) = key.strip_prefix(self.prefix) else {
+        let Some(suffix) = key.strip_prefix(self.prefix()) else {
             return Ok(self.search_outside(key));
         };
         let head = head_of(suffix);
-        let (mut lo, mut hi) = (0, self.count);
+        let (mut lo, mut hi) = (0, self.count());
         while lo < hi {
             let mid = lo + (hi - lo) / 2;
             let s = self.slot(mid)?;
@@ -274,7 +300,7 @@ impl<'a> Node<'a> {
 
     /// A key without the prefix is below or above all entries.
     fn search_outside(&self, key: &[u8]) -> Found {
-        let slot = if key < self.prefix { 0 } else { self.count };
+        let slot = if key < self.prefix() { 0 } else { self.count() };
         Found { slot, exact: false }
     }
 

@@ -9,7 +9,7 @@
 //!    `readers_survive_a_scribbler`; `sync`'s model `optimistic_reader_never_validates_a_torn_page`.
 
 use crate::header::{self, HAS_HIGH, PageKind};
-use crate::node::{Found, Slot};
+use crate::node::{Found, Slot, slot_at};
 use crate::{BODY_AT, ENTRY_HEADER_BYTES, SLOT_BYTES};
 use base::{IndexId, PAGE_BYTES, PageBuf, PageNo};
 use std::cmp::Ordering;
@@ -18,6 +18,12 @@ use std::marker::PhantomData;
 use stdx::LocalAtomic;
 
 const WORDS: usize = PAGE_BYTES / 8;
+
+/// What is copied at once.
+const BLOCK_BYTES: usize = 16;
+
+/// Entries that are copied one by one; more of them cost as much as the whole page.
+const FEW_ENTRIES: u16 = 32;
 
 /// View of a frame's bytes that may change at any moment.
 #[derive(Clone, Copy)]
@@ -390,10 +396,46 @@ impl<'a> RacyNode<'a> {
 
     /// Copies the whole page.
     pub fn copy_page(self, out: &mut PageBuf) {
-        let done = self.copy_blocks(0, PAGE_BYTES, out.as_mut_ptr());
-        for (i, eight) in out.as_chunks_mut::<8>().0.iter_mut().enumerate().skip(done / 8) {
-            *eight = self.word(i).to_le_bytes();
+        let _ = self.copy_span(0, PAGE_BYTES, out);
+    }
+
+    /// Copies the header, the fences, and the entries of the slots from `from` to below `to`, each to where it lies: as
+    /// [`crate::Node`], `out` can be asked for these entries and for nothing about others. Many are copied with the
+    /// whole page, and one that is alone, too; answers whether. `None` when the bytes contradict themselves.
+    #[inline]
+    pub fn copy_entries(self, from: u16, to: u16, out: &mut PageBuf) -> Option<bool> {
+        if to.saturating_sub(from) > FEW_ENTRIES.min(self.count() / 2) {
+            self.copy_page(out);
+            return Some(true);
         }
+        if cfg!(debug_assertions) {
+            // Nothing that was there before may look like this page's.
+            out.fill(0xa5);
+        }
+        self.copy_span(0, BODY_AT, out)?;
+        let fences = self.word(header::LOW_OFF / 8);
+        for fence in [fences, fences >> 32] {
+            let (off, len) = (usize::from(fence as u16), usize::from((fence >> 16) as u16));
+            self.copy_span(off, off + len, out)?;
+        }
+        self.copy_span(slot_at(from), slot_at(to), out)?;
+        for slot in from..to {
+            let (payload_at, len) = self.payload_range(slot)?;
+            self.copy_span(usize::from(self.slot(slot).off), payload_at + len, out)?;
+        }
+        Some(false)
+    }
+
+    /// Copies the bytes from `from` to below `to`, and those of their words beside them; `None` outside the page.
+    #[inline]
+    fn copy_span(self, from: usize, to: usize, out: &mut PageBuf) -> Option<()> {
+        let from = from / BLOCK_BYTES * BLOCK_BYTES;
+        let out = out.get_mut(from..to.next_multiple_of(BLOCK_BYTES))?;
+        let done = self.copy_blocks(from, out.len(), out.as_mut_ptr());
+        for (i, eight) in out.as_chunks_mut::<8>().0.iter_mut().enumerate().skip(done / 8) {
+            *eight = self.word(from / 8 + i).to_le_bytes();
+        }
+        Some(())
     }
 }
 

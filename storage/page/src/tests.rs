@@ -107,6 +107,20 @@ fn compare(page: &PageBuf, model: &Model, probes: &[Vec<u8>]) {
         let mut copy = [0; PAGE_BYTES];
         racy.copy_page(&mut copy);
         assert!(copy == *page);
+        for from in (0..=node.count()).step_by(3) {
+            let to = node.count().min(from + 1 + from % 7);
+            let mut part = [0xa5; PAGE_BYTES];
+            racy.copy_entries(from, to, &mut part).unwrap();
+            let part = Node::new(&part).unwrap();
+            assert_eq!(
+                (part.low_fence(), part.high_fence()),
+                (node.low_fence(), node.high_fence())
+            );
+            for slot in from..to {
+                let copied = part.suffix_and_payload(slot).unwrap();
+                assert_eq!(copied, node.suffix_and_payload(slot).unwrap());
+            }
+        }
         assert_eq!(racy.copy_high_fence(&mut out), Some(node.high_fence().is_some()));
         assert_eq!(out, node.high_fence().unwrap_or_default());
     });
@@ -279,6 +293,12 @@ fn poke(rng: &mut Rng, page: &mut PageBuf, out: &mut Vec<u8>) {
         let _ = (racy.copy_high_fence(out), racy.copy_low_fence(out));
         let _ = racy.copy_payload(rng.below(90) as u16, out);
         let _ = racy.copy_key(rng.below(90) as u16, out);
+        let (from, mut part) = (rng.below(90) as u16, [0; PAGE_BYTES]);
+        let _ = racy.copy_entries(from, rng.below(90) as u16, &mut part);
+        if let Ok(node) = Node::new(&part) {
+            let _ = (node.payload(from), node.copy_key(from, out));
+        }
+        let _ = racy.copy_entries(rng.next_u64() as u16, rng.next_u64() as u16, &mut part);
     });
     let payload = random_bytes(rng, 300);
     let (slot, at) = (rng.below(82) as u16, rng.below(100) as u16);

@@ -1,0 +1,242 @@
+//! The part of a leaf that a range needs, copied and then read without latches.
+//!
+//! 1. A part is of one version of its leaf: both ends are searched and the bytes are copied before that is validated.
+//!    Guard: `writers_and_readers_share_a_tree`.
+//! 2. Of a part that is not whole only the header, the fences and the entries from `from` to below `to` mean anything.
+//!    Guard: in debug builds the other bytes are no page's; `short_ranges_agree_with_a_map`.
+//! 3. The second range in a leaf that does not change copies it whole, those behind it copy nothing. Guard: the assert of
+//!    `Part::is_of`; `a_leaf_is_copied_whole_for_many_entries_or_many_ranges`.
+
+use crate::Tree;
+use crate::ahead::Ahead;
+use crate::descend::{RESTARTS_MAX, Way};
+use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
+use page::{BODY_AT, Found, Layout, Node, RacyNode};
+use pool::Optimistic;
+use std::ops::Bound;
+
+const OUTSIDE: &str = "leaf entries lie outside the page";
+
+/// A lower or upper end of a range, kept in a reusable buffer.
+#[derive(Default)]
+pub(crate) struct Edge {
+    kind: EdgeKind,
+    key: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum EdgeKind {
+    #[default]
+    Open,
+    Included,
+    Excluded,
+}
+
+impl Edge {
+    pub fn set(&mut self, bound: Bound<&[u8]>) {
+        let (kind, key) = match bound {
+            Bound::Unbounded => (EdgeKind::Open, &[][..]),
+            Bound::Included(key) => (EdgeKind::Included, key),
+            Bound::Excluded(key) => (EdgeKind::Excluded, key),
+        };
+        self.kind = kind;
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
+
+    /// The key that the range ends at; empty where the edge is open.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The key that the range ends at, if any.
+    pub fn limit(&self) -> Option<&[u8]> {
+        (self.kind != EdgeKind::Open).then_some(&self.key)
+    }
+
+    /// Whether a key is below a high edge.
+    pub fn admits_below(&self, key: &[u8]) -> bool {
+        match self.kind {
+            EdgeKind::Open => true,
+            EdgeKind::Included => key <= &self.key[..],
+            EdgeKind::Excluded => key < &self.key[..],
+        }
+    }
+
+    /// The slot of the edge, whose key was searched: behind the entry with that key if the edge is of this kind.
+    fn slot(&self, found: Found, behind: EdgeKind) -> u16 {
+        found.slot + u16::from(found.exact && self.kind == behind)
+    }
+}
+
+/// The slots between two edges, the first and the one behind the last, in a leaf with `count` entries.
+fn between(
+    (low, high): (&Edge, &Edge),
+    count: u16,
+    search: impl Fn(&[u8]) -> Option<Found>,
+) -> Option<(u16, u16)> {
+    let from = match low.limit() {
+        Some(key) => low.slot(search(key)?, EdgeKind::Excluded),
+        None => 0,
+    };
+    let to = match high.limit() {
+        Some(key) => high.slot(search(key)?, EdgeKind::Included),
+        None => count,
+    };
+    // Crossed edges have nothing between them.
+    Some((from, to.max(from)))
+}
+
+/// The part of a leaf that is in a range.
+pub(crate) struct Part {
+    page: Box<PageBuf>,
+    layout: Layout,
+    /// All entries of the leaf were copied.
+    whole: bool,
+    /// Which page was copied without a latch, and that one's version.
+    copied: Option<(PageNo, u32)>,
+    /// The first slot that is in the range.
+    pub from: u16,
+    /// The slot behind the last one that is.
+    pub to: u16,
+}
+
+impl Part {
+    /// Nothing of any leaf.
+    pub fn new() -> Part {
+        Part {
+            page: Box::new([0; PAGE_BYTES]),
+            layout: Layout::default(),
+            whole: false,
+            copied: None,
+            from: 0,
+            to: 0,
+        }
+    }
+
+    /// The leaf: only the entries of the part may be asked for.
+    #[inline]
+    pub fn node(&self) -> Node<'_> {
+        self.layout.node(&self.page)
+    }
+
+    /// Takes what lies between two edges, of the leaf that `way` leads to, where the range begins.
+    pub fn begin(
+        &mut self,
+        tree: &Tree,
+        way: Way<'_>,
+        edges: (&Edge, &Edge),
+        ahead: &mut Ahead,
+    ) -> Result<()> {
+        match way {
+            Way::To(key) if self.whole && self.is_of(tree, key)? => self.narrow(edges),
+            _ => self.load(tree, way, edges, None, ahead),
+        }
+    }
+
+    /// As [`Part::begin`], for a range that has come to this leaf; all of it goes no further than `limit`.
+    pub fn load(
+        &mut self,
+        tree: &Tree,
+        way: Way<'_>,
+        edges: (&Edge, &Edge),
+        limit: Option<&[u8]>,
+        ahead: &mut Ahead,
+    ) -> Result<()> {
+        let before = self.copied.take();
+        for _ in 0..RESTARTS_MAX {
+            let Some(page) = tree.try_descend_in_passing(way, limit, ahead)? else { continue };
+            let this = Some((page.page_no(), page.version()));
+            let whole = self.copy(page.node(), edges, this == before);
+            if page.validate() {
+                self.whole = whole.ok_or_else(|| tree.corrupt(page.page_no(), OUTSIDE))?;
+                self.layout = Layout::of(&self.page)?;
+                self.copied = this;
+                return Ok(());
+            }
+        }
+        self.page.copy_from_slice(&tree.descend_shared(way)?[..]);
+        self.whole = true;
+        self.layout = Layout::of(&self.page)?;
+        self.narrow(edges)
+    }
+
+    /// Answers whether the whole leaf was copied; `None` when its bytes contradict themselves.
+    fn copy(&mut self, node: RacyNode<'_>, edges: (&Edge, &Edge), all: bool) -> Option<bool> {
+        (self.from, self.to) = between(edges, node.count(), |key| node.search(key))?;
+        if all {
+            node.copy_page(&mut self.page);
+            return Some(true);
+        }
+        node.copy_entries(self.from, self.to, &mut self.page)
+    }
+
+    /// Finds what lies between the edges in the leaf, which was copied whole.
+    fn narrow(&mut self, edges: (&Edge, &Edge)) -> Result<()> {
+        let node = self.node();
+        let found = between(edges, node.count(), |key| node.search(key).ok());
+        (self.from, self.to) = found.ok_or_else(|| self.corrupt(OUTSIDE))?;
+        Ok(())
+    }
+
+    /// Damage of the leaf that was copied.
+    pub fn corrupt(&self, what: &'static str) -> Error {
+        Error::corrupt(page::header::page_id(&self.page), what)
+    }
+
+    /// Whether the leaf that was copied covers `key`, and has not changed since.
+    fn is_of(&self, tree: &Tree, key: &[u8]) -> Result<bool> {
+        let Some((page, version)) = self.copied else { return Ok(false) };
+        let node = self.node();
+        if node.index_id() != tree.index || !node.covers(key) {
+            return Ok(false);
+        }
+        let page = tree.ts.optimistic(page)?;
+        let is_same = page.version() == version;
+        debug_assert!(!is_same || self.is_like(&page), "a leaf has changed under its version");
+        Ok(is_same)
+    }
+
+    /// Whether the copied leaf has the entries of `page`, unless that is being changed.
+    fn is_like(&self, page: &Optimistic<'_>) -> bool {
+        let mut now = Box::new([0; PAGE_BYTES]);
+        page.node().copy_page(&mut now);
+        !page.validate() || now[BODY_AT..] == self.page[BODY_AT..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::env::{Env, put};
+
+    /// The part between two keys, whether the whole leaf was copied, and whether anew.
+    fn begin(part: &mut Part, tree: &Tree, low: u32, high: u32) -> (u16, bool, bool) {
+        let mut edges = (Edge::default(), Edge::default());
+        edges.0.set(Bound::Included(&low.to_be_bytes()));
+        edges.1.set(Bound::Included(&high.to_be_bytes()));
+        part.page[page::header::BYTES - 1] = 1;
+        let way = Way::To(edges.0.key());
+        part.begin(tree, way, (&edges.0, &edges.1), &mut Ahead::default()).unwrap();
+        (part.to - part.from, part.whole, part.page[page::header::BYTES - 1] == 0)
+    }
+
+    #[test]
+    fn a_leaf_is_copied_whole_for_many_entries_or_many_ranges() {
+        let env = Env::new(100);
+        let (worker, tree) = (env.worker(), env.tree(1));
+        for k in 0..1000u32 {
+            put(&env, &tree, &worker, &k.to_be_bytes(), &[7; 200]);
+        }
+        let mut part = Part::new();
+        assert_eq!(begin(&mut part, &tree, 500, 502), (3, false, true));
+        // Another one in that leaf has it copied, and those behind it find it.
+        assert_eq!(begin(&mut part, &tree, 501, 501), (1, true, true));
+        assert_eq!(begin(&mut part, &tree, 501, 503), (3, true, false));
+        put(&env, &tree, &worker, &501u32.to_be_bytes(), &[8; 200]);
+        assert_eq!(begin(&mut part, &tree, 501, 503), (3, false, true));
+        assert_eq!(part.node().payload(part.from).unwrap(), [8; 200]);
+        let (entries, whole, _) = begin(&mut part, &tree, 0, 999);
+        assert!(entries > 40 && whole, "{entries}");
+    }
+}
