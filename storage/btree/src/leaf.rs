@@ -10,10 +10,10 @@
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result, TrxId};
+use base::{Error, PageBuf, PageNo, Result, TrxId};
 use page::{ENTRY_BYTES_MAX, KEY_BYTES_MAX, Node, PageOp};
 use page::{ROW_KEY_BYTES_MAX, SHORT_PAYLOAD_BYTES};
-use pool::{Held, Mtr};
+use pool::{Held, Mtr, PageCopy};
 
 /// Whether a change found room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ impl Tree {
         let Some(high) = node.high_fence() else { return Ok(Following::End) };
         out.clear();
         out.extend_from_slice(high);
-        let mut leaf = Box::new([0; PAGE_BYTES]);
+        let mut leaf = PageCopy::new();
         loop {
             let Some(page) = self.try_descend_at_once(out)? else { return Ok(Following::Unknown) };
             page.node().copy_page(&mut leaf);

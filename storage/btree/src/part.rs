@@ -10,9 +10,9 @@
 use crate::Tree;
 use crate::ahead::Ahead;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
+use base::{Error, PageNo, Result};
 use page::{BODY_AT, Found, Layout, Node, RacyNode};
-use pool::Optimistic;
+use pool::{Optimistic, PageCopy};
 use std::ops::Bound;
 
 const OUTSIDE: &str = "leaf entries lie outside the page";
@@ -89,7 +89,7 @@ fn between(
 
 /// The part of a leaf that is in a range.
 pub(crate) struct Part {
-    page: Box<PageBuf>,
+    page: PageCopy,
     layout: Layout,
     /// All entries of the leaf were copied.
     whole: bool,
@@ -105,7 +105,7 @@ impl Part {
     /// Nothing of any leaf.
     pub fn new() -> Part {
         Part {
-            page: Box::new([0; PAGE_BYTES]),
+            page: PageCopy::new(),
             layout: Layout::default(),
             whole: false,
             copied: None,
@@ -199,7 +199,7 @@ impl Part {
 
     /// Whether the copied leaf has the entries of `page`, unless that is being changed.
     fn is_like(&self, page: &Optimistic<'_>) -> bool {
-        let mut now = Box::new([0; PAGE_BYTES]);
+        let mut now = PageCopy::new();
         page.node().copy_page(&mut now);
         !page.validate() || now[BODY_AT..] == self.page[BODY_AT..]
     }

@@ -10,14 +10,15 @@
 
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way};
-use base::{Error, PAGE_BYTES, PageBuf, PageNo, Result};
+use base::{Error, PageNo, Result};
 use page::Node;
+use pool::PageCopy;
 use std::ops::Bound;
 use stdx::{Ordering, fence};
 
 /// A place in a tree.
 pub struct Spot {
-    leaf: Box<PageBuf>,
+    leaf: PageCopy,
     read: Vec<(PageNo, u32)>,
     at: u16,
     end: bool,
@@ -31,7 +32,7 @@ pub struct Spot {
 impl Default for Spot {
     fn default() -> Self {
         Spot {
-            leaf: Box::new([0; PAGE_BYTES]),
+            leaf: PageCopy::new(),
             read: Vec::new(),
             at: 0,
             end: true,

@@ -41,7 +41,7 @@ use crate::table::Table;
 use crate::writer::Writer;
 use base::{Error, IndexId, PAGE_BYTES, PageBuf, PageId, PageNo, Result, TrxId};
 use page::{BODY_AT, PageKind, PageOp, header};
-use pool::{Held, Mtr, Tablespace};
+use pool::{Held, Mtr, PageCopy, Tablespace};
 use space::{PageSet, Segment, SegmentKind};
 use stdx::bytes::{Put, Reader};
 use trx::{NewRecord, RecordKind, UndoPos, UndoRecord, record_bytes};
@@ -146,13 +146,12 @@ pub(crate) struct RunReader<'t> {
     run: Run,
     next: PageNo,
     number: u32,
-    page: Box<PageBuf>,
+    page: PageCopy,
 }
 
 impl<'t> RunReader<'t> {
     pub fn new(table: &'t Table, run: Run) -> RunReader<'t> {
-        let page = Box::new([0; PAGE_BYTES]);
-        RunReader { table, run, next: run.first, number: 0, page }
+        RunReader { table, run, next: run.first, number: 0, page: PageCopy::new() }
     }
 
     /// The next page's number and data; `Err(Gone)` inside: it is not the run's.

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{create_table, key, row};
-use engine::{Change, Then};
+use engine::{Change, Direction, Reader, Then};
 use host::SimDisk;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,6 +16,7 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 // SAFETY: passes everything on to the system allocator.
@@ -23,6 +24,7 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|a| a.set(a.get() + 1));
+        let _ = BYTES.try_with(|b| b.set(b.get() + layout.size()));
         // SAFETY: the caller's contract is the same.
         unsafe { System.alloc(layout) }
     }
@@ -76,6 +78,34 @@ fn a_warm_read_writes_nothing_shared_and_allocates_nothing() {
     read(&mut client);
     assert_eq!(ALLOCATIONS.get() - before, 0);
     assert_eq!(stdx::class::shared_writes(), [0; stdx::class::COUNT]);
+}
+
+/// Every statement has readers of its own: they must not cost it a page each.
+#[test]
+fn a_new_reader_allocates_less_than_a_page() {
+    let (engine, ..) = common::open(&SimDisk::new(1)).unwrap();
+    let mut client = engine.client().unwrap();
+    let table = create_table(&engine, &mut client, false).unwrap();
+    for id in 0..300 {
+        client.insert(&table, &common::encode(&table, &row(id, id, id, 100))).unwrap();
+    }
+    client.commit().unwrap();
+    let (low, high, mut out) = (key(&table, 20), key(&table, 22), Vec::with_capacity(1000));
+    let mut read = || {
+        let before = BYTES.get();
+        let mut reader = Reader::new();
+        let range = (Bound::Included(&low[..]), Bound::Included(&high[..]));
+        reader.open(&client, &table, 0, range, Direction::Forward).unwrap();
+        let mut rows = 0;
+        while reader.next(&client, &table, &mut out).unwrap() {
+            rows += 1;
+        }
+        assert_eq!(rows, 3);
+        BYTES.get() - before
+    };
+    read();
+    let bytes = read();
+    assert!(bytes < 200, "{bytes} bytes");
 }
 
 /// An update of one row by its key, committed, in the storage engine's part: shared lines written, as the
