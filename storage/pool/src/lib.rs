@@ -23,7 +23,8 @@
 //! begins one. Inside the pool: an instance's mutexes (`instance.rs`), then the list of tablespaces.
 //!
 //! Memory beside the frames: 32 bytes a frame in use (0.2 %), 1 MiB an instance (the batch), 0.5 MiB
-//! a read-ahead thread, and 8 to 16 bytes per page of the open files (words; 0.1 % of the data).
+//! a read-ahead thread, 128 KiB at most of a thread that reads ([`PageCopy`]), and 8 to 16 bytes per page of the open files
+//! (words; 0.1 % of the data).
 
 // Frames are memory shared between threads under a latch of our own; each block has its proof.
 #![allow(unsafe_code)]

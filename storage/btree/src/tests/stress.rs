@@ -23,8 +23,16 @@ fn writers_and_readers_share_a_tree() {
             .collect();
         let scanner = s.spawn(|| {
             let mut scans = 0;
+            let mut rng = Rng::new(77);
             while Instant::now() < end || scans == 0 {
-                scan_once(&tree, scans % 2 == 1);
+                let all = (Bound::Unbounded, Bound::Unbounded);
+                scan_once(tree.range(all.0, all.1), scans % 2 == 1);
+                for _ in 0..300 {
+                    let low = rng.below(3000 * WRITERS) as u32;
+                    let (low, high) = (low.to_be_bytes(), (low + 12).to_be_bytes());
+                    let range = tree.range(Bound::Included(&low), Bound::Excluded(&high));
+                    scan_once(range, rng.chance(1, 2));
+                }
                 scans += 1;
             }
         });
@@ -88,8 +96,7 @@ fn write_until(env: &Env, tree: &crate::Tree, w: u64, end: Instant) -> BTreeMap<
     model
 }
 
-fn scan_once(tree: &crate::Tree, back: bool) {
-    let mut range = tree.range(Bound::Unbounded, Bound::Unbounded);
+fn scan_once(mut range: crate::Range<'_>, back: bool) {
     let mut last: Option<Vec<u8>> = None;
     loop {
         let step = if back { range.prev() } else { range.next() };
