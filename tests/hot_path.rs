@@ -2,7 +2,7 @@
 //! to a line that another session writes or reads (by the wrappers' own count; `write_trap.rs` proves
 //! the same without trusting them).
 //!
-//! One test, in a process of its own: the allocator counts.
+//! In a process of its own: the allocator counts, by thread.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
@@ -20,6 +20,8 @@ const STATEMENTS: u64 = 100_000;
 const WARM_UP: u64 = 2_000;
 /// The gate of the architecture for an autocommitted update by primary key.
 const UPDATE_WRITES_MAX: f64 = 10.0;
+/// What a session may take for a hundred prepared statements.
+const PREPARED_BYTES_MAX: i64 = 64 << 10;
 /// A slow machine runs as many as fit.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
@@ -158,4 +160,58 @@ fn count_updates(conn: &mut Conn) {
     let plain = writes_of_update(conn, "of a plain column", set_c);
     writes_of_update(conn, "of an indexed column", set_k);
     assert!((1.0..=UPDATE_WRITES_MAX).contains(&plain), "an update wrote {plain} shared lines");
+}
+
+/// Statements as applications prepare them: a number of parameters each.
+fn common_statements() -> Vec<(String, usize)> {
+    let lists = ["c", "id, k", "id, k, c, pad", "k, pad", "COUNT(*)"];
+    let conditions = [
+        ("id = ?", 1),
+        ("k = ? ORDER BY id LIMIT 10", 1),
+        ("id BETWEEN ? AND ?", 2),
+        ("id IN (?, ?, ?)", 3),
+        ("k > ? AND id < ?", 2),
+    ];
+    let read = |(list, (condition, n)): (&str, (&str, usize))| {
+        (format!("SELECT {list} FROM sbtest1 WHERE {condition}"), n)
+    };
+    let each = |list| conditions.map(|condition| read((list, condition)));
+    let mut all: Vec<_> = lists.into_iter().flat_map(each).collect();
+    for n in 0..25 {
+        all.push((format!("INSERT INTO sbtest1 (k, c) VALUES (?, 'n{n}')"), 1));
+        all.push((format!("UPDATE sbtest1 SET k = ?, c = 'n{n}' WHERE id = ?"), 2));
+        all.push((
+            format!(
+                "SELECT a.id, b.c AS c{n} FROM sbtest1 a JOIN sbtest1 b ON b.id = a.k WHERE a.id = ?"
+            ),
+            1,
+        ));
+    }
+    all
+}
+
+#[test]
+fn a_hundred_prepared_statements_take_little_of_a_session() {
+    let rig = Rig::new();
+    let statements = common_statements();
+    assert_eq!(statements.len(), 100);
+    let prepare = |conn: &mut Conn| {
+        let prepared: Vec<_> =
+            statements.iter().map(|(sql, n)| (conn.prepare_text(sql), *n)).collect();
+        for (id, n) in &prepared {
+            for round in 1..3 {
+                conn.execute(*id, &vec![round; *n]);
+            }
+        }
+    };
+    // The programs belong to all sessions.
+    prepare(&mut rig.connect("sbtest"));
+    let mut conn = rig.connect("sbtest");
+    conn.prepare();
+    let before = host::probe::live_bytes();
+    prepare(&mut conn);
+    let taken = host::probe::live_bytes() - before;
+    println!("100 prepared statements take {taken} bytes of a session");
+    assert!(taken > 5_000, "the count sees nothing: {taken}");
+    assert!(taken <= PREPARED_BYTES_MAX, "{taken} bytes");
 }

@@ -222,7 +222,26 @@ impl Conn {
 
     /// Prepares the point select; its id.
     pub fn prepare(&mut self) -> u32 {
-        self.send(0, &[&[COM_STMT_PREPARE], b"SELECT c FROM sbtest1 WHERE id=?"]);
+        self.prepare_text("SELECT c FROM sbtest1 WHERE id=?")
+    }
+
+    /// Runs a prepared statement with numbers.
+    pub fn execute(&mut self, statement: u32, numbers: &[u64]) {
+        let mut body = statement.to_le_bytes().to_vec();
+        body.extend([0, 1, 0, 0, 0]);
+        body.resize(body.len() + numbers.len().div_ceil(8), 0);
+        body.push(1);
+        numbers.iter().for_each(|_| body.extend([8, 0]));
+        numbers.iter().for_each(|number| body.extend(number.to_le_bytes()));
+        self.send(0, &[&[COM_STMT_EXECUTE], &body]);
+        let answer = self.session.outgoing();
+        assert_ne!(answer[4], 0xff, "execute: {}", String::from_utf8_lossy(answer));
+        self.session.sent();
+    }
+
+    /// Prepares a statement; its id.
+    pub fn prepare_text(&mut self, sql: &str) -> u32 {
+        self.send(0, &[&[COM_STMT_PREPARE], sql.as_bytes()]);
         let answer = self.session.outgoing();
         assert_eq!(answer[4], 0, "prepare: {}", String::from_utf8_lossy(answer));
         let id = u32::from_le_bytes(answer[5..9].try_into().unwrap());

@@ -30,6 +30,7 @@ const PAGE: usize = 4096;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<i64> = const { Cell::new(0) };
     /// Where this thread's private heap begins; 0 while it has none.
     static PRIVATE: Cell<usize> = const { Cell::new(0) };
 }
@@ -42,6 +43,16 @@ static END: LocalAtomic<usize> = LocalAtomic::new(0);
 #[must_use]
 pub fn allocations() -> u64 {
     COUNT.get()
+}
+
+/// Bytes that this thread has allocated and not freed; what another thread frees for it is counted there.
+#[must_use]
+pub fn live_bytes() -> i64 {
+    LIVE.get()
+}
+
+fn live(bytes: usize, freed: usize) {
+    LIVE.set(LIVE.get() + bytes as i64 - freed as i64);
 }
 
 /// The system's allocator, counted; see the module.
@@ -170,6 +181,7 @@ fn is_private(block: *mut u8) -> bool {
 unsafe impl GlobalAlloc for Probe {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
+        live(layout.size(), 0);
         match PRIVATE.get() {
             // SAFETY: the caller's promise is passed on.
             0 => unsafe { System.alloc(layout) },
@@ -178,6 +190,7 @@ unsafe impl GlobalAlloc for Probe {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        live(0, layout.size());
         if is_private(block) {
             return give(block, layout);
         }
@@ -188,6 +201,7 @@ unsafe impl GlobalAlloc for Probe {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         if PRIVATE.get() == 0 && !is_private(block) {
             COUNT.set(COUNT.get() + 1);
+            live(bytes, layout.size());
             // SAFETY: the system gave the block; the caller's promise is passed on.
             return unsafe { System.realloc(block, layout, bytes) };
         }

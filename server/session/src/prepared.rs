@@ -74,6 +74,7 @@ impl Core {
             return Err(errors::not_preparable());
         }
         let params = parsed.params;
+        let text = key.as_ref().map_or_else(|| Arc::from(sql), |key| Arc::clone(&key.text));
         let program = match (parsed.statement, kind.runner) {
             (Statement::Call(call), _) => return Err(self.no_procedure(&call.name)),
             (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
@@ -89,7 +90,7 @@ impl Core {
             }
             (statement, _) => StatementCode::Session(Box::new(statement)),
         };
-        Ok(One::new(program, sql, params, kind))
+        Ok(One::new(program, text, params, kind))
     }
 
     /// What other sessions' statements of this text are found by; `None`: there are none.
@@ -117,7 +118,12 @@ impl Core {
                     count(Counter::LimpidPlanCacheSharedHits, 1);
                     let kind = (self.describe)(made.statement());
                     let program = self.compiled(made);
-                    return Ok(Some(One::new(program, &key.text, shared.params, kind)));
+                    return Ok(Some(One::new(
+                        program,
+                        Arc::clone(&shared.text),
+                        shared.params,
+                        kind,
+                    )));
                 }
                 None => stale.push(shared),
             }

@@ -32,7 +32,7 @@ pub(crate) struct Surroundings {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The text, byte for byte: without its literals, or whole where it has markers.
-    pub text: Box<[u8]>,
+    pub text: Arc<[u8]>,
     /// Whether its literals were cut out.
     pub is_cut: bool,
     pub surroundings: Surroundings,
@@ -67,7 +67,8 @@ impl Pinned {
 pub(crate) struct SharedProgram {
     pub pinned: Pinned,
     pub program: Arc<Program>,
-    /// Markers of the text.
+    /// The text of a prepared statement, which has so many markers.
+    pub text: Arc<[u8]>,
     pub params: usize,
 }
 

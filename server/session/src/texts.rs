@@ -250,7 +250,7 @@ impl Core {
         stale: &[Arc<SharedProgram>],
     ) {
         let Some(program) = prepared.shared(&self.context()) else { return };
-        let new = SharedProgram { pinned, program, params };
+        let new = SharedProgram { pinned, program, text: Arc::clone(&key.text), params };
         let evicted = self.env.server.programs.publish(key, new, key.text.len(), stale);
         count(Counter::LimpidPlanCacheEvictions, evicted);
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use value::Datum;
 
 /// Programs of a session that have a state.
-const STATES_MAX: usize = 16;
+const STATES_MAX: usize = 12;
 
 /// A session's reference to a program, counted by the session alone.
 #[derive(Clone)]

@@ -70,6 +70,11 @@ impl Cursor {
         }
     }
 
+    /// The range is over: the memory of its leaf goes back to the thread.
+    pub fn release(&mut self) {
+        self.part.release();
+    }
+
     /// Sets the range. The first `next` begins at its low end, a first `prev` at its high end.
     pub fn open(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) {
         self.low.set(low);

@@ -114,6 +114,12 @@ impl Part {
         }
     }
 
+    /// Nothing any more: the memory goes back to the thread.
+    pub fn release(&mut self) {
+        self.page.release();
+        (self.copied, self.whole, self.from, self.to) = (None, false, 0, 0);
+    }
+
     /// The leaf: only the entries of the part may be asked for.
     #[inline]
     pub fn node(&self) -> Node<'_> {

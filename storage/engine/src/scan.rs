@@ -30,6 +30,8 @@ use value::row::Wanted;
 
 /// Memory of a fetched row above this is not kept for the next scan, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;
+/// Memory of a buffer of a reader that rests, in bytes.
+const RESTING_BYTES_MAX: usize = 4 << 10;
 
 /// Which way a reader goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +111,17 @@ impl Reader {
             client.engine().check_age(eyes, table, index)?;
         }
         self.begin(table, index, range, direction)
+    }
+
+    /// The range is over, and the next one may be long in coming: what takes much memory is given back.
+    pub fn close(&mut self) {
+        self.cursor.release();
+        self.locked = None;
+        for buffer in [&mut self.key, &mut self.payload, &mut self.undo, &mut self.other] {
+            if buffer.capacity() > RESTING_BYTES_MAX {
+                *buffer = Vec::new();
+            }
+        }
     }
 
     pub(crate) fn begin(

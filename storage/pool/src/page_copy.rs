@@ -7,7 +7,6 @@
 
 use base::{PAGE_BYTES, PageBuf};
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 /// What a thread keeps for the copies to come.
@@ -17,42 +16,22 @@ thread_local! {
     static KEPT: RefCell<Vec<Box<PageBuf>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Memory for one page. What is in it at first has no meaning.
-#[derive(Debug)]
-pub struct PageCopy(ManuallyDrop<Box<PageBuf>>);
+/// What a copy is read as before anything is in it.
+static EMPTY: PageBuf = [0; PAGE_BYTES];
+
+/// Memory for one page, from the first time that it is written on. What is in it at first has no meaning.
+#[derive(Debug, Default)]
+pub struct PageCopy(Option<Box<PageBuf>>);
 
 impl PageCopy {
-    /// Memory that this thread has kept, or new one.
+    /// No memory yet.
     pub fn new() -> PageCopy {
-        let kept = KEPT.try_with(|kept| kept.borrow_mut().pop()).ok().flatten();
-        PageCopy(ManuallyDrop::new(kept.unwrap_or_else(|| Box::new([0; PAGE_BYTES]))))
+        PageCopy::default()
     }
-}
 
-impl Default for PageCopy {
-    fn default() -> PageCopy {
-        PageCopy::new()
-    }
-}
-
-impl Deref for PageCopy {
-    type Target = PageBuf;
-
-    fn deref(&self) -> &PageBuf {
-        &self.0
-    }
-}
-
-impl DerefMut for PageCopy {
-    fn deref_mut(&mut self) -> &mut PageBuf {
-        &mut self.0
-    }
-}
-
-impl Drop for PageCopy {
-    fn drop(&mut self) {
-        // SAFETY: nobody uses or drops the field after this.
-        let page = unsafe { ManuallyDrop::take(&mut self.0) };
+    /// Gives the memory back to the thread.
+    pub fn release(&mut self) {
+        let Some(page) = self.0.take() else { return };
         // Where the thread is about to end, it is freed.
         let _ = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
@@ -63,16 +42,47 @@ impl Drop for PageCopy {
     }
 }
 
+/// Memory that this thread has kept, or new one.
+#[cold]
+fn taken() -> Box<PageBuf> {
+    let kept = KEPT.try_with(|kept| kept.borrow_mut().pop()).ok().flatten();
+    kept.unwrap_or_else(|| Box::new([0; PAGE_BYTES]))
+}
+
+impl Deref for PageCopy {
+    type Target = PageBuf;
+
+    #[inline]
+    fn deref(&self) -> &PageBuf {
+        self.0.as_deref().unwrap_or(&EMPTY)
+    }
+}
+
+impl DerefMut for PageCopy {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PageBuf {
+        self.0.get_or_insert_with(taken)
+    }
+}
+
+impl Drop for PageCopy {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_thread_keeps_few_copies_and_uses_them_again() {
-        let copy = PageCopy::new();
+        let mut copy = PageCopy::new();
+        copy[0] = 1;
         let place = copy.as_ptr();
         drop(copy);
         let mut copies: Vec<PageCopy> = (0..KEPT_MAX + 2).map(|_| PageCopy::new()).collect();
+        copies.iter_mut().for_each(|copy| copy[0] = 1);
         assert_eq!(copies[0].as_ptr(), place);
         copies.clear();
         assert_eq!(KEPT.with_borrow(Vec::len), KEPT_MAX);

@@ -6,6 +6,7 @@ use executor::kept_bytes::KeptReader;
 use executor::{Prepared, SqlError};
 use parser::ast::Statement;
 use std::collections::HashMap;
+use std::sync::Arc;
 use wire::prepared::BoundTypes;
 
 /// Rows that are still to be fetched.
@@ -22,7 +23,7 @@ pub(crate) enum StatementCode {
 /// A prepared statement.
 pub(crate) struct One {
     pub program: StatementCode,
-    pub sql: Box<[u8]>,
+    pub sql: Arc<[u8]>,
     /// Markers.
     pub params: usize,
     /// Fresh while values of these types may not be what the program is made for.
@@ -49,13 +50,13 @@ impl One {
     /// A statement with so many markers.
     pub fn new(
         program: StatementCode,
-        sql: &[u8],
+        sql: Arc<[u8]>,
         params: usize,
         kind: &'static Descriptor,
     ) -> One {
         One {
             program,
-            sql: sql.into(),
+            sql,
             params,
             types: BoundTypes::default(),
             long: Vec::new(),

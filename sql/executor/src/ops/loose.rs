@@ -247,6 +247,7 @@ impl Operator for ReadGroups<'_> {
     }
 
     fn close(&mut self) -> bool {
+        self.reader.close();
         self.sift.close();
         self.tally.end();
         (self.ranges, self.probed) = (Vec::new(), Vec::new());

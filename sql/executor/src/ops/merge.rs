@@ -395,6 +395,7 @@ impl Operator for ReadMerged<'_> {
     fn close(&mut self) -> bool {
         self.keys = Keys::Nothing;
         self.rows.sift.close();
+        self.rows.reader.close();
         true
     }
 }

@@ -287,6 +287,7 @@ impl Operator for ReadTable<'_> {
 
     fn close(&mut self) -> bool {
         self.sift.close();
+        self.reader.close();
         self.tally.end();
         self.ranges.clear();
         trim(&mut self.key);
