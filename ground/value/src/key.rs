@@ -105,6 +105,26 @@ impl KeyPart {
     ) -> Result<(), KeyError> {
         encode_part(0, ty, self, value, out)
     }
+
+    /// Appends the key of a value that the column holds as it is: an integer of its range, or text. `false`: it is no such
+    /// value, and nothing was appended.
+    #[inline]
+    pub fn append_exact(&self, ty: &ColumnType, value: &Datum<'_>, out: &mut Vec<u8>) -> bool {
+        let exact = match value {
+            Datum::Int(_) | Datum::UInt(_) => ty.kind.is_int(),
+            Datum::Bytes(text) => ty.kind.is_string() && ty.collation.charset().is_valid(text),
+            _ => false,
+        };
+        if !exact {
+            return false;
+        }
+        let start = out.len();
+        let appended = self.append(ty, value, out).is_ok();
+        if !appended {
+            out.truncate(start);
+        }
+        appended
+    }
 }
 
 /// The parts of an index key, in order.
@@ -284,7 +304,12 @@ fn int_error(part: usize, value: &Datum<'_>) -> KeyError {
 fn put_int(bits: u64, bytes: usize, unsigned: bool, out: &mut Vec<u8>) {
     let flip = if unsigned { 0 } else { 1u64 << (8 * bytes - 1) };
     let be = ((bits ^ flip) << (64 - 8 * bytes)).to_be_bytes();
-    out.extend_from_slice(&be[..bytes]);
+    // Of a fixed length: no call.
+    match bytes {
+        4 => out.extend_from_slice(&be[..4]),
+        8 => out.extend_from_slice(&be),
+        bytes => out.extend_from_slice(&be[..bytes]),
+    }
 }
 
 #[cfg(test)]

@@ -246,19 +246,6 @@ impl ColumnType {
         }
     }
 
-    /// Whether an integer is in the range of this integer type; false for other kinds.
-    #[inline]
-    #[must_use]
-    pub const fn holds_int(&self, v: i64) -> bool {
-        let Some(bytes) = self.kind.int_bytes() else { return false };
-        let spare = 64 - 8 * bytes as u32;
-        if self.unsigned {
-            v >= 0 && (((v as u64) << spare) >> spare) as i64 == v
-        } else {
-            (v << spare) >> spare == v
-        }
-    }
-
     /// Appends the type's dictionary form: kind u8, flags u8, collation u16, length u32, decimals u8
     /// (all LE); of an ENUM or SET the count of members u16, and each as u16 length and bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {

@@ -4,7 +4,6 @@
 //! it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
 
 use std::ops::Bound;
-use value::{ColumnType, Datum, Kind};
 
 /// An encoded key range.
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -51,19 +50,6 @@ pub(crate) fn contains((low, high): &KeyRange, key: &[u8]) -> bool {
             Bound::Excluded(high) => key < &high[..],
             Bound::Unbounded => true,
         }
-}
-
-/// True when the value can be a key of that type as it is: an integer of the column's range, or text.
-pub fn has_exact_key(value: &Datum<'_>, ty: &ColumnType) -> bool {
-    match value {
-        Datum::Int(v) => ty.holds_int(*v),
-        Datum::UInt(v) => match i64::try_from(*v) {
-            Ok(v) => ty.holds_int(v),
-            Err(_) => ty.unsigned && ty.kind == Kind::BigInt,
-        },
-        Datum::Bytes(bytes) => ty.kind.is_string() && ty.collation.charset().is_valid(bytes),
-        _ => false,
-    }
 }
 
 /// Sorts ranges and joins those that overlap; with `touching`, also those that only touch.

@@ -5,7 +5,6 @@
 //! so this path needs no conversion rules. 3. It locks nothing: a plan that names locks is none of these, and
 //! a SERIALIZABLE transaction takes the general way.
 
-use crate::keyrange::has_exact_key;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
@@ -156,19 +155,15 @@ impl PointSelect {
 
     /// Encodes the key; false when a value needs the general way.
     fn encode_key(&self, key: &mut Vec<u8>, params: &[Datum<'_>]) -> bool {
-        let Parts { values: parts, key_spec, key_types, .. } = &self.parts;
-        let mut values = [Datum::Null; KEY_PARTS_MAX];
-        for ((value, part), spec) in values.iter_mut().zip(parts).zip(&key_spec.parts) {
-            *value = match part {
+        let Parts { values, key_spec, key_types, .. } = &self.parts;
+        key.clear();
+        values.iter().zip(&key_spec.parts).all(|(value, part)| {
+            let value = match value {
                 Expr::Const(constant) => constant.datum(),
                 Expr::Param(n) => params.get(*n).copied().unwrap_or_default(),
                 _ => return false,
             };
-            if !has_exact_key(value, &key_types[spec.column]) {
-                return false;
-            }
-        }
-        key.clear();
-        key_spec.encode_prefix(key_types, &values[..parts.len()], key).is_ok()
+            part.append_exact(&key_types[part.column], &value, key)
+        })
     }
 }

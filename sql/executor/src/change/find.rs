@@ -5,7 +5,6 @@
 //!    before the next is looked for, where MySQL does so and nobody could tell but by locks and waits
 //!    ([`is_one_by_one`]); else all are found first.
 
-use crate::keyrange::has_exact_key;
 use crate::locking::{Use, read_for_change, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
@@ -40,19 +39,15 @@ pub fn point(
     let Some(spec) = table.key(0) else { return Ok(None) };
     let types = &table.spec().columns;
     let row = Row { params, ..Row::default() };
-    let mut values = Vec::with_capacity(parts.len());
+    let mut key = Vec::new();
     for (part, spec) in parts.iter().zip(&spec.parts) {
         let value = eval(&part.value, &row, context.env)?;
-        if !has_exact_key(&value.get(), &types[spec.column]) {
+        if !spec.append_exact(&types[spec.column], &value.get(), &mut key) {
             return Ok(None);
         }
-        values.push(value);
     }
-    let values: Vec<Datum<'_>> = values.iter().map(|v| v.get()).collect();
-    let mut key = Vec::new();
-    let encoded = spec.encode_prefix(types, &values, &mut key).is_ok();
-    instrument::count(instrument::Counter::HandlerReadKey, u64::from(encoded));
-    Ok(encoded.then_some(key))
+    instrument::count(instrument::Counter::HandlerReadKey, 1);
+    Ok(Some(key))
 }
 
 /// The rows of one target, in the order in which they were found.

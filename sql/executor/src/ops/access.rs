@@ -10,7 +10,7 @@
 
 use super::Run;
 use super::cells::convert_at;
-use crate::keyrange::{has_exact_key, merge, whole};
+use crate::keyrange::{merge, whole};
 use crate::{Environment, SqlError};
 use engine::Table;
 use expr::{Expr, Frame, damaged};
@@ -21,6 +21,8 @@ use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
 
 pub use crate::keyrange::KeyRange as Encoded;
 
+/// Room for the key of a part: that of a number.
+const KEY_BYTES: usize = 16;
 /// Cut keys that are looked up one by one; beyond them a range is read.
 const CUT_KEYS_MAX: usize = 64;
 
@@ -145,13 +147,16 @@ impl<'t> Encoder<'t> {
         Ok(Prefix::Whole)
     }
 
+    /// A part; `uncut`: as if it kept all of a value.
+    fn part(&self, part: usize, uncut: bool) -> Option<(KeyPart, &'t ColumnType)> {
+        let (spec, ty) = self.column(part)?;
+        let prefix_chars = spec.prefix_chars.filter(|_| !uncut);
+        Some((KeyPart { prefix_chars, ..*spec }, ty))
+    }
+
     /// Appends the key of a value of the column's kind; `false`: it has none.
     fn put(&self, part: usize, value: Datum<'_>, uncut: bool, key: &mut Vec<u8>) -> bool {
-        let Some((spec, ty)) = self.column(part) else { return false };
-        let mut spec = *spec;
-        if uncut {
-            spec.prefix_chars = None;
-        }
+        let Some((spec, ty)) = self.part(part, uncut) else { return false };
         let start = key.len();
         spec.append(ty, &value, key).map_err(|_| key.truncate(start)).is_ok()
     }
@@ -166,11 +171,11 @@ impl<'t> Encoder<'t> {
         uncut: bool,
         key: &mut Vec<u8>,
     ) -> Result<Part, SqlError> {
-        let Some((_, ty)) = self.column(part) else { return Ok(Part::Open) };
+        let Some((spec, ty)) = self.part(part, uncut) else { return Ok(Part::Open) };
         if value.is_null() {
             return Ok(Part::Never);
         }
-        if has_exact_key(value, ty) && self.put(part, *value, uncut, key) {
+        if spec.append_exact(ty, value, key) {
             return Ok(Part::Exact);
         }
         if ty.kind.is_string() || ty.kind == Kind::Json {
@@ -337,7 +342,8 @@ impl<'t> Encoder<'t> {
     ) -> Result<Option<Option<(Vec<u8>, bool)>>, SqlError> {
         let Some((value, inclusive)) = bound else { return Ok(Some(None)) };
         let value = run.eval(value, frame)?;
-        let mut key = before.to_vec();
+        let mut key = Vec::with_capacity(before.len() + KEY_BYTES);
+        key.extend_from_slice(before);
         let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
         Ok(match self.append(part, &value.get(), &*run.env, many, &mut key)? {
             Part::Never => None,

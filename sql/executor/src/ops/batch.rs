@@ -148,7 +148,8 @@ impl<'p> Batches<'p> {
         };
         let keys: Option<Vec<usize>> = group.keys.iter().map(|key| column(&key.expr)).collect();
         let sorted = group.strategy == GroupStrategy::Sorted;
-        let one_by_one = parts.contains(&Part::Rows) || read.sift().has_rest() || keys.is_none();
+        let one_by_one =
+            parts.contains(&Part::Rows) || read.predicate().has_rest() || keys.is_none();
         if sorted && (one_by_one || group.rollup) {
             // What may complain must not be evaluated for rows that a LIMIT leaves out.
             return None;
@@ -247,7 +248,7 @@ impl<'p> Batches<'p> {
         vectors: bool,
     ) -> Result<(), SqlError> {
         let leaf = usize::from(self.read.leaf());
-        let (rest, calls) = (self.read.sift().has_rest(), self.parts.len());
+        let (rest, calls) = (self.read.predicate().has_rest(), self.parts.len());
         let by_row = |part: &Part| !vectors || *part == Part::Rows;
         let evaluates = rest || self.parts.iter().any(by_row);
         self.groups.clear();
@@ -260,7 +261,7 @@ impl<'p> Batches<'p> {
             if evaluates {
                 put(frame);
             }
-            if rest && !self.read.sift().rest_holds(run, frame)? {
+            if rest && !self.read.predicate().rest_holds(run, frame)? {
                 self.groups.push(LEFT_OUT);
                 continue;
             }

@@ -7,7 +7,7 @@
 //! first row of it that satisfies the condition is answered. 4. Locking reads lock what they pass.
 
 use super::access::{Encoded, Encoder};
-use super::sift::Sift;
+use super::pushed_predicate::PushedPredicate;
 use super::tally::{self, Tally};
 use super::{Operator, Run};
 use crate::SqlError;
@@ -35,7 +35,7 @@ pub struct ReadGroups<'p> {
     scan: &'p GroupScan,
     needed: &'p [usize],
     lock: Option<RowLock>,
-    sift: Sift<'p>,
+    predicate: PushedPredicate<'p>,
     layout: Arc<RowLayout>,
     reader: Reader,
     /// Where groups are looked for; those before `range` are done.
@@ -63,7 +63,7 @@ impl<'p> ReadGroups<'p> {
             scan,
             needed: &leaf.needed,
             lock: None,
-            sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
+            predicate: PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
             reader: Reader::new(),
             ranges: Vec::new(),
@@ -112,7 +112,8 @@ impl<'p> ReadGroups<'p> {
                 return Ok(false);
             }
             if any
-                || self.sift.holds(bytes).map_err(damaged)? && self.sift.rest_holds(run, frame)?
+                || self.predicate.holds(bytes).map_err(damaged)?
+                    && self.predicate.rest_holds(run, frame)?
             {
                 return Ok(true);
             }
@@ -192,7 +193,7 @@ impl Operator for ReadGroups<'_> {
         let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
-        self.sift.open(run, frame)?;
+        self.predicate.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
         self.lock = run.st.lock_of(self.read);
         self.ranges = match &self.scan.ranges[..] {
@@ -248,7 +249,7 @@ impl Operator for ReadGroups<'_> {
 
     fn close(&mut self) -> bool {
         self.reader.close();
-        self.sift.close();
+        self.predicate.close();
         self.tally.end();
         (self.ranges, self.probed) = (Vec::new(), Vec::new());
         true

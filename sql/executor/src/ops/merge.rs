@@ -7,7 +7,7 @@
 //! others, are sorted first; they go to a file when there are many. 3. Locking reads lock the entries that they pass, and what their rows are locked by.
 
 use super::access::{Encoded, Encoder};
-use super::sift::Sift;
+use super::pushed_predicate::PushedPredicate;
 use super::sort::Sorter;
 use super::tally::{self, Tally};
 use super::{Operator, Run};
@@ -125,7 +125,7 @@ struct Fetch<'p> {
     needed: &'p [usize],
     lock: Option<RowLock>,
     keyed: bool,
-    sift: Sift<'p>,
+    predicate: PushedPredicate<'p>,
     layout: Arc<RowLayout>,
     reader: Reader,
 }
@@ -140,7 +140,7 @@ impl Fetch<'_> {
             Some(lock) => self.reader.lock(lock),
             None => self.reader.unlocked(),
         }
-        self.sift.open(run, frame)
+        self.predicate.open(run, frame)
     }
 
     /// Whether the row of a key is there and satisfies the condition: then it is in the frame. `read`: MySQL has it
@@ -162,7 +162,9 @@ impl Fetch<'_> {
             return Ok(false);
         }
         let bytes = &frame.leaves[leaf].bytes;
-        if !self.sift.holds(bytes).map_err(damaged)? || !self.sift.rest_holds(run, frame)? {
+        if !self.predicate.holds(bytes).map_err(damaged)?
+            || !self.predicate.rest_holds(run, frame)?
+        {
             if self.lock.is_some() {
                 self.reader.unlock_last(run.st.client);
             }
@@ -211,7 +213,7 @@ impl<'p> ReadMerged<'p> {
             needed: &leaf.needed,
             lock: None,
             keyed: leaf.keyed,
-            sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
+            predicate: PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
             reader: Reader::new(),
         };
@@ -394,7 +396,7 @@ impl Operator for ReadMerged<'_> {
 
     fn close(&mut self) -> bool {
         self.keys = Keys::Nothing;
-        self.rows.sift.close();
+        self.rows.predicate.close();
         self.rows.reader.close();
         true
     }

@@ -2,7 +2,7 @@
 
 use super::access::{Encoded, Encoder, Prefix};
 use super::batch::Batch;
-use super::sift::Sift;
+use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
 use super::tally::Tally;
 use super::{Operator, Run, trim};
@@ -33,7 +33,7 @@ pub struct ReadTable<'p> {
     needed: &'p [usize],
     lock: Option<RowLock>,
     keyed: bool,
-    sift: Sift<'p>,
+    predicate: PushedPredicate<'p>,
     layout: Arc<RowLayout>,
     reader: Reader,
     key: Vec<u8>,
@@ -51,7 +51,7 @@ impl<'p> ReadTable<'p> {
             needed: &leaf.needed,
             lock: None,
             keyed: leaf.keyed,
-            sift: Sift::new(read.filter.as_ref(), read.leaf, &layout),
+            predicate: PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
             reader: Reader::new(),
             key: Vec::new(),
@@ -132,18 +132,18 @@ impl<'p> ReadTable<'p> {
                     run.tick()?;
                     count(Counter::HandlerReadKey, 1);
                     let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
-                    if found && !self.sift.holds(bytes).map_err(damaged)? {
+                    if found && !self.predicate.holds(bytes).map_err(damaged)? {
                         self.leave(run);
                         return Ok(false);
                     }
                     return Ok(found && take(bytes));
                 }
                 Left::Ranges(next) => {
-                    let (sift, st) = (&self.sift, run.st);
+                    let (predicate, st) = (&self.predicate, run.st);
                     let (mut failed, mut seen) = (None, 0);
                     let found = self.reader.next_where(st.client, table, bytes, &mut |row| {
                         seen += 1;
-                        let wanted = st.tick().and_then(|()| sift.holds(row).map_err(damaged));
+                        let wanted = st.tick().and_then(|()| predicate.holds(row).map_err(damaged));
                         // The error is the statement's: the reader need not go on.
                         match wanted {
                             Ok(wanted) => wanted && take(row),
@@ -198,8 +198,8 @@ impl<'p> ReadTable<'p> {
     }
 
     /// The conditions on its rows.
-    pub fn sift(&self) -> &Sift<'p> {
-        &self.sift
+    pub fn predicate(&self) -> &PushedPredicate<'p> {
+        &self.predicate
     }
 
     /// The leaf it fills.
@@ -218,7 +218,7 @@ impl Operator for ReadTable<'_> {
         let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
-        self.sift.open(run, frame)?;
+        self.predicate.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
         self.lock = run.st.lock_of(self.read);
         self.ranges.clear();
@@ -268,7 +268,7 @@ impl Operator for ReadTable<'_> {
         let leaf = usize::from(self.read.leaf);
         frame.leaves[leaf].null = false;
         while self.step(run, table, &mut frame.leaves[leaf].bytes, &mut |_| true)? {
-            if self.sift.rest_holds(run, frame)? {
+            if self.predicate.rest_holds(run, frame)? {
                 if self.reader.is_others() {
                     self.reader.insist();
                     continue;
@@ -286,7 +286,7 @@ impl Operator for ReadTable<'_> {
     }
 
     fn close(&mut self) -> bool {
-        self.sift.close();
+        self.predicate.close();
         self.reader.close();
         self.tally.end();
         self.ranges.clear();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // tests
 
-use super::super::sift::Sift;
+use super::super::pushed_predicate::PushedPredicate;
 use super::super::tests::{Nobody, open, roomy};
 use super::super::{Run, Statement};
 use super::Batch;
@@ -164,13 +164,13 @@ proptest! {
         let st = Statement::new(client, tables, &[], &[], roomy());
         let mut env = Nobody(TimeZone::utc());
         let mut run = Run { st: &st, env: &mut env, outer: None, subqueries: None, names: None };
-        let mut sift = Sift::new(Some(&condition), 0, &layout);
+        let mut predicate = PushedPredicate::new(Some(&condition), 0, &layout);
         let leaf = LeafRow { layout: Arc::clone(&layout), bytes: Vec::new(), null: false, key: Vec::new() };
         let mut frame = Frame { leaves: vec![leaf] };
-        sift.open(&mut run, &frame).unwrap();
+        predicate.open(&mut run, &frame).unwrap();
         for row in batch(&rows, &layout).rows() {
             frame.leaves[0].bytes = row.to_vec();
-            let found = sift.holds(row).unwrap() && sift.rest_holds(&mut run, &frame).unwrap();
+            let found = predicate.holds(row).unwrap() && predicate.rest_holds(&mut run, &frame).unwrap();
             prop_assert_eq!(found, run.holds(&condition, &frame).unwrap(), "{:?}", condition);
         }
         Ok(())

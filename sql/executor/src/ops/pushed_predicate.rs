@@ -52,7 +52,7 @@ struct Span {
 }
 
 /// The filter of a read, in two parts.
-pub struct Sift<'p> {
+pub struct PushedPredicate<'p> {
     shapes: Vec<Shape<'p>>,
     /// Made from `shapes` when the read is opened for the first time in a statement.
     tests: Vec<Test>,
@@ -61,15 +61,20 @@ pub struct Sift<'p> {
     layout: Arc<RowLayout>,
 }
 
-impl<'p> Sift<'p> {
+impl<'p> PushedPredicate<'p> {
     /// Of a filter over the leaf's rows.
-    pub fn new(filter: Option<&'p Expr>, leaf: u16, layout: &Arc<RowLayout>) -> Sift<'p> {
+    pub fn new(
+        filter: Option<&'p Expr>,
+        leaf: u16,
+        layout: &Arc<RowLayout>,
+    ) -> PushedPredicate<'p> {
         let (shapes, rest, layout) = (Vec::new(), Vec::new(), Arc::clone(layout));
-        let mut sift = Sift { shapes, tests: Vec::new(), is_open: false, rest, layout };
+        let mut predicate =
+            PushedPredicate { shapes, tests: Vec::new(), is_open: false, rest, layout };
         if let Some(filter) = filter {
-            sift.split(filter, leaf);
+            predicate.split(filter, leaf);
         }
-        sift
+        predicate
     }
 
     fn split(&mut self, filter: &'p Expr, leaf: u16) {
