@@ -95,7 +95,11 @@ impl Core {
 
     /// What other sessions' statements of this text are found by; `None`: there are none.
     fn open_key(&self, sql: &[u8]) -> Option<Key> {
-        let shared = self.may_keep_programs() && cut::stands_alone(sql, self.env.parser_mode);
+        // Elsewhere what is written is converted from the client's character set.
+        let converted = !(self.env.charsets.keeps_literals || sql.is_ascii());
+        let shared = self.may_keep_programs()
+            && !converted
+            && cut::stands_alone(sql, self.env.parser_mode);
         shared.then(|| Key {
             text: sql.into(),
             is_cut: false,
