@@ -97,9 +97,8 @@ impl Core {
     fn open_key(&self, sql: &[u8]) -> Option<Key> {
         // Elsewhere what is written is converted from the client's character set.
         let converted = !(self.env.charsets.keeps_literals || sql.is_ascii());
-        let shared = self.may_keep_programs()
-            && !converted
-            && cut::stands_alone(sql, self.env.parser_mode);
+        let shared =
+            self.may_keep_programs() && !converted && cut::stands_alone(sql, self.env.parser_mode);
         shared.then(|| Key {
             text: sql.into(),
             is_cut: false,

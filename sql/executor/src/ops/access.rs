@@ -15,6 +15,7 @@ use crate::{Environment, SqlError};
 use engine::Table;
 use expr::{Expr, Frame, damaged};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
+use std::cell::Cell;
 use std::ops::Bound;
 use value::collation::Cut;
 use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
@@ -53,6 +54,8 @@ pub enum Prefix {
 pub struct Encoder<'t> {
     table: &'t Table,
     spec: &'t KeySpec,
+    /// Some bound was moved or left out: its range holds rows that it need not.
+    widened: Cell<bool>,
 }
 
 impl<'t> Encoder<'t> {
@@ -62,7 +65,19 @@ impl<'t> Encoder<'t> {
     /// It is not there, or has no key.
     pub fn new(table: &'t Table, index: usize) -> Result<Encoder<'t>, SqlError> {
         let missing = || super::internal("plan names an index that is not there");
-        Ok(Encoder { table, spec: table.key(index).ok_or_else(missing)? })
+        let spec = table.key(index).ok_or_else(missing)?;
+        Ok(Encoder { table, spec, widened: Cell::new(false) })
+    }
+
+    /// Whether every bound that was encoded is the very value that was asked for.
+    pub fn is_exact(&self) -> bool {
+        !self.widened.get()
+    }
+
+    /// The column of the first part, if that keeps whole values, the smallest first.
+    pub fn first_column(&self) -> Option<usize> {
+        let (part, _) = self.column(0)?;
+        (part.prefix_chars.is_none() && !part.descending).then_some(part.column)
     }
 
     fn column(&self, part: usize) -> Option<(&'t KeyPart, &'t ColumnType)> {
@@ -345,7 +360,9 @@ impl<'t> Encoder<'t> {
         let mut key = Vec::with_capacity(before.len() + KEY_BYTES);
         key.extend_from_slice(before);
         let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
-        Ok(match self.append(part, &value.get(), &*run.env, many, &mut key)? {
+        let appended = self.append(part, &value.get(), &*run.env, many, &mut key)?;
+        self.widened.set(self.widened.get() || matches!(appended, Part::Open | Part::Near));
+        Ok(match appended {
             Part::Never => None,
             Part::Open => Some(None),
             Part::Near => Some(Some((key, true))),

@@ -206,7 +206,7 @@ impl<'p> Builder<'_, 'p> {
 
     fn read(&self, read: &'p Read) -> ReadTable<'p> {
         let leaf = &self.plan.leaves[usize::from(read.leaf)];
-        ReadTable::new(read, leaf, self.frame)
+        ReadTable::new(read, leaf, self.st, self.frame)
     }
 
     /// The batches of a group over a table. Where operators are measured each stands for itself.

@@ -91,6 +91,33 @@ impl<'p> PushedPredicate<'p> {
         }
     }
 
+    /// Whether it says no more than that an integer column lies between two bounds, as the range of an index does; each
+    /// bound with whether it belongs to the range.
+    pub fn is_between(
+        &self,
+        column: usize,
+        (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+    ) -> bool {
+        let is_bound = |shape: &Shape<'_>| {
+            let Shape::Compare(op, of, value, _) = shape else { return false };
+            let is = |bound: Option<&(Expr, bool)>, belongs: bool| {
+                bound.is_some_and(|(b, inclusive)| b == *value && *inclusive == belongs)
+            };
+            *of == column
+                && match op {
+                    Comparison::Ge => is(low, true),
+                    Comparison::Gt => is(low, false),
+                    Comparison::Le => is(high, true),
+                    Comparison::Lt => is(high, false),
+                    _ => false,
+                }
+        };
+        let ty = self.layout.column_type(column);
+        self.rest.is_empty()
+            && ty.is_some_and(|ty| ty.kind.is_int())
+            && self.shapes.iter().all(is_bound)
+    }
+
     /// Evaluates the constants, unless that was done.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
 use super::tally::Tally;
-use super::{Operator, Run, trim};
+use super::{Operator, Run, Statement, trim};
 use crate::SqlError;
 use crate::rows::slice;
 use crate::views::collect_equal;
@@ -13,7 +13,7 @@ use catalog::{ReadContext, VirtualRef};
 use engine::{Direction, Reader, RowLock, Table};
 use expr::{Expr, Frame, damaged};
 use instrument::{Counter, count};
-use planner::query_plan::{LeafDef, Read, ReadAccess};
+use planner::query_plan::{KeyRange, LastPart, LeafDef, Read, ReadAccess};
 use std::ops::Bound;
 use std::sync::Arc;
 use value::RowLayout;
@@ -34,6 +34,8 @@ pub struct ReadTable<'p> {
     lock: Option<RowLock>,
     keyed: bool,
     predicate: PushedPredicate<'p>,
+    /// The predicate says no more than the range, if its bounds can be encoded as they are.
+    implied: bool,
     layout: Arc<RowLayout>,
     reader: Reader,
     key: Vec<u8>,
@@ -44,14 +46,21 @@ pub struct ReadTable<'p> {
 
 impl<'p> ReadTable<'p> {
     /// The operator of a read; the frame has the leaf's own layout.
-    pub fn new(read: &'p Read, leaf: &'p LeafDef, frame: &Frame) -> ReadTable<'p> {
+    pub fn new(
+        read: &'p Read,
+        leaf: &'p LeafDef,
+        st: &Statement<'_>,
+        frame: &Frame,
+    ) -> ReadTable<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
+        let predicate = PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout);
         ReadTable {
             read,
             needed: &leaf.needed,
             lock: None,
             keyed: leaf.keyed,
-            predicate: PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout),
+            implied: is_implied(read, &predicate, st.tables.table(read.table)),
+            predicate,
             layout,
             reader: Reader::new(),
             key: Vec::new(),
@@ -218,9 +227,13 @@ impl Operator for ReadTable<'_> {
         let leaf = &mut frame.leaves[usize::from(self.read.leaf)];
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
-        self.predicate.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
         self.lock = run.st.lock_of(self.read);
+        // Locking reads tell by it which entries stay locked.
+        let implied = self.implied && self.lock.is_none();
+        if !implied {
+            self.predicate.open(run, frame)?;
+        }
         self.ranges.clear();
         self.left = Left::Ranges(0);
         match &self.read.access {
@@ -246,11 +259,11 @@ impl Operator for ReadTable<'_> {
                 }
             }
             ReadAccess::Ranges { index, ranges } => {
-                self.ranges = Encoder::new(table, *index)?.ranges(
-                    (ranges, self.lock.is_none()),
-                    run,
-                    frame,
-                )?;
+                let encoder = Encoder::new(table, *index)?;
+                self.ranges = encoder.ranges((ranges, self.lock.is_none()), run, frame)?;
+                if implied && !encoder.is_exact() {
+                    self.predicate.open(run, frame)?;
+                }
                 self.left = match self.open_number(run, table, 0)? {
                     true => Left::Ranges(1),
                     false => Left::Nothing,
@@ -293,6 +306,18 @@ impl Operator for ReadTable<'_> {
         trim(&mut self.key);
         true
     }
+}
+
+/// Whether the predicate of a read says no more than the one range that is read: bounds of the clustered index's first
+/// column. An entry of another index may name a row that has other values by now.
+fn is_implied(read: &Read, predicate: &PushedPredicate<'_>, table: &Table) -> bool {
+    let ReadAccess::Ranges { index: 0, ranges } = &read.access else { return false };
+    let [KeyRange { equal, last: LastPart::Between { low, high } }] = &ranges[..] else {
+        return false;
+    };
+    let column = Encoder::new(table, 0).ok().and_then(|encoder| encoder.first_column());
+    let bounds = (low.as_ref(), high.as_ref());
+    equal.is_empty() && column.is_some_and(|column| predicate.is_between(column, bounds))
 }
 
 /// Reads a virtual table: its rows are made when it is opened.
