@@ -263,7 +263,7 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         self.run_compiled(&mut kept.prepared, given.values, false, net);
-        self.programs.keep(&key.text, kept);
+        self.programs.keep(&key.text, Box::new(kept));
         true
     }
 

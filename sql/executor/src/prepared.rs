@@ -8,7 +8,7 @@
 use crate::kept::Terms;
 use crate::locking::Use;
 use crate::program::{Code, Open, Program};
-use crate::states::{Own, State};
+use crate::states::{Own, Place, State};
 use crate::{
     Context, Environment, Nowhere, Outcome, ResultColumn, RowSink, SqlError, WarningLevel, ddl,
     explain, maintain, query, run_change, show,
@@ -23,6 +23,8 @@ use value::Datum;
 /// A compiled statement of one session.
 pub struct Prepared {
     pub(crate) program: Own,
+    /// Where its state is.
+    place: Place,
     /// What the parameters are to be planned for from now on.
     pub(crate) retyped: Option<Vec<Parameter>>,
     /// PREPARE has raised the warnings.
@@ -34,7 +36,8 @@ pub struct Prepared {
 impl Prepared {
     /// The session's use of a program whose tables it has opened.
     pub(crate) fn of(program: Arc<Program>) -> Prepared {
-        Prepared { program: Own::new(program), retyped: None, announced: false, used: Use::Shown }
+        let (program, place) = (Own::new(program), Place::default());
+        Prepared { program, place, retyped: None, announced: false, used: Use::Shown }
     }
 
     /// Result columns; empty for a statement without a result set.
@@ -178,34 +181,37 @@ pub fn execute(
     if prepared.terms().is_none() {
         prepared.lock(context)?;
     }
-    let program = &*prepared.program;
+    let Prepared { program: own, place, announced, used, .. } = prepared;
+    let program: &Program = own;
     for (number, text) in &program.written {
         context.env.warn(WarningLevel::Warning, *number, text.to_string());
     }
-    if !prepared.announced {
+    if !*announced {
         for (number, text) in &program.warnings {
             context.env.warn(WarningLevel::Warning, *number, text.clone());
         }
     }
     match &program.code {
         Code::Point(point) => {
-            let mut buffers = match context.states.take(&prepared.program) {
+            let mut buffers = match context.states.take(own, place) {
                 Some(State::Point(buffers)) => buffers,
                 _ => Box::default(),
             };
-            let runs = point.runs(&mut buffers, context, params);
-            let done = match runs {
-                true => point.run(&mut buffers, context, params, &program.columns, sink),
-                false => {
-                    let what = (point.query(), prepared.used);
-                    query::run(what, &program.columns, context, params, sink)
-                }
+            let done = if point.runs(&mut buffers, context, params) {
+                point.run(&mut buffers, context, params, &program.columns, sink)
+            } else {
+                query::run((point.query(), *used), &program.columns, context, params, sink)
             };
-            context.states.put(&prepared.program, State::Point(buffers));
+            context.states.put(own, place, State::Point(buffers));
             done
         }
         Code::Rows(plan) => match &**plan {
-            Plan::Query(query) => run_query(prepared, query, context, params, sink),
+            Plan::Query(query) if query::keeps_block(query) => {
+                run_kept((own, place), (query, *used), context, params, sink)
+            }
+            Plan::Query(query) => {
+                query::run((query, *used), &program.columns, context, params, sink)
+            }
             Plan::Do(query) => {
                 query::run((query, Use::Needed), &[], context, params, &mut Nowhere)?;
                 Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
@@ -222,25 +228,20 @@ pub fn execute(
 }
 
 /// Runs a query with the operators of the run before, if they are there, and keeps them for the next run.
-fn run_query(
-    prepared: &Prepared,
-    query: &QueryStatement,
+fn run_kept(
+    (program, place): (&Own, &mut Place),
+    what: (&QueryStatement, Use),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let header = &prepared.program.columns;
-    if !query::keeps_block(query) {
-        return query::run((query, prepared.used), header, context, params, sink);
-    }
-    let mut opened = match context.states.take(&prepared.program) {
+    let mut opened = match context.states.take(program, place) {
         Some(State::Query(opened)) => opened,
-        _ => query::opened(&prepared.program, query, context, params)?,
+        _ => query::opened(program, what.0, context, params)?,
     };
-    let what = (query, prepared.used);
-    let done = query::run_opened(what, &mut opened, header, context, params, sink);
+    let done = query::run_opened(what, &mut opened, &program.columns, context, params, sink);
     if done.is_ok() && opened.close() {
-        context.states.put(&prepared.program, State::Query(opened));
+        context.states.put(program, place, State::Query(opened));
     }
     done
 }

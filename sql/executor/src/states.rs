@@ -96,12 +96,19 @@ struct Kept {
     program: Own,
     /// `None` while it runs.
     state: Option<State>,
+    /// When it was run last, counted in runs.
+    used: u64,
 }
 
-/// The states of a session's programs, the last one run at the end.
+/// Where a program's state was found last.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place(usize);
+
+/// The states of a session's programs.
 #[derive(Default)]
 pub struct States {
     list: Vec<Kept>,
+    runs: u64,
 }
 
 impl States {
@@ -110,32 +117,42 @@ impl States {
         States::default()
     }
 
-    /// Moves a program's place to the end.
     #[inline]
-    fn find(&mut self, program: &Own) -> Option<&mut Kept> {
-        let at = self.list.iter().rposition(|kept| kept.program.is(program))?;
-        if at + 1 < self.list.len() {
-            self.list[at..].rotate_left(1);
+    fn find(&mut self, program: &Own, place: &mut Place) -> Option<&mut Kept> {
+        let is_there = |kept: &Kept| kept.program.is(program);
+        if !self.list.get(place.0).is_some_and(is_there) {
+            place.0 = self.list.iter().position(is_there)?;
         }
-        self.list.last_mut()
+        self.list.get_mut(place.0)
     }
 
     /// Takes a program's state out.
     #[inline]
-    pub(crate) fn take(&mut self, program: &Own) -> Option<State> {
-        self.find(program)?.state.take()
+    pub(crate) fn take(&mut self, program: &Own, place: &mut Place) -> Option<State> {
+        self.runs += 1;
+        let runs = self.runs;
+        let kept = self.find(program, place)?;
+        kept.used = runs;
+        kept.state.take()
     }
 
     /// Keeps a program's state; that of the program that was not run for longest goes.
     #[inline]
-    pub(crate) fn put(&mut self, program: &Own, state: State) {
-        if let Some(kept) = self.find(program) {
-            kept.state = Some(state);
-            return;
+    pub(crate) fn put(&mut self, program: &Own, place: &mut Place, state: State) {
+        match self.find(program, place) {
+            Some(kept) => kept.state = Some(state),
+            None => self.add(program, state),
         }
-        if self.list.len() == STATES_MAX {
-            self.list.remove(0);
+    }
+
+    #[cold]
+    fn add(&mut self, program: &Own, state: State) {
+        let new = Kept { program: program.clone(), state: Some(state), used: self.runs };
+        if self.list.len() < STATES_MAX {
+            return self.list.push(new);
         }
-        self.list.push(Kept { program: program.clone(), state: Some(state) });
+        if let Some(oldest) = self.list.iter_mut().min_by_key(|kept| kept.used) {
+            *oldest = new;
+        }
     }
 }

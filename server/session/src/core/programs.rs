@@ -31,7 +31,7 @@ pub(crate) struct Kept {
 /// The programs of one key.
 struct Text {
     key: Box<[u8]>,
-    programs: Vec<Kept>,
+    programs: Vec<Box<Kept>>,
     /// When it was looked for last, counted in look-ups.
     used: u64,
 }
@@ -87,6 +87,8 @@ impl Programs {
         let known = self.templates.iter().rev().find(|(known, _)| known.matches(sql, literals));
         scan.is_recognised = known.is_some();
         if let Some((_, place)) = known {
+            self.lookups += 1;
+            self.texts[*place].used = self.lookups;
             scan.place = Some(*place);
             return true;
         }
@@ -125,6 +127,9 @@ impl Programs {
 
     /// From now on texts that differ from this one in their literals only are recognised.
     fn recognise(&mut self, sql: &[u8], literals: &[CutLiteral], place: usize) {
+        if self.templates.iter().any(|(_, of)| *of == place) {
+            return;
+        }
         let Some(template) = Template::new(sql, literals) else { return };
         if self.templates.len() == TEMPLATES_MAX {
             self.templates.remove(0);
@@ -140,21 +145,21 @@ impl Programs {
         from: usize,
         sql: &[u8],
         literals: &[CutLiteral],
-    ) -> Option<(usize, Kept)> {
+    ) -> Option<(usize, Box<Kept>)> {
         let programs = &mut self.texts[place].programs;
-        let fits = |kept: &Kept| kept.pinned.are_in(sql, literals);
+        let fits = |kept: &Box<Kept>| kept.pinned.are_in(sql, literals);
         let found = programs.iter().skip(from).position(fits)? + from;
         Some((found, programs.swap_remove(found)))
     }
 
     /// Puts a program back that was right; it is looked at last from now on.
     #[inline]
-    pub fn put_back(&mut self, place: usize, kept: Kept) {
+    pub fn put_back(&mut self, place: usize, kept: Box<Kept>) {
         self.texts[place].programs.push(kept);
     }
 
     /// Puts a program back where it was.
-    pub fn put_back_at(&mut self, place: usize, at: usize, kept: Kept) {
+    pub fn put_back_at(&mut self, place: usize, at: usize, kept: Box<Kept>) {
         let programs = &mut self.texts[place].programs;
         programs.push(kept);
         let last = programs.len() - 1;
@@ -162,7 +167,7 @@ impl Programs {
     }
 
     /// Keeps a program; the least recently used text goes when there are too many, the oldest program of a text.
-    pub fn keep(&mut self, key: &[u8], kept: Kept) {
+    pub fn keep(&mut self, key: &[u8], kept: Box<Kept>) {
         let place = self.find(key).unwrap_or_else(|| self.add(key));
         let programs = &mut self.texts[place].programs;
         if programs.len() == VARIANTS_MAX {

@@ -215,17 +215,18 @@ impl<'t> Encoder<'t> {
         Ok(if same { Part::Exact } else { Part::Near })
     }
 
-    /// The encoded ranges; `touching` ones become one.
+    /// The encoded ranges, in the memory of `found`; `touching` ones become one.
     ///
     /// # Errors
     /// Those of evaluating their values.
     pub fn ranges(
         &self,
         (ranges, touching): (&[KeyRange], bool),
+        mut found: Vec<Encoded>,
         run: &mut Run<'_>,
         frame: &Frame,
     ) -> Result<Vec<Encoded>, SqlError> {
-        let mut found = Vec::with_capacity(ranges.len());
+        found.clear();
         for range in ranges {
             self.range_behind((0, &[]), range, run, frame, &mut found)?;
         }

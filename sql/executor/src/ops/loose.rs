@@ -198,7 +198,12 @@ impl Operator for ReadGroups<'_> {
         self.lock = run.st.lock_of(self.read);
         self.ranges = match &self.scan.ranges[..] {
             [] => vec![(Bound::Unbounded, Bound::Unbounded)],
-            ranges => Encoder::new(table, self.scan.index)?.ranges((ranges, true), run, frame)?,
+            ranges => Encoder::new(table, self.scan.index)?.ranges(
+                (ranges, true),
+                Vec::new(),
+                run,
+                frame,
+            )?,
         };
         (self.range, self.found, self.step) = (0, false, Step::Group);
         if self.scan.purpose != GroupPurpose::Rows {

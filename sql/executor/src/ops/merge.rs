@@ -237,7 +237,7 @@ impl<'p> ReadMerged<'p> {
         frame: &Frame,
     ) -> Result<Vec<Encoded>, SqlError> {
         let touching = self.lock.is_none();
-        Encoder::new(table, part.index)?.ranges((&part.ranges, touching), run, frame)
+        Encoder::new(table, part.index)?.ranges((&part.ranges, touching), Vec::new(), run, frame)
     }
 
     /// An input, and whether its keys come in their order.

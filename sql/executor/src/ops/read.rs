@@ -260,7 +260,8 @@ impl Operator for ReadTable<'_> {
             }
             ReadAccess::Ranges { index, ranges } => {
                 let encoder = Encoder::new(table, *index)?;
-                self.ranges = encoder.ranges((ranges, self.lock.is_none()), run, frame)?;
+                let room = std::mem::take(&mut self.ranges);
+                self.ranges = encoder.ranges((ranges, self.lock.is_none()), room, run, frame)?;
                 if implied && !encoder.is_exact() {
                     self.predicate.open(run, frame)?;
                 }
