@@ -8,18 +8,19 @@
 
 use crate::cut::{CutLiteral, LiteralValue};
 
-/// Bytes before the first literal that tell most templates apart.
-const TAIL_BYTES: usize = 8;
 /// Integers of more digits are left to the scanner: some of them exceed the BIGINT range.
 const DIGITS_MAX: usize = 18;
+/// Templates that are looked at for a text.
+const TEMPLATES_MAX: usize = 16;
 
 /// A text and where its literals are.
 #[derive(Debug, Clone)]
 pub struct Template {
     text: Box<[u8]>,
     gaps: Box<[Gap]>,
-    /// The last bytes before the first literal.
-    tail: [u8; TAIL_BYTES],
+    /// Bytes before the first literal, and their fingerprint.
+    first: usize,
+    head: u64,
 }
 
 /// The place of a literal's value: of digits, or inside quotes.
@@ -31,26 +32,72 @@ struct Gap {
     quote: Option<u8>,
 }
 
+/// The templates of the texts that came last, each with what its user knows of it.
+#[derive(Debug, Default)]
+pub struct Templates(Vec<(Template, usize)>);
+
+impl Templates {
+    /// What is known of the text's template; `literals` gets its literals.
+    #[inline]
+    pub fn find(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> Option<usize> {
+        let (mut first, mut head) = (usize::MAX, 0);
+        let found = self.0.iter().find(|(template, _)| {
+            if template.first != first {
+                first = template.first;
+                head = fingerprint(sql.get(..first).unwrap_or_default());
+            }
+            template.head == head && template.matches(sql, literals)
+        });
+        found.map(|(_, known)| *known)
+    }
+
+    /// Adds the template of a text that was read in one mode, if there is none with this knowledge and it is worth it; the
+    /// oldest goes when there are too many. It serves texts of the same mode only.
+    pub fn add(&mut self, sql: &[u8], literals: &[CutLiteral], known: usize) {
+        if self.0.iter().any(|(_, of)| *of == known) {
+            return;
+        }
+        let Some(template) = Template::new(sql, literals) else { return };
+        if self.0.len() == TEMPLATES_MAX {
+            self.0.remove(0);
+        }
+        self.0.push((template, known));
+    }
+
+    /// Removes the template with this knowledge.
+    pub fn forget(&mut self, known: usize) {
+        self.0.retain(|(_, of)| *of != known);
+    }
+
+    /// Removes all of them.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Texts with different beginnings differ in it as a rule.
+#[inline]
+fn fingerprint(head: &[u8]) -> u64 {
+    let mut sum = head.len() as u64;
+    let (words, rest) = head.as_chunks::<8>();
+    for word in words {
+        sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+    rest.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+}
+
 impl Template {
-    /// The template of a text that was scanned in one mode; `None` when it would not be worth it. It
-    /// serves texts of the same mode only.
-    pub fn new(sql: &[u8], literals: &[CutLiteral]) -> Option<Template> {
+    /// The template of a text; `None` when it would not be worth it.
+    fn new(sql: &[u8], literals: &[CutLiteral]) -> Option<Template> {
         let gaps: Option<Box<[Gap]>> = literals.iter().map(|l| gap(sql, l)).collect();
         let gaps = gaps?;
         let first = gaps.first()?.start;
-        let tail = sql.get(first.checked_sub(TAIL_BYTES)?..first)?.try_into().ok()?;
-        Some(Template { text: sql.into(), gaps, tail })
+        let head = fingerprint(sql.get(..first)?);
+        Some(Template { text: sql.into(), gaps, first, head })
     }
 
     /// Whether `sql` is this text with other values; `literals` gets them (its old content goes).
-    #[inline]
-    pub fn matches(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> bool {
-        let first = self.gaps.first().map_or(0, |g| g.start);
-        let tail = sql.get(first.wrapping_sub(TAIL_BYTES)..first);
-        tail == Some(&self.tail[..]) && self.matches_whole(sql, literals)
-    }
-
-    fn matches_whole(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> bool {
+    fn matches(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> bool {
         literals.clear();
         let (mut at, mut done) = (0, 0);
         for gap in &self.gaps {

@@ -4,7 +4,7 @@
 //! looks at; then the literals that are no parameters must be the same. Who takes it compares its tables and what was
 //! measured. 2. A session owns its use of the programs that it runs: a statement that it has run before writes nothing that
 //! another session reads. 3. The texts that came last are recognised by what lies between their literals, before anything
-//! of them is read ([`Template`]).
+//! of them is read ([`Templates`]).
 
 use super::Descriptor;
 use crate::shared_programs::{Key, Pinned, Surroundings, VARIANTS_MAX};
@@ -13,13 +13,11 @@ use expr::build::Settings;
 use instrument::{Counter, count};
 use parser::SqlMode;
 use parser::cut::{self, Cut, CutLiteral};
-use parser::template::Template;
+use parser::template::Templates;
 use std::collections::HashMap;
 
 /// Texts whose programs a session keeps.
 const TEXTS_MAX: usize = 64;
-/// Texts that are recognised without reading them.
-const TEMPLATES_MAX: usize = 16;
 
 /// A program of a text.
 pub(crate) struct Kept {
@@ -41,7 +39,7 @@ struct Text {
 pub(crate) struct Programs {
     positions: HashMap<Box<[u8]>, usize>,
     texts: Vec<Text>,
-    templates: Vec<(Template, usize)>,
+    templates: Templates,
     lookups: u64,
     /// Those in which all of these were made.
     surroundings: Surroundings,
@@ -84,12 +82,12 @@ impl Programs {
     #[inline]
     pub fn scan(&mut self, sql: &[u8], mode: SqlMode, scan: &mut Scan) -> bool {
         let literals = scan.cut.literals_mut();
-        let known = self.templates.iter().rev().find(|(known, _)| known.matches(sql, literals));
+        let known = self.templates.find(sql, literals);
         scan.is_recognised = known.is_some();
-        if let Some((_, place)) = known {
+        if let Some(place) = known {
             self.lookups += 1;
-            self.texts[*place].used = self.lookups;
-            scan.place = Some(*place);
+            self.texts[place].used = self.lookups;
+            scan.place = known;
             return true;
         }
         self.read(sql, mode, scan)
@@ -103,7 +101,7 @@ impl Programs {
         }
         scan.place = self.find(scan.cut.key());
         if let Some(place) = scan.place {
-            self.recognise(sql, scan.cut.literals(), place);
+            self.templates.add(sql, scan.cut.literals(), place);
         }
         true
     }
@@ -123,18 +121,6 @@ impl Programs {
         self.lookups += 1;
         self.texts[place].used = self.lookups;
         Some(place)
-    }
-
-    /// From now on texts that differ from this one in their literals only are recognised.
-    fn recognise(&mut self, sql: &[u8], literals: &[CutLiteral], place: usize) {
-        if self.templates.iter().any(|(_, of)| *of == place) {
-            return;
-        }
-        let Some(template) = Template::new(sql, literals) else { return };
-        if self.templates.len() == TEMPLATES_MAX {
-            self.templates.remove(0);
-        }
-        self.templates.push((template, place));
     }
 
     /// Removes and returns a program for a text's literals, of those from the `from`th on; where it was.
@@ -188,7 +174,7 @@ impl Programs {
             let place = oldest.map_or(0, |(place, _)| place);
             let old = std::mem::replace(&mut self.texts[place], text);
             self.positions.remove(&old.key);
-            self.templates.retain(|(_, of)| *of != place);
+            self.templates.forget(place);
             count(Counter::LimpidPlanCacheEvictions, old.programs.len() as u64);
             place
         };
