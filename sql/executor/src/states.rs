@@ -19,6 +19,8 @@ const STATES_MAX: usize = 12;
 
 /// A session's reference to a program, counted by the session alone.
 #[derive(Clone)]
+// The inner count is that of all sessions, the outer one this session's: the second allocation keeps them apart.
+#[allow(clippy::redundant_allocation)]
 pub(crate) struct Own(Arc<Arc<Program>>);
 
 impl Own {

@@ -59,7 +59,7 @@ fn node(root: &Node) -> usize {
         | Node::Distinct { input, .. } => node(input),
         Node::Group(group) => node(&group.input),
         Node::Window(window) => node(&window.input),
-        Node::SetOp { inputs, .. } => inputs.iter().map(|p| block(p)).sum(),
-        Node::Recursive { seeds, steps, .. } => seeds.iter().chain(steps).map(|p| block(p)).sum(),
+        Node::SetOp { inputs, .. } => inputs.iter().map(block).sum(),
+        Node::Recursive { seeds, steps, .. } => seeds.iter().chain(steps).map(block).sum(),
     }
 }

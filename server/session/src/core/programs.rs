@@ -29,6 +29,8 @@ pub(crate) struct Kept {
 /// The programs of one key.
 struct Text {
     key: Box<[u8]>,
+    // One is taken out for its run: a pointer moves.
+    #[allow(clippy::vec_box)]
     programs: Vec<Box<Kept>>,
     /// When it was looked for last, counted in look-ups.
     used: u64,
@@ -133,8 +135,8 @@ impl Programs {
         literals: &[CutLiteral],
     ) -> Option<(usize, Box<Kept>)> {
         let programs = &mut self.texts[place].programs;
-        let fits = |kept: &Box<Kept>| kept.pinned.are_in(sql, literals);
-        let found = programs.iter().skip(from).position(fits)? + from;
+        let mut rest = programs.iter().skip(from);
+        let found = rest.position(|kept| kept.pinned.are_in(sql, literals))? + from;
         Some((found, programs.swap_remove(found)))
     }
 

@@ -96,7 +96,8 @@ impl<'p> PushedPredicate<'p> {
     pub fn is_between(
         &self,
         column: usize,
-        (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+        low: Option<&(Expr, bool)>,
+        high: Option<&(Expr, bool)>,
     ) -> bool {
         let is_bound = |shape: &Shape<'_>| {
             let Shape::Compare(op, of, value, _) = shape else { return false };

@@ -317,8 +317,8 @@ fn is_implied(read: &Read, predicate: &PushedPredicate<'_>, table: &Table) -> bo
         return false;
     };
     let column = Encoder::new(table, 0).ok().and_then(|encoder| encoder.first_column());
-    let bounds = (low.as_ref(), high.as_ref());
-    equal.is_empty() && column.is_some_and(|column| predicate.is_between(column, bounds))
+    let says = |column| predicate.is_between(column, low.as_ref(), high.as_ref());
+    equal.is_empty() && column.is_some_and(says)
 }
 
 /// Reads a virtual table: its rows are made when it is opened.
