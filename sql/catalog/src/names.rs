@@ -139,16 +139,14 @@ impl Definition {
 
 /// The number of a name, by which plans of all sessions refer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct NameId(pub(crate) u32);
+pub struct NameId(pub(crate) u64);
 
-/// Names that were met so far.
-static MET: SharedAtomic<u32, { class::DICT }> = SharedAtomic::new(0);
+/// Names that were met so far, each temporary table's among them.
+static MET: SharedAtomic<u64, { class::DICT }> = SharedAtomic::new(0);
 
 impl NameId {
     fn next() -> NameId {
-        let id = MET.fetch_add(1, Ordering::Relaxed);
-        assert!(id < u32::MAX, "more names than numbers");
-        NameId(id)
+        NameId(MET.fetch_add(1, Ordering::Relaxed))
     }
 }
 

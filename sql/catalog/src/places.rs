@@ -66,7 +66,7 @@ mod tests {
         let mut places = Places::default();
         assert_eq!(places.find(NameId(5)), None);
         // Numbers that begin alike, and some that lie where others were moved to.
-        let names: Vec<u32> = (1..200).map(|n| if n % 3 == 0 { n * 64 } else { n }).collect();
+        let names: Vec<u64> = (1..200).map(|n| if n % 3 == 0 { n * 64 } else { n }).collect();
         for (handle, name) in names.iter().enumerate() {
             places.add(NameId(*name), handle);
         }
