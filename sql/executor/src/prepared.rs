@@ -7,7 +7,7 @@
 
 use crate::kept::Terms;
 use crate::locking::Use;
-use crate::program::{Code, Open, Program};
+use crate::program::{Code, Open, Program, ProgramTable, raise};
 use crate::states::{Own, Place, State};
 use crate::{
     Context, Environment, Nowhere, Outcome, ResultColumn, RowSink, SqlError, WarningLevel, ddl,
@@ -72,9 +72,7 @@ impl Prepared {
     /// Raises the warnings about what is written now, and no more at its runs: PREPARE does so.
     pub fn announce(&mut self, env: &mut dyn Environment) {
         self.announced = true;
-        for (number, text) in &self.program.warnings {
-            env.warn(WarningLevel::Warning, *number, text.clone());
-        }
+        raise(&self.program.warnings, env);
     }
 
     /// Hints of the statement set variables for the time of its run.
@@ -120,7 +118,7 @@ impl Prepared {
     /// The program, for other sessions; `None` where it is this session's alone.
     pub fn shared(&self, context: &Context<'_>) -> Option<Arc<Program>> {
         let runs = matches!(self.program.code, Code::Point(_) | Code::Rows(_));
-        let own = |t: &crate::program::ProgramTable| context.tables.is_own(t.table);
+        let own = |t: &ProgramTable| context.tables.is_own(t.table);
         let shared = runs && !self.program.sets_variables && !self.program.tables.iter().any(own);
         shared.then(|| self.program.shared())
     }
@@ -187,9 +185,7 @@ pub fn execute(
         context.env.warn(WarningLevel::Warning, *number, text.to_string());
     }
     if !*announced {
-        for (number, text) in &program.warnings {
-            context.env.warn(WarningLevel::Warning, *number, text.clone());
-        }
+        raise(&program.warnings, context.env);
     }
     match &program.code {
         Code::Point(point) => {

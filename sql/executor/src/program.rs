@@ -9,7 +9,7 @@ use crate::kept::Terms;
 use crate::point::PointSelect;
 use crate::{Context, explain, maintain, show, views};
 use catalog::{NameEntry, TableRef};
-use expr::{SqlError, WarningLevel};
+use expr::{Environment, SqlError, WarningLevel};
 use mdl::Mode;
 use parser::ast::{self, Statement};
 use planner::literals::Literals;
@@ -228,8 +228,13 @@ fn preceded(
     if let Some(error) = refused(warnings, statement, context) {
         return error;
     }
-    for (number, text) in warnings {
-        context.env.warn(WarningLevel::Warning, *number, text.clone());
-    }
+    raise(warnings, context.env);
     error
+}
+
+/// Raises warnings about what is written.
+pub(crate) fn raise(warnings: &[(u16, String)], env: &mut dyn Environment) {
+    for (number, text) in warnings {
+        env.warn(WarningLevel::Warning, *number, text.clone());
+    }
 }

@@ -48,10 +48,7 @@ impl Deref for Own {
     }
 }
 
-/// A query's block, which looks at its program as long as it lives.
-pub(crate) type BlockOf<'p> = OpenBlock<'p>;
-
-/// A block, and what the rows that it gives are sent with.
+/// A query's block, which looks at its program as long as it lives, and what the rows that it gives are sent with.
 pub(crate) struct OpenBlock<'p> {
     pub block: Block<'p>,
     /// The header as it was sent last.
@@ -77,7 +74,7 @@ self_cell::self_cell!(
     pub(crate) struct Opened {
         owner: Own,
         #[not_covariant]
-        dependent: BlockOf,
+        dependent: OpenBlock,
     }
 );
 

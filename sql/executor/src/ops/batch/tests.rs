@@ -170,7 +170,8 @@ proptest! {
         predicate.open(&mut run, &frame).unwrap();
         for row in batch(&rows, &layout).rows() {
             frame.leaves[0].bytes = row.to_vec();
-            let found = predicate.holds(row).unwrap() && predicate.rest_holds(&mut run, &frame).unwrap();
+            let pushed = predicate.holds(row).unwrap();
+            let found = pushed && predicate.rest_holds(&mut run, &frame).unwrap();
             prop_assert_eq!(found, run.holds(&condition, &frame).unwrap(), "{:?}", condition);
         }
         Ok(())
