@@ -1,10 +1,13 @@
-//! Real programs against the server: dump tools and an ORM's own compliance suite.
+//! Real programs against the server: dump tools, an ORM's own compliance suite, the exporter of metrics.
 //!
 //! 1. Each driver does with the server what it does with MySQL; what MySQL does with it is recorded in
 //!    `tests/compat`. 2. `LIMPID_BLESS=1` writes the list of what is missing anew; the list only gets shorter.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[path = "compat/exporter.rs"]
+mod exporter;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

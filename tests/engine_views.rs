@@ -22,7 +22,7 @@ fn the_holds_of_latch_classes_are_a_query() {
     let folder = TempDir::new();
     let server = Server::start(folder.path());
     let total = "SELECT SUM(ACQUISITIONS) FROM performance_schema.limpid_latch_holds";
-    assert_eq!(server.sql("SELECT @@limpid_instrument_level"), "default");
+    assert_eq!(server.sql("SELECT @@limpid_instrument_level"), "def");
     assert_eq!(server.sql(total), "0");
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c VARCHAR(40))");
     server.sql("SET GLOBAL limpid_instrument_level = synch");
@@ -126,4 +126,131 @@ fn the_warm_set_is_dumped_at_the_stop_and_loaded_at_the_start() {
         s.contains("dump completed")
     });
     assert_eq!(server.sql("SELECT @@innodb_buffer_pool_dump_now"), "0");
+}
+
+/// The six levels of the specification, by its SQL.
+#[test]
+fn levels_are_reached_by_sql() {
+    let folder = TempDir::new();
+    let server = Server::with().start(folder.path());
+    let level = || server.sql("SELECT @@GLOBAL.limpid_instrument_level");
+    let run = |script: &str| {
+        script.split(';').filter(|s| !s.trim().is_empty()).for_each(|s| {
+            server.sql(s);
+        });
+    };
+    let all = "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO', TIMED = 'NO';
+        UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'";
+    let consumers = |list: &str| {
+        format!(
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ({list})"
+        )
+    };
+    let instruments = |like: &str| {
+        format!(
+            "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE {like}"
+        )
+    };
+    assert_eq!(level(), "def");
+    run(all);
+    assert_eq!(level(), "none");
+    run(&instruments("NAME LIKE 'wait/%/table/%' OR NAME LIKE 'wait/io/file%'"));
+    assert_eq!(level(), "custom");
+    run(&consumers("'global_instrumentation', 'thread_instrumentation'"));
+    assert_eq!(level(), "tables");
+    run(all);
+    run(&instruments("NAME LIKE 'statement/%'"));
+    run(&consumers("'global_instrumentation', 'thread_instrumentation', 'statements_digest'"));
+    assert_eq!(level(), "statements");
+    server.sql("SET GLOBAL limpid_instrument_level = def");
+    run(&instruments("NAME LIKE '%synch%'"));
+    assert_eq!(level(), "synch");
+    // Latches that are there already notice at once.
+    server.sql("TRUNCATE TABLE performance_schema.limpid_latch_holds");
+    let holds = "SELECT SUM(ACQUISITIONS) > 0 FROM performance_schema.limpid_latch_holds";
+    assert_eq!(server.sql(holds), "1");
+    run("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';
+         TRUNCATE TABLE performance_schema.limpid_latch_holds");
+    assert_eq!(server.sql(holds), "0", "the consumer of everything is off");
+    for preset in ["none", "tables", "statements", "synch", "def"] {
+        server.sql(&format!("SET GLOBAL limpid_instrument_level = {preset}"));
+        assert_eq!(level(), preset);
+    }
+    server.sql("SET GLOBAL limpid_instrument_level = 'default'");
+    assert_eq!(level(), "def");
+    let refused = server.sql_error("SET GLOBAL limpid_instrument_level = custom");
+    assert!(refused.contains("1231"), "{refused}");
+}
+
+#[test]
+fn instruments_and_consumers_are_options() {
+    let folder = TempDir::new();
+    let start = |options: &[&str]| {
+        options
+            .iter()
+            .fold(Server::with(), |with, option| with.option(*option))
+            .start(folder.path())
+    };
+    let server = start(&["--performance-schema-instrument=%synch%=on"]);
+    assert_eq!(server.sql("SELECT @@limpid_instrument_level"), "synch");
+    drop(server);
+    let server = start(&[
+        "--performance-schema-instrument=wait/synch/mutex/%=counted",
+        "--performance-schema-instrument=wait/synch/%=off",
+        "--performance-schema-instrument=statement/sql/select=off",
+        "--performance-schema-instrument=nosuch/plugin=on",
+        "--performance-schema-instrument=nonsense",
+        "--performance-schema-consumer-events-waits-current=ON",
+    ]);
+    let like = |name: &str| {
+        server.sql(&format!(
+            "SELECT DISTINCT CONCAT(ENABLED, TIMED) FROM performance_schema.setup_instruments WHERE NAME LIKE '{name}'"
+        ))
+    };
+    assert_eq!(like("wait/synch/mutex/%"), "YESNO", "the longer name wins");
+    assert_eq!(like("wait/synch/cond/%"), "NONO");
+    assert_eq!(like("statement/sql/select"), "NONO");
+    assert_eq!(like("statement/sql/insert"), "YESYES");
+    assert_eq!(server.sql("SELECT @@limpid_instrument_level"), "custom");
+    let consumer = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'events_waits_current'";
+    assert_eq!(server.sql(consumer), "YES");
+    assert!(server.log().contains(
+        "[Warning] [MY-010079] [Server] Invalid instrument name or value for performance_schema_instrument 'nonsense'."
+    ));
+    drop(server);
+    let server = start(&["--performance-schema=OFF"]);
+    for table in
+        ["setup_instruments", "setup_consumers", "setup_actors", "processlist", "data_locks"]
+    {
+        assert_eq!(server.sql(&format!("SELECT COUNT(*) FROM performance_schema.{table}")), "0");
+    }
+    assert_eq!(server.sql("SELECT COUNT(*) > 0 FROM performance_schema.global_status"), "1");
+    server.sql("SET GLOBAL limpid_instrument_level = synch");
+    assert_eq!(server.sql("SELECT @@limpid_instrument_level, @@performance_schema"), "none\t0");
+}
+
+#[test]
+fn actors_decide_which_sessions_are_instrumented() {
+    let folder = TempDir::new();
+    let server = Server::with().start(folder.path());
+    let own = "SELECT INSTRUMENTED, HISTORY FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    assert_eq!(server.sql(own), "YES\tYES");
+    server.sql("UPDATE performance_schema.setup_actors SET HISTORY = 'NO'");
+    assert_eq!(server.sql(own), "YES\tNO");
+    server.sql("INSERT INTO performance_schema.setup_actors (HOST, USER, ENABLED) VALUES ('%', 'root', 'NO')");
+    assert_eq!(server.sql(own), "NO\tYES");
+    server.sql("TRUNCATE TABLE performance_schema.setup_actors");
+    assert_eq!(server.sql(own), "NO\tNO", "nobody is named");
+    let switched = format!(
+        "UPDATE performance_schema.threads SET INSTRUMENTED = 'YES' WHERE PROCESSLIST_ID = CONNECTION_ID(); {own}"
+    );
+    assert_eq!(server.sql(&switched), "YES\tNO");
+    server.sql("UPDATE performance_schema.threads SET HISTORY = 'NO' WHERE TYPE = 'BACKGROUND'");
+    let background =
+        "SELECT DISTINCT HISTORY FROM performance_schema.threads WHERE TYPE = 'BACKGROUND'";
+    assert_eq!(server.sql(background), "NO");
+    let refused = server.sql_error("UPDATE performance_schema.threads SET ROLE = 'x'");
+    assert!(refused.contains("1683"), "{refused}");
+    let refused = server.sql_error("DELETE FROM performance_schema.threads");
+    assert!(refused.contains("1142"), "{refused}");
 }

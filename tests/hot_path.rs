@@ -10,6 +10,7 @@
 mod hot;
 
 use hot::{Conn, ROWS, Rig};
+use instrument::Consumer;
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class, shared_writes};
 
@@ -20,6 +21,8 @@ const STATEMENTS: u64 = 100_000;
 const WARM_UP: u64 = 2_000;
 /// The gate of the architecture for an autocommitted update by primary key.
 const UPDATE_WRITES_MAX: f64 = 10.0;
+/// What a hundred digests, and the history, may take of a session for their figures.
+const FIGURES_BYTES_MAX: i64 = 256 << 10;
 /// What a session may take for a hundred prepared statements.
 const PREPARED_BYTES_MAX: i64 = 64 << 10;
 /// A slow machine runs as many as fit.
@@ -204,14 +207,24 @@ fn a_hundred_prepared_statements_take_little_of_a_session() {
             }
         }
     };
-    // The programs belong to all sessions.
+    // The programs belong to all sessions, and so do the texts of their digests.
     prepare(&mut rig.connect("sbtest"));
-    let mut conn = rig.connect("sbtest");
-    conn.prepare();
-    let before = host::probe::live_bytes();
-    prepare(&mut conn);
-    let taken = host::probe::live_bytes() - before;
-    println!("100 prepared statements take {taken} bytes of a session");
+    let taken = || {
+        let mut conn = rig.connect("sbtest");
+        conn.prepare();
+        let before = host::probe::live_bytes();
+        prepare(&mut conn);
+        host::probe::live_bytes() - before
+    };
+    let with_figures = taken();
+    let consumers = [Consumer::StatementsDigest, Consumer::StatementsHistory];
+    consumers.into_iter().for_each(|consumer| instrument::switch_consumer(consumer, false));
+    let taken = taken();
+    consumers.into_iter().for_each(|consumer| instrument::switch_consumer(consumer, true));
+    println!(
+        "100 prepared statements take {taken} bytes of a session, with figures {with_figures}"
+    );
     assert!(taken > 5_000, "the count sees nothing: {taken}");
     assert!(taken <= PREPARED_BYTES_MAX, "{taken} bytes");
+    assert!(with_figures - taken <= FIGURES_BYTES_MAX, "{with_figures} bytes");
 }

@@ -391,3 +391,30 @@ fn a_definition_is_compiled_once_for_all_statements_and_sessions() {
     assert_eq!(b.ask("SELECT a FROM d.p WHERE id = 605"), ["106"], "the new CHECK refuses 60");
     assert!(compiled(&mut a) > first, "another version");
 }
+
+#[test]
+fn the_text_of_a_view_is_parsed_once_for_all_statements_and_sessions() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, c INT); \
+         INSERT INTO t VALUES (1, 2), (2, 3); \
+         CREATE VIEW v AS SELECT id, c FROM t; CREATE VIEW w AS SELECT id, c + 1 AS e FROM v",
+    );
+    let compiled = |session: &mut Conversation| -> u64 {
+        let rows = session.ask("SHOW GLOBAL STATUS LIKE 'Limpid_definitions_compiled'");
+        rows[0].split('\t').nth(1).unwrap().parse().unwrap()
+    };
+    let (mut a, mut b) = (server.converse(), server.converse());
+    let before = compiled(&mut a);
+    assert_eq!(a.ask("SELECT e FROM d.w WHERE id = 1"), ["3"]);
+    assert_eq!(compiled(&mut a), before + 1, "that of w; who made w has parsed that of v");
+    for n in 0..5 {
+        assert_eq!(a.ask(&format!("SELECT e AS e{n} FROM d.w WHERE id = 1")), ["3"]);
+        assert_eq!(b.ask(&format!("SELECT {n}, SUM(c) FROM d.v")), [format!("{n}\t5")]);
+    }
+    assert_eq!(compiled(&mut b), before + 1);
+    a.ask("CREATE OR REPLACE VIEW d.v AS SELECT id, c * 10 AS c FROM d.t");
+    assert_eq!(b.ask("SELECT e FROM d.w WHERE id = 1"), ["21"], "the view's new version");
+    assert_eq!(compiled(&mut b), before + 2);
+}

@@ -4,6 +4,9 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+mod status;
+mod watched;
+
 use testkit::raw::RawClient;
 use testkit::{Server, TempDir};
 
@@ -186,46 +189,73 @@ fn states_are_mysqls() {
 
 /// A statement, and what it counts in MySQL 9.7 (`FLUSH LOCAL STATUS` before it, counters that are 0 left out).
 const COUNTED: &[(&str, &str)] = &[
-    ("SELECT * FROM t WHERE id = 2", "commit 1, read_key 1"),
-    ("SELECT * FROM t WHERE id = 99", "commit 1, read_key 1"),
-    ("SELECT * FROM t", "commit 1, read_first 1, read_key 1, read_rnd_next 6, scan 1"),
-    ("SELECT * FROM t LIMIT 1", "commit 1, read_first 1, read_key 1, read_rnd_next 1, scan 1"),
-    ("SELECT * FROM t ORDER BY id", "commit 1, read_first 1, read_key 1, read_next 5, scan 1"),
-    ("SELECT * FROM t ORDER BY id DESC", "commit 1, read_key 1, read_last 1, read_prev 5, scan 1"),
-    ("SELECT * FROM t ORDER BY a LIMIT 1", "commit 1, read_first 1, read_key 1, scan 1"),
-    ("SELECT a FROM t", "commit 1, read_first 1, read_key 1, read_next 5, scan 1"),
-    ("SELECT * FROM t FORCE INDEX (a) WHERE a = 20", "commit 1, read_key 1, read_next 2"),
-    ("SELECT * FROM t FORCE INDEX (a) WHERE a = 99", "commit 1, read_key 1"),
-    ("SELECT * FROM t WHERE id BETWEEN 2 AND 4", "commit 1, read_key 1, read_next 3, range 1"),
+    ("SELECT * FROM t WHERE id = 2", "commit 1, external_lock 2, read_key 1"),
+    ("SELECT * FROM t WHERE id = 99", "commit 1, external_lock 2, read_key 1"),
+    (
+        "SELECT * FROM t",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_rnd_next 6, scan 1",
+    ),
+    (
+        "SELECT * FROM t LIMIT 1",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_rnd_next 1, scan 1",
+    ),
+    (
+        "SELECT * FROM t ORDER BY id",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_next 5, scan 1",
+    ),
+    (
+        "SELECT * FROM t ORDER BY id DESC",
+        "commit 1, external_lock 2, read_key 1, read_last 1, read_prev 5, scan 1",
+    ),
+    (
+        "SELECT * FROM t ORDER BY a LIMIT 1",
+        "commit 1, external_lock 2, read_first 1, read_key 1, scan 1",
+    ),
+    ("SELECT a FROM t", "commit 1, external_lock 2, read_first 1, read_key 1, read_next 5, scan 1"),
+    (
+        "SELECT * FROM t FORCE INDEX (a) WHERE a = 20",
+        "commit 1, external_lock 2, read_key 1, read_next 2",
+    ),
+    ("SELECT * FROM t FORCE INDEX (a) WHERE a = 99", "commit 1, external_lock 2, read_key 1"),
+    (
+        "SELECT * FROM t WHERE id BETWEEN 2 AND 4",
+        "commit 1, external_lock 2, read_key 1, read_next 3, range 1",
+    ),
     (
         "SELECT * FROM t WHERE id > 2 ORDER BY id DESC",
-        "commit 1, read_key 1, read_last 1, read_prev 3, range 1",
+        "commit 1, external_lock 2, read_key 1, read_last 1, read_prev 3, range 1",
     ),
     (
         "SELECT * FROM t ORDER BY b LIMIT 2",
-        "commit 1, read_first 1, read_key 1, read_rnd_next 6, scan 1, sort_rows 2, sort_scan 1",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_rnd_next 6, scan 1, sort_rows 2, sort_scan 1",
     ),
     (
         "SELECT * FROM t WHERE id < 3 ORDER BY b",
-        "commit 1, read_first 1, read_key 1, read_next 2, range 1, sort_rows 2, sort_scan 1",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_next 2, range 1, sort_rows 2, sort_scan 1",
     ),
-    ("SELECT MAX(a) FROM t", "commit 1, read_key 1, read_last 1"),
-    ("INSERT INTO u VALUES (11, 1), (12, 2)", "commit 1, write 2"),
-    ("INSERT IGNORE INTO u VALUES (11, 1)", "commit 1, write 1"),
+    ("SELECT MAX(a) FROM t", "commit 1, external_lock 2, read_key 1, read_last 1"),
+    ("INSERT INTO u VALUES (11, 1), (12, 2)", "commit 1, external_lock 2, write 2"),
+    ("INSERT IGNORE INTO u VALUES (11, 1)", "commit 1, external_lock 2, write 1"),
     (
         "INSERT INTO u VALUES (11, 1) ON DUPLICATE KEY UPDATE c = c + 1",
-        "commit 1, read_key 1, update 1, write 1",
+        "commit 1, external_lock 2, read_key 1, update 1, write 1",
     ),
-    ("REPLACE INTO u VALUES (11, 5)", "commit 1, read_key 1, update 1, write 1"),
-    ("UPDATE u SET c = 9 WHERE id = 11", "commit 1, read_key 1, update 1"),
-    ("UPDATE u SET c = c + 1", "commit 1, read_first 1, read_key 1, read_rnd_next 6, update 5"),
-    ("DELETE FROM u WHERE id = 12", "commit 1, delete 1, read_key 1"),
-    ("DELETE FROM u WHERE id = 999", "commit 1, read_key 1"),
+    ("REPLACE INTO u VALUES (11, 5)", "commit 1, external_lock 2, read_key 1, update 1, write 1"),
+    ("UPDATE u SET c = 9 WHERE id = 11", "commit 1, external_lock 2, read_key 1, update 1"),
+    (
+        "UPDATE u SET c = c + 1",
+        "commit 1, external_lock 2, read_first 1, read_key 1, read_rnd_next 6, update 5",
+    ),
+    ("DELETE FROM u WHERE id = 12", "commit 1, delete 1, external_lock 2, read_key 1"),
+    ("DELETE FROM u WHERE id = 999", "commit 1, external_lock 2, read_key 1"),
     (
         "INSERT INTO u SELECT id + 100, a FROM t",
-        "commit 1, read_first 1, read_key 1, read_next 5, write 5, scan 1",
+        "commit 1, external_lock 4, read_first 1, read_key 1, read_next 5, write 5, scan 1",
     ),
-    ("DELETE FROM u WHERE id > 100", "commit 1, delete 5, read_key 1, read_next 5"),
+    (
+        "DELETE FROM u WHERE id > 100",
+        "commit 1, delete 5, external_lock 2, read_key 1, read_next 5",
+    ),
     ("SELECT 1", ""),
 ];
 

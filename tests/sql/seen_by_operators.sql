@@ -7,9 +7,7 @@ SHOW STATUS LIKE 'Ssl%';
 SHOW ENGINE PERFORMANCE_SCHEMA STATUS;
 SELECT ATTR_NAME, ATTR_VALUE FROM performance_schema.session_account_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID() AND ATTR_NAME IN ('_os', '_client_name') ORDER BY ATTR_NAME;
 SELECT COUNT(*) > 0 FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID();
--- limpid: the engine
 SHOW CREATE TABLE performance_schema.session_account_connect_attrs;
--- limpid: the engine
 SHOW CREATE TABLE performance_schema.session_connect_attrs;
 SET sql_log_bin = 0;
 SELECT @@sql_log_bin;

@@ -4,13 +4,14 @@ use crate::shell;
 use std::process::Command;
 
 /// Program that must be on the path, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 6] = [
+const NEEDED: [(&str, &str); 7] = [
     ("make", "make"),
     ("sysbench", "sysbench"),
     ("mariadb", "mariadb-client"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
     ("mydumper", "mydumper"),
+    ("prometheus-mysqld-exporter", "prometheus-mysqld-exporter"),
 ];
 
 /// Makes virtual environments, for programs from PyPI; no program on the path tells of it.

@@ -5,7 +5,8 @@
 //! 2. All file I/O is in whole blocks of [`BLOCK_BYTES`], from and into block-aligned memory
 //!    ([`AlignedBuf`]); real and simulated disks refuse anything else in the same way, so a test
 //!    on the simulated disk finds what `O_DIRECT` would refuse.
-//! 3. Nothing is durable before the right call: file bytes before [`File::sync_data`], names
+//! 3. Each operation on a real file is counted by its instrument ([`watched`]); simulated ones are not.
+//! 4. Nothing is durable before the right call: file bytes before [`File::sync_data`], names
 //!    (creation, removal, renaming) before [`Disk::sync_dir`].
 
 // Aligned and mapped memory, and the write trap's signal handler, cannot be written without it;
@@ -25,6 +26,7 @@ mod sim_faults;
 mod sim_inode;
 pub mod thread;
 pub mod user_file;
+pub mod watched;
 // A model has no signals.
 #[cfg(not(loom))]
 pub mod trap;

@@ -4,18 +4,23 @@
 //!    and the kernel drops it when the process dies, however it dies.
 //! 2. `O_DIRECT` is used when a trial write in this folder has worked; otherwise I/O goes through
 //!    the page cache, with the same guarantees after `fdatasync`.
+//! 3. Operations on files go through [`watched`], but those on folders and the lock file.
 
 use std::fmt;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use instrument::{FileHandle, IoOperation};
+
 use crate::FlushMethod;
 use crate::aligned::AlignedBuf;
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
+use crate::watched;
 
 /// Name of the lock file inside the data folder.
 pub const LOCK_NAME: &str = "limpid.lock";
@@ -134,6 +139,9 @@ impl RealDisk {
         let lock = take_lock(&root)?;
         let direct = try_direct(&root.join(LOCK_NAME)) && method.is_direct();
         let log_dsync = method == FlushMethod::ODsync;
+        watched::register();
+        // Files are known by their full names, wherever the server was started.
+        let root = fs::canonicalize(&root).unwrap_or(root);
         Ok(Arc::new(RealDisk { root, direct, log_dsync, _lock: lock }))
     }
 
@@ -232,9 +240,10 @@ impl Disk for RealDisk {
         let direct = if self.direct { libc::O_DIRECT } else { 0 };
         let dsync = self.log_dsync && name.starts_with(LOG_FOLDER);
         options.custom_flags(direct | if dsync { libc::O_DSYNC } else { 0 });
-        let file = options.open(path)?;
+        let (file, handle) = watched::open(watched::class_of(name), &path, || options.open(&path))?;
         let atomic_bytes = if self.direct { atomic_write_unit(&file) } else { 0 };
-        Ok(Arc::new(RealFile { name: name.to_string(), file, atomic_bytes }))
+        let file = ManuallyDrop::new(file);
+        Ok(Arc::new(RealFile { name: name.to_string(), file, handle, atomic_bytes }))
     }
 
     fn create_dir(&self, name: &str) -> io::Result<()> {
@@ -246,15 +255,16 @@ impl Disk for RealDisk {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.full(name)?)
+        watched::remove(watched::class_of(name), &self.full(name)?)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.full(from)?, self.full(to)?)
+        watched::rename(watched::class_of(from), &self.full(from)?, &self.full(to)?)
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {
-        match fs::metadata(self.full(name)?) {
+        let path = self.full(name)?;
+        match watched::by_name(watched::class_of(name), &path, || fs::metadata(&path)) {
             Ok(found) => Ok(found.is_file()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(e),
@@ -276,8 +286,21 @@ impl Disk for RealDisk {
 /// An open file of a [`RealDisk`].
 struct RealFile {
     name: String,
-    file: fs::File,
+    /// Closed by `drop`, and by nobody else.
+    file: ManuallyDrop<fs::File>,
+    handle: FileHandle,
     atomic_bytes: usize,
+}
+
+impl Drop for RealFile {
+    fn drop(&mut self) {
+        let close = || {
+            // SAFETY: nobody uses the file after this, which runs once.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+            Ok(())
+        };
+        let _ = watched::other(&self.handle, close);
+    }
 }
 
 /// The longest direct write that reaches the disk wholly or not at all, in bytes; 0 = there is none
@@ -335,30 +358,63 @@ fn fallocate(file: &fs::File, mode: libc::c_int, at: u64, bytes: u64) -> io::Res
     }
 }
 
+/// Reads until the memory is full or the file ends.
+fn read_blocks(file: &fs::File, buf: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], at + done as u64) {
+            Ok(0) => break,
+            // A direct read that stops inside a block has met the end of the file.
+            Ok(n) if !n.is_multiple_of(BLOCK_BYTES) => return Ok(done + n),
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+/// Writes all bytes or none.
+fn write_whole(file: &fs::File, buf: &[u8], at: u64) -> io::Result<()> {
+    const RWF_ATOMIC: libc::c_int = 0x40;
+    let part = libc::iovec { iov_base: buf.as_ptr().cast_mut().cast(), iov_len: buf.len() };
+    loop {
+        // SAFETY: one part, whose bytes are only read and live until the call returns.
+        let wrote =
+            unsafe { libc::pwritev2(file.as_raw_fd(), &part, 1, at as libc::off_t, RWF_ATOMIC) };
+        if wrote == buf.len() as isize {
+            return Ok(());
+        }
+        let e = io::Error::last_os_error();
+        match e.kind() {
+            _ if wrote >= 0 => return Err(io::Error::from(io::ErrorKind::WriteZero)),
+            io::ErrorKind::Interrupted => {}
+            _ => return Err(e),
+        }
+    }
+}
+
+impl RealFile {
+    fn metadata(&self) -> io::Result<fs::Metadata> {
+        watched::other(&self.handle, || self.file.metadata())
+    }
+}
+
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
-        let mut done = 0;
-        while done < buf.len() {
-            match self.file.read_at(&mut buf[done..], at + done as u64) {
-                Ok(0) => break,
-                // A direct read that stops inside a block has met the end of the file.
-                Ok(n) if !n.is_multiple_of(BLOCK_BYTES) => return Ok(done + n),
-                Ok(n) => done += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(done)
+        let read = || read_blocks(&self.file, buf, at);
+        watched::operation(&self.handle, IoOperation::Read, read, |got| *got)
     }
 
     fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
-        self.file.write_all_at(buf, at)
+        let write = || self.file.write_all_at(buf, at);
+        watched::operation(&self.handle, IoOperation::Write, write, |()| buf.len())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
+        watched::other(&self.handle, || self.file.sync_data())
     }
 
     fn atomic_write_bytes(&self) -> usize {
@@ -370,43 +426,30 @@ impl File for RealFile {
             return self.write_at(buf, at);
         }
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
-        const RWF_ATOMIC: libc::c_int = 0x40;
-        let part = libc::iovec { iov_base: buf.as_ptr().cast_mut().cast(), iov_len: buf.len() };
-        loop {
-            // SAFETY: one part, whose bytes are only read and live until the call returns.
-            let wrote = unsafe {
-                libc::pwritev2(self.file.as_raw_fd(), &part, 1, at as libc::off_t, RWF_ATOMIC)
-            };
-            if wrote == buf.len() as isize {
-                return Ok(());
-            }
-            let e = io::Error::last_os_error();
-            match e.kind() {
-                _ if wrote >= 0 => return Err(io::Error::from(io::ErrorKind::WriteZero)),
-                io::ErrorKind::Interrupted => {}
-                _ => return Err(e),
-            }
-        }
+        let write = || write_whole(&self.file, buf, at);
+        watched::operation(&self.handle, IoOperation::Write, write, |()| buf.len())
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        Ok(self.metadata()?.len())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.file.set_len(bytes)
+        watched::other(&self.handle, || self.file.set_len(bytes))
     }
 
     fn give_back(&self, at: u64, bytes: u64) -> io::Result<bool> {
-        fallocate(&self.file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, at, bytes)
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        watched::other(&self.handle, || fallocate(&self.file, mode, at, bytes))
     }
 
     fn make_room(&self, at: u64, bytes: u64) -> io::Result<bool> {
-        fallocate(&self.file, libc::FALLOC_FL_KEEP_SIZE, at, bytes)
+        let mode = libc::FALLOC_FL_KEEP_SIZE;
+        watched::other(&self.handle, || fallocate(&self.file, mode, at, bytes))
     }
 
     fn allocated_bytes(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.blocks() * STAT_BLOCK_BYTES)
+        Ok(self.metadata()?.blocks() * STAT_BLOCK_BYTES)
     }
 
     fn name(&self) -> &str {

@@ -1,10 +1,93 @@
 //! Threads with names: every thread of the server is started here.
 //!
 //! 1. A thread started in a simulation (`sync::sched`) takes part in it, and so does waiting for its end.
+//! 2. Sessions and the server's own threads are numbered by one counter, and a number is given once: what
+//!    `performance_schema` calls THREAD_ID. A thread is in the list of [`background`] exactly while it runs.
 
 use std::io;
+// The list is the process's: simulations that run beside each other share it, and none may wait in it for its turn.
+#[allow(clippy::disallowed_types)]
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 use std::thread::Builder;
 use sync::sched::{self, Joiner};
+
+#[allow(clippy::disallowed_types)]
+static RUNNING: Mutex<Vec<Background>> = Mutex::new(Vec::new());
+#[allow(clippy::disallowed_types)]
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+#[allow(clippy::disallowed_types)]
+static STARTED: AtomicU64 = AtomicU64::new(0);
+
+/// A thread of the server's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Background {
+    /// Its number among sessions and threads.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// The operating system's number of it.
+    pub os_id: u64,
+    /// [`sync::MONITORED`] and [`sync::HISTORY`].
+    pub monitoring: u8,
+}
+
+#[allow(clippy::disallowed_types)]
+fn running() -> MutexGuard<'static, Vec<Background>> {
+    // Every critical section leaves the list consistent at each step, so poison says nothing.
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The next number of a session or thread.
+pub fn next_id() -> u64 {
+    LAST_ID.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// The operating system's number of the calling thread; 0 where it is not told.
+pub fn os_id() -> u64 {
+    let link = std::fs::read_link("/proc/thread-self").ok();
+    let name = link.as_deref().and_then(|l| l.file_name()).and_then(|n| n.to_str());
+    name.and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+/// The threads of the server's own that run now.
+pub fn background() -> Vec<Background> {
+    running().clone()
+}
+
+/// How many threads of the server's own were started.
+pub fn started() -> u64 {
+    STARTED.load(Ordering::Relaxed)
+}
+
+/// Switches the monitoring of a thread of the server's own; false when none has this number.
+pub fn set_monitoring(id: u64, bits: u8) -> bool {
+    let mut list = running();
+    let found = list.iter_mut().find(|t| t.id == id);
+    found.map(|t| t.monitoring = bits).is_some()
+}
+
+/// Keeps the calling thread in the list of [`background`].
+#[derive(Debug)]
+pub struct Listed(u64);
+
+/// Lists the calling thread until what is returned is dropped. Threads of [`spawn`] list themselves.
+pub fn list(name: &str) -> Listed {
+    let (id, os_id) = (next_id(), os_id());
+    instrument::name_thread(id);
+    STARTED.fetch_add(1, Ordering::Relaxed);
+    let monitoring = sync::MONITORED | sync::HISTORY;
+    running().push(Background { id, name: name.to_string(), os_id, monitoring });
+    Listed(id)
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        running().retain(|t| t.id != self.0);
+    }
+}
 
 /// A started thread; dropping it lets the thread run on.
 #[derive(Debug)]
@@ -41,11 +124,16 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    start(Builder::new(), name, f)
+    let own = name.to_string();
+    let listed = move || {
+        let _listed = list(&own);
+        f()
+    };
+    start(Builder::new(), name, listed)
 }
 
 /// Starts a thread with a stack of `stack_bytes` (mapped lazily), for one thread per connection;
-/// [`stdx::stack`] knows of it.
+/// [`stdx::stack`] knows of it. It is not listed: the session that it carries has the number.
 pub fn spawn_with_stack<T, F>(name: &str, stack_bytes: usize, f: F) -> io::Result<JoinHandle<T>>
 where
     F: FnOnce() -> T + Send + 'static,

@@ -1,11 +1,15 @@
 //! Instrument classes: a name, a kind, a lazily given number and two flags.
 //!
-//! 1. `id` goes from 0 (none yet) to number + 1 once, under the registry's mutex, and never changes again.
+//! 1. `id` goes from 0 (none yet) to number + 1 once, under the registry's mutex, and never changes again. Numbers are
+//!    given by kind, so many for each as MySQL has room for; a class beyond them is lost: counted as such, and never
+//!    measured, least of all in the row of another.
 //! 2. `flags` is only written under the registry's mutex, by whoever switches instruments; hot paths load
 //!    it relaxed. A class that was never used has the one flag `FRESH`, so its first use leaves the hot path
 //!    and registers it: from then on a switch of the level reaches it.
 
+use crate::consumers::{Consumer, Consumers, consumers};
 use crate::registry;
+use crate::statement::STATEMENTS_MAX;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
@@ -18,25 +22,37 @@ pub const HELD: u8 = 4;
 /// Flag: the class is not registered yet; never seen outside.
 const FRESH: u8 = 0x80;
 
-/// How much is measured, for the whole process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How much is measured, for the whole process: a state of all instruments and consumers at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Level {
     /// Nothing but waits that happen, which cost more than counting them.
     None = 0,
     /// What MySQL measures when it starts: everything but latches.
     Default = 1,
-    /// Each use of each latch as well: counted, and its hold timed.
-    Synch = 2,
+    /// Input and output of tables and files.
+    Tables = 2,
+    /// Statements and their digests.
+    Statements = 3,
+    /// As by default, and each use of each latch as well: counted, and its hold timed.
+    Synch = 4,
 }
 
 impl Level {
-    /// The level of a number; the highest one beyond it.
-    pub const fn from_u8(n: u8) -> Self {
-        match n {
-            0 => Self::None,
-            1 => Self::Default,
-            _ => Self::Synch,
+    /// All, by number.
+    pub const ALL: [Level; 5] =
+        [Self::None, Self::Default, Self::Tables, Self::Statements, Self::Synch];
+
+    /// The consumers that are on.
+    pub fn consumers(self) -> Consumers {
+        match self {
+            Self::None => Consumers::NONE,
+            Self::Default | Self::Synch => Consumers::at_start(),
+            Self::Tables => Consumers::of(&[Consumer::Global, Consumer::Threads]),
+            Self::Statements => {
+                let list = [Consumer::Global, Consumer::Threads, Consumer::StatementsDigest];
+                Consumers::of(&list)
+            }
         }
     }
 }
@@ -68,13 +84,44 @@ pub enum ClassKind {
     Stage,
     /// `transaction`
     Transaction,
+    /// `error`
+    Error,
     /// `memory/..`
     Memory,
     /// `thread/..`
     Thread,
 }
 
+/// The number of a class for which there was no room.
+pub(crate) const LOST: u16 = u16::MAX - 1;
+
+/// Kinds, and how many classes each has room for.
+pub(crate) const KINDS: usize = ClassKind::Thread as usize + 1;
+
 impl ClassKind {
+    /// The number of the first class of this kind, and for how many there is room: MySQL's
+    /// `performance_schema_max_..._classes`.
+    pub const fn numbers(self) -> (u16, u16) {
+        match self {
+            Self::Mutex => (0, 350),
+            Self::RwLock => (350, 100),
+            Self::Cond => (450, 150),
+            Self::File => (600, 80),
+            Self::Socket => (680, 10),
+            Self::TableIo => (690, 4),
+            Self::Lock => (694, 8),
+            Self::Wait => (702, 8),
+            Self::Idle => (710, 1),
+            Self::Transaction => (711, 1),
+            Self::Stage => (712, 175),
+            Self::Error => (990, 1),
+            // These have rows of their own, or none.
+            Self::Statement => (1000, STATEMENTS_MAX as u16),
+            Self::Thread => (2000, 100),
+            Self::Memory => (3000, 470),
+        }
+    }
+
     /// Whether classes of this kind are latches, whose holds can be timed.
     pub const fn is_latch(self) -> bool {
         matches!(self, Self::Mutex | Self::RwLock)
@@ -84,8 +131,7 @@ impl ClassKind {
     pub const fn default_flags(self) -> u8 {
         match self {
             Self::Mutex | Self::RwLock | Self::Cond | Self::Socket | Self::Stage => 0,
-            Self::Memory => 0,
-            Self::Thread => ENABLED,
+            Self::Memory | Self::Error => ENABLED,
             _ => ENABLED | TIMED,
         }
     }
@@ -97,7 +143,10 @@ pub struct Class {
     name: &'static str,
     kind: ClassKind,
     id: AtomicU16,
+    /// What it does: its setting, or nothing while the consumer of everything is off.
     flags: AtomicU8,
+    /// What it is set to do.
+    set: AtomicU8,
     /// Flags at level [`Level::Default`].
     base: AtomicU8,
 }
@@ -110,6 +159,7 @@ impl Class {
             kind,
             id: AtomicU16::new(0),
             flags: AtomicU8::new(kind.default_flags() | FRESH),
+            set: AtomicU8::new(kind.default_flags()),
             base: AtomicU8::new(kind.default_flags()),
         }
     }
@@ -155,29 +205,81 @@ impl Class {
         self.flags() & (ENABLED | TIMED) == ENABLED | TIMED
     }
 
-    /// Switches this one instrument until the level is switched again, and for good what it does at the
-    /// default level; threads notice at their next use.
+    /// Switches this one instrument, and for good what it does at the default level; threads notice at their next use.
     pub fn set_flags(&'static self, flags: u8) {
         let flags = flags & (ENABLED | TIMED | HELD);
         self.id();
         registry::locked(|_| {
             self.base.store(flags, Ordering::Relaxed);
-            self.flags.store(flags, Ordering::Relaxed);
+            self.put(if registry::is_on() { flags } else { 0 });
         });
     }
 
-    /// Gives the class the flags it has at a level. Only the registry calls it, under its mutex.
-    pub(crate) fn set_level(&self, level: Level) {
-        let base = self.base.load(Ordering::Relaxed);
-        let flags = match level {
-            Level::None => 0,
-            Level::Synch if self.kind.is_latch() => base | ENABLED | TIMED | HELD,
-            _ => base,
-        };
+    /// Whether it is set to count, and to time, whatever the consumers are.
+    pub fn setting(&self) -> (bool, bool) {
+        let set = self.set.load(Ordering::Relaxed);
+        (set & ENABLED != 0, set & TIMED != 0)
+    }
+
+    /// Whether its uses take time, so that they can be timed; threads keep a history instead.
+    pub const fn can_be_timed(&self) -> bool {
+        !matches!(self.kind, ClassKind::Memory | ClassKind::Error)
+    }
+
+    /// Whether nobody can switch it off: memory of the Performance Schema's own.
+    fn is_always_on(&self) -> bool {
+        self.kind == ClassKind::Memory && self.name.starts_with("memory/performance_schema/")
+    }
+
+    /// Sets what it does. Only the registry calls it, under its mutex.
+    pub(crate) fn put(&self, flags: u8) {
+        let always = if self.is_always_on() && registry::is_on() { ENABLED } else { 0 };
+        self.set.store(flags | always, Ordering::Relaxed);
+        self.take_effect();
+    }
+
+    /// Does what it is set to do, or nothing. Only the registry calls it, under its mutex.
+    pub(crate) fn take_effect(&self) {
+        let on = self.kind == ClassKind::Thread
+            || self.is_always_on()
+            || consumers().has(Consumer::Global);
+        let flags = if on { self.set.load(Ordering::Relaxed) } else { 0 };
         self.flags.store(flags, Ordering::Relaxed);
     }
 
-    /// The dense number of the class; registers it at the first call.
+    /// The flags for a setting; a latch that is timed has its holds timed.
+    pub(crate) fn flags_for(&self, enabled: bool, timed: bool) -> u8 {
+        let enabled_flag = if enabled { ENABLED } else { 0 };
+        let timed_flag = if timed { TIMED } else { 0 };
+        let held = if enabled && timed && self.kind.is_latch() { HELD } else { 0 };
+        enabled_flag | timed_flag | held
+    }
+
+    /// The flags that it has at a level.
+    pub(crate) fn flags_at(&self, level: Level) -> u8 {
+        let base = self.base.load(Ordering::Relaxed);
+        let all = |on: bool| self.flags_for(on, on);
+        match (level, self.kind) {
+            // Threads are no instruments.
+            (_, ClassKind::Thread) => base,
+            _ if self.is_always_on() => ENABLED,
+            (Level::None, _) => 0,
+            (Level::Synch, kind) if kind.is_latch() || kind == ClassKind::Cond => all(true),
+            (Level::Default | Level::Synch, _) => base,
+            (Level::Tables, ClassKind::File) => all(true),
+            (Level::Tables, _) => {
+                all(self.name.starts_with("wait/") && self.name.contains("/table/"))
+            }
+            (Level::Statements, kind) => all(kind == ClassKind::Statement),
+        }
+    }
+
+    /// Whether it is set as at a level.
+    pub(crate) fn is_at(&self, level: Level) -> bool {
+        self.set.load(Ordering::Relaxed) == self.flags_at(level)
+    }
+
+    /// The number of the class, of those of its kind; registers it at the first call.
     #[inline]
     pub fn id(&'static self) -> u16 {
         match self.id.load(Ordering::Acquire) {
@@ -186,9 +288,20 @@ impl Class {
         }
     }
 
+    /// There was no room for it: nothing is counted.
+    pub fn is_lost(&self) -> bool {
+        self.id.load(Ordering::Acquire) == LOST + 1
+    }
+
     /// The number if one was given, without registering.
     pub fn id_if_registered(&self) -> Option<u16> {
         self.id.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// The number among stages, if it is one that was given a number.
+    pub fn stage_number(&self) -> Option<u16> {
+        let (first, room) = ClassKind::Stage.numbers();
+        self.id_if_registered()?.checked_sub(first).filter(|n| *n < room)
     }
 
     /// Sets the number. Only the registry calls it, under its mutex.
@@ -196,6 +309,9 @@ impl Class {
         self.id.store(id + 1, Ordering::Release);
     }
 }
+
+/// Waits of sessions for their clients' next commands.
+pub static IDLE: IdleClass = IdleClass::new("idle");
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $kind:ident;)*) => {$(
@@ -248,6 +364,8 @@ kinds! {
     StatementClass = Statement;
     /// Class of stages.
     StageClass = Stage;
+    /// The class `error`.
+    ErrorClass = Error;
     /// The class `transaction`.
     TransactionClass = Transaction;
     /// Class of memory.

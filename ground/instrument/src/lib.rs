@@ -4,29 +4,90 @@
 //!    or through [`register`]. While its flags are off, using it writes nothing shared: one relaxed load.
 //! 2. A [`CounterPage`] has one writer at a time (the thread whose current page it is) and any number of
 //!    readers; its numbers are plain loads and stores.
-//! 3. How long latches are held is measured at [`Level::Synch`], in windows of time: [`holds`].
-//! 4. Nothing is lost: a page that ends is folded into a global total under the registry's mutex, the
-//!    same mutex under which [`totals`] adds up the live pages.
+//! 3. How long latches are held is measured where they are timed, in windows of time: [`holds`].
+//! 4. Nothing is lost: a page that ends is folded into a global total, and is neither missed nor counted twice by
+//!    [`totals`], which holds the registry's mutex for one page at a time.
 // The thread-local pointer to the current page is the one place that needs it.
 #![allow(unsafe_code)]
 // Raw atomics and one mutex: this crate is below `sync` and must not instrument itself.
 #![allow(clippy::disallowed_types)]
 
 mod class;
+mod consumers;
 mod counter;
+mod digest;
+mod errors;
+mod figures;
+mod file_io;
+mod histogram;
+mod history;
+mod instance;
+mod io;
+mod memory;
 mod page;
 mod registry;
+mod ring;
+mod setup;
+mod socket_io;
+mod stat;
+mod statement;
+mod statement_names;
+mod table_io;
+mod transaction;
 
 pub use class::{
-    Class, ClassKind, CondClass, ENABLED, FileClass, HELD, IdleClass, Level, LockClass,
-    MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass, StatementClass, TIMED,
-    TableIoClass, ThreadClass, TransactionClass, WaitClass,
+    Class, ClassKind, CondClass, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass, Level,
+    LockClass, MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass, StatementClass,
+    TIMED, TableIoClass, ThreadClass, TransactionClass, WaitClass,
 };
+pub use consumers::{Consumer, Consumers, consumers, consumes, switch_consumer};
 pub use counter::Counter;
-pub use page::{CLASSES_MAX, ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
+pub use digest::{
+    Digest, DigestKey, DigestPlace, DigestReport, DigestRow, DigestTotals, Sample, SessionDigests,
+    digests, digests_lost, forget_digests, forget_digests_lost, set_digest_limits,
+};
+pub use errors::{ERROR, ErrorName, ErrorTotals, errors};
+pub use figures::{Figures, PageFigures};
+pub use file_io::{
+    FileHandle, FileLimits, FileReport, FilesLost, add_by_name, empty_files, file_removed,
+    file_renamed, file_reports, file_totals, files_lost, forget_files_lost, set_file_limits,
+};
+pub use histogram::{Buckets, STATEMENT_BUCKETS, bucket_limits, bucket_of_statement};
+pub use history::{
+    Failure, HistoryWriter, Recorded, SessionHistory, StatementRecord, current_transactions,
+    empty_long_statement_history, empty_long_transaction_history, empty_statement_histories,
+    empty_transaction_histories, long_statement_history, long_transaction_history,
+    set_history_limits, set_transaction_history_limits, statement_histories, transaction_histories,
+};
+pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
+pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
+pub use memory::{AmountTotals, MemoryReport, MemoryUse, empty_memory, memory_reports};
+pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use registry::{
-    Holds, PageRegistration, attach, classes, completed, contended, count, current, for_each_page,
-    held, hit, holds, level, register, reset_holds, set_current, set_level, totals, used, window,
+    Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
+    current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,
+    lost, name_thread, raise, register, reset_holds, set_current, set_level, set_rules, switch,
+    totals, turn_off, used, window,
+};
+pub use setup::{
+    ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
+    clear_actors, clear_objects, object_switches, objects, objects_version, remove_actor,
+    remove_object, set_actor, set_object,
+};
+pub use socket_io::{
+    SocketHandle, SocketPlace, SocketReport, empty_sockets, socket_reports, socket_totals,
+};
+pub use stat::StatTotals;
+pub use statement::{
+    STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,
+    statement_named, statement_of,
+};
+pub use table_io::{
+    OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TableFigures, TableIo, close_table_io,
+    empty_table_io,
+};
+pub use transaction::{
+    SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord, TransactionTotals,
 };
 
 #[cfg(test)]

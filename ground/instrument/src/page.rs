@@ -1,57 +1,38 @@
 //! Counter pages: what one session or thread counted.
 //!
-//! 1. One writer at a time, so an increment is a relaxed load and a relaxed store; readers may see a
-//!    count that is one event old, never a torn one.
+//! 1. One writer at a time ([`crate::stat`]). A class has its row by its number; one without a row counts nowhere.
 //! 2. All-zero bytes are a valid empty page: a page may lie in fresh anonymous memory and only the parts
 //!    that are used get backed by it.
 
-use crate::Counter;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::errors::{ERROR_ROWS, ErrorRow, ErrorTotals, row_of};
+use crate::figures::{FIGURES, Figures, PageFigures};
+use crate::histogram::{Buckets, STATEMENT_BUCKETS};
+use crate::registry;
+use crate::stat::{Stat, StatTotals, Tally, least};
+use crate::statement::{STATEMENTS_MAX, StatementRow};
+use crate::transaction::{TransactionRow, TransactionTotals};
+use crate::{ClassKind, Counter, StatementEnd, StatementTotals};
+use std::collections::BTreeMap;
 
-/// Rows for classes in a page; classes numbered higher share the last row.
-pub const CLASSES_MAX: usize = 512;
+/// Rows for classes in a page, by number: those of all kinds before stages. Each has a histogram.
+const ROWS: usize = rows_before(ClassKind::Stage);
+const STAGES: usize = ClassKind::Stage.numbers().1 as usize;
+/// The row of waits for clients.
+const IDLE_ROW: usize = rows_before(ClassKind::Idle);
+/// Rows of latches, which are held.
+const HOLDS: usize = rows_before(ClassKind::Cond);
+
+const fn rows_before(kind: ClassKind) -> usize {
+    kind.numbers().0 as usize
+}
 
 /// Buckets of a wait histogram: bucket 0 holds waits under 1 us, each further one four times as long.
 pub const HISTOGRAM_BUCKETS: usize = 16;
 
-/// A number with one writer.
-#[derive(Debug, Default)]
-#[repr(transparent)]
-struct Tally(AtomicU64);
-
-impl Tally {
-    #[inline(always)]
-    fn add(&self, n: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
-    }
-
-    #[inline(always)]
-    fn raise(&self, n: u64) {
-        if n > self.0.load(Relaxed) {
-            self.0.store(n, Relaxed);
-        }
-    }
-
-    fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-
-    /// The value; leaves zero. Writes only if there was something, to keep untouched memory untouched.
-    fn take(&self) -> u64 {
-        let n = self.get();
-        if n != 0 {
-            self.0.store(0, Relaxed);
-        }
-        n
-    }
-}
-
 #[derive(Debug)]
 struct Row {
     count: Tally,
-    waits: Tally,
-    wait_ns_sum: Tally,
-    wait_ns_max: Tally,
+    waits: Stat,
 }
 
 /// What was held, of one class; written at synch level only.
@@ -72,11 +53,24 @@ type Histogram = [Tally; HISTOGRAM_BUCKETS];
 #[repr(C, align(64))]
 pub struct CounterPage {
     status: [Tally; Counter::COUNT],
-    rows: [Row; CLASSES_MAX],
-    histograms: [Histogram; CLASSES_MAX],
+    /// The THREAD_ID of its writer; 0: it has none.
+    thread_id: Tally,
+    /// Time that was spent waiting for locks of tables and rows.
+    lock_ns: Tally,
+    /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
+    /// more ([`registry::emptied`]).
+    emptied: [Tally; FIGURES],
+    rows: [Row; ROWS],
+    stages: [Stat; STAGES],
+    transactions: TransactionRow,
+    statements: [StatementRow; STATEMENTS_MAX],
+    /// Statements by the time that they took.
+    times: [Tally; STATEMENT_BUCKETS],
+    histograms: [Histogram; ROWS],
+    errors: [ErrorRow; ERROR_ROWS],
     /// The window that `holds` belongs to; of another one they mean nothing any more.
     window: Tally,
-    holds: [HoldRow; CLASSES_MAX],
+    holds: [HoldRow; HOLDS],
 }
 
 /// How a latch class was held, in one window of time.
@@ -123,8 +117,8 @@ impl HoldRow {
 /// Sums of holds over pages, of one window.
 #[derive(Debug, Clone)]
 pub(crate) struct HoldSums {
-    /// By class number; classes beyond it were not held.
-    pub(crate) rows: Vec<HoldTotals>,
+    /// By class number; empty while there are none.
+    rows: Vec<HoldTotals>,
 }
 
 impl HoldSums {
@@ -132,46 +126,56 @@ impl HoldSums {
         Self { rows: Vec::new() }
     }
 
-    /// Adds what a page holds of the first `classes` classes, if it belongs to `window`.
-    pub(crate) fn add_page(&mut self, page: &CounterPage, window: u64, classes: usize) {
+    /// Adds what a page holds, if it belongs to `window`.
+    pub(crate) fn add_page(&mut self, page: &CounterPage, window: u64) {
         if page.window.get() != window {
             return;
         }
-        let classes = classes.min(CLASSES_MAX);
-        if self.rows.len() < classes {
-            self.rows.resize(classes, HoldTotals::default());
-        }
-        for (sum, row) in self.rows.iter_mut().zip(&page.holds[..classes]) {
+        self.rows.resize(HOLDS, HoldTotals::default());
+        for (sum, row) in self.rows.iter_mut().zip(&page.holds) {
             sum.add(&row.read(Tally::get));
+        }
+    }
+
+    /// Adds other sums of the same window.
+    pub(crate) fn add(&mut self, other: &HoldSums) {
+        if !other.rows.is_empty() {
+            self.rows.resize(HOLDS, HoldTotals::default());
+        }
+        for (sum, other) in self.rows.iter_mut().zip(&other.rows) {
+            sum.add(other);
         }
     }
 
     /// What is known of a class number.
     pub(crate) fn row(&self, id: u16) -> HoldTotals {
-        self.rows.get(row_of(id)).copied().unwrap_or_default()
+        self.rows.get(usize::from(id)).copied().unwrap_or_default()
     }
 }
 
 /// Sums of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassTotals {
-    /// Uses (counted while the class is enabled).
+    /// Uses: all of them while the class is enabled, and those that had to wait at any time.
     pub count: u64,
-    /// Waits, or timed events: always counted for waits.
+    /// Waits, or timed events.
     pub waits: u64,
     /// Their time together, in nanoseconds.
     pub wait_ns_sum: u64,
+    /// The shortest, in nanoseconds; 0 where there was none.
+    pub wait_ns_min: u64,
     /// The longest, in nanoseconds.
     pub wait_ns_max: u64,
-    /// Waits by length.
+    /// Waits by length; of what is no wait, none.
     pub histogram: [u64; HISTOGRAM_BUCKETS],
 }
 
 impl ClassTotals {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.count = self.count.wrapping_add(other.count);
         self.waits = self.waits.wrapping_add(other.waits);
         self.wait_ns_sum = self.wait_ns_sum.wrapping_add(other.wait_ns_sum);
+        self.wait_ns_min = least(self.wait_ns_min, other.wait_ns_min);
         self.wait_ns_max = self.wait_ns_max.max(other.wait_ns_max);
         for (mine, theirs) in self.histogram.iter_mut().zip(other.histogram) {
             *mine = mine.wrapping_add(theirs);
@@ -183,13 +187,37 @@ impl ClassTotals {
 #[derive(Debug, Clone)]
 pub struct Totals {
     status: [u64; Counter::COUNT],
+    /// By class number; empty while there are none.
     classes: Vec<ClassTotals>,
+    /// By number; empty while there are none.
+    stages: Vec<StatTotals>,
+    /// By number; empty while there are none.
+    statements: Vec<StatementTotals>,
+    times: Buckets,
+    transactions: TransactionTotals,
+    /// By row; those that were never raised are missing.
+    errors: BTreeMap<u16, ErrorTotals>,
 }
 
 impl Totals {
     /// Nothing counted.
     pub const fn new() -> Self {
-        Self { status: [0; Counter::COUNT], classes: Vec::new() }
+        Self {
+            status: [0; Counter::COUNT],
+            classes: Vec::new(),
+            stages: Vec::new(),
+            statements: Vec::new(),
+            times: Buckets::new(),
+            transactions: TransactionTotals::new(),
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// The status counters of a page, and nothing else of it.
+    pub fn of_status(page: &CounterPage) -> Self {
+        let mut sums = Self::new();
+        sums.merge_status(page, Tally::get);
+        sums
     }
 
     /// A status counter.
@@ -199,35 +227,138 @@ impl Totals {
 
     /// A class; zeros when it was never used.
     pub fn class(&self, class: &crate::Class) -> ClassTotals {
-        let Some(id) = class.id_if_registered() else { return ClassTotals::default() };
-        self.classes.get(row_of(id)).copied().unwrap_or_default()
+        let row = class.id_if_registered().and_then(|id| self.classes.get(usize::from(id)));
+        row.copied().unwrap_or_default()
     }
 
-    /// Adds everything a page holds now, of the first `classes` classes.
-    pub fn add_page(&mut self, page: &CounterPage, classes: usize) {
-        self.merge(classes, |c| page.status[c].get(), |row| page.row(row, Tally::get));
+    /// A stage.
+    pub fn stage(&self, class: &crate::Class) -> StatTotals {
+        let row = class.stage_number().and_then(|n| self.stages.get(usize::from(n)));
+        row.copied().unwrap_or_default()
+    }
+
+    /// Transactions.
+    pub fn transactions(&self) -> TransactionTotals {
+        self.transactions
+    }
+
+    /// Errors of a row: 0 is that of those which are not listed, 1 the first of [`crate::errors`].
+    pub fn error(&self, row: u16) -> ErrorTotals {
+        self.errors.get(&row).copied().unwrap_or_default()
+    }
+
+    fn add_errors(&mut self, errors: impl IntoIterator<Item = (u16, ErrorTotals)>) {
+        for (row, totals) in errors {
+            self.errors.entry(row).or_default().add(&totals);
+        }
+    }
+
+    /// Statements of an instrument, by its number.
+    pub fn statement(&self, number: u16) -> StatementTotals {
+        self.statements.get(usize::from(number)).copied().unwrap_or_default()
+    }
+
+    /// Statements by the time that they took.
+    pub fn times(&self) -> &Buckets {
+        &self.times
+    }
+
+    /// Adds everything a page holds now.
+    pub fn add_page(&mut self, page: &CounterPage) {
+        self.merge(page, Tally::get);
     }
 
     /// Moves everything a page holds into these sums. The page must have no writer any more.
-    pub(crate) fn absorb(&mut self, page: &CounterPage, classes: usize) {
-        self.merge(classes, |c| page.status[c].take(), |row| page.row(row, Tally::take));
+    pub(crate) fn absorb(&mut self, page: &CounterPage) {
+        self.merge(page, Tally::take);
+        page.lock_ns.take();
+        page.thread_id.take();
+        Figures::ALL.into_iter().for_each(|figures| page.renew(figures));
     }
 
-    fn merge(
-        &mut self,
-        classes: usize,
-        status: impl Fn(usize) -> u64,
-        row: impl Fn(usize) -> ClassTotals,
-    ) {
-        for (c, sum) in self.status.iter_mut().enumerate() {
-            *sum = sum.wrapping_add(status(c));
+    /// Adds figures of a page.
+    pub(crate) fn add_figures(&mut self, figures: &PageFigures) {
+        self.reserve();
+        for (id, totals) in figures.waits() {
+            self.classes[usize::from(*id)].add(totals);
         }
-        let classes = classes.min(CLASSES_MAX);
-        if self.classes.len() < classes {
-            self.classes.resize(classes, ClassTotals::default());
+        for (n, stat) in figures.stages() {
+            self.stages[usize::from(*n)].add(stat);
         }
-        for (r, sum) in self.classes.iter_mut().enumerate().take(classes) {
-            sum.add(&row(r));
+        for (n, totals) in figures.statements() {
+            self.statements[usize::from(*n)].add(totals);
+        }
+        self.transactions.add(&figures.transactions());
+        self.add_errors(figures.errors().iter().map(|(row, totals)| (*row, *totals)));
+    }
+
+    /// Adds other sums.
+    pub fn add(&mut self, other: &Totals) {
+        for (sum, n) in self.status.iter_mut().zip(other.status) {
+            *sum = sum.wrapping_add(n);
+        }
+        self.reserve();
+        self.classes.iter_mut().zip(&other.classes).for_each(|(sum, n)| sum.add(n));
+        self.stages.iter_mut().zip(&other.stages).for_each(|(sum, n)| sum.add(n));
+        self.statements.iter_mut().zip(&other.statements).for_each(|(sum, n)| sum.add(n));
+        self.times.add(&other.times);
+        self.transactions.add(&other.transactions);
+        self.add_errors(other.errors.iter().map(|(row, totals)| (*row, *totals)));
+    }
+
+    fn reserve(&mut self) {
+        self.classes.resize(ROWS, ClassTotals::default());
+        self.stages.resize(STAGES, StatTotals::default());
+        self.statements.resize(STATEMENTS_MAX, StatementTotals::default());
+    }
+
+    fn merge_status(&mut self, page: &CounterPage, get: impl Fn(&Tally) -> u64) {
+        for (sum, tally) in self.status.iter_mut().zip(&page.status) {
+            *sum = sum.wrapping_add(get(tally));
+        }
+    }
+
+    fn merge(&mut self, page: &CounterPage, get: impl Fn(&Tally) -> u64 + Copy) {
+        self.merge_status(page, get);
+        self.reserve();
+        if page.is_current(Figures::Waits) {
+            for id in registry::ids() {
+                if let Some(sum) = self.classes.get_mut(usize::from(id)) {
+                    sum.add(&page.row(usize::from(id), get));
+                }
+            }
+        }
+        if page.is_current(Figures::Stages) {
+            for (sum, stat) in self.stages.iter_mut().zip(&page.stages) {
+                sum.add(&stat.read(get));
+            }
+        }
+        if page.is_current(Figures::Transactions) {
+            self.transactions.add(&page.transactions(get));
+        }
+        if page.is_current(Figures::Errors) {
+            let rows = (0..).zip(&page.errors).map(|(row, errors)| (row, errors.read(get)));
+            self.add_errors(rows.filter(|(_, totals)| totals.raised != 0));
+        }
+        if page.is_current(Figures::Statements) {
+            for (sum, row) in self.statements.iter_mut().zip(&page.statements) {
+                sum.add(&row.read(get));
+            }
+        }
+        if page.is_current(Figures::Times) {
+            self.times.merge(page.times.iter().map(get));
+        }
+    }
+
+    /// Forgets some of the figures.
+    pub(crate) fn empty(&mut self, figures: Figures) {
+        match figures {
+            Figures::Waits => self.classes.clear(),
+            Figures::Stages => self.stages.clear(),
+            Figures::Transactions => self.transactions = TransactionTotals::new(),
+            Figures::Errors => self.errors.clear(),
+            Figures::Statements => self.statements.clear(),
+            Figures::Times => self.times = Buckets::new(),
         }
     }
 }
@@ -236,12 +367,6 @@ impl Default for Totals {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// The row of a class number.
-#[inline(always)]
-fn row_of(id: u16) -> usize {
-    usize::from(id).min(CLASSES_MAX - 1)
 }
 
 /// The histogram bucket of a wait.
@@ -278,16 +403,143 @@ impl CounterPage {
     /// Counts one use of a class. Only the page's writer calls it.
     #[inline(always)]
     pub fn add_use(&self, id: u16) {
-        self.rows[row_of(id)].count.add(1);
+        self.renew(Figures::Waits);
+        if let Some(row) = self.rows.get(usize::from(id)) {
+            row.count.add(1);
+        }
+    }
+
+    /// The THREAD_ID of who writes it; 0: nobody has one.
+    pub fn thread_id(&self) -> u64 {
+        self.thread_id.get()
+    }
+
+    /// Whose page it is; 0: nobody's any more, since its figures went elsewhere.
+    pub fn set_thread_id(&self, thread_id: u64) {
+        self.thread_id.set(thread_id);
+    }
+
+    /// Adds a transaction that ended, timed or not. Only the page's writer calls it.
+    #[inline(always)]
+    pub fn add_transaction(&self, is_read_only: bool, ns: Option<u64>) {
+        self.renew(Figures::Transactions);
+        self.transactions.add(is_read_only, ns);
+    }
+
+    /// Adds a stage that ended, timed or not, by its number. Only the page's writer calls it.
+    pub fn add_stage(&self, number: u16, ns: Option<u64>) {
+        self.renew(Figures::Stages);
+        let Some(stat) = self.stages.get(usize::from(number)) else { return };
+        match ns {
+            Some(ns) => stat.add(ns),
+            None => stat.add_untimed(),
+        }
+    }
+
+    /// Adds an error or warning that was raised. Only the page's writer calls it.
+    pub fn add_error(&self, number: u16, now_us: u64) {
+        self.renew(Figures::Errors);
+        self.errors[row_of(number)].add(now_us);
+    }
+
+    /// Adds a statement that ended to the row of its instrument. Only the page's writer calls it.
+    #[inline(always)]
+    pub fn add_statement(&self, number: u16, end: &StatementEnd<'_>, bucket: usize) {
+        self.renew(Figures::Statements);
+        if let Some(row) = self.statements.get(usize::from(number)) {
+            row.add(end);
+        }
+        self.renew(Figures::Times);
+        if let Some(times) = self.times.get(bucket) {
+            times.add(1);
+        }
+    }
+
+    /// Whether figures were written since they were emptied last.
+    #[inline(always)]
+    pub(crate) fn is_current(&self, figures: Figures) -> bool {
+        self.emptied[figures as usize].get() == registry::emptied(figures)
+    }
+
+    /// Clears figures that were written before they were emptied last. Only the page's writer calls it.
+    #[inline(always)]
+    fn renew(&self, figures: Figures) {
+        if !self.is_current(figures) {
+            self.clear(figures);
+        }
+    }
+
+    #[cold]
+    fn clear(&self, figures: Figures) {
+        match figures {
+            Figures::Stages => {
+                for stat in &self.stages {
+                    stat.read(Tally::take);
+                }
+            }
+            Figures::Transactions => {
+                self.transactions(Tally::take);
+            }
+            Figures::Errors => {
+                for row in &self.errors {
+                    row.read(Tally::take);
+                }
+            }
+            Figures::Waits => {
+                for row in 0..ROWS {
+                    self.row(row, Tally::take);
+                }
+            }
+            Figures::Statements => {
+                for row in &self.statements {
+                    row.read(Tally::take);
+                }
+            }
+            Figures::Times => {
+                for tally in &self.times {
+                    tally.take();
+                }
+            }
+        }
+        self.emptied[figures as usize].set(registry::emptied(figures));
+    }
+
+    /// Forgets what is told by thread. Only the page's writer calls it.
+    pub(crate) fn forget_figures(&self) {
+        let told = Figures::ALL.into_iter().filter(|figures| *figures != Figures::Times);
+        told.for_each(|figures| self.clear(figures));
+    }
+
+    /// Time that was spent waiting for locks of tables and rows, in nanoseconds.
+    #[inline(always)]
+    pub fn lock_ns(&self) -> u64 {
+        self.lock_ns.get()
+    }
+
+    /// Adds to [`CounterPage::lock_ns`]. Only the page's writer calls it.
+    pub(crate) fn add_lock_ns(&self, ns: u64) {
+        self.lock_ns.add(ns);
     }
 
     /// Adds one timed wait or event of a class. Only the page's writer calls it.
     pub fn add_wait(&self, id: u16, wait_ns: u64) {
-        let row = &self.rows[row_of(id)];
-        row.waits.add(1);
-        row.wait_ns_sum.add(wait_ns);
-        row.wait_ns_max.raise(wait_ns);
-        self.histograms[row_of(id)][bucket_of(wait_ns)].add(1);
+        self.renew(Figures::Waits);
+        let Some(row) = self.rows.get(usize::from(id)) else { return };
+        row.waits.add(wait_ns);
+        if let Some(histogram) = self.histograms.get(usize::from(id)) {
+            histogram[bucket_of(wait_ns)].add(1);
+        }
+    }
+
+    /// Adds a wait of the session for its client's next command. Only the page's writer calls it.
+    #[inline(always)]
+    pub fn add_idle(&self, ns: Option<u64>) {
+        self.renew(Figures::Waits);
+        let row = &self.rows[IDLE_ROW];
+        row.count.add(1);
+        if let Some(ns) = ns {
+            row.waits.add(ns);
+        }
     }
 
     /// Adds a hold of a class that ended, in a window; `waited_ns` is 0 when it was not waited for. Only
@@ -297,9 +549,9 @@ impl CounterPage {
             for row in &self.holds {
                 row.read(Tally::take);
             }
-            self.window.0.store(window, Relaxed);
+            self.window.set(window);
         }
-        let row = &self.holds[row_of(id)];
+        let Some(row) = self.holds.get(usize::from(id)) else { return };
         row.acquisitions.add(1);
         row.hold_ns_sum.add(held_ns);
         row.hold_ns_max.raise(held_ns);
@@ -323,23 +575,61 @@ impl CounterPage {
     pub fn class(&self, class: &crate::Class) -> ClassTotals {
         class
             .id_if_registered()
-            .map_or_else(ClassTotals::default, |id| self.row(row_of(id), Tally::get))
+            .filter(|_| self.is_current(Figures::Waits))
+            .map_or_else(ClassTotals::default, |id| self.row(usize::from(id), Tally::get))
+    }
+
+    /// What the page holds of the statements of an instrument, by its number.
+    pub fn statement(&self, number: u16) -> StatementTotals {
+        let current = self.is_current(Figures::Statements);
+        let row = self.statements.get(usize::from(number)).filter(|_| current);
+        row.map_or_else(StatementTotals::default, |row| row.read(Tally::get))
+    }
+
+    pub(crate) fn transactions(&self, get: impl Fn(&Tally) -> u64) -> TransactionTotals {
+        self.transactions.read(get)
+    }
+
+    /// The errors that were raised, by row.
+    pub(crate) fn raised_errors(&self) -> impl Iterator<Item = (u16, ErrorTotals)> {
+        let all = (0..).zip(&self.errors).map(|(row, errors)| (row, errors.read(Tally::get)));
+        all.filter(|(_, totals)| totals.raised != 0)
+    }
+
+    /// The classes that it has figures of.
+    pub(crate) fn used_classes(&self) -> impl Iterator<Item = (u16, ClassTotals)> {
+        let rows = registry::ids().filter(|id| usize::from(*id) < ROWS);
+        let all = rows.map(|id| (id, self.row(usize::from(id), Tally::get)));
+        all.filter(|(_, totals)| totals.count | totals.waits != 0)
+    }
+
+    /// The stages that it has figures of.
+    pub(crate) fn used_stages(&self) -> impl Iterator<Item = (u16, StatTotals)> {
+        let all = (0..).zip(&self.stages).map(|(n, stat)| (n, stat.read(Tally::get)));
+        all.filter(|(_, stat)| stat.count != 0)
+    }
+
+    /// The statement instruments that it has figures of.
+    pub(crate) fn used_statements(&self) -> impl Iterator<Item = (u16, StatementTotals)> {
+        let all = (0..).zip(&self.statements).map(|(n, row)| (n, row.read(Tally::get)));
+        all.filter(|(_, totals)| totals.stat.count != 0)
     }
 
     fn row(&self, row: usize, get: impl Fn(&Tally) -> u64) -> ClassTotals {
-        let r = &self.rows[row];
-        let mut sums = ClassTotals {
-            count: get(&r.count),
-            waits: get(&r.waits),
-            wait_ns_sum: get(&r.wait_ns_sum),
-            wait_ns_max: get(&r.wait_ns_max),
-            histogram: [0; HISTOGRAM_BUCKETS],
+        let Some(r) = self.rows.get(row) else { return ClassTotals::default() };
+        let StatTotals { count, ns_sum, ns_min, ns_max } = r.waits.read(&get);
+        let histogram = match self.histograms.get(row) {
+            Some(buckets) if count != 0 => std::array::from_fn(|b| get(&buckets[b])),
+            _ => [0; HISTOGRAM_BUCKETS],
         };
-        if sums.waits != 0 {
-            let buckets = &self.histograms[row];
-            sums.histogram = std::array::from_fn(|b| get(&buckets[b]));
+        ClassTotals {
+            count: get(&r.count),
+            waits: count,
+            wait_ns_sum: ns_sum,
+            wait_ns_min: ns_min,
+            wait_ns_max: ns_max,
+            histogram,
         }
-        sums
     }
 }
 
@@ -352,6 +642,7 @@ impl Default for CounterPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::LOST;
 
     #[test]
     fn buckets_grow_by_four_from_a_microsecond() {
@@ -364,28 +655,55 @@ mod tests {
     }
 
     #[test]
-    fn a_class_beyond_the_table_uses_the_last_row() {
+    fn a_class_without_a_row_counts_in_none() {
         let page = CounterPage::boxed();
-        page.add_use(u16::MAX - 1);
-        page.add_wait(60_000, 5);
-        let last = page.row(CLASSES_MAX - 1, Tally::get);
-        assert_eq!((last.count, last.waits, last.wait_ns_sum), (1, 1, 5));
+        page.add_use(LOST);
+        page.add_wait(LOST, 5);
+        page.add_hold(1, LOST, 0, 5);
+        assert!((0..ROWS).all(|row| page.row(row, Tally::get) == ClassTotals::default()));
     }
 
+    fn figures_that_were_emptied_are_none_until_they_are_written_again() {
+        let page = CounterPage::boxed();
+        let end = StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, more: None };
+        page.add_statement(4, &end, 0);
+        page.add_statement(5, &end, 0);
+        registry::empty(Figures::Statements);
+        assert_eq!(page.statement(4), StatementTotals::default());
+        page.add_statement(4, &end, 0);
+        assert_eq!((page.statement(4).stat.count, page.statement(5).stat.count), (1, 0));
+        let mut sums = Totals::new();
+        sums.absorb(&page);
+        assert_eq!((sums.statement(4).stat.count, sums.times().count(0)), (1, 3));
+    }
+
+    // One after the other: what is emptied is the process's.
     #[test]
     fn absorb_moves_and_add_page_copies() {
+        figures_that_were_emptied_are_none_until_they_are_written_again();
+        static CLASS: crate::FileClass = crate::FileClass::new("wait/io/file/test/absorbed");
         let page = CounterPage::boxed();
         page.add(Counter::Questions, 3);
-        page.add_wait(0, 7);
-        page.add_wait(0, 2000);
+        page.add_wait(CLASS.id(), 7);
+        page.add_wait(CLASS.id(), 2000);
+        page.add_statement(
+            3,
+            &StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, more: None },
+            7,
+        );
         let mut sums = Totals::new();
-        sums.add_page(&page, 1);
-        sums.absorb(&page, 1);
+        sums.add_page(&page);
+        sums.absorb(&page);
         assert_eq!(page.counter(Counter::Questions), 0);
-        sums.add_page(&page, 1);
+        sums.add_page(&page);
         assert_eq!(sums.counter(Counter::Questions), 6);
-        let row = sums.classes[0];
-        assert_eq!((row.waits, row.wait_ns_sum, row.wait_ns_max), (4, 4014, 2000));
+        let row = sums.class(&CLASS);
+        assert_eq!((row.waits, row.wait_ns_sum), (4, 4014));
+        assert_eq!((row.wait_ns_min, row.wait_ns_max), (7, 2000));
         assert_eq!(row.histogram[..2], [2, 2]);
+        let statements = sums.statement(3);
+        assert_eq!((statements.stat.count, statements.stat.ns_sum), (2, 10));
+        assert_eq!(statements.sum(crate::Sum::RowsExamined), 4);
+        assert_eq!((sums.times().count(7), sums.times().count(8)), (2, 0));
     }
 }

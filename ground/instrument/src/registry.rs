@@ -3,27 +3,53 @@
 //! 1. `CURRENT` is null, or points to a page that lives at least as long as it stays there: a slot's page
 //!    while its session is entered, or this thread's own page.
 //! 2. A page is in the registry exactly as long as its [`PageRegistration`]; the fold of a page and its
-//!    removal are one step under the mutex, so no reader misses it or sees it twice.
-//! 3. Holds belong to a window of time. A new window makes those of older ones meaningless without
+//!    removal are one step under the mutex.
+//! 3. Who adds up all pages holds the mutex for one page at a time: whoever connects, disconnects or uses a class for the
+//!    first time waits for that at most. A page that ends before the reader came to it is added to what the reader has
+//!    ([`Pass`]), so that none is missed and none counted twice, and sums never go down.
+//! 4. Holds belong to a window of time. A new window makes those of older ones meaningless without
 //!    touching any page: whoever writes to a page whose holds are older clears them first, readers skip it.
+//! 5. Classes are only added, in an array that is read without the mutex.
 
+use crate::class::{KINDS, LOST};
+use crate::consumers::{consumers, store};
+use crate::errors::ERROR;
+use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
-use crate::{Class, Counter, CounterPage, HoldTotals, Level, Totals};
+use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, MemoryUse, Totals};
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct Registry {
-    classes: Vec<&'static Class>,
-    pages: Vec<PagePtr>,
+    /// Classes of each kind, and those of them for which there was no room.
+    counts: [(u16, u64); KINDS],
+    /// Places of pages that ended are used again.
+    pages: Vec<Option<PagePtr>>,
+    passes: Vec<Pass>,
+    passes_begun: u64,
     ended: Totals,
+    /// What is registered later begins with it.
     level: Level,
+    /// What options say about instruments by name.
+    rules: Vec<Rule>,
     /// Holds of pages that ended, of the present window.
     ended_holds: HoldSums,
     /// When the present window began and, if it is over, when it ended; nanoseconds of the callers' clock.
     since_ns: u64,
     until_ns: Option<u64>,
+}
+
+/// Somebody who adds up all pages.
+struct Pass {
+    number: u64,
+    /// Pages before this place have been added.
+    next: usize,
+    /// Pages that ended before their turn came.
+    totals: Totals,
+    holds: HoldSums,
 }
 
 /// A registered page.
@@ -35,10 +61,13 @@ struct PagePtr(*const CounterPage);
 unsafe impl Send for PagePtr {}
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
-    classes: Vec::new(),
+    counts: [(0, 0); KINDS],
     pages: Vec::new(),
+    passes: Vec::new(),
+    passes_begun: 0,
     ended: Totals::new(),
     level: Level::Default,
+    rules: Vec::new(),
     ended_holds: HoldSums::new(),
     since_ns: 0,
     until_ns: None,
@@ -46,6 +75,50 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
 
 /// Number of the present window of holds; changed under the registry's mutex.
 static WINDOW: AtomicU64 = AtomicU64::new(1);
+
+/// How often each of the figures was emptied; changed under the registry's mutex.
+static EMPTIED: [AtomicU64; FIGURES] = [const { AtomicU64::new(0) }; FIGURES];
+
+/// How often these figures were emptied. One relaxed load.
+#[inline(always)]
+pub(crate) fn emptied(figures: Figures) -> u64 {
+    EMPTIED[figures as usize].load(Relaxed)
+}
+
+/// Empties figures, for all sessions and threads: they count from zero again.
+pub fn empty(figures: Figures) {
+    let mut registry = registry();
+    EMPTIED[figures as usize].fetch_add(1, Relaxed);
+    registry.ended.empty(figures);
+    registry.passes.iter_mut().for_each(|pass| pass.totals.empty(figures));
+}
+
+static PAGES: MemoryUse = MemoryUse::new("memory/performance_schema/counter_pages");
+
+/// `performance_schema=OFF`: nothing is measured, and nothing can be switched on.
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether anything can be measured. One relaxed load.
+pub fn is_on() -> bool {
+    !OFF.load(Relaxed)
+}
+
+/// Measures nothing from now on, for good.
+pub fn turn_off() {
+    let mut registry = registry();
+    OFF.store(true, Relaxed);
+    registry.level = Level::None;
+    store(&registry, Level::None.consumers());
+    classes().into_iter().for_each(|class| class.put(0));
+}
+
+/// Classes for which there is room, of all kinds together.
+const CLASSES_MAX: usize = 2048;
+
+/// The classes, in the order of their registration; written under the mutex, behind it the length.
+static CLASSES: [AtomicPtr<Class>; CLASSES_MAX] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; CLASSES_MAX];
+static CLASSES_LEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls `f` with the registry locked.
 pub(crate) fn locked<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
@@ -68,11 +141,21 @@ fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
     if let Some(id) = class.id_if_registered() {
         return id;
     }
-    // A page has no room for more rows anyway; numbers past it share the last row.
-    let id = u16::try_from(registry.classes.len()).unwrap_or(u16::MAX - 1).min(u16::MAX - 1);
-    registry.classes.push(class);
-    class.set_level(registry.level);
+    let (first, room) = class.kind().numbers();
+    let (count, lost) = &mut registry.counts[class.kind() as usize];
+    let len = CLASSES_LEN.load(Relaxed);
+    if *count == room || len == CLASSES_MAX {
+        *lost += 1;
+        class.set_id(LOST);
+        class.put(0);
+        return LOST;
+    }
+    let id = first + *count;
+    *count += 1;
+    class.put(registry.flags_of(class));
     class.set_id(id);
+    CLASSES[len].store(ptr::from_ref(class).cast_mut(), Relaxed);
+    CLASSES_LEN.store(len + 1, Ordering::Release);
     id
 }
 
@@ -84,32 +167,132 @@ pub fn register(classes: &[&'static Class]) {
     }
 }
 
-/// The classes registered so far, by number.
+/// The classes registered so far, without those that are lost.
 pub fn classes() -> Vec<&'static Class> {
-    registry().classes.clone()
+    let len = CLASSES_LEN.load(Ordering::Acquire);
+    // SAFETY: below the length there are pointers to classes, which are never dropped (invariant 5).
+    CLASSES[..len].iter().map(|class| unsafe { &*class.load(Relaxed) }).collect()
 }
 
-/// The level.
-pub fn level() -> Level {
-    registry().level
+/// The class of a number.
+pub fn class_numbered(id: u16) -> Option<&'static Class> {
+    classes().into_iter().find(|class| class.id_if_registered() == Some(id))
 }
 
-/// Switches the level for all classes; threads notice at their next use. Going to [`Level::Synch`] begins
-/// a new window of holds, leaving it ends the window, whose numbers stay. `now_ns` is the time on the clock
-/// that holds are measured with.
+/// The numbers of the classes registered so far.
+pub(crate) fn ids() -> impl Iterator<Item = u16> {
+    let len = CLASSES_LEN.load(Ordering::Acquire);
+    CLASSES[..len].iter().filter_map(|class| {
+        // SAFETY: as in `classes`.
+        unsafe { &*class.load(Relaxed) }.id_if_registered()
+    })
+}
+
+/// How many classes of a kind found no room: `Performance_schema_..._classes_lost`.
+pub fn lost(kind: ClassKind) -> u64 {
+    registry().counts[kind as usize].1
+}
+
+/// The level that all instruments and consumers are at; `None` where they are set otherwise.
+pub fn level() -> Option<Level> {
+    if !is_on() {
+        return Some(Level::None);
+    }
+    let all = classes();
+    let is_at = |level: &Level| {
+        consumers() == level.consumers() && all.iter().all(|class| class.is_at(*level))
+    };
+    Level::ALL.into_iter().find(is_at)
+}
+
+/// Switches all classes and consumers to a level; threads notice at their next use. `now_ns` is the time on the clock that
+/// holds are measured with: when latches begin to be timed a new window of holds begins, when none is any more it ends, and
+/// its numbers stay.
 pub fn set_level(level: Level, now_ns: u64) {
     let mut registry = registry();
-    if level == registry.level {
+    if !is_on() {
         return;
     }
-    match (registry.level, level) {
-        (_, Level::Synch) => begin_window(&mut registry, now_ns),
-        (Level::Synch, _) => registry.until_ns = Some(now_ns),
-        _ => {}
-    }
     registry.level = level;
-    for class in &registry.classes {
-        class.set_level(level);
+    registry.rules.clear();
+    registry.switched(now_ns, |registry| {
+        store(registry, level.consumers());
+        classes().into_iter().for_each(|class| class.put(class.flags_at(level)));
+    });
+}
+
+/// Switches one instrument: whether it counts, and whether it times. `now_ns` as in [`set_level`].
+pub fn switch(class: &'static Class, enabled: bool, timed: bool, now_ns: u64) {
+    class.id();
+    let timed = timed && class.can_be_timed();
+    let mut registry = registry();
+    if !is_on() {
+        return;
+    }
+    registry.switched(now_ns, |_| class.put(class.flags_for(enabled, timed)));
+}
+
+/// What an option says about the instruments whose names are like a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Name; `%` stands for any characters, `_` for one.
+    pub pattern: String,
+    /// Whether they count.
+    pub enabled: bool,
+    /// Whether they time.
+    pub timed: bool,
+}
+
+/// Sets instruments by rules: of those that fit a name the longest decides, of equally long ones the last. They hold for
+/// classes that are registered later as well, until the level is set.
+pub fn set_rules(mut rules: Vec<Rule>, now_ns: u64) {
+    rules.sort_by_key(|rule| rule.pattern.len());
+    let mut registry = registry();
+    if !is_on() {
+        return;
+    }
+    registry.rules = rules;
+    registry.switched(now_ns, |registry| {
+        classes().into_iter().for_each(|class| class.put(registry.flags_of(class)));
+    });
+}
+
+/// Whether a text is like a pattern of `%` and `_`; ASCII letters are the same in both cases.
+fn is_like(text: &[u8], pattern: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => text.is_empty(),
+        Some((b'%', rest)) => (0..=text.len()).any(|at| is_like(&text[at..], rest)),
+        Some((wanted, rest)) => text.split_first().is_some_and(|(found, left)| {
+            (*wanted == b'_' || wanted.eq_ignore_ascii_case(found)) && is_like(left, rest)
+        }),
+    }
+}
+
+impl Registry {
+    /// What a class does that nobody has switched by itself.
+    fn flags_of(&self, class: &Class) -> u8 {
+        let fits = |rule: &&Rule| is_like(class.name().as_bytes(), rule.pattern.as_bytes());
+        match self.rules.iter().rev().find(fits) {
+            Some(rule) => class.flags_for(rule.enabled, rule.timed && class.can_be_timed()),
+            None => class.flags_at(self.level),
+        }
+    }
+
+    /// Makes every class do what it is set to do.
+    pub(crate) fn take_effect(&self) {
+        classes().into_iter().for_each(Class::take_effect);
+    }
+
+    /// Does a switch of instruments; a window of holds begins with the first latch that is timed, and ends with the last.
+    fn switched(&mut self, now_ns: u64, switch: impl FnOnce(&mut Registry)) {
+        let any_held = || classes().into_iter().any(Class::held);
+        let before = any_held();
+        switch(self);
+        match (before, any_held()) {
+            (false, true) => begin_window(self, now_ns),
+            (true, false) => self.until_ns = Some(now_ns),
+            _ => {}
+        }
     }
 }
 
@@ -141,25 +324,22 @@ impl Holds {
 /// How latches were held since the level became [`Level::Synch`] or since [`reset_holds`]. A hold counts
 /// when it ends.
 pub fn holds() -> Holds {
-    let registry = registry();
-    let (known, window) = (registry.classes.len(), WINDOW.load(Relaxed));
-    let mut sums = registry.ended_holds.clone();
-    for page in &registry.pages {
-        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
-        sums.add_page(unsafe { &*page.0 }, window, known);
-    }
-    let latches = registry.classes.iter().filter(|class| class.kind().is_latch());
-    let classes = latches.map(|class| {
-        (*class, class.id_if_registered().map_or_else(HoldTotals::default, |id| sums.row(id)))
-    });
-    Holds { since_ns: registry.since_ns, until_ns: registry.until_ns, classes: classes.collect() }
+    let (pass, mut sums) = Pass::begin(|registry| registry.ended_holds.clone());
+    let (since_ns, until_ns) = locked(|registry| (registry.since_ns, registry.until_ns));
+    let window = WINDOW.load(Relaxed);
+    let rest = pass.over_pages(|page| sums.add_page(page, window));
+    sums.add(&rest.holds);
+    let latches = classes().into_iter().filter(|class| class.kind().is_latch());
+    let of = |class: &Class| class.id_if_registered().map(|id| sums.row(id)).unwrap_or_default();
+    let classes = latches.map(|class| (class, of(class))).collect();
+    Holds { since_ns, until_ns, classes }
 }
 
 /// Begins a new window of holds: everything counts from zero again.
 pub fn reset_holds(now_ns: u64) {
     let mut registry = registry();
     begin_window(&mut registry, now_ns);
-    if registry.level != Level::Synch {
+    if !classes().into_iter().any(Class::held) {
         registry.until_ns = Some(now_ns);
     }
 }
@@ -179,6 +359,8 @@ pub fn held(class: &'static Class, window: u64, waited_ns: u64, held_ns: u64) {
 #[derive(Debug)]
 pub struct PageRegistration {
     page: *const CounterPage,
+    /// Its place among the pages.
+    place: usize,
 }
 
 // SAFETY: see `PagePtr`; the registration only names the page.
@@ -192,44 +374,127 @@ unsafe impl Sync for PageRegistration {}
 /// The page must stay valid until the registration is dropped, and when it is dropped no thread may be
 /// writing to the page.
 pub unsafe fn attach(page: *const CounterPage) -> PageRegistration {
-    registry().pages.push(PagePtr(page));
-    PageRegistration { page }
+    PAGES.take(size_of::<CounterPage>());
+    let pages = &mut registry().pages;
+    let free = pages.iter().position(Option::is_none);
+    let place = free.unwrap_or_else(|| {
+        pages.push(None);
+        pages.len() - 1
+    });
+    pages[place] = Some(PagePtr(page));
+    PageRegistration { page, place }
 }
 
 impl Drop for PageRegistration {
     fn drop(&mut self) {
+        PAGES.give_back(size_of::<CounterPage>());
         let mut registry = registry();
-        let known = registry.classes.len();
+        let Registry { passes, ended, ended_holds, pages, .. } = &mut *registry;
         // SAFETY: valid until now by the contract of `attach`.
         let page = unsafe { &*self.page };
-        registry.ended_holds.add_page(page, WINDOW.load(Relaxed), known);
+        let window = WINDOW.load(Relaxed);
+        for pass in passes.iter_mut().filter(|pass| pass.next <= self.place) {
+            pass.totals.add_page(page);
+            pass.holds.add_page(page, window);
+        }
+        ended_holds.add_page(page, window);
         page.forget_holds();
-        registry.ended.absorb(page, known);
-        if let Some(at) = registry.pages.iter().position(|p| p.0 == self.page) {
-            registry.pages.swap_remove(at);
+        ended.absorb(page);
+        pages[self.place] = None;
+    }
+}
+
+/// A pass over all pages that has begun; it is to be ended by [`Begun::over_pages`].
+struct Begun(u64);
+
+impl Pass {
+    /// Begins a pass; `ended` copies what pages have left that ended before.
+    fn begin<R>(ended: impl FnOnce(&Registry) -> R) -> (Begun, R) {
+        let mut registry = registry();
+        registry.passes_begun += 1;
+        let number = registry.passes_begun;
+        let (totals, holds) = (Totals::new(), HoldSums::new());
+        registry.passes.push(Pass { number, next: 0, totals, holds });
+        let ended = ended(&registry);
+        (Begun(number), ended)
+    }
+}
+
+impl Begun {
+    /// Calls `f` with every live page; `f` must be short, since the registry is locked while it runs, and must not use
+    /// instruments for the first time. The answer is what pages held that ended since the pass began, before `f` saw
+    /// them.
+    fn over_pages(self, mut f: impl FnMut(&CounterPage)) -> Pass {
+        loop {
+            let mut registry = registry();
+            let Registry { passes, pages, .. } = &mut *registry;
+            let at = passes.iter().position(|pass| pass.number == self.0).unwrap_or(0);
+            let Some(page) = pages.get(passes[at].next) else { return passes.swap_remove(at) };
+            passes[at].next += 1;
+            if let Some(page) = page {
+                // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
+                f(unsafe { &*page.0 });
+            }
         }
     }
 }
 
-/// Calls `f` with every live page. The registry is locked meanwhile: `f` must be short and must not use
-/// instruments for the first time.
-pub fn for_each_page(mut f: impl FnMut(&CounterPage)) {
-    let registry = registry();
-    for page in &registry.pages {
-        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
-        f(unsafe { &*page.0 });
+/// The figures of every page whose writer has a THREAD_ID, with that.
+pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
+    let mut rows = Vec::new();
+    let (pass, ()) = Pass::begin(|_| ());
+    pass.over_pages(|page| {
+        let thread_id = page.thread_id();
+        if thread_id != 0 {
+            rows.push((thread_id, PageFigures::of(page)));
+        }
+    });
+    rows
+}
+
+/// Begins a page's figures anew, as those of somebody else: what was there counts as that of a page that ended. Only the
+/// page's writer calls it.
+pub fn fold_page(page: &CounterPage) -> PageFigures {
+    let mut registry = registry();
+    let Registry { passes, ended, pages, .. } = &mut *registry;
+    let found = PageFigures::of(page);
+    ended.add_figures(&found);
+    if let Some(place) = pages.iter().position(|p| p.is_some_and(|p| ptr::eq(p.0, page))) {
+        let not_seen = passes.iter_mut().filter(|pass| pass.next <= place);
+        not_seen.for_each(|pass| pass.totals.add_figures(&found));
     }
+    page.forget_figures();
+    found
+}
+
+/// Begins some figures anew on every page: what was there counts as that of pages that ended, and is given with the
+/// THREAD_IDs. What is counted while this runs may be lost.
+pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
+    let mut registry = registry();
+    let Registry { passes, ended, pages, .. } = &mut *registry;
+    let mut rows = Vec::new();
+    for (place, page) in pages.iter().enumerate() {
+        let Some(page) = page else { continue };
+        let mut found = PageFigures::default();
+        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
+        let page = unsafe { &*page.0 };
+        found.add_page(page, figures);
+        ended.add_figures(&found);
+        passes
+            .iter_mut()
+            .filter(|pass| pass.next <= place)
+            .for_each(|pass| pass.totals.add_figures(&found));
+        rows.push((page.thread_id(), found));
+    }
+    EMPTIED[figures as usize].fetch_add(1, Relaxed);
+    rows
 }
 
 /// Sums over all pages, living and ended.
 pub fn totals() -> Totals {
-    let registry = registry();
-    let known = registry.classes.len();
-    let mut sums = registry.ended.clone();
-    for page in &registry.pages {
-        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
-        sums.add_page(unsafe { &*page.0 }, known);
-    }
+    let (pass, mut sums) = Pass::begin(|registry| registry.ended.clone());
+    let rest = pass.over_pages(|page| sums.add_page(page));
+    sums.add(&rest.totals);
     sums
 }
 
@@ -294,6 +559,18 @@ pub unsafe fn set_current(page: *const CounterPage) -> *const CounterPage {
     CURRENT.replace(page)
 }
 
+/// Says which thread of the server's own the calling thread is.
+pub fn name_thread(thread_id: u64) {
+    page().set_thread_id(thread_id);
+}
+
+/// Counts an error or warning that is raised, if errors are counted.
+pub fn raise(number: u16, now_us: u64) {
+    if ERROR.enabled() {
+        page().add_error(number, now_us);
+    }
+}
+
 /// Adds to a status counter of the current page: a plain load and store.
 #[inline(always)]
 pub fn count(c: Counter, n: u64) {
@@ -319,12 +596,83 @@ pub fn used(class: &'static Class) {
 /// Adds a wait to the class: always, whatever the flags, since a wait costs more than counting it.
 #[cold]
 pub fn contended(class: &'static Class, wait_ns: u64) {
-    page().add_wait(class.id(), wait_ns);
+    let (page, id) = (page(), class.id());
+    page.add_wait(id, wait_ns);
+    if !class.enabled() {
+        page.add_use(id);
+    }
+    if class.kind() == ClassKind::Lock {
+        page.add_lock_ns(wait_ns);
+    }
 }
 
-/// Adds a use that took `ns` nanoseconds (a statement, a file operation): counted and timed.
-pub fn completed(class: &'static Class, ns: u64) {
+/// Adds a use that ended (an operation on a file): counted, and timed if it took `ns` nanoseconds.
+pub fn completed(class: &'static Class, ns: Option<u64>) {
     let page = page();
     page.add_use(class.id());
-    page.add_wait(class.id(), ns);
+    if let Some(ns) = ns {
+        page.add_wait(class.id(), ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_ends_during_a_pass_is_neither_missed_nor_counted_twice() {
+        const COUNTER: Counter = Counter::InnodbDblwrPagesWritten;
+        let pages: Vec<_> = (0..6).map(|_| CounterPage::boxed()).collect();
+        // SAFETY: the pages outlive their registrations; nobody writes to them while these are dropped.
+        let mut registered: Vec<_> = pages.iter().map(|p| Some(unsafe { attach(&**p) })).collect();
+        pages.iter().for_each(|page| page.add(COUNTER, 1));
+        let (pass, mut sums) = Pass::begin(|registry| registry.ended.clone());
+        let before = sums.counter(COUNTER);
+        let mut seen = Vec::new();
+        let number = pass.0;
+        // Two pages before it begins to look, the others while it looks: some that it has seen, some that it has not.
+        registered[0] = None;
+        registered[5] = None;
+        loop {
+            let next = locked(|registry| {
+                let Registry { passes, pages, .. } = registry;
+                let pass = passes.iter_mut().find(|pass| pass.number == number).unwrap();
+                let page = pages.get(pass.next).copied();
+                pass.next += 1;
+                page
+            });
+            let Some(page) = next else { break };
+            if let Some(page) = page
+                && let Some(n) = pages.iter().position(|p| ptr::eq(&**p, page.0))
+            {
+                sums.add_page(&pages[n]);
+                seen.push(n);
+                registered[n] = None;
+                if let Some(later) = (n + 2 < 6).then_some(n + 2) {
+                    registered[later] = None;
+                }
+            }
+        }
+        let rest = locked(|registry| {
+            let at = registry.passes.iter().position(|pass| pass.number == number).unwrap();
+            registry.passes.swap_remove(at)
+        });
+        sums.add(&rest.totals);
+        assert!(seen.len() < 4, "{seen:?}");
+        assert_eq!(sums.counter(COUNTER), before + 6);
+        assert!(totals().counter(COUNTER) >= before + 6);
+    }
+
+    #[test]
+    fn a_class_without_room_is_lost_and_counts_nowhere() {
+        static IDLE: [crate::IdleClass; 2] =
+            [crate::IdleClass::new("idle/test/a"), crate::IdleClass::new("idle/test/b")];
+        IDLE.iter().for_each(|class| used(class));
+        assert!(!IDLE[0].is_lost() && IDLE[1].is_lost());
+        assert_eq!(lost(ClassKind::Idle), 1);
+        contended(&IDLE[1], 5);
+        let sums = totals();
+        assert_eq!((sums.class(&IDLE[0]).count, sums.class(&IDLE[1]).count), (1, 0));
+        assert!(classes().iter().all(|class| class.name() != IDLE[1].name()));
+    }
 }

@@ -16,6 +16,19 @@ impl fmt::Display for Truncated {
 
 impl std::error::Error for Truncated {}
 
+/// Bytes as whole words, and what is left of them as the low bytes of one more, little-endian.
+#[inline]
+pub fn words(bytes: &[u8]) -> (&[[u8; 8]], u64) {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let last = match bytes.last_chunk::<8>() {
+        _ if rest.is_empty() => 0,
+        // The bytes before the rest are shifted out.
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    (words, last)
+}
+
 /// Reads values from the front of a byte slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
@@ -188,6 +201,18 @@ mod tests {
         assert_eq!((r.position(), r.remaining(), r.peek()), (24, 3, Some(b'x')));
         assert_eq!(r.rest(), b"xyz");
         assert!(r.is_empty());
+    }
+
+    #[test]
+    fn words_and_what_is_left_are_all_bytes() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        for n in 0..bytes.len() {
+            let (whole, rest) = words(&bytes[..n]);
+            let mut again = whole.as_flattened().to_vec();
+            again.extend_from_slice(&rest.to_le_bytes());
+            again.truncate(n);
+            assert_eq!((again, whole.len()), (bytes[..n].to_vec(), n / 8), "{n}");
+        }
     }
 
     #[test]

@@ -9,16 +9,17 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, WaitResult, with_current};
-use instrument::CondClass;
+use instrument::{Class, ClassKind, CondClass, InstanceCell, LockClass};
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
 
 /// A place to wait for a condition.
 #[derive(Debug)]
 pub struct Event {
-    class: &'static CondClass,
+    class: &'static Class,
     sequence: SharedAtomic<u32, { class::LATCH }>,
     announced: SharedAtomic<u32, { class::LATCH }>,
+    instance: InstanceCell,
 }
 
 /// An announced wait: check the condition, then [`Event::wait`] or drop it.
@@ -39,7 +40,24 @@ impl Event {
     const_fn! {
         /// An event of a class.
         pub fn new(class: &'static CondClass) -> Self {
-            Self { class, sequence: SharedAtomic::new(0), announced: SharedAtomic::new(0) }
+            Self {
+                class: class.class(),
+                sequence: SharedAtomic::new(0),
+                announced: SharedAtomic::new(0),
+                instance: InstanceCell::new(),
+            }
+        }
+    }
+
+    const_fn! {
+        /// An event where locks of a class are waited for.
+        pub fn of_locks(class: &'static LockClass) -> Self {
+            Self {
+                class: class.class(),
+                sequence: SharedAtomic::new(0),
+                announced: SharedAtomic::new(0),
+                instance: InstanceCell::new(),
+            }
         }
     }
 
@@ -95,8 +113,15 @@ impl Event {
 
     fn wait_as(&self, seen: Prepared<'_>, deadline: Deadline, killable: bool) -> WaitResult {
         assert!(std::ptr::eq(seen.event, self), "a wait is prepared and done at the same event");
-        instrument::hit(self.class);
-        let _waiting = Waiting::begin(self.class, self.key());
+        // A lock is no instance: who holds it and who waits for it is shown apart.
+        let instance = (self.class.kind() == ClassKind::Cond).then_some(&self.instance);
+        if self.class.noticed() {
+            instrument::used(self.class);
+            if let Some(instance) = instance {
+                instance.used_shared(self.class);
+            }
+        }
+        let _waiting = Waiting::begin(self.class, self.key(), instance);
         let parked = with_current(|slot| {
             let slot = slot.filter(|_| killable);
             lot().park(self.key(), 0, slot, deadline, || {

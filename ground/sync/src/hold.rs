@@ -91,8 +91,9 @@ pub(crate) fn is_of(object: usize, class: &'static Class) {
     });
 }
 
+/// As [`began`], of a class that is noticed.
 #[cold]
-fn begin(class: &'static Class, object: usize) {
+pub(crate) fn begin(class: &'static Class, object: usize) {
     instrument::used(class);
     if !class.held() {
         return;

@@ -10,7 +10,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::RwLockClass;
+use instrument::{InstanceCell, RwLockClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,6 +32,7 @@ const TOKEN_HANDED: u32 = 1;
 pub struct RwLatch<T: ?Sized> {
     class: &'static RwLockClass,
     state: SharedAtomic<u32, { class::LATCH }>,
+    instance: InstanceCell,
     value: UnsafeCell<T>,
 }
 
@@ -61,7 +62,12 @@ impl<T> RwLatch<T> {
     const_fn! {
         /// A free latch of a class.
         pub fn new(class: &'static RwLockClass, value: T) -> Self {
-            Self { class, state: SharedAtomic::new(0), value: UnsafeCell::new(value) }
+            Self {
+                class,
+                state: SharedAtomic::new(0),
+                instance: InstanceCell::new(),
+                value: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -79,7 +85,7 @@ impl<T: ?Sized> RwLatch<T> {
         if !self.take(READ, seen, false) {
             self.slow(READ);
         }
-        hold::began(self.class, self.key());
+        self.began();
         RwReadGuard { latch: self, _thread: PhantomData }
     }
 
@@ -89,7 +95,7 @@ impl<T: ?Sized> RwLatch<T> {
         if !self.take(WRITE, 0, false) {
             self.slow(WRITE);
         }
-        hold::began(self.class, self.key());
+        self.began();
         RwWriteGuard { latch: self, _thread: PhantomData }
     }
 
@@ -115,9 +121,18 @@ impl<T: ?Sized> RwLatch<T> {
                 return false;
             }
             if self.take(tag, seen, false) {
-                hold::began(self.class, self.key());
+                self.began();
                 return true;
             }
+        }
+    }
+
+    /// It was taken, for reading or writing.
+    #[inline(always)]
+    fn began(&self) {
+        if self.class.noticed() {
+            hold::begin(self.class, self.key());
+            self.instance.used_shared(self.class);
         }
     }
 
@@ -133,7 +148,7 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[cold]
     fn slow(&self, tag: u8) {
-        let waiting = Waiting::begin(self.class, self.key());
+        let waiting = Waiting::begin(self.class, self.key(), &self.instance);
         let mut woken = false;
         loop {
             let seen = self.state.load(Ordering::Relaxed);

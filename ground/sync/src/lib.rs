@@ -42,6 +42,7 @@ mod session;
 mod slots;
 mod stack;
 mod table;
+mod ticks;
 mod time;
 mod waiting;
 pub mod waits;
@@ -54,9 +55,13 @@ pub use held::page_latches_held;
 pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
 pub use mutex::{Mutex, MutexGuard};
 pub use session::{
-    GRANTS, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, SessionSlot, WorkerSlot,
+    GRANTS, HISTORY, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, MONITORED, SessionSlot,
+    WorkerSlot,
 };
 pub use stack::{Link, Stack};
 pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
+#[cfg(not(loom))]
+pub use ticks::calibrate;
+pub use ticks::{ns_since, ticks};
 pub use time::{Deadline, WaitResult, now, now_ns, spin_wait, yield_now};
 pub use word::{PageWord, WordValue, state};

@@ -7,7 +7,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::MutexClass;
+use instrument::{InstanceCell, MutexClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,6 +24,7 @@ const TOKEN_HANDED: u32 = 1;
 pub struct Mutex<T: ?Sized> {
     class: &'static MutexClass,
     state: SharedAtomic<u32, { class::LATCH }>,
+    instance: InstanceCell,
     value: UnsafeCell<T>,
 }
 
@@ -45,7 +46,12 @@ impl<T> Mutex<T> {
     const_fn! {
         /// An unlocked mutex of a class.
         pub fn new(class: &'static MutexClass, value: T) -> Self {
-            Self { class, state: SharedAtomic::new(0), value: UnsafeCell::new(value) }
+            Self {
+                class,
+                state: SharedAtomic::new(0),
+                instance: InstanceCell::new(),
+                value: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -62,7 +68,7 @@ impl<T: ?Sized> Mutex<T> {
         if self.state.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.lock_slow();
         }
-        hold::began(self.class, self.key());
+        self.began();
         self.guard()
     }
 
@@ -73,7 +79,7 @@ impl<T: ?Sized> Mutex<T> {
         if !self.take(seen) {
             return None;
         }
-        hold::began(self.class, self.key());
+        self.began();
         Some(self.guard())
     }
 
@@ -84,6 +90,15 @@ impl<T: ?Sized> Mutex<T> {
 
     fn guard(&self) -> MutexGuard<'_, T> {
         MutexGuard { mutex: self, _thread: PhantomData }
+    }
+
+    /// It was taken.
+    #[inline(always)]
+    fn began(&self) {
+        if self.class.noticed() {
+            hold::begin(self.class, self.key());
+            self.instance.used(self.class);
+        }
     }
 
     fn take(&self, seen: u32) -> bool {
@@ -100,7 +115,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[cold]
     fn lock_slow(&self) {
-        let waiting = Waiting::begin(self.class, self.key());
+        let waiting = Waiting::begin(self.class, self.key(), &self.instance);
         loop {
             let seen = self.state.load(Ordering::Relaxed);
             if seen & LOCKED == 0 {

@@ -1,8 +1,8 @@
 //! Slots: what sessions and workers publish.
 //!
 //! 1. A slot has one owner, who alone writes its `LocalAtomic` fields; anyone may read them.
-//! 2. `kill` and `parked` implement invariant 2 of the parking lot; `kill` alone on its line pair is
-//!    written by others, and only when somebody is killed.
+//! 2. `kill` and `parked` implement invariant 2 of the parking lot; `control` alone on its line pair is
+//!    written by others, and only when somebody is killed or its monitoring is switched.
 //! 3. Zero bytes are valid for every field, so a slot may start as fresh anonymous memory; `reset` then
 //!    gives the fields whose idle value is not zero that value, before the slot is announced.
 //! 4. A session slot is whole pages: its writes never touch a page that holds anything else.
@@ -20,6 +20,19 @@ pub const KILL_NONE: u8 = 0;
 pub const KILL_QUERY: u8 = 1;
 /// The session is to end (`KILL CONNECTION`).
 pub const KILL_CONNECTION: u8 = 2;
+
+/// What others write of a session, seldom.
+#[derive(Debug)]
+struct Control {
+    kill: SharedAtomic<u8, { class::SESSION }>,
+    /// Bits of [`MONITORED`] and [`HISTORY`].
+    monitoring: SharedAtomic<u8, { class::SESSION }>,
+}
+
+/// `threads.INSTRUMENTED`: what the session does is counted and timed.
+pub const MONITORED: u8 = 1;
+/// `threads.HISTORY`: what the session did is kept.
+pub const HISTORY: u8 = 2;
 
 #[cfg(not(loom))]
 type Counters = CounterPage;
@@ -53,9 +66,11 @@ pub struct SessionSlot {
     pub wait_start_ns: LocalAtomic<u64>,
     /// The processlist id; 0 until the owner sets it.
     pub session_id: LocalAtomic<u64>,
+    /// The THREAD_ID of `performance_schema`; 0 until the owner sets it.
+    pub thread_id: LocalAtomic<u64>,
     /// Key of the killable wait the session is about to enter or in; 0 is none.
     pub(crate) parked: LocalAtomic<usize>,
-    kill: CacheLine<SharedAtomic<u8, { class::SESSION }>>,
+    control: CacheLine<Control>,
     /// The session's counters.
     pub counters: Counters,
 }
@@ -63,7 +78,7 @@ pub struct SessionSlot {
 /// A wait that is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveWait {
-    /// Number of its class in [`instrument::classes`].
+    /// Number of its class: [`instrument::class_numbered`].
     pub class: u16,
     /// What is waited for: an address or an id.
     pub object: u64,
@@ -86,8 +101,12 @@ impl SessionSlot {
             wait_object: LocalAtomic::new(0),
             wait_start_ns: LocalAtomic::new(0),
             session_id: LocalAtomic::new(0),
+            thread_id: LocalAtomic::new(0),
             parked: LocalAtomic::new(0),
-            kill: CacheLine(SharedAtomic::new(KILL_NONE)),
+            control: CacheLine(Control {
+                kill: SharedAtomic::new(KILL_NONE),
+                monitoring: SharedAtomic::new(MONITORED | HISTORY),
+            }),
             counters: CounterPage::boxed(),
         }
     }
@@ -112,14 +131,16 @@ impl SessionSlot {
         self.dist.store(0, Ordering::Relaxed);
         self.wait_class.store(0, Ordering::Relaxed);
         self.session_id.store(0, Ordering::Relaxed);
+        self.thread_id.store(0, Ordering::Relaxed);
         self.parked.store(0, Ordering::Relaxed);
-        self.kill.store(KILL_NONE, Ordering::Relaxed);
+        self.control.kill.store(KILL_NONE, Ordering::Relaxed);
+        self.control.monitoring.store(MONITORED | HISTORY, Ordering::Relaxed);
     }
 
     /// Kills the session's statement ([`KILL_QUERY`]) or the session ([`KILL_CONNECTION`]): raises the
     /// flag, never lowers it, and ends the killable wait the session is in. Callable by anyone.
     pub fn kill(&self, level: u8) {
-        self.kill.fetch_max(level, Ordering::SeqCst);
+        self.control.kill.fetch_max(level, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         let key = self.parked.load(Ordering::Relaxed);
         if key != 0 {
@@ -130,7 +151,18 @@ impl SessionSlot {
     /// The kill level; one relaxed load.
     #[inline(always)]
     pub fn kill_level(&self) -> u8 {
-        self.kill.load(Ordering::Relaxed)
+        self.control.kill.load(Ordering::Relaxed)
+    }
+
+    /// [`MONITORED`] and [`HISTORY`], as far as they are on; one relaxed load.
+    #[inline(always)]
+    pub fn monitoring(&self) -> u8 {
+        self.control.monitoring.load(Ordering::Relaxed)
+    }
+
+    /// Switches the bits of [`Self::monitoring`]; the session notices at its next statement. Callable by anyone.
+    pub fn set_monitoring(&self, bits: u8) {
+        self.control.monitoring.store(bits, Ordering::Relaxed);
     }
 
     /// Whether the statement or the session is to end.
@@ -143,7 +175,7 @@ impl SessionSlot {
     /// nothing if there is nothing to take back. Only the session's own thread calls it.
     pub fn clear_query_kill(&self) {
         if self.kill_level() == KILL_QUERY {
-            let _ = self.kill.compare_exchange(
+            let _ = self.control.kill.compare_exchange(
                 KILL_QUERY,
                 KILL_NONE,
                 Ordering::Relaxed,

@@ -4,20 +4,25 @@
 //!    what belongs to it or something newer.
 
 use crate::{hold, now_ns, sched, with_current};
-use instrument::Class;
+use instrument::{Class, InstanceCell};
 use stdx::Ordering;
 
 /// A wait that has begun; dropping it ends it.
-pub(crate) struct Waiting {
+pub(crate) struct Waiting<'o> {
     class: &'static Class,
     object: usize,
     start_ns: u64,
+    instance: Option<&'o InstanceCell>,
 }
 
-impl Waiting {
+impl<'o> Waiting<'o> {
     /// Publishes the wait for `object` (an address) in the current session's slot.
     #[cold]
-    pub(crate) fn begin(class: &'static Class, object: usize) -> Self {
+    pub(crate) fn begin(
+        class: &'static Class,
+        object: usize,
+        instance: impl Into<Option<&'o InstanceCell>>,
+    ) -> Self {
         let start_ns = now_ns();
         sched::waits_for(Some((class.name(), object)));
         with_current(|slot| {
@@ -27,7 +32,7 @@ impl Waiting {
                 slot.wait_class.store(u32::from(class.id()) + 1, Ordering::Release);
             }
         });
-        Self { class, object, start_ns }
+        Self { class, object, start_ns, instance: instance.into() }
     }
 
     /// Whether the wait is still young enough to spin: only with cores to spare, at most 2 us.
@@ -42,7 +47,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         // A model that fails unwinds every thread, and loom's thread-locals are gone by then.
         if cfg!(loom) && std::thread::panicking() {
@@ -57,6 +62,9 @@ impl Drop for Waiting {
         let wait_ns = now_ns().saturating_sub(self.start_ns);
         instrument::contended(self.class, wait_ns);
         hold::waited(self.class, self.object, wait_ns);
+        if let Some(instance) = self.instance {
+            instance.waited(self.class, wait_ns);
+        }
     }
 }
 

@@ -370,7 +370,7 @@ impl PageWord {
     #[cold]
     fn wait(&self, want: u8) {
         let key = self.key();
-        let waiting = Waiting::begin(&CLASS, key);
+        let waiting = Waiting::begin(&CLASS, key, None);
         while self.load().blocks(want) && waiting.may_spin() {}
         let counter = lot().counter(key);
         counter.fetch_add(1, Ordering::SeqCst);

@@ -5,20 +5,24 @@
 //! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
 //! 3. Every wait for the client has a time-out, and ends when the session is killed.
 
+use host::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
-use session::{Net, Next, Session, Wake};
+use session::{Net, Next, Peer, Session, Wake};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 
 use crate::process::Process;
-use instrument::Counter;
+use instrument::{Counter, IoOperation, SocketClass, SocketHandle, SocketPlace};
 use session::Severity;
+
+/// Clients' sockets.
+pub static CLIENT: SocketClass = SocketClass::new("wait/io/socket/sql/client_connection");
 
 /// How often a blocked send looks whether its session was killed.
 const SEND_CHECK: Duration = Duration::from_millis(500);
@@ -26,20 +30,39 @@ const SEND_CHECK: Duration = Duration::from_millis(500);
 /// A client's socket; shared with whoever may kill the session.
 pub struct Socket {
     fd: OwnedFd,
+    /// Where it is counted; nowhere before there is a session.
+    handle: OnceLock<SocketHandle>,
     woken: SharedAtomic<bool, { class::SESSION }>,
 }
 
 impl Socket {
     /// A connected socket.
     pub fn new(fd: OwnedFd) -> Arc<Self> {
-        Arc::new(Self { fd, woken: SharedAtomic::new(false) })
+        Arc::new(Self { fd, handle: OnceLock::new(), woken: SharedAtomic::new(false) })
+    }
+
+    /// It carries a session from now on.
+    pub fn carries(&self, session: &Session, peer: &Peer) {
+        let (ip, port) = match peer {
+            Peer::Tcp(address) => (address.ip().to_string(), address.port()),
+            Peer::Socket => (String::new(), 0),
+        };
+        let (thread_id, descriptor) = (session.thread_id(), self.fd.as_raw_fd());
+        let place = SocketPlace { thread_id, descriptor, ip, port };
+        self.handle.get_or_init(|| SocketHandle::open(CLIENT.class(), place));
+    }
+
+    fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
+        let recv = || recv(&self.fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n);
+        watched::on_socket(self.handle.get(), IoOperation::Read, recv, |n| *n)
     }
 
     /// Sends everything, waiting up to `timeout_s` seconds for room.
     pub fn send_all(&self, mut bytes: &[u8], timeout_s: u64) -> io::Result<()> {
         let mut until = None;
         while !bytes.is_empty() {
-            match send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            let send = || send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+            match watched::on_socket(self.handle.get(), IoOperation::Write, send, |n| *n) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
@@ -58,7 +81,13 @@ impl Socket {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let left = until.saturating_duration_since(host::clock::now()).min(SEND_CHECK);
-        self.wait(PollFlags::OUT, left).map(drop)
+        self.wait_within(PollFlags::OUT, left).map(drop)
+    }
+
+    /// As [`Self::wait`], in the middle of a command.
+    fn wait_within(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
+        let wait = || self.wait(what, left);
+        watched::on_socket(self.handle.get(), IoOperation::Misc, wait, |_| 0)
     }
 
     /// Waits until the socket is ready or the time is over; false when it is over.
@@ -103,12 +132,12 @@ impl Net for Out<'_> {
 
     fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            match recv(&self.socket.fd, &mut *into, RecvFlags::DONTWAIT) {
-                Ok((n, _)) => return Ok(n),
+            match self.socket.receive(into) {
+                Ok(n) => return Ok(n),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     let left = Duration::from_secs(self.read_timeout_s);
-                    if !self.socket.wait(PollFlags::IN, left)? {
+                    if !self.socket.wait_within(PollFlags::IN, left)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                 }
@@ -129,6 +158,7 @@ enum Lost {
 
 /// Serves a client until it leaves. `session` has written its greeting.
 pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
+    session.runs_here();
     let ended = catch_unwind(AssertUnwindSafe(|| talk(&mut session, socket)));
     let id = session.id();
     match ended {
@@ -196,8 +226,8 @@ fn talk(session: &mut Session, socket: &Socket) -> Lost {
 /// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
 fn read(session: &mut Session, socket: &Socket) -> io::Result<usize> {
     loop {
-        match recv(&socket.fd, session.space(), RecvFlags::DONTWAIT) {
-            Ok((n, _)) => return Ok(n),
+        match socket.receive(session.space()) {
+            Ok(n) => return Ok(n),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let left = Duration::from_secs(session.timeout_s());

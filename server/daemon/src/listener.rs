@@ -8,6 +8,7 @@
 
 use crate::connection::{self, Socket};
 use crate::process::Process;
+use instrument::{IoOperation, SocketClass, SocketHandle, SocketPlace};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
@@ -15,11 +16,14 @@ use rustix::net::{
 use session::{Peer, STACK_BYTES_MIN, Server, Session, Severity, Wake};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+static TCP: SocketClass = SocketClass::new("wait/io/socket/sql/server_tcpip_socket");
+static UNIX: SocketClass = SocketClass::new("wait/io/socket/sql/server_unix_socket");
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -99,6 +103,23 @@ impl Listener {
             .map_err(|e| format!("Can't start server: cannot listen on the socket {shown}: {e}"))
     }
 
+    /// Where it is counted: as the main thread's, which opened it.
+    fn handle(&self) -> SocketHandle {
+        let threads = host::thread::background();
+        let main = threads.iter().find(|thread| thread.name == "main");
+        let (class, descriptor, address) = match self {
+            Self::Tcp(l) => (TCP.class(), l.as_raw_fd(), l.local_addr().ok()),
+            Self::Unix(l) => (UNIX.class(), l.as_raw_fd(), None),
+        };
+        let place = SocketPlace {
+            thread_id: main.map_or(0, |main| main.id),
+            descriptor,
+            ip: address.map_or_else(String::new, |a| a.ip().to_string()),
+            port: address.map_or(0, |a| a.port()),
+        };
+        SocketHandle::open(class, place)
+    }
+
     /// Makes the accepting thread return.
     pub fn stop(&self) {
         let _ = match self {
@@ -144,11 +165,23 @@ fn tcp_error(at: SocketAddr, error: Errno) -> String {
     }
 }
 
+/// Makes the instruments of sockets known before they are used.
+pub fn register() {
+    instrument::register(&[TCP.class(), UNIX.class(), connection::CLIENT.class()]);
+}
+
 /// Accepts until [`Listener::stop`].
 pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Listener) {
+    let handle = listener.handle();
     while !process.is_stopping() {
         match listener.accept() {
-            Ok((fd, peer)) if !process.is_stopping() => begin(process, server, fd, peer),
+            Ok((fd, peer)) if !process.is_stopping() => {
+                if handle.counted().is_some() {
+                    // How long nobody came says nothing.
+                    handle.add(IoOperation::Misc, None, 0);
+                }
+                begin(process, server, fd, peer);
+            }
             Ok(_) => return,
             Err(error) => {
                 if process.is_stopping() {
@@ -169,6 +202,7 @@ pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Liste
 fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) {
     let socket = Socket::new(fd);
     let wake: Arc<dyn Wake> = Arc::clone(&socket) as _;
+    let from = peer.clone();
     let session = match Session::new(server, peer, wake) {
         Ok(session) => session,
         Err(refused) => {
@@ -176,6 +210,7 @@ fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) 
             return;
         }
     };
+    socket.carries(&session, &from);
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
     let spawned = host::thread::spawn_with_stack(CONNECTION_THREAD, stack, move || {

@@ -7,11 +7,14 @@
 //!    for the group `[limpid]` only; a file named by the user also for `[mysqld]` and `[server]`.
 
 use crate::optfile::{self, Written};
+use instrument::{Consumer, Rule};
 use session::variables::{self, Effect, Kind, Value, VarId};
 use std::path::{Path, PathBuf};
 
 const OWN_GROUPS: &[&str] = &["limpid"];
 const ALL_GROUPS: &[&str] = &["mysqld", "server", "limpid"];
+
+const INSTRUMENT: &str = "performance_schema_instrument";
 
 /// Options of MySQL that are no variables and mean nothing here; taken with a note in the log.
 const IGNORED: &[&str] = &[
@@ -48,6 +51,12 @@ pub struct Options {
     pub from_files: usize,
     /// Notes for the log.
     pub notes: Vec<String>,
+    /// `performance_schema_instrument`: what instruments do, by name.
+    pub instruments: Vec<Rule>,
+    /// `performance_schema_instrument` that says nothing.
+    pub no_instruments: Vec<String>,
+    /// `performance_schema_consumer_...`: consumers to be switched.
+    pub consumers: Vec<(Consumer, bool)>,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -178,12 +187,33 @@ fn short(arg: &str) -> Option<(&'static str, Option<String>)> {
 }
 
 fn takes_value(name: &str) -> bool {
-    variables::find(name).is_some_and(|id| !matches!(id.get().kind, Kind::Bool))
+    name == INSTRUMENT
+        || variables::find(name).is_some_and(|id| !matches!(id.get().kind, Kind::Bool))
 }
 
 fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
     let loose = written.name.strip_prefix("loose_");
     let name = loose.unwrap_or(&written.name);
+    if name == INSTRUMENT {
+        let text = written.value.as_deref();
+        let text = text.ok_or_else(|| format!("option '--{name}' requires an argument"))?;
+        match rule(text) {
+            Some(rule) => options.instruments.push(rule),
+            None => options.no_instruments.push(text.to_string()),
+        }
+        return Ok(());
+    }
+    if let Some((consumer, on)) = consumer(name, written.value.as_deref()) {
+        let on = on.unwrap_or_else(|| {
+            let value = written.value.as_deref().unwrap_or_default();
+            let note =
+                format!("option '{name}': boolean value '{value}' was not recognized. Set to OFF.");
+            options.notes.push(note);
+            false
+        });
+        options.consumers.push((consumer, on));
+        return Ok(());
+    }
     match resolve(name, written.value.as_deref()) {
         Ok(Some((id, value, note))) => {
             options.given.push((id, value));
@@ -200,6 +230,36 @@ fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
         }
         Err(text) => Err(format!("{}: {text}", written.place)),
     }
+}
+
+/// `pattern=value`.
+fn rule(text: &str) -> Option<Rule> {
+    let (pattern, value) = text.split_once('=')?;
+    let pattern = pattern.trim().to_string();
+    let (enabled, timed) = match value.trim().to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => (true, true),
+        "counted" => (true, false),
+        "off" | "false" | "no" | "0" => (false, false),
+        _ => return None,
+    };
+    (!pattern.is_empty()).then_some(Rule { pattern, enabled, timed })
+}
+
+/// The consumer that an option names, and whether it is to be on; nothing where the value is neither.
+fn consumer(name: &str, value: Option<&str>) -> Option<(Consumer, Option<bool>)> {
+    let (name, off) = match name.strip_prefix("skip_").or_else(|| name.strip_prefix("disable_")) {
+        Some(rest) => (rest, true),
+        None => (name, false),
+    };
+    let name = name.strip_prefix("performance_schema_consumer_")?;
+    let consumer = Consumer::ALL.iter().find(|c| c.name() == name)?;
+    let on = match value.map(str::to_ascii_lowercase).as_deref() {
+        None => Some(!off),
+        Some("on" | "true" | "1") => Some(true),
+        Some("off" | "false" | "0") => Some(false),
+        Some(_) => None,
+    };
+    Some((*consumer, on))
 }
 
 type Resolved = Option<(VarId, Value, Option<String>)>;
@@ -304,6 +364,31 @@ mod tests {
         assert!(parse(&["stray"]).is_err());
         let o = parse(&["--loose-nosuch=1", "--user=mysql"]).unwrap();
         assert_eq!(o.notes.len(), 2);
+    }
+
+    #[test]
+    fn instruments_and_consumers() {
+        let o = parse(&[
+            "--performance-schema-instrument= wait/synch/% = Counted ",
+            "--performance-schema-instrument",
+            "stage/%=on",
+            "--performance_schema_instrument==on",
+            "--performance_schema_instrument=a=maybe",
+            "--performance-schema-consumer-events-waits-current",
+            "--performance-schema-consumer-statements_digest=off",
+            "--performance-schema-consumer-events_waits_history=2",
+        ])
+        .unwrap();
+        let rule = |pattern: &str, timed| Rule { pattern: pattern.into(), enabled: true, timed };
+        assert_eq!(o.instruments, [rule("wait/synch/%", false), rule("stage/%", true)]);
+        assert_eq!(o.no_instruments, ["=on", "a=maybe"]);
+        let switches = [
+            (Consumer::WaitsCurrent, true),
+            (Consumer::StatementsDigest, false),
+            (Consumer::WaitsHistory, false),
+        ];
+        assert_eq!((o.consumers.as_slice(), o.notes.len()), (&switches[..], 1));
+        assert!(parse(&["--performance-schema-consumer-nosuch=ON"]).is_err());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The running process: its log, its stop, and what sessions ask of it.
 
 use crate::log::{Log, QueryFile, timestamp};
+use catalog::ErrorLogRow;
+use host::watched;
 use session::{Host, QueryLog, Severity, VERSION};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +25,7 @@ impl Process {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             log: Log::stderr(),
-            queries: [QueryFile::closed(), QueryFile::closed()],
+            queries: [&watched::GENERAL_LOG, &watched::SLOW_LOG].map(QueryFile::closed),
             datadir: OnceLock::new(),
             header: OnceLock::new(),
             stopping: SharedAtomic::new(false),
@@ -79,6 +81,10 @@ impl Host for Process {
 
     fn set_log_verbosity(&self, level: u8) {
         self.log.set_verbosity(level);
+    }
+
+    fn error_log(&self) -> Vec<ErrorLogRow> {
+        self.log.lines()
     }
 
     fn log(&self, severity: Severity, text: &str) {

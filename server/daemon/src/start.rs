@@ -13,6 +13,7 @@ use catalog::{Catalog, CatalogError};
 use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
+use instrument::FileLimits;
 use session::variables::{self, Globals, Value, VarId};
 use session::{Host, Server, Severity, VERSION, tuning};
 use std::io::Write;
@@ -47,6 +48,8 @@ pub fn main(args: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     signal::block();
+    sync::calibrate();
+    let _listed = host::thread::list("main");
     let process = Process::new();
     match run(&process, &options) {
         Ok(()) => ExitCode::SUCCESS,
@@ -104,6 +107,16 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     for note in &options.notes {
         process.log.write(Severity::Warning, "MY-011068", note);
     }
+    for text in &options.no_instruments {
+        let text =
+            format!("Invalid instrument name or value for performance_schema_instrument '{text}'.");
+        process.log.write(Severity::Warning, "MY-010079", &text);
+    }
+    if options.number("performance_schema") == 0 {
+        instrument::turn_off();
+    }
+    listener::register();
+    instrument::set_file_limits(file_limits(options));
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);
     refuse_foreign(&places.datadir)?;
@@ -128,13 +141,22 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits));
     let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
-    let served = serve(process, &places, listeners, globals, catalog);
+    let served = serve(process, &places, listeners, globals, (catalog, options));
     let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
     served?;
     stopped?;
     let text = format!("limpid: Shutdown complete (version {VERSION})");
     process.log.write(Severity::System, "MY-010910", &text);
     Ok(())
+}
+
+/// For how many files there is room among instruments; where none is said: as many as there are.
+fn file_limits(options: &Options) -> FileLimits {
+    let room = |name| options.number(name) as usize;
+    FileLimits {
+        instances: room("performance_schema_max_file_instances").min(FileLimits::DEFAULT.instances),
+        handles: room("performance_schema_max_file_handles"),
+    }
 }
 
 fn cannot_open(error: &CatalogError) -> String {
@@ -362,7 +384,7 @@ fn serve(
     places: &Places,
     mut listeners: Vec<Listener>,
     globals: Globals,
-    catalog: Arc<Catalog>,
+    (catalog, options): (Arc<Catalog>, &Options),
 ) -> Result<(), String> {
     let unprotected =
         catalog.accounts().iter().any(|a| a.user == "root" && a.auth_string.is_empty());
@@ -381,6 +403,12 @@ fn serve(
     process.set_place(&places.datadir, places.port, &places.socket);
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let server = Server::new(catalog, globals, host);
+    if !options.instruments.is_empty() {
+        instrument::set_rules(options.instruments.clone(), sync::now_ns());
+    }
+    for (consumer, on) in &options.consumers {
+        instrument::switch_consumer(*consumer, *on);
+    }
     tuning::load_at_startup(&server);
     write_pid(&places.pid_file)?;
     let _pid_file = Removed(&places.pid_file);

@@ -65,11 +65,12 @@ impl Core {
         let questions = totals.counter(Counter::Questions);
         let text = format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: {}  \
-             Flush tables: 1  Open tables: {}  Queries per second avg: {:.3}",
+             Flush tables: {}  Open tables: {}  Queries per second avg: {:.3}",
             server.connections_open(),
             totals.counter(Counter::SlowQueries),
             totals.counter(Counter::OpenedTables),
-            totals.counter(Counter::TableOpenCacheMisses),
+            totals.counter(Counter::FlushCommands),
+            totals.counter(Counter::OpenTables),
             questions as f64 / uptime.max(1) as f64,
         );
         self.reply.out.begin().extend_from_slice(text.as_bytes());

@@ -91,6 +91,7 @@ impl Core {
         }
         self.protocol.multi_statements = self.env.caps.has(Capabilities::MULTI_STATEMENTS);
         self.env.database = None;
+        self.env.database_changes += 1;
         if let Some(schema) = login.schema {
             self.use_schema(&schema)?;
         }

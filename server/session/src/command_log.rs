@@ -55,8 +55,7 @@ impl Core {
     }
 
     fn begun(&self) -> Begun {
-        let mut session = instrument::Totals::new();
-        session.add_page(&self.client.slot().counters, 0);
+        let session = &self.client.slot().counters;
         Begun {
             reads: session.counter(Counter::InnodbRowsRead),
             lock_ms: session.counter(Counter::InnodbRowLockTime),

@@ -6,64 +6,65 @@
 use crate::core::{Characteristics, Core, Holding};
 use crate::process::Severity;
 use engine::Client;
-use executor::{Environment, Outcome, SqlError};
+use executor::{Environment, SqlError};
 use instrument::{Counter, count};
 use wire::constants::StatusFlags;
 
 impl Core {
-    /// Ends a statement: commits or rolls back what it did if it stands alone. Its result, or the error of
-    /// the commit.
+    /// Ends a statement, which may have failed: commits or rolls back what it did if it stands alone.
+    ///
+    /// # Errors
+    /// Those of committing or rolling back.
     #[inline]
-    pub fn end_statement(
-        &mut self,
-        result: Result<Outcome, SqlError>,
-    ) -> Result<Outcome, SqlError> {
+    pub fn end_statement(&mut self, failed: Option<&SqlError>) -> Result<(), SqlError> {
         self.client.end_statement();
         let holding = std::mem::take(&mut self.transaction.holding);
         if let Holding::Since(mark) = holding {
             self.tables.release_since(self.client.slot(), mark);
         }
-        self.count_end(result.is_ok());
+        let has_touched = self.count_end(failed.is_none());
         if self.transaction.open {
             self.tables.end_statement(self.client.slot());
-            match &result {
-                Err(error) if self.ends_transaction(error) => self.rollback_work(),
+            match failed {
+                Some(error) if self.ends_transaction(error) => self.rollback_work(),
                 _ => self.publish_transaction(),
             }
-            return result;
+            return Ok(());
         }
         if !self.env.autocommit()
             && holding != Holding::Nothing
             && (self.tables.mark() > 0 || self.client.has_written())
         {
             self.enter_transaction();
-            return self.end_statement(result);
+            return self.end_statement(failed);
         }
-        let mut result = result;
-        if self.client.in_transaction() {
-            let ended = if result.is_ok() {
-                self.commit_changes()
-            } else {
-                self.client.rollback().map_err(SqlError::from)
-            };
-            if let Err(error) = ended {
-                result = result.and(Err(error));
+        // What fails before it changes anything is no transaction.
+        let was_one = has_touched && (failed.is_none() || self.client.in_transaction());
+        let ended = match failed {
+            _ if !self.client.in_transaction() => Ok(()),
+            None => self.commit_changes(),
+            Some(_) => self.client.rollback().map_err(SqlError::from),
+        };
+        if was_one {
+            let went_well = failed.is_none() && ended.is_ok();
+            self.events.transactions.was_own(self.transaction.kind(), went_well);
+            if self.transaction.one_shot {
+                self.take_characteristics();
             }
         }
-        if self.transaction.one_shot && self.tables.mark() > 0 && result.is_ok() {
-            self.take_characteristics();
-        }
         self.release_tables();
-        result
+        ended
     }
 
-    /// Counts the end of a statement that touched tables, or whose transaction did.
+    /// Counts the end of a statement that touched tables, or whose transaction did; whether it is one.
     #[inline]
-    fn count_end(&self, committed: bool) {
+    fn count_end(&self, committed: bool) -> bool {
         if self.tables.mark() > 0 || self.client.has_written() {
             let counter = if committed { Counter::HandlerCommit } else { Counter::HandlerRollback };
             self.client.slot().counters.add(counter, 1);
+            return true;
         }
+        false
     }
 
     /// Gives back the metadata locks. Without autocommit, what a statement did to temporary tables is remembered
@@ -108,6 +109,7 @@ impl Core {
     pub fn enter_transaction(&mut self) {
         self.client.begin();
         self.transaction.open = true;
+        self.events.transactions.begins();
         self.show_transaction();
     }
 
@@ -127,7 +129,7 @@ impl Core {
     /// Commits what is open and gives back its locks.
     pub fn commit_work(&mut self) -> Result<(), SqlError> {
         let committed = self.commit_open();
-        self.leave_transaction();
+        self.leave_transaction(committed.is_ok());
         self.take_characteristics();
         committed
     }
@@ -135,7 +137,7 @@ impl Core {
     /// Commits what is open; its locks stay.
     pub fn commit_open(&mut self) -> Result<(), SqlError> {
         if self.transaction.open {
-            self.count_end(true);
+            let _ = self.count_end(true);
         }
         if !self.client.in_transaction() {
             return Ok(());
@@ -159,7 +161,7 @@ impl Core {
     /// Rolls back what is open and gives back its locks.
     pub fn rollback_work(&mut self) {
         self.rollback_open();
-        self.leave_transaction();
+        self.leave_transaction(false);
         self.take_characteristics();
     }
 
@@ -176,7 +178,8 @@ impl Core {
     }
 
     /// Gives back the locks of a transaction that was committed or rolled back.
-    pub fn leave_transaction(&mut self) {
+    pub fn leave_transaction(&mut self, committed: bool) {
+        self.events.transactions.ends(self.transaction.kind(), committed);
         self.env.server.registry.entry(self.slot).end_transaction();
         self.transaction.savepoints.clear();
         self.tables.release_all(self.client.slot());

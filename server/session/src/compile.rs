@@ -3,6 +3,8 @@
 use crate::core::Core;
 use executor::{Context, OwnedDatum, Prepared, ResultColumn, RowSink, SqlError};
 use parser::ast::{Expr, Query, Statement};
+use parser::digest::Digest;
+use std::sync::Arc;
 use value::{ColumnType, Datum};
 
 /// Keeps the first value of the first row.
@@ -29,13 +31,14 @@ impl Core {
         executor::prepare(statement, &mut self.context())
     }
 
-    /// As [`Self::compile`], of a statement with so many parameters.
+    /// As [`Self::compile`], of a statement with so many parameters, and of its text's digest.
     pub fn compile_open(
         &mut self,
         statement: Statement,
         parameters: usize,
+        digest: Option<Arc<Digest>>,
     ) -> Result<Prepared, SqlError> {
-        executor::prepare_open(statement, parameters, &mut self.context())
+        executor::prepare_open(statement, parameters, digest, &mut self.context())
     }
 
     /// The value of an expression without a table.

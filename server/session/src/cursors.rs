@@ -79,7 +79,9 @@ impl Core {
             client.begin();
         }
         env.insert_id_given = false;
-        let rows = Rows::new(&mut packets, &mut aside, env, codes, true);
+        // They are sent when they are fetched.
+        let mut kept = 0;
+        let rows = Rows::new((&mut packets, &mut kept), &mut aside, env, codes, true);
         let mut keeper = Keeper { out, rows };
         let context = &mut Context { client, tables, env, states };
         let result = executor::execute(prepared, context, params, &mut keeper);
@@ -148,6 +150,7 @@ impl Core {
                 return Ok(false);
             }
             self.reply.out.replay(&packet);
+            self.reply.count_row();
             if self.reply.out.len() >= SEND_AT_BYTES {
                 count(Counter::BytesSent, self.reply.out.len() as u64);
                 let sent = net.send(self.reply.out.bytes());

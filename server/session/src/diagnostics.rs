@@ -159,6 +159,7 @@ impl Diagnostics {
         text: String,
         (state, signalled): ([u8; 5], Option<Box<SignalItems>>),
     ) {
+        instrument::raise(code, host::clock::unix_micros());
         if self.kept.len() < self.kept_max {
             self.kept.push(Condition { level, code, text, state, signalled });
         }
@@ -184,6 +185,12 @@ impl Diagnostics {
     /// Conditions that were kept.
     pub fn conditions(&self) -> &[Condition] {
         &self.kept
+    }
+
+    /// The error that was added last: number, SQLSTATE, text.
+    pub fn last_error(&self) -> Option<(u16, [u8; 5], &str)> {
+        let last = self.kept.iter().rfind(|condition| condition.level == Level::Error)?;
+        Some((last.code, last.state, &last.text))
     }
 
     /// Conditions of every level.

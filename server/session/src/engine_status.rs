@@ -5,6 +5,7 @@ use engine::Engine;
 /// Names and values that are no counters, in no order.
 pub fn list(engine: &Engine) -> Vec<(&'static str, String)> {
     let (pool, log) = (engine.pool().status(), engine.log().status());
+    let locks = engine.locks();
     let n = |n: u64| n.to_string();
     vec![
         ("Innodb_buffer_pool_dump_status", pool.dump_status),
@@ -29,6 +30,8 @@ pub fn list(engine: &Engine) -> Vec<(&'static str, String)> {
         ("Innodb_data_pending_writes", n(0)),
         ("Innodb_os_log_pending_fsyncs", n(0)),
         ("Innodb_os_log_pending_writes", n(0)),
+        ("Innodb_row_lock_current_waits", n(locks.waiting())),
+        ("Innodb_row_lock_time_max", n(locks.wait_ns_max() / 1_000_000)),
         ("Innodb_page_size", n(base::PAGE_BYTES as u64)),
         ("Innodb_redo_log_enabled", "ON".into()),
         ("Innodb_redo_log_read_only", if log.read_only { "ON" } else { "OFF" }.into()),

@@ -3,6 +3,7 @@
 use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
+use crate::tuning;
 use crate::variables::{self, Assign, Effect, SessionVars, Value, VarId};
 use executor::AutoincMode;
 use expr::UserVariable;
@@ -40,6 +41,8 @@ pub struct Env {
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
+    /// How often another schema became the current one.
+    pub database_changes: u32,
     /// What SIGNAL gives the error that it ends in, until that is sent.
     pub signalled: Option<Box<crate::diagnostics::SignalItems>>,
     /// User name as given.
@@ -98,8 +101,6 @@ pub struct Env {
     pub random: Option<expr::functions::Random>,
     /// Sequences of seeded RANDs, by where they stand and in which statement.
     pub seeded: Vec<((usize, u64), expr::functions::Random)>,
-    /// The session's counters at its last FLUSH STATUS: what SHOW SESSION STATUS counts from.
-    pub status_before: Vec<u64>,
     /// Statements begun.
     pub statements: u64,
     /// `SET timestamp`: NOW() stands still.
@@ -115,6 +116,7 @@ impl Env {
             server,
             user_vars: HashMap::new(),
             database: None,
+            database_changes: 0,
             user: String::new(),
             account_host: String::new(),
             signalled: None,
@@ -144,7 +146,6 @@ impl Env {
             now_us: Cell::new(None),
             random: None,
             seeded: Vec::new(),
-            status_before: Vec::new(),
             statements: 0,
             timestamp_us: None,
         };
@@ -238,6 +239,7 @@ impl Env {
             Effect::LastInsertId => Value::UInt(self.last_insert_id),
             Effect::InsertId => Value::UInt(self.insert_id.unwrap_or(0)),
             Effect::Timestamp => Value::Double(self.clock_us() as f64 / 1e6),
+            Effect::Setting if v.name == tuning::LEVEL => tuning::instrument_level(),
             _ if global || v.scope == variables::Scope::Global => self.server.globals.value(id),
             _ => self.vars.value(id).clone(),
         }

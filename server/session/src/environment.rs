@@ -7,11 +7,16 @@ use crate::registry::Process;
 use crate::server::VERSION;
 use crate::states;
 use crate::status;
-use crate::variables::{self, Value};
-use catalog::{ProcessRow, ServerList, Viewer};
+use crate::variables::kind::NO_LIMIT;
+use crate::variables::{self, Kind, Value};
+use catalog::{
+    ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow, ServerList,
+    StatusRow, Viewer,
+};
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 use expr::{UserVariable, Variables};
+use instrument::Figures;
 use std::time::Duration;
 use sync::Deadline;
 use value::ColumnType;
@@ -37,9 +42,7 @@ impl Viewer for Env {
     fn list(&self, which: ServerList) -> Vec<(String, String)> {
         let status = |global| {
             sync::with_current(|slot| {
-                slot.map_or_else(Vec::new, |slot| {
-                    status::list(&self.server, (slot, &self.status_before), global)
-                })
+                slot.map_or_else(Vec::new, |slot| status::list(&self.server, slot, global))
             })
         };
         match which {
@@ -47,6 +50,7 @@ impl Viewer for Env {
             ServerList::SessionStatus => status(false),
             ServerList::GlobalVariables => self.variables(true),
             ServerList::SessionVariables => self.variables(false),
+            ServerList::PersistedVariables => self.server.globals.persisted(),
         }
     }
 
@@ -60,13 +64,52 @@ impl Viewer for Env {
             let state = match self.server.engine.progress(line.slot).undoing {
                 Some(what) => state_of(what),
                 None => {
-                    let lock = self.server.catalog.mdl().waited_for(line.slot);
+                    let waits = wait == Some(states::METADATA);
+                    let mdl = self.server.catalog.mdl();
+                    let lock = waits.then(|| mdl.waited_for(line.slot)).flatten();
                     states::state_of(wait, lock, line.info.as_deref().unwrap_or_default())
                 }
             };
             ProcessRow { state: Some(state.to_string()), ..line }
         };
         self.server.registry.processes().into_iter().map(row).collect()
+    }
+
+    fn connected(&self, by: ConnectedBy) -> Vec<ConnectedRow> {
+        self.server.registry.connected.list(by)
+    }
+
+    fn user_locks(&self) -> Vec<(String, u64)> {
+        expr::functions::user_locks()
+    }
+
+    fn status_by(&self, by: Option<ConnectedBy>) -> Vec<StatusRow> {
+        self.server.registry.status_by(by)
+    }
+
+    fn truncate_status(&self, by: Option<ConnectedBy>) {
+        self.server.registry.truncate_status(by);
+    }
+
+    fn error_log(&self) -> Vec<ErrorLogRow> {
+        self.server.host.error_log()
+    }
+
+    fn figures_by(&self, by: Option<ConnectedBy>) -> Vec<FiguresRow> {
+        self.server.registry.figures_by(by)
+    }
+
+    fn truncate_figures(&self, by: FiguresBy, figures: Figures) {
+        self.server.registry.truncate_figures(by, figures);
+    }
+
+    fn truncate_connected(&self, by: ConnectedBy) {
+        self.server.registry.connected.truncate(by);
+    }
+
+    fn set_monitoring(&self, thread_id: u64, bits: u8) -> bool {
+        self.server.registry.set_monitoring(thread_id, bits)
+            || host::thread::set_monitoring(thread_id, bits)
     }
 }
 
@@ -97,6 +140,10 @@ impl Environment for Env {
         self.id
     }
 
+    fn thread_of(&self, connection: u64) -> Option<u64> {
+        self.server.registry.thread_of(connection)
+    }
+
     fn strict(&self) -> bool {
         self.sql_mode & mode::STRICT != 0 && !self.lenient
     }
@@ -108,6 +155,7 @@ impl Environment for Env {
     fn schema_dropped(&mut self, name: &str) {
         if self.database.as_deref() == Some(name) {
             self.database = None;
+            self.database_changes += 1;
             self.take_database(self.server_collation());
         }
     }
@@ -150,6 +198,7 @@ impl Environment for Env {
         Ok(match self.variable(id, global) {
             Value::Null => OwnedDatum::Null,
             v if kind.is_text() => OwnedDatum::Bytes(kind.show(&v).into_bytes()),
+            Value::UInt(NO_LIMIT) if matches!(kind, Kind::Sized(..)) => OwnedDatum::Int(-1),
             Value::UInt(n) => match i64::try_from(n) {
                 Ok(n) => OwnedDatum::Int(n),
                 Err(_) => OwnedDatum::UInt(n),

@@ -36,32 +36,37 @@ impl Core {
         result: Result<Outcome, SqlError>,
         written: &Written,
     ) -> bool {
-        match self.end_statement(result) {
-            Ok(_)
-                if !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION =>
-            {
+        let ended = self.end_statement(result.as_ref().err());
+        let killed = !written.flushed && self.client.slot().kill_level() == sync::KILL_CONNECTION;
+        match (&result, &ended) {
+            (Ok(outcome), Ok(())) if !killed => {
+                self.reply_outcome(outcome);
+                true
+            }
+            (Ok(_), Ok(())) => {
                 // KILL CONNECTION came while it ran: the client is told, not answered.
                 self.reply.withdraw(written);
                 self.send_error(&SqlError::Storage(base::Error::Killed));
                 self.reply.closing = true;
                 false
             }
-            Ok(outcome) => {
-                self.reply_outcome(&outcome);
-                true
-            }
-            Err(error) => {
+            (Err(error), _) | (_, Err(error)) => {
                 self.reply.withdraw(written);
-                let killed = self.client.slot().kill_level() == sync::KILL_CONNECTION;
-                if written.gone || killed && !written.flushed {
+                if written.gone || killed {
                     // A client whose connection was killed finds it closed.
                     self.reply.closing = true;
-                    return false;
+                } else {
+                    self.send_error(error);
                 }
-                self.send_error(&error);
                 false
             }
         }
+    }
+
+    /// Ends a statement that did not get as far as running; false.
+    #[cold]
+    pub(crate) fn refuse(&mut self, error: SqlError) -> bool {
+        self.conclude(Err(error), &Written::at(&self.reply.out))
     }
 
     #[inline]

@@ -11,7 +11,8 @@ use crate::show;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter as C;
 use parser::ast::{
-    Account, Install, MaintainVerb, ProgramKind, Show, Statement, Statement as S, TablespaceVerb,
+    Account, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege, ProgramKind,
+    Replication, Show, Statement, Statement as S, TableRef, TablespaceVerb, Xa,
 };
 
 /// The runner of a line, in whose words the fields of its pattern can be used.
@@ -133,19 +134,70 @@ fn mismatch() -> SqlError {
     errors::internal("the statement of another line")
 }
 
+/// INSERT or REPLACE of the rows of a query.
+fn is_copy(insert: &Insert) -> bool {
+    matches!(insert.source, InsertSource::Query(_))
+}
+
+/// UPDATE of more than one table, or of a join.
+fn of_several(tables: &[TableRef]) -> bool {
+    !matches!(tables, [TableRef::Table(_)])
+}
+
+/// The counter of the statement that an EXPLAIN explains.
+fn explained(of: &Explain) -> Option<C> {
+    let Explain::Statement { statement, .. } = of else { return None };
+    describe(statement).counter
+}
+
 kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(show);
     // Rows.
     S::Query(_) => PLAIN.counts(C::ComSelect), { executor };
+    S::Insert(insert) if insert.replace && is_copy(insert) =>
+        PLAIN.counts(C::ComReplaceSelect), { executor };
     S::Insert(insert) if insert.replace => PLAIN.counts(C::ComReplace), { executor };
+    S::Insert(insert) if is_copy(insert) => PLAIN.counts(C::ComInsertSelect), { executor };
     S::Insert(_) => PLAIN.counts(C::ComInsert), { executor };
+    S::Update(update) if of_several(&update.tables) =>
+        PLAIN.counts(C::ComUpdateMulti), { executor };
     S::Update(_) => PLAIN.counts(C::ComUpdate), { executor };
+    S::Delete(delete) if !delete.targets.is_empty() =>
+        PLAIN.counts(C::ComDeleteMulti), { executor };
     S::Delete(_) => PLAIN.counts(C::ComDelete), { executor };
-    S::Load(_) => PLAIN.not_preparable(), { executor };
+    S::Load(_) => PLAIN.counts(C::ComLoad).not_preparable(), { executor };
     S::Do(_) => PLAIN.counts(C::ComDo), { executor };
-    S::Explain(_) => PLAIN.counts(C::ComExplainOther), { executor };
-    S::Call(call) => PLAIN, { session |core| core.call(&call.name) };
-    S::Handler(_) => PLAIN, { refused "HANDLER" };
-    S::ImportTable(_) => PLAIN, { refused "IMPORT TABLE" };
+    S::Call(call) => PLAIN.counts(C::ComCallProcedure), { session |core| core.call(&call.name) };
+    S::Handler(of) if matches!(**of, Handler::Open(..)) =>
+        PLAIN.counts(C::ComHaOpen), { refused "HANDLER" };
+    S::Handler(of) if matches!(**of, Handler::Close(_)) =>
+        PLAIN.counts(C::ComHaClose), { refused "HANDLER" };
+    S::Handler(_) => PLAIN.counts(C::ComHaRead), { refused "HANDLER" };
+    S::ImportTable(_) => PLAIN.counts(C::ComImport), { refused "IMPORT TABLE" };
+
+    // EXPLAIN counts as what it explains.
+    S::Explain(of) if matches!(**of, Explain::Table { .. }) =>
+        PLAIN.counts(C::ComShowFields), { executor };
+    S::Explain(of) if matches!(**of, Explain::Connection { .. }) =>
+        PLAIN.counts(C::ComExplainOther), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComSelect) =>
+        PLAIN.counts(C::ComSelect), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComInsert) =>
+        PLAIN.counts(C::ComInsert), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComInsertSelect) =>
+        PLAIN.counts(C::ComInsertSelect), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComReplace) =>
+        PLAIN.counts(C::ComReplace), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComReplaceSelect) =>
+        PLAIN.counts(C::ComReplaceSelect), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComUpdate) =>
+        PLAIN.counts(C::ComUpdate), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComUpdateMulti) =>
+        PLAIN.counts(C::ComUpdateMulti), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComDelete) =>
+        PLAIN.counts(C::ComDelete), { executor };
+    S::Explain(of) if explained(of) == Some(C::ComDeleteMulti) =>
+        PLAIN.counts(C::ComDeleteMulti), { executor };
+    S::Explain(_) => PLAIN, { executor };
 
     // Schemas, tables, views.
     S::CreateDatabase(_) =>
@@ -156,16 +208,19 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::CreateTable(create) if create.temporary =>
         TEMPORARY.counts(C::ComCreateTable), { executor };
     S::CreateTable(_) => DDL.counts(C::ComCreateTable), { executor };
-    S::AlterTable(_) => DDL, { executor };
+    S::AlterTable(_) => DDL.counts(C::ComAlterTable), { executor };
     S::DropTable(drop) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
     S::DropTable(_) => DDL.counts(C::ComDropTable), { executor };
     S::Truncate(_) => DDL.counts(C::ComTruncate), { executor };
     S::RenameTable(_) => DDL.counts(C::ComRenameTable), { executor };
     S::CreateIndex(_) => DDL.counts(C::ComCreateIndex), { executor };
     S::DropIndex(_) => DDL.counts(C::ComDropIndex), { executor };
-    S::CreateView(_) => DDL.not_under_lock_tables(), { executor };
-    S::AlterView(_) => DDL.not_under_lock_tables(), { executor };
-    S::DropView(_) => DDL.not_under_lock_tables(), { executor };
+    S::CreateView(_) =>
+        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor };
+    S::AlterView(_) =>
+        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor };
+    S::DropView(_) =>
+        DDL.counts(C::ComDropView).not_under_lock_tables(), { executor };
     S::Maintain(of) if of.verb == MaintainVerb::Analyze =>
         CHECKS.counts(C::ComAnalyze), { executor };
     S::Maintain(of) if of.verb == MaintainVerb::Check =>
@@ -175,8 +230,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Maintain(of) if of.verb == MaintainVerb::Optimize =>
         DDL.counts(C::ComOptimize), { executor };
     S::Maintain(_) => DDL.counts(C::ComRepair), { executor };
-    S::CacheIndex(_) => PLAIN, { refused "CACHE INDEX" };
-    S::LoadIndex(_) => PLAIN, { refused "LOAD INDEX INTO CACHE" };
+    S::CacheIndex(_) => PLAIN.counts(C::ComAssignToKeycache), { refused "CACHE INDEX" };
+    S::LoadIndex(_) => PLAIN.counts(C::ComPreloadKeys), { refused "LOAD INDEX INTO CACHE" };
 
     // Transactions and locks.
     S::StartTransaction(start) =>
@@ -191,29 +246,38 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::ReleaseSavepoint(name) =>
         PLAIN.counts(C::ComReleaseSavepoint).not_preparable(),
         { session |core| core.release_savepoint(name) };
-    S::Xa(_) => PLAIN, { refused "XA" };
+    S::Xa(Xa::Start(..)) => PLAIN.counts(C::ComXaStart), { refused "XA" };
+    S::Xa(Xa::End(..)) => PLAIN.counts(C::ComXaEnd), { refused "XA" };
+    S::Xa(Xa::Prepare(_)) => PLAIN.counts(C::ComXaPrepare), { refused "XA" };
+    S::Xa(Xa::Commit(..)) => PLAIN.counts(C::ComXaCommit), { refused "XA" };
+    S::Xa(Xa::Rollback(_)) => PLAIN.counts(C::ComXaRollback), { refused "XA" };
+    S::Xa(Xa::Recover(_)) => PLAIN.counts(C::ComXaRecover), { refused "XA" };
     S::LockTables(list) =>
         PLAIN.counts(C::ComLockTables).not_preparable(), { session |core| core.lock_tables(list) };
     S::UnlockTables =>
         PLAIN.counts(C::ComUnlockTables).not_preparable(),
         { session |core| core.unlock_statement() };
-    S::LockInstance => PLAIN.not_preparable(), { session |core| core.lock_instance() };
-    S::UnlockInstance => PLAIN.not_preparable(), { session |core| core.unlock_instance() };
+    S::LockInstance =>
+        PLAIN.counts(C::ComLockInstance).not_preparable(), { session |core| core.lock_instance() };
+    S::UnlockInstance =>
+        PLAIN.counts(C::ComUnlockInstance).not_preparable(), { session |core| core.unlock_instance() };
 
     // Variables and the session's state.
     S::Set(items) => PLAIN.counts(C::ComSetOption), { session |core| core.set_statement(items) };
     S::SetTransaction(set) =>
         PLAIN.counts(C::ComSetOption), { session |core| core.set_transaction(set) };
     S::ResetPersist(reset) =>
-        PLAIN.counts(C::ComSetOption), { session |core| core.reset_persist(reset) };
+        PLAIN.counts(C::ComReset), { session |core| core.reset_persist(reset) };
     S::Use(schema) =>
         PLAIN.counts(C::ComChangeDb).not_preparable(), { session |core| core.use_statement(schema) };
     S::Signal(signal) if signal.resignal =>
-        PLAIN.with_diagnostics(ADDS), { session |core| core.signal(signal) };
-    S::Signal(signal) => PLAIN.not_preparable(), { session |core| core.signal(signal) };
+        PLAIN.counts(C::ComResignal).with_diagnostics(ADDS), { session |core| core.signal(signal) };
+    S::Signal(signal) =>
+        PLAIN.counts(C::ComSignal).not_preparable(), { session |core| core.signal(signal) };
     S::GetDiagnostics(get) =>
-        PLAIN.with_diagnostics(ADDS), { session |core| core.get_diagnostics(get) };
-    S::Help(_) => PLAIN.not_preparable(), { refused "HELP" };
+        PLAIN.counts(C::ComGetDiagnostics).with_diagnostics(ADDS),
+        { session |core| core.get_diagnostics(get) };
+    S::Help(_) => PLAIN.counts(C::ComHelp).not_preparable(), { refused "HELP" };
 
     // Statements that name a statement.
     S::Prepare(prepare) =>
@@ -231,13 +295,36 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Flush(flush) => PLAIN.counts(C::ComFlush), { session |core| core.flush(flush) };
     S::Shutdown =>
         PLAIN.counts(C::ComShutdown).not_preparable(), { session |core| core.shutdown() };
-    S::Restart => PLAIN, { refused "RESTART" };
-    S::AlterInstance(_) => PLAIN, { refused "ALTER INSTANCE" };
-    S::Clone(_) => PLAIN, { refused "CLONE" };
+    S::Restart => PLAIN.counts(C::ComRestart), { refused "RESTART" };
+    S::AlterInstance(_) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" };
+    S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" };
     S::Install(Install::DropPlugin(name)) =>
-        PLAIN, { fails errors::does_not_exist("PLUGIN", name) };
-    S::Install(install) => PLAIN, { refused install.construct() };
-    S::Replication(of) => PLAIN, { refused of.construct() };
+        PLAIN.counts(C::ComUninstallPlugin), { fails errors::does_not_exist("PLUGIN", name) };
+    S::Install(install @ Install::Plugin(..)) =>
+        PLAIN.counts(C::ComInstallPlugin), { refused install.construct() };
+    S::Install(install @ Install::Components(..)) =>
+        PLAIN.counts(C::ComInstallComponent), { refused install.construct() };
+    S::Install(install @ Install::DropComponents(_)) =>
+        PLAIN.counts(C::ComUninstallComponent), { refused install.construct() };
+    S::Replication(of) if matches!(**of, Replication::ChangeSource { .. }) =>
+        PLAIN.counts(C::ComChangeReplicationSource), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::ChangeFilter { .. }) =>
+        PLAIN.counts(C::ComChangeReplFilter), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::StartReplica { .. }) =>
+        PLAIN.counts(C::ComReplicaStart), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::StopReplica { .. }) =>
+        PLAIN.counts(C::ComReplicaStop), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::StartGroup(_)) =>
+        PLAIN.counts(C::ComGroupReplicationStart), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::StopGroup) =>
+        PLAIN.counts(C::ComGroupReplicationStop), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::PurgeTo(_)) =>
+        PLAIN.counts(C::ComPurge), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::PurgeBefore(_)) =>
+        PLAIN.counts(C::ComPurgeBeforeDate), { refused of.construct() };
+    S::Replication(of) if matches!(**of, Replication::Binlog(_)) =>
+        PLAIN.counts(C::ComBinlog), { refused of.construct() };
+    S::Replication(of) => PLAIN.counts(C::ComReset), { refused of.construct() };
 
     // Accounts and roles.
     S::CreateUser(_) => DDL.counts(C::ComCreateUser), { refused "CREATE USER" };
@@ -245,67 +332,91 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::DropUser(drop) =>
         DDL.counts(C::ComDropUser),
         { session |core| core.drop_accounts("DROP USER", drop.if_exists, &drop.accounts) };
-    S::RenameUser(pairs) => DDL, { session |core| {
+    S::RenameUser(pairs) => DDL.counts(C::ComRenameUser), { session |core| {
         let accounts: Vec<Account> = pairs.iter().map(|(from, _)| from.clone()).collect();
         core.drop_accounts("RENAME USER", false, &accounts)
     } };
     S::SetPassword(set) =>
-        DDL.counts(C::ComSetOption), { session |core| core.set_password(set) };
+        DDL.counts(C::ComSetPassword), { session |core| core.set_password(set) };
+    S::Grant(grant) if grant.on.is_none() && grant.proxy.is_none() =>
+        DDL.counts(C::ComGrantRoles), { session |core| core.grant(grant) };
     S::Grant(grant) => DDL.counts(C::ComGrant), { session |core| core.grant(grant) };
+    S::Revoke(revoke) if revoke.on.is_none() && revoke.privileges.contains(&Privilege::All) =>
+        DDL.counts(C::ComRevokeAll), { session |core| core.revoke(revoke) };
+    S::Revoke(revoke) if revoke.on.is_none() && revoke.proxy.is_none() =>
+        DDL.counts(C::ComRevokeRoles), { session |core| core.revoke(revoke) };
     S::Revoke(revoke) => DDL.counts(C::ComRevoke), { session |core| core.revoke(revoke) };
-    S::CreateRole(..) => PLAIN.not_preparable(), { refused "CREATE ROLE" };
+    S::CreateRole(..) => PLAIN.counts(C::ComCreateRole).not_preparable(), { refused "CREATE ROLE" };
     S::DropRole(if_exists, roles) =>
-        DDL.not_preparable(),
+        DDL.counts(C::ComDropRole).not_preparable(),
         { session |core| core.drop_accounts("DROP ROLE", *if_exists, roles) };
-    S::SetRole(roles) => PLAIN, { session |core| core.set_role(roles) };
+    S::SetRole(roles) => PLAIN.counts(C::ComSetRole), { session |core| core.set_role(roles) };
     S::SetDefaultRole(roles, accounts) =>
-        DDL, { session |core| core.set_default_role(roles, accounts) };
+        DDL.counts(C::ComAlterUserDefaultRole),
+        { session |core| core.set_default_role(roles, accounts) };
 
     // Stored programs.
     S::CreateRoutine(routine) if routine.returns.is_none() =>
-        PLAIN.not_preparable(), { refused "CREATE PROCEDURE" };
-    S::CreateRoutine(_) => PLAIN.not_preparable(), { refused "CREATE FUNCTION" };
-    S::CreateLoadable(_) => PLAIN, { refused "CREATE FUNCTION" };
-    S::CreateTrigger(_) => PLAIN.not_preparable(), { refused "CREATE TRIGGER" };
-    S::CreateEvent(_) => PLAIN, { refused "CREATE EVENT" };
+        PLAIN.counts(C::ComCreateProcedure).not_preparable(), { refused "CREATE PROCEDURE" };
+    S::CreateRoutine(_) =>
+        PLAIN.counts(C::ComCreateFunction).not_preparable(), { refused "CREATE FUNCTION" };
+    S::CreateLoadable(_) => PLAIN.counts(C::ComCreateUdf), { refused "CREATE FUNCTION" };
+    S::CreateTrigger(_) =>
+        PLAIN.counts(C::ComCreateTrigger).not_preparable(), { refused "CREATE TRIGGER" };
+    S::CreateEvent(_) => PLAIN.counts(C::ComCreateEvent), { refused "CREATE EVENT" };
+    S::AlterRoutine(alter) if alter.function =>
+        DDL.counts(C::ComAlterFunction).not_preparable(),
+        { session |core| core.alter_routine(alter) };
     S::AlterRoutine(alter) =>
-        DDL.not_preparable(), { session |core| core.alter_routine(alter) };
-    S::AlterEvent(alter) => DDL, { session |core| core.alter_event(alter) };
+        DDL.counts(C::ComAlterProcedure).not_preparable(), { session |core| core.alter_routine(alter) };
+    S::AlterEvent(alter) => DDL.counts(C::ComAlterEvent), { session |core| core.alter_event(alter) };
     S::DropProgram(drop) if drop.kind == ProgramKind::Event =>
-        DDL, { session |core| core.drop_program(drop) };
+        DDL.counts(C::ComDropEvent), { session |core| core.drop_program(drop) };
     S::DropProgram(drop) if drop.kind == ProgramKind::Trigger =>
-        DDL.not_preparable(), { session |core| core.drop_program(drop) };
+        DDL.counts(C::ComDropTrigger).not_preparable(),
+        { session |core| core.drop_program(drop) };
+    S::DropProgram(drop) if drop.kind == ProgramKind::Function =>
+        DDL.counts(C::ComDropFunction).not_preparable().not_under_lock_tables(),
+        { session |core| core.drop_program(drop) };
     S::DropProgram(drop) =>
-        DDL.not_preparable().not_under_lock_tables(), { session |core| core.drop_program(drop) };
+        DDL.counts(C::ComDropProcedure).not_preparable().not_under_lock_tables(),
+        { session |core| core.drop_program(drop) };
 
     // What belongs to the server beside its tables.
-    S::CreateServer(_) => PLAIN.not_preparable(), { refused "CREATE SERVER" };
+    S::CreateServer(_) =>
+        PLAIN.counts(C::ComCreateServer).not_preparable(), { refused "CREATE SERVER" };
     S::AlterServer(server) =>
-        DDL.not_preparable(),
+        DDL.counts(C::ComAlterServer).not_preparable(),
         { fails errors::unknown_foreign_server(&server.name) };
     S::DropServer(if_exists, name) =>
-        DDL.not_preparable(), { session |core| core.drop_server(*if_exists, name) };
+        DDL.counts(C::ComDropServer).not_preparable(),
+        { session |core| core.drop_server(*if_exists, name) };
     S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Create =>
-        DDL.not_preparable(), { refused "CREATE LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE LOGFILE GROUP" };
     S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Alter =>
-        DDL.not_preparable(), { refused "ALTER LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "ALTER LOGFILE GROUP" };
     S::Tablespace(of) if of.logfile_group =>
-        DDL.not_preparable(), { refused "DROP LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "DROP LOGFILE GROUP" };
     S::Tablespace(of) if of.verb == TablespaceVerb::Create =>
-        DDL.not_preparable(), { refused "CREATE TABLESPACE" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE TABLESPACE" };
     S::Tablespace(of) =>
-        DDL.not_preparable(),
+        DDL.counts(C::ComAlterTablespace).not_preparable(),
         { fails errors::unknown_tablespace(&of.name) };
     S::SpatialReferenceSystem(of) if of.drop =>
-        PLAIN, { refused "DROP SPATIAL REFERENCE SYSTEM" };
-    S::SpatialReferenceSystem(_) => PLAIN, { refused "CREATE SPATIAL REFERENCE SYSTEM" };
+        PLAIN.counts(C::ComDropSpatialReferenceSystem),
+        { refused "DROP SPATIAL REFERENCE SYSTEM" };
+    S::SpatialReferenceSystem(_) =>
+        PLAIN.counts(C::ComCreateSpatialReferenceSystem),
+        { refused "CREATE SPATIAL REFERENCE SYSTEM" };
     S::ResourceGroup(group) if group.alter =>
-        PLAIN, { fails errors::unknown_resource_group(&group.name) };
-    S::ResourceGroup(_) => PLAIN, { refused "CREATE RESOURCE GROUP" };
+        PLAIN.counts(C::ComAlterResourceGroup),
+        { fails errors::unknown_resource_group(&group.name) };
+    S::ResourceGroup(_) =>
+        PLAIN.counts(C::ComCreateResourceGroup), { refused "CREATE RESOURCE GROUP" };
     S::DropResourceGroup(name, _) =>
-        PLAIN, { fails errors::unknown_resource_group(name) };
+        PLAIN.counts(C::ComDropResourceGroup), { fails errors::unknown_resource_group(name) };
     S::SetResourceGroup(name, _) =>
-        PLAIN, { fails errors::unknown_resource_group(name) };
+        PLAIN.counts(C::ComSetResourceGroup), { fails errors::unknown_resource_group(name) };
 
     S::Unsupported(what) => PLAIN, { refused &what.construct };
 }
@@ -318,9 +429,9 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::Columns { .. } => PLAIN.counts(C::ComShowFields), { executor };
     Show::Index { .. } => PLAIN.counts(C::ComShowKeys), { executor };
     Show::Triggers { .. } => PLAIN.counts(C::ComShowTriggers), { executor };
-    Show::Events { .. } => PLAIN, { executor };
-    Show::ProcedureStatus(_) => PLAIN, { executor };
-    Show::FunctionStatus(_) => PLAIN, { executor };
+    Show::Events { .. } => PLAIN.counts(C::ComShowEvents), { executor };
+    Show::ProcedureStatus(_) => PLAIN.counts(C::ComShowProcedureStatus), { executor };
+    Show::FunctionStatus(_) => PLAIN.counts(C::ComShowFunctionStatus), { executor };
     Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };
     Show::Status { .. } => PLAIN.counts(C::ComShowStatus), { executor };
     Show::Variables { .. } => PLAIN.counts(C::ComShowVariables), { executor };
@@ -328,21 +439,31 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::Plugins => PLAIN.counts(C::ComShowPlugins), { executor };
     Show::Collation(_) => PLAIN.counts(C::ComShowCollations), { executor };
     Show::Charset(_) => PLAIN.counts(C::ComShowCharsets), { executor };
-    Show::BinaryLogStatus => PLAIN, { executor };
-    Show::BinaryLogs => PLAIN, { executor };
-    Show::ReplicaStatus(_) => PLAIN, { executor };
-    Show::Replicas => PLAIN, { executor };
+    Show::BinaryLogStatus => PLAIN.counts(C::ComShowBinaryLogStatus), { executor };
+    Show::BinaryLogs => PLAIN.counts(C::ComShowBinlogs), { executor };
+    Show::ReplicaStatus(_) => PLAIN.counts(C::ComShowReplicaStatus), { executor };
+    Show::Replicas => PLAIN.counts(C::ComShowReplicas), { executor };
 
     // The text of a definition.
     Show::CreateTable(_) =>
         Descriptor { locks: LockDuration::Statement, ..PLAIN }.counts(C::ComShowCreateTable),
         { executor };
     Show::CreateDatabase { .. } => PLAIN.counts(C::ComShowCreateDb), { executor };
-    Show::CreateOther(kind, _) if kind == "VIEW" => PLAIN, { executor };
+    Show::CreateOther(kind, _) if kind == "VIEW" =>
+        PLAIN.counts(C::ComShowCreateTable), { executor };
+    Show::CreateOther(kind, name) if kind == "PROCEDURE" =>
+        PLAIN.counts(C::ComShowCreateProc),
+        { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
+    Show::CreateOther(kind, name) if kind == "FUNCTION" =>
+        PLAIN.counts(C::ComShowCreateFunc),
+        { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
+    Show::CreateOther(kind, name) if kind == "TRIGGER" =>
+        PLAIN.counts(C::ComShowCreateTrigger),
+        { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
     Show::CreateOther(kind, name) =>
-        PLAIN, { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
+        PLAIN.counts(C::ComShowCreateEvent), { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
     Show::CreateUser(account) =>
-        PLAIN, { rows |core, sink|
+        PLAIN.counts(C::ComShowCreateUser), { rows |core, sink|
             core.create_user_columns(account),
             core.show_create_user(account, sink) };
 
@@ -358,17 +479,27 @@ kinds! { of_show, SHOWS, Show, shown;
             Ok(show::condition_columns()),
             core.show_conditions(limit.as_ref(), true, sink) };
     Show::CountWarnings =>
-        PLAIN.counts(C::ComShowWarnings).with_diagnostics(LISTS),
+        PLAIN.counts(C::ComSelect).with_diagnostics(LISTS),
         { rows |core, sink|
             Ok(show::count_columns("@@session.warning_count")),
             show::send_count(core.env.diagnostics.warning_count(), sink) };
     Show::CountErrors =>
-        PLAIN.counts(C::ComShowErrors).with_diagnostics(LISTS),
+        PLAIN.counts(C::ComSelect).with_diagnostics(LISTS),
         { rows |core, sink|
             Ok(show::count_columns("@@session.error_count")),
             show::send_count(core.env.diagnostics.error_count(), sink) };
 
     // The session and the server themselves.
+    Show::Engine(engine, what) if what == "MUTEX" =>
+        PLAIN.counts(C::ComShowEngineMutex),
+        { rows |core, sink|
+            show::engine_columns(engine, what),
+            core.show_engine(engine, sink) };
+    Show::Engine(engine, what) if what == "LOGS" =>
+        PLAIN.counts(C::ComShowEngineLogs),
+        { rows |core, sink|
+            show::engine_columns(engine, what),
+            core.show_engine(engine, sink) };
     Show::Engine(engine, what) =>
         PLAIN.counts(C::ComShowEngineStatus),
         { rows |core, sink|
@@ -383,20 +514,27 @@ kinds! { of_show, SHOWS, Show, shown;
             core.grant_columns(account.as_ref()),
             core.show_grants(account.as_ref(), sink) };
     Show::GrantsUsing(account, roles) =>
-        PLAIN, { rows |core, sink| Err(core.roles_not_granted(account, roles)), Ok(()) };
+        PLAIN.counts(C::ComShowGrants), { rows |core, sink| Err(core.roles_not_granted(account, roles)), Ok(()) };
     Show::Privileges =>
         PLAIN.counts(C::ComShowPrivileges),
         { rows |core, sink|
             Ok(show::texts(&["Privilege", "Context", "Comment"])),
             show::send_privileges(sink) };
     Show::Profiles =>
-        PLAIN, { rows |core, sink| Ok(show::texts(&["Query_ID", "Duration", "Query"])), Ok(()) };
+        PLAIN.counts(C::ComShowProfiles), { rows |core, sink| Ok(show::texts(&["Query_ID", "Duration", "Query"])), Ok(()) };
     Show::Profile =>
-        PLAIN, { rows |core, sink| Ok(show::texts(&["Status", "Duration"])), Ok(()) };
+        PLAIN.counts(C::ComShowProfile), { rows |core, sink| Ok(show::texts(&["Status", "Duration"])), Ok(()) };
+    Show::BinlogEvents { relay: true, .. } =>
+        PLAIN.counts(C::ComShowRelaylogEvents),
+        { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
     Show::BinlogEvents { .. } =>
-        PLAIN, { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
-    Show::Code(..) => PLAIN, { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
-    Show::ParseTree(_) => PLAIN, { refused "SHOW PARSE TREE" };
+        PLAIN.counts(C::ComShowBinlogEvents), { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
+    Show::Code(true, _) =>
+        PLAIN.counts(C::ComShowFunctionCode),
+        { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
+    Show::Code(..) =>
+        PLAIN.counts(C::ComShowProcedureCode), { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
+    Show::ParseTree(_) => PLAIN.counts(C::ComShowParseTree), { refused "SHOW PARSE TREE" };
     Show::Other(_) => PLAIN, { refused "SHOW OTHER" };
 }
 

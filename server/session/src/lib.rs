@@ -15,7 +15,9 @@ mod states;
 pub mod variables;
 
 // MySQL's numbers, and who is connected.
+mod connected;
 pub mod errors;
+
 pub mod registry;
 
 // Character sets, files and logs.
@@ -46,6 +48,8 @@ mod sink;
 mod core;
 
 // Where statements begin and end.
+mod events;
+
 mod commit;
 mod compile;
 mod statement;

@@ -7,8 +7,8 @@
 use crate::core::Core;
 use crate::errors;
 use crate::process::QueryLog;
-use crate::status;
 use executor::{Environment, SqlError};
+use instrument::{Counter, count};
 use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName};
 
 impl Core {
@@ -61,6 +61,9 @@ impl Core {
                 self.flush_other(target);
                 continue;
             };
+            if tables.is_empty() {
+                count(Counter::FlushCommands, 1);
+            }
             match (read_lock, for_export) {
                 (_, true) => return Err(errors::unsupported("FLUSH TABLES FOR EXPORT")),
                 (true, false) => self.flush_with_read_lock(tables)?,
@@ -78,7 +81,7 @@ impl Core {
     fn flush_other(&mut self, target: &FlushTarget) {
         let server = &self.env.server;
         match target {
-            FlushTarget::Status => self.env.status_before = status::of_session(self.client.slot()),
+            FlushTarget::Status => server.flush_status(),
             FlushTarget::Other(what) => match &**what {
                 "LOGS" => server.open_logs(),
                 "GENERAL LOGS" => server.open_each(&[QueryLog::General]),

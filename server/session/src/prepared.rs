@@ -1,11 +1,10 @@
 //! Prepared statements of the binary protocol and of SQL.
 //!
-//! 1. An execution decodes its parameters into an array on the stack: warm, nothing is allocated.
+//! 1. An execution decodes its parameters onto the stack unless they are many: warm, nothing is allocated.
 //! 2. A statement is never run with parameters that do not match its markers: number and types are checked
 //!    against the packet first.
 
-use crate::core::Core;
-use crate::core::{Descriptor, Done, One, Pending, Runner, StatementCode};
+use crate::core::{Core, Descriptor, Done, One, Pending, Runner, StatementCode, instruments};
 use crate::cursors::CURSOR_READ_ONLY;
 use crate::errors;
 use crate::hints::Hinted;
@@ -18,8 +17,10 @@ use crate::statement;
 use executor::{Environment, OwnedDatum, ParameterType, Prepared, ResultColumn, SqlError};
 use expr::UserVariable;
 use instrument::{Counter, count};
+use parser::SqlMode;
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
 use parser::cut;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use value::{ColumnType, Datum, Decimal, Kind};
 use wire::prepared::{DateTime, Param, ParamType, Time};
@@ -74,23 +75,31 @@ impl Core {
             return Err(errors::not_preparable());
         }
         let params = parsed.params;
+        let key = key.filter(|_| parsed.warnings.is_empty());
         let text = key.as_ref().map_or_else(|| Arc::from(sql), |key| Arc::clone(&key.text));
+        let read_as = key.as_ref().map(|_| self.env.parser_mode);
         let program = match (parsed.statement, kind.runner) {
             (Statement::Call(call), _) => return Err(self.no_procedure(&call.name)),
             (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
             (statement, Runner::Executor) => {
                 let hinted = self.set_hinted(&statement, true);
-                let made = self.compile_open(statement, params);
+                let made = self.compile_open(statement, params, parsed.digest.clone());
                 self.unset_hinted(hinted);
                 let made = made?;
-                if let Some(key) = key.filter(|_| parsed.warnings.is_empty()) {
+                if let Some(key) = key {
                     self.publish(&key, (&made, Pinned::default(), params), &stale);
                 }
                 self.compiled(made)
             }
             (statement, _) => StatementCode::Session(Box::new(statement)),
         };
-        Ok(One::new(program, text, params, kind))
+        Ok(One::new(
+            program,
+            (text, read_as),
+            params,
+            kind,
+            (parsed.digest, self.schema_of_prepare()),
+        ))
     }
 
     /// What other sessions' statements of this text are found by; `None`: there are none.
@@ -102,6 +111,7 @@ impl Core {
         shared.then(|| Key {
             text: sql.into(),
             is_cut: false,
+            parameters: Box::default(),
             surroundings: Surroundings {
                 settings: self.settings(),
                 database: self.env.database.clone(),
@@ -115,23 +125,69 @@ impl Core {
         key: &Key,
         stale: &mut Vec<Arc<SharedProgram>>,
     ) -> Result<Option<One>, SqlError> {
+        let Some((made, shared)) = self.adopt_whole(key, stale)? else { return Ok(None) };
+        let kind = (self.describe)(made.statement());
+        let home = (made.digest().cloned(), self.schema_of_prepare());
+        let program = self.compiled(made);
+        let text = (Arc::clone(&shared.text), Some(self.env.parser_mode));
+        Ok(Some(One::new(program, text, shared.params, kind, home)))
+    }
+
+    /// A program of a text with markers that another session has made; those that are stale go to `stale`.
+    fn adopt_whole(
+        &mut self,
+        key: &Key,
+        stale: &mut Vec<Arc<SharedProgram>>,
+    ) -> Result<Option<(Prepared, Arc<SharedProgram>)>, SqlError> {
         for shared in self.env.server.programs.find(key, |_| true) {
-            match shared.program.adopt(&mut self.context())? {
-                Some(made) => {
-                    count(Counter::LimpidPlanCacheSharedHits, 1);
-                    let kind = (self.describe)(made.statement());
-                    let program = self.compiled(made);
-                    return Ok(Some(One::new(
-                        program,
-                        Arc::clone(&shared.text),
-                        shared.params,
-                        kind,
-                    )));
-                }
-                None => stale.push(shared),
+            let mark = self.tables.mark();
+            if let Some(made) = shared.program.adopt(&mut self.context())? {
+                count(Counter::LimpidPlanCacheSharedHits, 1);
+                return Ok(Some((made, shared)));
             }
+            // It may have locked what the statement does not name any more.
+            self.tables.release_since(self.client.slot(), mark);
+            stale.push(shared);
         }
         Ok(None)
+    }
+
+    /// Locks the tables of a prepared statement. Where its program is not the one to be run, it has another one from
+    /// now on: another session's, or a new one.
+    #[inline]
+    fn lock_prepared(
+        &mut self,
+        prepared: &mut Prepared,
+        text: (&[u8], Option<SqlMode>, usize),
+    ) -> Result<(), SqlError> {
+        match prepared.lock(&mut self.context())? {
+            true => Ok(()),
+            false => self.renew(prepared, text),
+        }
+    }
+
+    #[cold]
+    fn renew(
+        &mut self,
+        prepared: &mut Prepared,
+        (sql, read_as, params): (&[u8], Option<SqlMode>, usize),
+    ) -> Result<(), SqlError> {
+        // Its tree is that of the text as it was read then.
+        let is_read_alike = read_as == Some(self.env.parser_mode);
+        let mut key = if is_read_alike { self.open_key(sql) } else { None };
+        let mut stale = Vec::new();
+        if let Some(key) = &mut key {
+            key.parameters = prepared.parameters().into();
+            if let Some((made, _)) = self.adopt_whole(key, &mut stale)? {
+                prepared.take_over(made);
+                return Ok(());
+            }
+        }
+        prepared.compile_again(&mut self.context())?;
+        if let Some(key) = key {
+            self.publish(&key, (prepared, Pinned::default(), params), &stale);
+        }
+        Ok(())
     }
 
     /// Raises the warnings of a program that is prepared.
@@ -149,7 +205,7 @@ impl Core {
                 _ => Vec::new(),
             },
         };
-        let params = one.params;
+        let params = one.params();
         let types = self.announced(&one);
         let id = self.statements.add(one);
         self.env.server.count_statements(1);
@@ -180,7 +236,7 @@ impl Core {
         let collation = self.env.connection_collation();
         let known = known.iter().map(|p| p.announced);
         let all = known.chain(std::iter::repeat(ParameterType::Text));
-        all.map(|ty| ty.column_type(collation)).take(one.params).collect()
+        all.map(|ty| ty.column_type(collation)).take(one.params()).collect()
     }
 
     /// COM_STMT_EXECUTE.
@@ -210,6 +266,8 @@ impl Core {
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
         let now_ns = sync::now_ns();
+        self.begin_event(instruments::EXECUTE, now_ns);
+        self.take_digest(&mut one.digest);
         self.env.server.registry.entry(self.slot).publish(Activity::Execute, now_ns, &one.sql);
         self.env.diagnostics.clear();
         if one.pending != Pending::Nothing {
@@ -218,23 +276,18 @@ impl Core {
         if let Some(counter) = one.kind.counter {
             count(counter, 1);
         }
-        let mut values = wire::prepared::params(rest, one.params, &mut one.types)
+        let count = one.params();
+        let mut values = wire::prepared::params(rest, count, &mut one.types)
             .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
-        let mut few = [Param::Null; FEW];
-        let mut many = Vec::new();
-        let params: &mut [Param<'_>] = if one.params <= FEW {
-            &mut few[..one.params]
-        } else {
-            many.resize(one.params, Param::Null);
-            &mut many
-        };
-        for (i, param) in params.iter_mut().enumerate() {
+        #[allow(clippy::needless_late_init)] // it outlives the parameters, which borrow from it
+        let converted;
+        let mut params: SmallVec<[Param<'_>; FEW]> = SmallVec::new();
+        for i in 0..count {
             let long = matches!(one.long.get(i), Some(Some(_)));
-            *param = values
-                .next_param(long)
-                .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
+            let param = values.next_param(long);
+            params.push(param.map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?);
         }
-        let converted = self.converted_params(params, &one.types.list);
+        converted = self.converted_params(&params, &one.types.list);
         for (param, text) in params.iter_mut().zip(&converted) {
             if let Some(text) = text {
                 *param = Param::Bytes(text);
@@ -244,7 +297,10 @@ impl Core {
             let text = logs::filled(&one.sql, |n| params.get(n).map_or("?".into(), shown));
             self.log_general("Execute", &text);
         }
-        self.run_with(one, flags, params, net)?;
+        let left = self.enter_schema(&mut one.schema);
+        let done = self.run_with(one, flags, &params, net);
+        self.return_to_schema(left);
+        done?;
         one.long.clear();
         Ok(())
     }
@@ -272,6 +328,7 @@ impl Core {
         params: &[Param<'_>],
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
+        let text = (&one.sql[..], one.read_as, one.params());
         let One { program, kind, long, types, pending, cursor, .. } = one;
         let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
             true => params.iter().map(temporal_text).collect(),
@@ -302,28 +359,18 @@ impl Core {
         };
         self.before(kind)?;
         let hinted = self.hinted(prepared);
-        if params.len() <= FEW {
-            let mut data = [Datum::Null; FEW];
-            data.iter_mut().take(params.len()).enumerate().for_each(|(i, d)| *d = datum(i));
-            let data = &mut data[..params.len()];
-            if types.fresh {
-                types.fresh = !prepared.settle(data, &mut self.env);
-            }
-            if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
-                (*cursor, *pending) = self.open_cursor(prepared, data)?;
-            } else {
-                self.run_compiled(prepared, data, true, net);
-            }
+        let mut data: SmallVec<[Datum<'_>; FEW]> = SmallVec::new();
+        (0..params.len()).for_each(|i| data.push(datum(i)));
+        // A date that is none comes as text, whatever its type.
+        if types.fresh || !texts.is_empty() {
+            types.fresh = !prepared.settle(&mut data, &mut self.env);
+        }
+        if let Err(error) = self.lock_prepared(prepared, text) {
+            self.refuse(error);
+        } else if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
+            (*cursor, *pending) = self.open_cursor(prepared, &data)?;
         } else {
-            let mut data: Vec<Datum<'_>> = (0..params.len()).map(datum).collect();
-            if types.fresh {
-                types.fresh = !prepared.settle(&mut data, &mut self.env);
-            }
-            if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
-                (*cursor, *pending) = self.open_cursor(prepared, &data)?;
-            } else {
-                self.run_compiled(prepared, &data, true, net);
-            }
+            self.run_compiled(prepared, &data, true, net);
         }
         if let Some(hinted) = hinted {
             self.unset_hinted(hinted);
@@ -376,13 +423,15 @@ impl Core {
             self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
             return false;
         };
+        let left = self.enter_schema(&mut one.schema);
         let went_well = self.run_named(&mut one, &execute.using, net);
+        self.return_to_schema(left);
         self.statements.name(name, one);
         went_well
     }
 
     fn run_named(&mut self, one: &mut One, using: &[String], net: &mut dyn Net) -> bool {
-        if using.len() != one.params {
+        if using.len() != one.params() {
             self.send_error(&errors::wrong_arguments("EXECUTE"));
             return false;
         }
@@ -390,6 +439,7 @@ impl Core {
             count(counter, 1);
         }
         let params: Vec<OwnedDatum> = using.iter().map(|v| self.parameter_of(v)).collect();
+        let text = (&one.sql[..], one.read_as, one.params());
         let prepared = match &mut one.program {
             StatementCode::Compiled(prepared) => prepared,
             StatementCode::Session(statement) => {
@@ -403,7 +453,10 @@ impl Core {
         let mut data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
         prepared.settle(&mut data, &mut self.env);
         let hinted = self.hinted(prepared);
-        let went_well = self.run_compiled(prepared, &data, false, net);
+        let went_well = match self.lock_prepared(prepared, text) {
+            Ok(()) => self.run_compiled(prepared, &data, false, net),
+            Err(error) => self.refuse(error),
+        };
         if let Some(hinted) = hinted {
             self.unset_hinted(hinted);
         }
@@ -449,7 +502,7 @@ fn decimals_of(ty: &ColumnType) -> u8 {
     if open { value::types::NOT_FIXED } else { ty.decimals }
 }
 
-/// Parameters that fit the array on the stack.
+/// Parameters whose values lie on the stack.
 const FEW: usize = 8;
 
 const fn is_text(code: wire::ColumnCode) -> bool {

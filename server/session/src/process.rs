@@ -1,5 +1,7 @@
 //! What sessions ask of the process around them: its logs, its clock, its end.
 
+use catalog::ErrorLogRow;
+
 /// Severity of a line in the error log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
@@ -47,6 +49,10 @@ pub trait Host: Send + Sync {
     }
     /// `log_error_verbosity`.
     fn set_log_verbosity(&self, _level: u8) {}
+    /// The latest lines of the error log, the oldest first.
+    fn error_log(&self) -> Vec<ErrorLogRow> {
+        Vec::new()
+    }
     /// Writes a line to the error log.
     fn log(&self, severity: Severity, text: &str);
 }

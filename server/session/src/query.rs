@@ -5,8 +5,7 @@
 //!    of it, unless part of it has been sent already.
 //! 3. Outside a transaction a statement is one: it commits before its OK is written.
 
-use crate::core::Core;
-use crate::core::{DiagnosticsUse, Runner};
+use crate::core::{Core, DiagnosticsUse, Runner, instruments};
 use crate::errors;
 use crate::net::Net;
 use crate::registry::Activity;
@@ -19,6 +18,7 @@ impl Core {
     /// Runs the statements of a text.
     pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
         let now_ns = sync::now_ns();
+        self.begin_event(instruments::QUERY, now_ns);
         self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
         let text = self.env.charsets.statement(sql);
         let sql = text.as_ref();
@@ -34,6 +34,7 @@ impl Core {
                 Err(error) => {
                     self.env.diagnostics.clear();
                     self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                    self.events.is_wrong();
                     // A comment alone is a statement that does nothing: what dump tools write for other versions.
                     if error.kind == ErrorKind::Empty && has_comment(&sql[from..]) {
                         return self.send_ok();
@@ -47,12 +48,19 @@ impl Core {
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.status.set(StatusFlags::MORE_RESULTS, more);
+            let text = &sql[from..end];
+            self.events.from = from;
+            self.events.is_of(parsed.kind.counter);
+            self.take_digest_of_text(text);
             let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.reply.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
             }
             count(Counter::Questions, 1);
+            let now_ns = sync::now_ns();
+            self.end_event(now_ns, &sql[..end]);
+            self.events.begin(instruments::QUERY, now_ns);
             from = end;
         }
     }
@@ -80,12 +88,7 @@ impl Core {
         let hinted = self.set_hinted(&statement, true);
         let went_well = match self.compile(statement) {
             Ok(mut prepared) => self.run_compiled(&mut prepared, &[], false, net),
-            Err(error) => {
-                let error = self.end_statement(Err(error)).err();
-                let error = error.unwrap_or_else(|| errors::internal("an error got lost"));
-                self.send_error(&error);
-                false
-            }
+            Err(error) => self.refuse(error),
         };
         self.unset_hinted(hinted);
         went_well

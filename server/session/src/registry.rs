@@ -7,8 +7,10 @@
 //! 3. Who it is changes rarely and lies under the entry's mutex; KILL acts under that mutex, and a session
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
 
-use catalog::{ProcessRow, TransactionRow};
-use instrument::MutexClass;
+use crate::connected::{self, Connected, add_status};
+use catalog::{ConnectedBy, FiguresBy, FiguresRow, ProcessRow, StatusRow, TransactionRow};
+use instrument::{Counter, Figures, MutexClass, PageFigures};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, LocalAtomic, Ordering};
 use sync::{Mutex, SlotTable};
@@ -57,6 +59,8 @@ pub trait Wake: Send + Sync {
 
 struct Identity {
     id: u64,
+    /// User and host that it counts for among the connected, once the user is known.
+    account: Option<(String, String)>,
     user: String,
     host: String,
     db: Option<String>,
@@ -65,6 +69,18 @@ struct Identity {
     attributes: Arc<[(String, String)]>,
     /// The client is gone.
     leaves: bool,
+    /// Its counters at the last FLUSH STATUS: what its own status counts from. Empty: there was none since it began.
+    status_before: Vec<u64>,
+}
+
+impl Identity {
+    /// What the session counted since the last FLUSH STATUS.
+    fn counted(&self, slot: &sync::SessionSlot) -> Vec<u64> {
+        let mut counted = status_of(slot);
+        let before = self.status_before.iter();
+        counted.iter_mut().zip(before).for_each(|(n, before)| *n = n.saturating_sub(*before));
+        counted
+    }
 }
 
 /// What one session publishes about itself.
@@ -79,6 +95,8 @@ pub struct Entry {
     trx_since_us: LocalAtomic<u64>,
     /// [`READ_ONLY`] and its kin.
     trx_bits: LocalAtomic<u32>,
+    /// The operating system's number of the thread that carries the session.
+    os_id: LocalAtomic<u64>,
     identity: CacheLine<Mutex<Option<Identity>>>,
 }
 
@@ -103,6 +121,7 @@ impl Entry {
             text: std::array::from_fn(|_| LocalAtomic::new(0)),
             trx_since_us: LocalAtomic::new(0),
             trx_bits: LocalAtomic::new(0),
+            os_id: LocalAtomic::new(0),
             identity: CacheLine(Mutex::new(&IDENTITY, None)),
         }
     }
@@ -126,10 +145,12 @@ impl Entry {
         self.since_ns.store(now_ns, Ordering::Relaxed);
         let text = &text[..text.len().min(TEXT_BYTES_MAX)];
         self.text_len.store(text.len() as u32, Ordering::Relaxed);
-        for (word, bytes) in self.text.iter().zip(text.chunks(8)) {
-            let mut eight = [0; 8];
-            eight[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_le_bytes(eight), Ordering::Relaxed);
+        let (words, rest) = stdx::bytes::words(text);
+        for (place, word) in self.text.iter().zip(words) {
+            place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+        if let Some(place) = self.text.get(words.len()) {
+            place.store(rest, Ordering::Relaxed);
         }
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
     }
@@ -208,13 +229,15 @@ pub struct Process {
 pub struct Registry {
     entries: Vec<OnceLock<Box<Entry>>>,
     slots: Arc<SlotTable>,
+    /// Connections by account, user and host.
+    pub(crate) connected: Connected,
 }
 
 impl Registry {
     /// A registry over the engine's session slots.
     pub fn new(slots: Arc<SlotTable>) -> Self {
         let entries = (0..slots.sessions_max()).map(|_| OnceLock::new()).collect();
-        Self { entries, slots }
+        Self { entries, slots, connected: Connected::new() }
     }
 
     /// The entry of a slot.
@@ -229,17 +252,61 @@ impl Registry {
         entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
         let user = String::from("unauthenticated user");
-        let attributes = Arc::default();
-        let identity = Identity { id, user, host, db: None, wake, attributes, leaves: false };
+        let (of, thread_id) = (self.slots.session(slot), host::thread::next_id());
+        of.thread_id.store(thread_id, Ordering::Relaxed);
+        of.counters.set_thread_id(thread_id);
+        entry.os_id.store(0, Ordering::Relaxed);
+        let identity = Identity {
+            id,
+            account: None,
+            user,
+            host,
+            db: None,
+            wake,
+            attributes: Arc::default(),
+            leaves: false,
+            status_before: Vec::new(),
+        };
         *entry.identity.lock() = Some(identity);
     }
 
     /// A session learns who its user is, or changes its schema.
     pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            let host = host_of(&identity.host);
+            let same = identity.account.as_ref().is_some_and(|a| a.0 == user && a.1 == host);
+            if !same {
+                let account = (user.to_string(), host.to_string());
+                self.slots.session(slot).set_monitoring(monitoring_of(user, host));
+                self.connected.come(&account.0, &account.1);
+                if let Some((user, host)) = identity.account.replace(account) {
+                    let counted = identity.counted(self.slots.session(slot));
+                    identity.status_before = status_of(self.slots.session(slot));
+                    let page = &self.slots.session(slot).counters;
+                    self.connected.go(&user, &host, &counted, || instrument::fold_page(page));
+                }
+            }
             identity.user = user.to_string();
             identity.db = db.map(str::to_string);
         }
+    }
+
+    /// The calling thread carries a session from now on.
+    pub fn runs_on(&self, slot: usize, os_id: u64) {
+        self.entry(slot).os_id.store(os_id, Ordering::Relaxed);
+    }
+
+    /// The THREAD_ID of a connection.
+    pub fn thread_of(&self, id: u64) -> Option<u64> {
+        let found = self.live().find(|(_, s, _)| s.session_id.load(Ordering::Relaxed) == id);
+        found.map(|(_, slot, _)| slot.thread_id.load(Ordering::Relaxed))
+    }
+
+    /// Switches the monitoring of the session with this THREAD_ID; false when there is none.
+    pub fn set_monitoring(&self, thread_id: u64, bits: u8) -> bool {
+        let is_it = |s: &sync::SessionSlot| s.thread_id.load(Ordering::Relaxed) == thread_id;
+        let found = self.live().find(|(_, slot, _)| is_it(slot));
+        found.map(|(_, slot, _)| slot.set_monitoring(bits)).is_some()
     }
 
     /// What the client of a session says of itself.
@@ -262,7 +329,14 @@ impl Registry {
     /// A session ends.
     pub fn end(&self, slot: usize) {
         self.entry(slot).end_transaction();
-        *self.entry(slot).identity.lock() = None;
+        let Some(ended) = self.entry(slot).identity.lock().take() else { return };
+        if let Some((user, host)) = &ended.account {
+            let of = self.slots.session(slot);
+            self.connected.go(user, host, &ended.counted(of), || {
+                of.counters.set_thread_id(0);
+                PageFigures::of(&of.counters)
+            });
+        }
     }
 
     /// Kills another session, the one with this connection id; false when there is none.
@@ -307,10 +381,145 @@ impl Registry {
         });
     }
 
+    /// FLUSH STATUS: the status of every session begins anew; the server's, to which they were added all the time,
+    /// goes on.
+    pub fn flush_status(&self) {
+        self.connected.flush_status();
+        instrument::forget_files_lost();
+        instrument::forget_digests_lost();
+        for (_, slot, entry) in self.live() {
+            if let Some(identity) = entry.identity.lock().as_mut() {
+                identity.status_before = status_of(slot);
+            }
+        }
+    }
+
+    /// The status counters of a session since the last FLUSH STATUS, by their numbers.
+    pub fn status(&self, slot: usize) -> Vec<u64> {
+        let of = self.slots.session(slot);
+        let identity = self.entry(slot).identity.lock();
+        identity.as_ref().map_or_else(|| status_of(of), |identity| identity.counted(of))
+    }
+
+    /// Status counters by account, user or host, of those who are there and those who went; `None`: by session.
+    pub fn status_by(&self, by: Option<ConnectedBy>) -> Vec<StatusRow> {
+        let mut there = Vec::new();
+        for (_, slot, entry) in self.live() {
+            let identity = entry.identity.lock();
+            let Some(i) = identity.as_ref().filter(|i| !i.leaves) else { continue };
+            let (user, host) = i.account.clone().unwrap_or_default();
+            let thread_id = slot.thread_id.load(Ordering::Relaxed);
+            there.push(StatusRow { thread_id, user, host, counts: i.counted(slot) });
+        }
+        let Some(by) = by else {
+            there.sort_by_key(|row| row.thread_id);
+            return there;
+        };
+        let mut rows = self.connected.status(by);
+        for row in &mut rows {
+            let same = |s: &&StatusRow| {
+                (by == ConnectedBy::Host || s.user == row.user)
+                    && (by == ConnectedBy::User || s.host == row.host)
+            };
+            for session in there.iter().filter(same) {
+                add_status(&mut row.counts, &session.counts);
+            }
+        }
+        rows
+    }
+
+    /// TRUNCATE of [`Self::status_by`]: sessions begin anew, and what they counted is their accounts'.
+    pub fn truncate_status(&self, by: Option<ConnectedBy>) {
+        if let Some(by) = by {
+            return self.connected.truncate_status(by);
+        }
+        for (_, slot, entry) in self.live() {
+            let mut identity = entry.identity.lock();
+            let Some(i) = identity.as_mut() else { continue };
+            if let Some((user, host)) = &i.account {
+                self.connected.add_status(user, host, &i.counted(slot));
+            }
+            i.status_before = status_of(slot);
+        }
+    }
+
+    /// What threads did, ordered by THREAD_ID.
+    fn figures_by_thread(&self, of: impl FnOnce() -> Vec<(u64, PageFigures)>) -> Vec<FiguresRow> {
+        let account = |(_, slot, entry): (usize, &sync::SessionSlot, &Entry)| {
+            let identity = entry.identity.lock();
+            let account = identity.as_ref()?.account.clone().unwrap_or_default();
+            Some((slot.thread_id.load(Ordering::Relaxed), account))
+        };
+        let accounts: HashMap<u64, (String, String)> = self.live().filter_map(account).collect();
+        let row = |(thread_id, figures)| FiguresRow {
+            thread_id,
+            account: accounts.get(&thread_id).cloned(),
+            figures,
+        };
+        let mut rows: Vec<FiguresRow> = of().into_iter().map(row).collect();
+        rows.sort_by_key(|row| row.thread_id);
+        rows
+    }
+
+    /// What was done by account, user or host, by those who are there and those who went; `None`: by thread. The server's
+    /// own threads come first.
+    pub fn figures_by(&self, by: Option<ConnectedBy>) -> Vec<FiguresRow> {
+        let Some(by) = by else { return self.figures_by_thread(instrument::figures_by_thread) };
+        // A session that goes meanwhile would be missed, or counted twice; where they always go, one may.
+        const TRIES: u32 = 20;
+        let mut rows = Vec::new();
+        for _ in 0..TRIES {
+            let moves = self.connected.moves();
+            rows = self.connected.figures(by);
+            for thread in self.figures_by_thread(instrument::figures_by_thread) {
+                let key = thread.account.map(|(user, host)| connected::key(by, &user, &host));
+                if let Some(row) = rows.iter_mut().find(|row| row.account == key) {
+                    row.figures.add(&thread.figures);
+                }
+            }
+            if self.connected.moves() == moves {
+                break;
+            }
+        }
+        rows
+    }
+
+    /// TRUNCATE of [`Self::figures_by`]: threads begin anew, and what they did is their accounts', unless those are
+    /// truncated.
+    pub fn truncate_figures(&self, by: FiguresBy, figures: Figures) {
+        let folded = self.figures_by_thread(|| instrument::fold_figures(figures));
+        self.connected.add_figures(&folded);
+        match by {
+            FiguresBy::Thread => {}
+            FiguresBy::Connected(by) => self.connected.truncate_figures(by, figures),
+            FiguresBy::Everything => {
+                connected::ALL
+                    .into_iter()
+                    .for_each(|by| self.connected.truncate_figures(by, figures));
+                instrument::empty(figures);
+            }
+        }
+    }
+
+    /// How many sessions run a command.
+    pub fn running(&self) -> u64 {
+        let idle = [Activity::Sleep as u32, Activity::Connect as u32];
+        let activities = self.live().map(|(_, _, entry)| entry.activity.load(Ordering::Relaxed));
+        activities.filter(|activity| !idle.contains(activity)).count() as u64
+    }
+
+    /// The sessions: slot number, slot, entry. A slot's number is its entry's, so this is linear.
+    fn live(&self) -> impl Iterator<Item = (usize, &sync::SessionSlot, &Entry)> {
+        self.slots.sessions().filter_map(|slot| {
+            let number = self.slots.session_index(slot);
+            let entry = self.entries.get(number)?.get()?;
+            (slot.session_id.load(Ordering::Relaxed) != 0).then_some((number, slot, &**entry))
+        })
+    }
+
     /// Calls `f` for every session, under its mutex.
     fn for_each(&self, mut f: impl FnMut(&sync::SessionSlot, &Identity)) {
-        for slot in self.slots.sessions() {
-            let Some(entry) = self.entry_of(slot) else { continue };
+        for (_, slot, entry) in self.live() {
             if let Some(identity) = entry.identity.lock().as_ref()
                 && slot.session_id.load(Ordering::Relaxed) == identity.id
             {
@@ -319,34 +528,23 @@ impl Registry {
         }
     }
 
-    /// A live slot's entry: the one whose identity carries the slot's session id.
-    fn entry_of(&self, slot: &sync::SessionSlot) -> Option<&Entry> {
-        let id = slot.session_id.load(Ordering::Relaxed);
-        if id == 0 {
-            return None;
-        }
-        let entries = self.entries.iter().filter_map(OnceLock::get);
-        entries.map(|e| &**e).find(|e| e.identity.lock().as_ref().is_some_and(|i| i.id == id))
-    }
-
     /// The process list, ordered by connection id, and the sessions that are leaving.
     pub fn processes(&self) -> Vec<Process> {
         let now = sync::now_ns();
-        let classes = instrument::classes();
         let mut list = Vec::new();
-        let entries = self.entries.iter().enumerate();
-        for (number, entry) in entries.filter_map(|(n, e)| Some((n, e.get()?))) {
+        for (number, slot, entry) in self.live() {
             let identity = entry.identity.lock();
             let Some(i) = identity.as_ref() else { continue };
-            let slot = self.slots.sessions().find(|s| s.session_id.load(Ordering::Relaxed) == i.id);
-            let wait = slot.and_then(|s| s.live_wait());
-            let waiting = wait.and_then(|w| classes.get(usize::from(w.class)));
+            let waiting = slot.live_wait().and_then(|w| instrument::class_numbered(w.class));
             let (activity, since, text) = entry.read();
             let name = Activity::ALL.iter().find(|(a, _)| *a as u32 == activity);
-            let killed = slot.is_some_and(|s| s.kill_level() == sync::KILL_CONNECTION);
+            let killed = slot.kill_level() == sync::KILL_CONNECTION;
             let line = ProcessRow {
                 id: i.id,
+                thread_id: slot.thread_id.load(Ordering::Relaxed),
                 slot: number,
+                os_id: entry.os_id.load(Ordering::Relaxed),
+                monitoring: slot.monitoring(),
                 since_ns: since,
                 user: i.user.clone(),
                 host: i.host.clone(),
@@ -365,6 +563,22 @@ impl Registry {
         list.sort_by_key(|p| p.line.id);
         list
     }
+}
+
+/// What `setup_actors` says of a session that begins.
+fn monitoring_of(user: &str, host: &str) -> u8 {
+    let (enabled, history) = instrument::actor_switches(user, host);
+    (u8::from(enabled) * sync::MONITORED) | (u8::from(history) * sync::HISTORY)
+}
+
+/// The host of what the process list shows, which has a port behind it for TCP.
+fn host_of(shown: &str) -> &str {
+    shown.rsplit_once(':').map_or(shown, |(host, _)| host)
+}
+
+/// A session's status counters since it began, by their numbers.
+fn status_of(slot: &sync::SessionSlot) -> Vec<u64> {
+    Counter::ALL.iter().map(|c| slot.counters.counter(*c)).collect()
 }
 
 #[cfg(test)]
@@ -398,6 +612,61 @@ mod tests {
         assert_eq!(registry.processes().iter().filter(|p| p.line.leaves).count(), 1);
         registry.end(sessions[0].index());
         assert_eq!(registry.processes().iter().map(|p| p.line.id).collect::<Vec<_>>(), [11, 12]);
+    }
+
+    /// A registry of so many sessions, and what keeps them.
+    fn with_sessions(n: usize) -> (Registry, Vec<sync::SessionSlotRef>) {
+        let slots = SlotTable::new(n, 1);
+        let registry = Registry::new(Arc::clone(&slots));
+        let begin = |id: usize| {
+            let slot = slots.acquire_session().unwrap();
+            slot.session_id.store(id as u64 + 1, Ordering::Relaxed);
+            registry.begin(slot.index(), id as u64 + 1, format!("h{id}"), Arc::new(Silent));
+            slot
+        };
+        let sessions = (0..n).map(begin).collect();
+        (registry, sessions)
+    }
+
+    /// For [`the_lists_of_sessions_cost_as_much_as_there_are_sessions`], which runs it under callgrind.
+    #[test]
+    #[ignore = "run by another test"]
+    fn lists_of_sessions() {
+        let n = std::env::var("LIMPID_SESSIONS").map_or(10, |n| n.parse().unwrap());
+        let (registry, sessions) = with_sessions(n);
+        every_list(&registry, &sessions);
+    }
+
+    /// Everything that looks through all sessions.
+    #[inline(never)]
+    fn every_list(registry: &Registry, sessions: &[sync::SessionSlotRef]) {
+        assert_eq!(registry.processes().len(), sessions.len());
+        assert_eq!((registry.running(), registry.count_of("nobody", 0)), (0, 0));
+        assert!(!registry.kill(u64::MAX, sync::KILL_QUERY));
+        assert_eq!(registry.thread_of(u64::MAX), None);
+        registry.flush_status();
+    }
+
+    #[test]
+    fn the_lists_of_sessions_cost_as_much_as_there_are_sessions() {
+        let cost = |n: usize| {
+            let out = std::env::temp_dir().join(format!("limpid-list-{}-{n}", std::process::id()));
+            let run = std::process::Command::new("valgrind")
+                .args(["--tool=callgrind", "--toggle-collect=*every_list*", "--quiet"])
+                .arg(format!("--callgrind-out-file={}", out.display()))
+                .arg(std::env::current_exe().unwrap())
+                .args(["--ignored", "--exact", "registry::tests::lists_of_sessions"])
+                .env("LIMPID_SESSIONS", n.to_string())
+                .output()
+                .unwrap();
+            assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+            let text = std::fs::read_to_string(&out).unwrap();
+            std::fs::remove_file(&out).unwrap();
+            let total = text.lines().rfind(|l| l.starts_with("totals:")).unwrap();
+            total.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+        };
+        let (few, many) = (cost(100), cost(1000));
+        assert!(few > 10_000.0 && many <= 12.0 * few, "{few} instructions of 100, {many} of 1,000");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::shared_programs::SharedPrograms;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
-use instrument::{MutexClass, Totals};
+use instrument::{ERROR, MutexClass, TABLE_IO, TRANSACTION, Totals};
 use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
@@ -48,6 +48,8 @@ pub struct Server {
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
     open_max: SharedAtomic<u32, { class::SESSION }>,
+    /// When the last FLUSH STATUS was (before the first, the start), in nanoseconds of [`sync::now_ns`].
+    flushed_ns: SharedAtomic<u64, { class::SESSION }>,
     statements: SharedAtomic<i64, { class::SESSION }>,
     temptable_bytes_max: SharedAtomic<u64, { class::SESSION }>,
 }
@@ -64,7 +66,12 @@ impl Server {
         keys: KeyPair,
     ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
+        instrument::register(&[instrument::IDLE.class()]);
+        instrument::register(&instrument::STATEMENTS.each_ref().map(|class| class.class()));
+        let others = [TABLE_IO.class(), TRANSACTION.class(), ERROR.class()];
+        instrument::register(&others);
         catalog.register_virtual(schema::tables(&engine));
+        let started_ns = sync::now_ns();
         Arc::new(Self {
             registry: Registry::new(Arc::clone(engine.slots())),
             engine,
@@ -72,7 +79,7 @@ impl Server {
             globals,
             keys,
             host,
-            started_ns: sync::now_ns(),
+            started_ns,
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
             programs: SharedPrograms::new(),
             logs: Logs::off(),
@@ -81,6 +88,7 @@ impl Server {
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
             open_max: SharedAtomic::new(0),
+            flushed_ns: SharedAtomic::new(started_ns),
             statements: SharedAtomic::new(0),
             temptable_bytes_max: SharedAtomic::new(u64::MAX),
         })
@@ -138,6 +146,18 @@ impl Server {
     /// Seconds since the start.
     pub fn uptime_s(&self) -> u64 {
         sync::now_ns().saturating_sub(self.started_ns) / 1_000_000_000
+    }
+
+    /// FLUSH STATUS.
+    pub(crate) fn flush_status(&self) {
+        self.registry.flush_status();
+        self.open_max.store(self.connections_open(), Ordering::Relaxed);
+        self.flushed_ns.store(sync::now_ns(), Ordering::Relaxed);
+    }
+
+    /// Seconds since the last FLUSH STATUS, or since the start.
+    pub fn uptime_since_flush_s(&self) -> u64 {
+        sync::now_ns().saturating_sub(self.flushed_ns.load(Ordering::Relaxed)) / 1_000_000_000
     }
 
     /// Counts prepared statements in (or out, when negative); the number there is now.

@@ -6,7 +6,9 @@
 //!    of a step.
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
-use crate::core::{Core, Identity, Programs, Protocol, Reply, Statements, Transaction};
+use crate::core::{
+    Core, Events, Identity, Programs, Protocol, Reply, Statements, Transaction, instruments,
+};
 use crate::env::Env;
 use crate::errors;
 use crate::kinds;
@@ -96,6 +98,7 @@ impl Session {
             programs: Programs::default(),
             scan: None,
             states: executor::States::new(),
+            events: Events::new(),
             parameters: Vec::new(),
             slot,
             describe: kinds::describe,
@@ -148,6 +151,16 @@ impl Session {
     /// Connection id.
     pub fn id(&self) -> u64 {
         self.core.env.id
+    }
+
+    /// Its THREAD_ID.
+    pub fn thread_id(&self) -> u64 {
+        self.core.client.slot().thread_id.load(Ordering::Relaxed)
+    }
+
+    /// The calling thread carries the session from now on.
+    pub fn runs_here(&self) {
+        self.core.env.server.registry.runs_on(self.core.slot, host::thread::os_id());
     }
 
     /// User, host and schema, for the log.
@@ -233,6 +246,7 @@ impl Drop for Session {
             core.env.server.registry.leave(*slot);
             core.release_everything();
             core.tables.drop_temporary_tables(&core.client);
+            core.tables.close();
             core.env.server.count_statements(-(core.statements.len() as i64));
             core.env.server.registry.end(*slot);
         }
@@ -271,8 +285,12 @@ impl Core {
                 self.query(sql, net);
             }
             other => {
+                self.begin_event(instrument_of(&other), sync::now_ns());
                 self.rare_command(other, net);
-                return self.publish_sleep();
+                let now_ns = sync::now_ns();
+                self.end_event_of(&other, now_ns);
+                let entry = self.env.server.registry.entry(self.slot);
+                return entry.publish(Activity::Sleep, now_ns, b"");
             }
         }
         let (now_ns, entry) = (sync::now_ns(), self.env.server.registry.entry(self.slot));
@@ -281,6 +299,7 @@ impl Core {
             self.log_slow(self.text_of(&command), took_ns, begun);
         }
         entry.publish(Activity::Sleep, now_ns, b"");
+        self.end_event_of(&command, now_ns);
     }
 
     /// The text that a command runs.
@@ -351,6 +370,27 @@ impl Core {
             Command::Unknown(_) => self.send_error(&errors::unknown_command()),
             Command::Query(_) | Command::Execute { .. } => {}
         }
+    }
+}
+
+/// The instrument of a command that is neither a text nor an execution.
+fn instrument_of(command: &Command<'_>) -> u16 {
+    match command {
+        Command::Quit => instruments::QUIT,
+        Command::InitDb(_) => instruments::INIT_DB,
+        Command::Ping => instruments::PING,
+        Command::Prepare(_) => instruments::PREPARE,
+        Command::SendLongData { .. } => instruments::LONG_DATA,
+        Command::CloseStatement(_) => instruments::CLOSE,
+        Command::ResetStatement(_) => instruments::RESET,
+        Command::Fetch { .. } => instruments::FETCH,
+        Command::FieldList { .. } => instruments::FIELD_LIST,
+        Command::Statistics => instruments::STATISTICS,
+        Command::Debug => instruments::DEBUG,
+        Command::ChangeUser(_) => instruments::CHANGE_USER,
+        Command::ResetConnection => instruments::RESET_CONNECTION,
+        Command::SetMultiStatements(_) => instruments::SET_OPTION,
+        Command::Query(_) | Command::Execute { .. } | Command::Unknown(_) => instruments::OTHER,
     }
 }
 

@@ -1,11 +1,16 @@
 //! The session's own state: its schema, what it takes over from its variables, and what others see of it.
 
-use crate::core::{Core, Programs, Statements};
+use crate::core::{Core, PrepareSchema, Programs, Statements};
+use crate::env::Env;
 use crate::errors;
 use crate::registry::Activity;
 use executor::SqlError;
 use expr::build::Settings;
+use std::sync::Arc;
 use wire::reply;
+
+/// The schema that was left for that of a PREPARE.
+pub(crate) struct LeftSchema(Option<String>);
 
 impl Core {
     /// Makes a schema the current one.
@@ -14,9 +19,64 @@ impl Core {
             return Err(errors::unknown_database(schema));
         };
         self.env.database = Some(schema.name.clone());
+        self.env.database_changes += 1;
         self.env.take_database(schema.collation);
         self.publish_identity();
         Ok(())
+    }
+
+    /// The current schema, for a statement that is prepared now.
+    pub fn schema_of_prepare(&mut self) -> Arc<PrepareSchema> {
+        let Env { database, database_changes, .. } = &self.env;
+        let known = self.statements.schema.as_ref();
+        if let Some(known) = known.filter(|known| known.database_changes == *database_changes) {
+            return Arc::clone(known);
+        }
+        let name = database.as_deref().map(Into::into);
+        let schema = Arc::new(PrepareSchema { name, database_changes: *database_changes });
+        self.statements.schema = Some(Arc::clone(&schema));
+        schema
+    }
+
+    /// Makes the schema of a statement's PREPARE the current one for its run; the one that was left for it, if any.
+    #[inline]
+    pub fn enter_schema(&mut self, prepared_in: &mut Arc<PrepareSchema>) -> Option<LeftSchema> {
+        match prepared_in.database_changes == self.env.database_changes {
+            true => None,
+            false => self.enter_other_schema(prepared_in),
+        }
+    }
+
+    #[cold]
+    fn enter_other_schema(&mut self, prepared_in: &mut Arc<PrepareSchema>) -> Option<LeftSchema> {
+        if prepared_in.name.as_deref() == self.env.database.as_deref() {
+            *prepared_in = self.schema_of_prepare();
+            return None;
+        }
+        let left = self.env.database.take();
+        self.be_in_schema(prepared_in.name.as_deref());
+        Some(LeftSchema(left))
+    }
+
+    /// Makes the schema the current one again that was before a run.
+    #[inline]
+    pub fn return_to_schema(&mut self, left: Option<LeftSchema>) {
+        if let Some(LeftSchema(schema)) = left {
+            self.be_in_schema(schema.as_deref());
+            // The statement may have dropped it.
+            self.env.database_changes += u32::from(schema != self.env.database);
+        }
+    }
+
+    /// Makes a schema the current one, or none where it is gone. Nobody is told.
+    #[cold]
+    fn be_in_schema(&mut self, schema: Option<&str>) {
+        let found = schema.and_then(|name| self.env.server.catalog.schema(name));
+        let collation = found.as_ref().map(|schema| schema.collation);
+        self.env.database = found.map(|schema| schema.name.clone());
+        self.env.take_database(
+            collation.unwrap_or_else(|| executor::Environment::server_collation(&self.env)),
+        );
     }
 
     /// Shows user and schema in the process list.

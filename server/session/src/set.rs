@@ -10,7 +10,7 @@ use crate::errors;
 use crate::logs;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
-use executor::{Environment, Outcome, OwnedDatum, SqlError};
+use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{Expr, Literal, ResetPersist, Scope, SetItem, SetTransaction, SystemVar};
 use value::{Charset, Collation};
@@ -68,8 +68,9 @@ fn check_engine(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
 impl Core {
     /// SET.
     pub fn set_statement(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
-        let done = self.set(items).map(|()| Outcome::default());
-        self.end_statement(done).map(drop)
+        let done = self.set(items);
+        let ended = self.end_statement(done.as_ref().err());
+        done.and(ended)
     }
 
     fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {

@@ -4,9 +4,9 @@
 //! one, beside which the short mutex of a shard costs nothing. 2. What is here is immutable; a stale program is replaced by
 //! whoever finds it so. 3. Each shard keeps to its part of the bytes: what was not looked for longest goes.
 
-use executor::{Prepared, Program};
+use executor::{Parameter, Prepared, Program};
 use expr::build::Settings;
-use instrument::MutexClass;
+use instrument::{MemoryUse, MutexClass};
 use parser::cut::CutLiteral;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -16,6 +16,8 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
 static PROGRAMS: MutexClass = MutexClass::new("wait/synch/mutex/sql/plan_cache");
+
+static PROGRAM_MEMORY: MemoryUse = MemoryUse::new("memory/sql/plan_cache");
 
 const SHARDS: usize = 16;
 /// Programs of one key: for other constants, or other estimates.
@@ -35,6 +37,8 @@ pub(crate) struct Key {
     pub text: Arc<[u8]>,
     /// Whether its literals were cut out.
     pub is_cut: bool,
+    /// What the parameters are planned for where values or changed tables asked for it; none: as PREPARE found.
+    pub parameters: Box<[Parameter]>,
     pub surroundings: Surroundings,
 }
 
@@ -73,9 +77,31 @@ pub(crate) struct SharedProgram {
 }
 
 struct Text {
-    programs: Vec<(usize, Arc<SharedProgram>)>,
+    programs: Vec<(Size, Arc<SharedProgram>)>,
     /// When it was looked for last, counted in look-ups of the shard.
     used: u64,
+}
+
+impl Text {
+    fn bytes(&self) -> usize {
+        self.programs.iter().map(|(size, _)| size.0).sum()
+    }
+}
+
+/// Memory of a program, in bytes, counted as long as this is there.
+struct Size(usize);
+
+impl Size {
+    fn new(bytes: usize) -> Size {
+        PROGRAM_MEMORY.take(bytes);
+        Size(bytes)
+    }
+}
+
+impl Drop for Size {
+    fn drop(&mut self) {
+        PROGRAM_MEMORY.give_back(self.0);
+    }
 }
 
 #[derive(Default)]
@@ -93,7 +119,7 @@ impl Shard {
             let oldest = self.texts.iter().min_by_key(|(_, text)| text.used);
             let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };
             if let Some(text) = self.texts.remove(&key) {
-                self.bytes -= text.programs.iter().map(|(bytes, _)| bytes).sum::<usize>();
+                self.bytes -= text.bytes();
                 evicted += text.programs.len() as u64;
             }
         }
@@ -174,7 +200,7 @@ impl SharedPrograms {
             .entry(key.clone())
             .or_insert_with(|| Text { programs: Vec::new(), used: 0 });
         text.used = shard.lookups;
-        let before: usize = text.programs.iter().map(|(bytes, _)| bytes).sum();
+        let before = text.bytes();
         // Somebody else may have made the same one meanwhile.
         let same = |old: &SharedProgram| {
             old.pinned == new.pinned && !old.program.is_measured() && !new.program.is_measured()
@@ -185,8 +211,8 @@ impl SharedPrograms {
             text.programs.remove(0);
             evicted += 1;
         }
-        text.programs.push((bytes, Arc::new(new)));
-        let after: usize = text.programs.iter().map(|(bytes, _)| bytes).sum();
+        text.programs.push((Size::new(bytes), Arc::new(new)));
+        let after = text.bytes();
         shard.bytes = shard.bytes + after - before;
         evicted + shard.shrink(bytes_max)
     }

@@ -46,12 +46,14 @@ pub struct Rows<'a> {
     pub gone: bool,
     /// Bytes sent here rather than at the end of the statement.
     pub bytes_sent: u64,
+    /// Rows sent.
+    pub rows_sent: &'a mut u64,
 }
 
 impl<'a> Rows<'a> {
     /// Rows of a session, in binary form or as text.
     pub fn new(
-        out: &'a mut Outbox,
+        (out, rows_sent): (&'a mut Outbox, &'a mut u64),
         net: &'a mut dyn Net,
         env: &crate::env::Env,
         codes: &'a mut Vec<ColumnCode>,
@@ -70,6 +72,7 @@ impl<'a> Rows<'a> {
             flushed: false,
             gone: false,
             bytes_sent: 0,
+            rows_sent,
         }
     }
 
@@ -210,6 +213,7 @@ impl RowSink for Rows<'_> {
 
     #[inline]
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        *self.rows_sent += 1;
         if self.converts {
             return self.converted_row(values);
         }

@@ -5,6 +5,8 @@ use crate::errors;
 use executor::SqlError;
 use parser::ParseError;
 use parser::ast::{Explain, Expr, QueryBody, SelectItem, Show, Statement};
+use parser::digest::Digest;
+use std::sync::Arc;
 
 /// One statement of a text.
 pub(crate) struct Parsed {
@@ -18,15 +20,23 @@ pub(crate) struct Parsed {
     pub more: bool,
     /// Parameter markers in it.
     pub params: usize,
+    /// Its digest, if it is prepared.
+    pub digest: Option<Arc<Digest>>,
     /// Warnings about what is written.
     pub warnings: Vec<parser::Warning>,
 }
 
 impl Core {
-    /// Parses the statement that begins at `from`; parameter markers are allowed when `markers`.
-    pub fn parse_next(&self, sql: &[u8], from: usize, markers: bool) -> Result<Parsed, ParseError> {
+    /// Parses the statement that begins at `from`; when it is `prepared`, parameter markers are allowed, and it has a digest.
+    pub fn parse_next(
+        &self,
+        sql: &[u8],
+        from: usize,
+        prepared: bool,
+    ) -> Result<Parsed, ParseError> {
         let mode = self.env.parser_mode;
-        let parsed = parser::parse_next(sql, from, mode, markers)?;
+        let digest_bytes_max = if prepared { self.digest_bytes_max() } else { 0 };
+        let parsed = parser::parse_digested(sql, from, mode, prepared, digest_bytes_max)?;
         let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
         let statement = without_describe(parsed.statement);
         Ok(Parsed {
@@ -35,6 +45,7 @@ impl Core {
             end: parsed.next,
             more: follows.kind != parser::token::TokenKind::End,
             params: parsed.params as usize,
+            digest: parsed.digest.map(Arc::new),
             warnings: parsed.warnings,
         })
     }

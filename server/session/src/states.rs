@@ -4,7 +4,7 @@
 use mdl::Namespace;
 
 /// Class of waits for a metadata lock.
-const METADATA: &str = "wait/lock/metadata/sql/mdl";
+pub(crate) const METADATA: &str = "wait/lock/metadata/sql/mdl";
 /// Class of SLEEP().
 const SLEEP: &str = "wait/synch/cond/host/sleep";
 /// Class of waits for the log of a commit.

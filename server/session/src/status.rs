@@ -2,7 +2,7 @@
 
 use crate::engine_status;
 use crate::server::Server;
-use instrument::{Counter, Totals};
+use instrument::{ClassKind, Counter};
 use stdx::Ordering;
 use sync::SessionSlot;
 
@@ -37,67 +37,100 @@ const TLS: &[(&str, &str)] = &[
 ];
 
 /// Names and values, ordered by name.
-pub fn list(
-    server: &Server,
-    (slot, before): (&SessionSlot, &[u64]),
-    global: bool,
-) -> Vec<(String, String)> {
-    let totals = match global {
-        true => instrument::totals(),
-        false => {
-            let mut session = Totals::new();
-            session.add_page(&slot.counters, 0);
-            session
-        }
+pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, String)> {
+    let all = instrument::totals();
+    let session =
+        (!global).then(|| server.registry.status(server.engine.slots().session_index(slot)));
+    let value = |c: &Counter| match &session {
+        Some(session) if !is_global(*c) => session.get(*c as usize).copied().unwrap_or(0),
+        _ => all.counter(*c),
     };
-    let all = if global { totals.clone() } else { instrument::totals() };
-    let counted = Counter::ALL.iter().filter(|c| !is_computed(**c));
-    let mut list: Vec<(String, String)> = counted
-        .map(|c| {
-            // What the engine does is the server's, whoever asks.
-            let (of, before) = match c.name().starts_with("Innodb_") || global {
-                true => (&all, 0),
-                false => (&totals, before.get(*c as usize).copied().unwrap_or(0)),
-            };
-            (c.name().to_string(), of.counter(*c).saturating_sub(before).to_string())
-        })
-        .collect();
-    list.extend(computed(server, &all).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
+    let counted = Counter::ALL.iter();
+    let mut list: Vec<(String, String)> =
+        counted.map(|c| (c.name().to_string(), value(c).to_string())).collect();
+    list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
     list.extend(TLS.iter().map(|(n, v)| (n.to_string(), v.to_string())));
     list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     list
 }
 
-/// The counters of a session, by their numbers.
-pub fn of_session(slot: &SessionSlot) -> Vec<u64> {
-    let mut session = Totals::new();
-    session.add_page(&slot.counters, 0);
-    Counter::ALL.iter().map(|c| session.counter(*c)).collect()
+/// What is the server's, whoever asks: the engine's counters, and what MySQL counts for all sessions together.
+fn is_global(c: Counter) -> bool {
+    use Counter::{
+        AbortedClients, AbortedConnects, FlushCommands, OpenTables, Queries, TableLocksImmediate,
+        TableLocksWaited,
+    };
+    let global = [
+        AbortedClients,
+        AbortedConnects,
+        FlushCommands,
+        OpenTables,
+        Queries,
+        TableLocksImmediate,
+        TableLocksWaited,
+    ];
+    global.contains(&c) || c.name().starts_with("Innodb_")
 }
 
-fn is_computed(c: Counter) -> bool {
-    matches!(c, Counter::Connections | Counter::ThreadsCreated)
+/// What the Performance Schema had no room for.
+fn lost() -> Vec<(&'static str, u64)> {
+    let files = instrument::files_lost();
+    let mut list = vec![
+        ("Performance_schema_digest_lost", instrument::digests_lost()),
+        ("Performance_schema_file_handles_lost", files.handles),
+        ("Performance_schema_file_instances_lost", files.instances),
+        ("Performance_schema_cond_classes_lost", instrument::lost(ClassKind::Cond)),
+        ("Performance_schema_file_classes_lost", instrument::lost(ClassKind::File)),
+        ("Performance_schema_memory_classes_lost", instrument::lost(ClassKind::Memory)),
+        ("Performance_schema_mutex_classes_lost", instrument::lost(ClassKind::Mutex)),
+        ("Performance_schema_rwlock_classes_lost", instrument::lost(ClassKind::RwLock)),
+        ("Performance_schema_socket_classes_lost", instrument::lost(ClassKind::Socket)),
+        ("Performance_schema_stage_classes_lost", instrument::lost(ClassKind::Stage)),
+        ("Performance_schema_statement_classes_lost", instrument::lost(ClassKind::Statement)),
+        ("Performance_schema_thread_classes_lost", instrument::lost(ClassKind::Thread)),
+    ];
+    list.extend(ROOM_FOR_ALL.iter().map(|name| (*name, 0)));
+    list
 }
 
-fn computed(server: &Server, totals: &Totals) -> Vec<(&'static str, u64)> {
+/// What it has room for as long as there is memory.
+const ROOM_FOR_ALL: &[&str] = &[
+    "Performance_schema_accounts_lost",
+    "Performance_schema_cond_instances_lost",
+    "Performance_schema_hosts_lost",
+    "Performance_schema_index_stat_lost",
+    "Performance_schema_locker_lost",
+    "Performance_schema_metadata_lock_lost",
+    "Performance_schema_mutex_instances_lost",
+    "Performance_schema_nested_statement_lost",
+    "Performance_schema_prepared_statements_lost",
+    "Performance_schema_program_lost",
+    "Performance_schema_rwlock_instances_lost",
+    "Performance_schema_socket_instances_lost",
+    "Performance_schema_table_handles_lost",
+    "Performance_schema_table_instances_lost",
+    "Performance_schema_table_lock_stat_lost",
+    "Performance_schema_thread_instances_lost",
+    "Performance_schema_users_lost",
+];
+
+fn computed(server: &Server) -> Vec<(&'static str, u64)> {
     let open = u64::from(server.connections_open());
-    let processes = server.registry.processes();
-    let running =
-        processes.iter().filter(|p| p.line.command != "Sleep" && !p.line.leaves).count() as u64;
     let slots = server.engine.slots().sessions();
     let live = slots.filter(|s| s.session_id.load(Ordering::Relaxed) != 0).count() as u64;
-    vec![
+    let mut list = vec![
         ("Connections", server.connections_total()),
         ("Max_used_connections", u64::from(server.connections_open_max())),
         ("Prepared_stmt_count", server.statements_open().max(0) as u64),
         ("Threads_cached", 0),
         ("Threads_connected", open.max(live)),
         ("Threads_created", server.connections_total()),
-        ("Threads_running", running),
+        ("Threads_running", server.registry.running()),
         ("Limpid_plan_cache_bytes", server.programs.bytes()),
         ("Uptime", server.uptime_s()),
-        ("Uptime_since_flush_status", server.uptime_s()),
-        ("Open_tables", totals.counter(Counter::TableOpenCacheMisses)),
-    ]
+        ("Uptime_since_flush_status", server.uptime_since_flush_s()),
+    ];
+    list.extend(lost());
+    list
 }

@@ -383,5 +383,6 @@ fn a_killed_session_closes() {
 mod cursors;
 mod insert_ids;
 mod parameters;
+mod schemas;
 mod statements;
 mod text;

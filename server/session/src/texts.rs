@@ -6,7 +6,6 @@
 //! mean for one session: while it has them it goes past all this.
 
 use crate::core::{Core, Descriptor, Kept, Scan};
-use crate::errors;
 use crate::net::Net;
 use crate::shared_programs::{Key, Pinned, SharedProgram};
 use executor::kept::prepare_text;
@@ -15,11 +14,12 @@ use expr::build::Settings;
 use instrument::{Counter, count};
 use parser::ast::Statement;
 use parser::cut::{self, CutLiteral, LiteralValue};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use value::Datum;
 use wire::constants::StatusFlags;
 
-/// Literals that fit the array on the stack.
+/// Literals whose values lie on the stack.
 const LITERALS_FEW: usize = 8;
 
 /// A statement's text.
@@ -77,37 +77,36 @@ impl Core {
 
     fn run_scanned(&mut self, sql: &[u8], scan: &mut Scan, net: &mut dyn Net) -> bool {
         let literals = scan.literals();
-        let simple = |l: &CutLiteral| !matches!(l.value, LiteralValue::Text { escaped: true, .. });
-        if literals.len() > LITERALS_FEW || !literals.iter().all(simple) {
-            return self.run_with_many(sql, scan, net);
+        let unescaped = match literals.iter().any(is_escaped) {
+            true => self.unescaped(sql, literals),
+            false => Vec::new(),
+        };
+        let mut values: SmallVec<[Datum<'_>; LITERALS_FEW]> = SmallVec::new();
+        for (n, literal) in literals.iter().enumerate() {
+            values.push(match unescaped.get(n) {
+                Some(Some(text)) => Datum::Bytes(text),
+                _ => plain_value(sql, literal),
+            });
         }
-        let mut values = [Datum::Null; LITERALS_FEW];
-        let count = literals.len();
-        for (value, literal) in values.iter_mut().zip(literals) {
-            *value = plain_value(sql, literal);
-        }
-        self.run_values(Given { sql, values: &values[..count] }, scan, net)
+        self.run_values(Given { sql, values: &values }, scan, net)
     }
 
-    /// As [`Self::run_scanned`], of many literals, or some with escapes.
+    /// The texts of literals with escapes.
     #[cold]
-    fn run_with_many(&mut self, sql: &[u8], scan: &mut Scan, net: &mut dyn Net) -> bool {
-        let unescaped = scan.literals().iter().map(|literal| {
-            let escaped = matches!(literal.value, LiteralValue::Text { escaped: true, .. });
+    fn unescaped(&self, sql: &[u8], literals: &[CutLiteral]) -> Vec<Option<Vec<u8>>> {
+        let text = |literal: &CutLiteral| {
             let mut text = Vec::new();
-            if escaped {
-                cut::unescaped(sql, self.env.parser_mode, literal, &mut text);
-            }
-            escaped.then_some(text)
-        });
-        let unescaped: Vec<Option<Vec<u8>>> = unescaped.collect();
-        let both = scan.literals().iter().zip(&unescaped);
-        let value = both.map(|(literal, text)| match text {
-            Some(text) => Datum::Bytes(text),
-            None => plain_value(sql, literal),
-        });
-        let values: Vec<Datum<'_>> = value.collect();
-        self.run_values(Given { sql, values: &values }, scan, net)
+            cut::unescaped(sql, self.env.parser_mode, literal, &mut text);
+            text
+        };
+        literals.iter().map(|literal| is_escaped(literal).then(|| text(literal))).collect()
+    }
+
+    /// Ends a statement that found no program to run.
+    #[cold]
+    fn refuse_text(&mut self, error: SqlError, sql: &[u8]) {
+        self.take_digest_of_text(sql);
+        self.refuse(error);
     }
 
     fn run_values(&mut self, given: Given<'_>, scan: &mut Scan, net: &mut dyn Net) -> bool {
@@ -115,7 +114,10 @@ impl Core {
         match self.run_own_program(given, scan, &mut started, net) {
             Ok(true) => true,
             Ok(false) => self.run_other_program(given, scan, started, net),
-            Err(error) => self.refuse(error),
+            Err(error) => {
+                self.refuse_text(error, given.sql);
+                true
+            }
         }
     }
 
@@ -138,6 +140,7 @@ impl Core {
             match tried {
                 Ok(Tried::Right) => {
                     count(Counter::LimpidPlanCacheHits, 1);
+                    self.take_digest(&mut kept.digest);
                     self.run_compiled(&mut kept.prepared, given.values, false, net);
                     self.programs.put_back(place, kept);
                     return Ok(true);
@@ -183,9 +186,13 @@ impl Core {
                 return self.run_and_keep(given, &key, kept, net);
             }
             Ok(None) => {}
-            Err(error) => return self.refuse(error),
+            Err(error) => {
+                self.refuse_text(error, given.sql);
+                return true;
+            }
         }
-        let parsed = cut::parse(given.sql, self.env.parser_mode, scan.literals());
+        let (mode, digest_bytes_max) = (self.env.parser_mode, self.digest_bytes_max());
+        let parsed = cut::parse(given.sql, mode, scan.literals(), digest_bytes_max);
         let Ok(parsed) = parsed else { return false };
         let planned = matches!(
             parsed.statement,
@@ -203,16 +210,17 @@ impl Core {
         let written = parsed.warnings.clone();
         let made = self
             .start_once(kind, &mut started)
-            .and_then(|()| prepare_text(parsed.statement, literals, written, &mut self.context()));
+            .and_then(|()| prepare_text(parsed, literals, &mut self.context()));
         match made {
             Ok(prepared) => {
                 let pinned = Pinned::of(&prepared, given.sql, scan.literals());
                 self.publish(&key, (&prepared, pinned.clone(), 0), &stale);
-                self.run_and_keep(given, &key, Kept { pinned, prepared, kind }, net)
+                self.run_and_keep(given, &key, Kept::new(pinned, prepared, kind), net)
             }
             Err(error) => {
-                self.warn_of_text(&parsed.warnings);
-                self.refuse(error)
+                self.warn_of_text(&written);
+                self.refuse_text(error, given.sql);
+                true
             }
         }
     }
@@ -236,7 +244,8 @@ impl Core {
                 continue;
             };
             if prepared.fits(&self.tables, given.values) {
-                return Ok(Some(Kept { pinned: shared.pinned.clone(), prepared, kind }));
+                let pinned = shared.pinned.clone();
+                return Ok(Some(Kept::new(pinned, prepared, kind)));
             }
         }
         Ok(None)
@@ -262,6 +271,7 @@ impl Core {
         mut kept: Kept,
         net: &mut dyn Net,
     ) -> bool {
+        self.take_digest(&mut kept.digest);
         self.run_compiled(&mut kept.prepared, given.values, false, net);
         self.programs.keep(&key.text, Box::new(kept));
         true
@@ -283,16 +293,13 @@ impl Core {
         if let Some(counter) = kind.counter {
             count(counter, 1);
         }
+        self.events.is_of(kind.counter);
         self.before(kind)
     }
+}
 
-    /// Ends a statement that did not get as far as running.
-    #[cold]
-    fn refuse(&mut self, error: SqlError) -> bool {
-        let error = self.end_statement(Err(error)).err();
-        self.send_error(&error.unwrap_or_else(|| errors::internal("an error got lost")));
-        true
-    }
+fn is_escaped(literal: &CutLiteral) -> bool {
+    matches!(literal.value, LiteralValue::Text { escaped: true, .. })
 }
 
 /// The value of a literal without escapes.

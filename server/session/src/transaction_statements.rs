@@ -13,7 +13,7 @@ impl Core {
     pub fn start_transaction(&mut self, start: &StartTransaction) -> Result<(), SqlError> {
         self.unlock_tables()?;
         let committed = self.commit_open();
-        self.leave_transaction();
+        self.leave_transaction(committed.is_ok());
         committed?;
         self.enter_transaction();
         if let Some(read_only) = start.read_only {
@@ -55,7 +55,7 @@ impl Core {
                 Ok(())
             }
         };
-        self.leave_transaction();
+        self.leave_transaction(commit && ended.is_ok());
         match chain && ended.is_ok() {
             true => self.enter_transaction(),
             false => self.take_characteristics(),
@@ -72,6 +72,9 @@ impl Core {
         let name = name.to_lowercase();
         count(Counter::HandlerSavepoint, 1);
         let begun = self.tables.mark() > 0 || self.client.has_written();
+        if let Some(counts) = self.events.transactions.savepoints() {
+            counts.set += 1;
+        }
         self.transaction.set_savepoint(Savepoint { name, mark: self.client.mark(), begun });
         Ok(())
     }
@@ -89,6 +92,9 @@ impl Core {
             self.client.begin();
         }
         self.transaction.savepoints.truncate(at + 1);
+        if let Some(counts) = self.events.transactions.savepoints() {
+            counts.rolled_back_to += 1;
+        }
         Ok(())
     }
 
@@ -96,6 +102,9 @@ impl Core {
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.transaction.savepoint(name)?;
         self.transaction.savepoints.truncate(at);
+        if let Some(counts) = self.events.transactions.savepoints() {
+            counts.released += 1;
+        }
         Ok(())
     }
 

@@ -15,6 +15,8 @@ use std::sync::Arc;
 const TRUNCATED: u16 = 1292;
 const WRONG_ARGUMENTS: u16 = 1210;
 
+const SAMPLE_AGE: &str = "performance_schema_max_digest_sample_age";
+
 /// Where warnings go: number and text.
 pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
 
@@ -29,6 +31,31 @@ pub fn start(server: &Arc<Server>) {
     for id in variables::sorted().filter(|id| id.get().effect == Effect::Setting) {
         set(server, id.get().name, &globals.value(id));
     }
+    size_events(server);
+}
+
+/// Gives the Performance Schema the room that the variables say.
+fn size_events(server: &Server) {
+    let room = |name: &'static str| server.globals.number(name) as usize;
+    instrument::set_history_limits(
+        room("performance_schema_events_statements_history_size"),
+        room("performance_schema_events_statements_history_long_size"),
+        room("performance_schema_max_sql_text_length"),
+    );
+    instrument::set_transaction_history_limits(
+        room("performance_schema_events_transactions_history_size"),
+        room("performance_schema_events_transactions_history_long_size"),
+    );
+    instrument::set_digest_limits(
+        room("performance_schema_digests_size"),
+        room("performance_schema_max_sql_text_length"),
+        server.globals.number(SAMPLE_AGE),
+    );
+}
+
+/// The value of `limpid_instrument_level`: what instruments and consumers are set to, however that came.
+pub fn instrument_level() -> Value {
+    Value::UInt(instrument::level().map_or(LEVEL_CUSTOM, |level| level as u64))
 }
 
 /// Does what SET GLOBAL of a variable asks for; the value to store.
@@ -40,6 +67,20 @@ pub fn apply(
 ) -> Result<Value, SqlError> {
     let value = corrected(server, name, value, warn);
     match name {
+        LEVEL => {
+            let value = match value.as_u64() {
+                LEVEL_CUSTOM => {
+                    return Err(errors::variable(VarError::WrongValue(
+                        name.into(),
+                        "custom".into(),
+                    )));
+                }
+                LEVEL_USUAL => Value::UInt(Level::Default as u64),
+                _ => value,
+            };
+            set(server, name, &value);
+            return Ok(value);
+        }
         "innodb_buffer_pool_size" => return resize(server, value.as_u64(), warn),
         "innodb_redo_log_capacity" => {
             server.engine.log().set_capacity(value.as_u64())?;
@@ -65,6 +106,10 @@ pub fn apply(
     Ok(value)
 }
 
+pub(crate) const LEVEL: &str = "limpid_instrument_level";
+/// Numbers of the words of [`LEVEL`] that are no level: one that is shown only, one that means the default.
+const LEVEL_CUSTOM: u64 = 5;
+const LEVEL_USUAL: u64 = 6;
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
 const PLAN_CACHE: &str = "limpid_plan_cache_size";
@@ -160,9 +205,11 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),
         "innodb_stats_transient_sample_pages" => upkeep.set_transient_sample_pages(small),
         "innodb_fast_shutdown" => server.engine.settings().set_fast_shutdown(n as u8),
+        SAMPLE_AGE => size_events(server),
         "log_error_verbosity" => server.host.set_log_verbosity(n as u8),
-        "limpid_instrument_level" => {
-            instrument::set_level(Level::from_u8(n as u8), sync::now_ns());
+        LEVEL => {
+            let level = Level::ALL.get(n as usize).copied().unwrap_or(Level::Default);
+            instrument::set_level(level, sync::now_ns());
         }
         _ => {}
     }

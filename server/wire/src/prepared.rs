@@ -16,12 +16,22 @@ pub struct ParamType {
     pub unsigned: bool,
 }
 
+const UNSIGNED: u8 = 0x80;
+
+impl ParamType {
+    /// As clients send it.
+    #[inline]
+    fn bytes(self) -> [u8; 2] {
+        [self.code as u8, if self.unsigned { UNSIGNED } else { 0 }]
+    }
+}
+
 /// Types of a statement's parameters, kept from one execution to the next.
 #[derive(Debug)]
 pub struct BoundTypes {
     /// As the client bound them last.
     pub list: Vec<ParamType>,
-    /// They came with this execution, or were not looked at since they came.
+    /// They have changed, or were not looked at since they did.
     pub fresh: bool,
 }
 
@@ -116,13 +126,18 @@ pub fn params<'a, 't>(
 }
 
 fn read_types(r: &mut Reader<'_>, count: usize, types: &mut BoundTypes) -> Result<(), Malformed> {
-    const UNSIGNED: u8 = 0x80;
     let bytes = r.take(count * 2).or_malformed("parameter types")?;
+    let (pairs, _) = bytes.as_chunks::<2>();
+    // Many clients send them each time.
+    let known = types.list.len() == count;
+    if known && types.list.iter().zip(pairs).all(|(ty, pair)| ty.bytes() == *pair) {
+        return Ok(());
+    }
     types.fresh = true;
     types.list.clear();
-    for pair in bytes.chunks_exact(2) {
-        let code = ColumnCode::from_byte(pair[0]).ok_or(Malformed("parameter type"))?;
-        types.list.push(ParamType { code, unsigned: pair[1] & UNSIGNED != 0 });
+    for [code, flags] in pairs {
+        let code = ColumnCode::from_byte(*code).ok_or(Malformed("parameter type"))?;
+        types.list.push(ParamType { code, unsigned: flags & UNSIGNED != 0 });
     }
     Ok(())
 }

@@ -10,9 +10,10 @@ use crate::places::Places;
 use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
-use instrument::Counter;
+use instrument::{Counter, ObjectType, RowOperation, TABLE_IO, TableIo};
 use mdl::{Held, Mode, Object};
 use std::any::Any;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
@@ -25,10 +26,105 @@ pub struct TableRef {
     version: u64,
 }
 
+/// Something that is done to rows of a table, and timed.
+#[must_use = "it is counted when it ends"]
+pub struct RowTimer<'c> {
+    io: &'c TableIo,
+    start: Option<u64>,
+}
+
+impl RowTimer<'_> {
+    /// It is done: to so many rows, by an index of the engine's.
+    #[inline]
+    pub fn end(self, operation: RowOperation, index: Option<usize>, rows: u64) {
+        // What took no time that can be measured took some.
+        let ns = self.start.map_or(0, |start| sync::ns_since(start).max(1));
+        self.io.add(operation, index, rows, ns);
+    }
+}
+
 struct Handle {
     entry: Arc<NameEntry>,
     definition: Option<Arc<Definition>>,
     version: u64,
+    /// What the session did to the rows of this definition's table, once it has done something.
+    io: OnceCell<Arc<TableIo>>,
+    watched: Cell<Watched>,
+}
+
+/// What `setup_objects` says of a table.
+#[derive(Clone, Copy)]
+struct Watched {
+    /// When it was asked: [`instrument::objects_version`].
+    version: u64,
+    counted: bool,
+    timed: bool,
+}
+
+impl Watched {
+    /// Not asked yet.
+    const UNKNOWN: Watched = Watched { version: u64::MAX, counted: false, timed: false };
+}
+
+impl Handle {
+    /// Where it is counted what is done to its rows, and whether that is timed.
+    #[inline]
+    fn io(&self) -> Option<(&Arc<TableIo>, bool)> {
+        if !TABLE_IO.enabled() {
+            return None;
+        }
+        let mut watched = self.watched.get();
+        if watched.version != instrument::objects_version() {
+            watched = self.ask();
+        }
+        let timed = watched.timed && TABLE_IO.timed();
+        watched.counted.then(|| (self.io.get_or_init(|| self.open_io()), timed))
+    }
+
+    #[cold]
+    fn ask(&self) -> Watched {
+        let version = instrument::objects_version();
+        let NameEntry { schema, name, .. } = &*self.entry;
+        let (counted, timed) = instrument::object_switches(ObjectType::Table, schema, name);
+        self.watched.set(Watched { version, counted, timed });
+        self.watched.get()
+    }
+
+    #[cold]
+    fn open_io(&self) -> Arc<TableIo> {
+        let indexes = self.definition.as_ref().map(|d| d.def.engine_indexes());
+        self.entry.io.open(indexes.unwrap_or_default())
+    }
+
+    #[inline]
+    fn timer(&self) -> Option<RowTimer<'_>> {
+        let (io, timed) = self.io()?;
+        Some(RowTimer { io, start: timed.then(sync::ticks) })
+    }
+
+    /// Its figures go to those of the name.
+    fn close_io(&mut self) {
+        if let Some(io) = self.io.take() {
+            instrument::close_table_io(&io);
+        }
+    }
+
+    /// Whether it counts as an open table: MySQL leaves views and temporary tables out.
+    fn is_open(&self) -> bool {
+        self.definition.as_ref().is_some_and(|d| !d.def.temporary && d.def.view.is_none())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.close_io();
+    }
+}
+
+/// Counts open tables in (or out). A session may close what another counter page counted in, so a page alone may hold
+/// less than none; their sum never does.
+fn count_open(in_: bool) {
+    instrument::count(Counter::OpenTables, if in_ { 1 } else { u64::MAX });
 }
 
 /// Open tables and metadata locks of one session.
@@ -150,10 +246,10 @@ impl TableCache {
         self.lock_handle(slot, handle, mode, deadline)?;
         let h = &self.handles[handle];
         let current = h.version == table.version && h.entry.version() == table.version;
-        instrument::count(
-            if current { Counter::TableOpenCacheHits } else { Counter::TableOpenCacheMisses },
-            1,
-        );
+        if current {
+            // Who plans anew opens the table, which tells whether it was missed.
+            instrument::count(Counter::TableOpenCacheHits, 1);
+        }
         Ok(current)
     }
 
@@ -270,7 +366,8 @@ impl TableCache {
 
     pub(crate) fn add_handle(&mut self, entry: Arc<NameEntry>) -> usize {
         self.places.add(entry.id, self.handles.len());
-        self.handles.push(Handle { entry, definition: None, version: 0 });
+        let (io, watched) = (OnceCell::new(), Cell::new(Watched::UNKNOWN));
+        self.handles.push(Handle { entry, definition: None, version: 0, io, watched });
         self.handles.len() - 1
     }
 
@@ -289,7 +386,21 @@ impl TableCache {
             return;
         }
         instrument::count(Counter::TableOpenCacheMisses, 1);
+        let was_open = h.is_open();
+        h.close_io();
         (h.version, h.definition) = h.entry.current();
+        if h.definition.is_some() {
+            instrument::count(Counter::OpenedTables, 1);
+        }
+        if h.is_open() != was_open {
+            count_open(!was_open);
+        }
+    }
+
+    /// Counts its tables out: the session ends.
+    pub fn close(&mut self) {
+        let open = self.handles.drain(..).filter(Handle::is_open).count();
+        (0..open).for_each(|_| count_open(false));
     }
 
     pub(crate) fn entry(&self, handle: usize) -> &Arc<NameEntry> {
@@ -319,8 +430,31 @@ impl TableCache {
     }
 
     /// The engine's table of an open table.
+    #[inline]
     pub fn table(&self, table: TableRef) -> &engine::Table {
         self.opened(table).table().expect("a TableRef is made of an open table")
+    }
+
+    /// Where it is counted what is done to the rows of an open table, and whether that is timed; `None` while nobody wants
+    /// to know.
+    #[inline]
+    pub fn io(&self, table: TableRef) -> Option<(&Arc<TableIo>, bool)> {
+        self.handles[self.place(table)].io()
+    }
+
+    /// As [`TableCache::io`], for something that begins now.
+    #[inline]
+    pub fn timer(&self, table: TableRef) -> Option<RowTimer<'_>> {
+        self.handles[self.place(table)].timer()
+    }
+
+    /// As [`TableCache::table`] and [`TableCache::timer`] together.
+    #[inline]
+    pub fn table_timed(&self, table: TableRef) -> (&engine::Table, Option<RowTimer<'_>>) {
+        let handle = &self.handles[self.place(table)];
+        let definition = handle.definition.as_ref().expect("a TableRef is made of an open handle");
+        let table = definition.table().expect("a TableRef is made of an open table");
+        (table, handle.timer())
     }
 
     /// What is known about the rows of an open table.

@@ -7,10 +7,11 @@
 //! 3. The clustered index is the first of the list: the primary key, else a unique index over whole NOT
 //!    NULL columns; without such an index the engine clusters by a hidden row id.
 
-use crate::ForeignKeyDef;
+use crate::{ForeignKeyDef, PERFORMANCE_SCHEMA};
 use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
 use std::borrow::Cow;
+use std::sync::Arc;
 use value::charset::converted;
 use value::{Charset, Collation, ColumnType, ConvertMode, Datum, KeyPart, OwnedDatum, TimeZone};
 
@@ -328,9 +329,34 @@ impl TableDef {
         parts
     }
 
+    /// Names of the indexes in the engine's order; that of a clustered index that nobody has defined is empty.
+    pub fn engine_indexes(&self) -> Arc<[String]> {
+        let clustered = self.clustered().map_or_else(String::new, |index| index.name.clone());
+        std::iter::once(clustered)
+            .chain(self.secondaries().iter().map(|i| i.name.clone()))
+            .collect()
+    }
+
     /// Secondary indexes in the engine's order: engine index `i + 1` is item `i`.
     pub fn secondaries(&self) -> &[IndexDef] {
         &self.indexes[usize::from(self.clustered().is_some())..]
+    }
+
+    /// Name of the storage engine: what has no storage and is no view is of the performance schema, or shown as if
+    /// it were stored.
+    pub fn engine(&self) -> &'static str {
+        match self.schema == PERFORMANCE_SCHEMA {
+            true => "PERFORMANCE_SCHEMA",
+            false => "InnoDB",
+        }
+    }
+
+    /// How its indexes find rows: `BTREE`, or `HASH`, which has no order.
+    pub fn index_type(&self) -> &'static str {
+        match self.schema == PERFORMANCE_SCHEMA {
+            true => "HASH",
+            false => "BTREE",
+        }
     }
 
     /// PRI, UNI, MUL or nothing, as SHOW COLUMNS prints it.

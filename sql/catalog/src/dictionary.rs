@@ -5,6 +5,7 @@
 //!    crash either all of its rows are there or none. 3. The in-memory maps are changed only after
 //!    the commit.
 
+use crate::NameEntry;
 use crate::names::{Definition, Names};
 use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
@@ -156,6 +157,11 @@ impl Catalog {
     /// The metadata locks.
     pub fn mdl(&self) -> &Arc<Mdl> {
         &self.mdl
+    }
+
+    /// The names that have a definition, with it; ordered.
+    pub fn defined(&self) -> Vec<(Arc<NameEntry>, Arc<Definition>)> {
+        self.names().defined()
     }
 
     pub(crate) fn names(&self) -> &Names {

@@ -29,7 +29,7 @@ mod temporary;
 mod virtuals;
 
 pub use alter::{Alter, CopyRows, FullName};
-pub use cache::{Lasting, TableCache, TableRef};
+pub use cache::{Lasting, RowTimer, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
@@ -43,6 +43,8 @@ pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
+    ChangeRow, Changes, ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow,
     INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext,
-    ServerList, TableSize, TransactionRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged, UpdateRow, Viewer,
+    VirtualRef, VirtualTable, virtual_schema,
 };

@@ -10,7 +10,7 @@
 
 use crate::{FullName, Statistics, TableDef};
 use engine::{Engine, Table, TableId};
-use instrument::Counter;
+use instrument::{Counter, TableFigures};
 use mdl::{Mdl, Namespace, Object};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -65,6 +65,7 @@ impl Definition {
     /// A definition of a table that is open.
     pub fn opened(def: TableDef, table: Arc<Table>) -> Self {
         let made = Definition::closed(def);
+        instrument::count(Counter::OpenedTableDefinitions, 1);
         let _first = made.stored.table.set(table);
         made
     }
@@ -117,6 +118,7 @@ impl Definition {
             return Ok(table);
         }
         let table = engine.open_table(&self.def.spec(), self.def.storage.clone())?;
+        instrument::count(Counter::OpenedTableDefinitions, 1);
         Ok(opened.get_or_init(|| table))
     }
 
@@ -162,6 +164,8 @@ pub struct NameEntry {
     pub object: Arc<Object>,
     version: SharedAtomic<u64, { class::DICT }>,
     current: Mutex<Option<Arc<Definition>>>,
+    /// What was done to the rows of its tables.
+    pub io: Arc<TableFigures>,
 }
 
 impl NameEntry {
@@ -187,6 +191,7 @@ impl NameEntry {
             object: mdl.intern(Namespace::Table, "#temporary", &id),
             version: SharedAtomic::new(2),
             current: Mutex::new(&DEFINITION, Some(Arc::new(definition))),
+            io: Arc::default(),
         }
     }
 
@@ -229,6 +234,7 @@ impl Names {
                 object: self.mdl.intern(Namespace::Table, schema, name),
                 version: SharedAtomic::new(1),
                 current: Mutex::new(&DEFINITION, None),
+                io: Arc::default(),
             })
         });
         Arc::clone(made)
@@ -275,6 +281,16 @@ impl Names {
     pub fn all(&self, wanted: impl Fn(&Definition) -> bool) -> Vec<Arc<Definition>> {
         let entries = self.entries.lock();
         entries.values().filter_map(|e| e.current().1).filter(|d| wanted(d)).collect()
+    }
+
+    /// The names that have a definition, with it; ordered.
+    pub fn defined(&self) -> Vec<(Arc<NameEntry>, Arc<Definition>)> {
+        let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        let defined =
+            |entry: Arc<NameEntry>| entry.current().1.map(|definition| (entry, definition));
+        let mut found: Vec<_> = entries.into_iter().filter_map(defined).collect();
+        found.sort_by(|(a, _), (b, _)| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        found
     }
 
     /// Definitions published for a schema, ordered by name.

@@ -1,4 +1,4 @@
-//! Tables whose rows are made when they are read: `information_schema`, `performance_schema`, `mysql`.
+//! Tables whose rows are made when they are read: `information_schema`, `performance_schema`, `mysql`, `sys`.
 //!
 //! 1. They are registered once, at start, and never change: no metadata lock protects them.
 //! 2. A statement reads rows that were all made at one moment; nothing stays locked while they are sent.
@@ -6,6 +6,7 @@
 
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use base::PAGE_BYTES;
+use instrument::{Figures, PageFigures};
 use std::fmt;
 use std::sync::Arc;
 use value::{Collation, Datum, RowError, RowLayout};
@@ -16,9 +17,11 @@ pub const INFORMATION_SCHEMA: &str = "information_schema";
 pub const PERFORMANCE_SCHEMA: &str = "performance_schema";
 /// The schema of accounts, grants and other things of the server's own.
 pub const MYSQL_SCHEMA: &str = "mysql";
+/// The schema of what is derived from `performance_schema`.
+pub const SYS_SCHEMA: &str = "sys";
 /// Every virtual schema.
-pub(crate) const VIRTUAL_SCHEMAS: [&str; 3] =
-    [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, MYSQL_SCHEMA];
+pub(crate) const VIRTUAL_SCHEMAS: [&str; 4] =
+    [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, MYSQL_SCHEMA, SYS_SCHEMA];
 
 /// Lists of names and values that the session knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum ServerList {
     GlobalVariables,
     /// SHOW SESSION VARIABLES.
     SessionVariables,
+    /// What SET PERSIST keeps.
+    PersistedVariables,
 }
 
 /// Who reads a virtual table, and what only the reader's session knows.
@@ -41,6 +46,108 @@ pub trait Viewer {
     fn account(&self) -> String;
     /// The sessions that are there.
     fn processes(&self) -> Vec<ProcessRow>;
+    /// Who is and was connected; none where nobody counts them.
+    fn connected(&self, _by: ConnectedBy) -> Vec<ConnectedRow> {
+        Vec::new()
+    }
+    /// Locks of GET_LOCK: their names, and the connections that have them.
+    fn user_locks(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+    /// Status counters by account, user or host; `None`: by session.
+    fn status_by(&self, _by: Option<ConnectedBy>) -> Vec<StatusRow> {
+        Vec::new()
+    }
+    /// TRUNCATE of [`Self::status_by`].
+    fn truncate_status(&self, _by: Option<ConnectedBy>) {}
+    /// TRUNCATE of [`Self::connected`].
+    fn truncate_connected(&self, _by: ConnectedBy) {}
+    /// What was done by account, user or host; `None`: by thread.
+    fn figures_by(&self, _by: Option<ConnectedBy>) -> Vec<FiguresRow> {
+        Vec::new()
+    }
+    /// TRUNCATE of some figures of [`Self::figures_by`].
+    fn truncate_figures(&self, _by: FiguresBy, _figures: Figures) {}
+    /// The latest lines of the error log, the oldest first.
+    fn error_log(&self) -> Vec<ErrorLogRow> {
+        Vec::new()
+    }
+    /// Switches the [`sync::MONITORED`] and [`sync::HISTORY`] of the session with this THREAD_ID; false when there is none.
+    fn set_monitoring(&self, _thread_id: u64, _bits: u8) -> bool {
+        false
+    }
+}
+
+/// By what connections are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectedBy {
+    /// User and host.
+    Account,
+    /// User.
+    User,
+    /// Host.
+    Host,
+}
+
+/// Status counters of a session, or of all of an account, a user or a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusRow {
+    /// The session's THREAD_ID.
+    pub thread_id: u64,
+    /// User; empty where hosts are counted.
+    pub user: String,
+    /// Host; empty where users are counted.
+    pub host: String,
+    /// By the numbers of [`instrument::Counter`]; empty: nothing was counted.
+    pub counts: Vec<u64>,
+}
+
+/// A line of the error log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorLogRow {
+    /// When it was written, in microseconds since 1970; no two lines have the same.
+    pub logged_us: u64,
+    /// `System`, `Error`, `Warning` or `Note`.
+    pub severity: &'static str,
+    /// `MY-010116`.
+    pub code: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What a thread did, or all of an account, a user or a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FiguresRow {
+    /// THREAD_ID; 0 where threads are together.
+    pub thread_id: u64,
+    /// User and host, as far as rows are told apart by them; `None` for the server's own threads.
+    pub account: Option<(String, String)>,
+    /// What they did.
+    pub figures: PageFigures,
+}
+
+/// Which figures are truncated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FiguresBy {
+    /// Those of threads: they are their accounts' from now on.
+    Thread,
+    /// Those of accounts, users or hosts.
+    Connected(ConnectedBy),
+    /// All.
+    Everything,
+}
+
+/// Connections of an account, a user or a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedRow {
+    /// User; empty where hosts are counted.
+    pub user: String,
+    /// Host; empty where users are counted.
+    pub host: String,
+    /// Open connections.
+    pub now: u64,
+    /// Connections so far.
+    pub total: u64,
 }
 
 /// A session as the process list shows it.
@@ -48,13 +155,19 @@ pub trait Viewer {
 pub struct ProcessRow {
     /// Connection id.
     pub id: u64,
+    /// THREAD_ID.
+    pub thread_id: u64,
     /// Its session slot.
     pub slot: usize,
+    /// The operating system's number of the thread that carries it; 0 until one does.
+    pub os_id: u64,
+    /// [`sync::MONITORED`] and [`sync::HISTORY`].
+    pub monitoring: u8,
     /// Since when it does what it does, in [`sync::now_ns`] nanoseconds.
     pub since_ns: u64,
     /// User.
     pub user: String,
-    /// Host and port.
+    /// Host and port; without a port over the Unix socket.
     pub host: String,
     /// Current schema.
     pub db: Option<String>,
@@ -145,6 +258,35 @@ impl ReadContext<'_> {
     }
 }
 
+/// Makes a row, or removes it.
+pub type ChangeRow = fn(&ReadContext<'_>, &[Datum<'_>]) -> Result<(), Unchanged>;
+/// Makes the second row of the first.
+pub type UpdateRow = fn(&ReadContext<'_>, &[Datum<'_>], &[Datum<'_>]) -> Result<(), Unchanged>;
+
+/// How the rows of a virtual table are changed; the functions see whole rows, as [`VirtualTable::rows`] makes them.
+#[derive(Debug)]
+pub struct Changes {
+    /// Columns that UPDATE may assign.
+    pub columns: &'static [&'static str],
+    /// UPDATE of one row: what it was, and what it shall be. One that is gone by now is passed over.
+    pub update: UpdateRow,
+    /// INSERT of one row, where there is INSERT.
+    pub insert: Option<ChangeRow>,
+    /// DELETE of one row, where there is DELETE.
+    pub delete: Option<ChangeRow>,
+}
+
+/// Why a row of a virtual table is not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unchanged {
+    /// There is one of its key.
+    Duplicate,
+    /// An ENUM has none of its members.
+    NoMember,
+    /// There is no room.
+    Full,
+}
+
 /// A table whose rows are made when it is read.
 pub trait VirtualTable: Send + Sync {
     /// Name, columns and keys; storage and ids mean nothing.
@@ -156,12 +298,16 @@ pub trait VirtualTable: Send + Sync {
     fn is_view(&self) -> bool {
         false
     }
+    /// How its rows are changed; `None`: it is only read.
+    fn changes(&self) -> Option<&'static Changes> {
+        None
+    }
     /// Whether TRUNCATE is allowed.
     fn truncatable(&self) -> bool {
         false
     }
     /// TRUNCATE: what the table shows begins anew.
-    fn truncate(&self) {}
+    fn truncate(&self, _: &ReadContext<'_>) {}
 }
 
 /// Rows in the making; each is one value per column of the table.

@@ -22,7 +22,7 @@ use catalog::DefaultValue;
 use engine::{RowLock, Stamp, Then};
 use expr::{OwnedDatum, Row, Typed, condition, eval};
 use find::{FoundRow, FoundRows};
-use instrument::{Counter, count};
+use instrument::{Counter, RowOperation, count};
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
 use value::{Datum, RowLayout};
 
@@ -185,7 +185,11 @@ impl<'p> Target<'p> {
         loop {
             check_killed()?;
             let table = context.tables.table(self.target.table);
+            let timer = context.tables.timer(self.target.table);
             let read = context.client.read_latest(table, key, None, &mut self.old)?;
+            if let Some(timer) = timer {
+                timer.end(RowOperation::Fetch, Some(0), 1);
+            }
             let before = (self.matched, self.changed);
             let what = match read {
                 None => RowOutcome::Other,

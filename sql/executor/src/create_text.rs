@@ -86,7 +86,7 @@ pub fn create_table(def: &TableDef, autoinc_next: Option<u64>, quoting: &Quoting
     if quoting.portable {
         return out;
     }
-    out.push_str(" ENGINE=InnoDB");
+    let _ = write!(out, " ENGINE={}", def.engine());
     if let Some(next) = autoinc_next.filter(|next| *next > 1) {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }

@@ -19,7 +19,7 @@ pub(crate) use comments::{Owner, comment};
 pub(crate) use names::check_name;
 
 use crate::{Context, Outcome, SqlError, WarningLevel, views};
-use catalog::{CatalogError, FullName, SchemaDef};
+use catalog::{CatalogError, FullName, ReadContext, SchemaDef};
 use parser::ast::{self, Statement};
 use std::sync::Arc;
 use value::{Collation, Datum};
@@ -169,7 +169,8 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
 
 fn truncate(name: &ast::ObjectName, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
     if let Some(view) = views::truncatable(name, context)? {
-        view.table().truncate();
+        let catalog = context.tables.catalog();
+        view.table().truncate(&ReadContext { viewer: &*context.env, catalog, equal: &[] });
         return Ok(Outcome::default());
     }
     let schema = context.schema_of(name)?;

@@ -205,6 +205,9 @@ fn planned<'e>(
     statement: &'e Statement,
     planning: &mut PlanContext<'_>,
 ) -> Result<Planned<'e>, SqlError> {
+    if planner::virtual_change::plan_virtual(planning, statement)?.is_some() {
+        return Err(SqlError::unsupported("EXPLAIN of a change of performance_schema"));
+    }
     Ok(match statement {
         Statement::Query(query) => Planned::Query(planner::query::plan_query(planning, query)?),
         Statement::Insert(insert) => {

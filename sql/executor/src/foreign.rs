@@ -254,7 +254,7 @@ impl ForeignKeys {
     ) -> Result<(), SqlError> {
         let CascadedChild { referring, link, key, row } = *child;
         let change = RowChange::Delete { key, before: row, version: Version::Locked };
-        if change.make(context.client, context.tables.table(referring.child))? {
+        if change.make_timed(referring.child, context.client, context.tables)? {
             self.settle(link, &change, None, context)?;
         }
         Ok(())
@@ -291,7 +291,7 @@ impl ForeignKeys {
         encode(table.layout(), &new, &mut bytes)?;
         let change =
             RowChange::Update { key, before: row, after: &bytes, version: Version::Locked };
-        match change.make(context.client, table) {
+        match change.make_timed(referring.child, context.client, context.tables) {
             Err(base::Error::Duplicate { index, .. }) => {
                 let parent = context.tables.def(link.cause.map_or(referring.child, |l| l.table));
                 let values = values.unwrap_or_default();
@@ -317,24 +317,7 @@ impl ForeignKeys {
         table: TableRef,
         context: &mut Context<'_>,
     ) -> Result<Rc<[OwnKey]>, SqlError> {
-        if let Some(keys) = &self.keys_of(table).own {
-            return Ok(Rc::clone(keys));
-        }
-        let mut keys = context.tables.def(table).foreign_keys.clone();
-        keys.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut made = Vec::with_capacity(keys.len());
-        for key in keys {
-            let parent = open(&key.parent, Mode::SR, context)?;
-            let parents = parent.and_then(|parent| {
-                let def = context.tables.def(parent);
-                let columns = def.positions(&key.parent_columns).ok()?;
-                Place::of(parent, def, &columns)
-            });
-            made.push(OwnKey { key, parents });
-        }
-        let made: Rc<[OwnKey]> = made.into();
-        self.keys_of(table).own = Some(Rc::clone(&made));
-        Ok(made)
+        kept(&mut self.keys_of(table).own, || own_keys(table, context))
     }
 
     fn referring_keys(
@@ -342,39 +325,70 @@ impl ForeignKeys {
         table: TableRef,
         context: &mut Context<'_>,
     ) -> Result<Rc<[ReferringKey]>, SqlError> {
-        if let Some(keys) = &self.keys_of(table).referring {
-            return Ok(Rc::clone(keys));
-        }
-        let parent = context.tables.def(table).full_name();
-        let mut made = Vec::new();
-        for name in context.tables.children(table).to_vec() {
-            let mut child = open(&name, Mode::SR, context)?;
-            let changes = |child: TableRef, context: &Context<'_>| {
-                context.tables.def(child).referring(&parent).any(ForeignKeyDef::changes_rows)
-            };
-            if child.is_some_and(|child| changes(child, context)) {
-                child = open(&name, Mode::SW, context)?;
-            }
-            let Some(child) = child else { continue };
-            let def = context.tables.def(child);
-            for key in def.referring(&parent) {
-                let referenced = context.tables.def(table).positions(&key.parent_columns).ok();
-                let (Some(referenced), Some(children)) =
-                    (referenced, Place::of(child, def, &key.columns))
-                else {
-                    continue;
-                };
-                made.push(ReferringKey { key: key.clone(), child, referenced, children });
-            }
-        }
-        made.sort_by(|a, b| {
-            let schema = |d: &ReferringKey| context.tables.def(d.child).schema.clone();
-            (schema(a), &a.key.name).cmp(&(schema(b), &b.key.name))
-        });
-        let made: Rc<[ReferringKey]> = made.into();
-        self.keys_of(table).referring = Some(Rc::clone(&made));
-        Ok(made)
+        kept(&mut self.keys_of(table).referring, || referring_keys(table, context))
     }
+}
+
+/// What lies in a place, which is made when it is wanted first.
+fn kept<T>(
+    place: &mut Option<Rc<[T]>>,
+    make: impl FnOnce() -> Result<Vec<T>, SqlError>,
+) -> Result<Rc<[T]>, SqlError> {
+    if let Some(list) = place {
+        return Ok(Rc::clone(list));
+    }
+    Ok(Rc::clone(place.insert(make()?.into())))
+}
+
+/// The foreign keys of a table.
+fn own_keys(table: TableRef, context: &mut Context<'_>) -> Result<Vec<OwnKey>, SqlError> {
+    let mut keys = context.tables.def(table).foreign_keys.clone();
+    keys.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut made = Vec::with_capacity(keys.len());
+    for key in keys {
+        let parent = open(&key.parent, Mode::SR, context)?;
+        let parents = parent.and_then(|parent| {
+            let def = context.tables.def(parent);
+            let columns = def.positions(&key.parent_columns).ok()?;
+            Place::of(parent, def, &columns)
+        });
+        made.push(OwnKey { key, parents });
+    }
+    Ok(made)
+}
+
+/// The foreign keys that refer to a table.
+fn referring_keys(
+    table: TableRef,
+    context: &mut Context<'_>,
+) -> Result<Vec<ReferringKey>, SqlError> {
+    let parent = context.tables.def(table).full_name();
+    let mut made = Vec::new();
+    for name in context.tables.children(table).to_vec() {
+        let mut child = open(&name, Mode::SR, context)?;
+        let changes = |child: TableRef, context: &Context<'_>| {
+            context.tables.def(child).referring(&parent).any(ForeignKeyDef::changes_rows)
+        };
+        if child.is_some_and(|child| changes(child, context)) {
+            child = open(&name, Mode::SW, context)?;
+        }
+        let Some(child) = child else { continue };
+        let def = context.tables.def(child);
+        for key in def.referring(&parent) {
+            let referenced = context.tables.def(table).positions(&key.parent_columns).ok();
+            let (Some(referenced), Some(children)) =
+                (referenced, Place::of(child, def, &key.columns))
+            else {
+                continue;
+            };
+            made.push(ReferringKey { key: key.clone(), child, referenced, children });
+        }
+    }
+    made.sort_by(|a, b| {
+        let schema = |d: &ReferringKey| context.tables.def(d.child).schema.clone();
+        (schema(a), &a.key.name).cmp(&(schema(b), &b.key.name))
+    });
+    Ok(made)
 }
 
 /// A child that an action takes.

@@ -7,6 +7,7 @@
 
 use crate::locking::Use;
 use crate::maintain::Report;
+use crate::query::Call;
 use crate::{Context, ResultColumn, RowSink, SqlError};
 use catalog::{Bucket, BucketEnd, Histogram, TableDef, TableRef};
 use parser::ast::{self, Statement};
@@ -223,7 +224,8 @@ fn build(
     let Ok(Statement::Query(query)) = parsed else { return Err(internal()) };
     let plan = planner::query::plan_query(&mut context.planning(), &query)?;
     let mut values = Values { ty: column.ty, nulls: 0, all: Vec::new() };
-    crate::query::run((&plan, Use::Shown), &[], context, &[], &mut values)?;
+    let call = Call { query: &plan, used: Use::Shown, header: &[], params: &[] };
+    crate::query::run(call, context, &mut values)?;
     values.all.sort_by(|a, b| a.end.key.cmp(&b.end.key));
     let counted: u64 = values.all.iter().map(|c| c.rows).sum();
     let rows = (counted + values.nulls).max(1) as f64;

@@ -9,6 +9,7 @@ use crate::program::{Code, Open, Program};
 use crate::{Context, SqlError};
 use catalog::TableCache;
 use expr::OwnedDatum;
+use parser::Parsed;
 use parser::ast::Statement;
 use planner::literals::{Literals, Probe};
 use planner::parameters::Parameters;
@@ -24,20 +25,20 @@ pub(crate) struct Terms {
     probes: Vec<Probe>,
 }
 
-/// Compiles a text that was cut: some of its literals become parameters. The parser's warnings are raised at each run.
+/// Compiles a text that was cut, as it was parsed: some of its literals, whose values these are, become parameters. The
+/// parser's warnings are raised at each run.
 ///
 /// # Errors
 /// As [`crate::prepare`].
 pub fn prepare_text(
-    statement: Statement,
+    parsed: Parsed,
     literals: Vec<OwnedDatum>,
-    written: Vec<parser::Warning>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, SqlError> {
     let (literals, parameters) = (Literals::new(literals), Parameters::default());
-    let open = Open { literals, parameters, cut: true, written };
-    let program = Program::compile(&Arc::new(statement), context, open)?;
-    Ok(Prepared::of(Arc::new(program)))
+    let open = Open { literals, parameters, cut: true, written: parsed.warnings };
+    let program = Program::compile(&Arc::new(parsed.statement), context, open)?;
+    Ok(Prepared::of(program.digested(parsed.digest.map(Arc::new))))
 }
 
 impl Terms {
@@ -80,7 +81,8 @@ impl Program {
             Code::Tree => 0,
         };
         let nodes = nodes + self.columns.len();
-        size_of::<Program>() + nodes * node + text_bytes * BYTES_PER_TEXT_BYTE
+        let digest = self.digest.as_ref().map_or(0, |digest| digest.text.len());
+        size_of::<Program>() + nodes * node + text_bytes * BYTES_PER_TEXT_BYTE + digest
     }
 
     /// Whether it was measured with a literal's value, so that other values may ask for another program.

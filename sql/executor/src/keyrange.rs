@@ -1,19 +1,162 @@
 //! Ranges of encoded keys: overlapping ones become one.
 //!
-//! 1. Ranges come out sorted and disjoint, so no row is read twice. 2. A key stands for all keys that begin with
-//! it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
+//! 1. Ranges come out of [`KeyRanges::merge`] sorted and disjoint, so no row is read twice. 2. A key stands for all keys
+//! that begin with it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
+//! 3. The keys of all ranges lie in one memory, which those of the next execution use again: warm, nothing is allocated.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 /// An encoded key range.
-pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+pub(crate) type KeyRange<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
+
+/// Where a key lies among those of its ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    start: usize,
+    end: usize,
+}
+
+impl Key {
+    /// Where it begins.
+    pub fn start(self) -> usize {
+        self.start
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// Encoded key ranges.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeyRanges {
+    bytes: Vec<u8>,
+    list: Vec<(Bound<Key>, Bound<Key>)>,
+}
+
+impl KeyRanges {
+    /// The one range of all keys.
+    pub fn everything() -> KeyRanges {
+        let list = vec![(Bound::Unbounded, Bound::Unbounded)];
+        KeyRanges { bytes: Vec::new(), list }
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.list.clear();
+    }
+
+    /// Gives their memory back if it is more than this, in bytes.
+    pub fn trim(&mut self, bytes_max: usize) {
+        if self.bytes.capacity() + self.list.capacity() * size_of::<(Bound<Key>, Bound<Key>)>()
+            > bytes_max
+        {
+            *self = KeyRanges::default();
+        }
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The range of a number.
+    #[inline]
+    pub fn get(&self, n: usize) -> Option<KeyRange<'_>> {
+        self.list.get(n).map(|range| slices(&self.bytes, range))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = KeyRange<'_>> {
+        self.list.iter().map(|range| slices(&self.bytes, range))
+    }
+
+    /// Whether a key lies in one of them.
+    pub fn contain(&self, key: &[u8]) -> bool {
+        self.iter().any(|range| contains(range, key))
+    }
+
+    /// Where keys are written, for [`Self::key_from`].
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Begins a key that goes on behind another one; where it begins.
+    #[inline]
+    pub fn begin(&mut self, before: Key) -> usize {
+        let start = self.bytes.len();
+        // Most of them begin with nothing.
+        if before.start < before.end {
+            self.bytes.extend_from_within(before.range());
+        }
+        start
+    }
+
+    /// The key that was written from here on.
+    #[inline]
+    pub fn key_from(&self, start: usize) -> Key {
+        Key { start, end: self.bytes.len() }
+    }
+
+    /// The bytes of a key.
+    pub fn key(&self, key: Key) -> &[u8] {
+        &self.bytes[key.range()]
+    }
+
+    /// Writes a key.
+    #[inline]
+    pub fn add(&mut self, key: &[u8]) -> Key {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        self.key_from(start)
+    }
+
+    /// Adds a range of keys that were written, unless it is empty.
+    pub fn push(&mut self, range: (Bound<Key>, Bound<Key>)) {
+        if !is_empty(slices(&self.bytes, &range)) {
+            self.list.push(range);
+        }
+    }
+
+    /// Sorts the ranges and joins those that overlap; with `touching`, also those that only touch.
+    pub fn merge(&mut self, touching: bool) {
+        let Self { bytes, list } = self;
+        if list.len() < 2 {
+            return;
+        }
+        list.sort_by_cached_key(|range| start(slice(bytes, range.0)));
+        let mut merged = 0;
+        for n in 1..list.len() {
+            let (last, range) = (list[merged], list[n]);
+            let last_end = slice(bytes, last.1);
+            if !meets(last_end, slice(bytes, range.0), touching) {
+                merged += 1;
+                list[merged] = range;
+            } else if is_before(last_end, slice(bytes, range.1)) {
+                list[merged].1 = range.1;
+            }
+        }
+        list.truncate(merged + 1);
+    }
+}
+
+#[inline]
+fn slice(bytes: &[u8], bound: Bound<Key>) -> Bound<&[u8]> {
+    bound.map(|key| &bytes[key.range()])
+}
+
+#[inline]
+fn slices<'k>(bytes: &'k [u8], (low, high): &(Bound<Key>, Bound<Key>)) -> KeyRange<'k> {
+    (slice(bytes, *low), slice(bytes, *high))
+}
 
 /// All keys that begin with `prefix`.
-pub(crate) fn whole(prefix: &[u8]) -> KeyRange {
-    if prefix.is_empty() {
+pub(crate) fn whole(prefix: Key) -> (Bound<Key>, Bound<Key>) {
+    if prefix.start == prefix.end {
         return (Bound::Unbounded, Bound::Unbounded);
     }
-    (Bound::Included(prefix.to_vec()), Bound::Included(prefix.to_vec()))
+    (Bound::Included(prefix), Bound::Included(prefix))
 }
 
 /// The bound just behind every key that begins with `key`.
@@ -21,56 +164,19 @@ fn after(mut key: Vec<u8>) -> Bound<Vec<u8>> {
     if value::key::successor(&mut key) { Bound::Excluded(key) } else { Bound::Unbounded }
 }
 
-/// A bound and whether it belongs to the range.
-pub(crate) struct Limit {
-    pub(crate) key: Vec<u8>,
-    pub(crate) inclusive: bool,
-}
-
-impl Limit {
-    pub(crate) fn into_low(self) -> Bound<Vec<u8>> {
-        if self.inclusive { Bound::Included(self.key) } else { Bound::Excluded(self.key) }
-    }
-
-    pub(crate) fn into_high(self) -> Bound<Vec<u8>> {
-        if self.inclusive { Bound::Included(self.key) } else { Bound::Excluded(self.key) }
-    }
-}
-
 /// Whether a key lies in a range.
-pub(crate) fn contains((low, high): &KeyRange, key: &[u8]) -> bool {
+fn contains((low, high): KeyRange<'_>, key: &[u8]) -> bool {
     let above = match low {
-        Bound::Included(low) => key >= &low[..],
-        Bound::Excluded(low) => key > &low[..] && !key.starts_with(low),
+        Bound::Included(low) => key >= low,
+        Bound::Excluded(low) => key > low && !key.starts_with(low),
         Bound::Unbounded => true,
     };
     above
         && match high {
-            Bound::Included(high) => key < &high[..] || key.starts_with(high),
-            Bound::Excluded(high) => key < &high[..],
+            Bound::Included(high) => key < high || key.starts_with(high),
+            Bound::Excluded(high) => key < high,
             Bound::Unbounded => true,
         }
-}
-
-/// Sorts ranges and joins those that overlap; with `touching`, also those that only touch.
-pub(crate) fn merge(mut ranges: Vec<KeyRange>, touching: bool) -> Vec<KeyRange> {
-    ranges.retain(|range| !is_empty(range));
-    if ranges.len() < 2 {
-        return ranges;
-    }
-    ranges.sort_by_cached_key(|range| start(&range.0));
-    let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if meets(&last.1, &range.0, touching) => {
-                if is_before(&last.1, &range.1) {
-                    last.1 = range.1;
-                }
-            }
-            _ => merged.push(range),
-        }
-    }
-    merged
 }
 
 /// The first key of a lower bound.
@@ -82,10 +188,10 @@ enum Start {
     Nowhere,
 }
 
-fn start(bound: &Bound<Vec<u8>>) -> Start {
+fn start(bound: Bound<&[u8]>) -> Start {
     match bound {
-        Bound::Included(key) => Start::At(key.clone()),
-        Bound::Excluded(key) => match after(key.clone()) {
+        Bound::Included(key) => Start::At(key.to_vec()),
+        Bound::Excluded(key) => match after(key.to_vec()) {
             Bound::Excluded(key) => Start::At(key),
             _ => Start::Nowhere,
         },
@@ -94,10 +200,10 @@ fn start(bound: &Bound<Vec<u8>>) -> Start {
 }
 
 /// The first key behind an upper bound; none: there is no end.
-fn end(bound: &Bound<Vec<u8>>) -> Option<Vec<u8>> {
+fn end(bound: Bound<&[u8]>) -> Option<Vec<u8>> {
     match bound {
-        Bound::Excluded(key) => Some(key.clone()),
-        Bound::Included(key) => match after(key.clone()) {
+        Bound::Excluded(key) => Some(key.to_vec()),
+        Bound::Included(key) => match after(key.to_vec()) {
             Bound::Excluded(key) => Some(key),
             _ => None,
         },
@@ -106,7 +212,7 @@ fn end(bound: &Bound<Vec<u8>>) -> Option<Vec<u8>> {
 }
 
 /// Whether an upper bound is below another.
-fn is_before(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> bool {
+fn is_before(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
     match (end(a), end(b)) {
         (None, _) => false,
         (Some(_), None) => true,
@@ -114,7 +220,7 @@ fn is_before(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-fn meets(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>, touching: bool) -> bool {
+fn meets(high: Bound<&[u8]>, low: Bound<&[u8]>, touching: bool) -> bool {
     match (end(high), start(low)) {
         (None, _) | (_, Start::First) => true,
         (_, Start::Nowhere) => false,
@@ -122,7 +228,7 @@ fn meets(high: &Bound<Vec<u8>>, low: &Bound<Vec<u8>>, touching: bool) -> bool {
     }
 }
 
-fn is_empty(range: &KeyRange) -> bool {
+fn is_empty(range: KeyRange<'_>) -> bool {
     // The usual ends, without a copy of them.
     match range {
         (Bound::Included(low), Bound::Included(high)) => {
@@ -132,7 +238,7 @@ fn is_empty(range: &KeyRange) -> bool {
         (Bound::Unbounded, Bound::Unbounded) => return false,
         _ => {}
     }
-    match (start(&range.0), end(&range.1)) {
+    match (start(range.0), end(range.1)) {
         (Start::Nowhere, _) => true,
         (Start::At(low), Some(high)) => low >= high,
         _ => false,
@@ -143,59 +249,73 @@ fn is_empty(range: &KeyRange) -> bool {
 mod tests {
     use super::*;
 
-    fn range(low: &[u8], high: &[u8]) -> KeyRange {
-        (Bound::Included(low.to_vec()), Bound::Excluded(high.to_vec()))
+    fn range<'k>(low: &'k [u8], high: &'k [u8]) -> KeyRange<'k> {
+        (Bound::Included(low), Bound::Excluded(high))
+    }
+
+    fn behind<'k>(low: &'k [u8], high: &'k [u8]) -> KeyRange<'k> {
+        (Bound::Excluded(low), Bound::Excluded(high))
+    }
+
+    /// What becomes of ranges.
+    fn merged(ranges: &[KeyRange<'_>], touching: bool, expected: &[KeyRange<'_>]) {
+        let mut made = KeyRanges::default();
+        for (low, high) in ranges {
+            let range = (low.map(|key| made.add(key)), high.map(|key| made.add(key)));
+            made.push(range);
+        }
+        made.merge(touching);
+        assert!(made.iter().eq(expected.iter().copied()), "{:?}", made.iter().collect::<Vec<_>>());
     }
 
     #[test]
     fn overlapping_and_touching_ranges_become_one_and_empty_ones_vanish() {
-        let ranges = vec![
+        let ranges = [
             range(b"c", b"e"),
             range(b"a", b"b"),
             range(b"d", b"f"),
             range(b"z", b"y"),
             range(b"f", b"g"),
         ];
-        assert_eq!(merge(ranges.clone(), true), vec![range(b"a", b"b"), range(b"c", b"g")]);
-        let apart = vec![range(b"a", b"b"), range(b"c", b"f"), range(b"f", b"g")];
-        assert_eq!(merge(ranges, false), apart);
+        merged(&ranges, true, &[range(b"a", b"b"), range(b"c", b"g")]);
+        merged(&ranges, false, &[range(b"a", b"b"), range(b"c", b"f"), range(b"f", b"g")]);
     }
 
     #[test]
     fn an_open_range_swallows_what_follows() {
-        let open = (Bound::Included(b"b".to_vec()), Bound::Unbounded);
-        assert_eq!(merge(vec![range(b"c", b"d"), open.clone()], true), vec![open]);
+        let open = (Bound::Included(&b"b"[..]), Bound::Unbounded);
+        merged(&[range(b"c", b"d"), open], true, &[open]);
     }
 
     #[test]
     fn a_range_that_begins_behind_a_key_keeps_its_bound() {
-        let behind = |low: &[u8], high: &[u8]| {
-            (Bound::Excluded(low.to_vec()), Bound::Excluded(high.to_vec()))
-        };
         // From b on is before what comes behind all that begins with b.
-        let apart = vec![behind(b"b", b"d"), range(b"b", b"b1")];
-        assert_eq!(merge(apart, false), vec![range(b"b", b"b1"), behind(b"b", b"d")]);
-        assert_eq!(merge(vec![behind(b"b", b"c")], true), vec![]);
-        assert_eq!(merge(vec![behind(&[0xff], b"c")], true), vec![]);
+        let ranges = [behind(b"b", b"d"), range(b"b", b"b1")];
+        merged(&ranges, false, &[range(b"b", b"b1"), behind(b"b", b"d")]);
+        merged(&[behind(b"b", b"c")], true, &[]);
+        merged(&[behind(&[0xff], b"c")], true, &[]);
     }
 
     #[test]
     fn a_key_is_in_a_range_if_it_begins_with_an_end_that_belongs_to_it() {
-        let key = |text: &[u8]| text.to_vec();
-        let closed = (Bound::Included(key(b"b")), Bound::Included(key(b"d")));
+        let closed = (Bound::Included(&b"b"[..]), Bound::Included(&b"d"[..]));
         let inside = [&b"b"[..], b"bx", b"c", b"d", b"dx"];
-        assert!(inside.iter().all(|k| contains(&closed, k)));
-        assert!(!contains(&closed, b"a") && !contains(&closed, b"e"));
-        let open = (Bound::Excluded(key(b"b")), Bound::Excluded(key(b"d")));
-        assert!(contains(&open, b"c") && !contains(&open, b"bx") && !contains(&open, b"d"));
-        assert!(contains(&(Bound::Unbounded, Bound::Unbounded), b""));
+        assert!(inside.iter().all(|k| contains(closed, k)));
+        assert!(!contains(closed, b"a") && !contains(closed, b"e"));
+        let open = behind(b"b", b"d");
+        assert!(contains(open, b"c") && !contains(open, b"bx") && !contains(open, b"d"));
+        assert!(contains((Bound::Unbounded, Bound::Unbounded), b""));
     }
 
     #[test]
     fn whole_prefix_covers_exactly_the_keys_that_begin_with_it() {
-        assert_eq!(end(&whole(b"ab").1), Some(b"ac".to_vec()));
-        assert_eq!(end(&whole(&[0xff]).1), None);
-        let both = merge(vec![whole(b"ab"), range(b"ab", b"ab1")], false);
-        assert_eq!(both, vec![whole(b"ab")]);
+        let mut made = KeyRanges::default();
+        let prefix = made.add(b"ab");
+        made.push(whole(prefix));
+        let (_, high) = made.get(0).expect("a range");
+        assert_eq!(end(high), Some(b"ac".to_vec()));
+        assert_eq!(end(Bound::Included(&[0xff])), None);
+        let both = (Bound::Included(&b"ab"[..]), Bound::Included(&b"ab"[..]));
+        merged(&[both, range(b"ab", b"ab1")], false, &[both]);
     }
 }

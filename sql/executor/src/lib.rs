@@ -40,6 +40,7 @@ mod show;
 mod spill;
 mod states;
 mod views;
+mod virtual_change;
 mod write;
 
 pub use damage::named;
@@ -47,7 +48,7 @@ pub use expr::functions::release_user_locks;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
-pub use planner::parameters::ParameterType;
+pub use planner::parameters::{Parameter, ParameterType};
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};
 pub use program::Program;
@@ -187,6 +188,14 @@ fn run_change(
         }
         Plan::Change(change) => {
             atomically(context, change.ignore, |c| change::run(change, c, params))
+        }
+        Plan::Virtual(change) => {
+            let done = virtual_change::run(change, context, params)?;
+            // What a strict change cannot take came before.
+            match change.ignore {
+                true => Ok(done),
+                false => context.env.strict_failure().map_or(Ok(done), Err),
+            }
         }
         // Its conversions raise their errors themselves.
         Plan::Load(load) => atomically(context, true, |c| insert::load::run(load, c, params, sink)),

@@ -2,11 +2,18 @@
 //!
 //! 1. Whoever keeps rows holds a [`Charge`] and tells it how much it keeps; dropped, it gives all of it
 //!    back. 2. Above the soft limit those who can move their rows to a temporary file. 3. Above the hard
-//!    limit the statement ends with error 1114: nothing is aborted.
+//!    limit the statement ends with error 1114: nothing is aborted. 4. What all statements keep is known
+//!    to be within [`STEP`] of the truth for each: those that keep little never write what is shared.
 
 use crate::{Environment, SqlError};
+use instrument::MemoryUse;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
+
+static KEPT: MemoryUse = MemoryUse::new("memory/sql/statement_rows");
+
+/// A statement's part of the memory of all changes by so many bytes.
+const STEP: u64 = 64 << 10;
 
 /// No limit is below this, in bytes.
 const LEAST_BYTES: u64 = 32 << 10;
@@ -18,26 +25,56 @@ pub struct Budget {
     hard: u64,
     /// Nobody but the statement's thread counts.
     used: LocalAtomic<u64>,
+    /// What was told of it to [`KEPT`].
+    told: LocalAtomic<u64>,
 }
 
 impl Budget {
     /// A budget with these limits, in bytes.
     pub fn new(soft: u64, hard: u64) -> Arc<Budget> {
-        Arc::new(Budget { soft, hard: hard.max(soft), used: LocalAtomic::new(0) })
+        Arc::new(Budget {
+            soft,
+            hard: hard.max(soft),
+            used: LocalAtomic::new(0),
+            told: LocalAtomic::new(0),
+        })
     }
 
     /// The session's.
     pub fn of_session(env: &dyn Environment) -> Arc<Budget> {
-        let (soft, hard) = env.memory_bytes();
-        // Who can move rows to a file begins with it before the others end.
-        let hard = hard.max(2 * LEAST_BYTES);
-        Budget::new(soft.clamp(LEAST_BYTES, hard / 2), hard)
+        let (soft, hard) = session_limits(env);
+        Budget::new(soft, hard)
+    }
+
+    /// As [`Budget::of_session`], in the memory of another one where nobody counts against that any more.
+    pub fn renew(budget: &mut Arc<Budget>, env: &dyn Environment) {
+        match Arc::get_mut(budget) {
+            Some(Budget { soft, hard, .. }) => (*soft, *hard) = session_limits(env),
+            None => *budget = Budget::of_session(env),
+        }
+    }
+
+    fn set_used(&self, used: u64) {
+        self.used.store(used, Ordering::Relaxed);
+        let told = self.told.load(Ordering::Relaxed);
+        if used >= told + STEP || told > 0 && (used == 0 || told >= used + STEP) {
+            KEPT.resize(told as usize, used as usize);
+            self.told.store(used, Ordering::Relaxed);
+        }
     }
 
     /// Begins to count something.
     pub fn charge(self: &Arc<Budget>) -> Charge {
         Charge { budget: Arc::clone(self), bytes: 0 }
     }
+}
+
+/// The soft and the hard limit of a session's statements, in bytes.
+fn session_limits(env: &dyn Environment) -> (u64, u64) {
+    let (soft, hard) = env.memory_bytes();
+    // Who can move rows to a file begins with it before the others end.
+    let hard = hard.max(2 * LEAST_BYTES);
+    (soft.clamp(LEAST_BYTES, hard / 2), hard)
 }
 
 /// What one operator keeps.
@@ -52,7 +89,7 @@ impl Charge {
     pub fn set(&mut self, bytes: usize) {
         let used = self.budget.used.load(Ordering::Relaxed) - self.bytes;
         self.bytes = bytes as u64;
-        self.budget.used.store(used + self.bytes, Ordering::Relaxed);
+        self.budget.set_used(used + self.bytes);
     }
 
     /// The statement keeps more than it should: this operator moves rows to a file, if it has any that

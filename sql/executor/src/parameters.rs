@@ -30,27 +30,33 @@ impl Prepared {
     /// Fits values to the types of the parameters, or the types to the values. True: the next values are fit if
     /// they have the same types and none is NULL.
     pub fn settle(&mut self, values: &mut [Datum<'_>], env: &mut dyn Environment) -> bool {
-        let mut settled = true;
-        let mut others = false;
+        let (mut settled, mut others, mut read) = (true, false, false);
         for (parameter, value) in self.parameters().iter().zip(values.iter()) {
             match meet(parameter, value) {
                 Met::Same => settled &= !value.is_null(),
-                Met::Read(_) => settled = false,
+                Met::Read(_) => read = true,
                 Met::Other(_) => others = true,
             }
         }
         if others {
             self.retype(values);
         }
+        if read || others {
+            settled = false;
+            self.read(values, env);
+        }
+        settled
+    }
+
+    /// Puts those values that are read as another in its place.
+    fn read(&self, values: &mut [Datum<'_>], env: &mut dyn Environment) {
         for (parameter, value) in self.parameters().iter().zip(values.iter_mut()) {
             let Met::Read(read) = meet(parameter, value) else { continue };
             if read.incorrect {
                 warn(parameter.planned, value, env);
             }
             *value = read.value;
-            settled = false;
         }
-        settled
     }
 
     /// Asks for a plan for the types of these values.

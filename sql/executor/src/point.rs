@@ -5,17 +5,17 @@
 //! so this path needs no conversion rules. 3. It locks nothing: a plan that names locks is none of these, and
 //! a SERIALIZABLE transaction takes the general way.
 
+use crate::ops::OUTPUTS_FEW;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
 use expr::{Row, condition, damaged};
-use instrument::Counter;
+use instrument::{Counter, RowOperation};
 use planner::plan::{Output, Plan};
 use planner::query_plan::{Node, QueryStatement, ReadAccess};
+use smallvec::SmallVec;
 use value::{ColumnType, Datum, KeySpec, Kind};
 
-/// Columns that fit the array on the stack; more take the general way.
-const OUTPUTS_MAX: usize = 32;
 const KEY_PARTS_MAX: usize = 4;
 /// Memory of a row above this is given back, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -44,7 +44,6 @@ impl Parts {
             && query.into.is_none()
             && !query.count_all
             && query.execution_ms_max.is_none()
-            && block.outputs.len() <= OUTPUTS_MAX
             && key.len() <= KEY_PARTS_MAX
             && key.iter().all(|k| matches!(k.value, Expr::Param(_) | Expr::Const(_)));
         if !simple || !block.subplans.is_empty() {
@@ -128,10 +127,14 @@ impl PointSelect {
     ) -> Result<Outcome, SqlError> {
         sink.header_again(header, memo)?;
         let parts = &self.parts;
-        let table = context.tables.table(parts.table);
+        let (table, timer) = context.tables.table_timed(parts.table);
         let mut outcome = Outcome { has_rows: true, found_rows: Some(0), ..Outcome::default() };
         context.client.slot().counters.add(Counter::HandlerReadKey, 1);
-        if !context.client.get_columns(table, key, &parts.needed, row)? {
+        let found = context.client.get_columns(table, key, &parts.needed, row)?;
+        if let Some(timer) = timer {
+            timer.end(RowOperation::Fetch, Some(0), 1);
+        }
+        if !found {
             return Ok(outcome);
         }
         let layout = table.layout();
@@ -141,11 +144,12 @@ impl PointSelect {
                 return Ok(outcome);
             }
         }
-        let mut values = [Datum::Null; OUTPUTS_MAX];
-        for (value, column) in values.iter_mut().zip(&parts.columns) {
-            *value = layout.decode(row, *column).map_err(damaged)?;
+        let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
+        for column in &parts.columns {
+            values.push(layout.decode(row, *column).map_err(damaged)?);
         }
-        sink.row(&values[..parts.columns.len()])?;
+        sink.row(&values)?;
+        drop(values);
         outcome.found_rows = Some(1);
         if row.len() > KEPT_BYTES_MAX {
             *row = Vec::new();

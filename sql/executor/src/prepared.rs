@@ -1,6 +1,7 @@
 //! A session's use of a program.
 //!
-//! 1. A statement that is prepared makes its program anew when a table changed since, or when values of other types come.
+//! 1. A statement that is prepared has another program when a table changed since, or when values of other types come:
+//! who runs it locks its tables first ([`Prepared::lock`]) and looks for that, or has it made.
 //! 2. The program of a text whose literals were cut out never makes itself anew: its tree has the literals of the text
 //! that it was made of. Who runs it locks its tables first ([`Prepared::relock`]) and drops it when one of them is another
 //! by now.
@@ -8,15 +9,17 @@
 use crate::kept::Terms;
 use crate::locking::Use;
 use crate::program::{Code, Open, Program, ProgramTable, raise};
+use crate::query::Call;
 use crate::states::{Own, Place, State};
 use crate::{
     Context, Environment, Nowhere, Outcome, ResultColumn, RowSink, SqlError, WarningLevel, ddl,
     explain, maintain, query, run_change, show,
 };
+use instrument::Counter;
 use parser::ast::Statement;
+use parser::digest::Digest;
 use planner::Plan;
 use planner::parameters::{Parameter, Parameters};
-use planner::query_plan::QueryStatement;
 use std::sync::Arc;
 use value::Datum;
 
@@ -96,22 +99,47 @@ impl Prepared {
         Ok(true)
     }
 
-    /// Locks the tables; compiles anew until the definitions it was compiled for are the locked ones.
-    fn lock(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+    /// Locks the tables of a statement that was prepared; false when its program is not the one to be run: a table has
+    /// changed, or the values are of other types.
+    ///
+    /// # Errors
+    /// Lock errors.
+    #[inline]
+    pub fn lock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
         let alike = self.program.shows_locked == context.client.shows_locked()
             || self.program.tables.is_empty()
             || !matches!(self.statement(), Statement::Query(_));
-        if self.retyped.is_none() && alike && self.relock(context)? {
-            return Ok(());
+        Ok(self.retyped.is_none() && alike && self.relock(context)?)
+    }
+
+    /// Runs the program of another one of the same text, whose tables are locked, from now on.
+    pub fn take_over(&mut self, other: Prepared) {
+        self.count_again();
+        (self.program, self.retyped) = (other.program, None);
+    }
+
+    /// A statement that was prepared is prepared again, as its tables have changed.
+    fn count_again(&self) {
+        if self.announced && self.retyped.is_none() {
+            instrument::count(Counter::ComStmtReprepare, 1);
         }
-        // The lock is held (by relock, or by the open inside compile), so the definition cannot change
-        // between this compilation and the run.
+    }
+
+    /// Compiles anew, for the tables as they are and the types of the last values. Takes metadata locks.
+    ///
+    /// # Errors
+    /// As [`prepare`].
+    pub fn compile_again(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        self.count_again();
+        // The lock is held by the open inside compile, so the definition cannot change between this compilation and
+        // the run.
         let parameters = self.parameters().to_vec();
         let open = Open::with(Parameters::of(parameters.clone()));
         // Until it is there again the statement is as good as not compiled.
         self.retyped = Some(parameters);
         let made = Program::compile(&self.program.statement, context, open)?;
-        (self.program, self.retyped) = (Own::new(Arc::new(made)), None);
+        let digest = self.program.digest.clone();
+        (self.program, self.retyped) = (Own::new(made.digested(digest)), None);
         Ok(())
     }
 
@@ -121,6 +149,11 @@ impl Prepared {
         let own = |t: &ProgramTable| context.tables.is_own(t.table);
         let shared = runs && !self.program.sets_variables && !self.program.tables.iter().any(own);
         shared.then(|| self.program.shared())
+    }
+
+    /// The digest of its text, where one was made.
+    pub fn digest(&self) -> Option<&Arc<Digest>> {
+        self.program.digest.as_ref()
     }
 
     /// What another text must agree in.
@@ -139,13 +172,14 @@ pub fn prepare(statement: Statement, context: &mut Context<'_>) -> Result<Prepar
     Ok(Prepared::of(Arc::new(program)))
 }
 
-/// As [`prepare`], of a statement with so many parameters, whose types are found.
+/// As [`prepare`], of a statement with so many parameters, whose types are found, and of its text's digest.
 ///
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_open(
     statement: Statement,
     parameters: usize,
+    digest: Option<Arc<Digest>>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, SqlError> {
     /// One parameter's type may hang on another's, and that on a third's.
@@ -157,16 +191,16 @@ pub fn prepare_open(
         let open = Open::with(Parameters::open(known.clone()));
         let made = Program::compile(&statement, context, open)?;
         if planned(&made.parameters) == planned(&known) {
-            return Ok(Prepared::of(Arc::new(made)));
+            return Ok(Prepared::of(made.digested(digest)));
         }
         known = made.parameters;
     }
     let made = Program::compile(&statement, context, Open::with(Parameters::of(known)))?;
-    Ok(Prepared::of(Arc::new(made)))
+    Ok(Prepared::of(made.digested(digest)))
 }
 
-/// Runs a compiled statement. The session calls this between its own begin and commit and gives the
-/// metadata locks back afterwards.
+/// Runs a compiled statement whose tables are locked, by its compilation or [`Prepared::lock`]. The session calls this
+/// between its own begin and commit and gives the metadata locks back afterwards.
 ///
 /// # Errors
 /// Everything a statement can end in; its changes are rolled back by then.
@@ -176,17 +210,16 @@ pub fn execute(
     params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    if prepared.terms().is_none() {
-        prepared.lock(context)?;
-    }
     let Prepared { program: own, place, announced, used, .. } = prepared;
     let program: &Program = own;
+    instrument::count(Counter::HandlerExternalLock, program.external_locks);
     for (number, text) in &program.written {
         context.env.warn(WarningLevel::Warning, *number, text.to_string());
     }
     if !*announced {
         raise(&program.warnings, context.env);
     }
+    let call = |query, used| Call { query, used, header: &program.columns, params };
     match &program.code {
         Code::Point(point) => {
             let mut buffers = match context.states.take(own, place) {
@@ -196,20 +229,18 @@ pub fn execute(
             let done = if point.runs(&mut buffers, context, params) {
                 point.run(&mut buffers, context, params, &program.columns, sink)
             } else {
-                query::run((point.query(), *used), &program.columns, context, params, sink)
+                query::run(call(point.query(), *used), context, sink)
             };
             context.states.put(own, place, State::Point(buffers));
             done
         }
         Code::Rows(plan) => match &**plan {
             Plan::Query(query) if query::keeps_block(query) => {
-                run_kept((own, place), (query, *used), context, params, sink)
+                run_kept((own, place), call(query, *used), context, sink)
             }
-            Plan::Query(query) => {
-                query::run((query, *used), &program.columns, context, params, sink)
-            }
+            Plan::Query(query) => query::run(call(query, *used), context, sink),
             Plan::Do(query) => {
-                query::run((query, Use::Needed), &[], context, params, &mut Nowhere)?;
+                query::run(call(query, Use::Needed), context, &mut Nowhere)?;
                 Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
             }
             change => run_change(change, context, params, sink),
@@ -226,16 +257,15 @@ pub fn execute(
 /// Runs a query with the operators of the run before, if they are there, and keeps them for the next run.
 fn run_kept(
     (program, place): (&Own, &mut Place),
-    what: (&QueryStatement, Use),
+    call: Call<'_>,
     context: &mut Context<'_>,
-    params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     let mut opened = match context.states.take(program, place) {
         Some(State::Query(opened)) => opened,
-        _ => query::opened(program, what.0, context, params)?,
+        _ => query::opened(program, call, context)?,
     };
-    let done = query::run_opened(what, &mut opened, &program.columns, context, params, sink);
+    let done = query::run_opened(call, &mut opened, context, sink);
     if done.is_ok() && opened.close() {
         context.states.put(program, place, State::Query(opened));
     }

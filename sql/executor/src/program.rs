@@ -12,6 +12,7 @@ use catalog::{NameEntry, TableRef};
 use expr::{Environment, SqlError, WarningLevel};
 use mdl::Mode;
 use parser::ast::{self, Statement};
+use parser::digest::Digest;
 use planner::literals::Literals;
 use planner::parameters::{Parameter, Parameters};
 use planner::query_plan::QueryStatement;
@@ -42,6 +43,8 @@ pub struct Program {
     pub(crate) code: Code,
     pub(crate) columns: Vec<ResultColumn>,
     pub(crate) tables: Vec<ProgramTable>,
+    /// What a run adds to `Handler_external_lock`: two for each table that is no view.
+    pub(crate) external_locks: u64,
     /// Warnings of the parser, raised at every run of a text.
     pub(crate) written: Vec<parser::Warning>,
     /// Warnings about what is written, raised at every run unless PREPARE raised them.
@@ -54,6 +57,8 @@ pub struct Program {
     pub(crate) shows_locked: bool,
     /// Of a text whose literals were cut out.
     pub(crate) terms: Option<Terms>,
+    /// Of the text that it was made of, and of every other one that has this program.
+    pub(crate) digest: Option<Arc<Digest>>,
 }
 
 /// What becomes of the literals of a statement, and of its parameters.
@@ -94,12 +99,14 @@ impl Program {
             code: Code::Tree,
             columns: Vec::new(),
             tables: Vec::new(),
+            external_locks: 0,
             written: open.written,
             warnings: Vec::new(),
             parameters: Vec::new(),
             sets_variables: statement.hints().iter().any(|h| h.list.iter().any(is_variable)),
             shows_locked: context.client.shows_locked(),
             terms: None,
+            digest: None,
         };
         let Open { literals, parameters, cut, .. } = open;
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
@@ -127,6 +134,7 @@ impl Program {
             }
             Plan::Insert(insert) => &insert.tables,
             Plan::Change(change) => &change.query.tables,
+            Plan::Virtual(change) => &change.query.tables,
             Plan::Load(load) => &load.insert.tables,
             Plan::Do(query) => &query.tables,
         };
@@ -136,11 +144,18 @@ impl Program {
             name: Arc::clone(context.tables.name_of(*table)),
         };
         made.tables = tables.iter().map(named).collect();
+        let stored = |(table, _): &&(TableRef, Mode)| context.tables.def(*table).view.is_none();
+        made.external_locks = 2 * tables.iter().filter(stored).count() as u64;
         made.code = match PointSelect::of(plan, context.tables) {
             Ok(point) => Code::Point(Box::new(point)),
             Err(plan) => Code::Rows(Box::new(plan)),
         };
         Ok(made)
+    }
+
+    /// As compiled, of a text with this digest.
+    pub(crate) fn digested(self, digest: Option<Arc<Digest>>) -> Arc<Program> {
+        Arc::new(Program { digest, ..self })
     }
 
     /// The query that it runs, if it is one.
@@ -159,6 +174,9 @@ impl Program {
 /// The plan of a statement; none of what runs from the tree.
 fn plan(statement: &Statement, planning: &mut PlanContext<'_>) -> Result<Option<Plan>, SqlError> {
     let query = |query: QueryStatement| Plan::Query(Box::new(query));
+    if let Some(change) = planner::virtual_change::plan_virtual(planning, statement)? {
+        return Ok(Some(Plan::Virtual(Box::new(change))));
+    }
     let planned = match statement {
         Statement::Query(written) => planner::query::plan_query(planning, written).map(query),
         Statement::Insert(insert) => {

@@ -7,7 +7,7 @@ use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::measure::Measures;
 use crate::ops::tally;
-use crate::ops::{Statement, internal, limit_value, recycled, recycled_datums};
+use crate::ops::{OUTPUTS_FEW, Statement, internal, limit_value};
 use crate::states::{OpenBlock, Opened, Own};
 use crate::{Context, Environment, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use catalog::TableCache;
@@ -15,32 +15,44 @@ use engine::Client;
 use expr::{Expr, UserVariable, Value};
 use planner::plan::Output;
 use planner::query_plan::{IntoTarget, Node, QueryStatement};
+use smallvec::SmallVec;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use value::Datum;
 
-/// Runs the query; `used`: what becomes of the rows that it reads without naming a lock.
+/// A query, and what it is run with.
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
+    pub query: &'c QueryStatement,
+    /// What becomes of the rows that it reads without naming a lock.
+    pub used: Use,
+    pub header: &'c [ResultColumn],
+    pub params: &'c [Datum<'c>],
+}
+
+/// Runs a query once.
 ///
 /// # Errors
 /// Everything a query can end in.
 pub fn run(
-    (query, used): (&QueryStatement, Use),
-    header: &[ResultColumn],
+    call: Call<'_>,
     context: &mut Context<'_>,
-    params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     let Context { client, tables, env, .. } = context;
-    let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
+    let budget = Budget::of_session(&**env);
+    let (query, sent_max) = (call.query, sent_max(call, &**env)?);
+    let st = call.statement((client, tables, &**env), budget);
     // All rows are counted: the outermost LIMIT is that of who gives them out.
-    let block = match counted_limit(query) {
+    let mut block = match counted_limit(query) {
         Some((input, ..)) => Block::of_node(&query.query, input, &st)?,
         None => Block::new(&query.query, &st, false)?,
     };
     if query.into.is_none() {
-        sink.header(header)?;
+        sink.header(call.header)?;
     }
-    give_out(query, &mut OpenBlock::new(block), sent_max, &st, &mut **env, sink)
+    give_out(query, &mut block, sent_max, &st, &mut **env, sink)
 }
 
 /// Whether the operators of a query are of use for its next run.
@@ -54,16 +66,15 @@ pub(crate) fn keeps_block(query: &QueryStatement) -> bool {
 /// 1235 for what cannot run yet.
 pub(crate) fn opened(
     program: &Own,
-    query: &QueryStatement,
+    Call { query, params, .. }: Call<'_>,
     context: &mut Context<'_>,
-    params: &[Datum<'_>],
 ) -> Result<Opened, SqlError> {
     let Context { client, tables, env, .. } = context;
     let budget = Budget::of_session(&**env);
-    let st = Statement::new(client, tables, params, &query.shared, budget);
+    let st = Statement::new(client, tables, params, &query.shared, Arc::clone(&budget));
     Opened::try_new(program.clone(), |program| {
         let query = program.query().ok_or_else(|| internal("a program without a query"))?;
-        Ok(OpenBlock::new(Block::new(&query.query, &st, false)?))
+        Ok(OpenBlock::new(Block::new(&query.query, &st, false)?, budget))
     })
 }
 
@@ -72,37 +83,53 @@ pub(crate) fn opened(
 /// # Errors
 /// As [`run`].
 pub(crate) fn run_opened(
-    (query, used): (&QueryStatement, Use),
+    call: Call<'_>,
     opened: &mut Opened,
-    header: &[ResultColumn],
     context: &mut Context<'_>,
-    params: &[Datum<'_>],
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     let Context { client, tables, env, .. } = context;
-    let (st, sent_max) = begin((query, used), (client, tables, &mut **env), params)?;
     opened.with_dependent_mut(|_, open| {
-        sink.header_again(header, &mut open.header)?;
-        give_out(query, open, sent_max, &st, &mut **env, sink)
+        Budget::renew(&mut open.budget, &**env);
+        let sent_max = sent_max(call, &**env)?;
+        let st = call.statement((client, tables, &**env), Arc::clone(&open.budget));
+        sink.header_again(call.header, &mut open.header)?;
+        give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink)
     })
 }
 
-/// What a query runs in, and how many rows of it are sent at most.
-fn begin<'s>(
-    (query, used): (&'s QueryStatement, Use),
-    (client, tables, env): (&'s Client, &'s TableCache, &mut dyn Environment),
-    params: &'s [Datum<'s>],
-) -> Result<(Statement<'s>, u64), SqlError> {
+/// How many rows of a query are sent at most.
+///
+/// # Errors
+/// 1104.
+#[inline]
+fn sent_max(
+    Call { query, used, params, .. }: Call<'_>,
+    env: &dyn Environment,
+) -> Result<u64, SqlError> {
     let sent_max = match query.query.root {
         Node::Limit { .. } => u64::MAX,
         _ if used == Use::Shown => env.select_limit(),
         _ => u64::MAX,
     };
     examined::refuse(&query.query, params, (env.join_size_max(), sent_max))?;
-    let mut st = Statement::new(client, tables, params, &query.shared, Budget::of_session(env));
-    st.unnamed = unnamed(used, client);
-    st.deadline = deadline(query.execution_ms_max, env);
-    Ok((st, sent_max))
+    Ok(sent_max)
+}
+
+impl<'s> Call<'s> {
+    /// What the query runs in.
+    #[inline]
+    fn statement(
+        self,
+        (client, tables, env): (&'s Client, &'s TableCache, &dyn Environment),
+        budget: Arc<Budget>,
+    ) -> Statement<'s> {
+        Statement {
+            unnamed: unnamed(self.used, client),
+            deadline: deadline(self.query.execution_ms_max, env),
+            ..Statement::new(client, tables, self.params, &self.query.shared, budget)
+        }
+    }
 }
 
 /// The outermost LIMIT, below which all rows are counted: its input, and what it skips and passes on.
@@ -116,16 +143,13 @@ fn counted_limit(query: &QueryStatement) -> Option<(&Node, &Expr, &Expr)> {
 /// Runs a block to its end, and sends its rows or puts them where INTO says.
 fn give_out(
     query: &QueryStatement,
-    OpenBlock { block, row, .. }: &mut OpenBlock<'_>,
+    block: &mut Block<'_>,
     sent_max: u64,
     st: &Statement<'_>,
     env: &mut dyn Environment,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
     let mut file = out_file(query, env)?;
-    let mut sent = 0;
-    let mut values = recycled(std::mem::take(&mut row.values));
-    let mut datums = recycled_datums(std::mem::take(&mut row.datums));
     // Rows that the LIMIT passes on, by number, from 1 on.
     let passed = match counted_limit(query) {
         Some((_, skip, count)) => block.look(st, env, None, |run, frame| {
@@ -134,43 +158,38 @@ fn give_out(
         })?,
         None => None,
     };
-    let mut found = 0u64;
+    let (mut sent, mut found) = (0, 0u64);
     tally::select(&query.query.root);
-    block.open(st, env, None)?;
-    while (sent < sent_max || query.count_all) && block.next(st, env, None)? {
+    let outputs = &block.plan.outputs;
+    let rows_max = if query.count_all { u64::MAX } else { sent_max };
+    block.each_row((st, env), rows_max, |run, frame| {
         found += 1;
         if sent == sent_max || passed.is_some_and(|(first, end)| found <= first || found > end) {
-            continue;
+            return Ok(());
         }
         sent += 1;
-        let outputs = &block.plan.outputs;
-        (values, datums) = block.look(st, env, None, |run, frame| {
-            if sent > 1 && takes_one_row(query) {
-                let text = "Result consisted of more than one row";
-                return Err(SqlError::Other(1172, "42000", text.into()));
-            }
-            let mut row = recycled(std::mem::take(&mut values));
-            for output in outputs {
-                row.push(run.eval(&output.value.expr, frame)?);
-            }
-            if let Some(IntoTarget::Variables(names)) = &query.into {
-                set_variables(names, outputs, row, run.env);
-                return Ok((Vec::new(), Vec::new()));
-            }
-            if let Some(file) = &mut file {
-                let types = outputs.iter().map(|o| &o.value.ty);
-                file.row(row.iter().map(Value::get).zip(types))?;
-                return Ok((recycled(row), Vec::new()));
-            }
-            let mut cells = recycled_datums(std::mem::take(&mut datums));
-            cells.extend(row.iter().map(Value::get));
+        if sent > 1 && takes_one_row(query) {
+            let text = "Result consisted of more than one row";
+            return Err(SqlError::Other(1172, "42000", text.into()));
+        }
+        let mut row: SmallVec<[Value<'_>; OUTPUTS_FEW]> = SmallVec::new();
+        for output in outputs {
+            row.push(run.eval(&output.value.expr, frame)?);
+        }
+        if let Some(IntoTarget::Variables(names)) = &query.into {
+            set_variables(names, outputs, row, run.env);
+            return Ok(());
+        }
+        if let Some(file) = &mut file {
+            let types = outputs.iter().map(|o| &o.value.ty);
+            file.row(row.iter().map(Value::get).zip(types))?;
+        } else {
+            let mut cells: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
+            row.iter().for_each(|value| cells.push(value.get()));
             sink.row(&cells)?;
-            let cells = recycled_datums(cells);
-            Ok((recycled(row), cells))
-        })?;
-    }
-    row.values = recycled(values);
-    row.datums = recycled_datums(datums);
+        }
+        Ok(())
+    })?;
     if let Some(file) = file {
         file.finish()?;
     }
@@ -216,21 +235,18 @@ pub fn measure(
     st.deadline = deadline(query.execution_ms_max, context.env);
     st.measures = Some(Rc::clone(&measures));
     let mut block = Block::new(&query.query, &st, false)?;
-    block.open(&st, context.env, None)?;
-    while block.next(&st, context.env, None)? {
-        // Subqueries of the outputs run too.
-        let outputs = &block.plan.outputs;
-        block.look(&st, context.env, None, |run, frame| {
-            outputs.iter().try_for_each(|o| run.eval(&o.value.expr, frame).map(drop))
-        })?;
-    }
+    let outputs = &block.plan.outputs;
+    // Subqueries of the outputs run too.
+    block.each_row((&st, context.env), u64::MAX, |run, frame| {
+        outputs.iter().try_for_each(|o| run.eval(&o.value.expr, frame).map(drop))
+    })?;
     Ok(measures)
 }
 
-fn set_variables(
+fn set_variables<'r>(
     names: &[String],
     outputs: &[Output],
-    row: Vec<Value<'_>>,
+    row: impl IntoIterator<Item = Value<'r>>,
     env: &mut dyn Environment,
 ) {
     let values: Vec<_> = row.into_iter().map(Value::into_owned).collect();

@@ -34,12 +34,3 @@ pub fn check_killed() -> Result<(), SqlError> {
     let killed = sync::with_current(|slot| slot.is_some_and(sync::SessionSlot::killed));
     if killed { Err(SqlError::Storage(base::Error::Killed)) } else { Ok(()) }
 }
-
-/// A bound that borrows its key.
-pub fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included(key) => Bound::Included(key),
-        Bound::Excluded(key) => Bound::Excluded(key),
-        Bound::Unbounded => Bound::Unbounded,
-    }
-}

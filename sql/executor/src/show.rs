@@ -239,18 +239,19 @@ fn index_rows(def: &TableDef, index: &IndexDef) -> Vec<TextRow> {
         let text = |s: &str| Some(s.to_string());
         let expression = column.generated.as_ref().filter(|_| column.hidden);
         let order = if part.descending { "D" } else { "A" };
+        let ordered = def.index_type() == "BTREE";
         vec![
             text(&def.name),
             Some(u8::from(!index.unique).to_string()),
             text(&index.name),
             Some(format!("{number}")),
             Some(column.name.clone()).filter(|_| !column.hidden),
-            text(order),
+            text(order).filter(|_| ordered),
             None,
             part.prefix_chars.map(|n| n.to_string()),
             None,
             text(if column.ty.nullable { "YES" } else { "" }),
-            text("BTREE"),
+            text(def.index_type()),
             text(""),
             text(&index.comment),
             text(if index.attributes.invisible { "NO" } else { "YES" }),

@@ -6,13 +6,12 @@
 //! sessions, so a session takes part in it once ([`Own`]), and its states refer to that.
 
 use crate::HeaderMemo;
+use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::point::Buffers;
 use crate::program::Program;
-use expr::Value;
 use std::ops::Deref;
 use std::sync::Arc;
-use value::Datum;
 
 /// Programs of a session that have a state.
 const STATES_MAX: usize = 12;
@@ -48,24 +47,18 @@ impl Deref for Own {
     }
 }
 
-/// A query's block, which looks at its program as long as it lives, and what the rows that it gives are sent with.
+/// A query's block, which looks at its program as long as it lives, and what goes with it.
 pub(crate) struct OpenBlock<'p> {
     pub block: Block<'p>,
     /// The header as it was sent last.
     pub header: HeaderMemo,
-    pub row: SentRow,
-}
-
-/// Room for the row that is sent; nothing is in it between two runs.
-#[derive(Default)]
-pub(crate) struct SentRow {
-    pub values: Vec<Value<'static>>,
-    pub datums: Vec<Datum<'static>>,
+    /// What the rows that its operators keep are counted against.
+    pub budget: Arc<Budget>,
 }
 
 impl<'p> OpenBlock<'p> {
-    pub fn new(block: Block<'p>) -> OpenBlock<'p> {
-        OpenBlock { block, header: HeaderMemo::default(), row: SentRow::default() }
+    pub fn new(block: Block<'p>, budget: Arc<Budget>) -> OpenBlock<'p> {
+        OpenBlock { block, header: HeaderMemo::default(), budget }
     }
 }
 

@@ -89,6 +89,8 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
             }
         }),
         Statement::CreateTable(create) => define(&create.name),
+        Statement::AlterTable(alter) => define(&alter.table),
+        Statement::CreateView(create) | Statement::AlterView(create) => define(&create.name),
         Statement::CreateIndex(create) => define(&create.table),
         Statement::DropIndex(drop) => define(&drop.table),
         Statement::RenameTable(pairs) => {
@@ -101,6 +103,10 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
             Ok(())
         }
         Statement::CreateDatabase(create) => define_schema(&create.name),
+        Statement::AlterDatabase(alter) => {
+            let name = alter.name.as_deref().or(context.env.database());
+            name.map_or(Ok(()), define_schema)
+        }
         Statement::DropDatabase(drop) => define_schema(&drop.name),
         _ => Ok(()),
     }
@@ -134,7 +140,9 @@ pub fn refuse_locking(
         return Ok(());
     }
     for leaf in &plan.query.leaves {
-        if let LeafLayout::Virtual(table) = &leaf.layout {
+        if let LeafLayout::Virtual(table) = &leaf.layout
+            && table.table().changes().is_none()
+        {
             return Err(denied("SELECT with locking clause", &table.def().name, context));
         }
     }
@@ -160,9 +168,22 @@ fn refuse_change(name: &ObjectName, verb: &str, context: &Context<'_>) -> Result
         None => Ok(()),
         Some(INFORMATION_SCHEMA) => Err(denied_schema(INFORMATION_SCHEMA, context)),
         Some(schema) => match context.tables.catalog().virtual_table(schema, &name.name)? {
+            Some(table) if may(verb, &table) => Ok(()),
             Some(table) => Err(denied(verb, &table.def().name, context)),
             None => Ok(()),
         },
+    }
+}
+
+/// Whether the table's rows can be changed so.
+fn may(verb: &str, table: &VirtualRef) -> bool {
+    let Some(changes) = table.table().changes() else { return false };
+    match verb {
+        "UPDATE" => true,
+        "INSERT" => changes.insert.is_some(),
+        "DELETE" => changes.delete.is_some(),
+        "INSERT, DELETE" => changes.insert.is_some() && changes.delete.is_some(),
+        _ => false,
     }
 }
 

@@ -15,6 +15,10 @@ pub trait Environment: catalog::Viewer + Variables {
     fn version(&self) -> String;
     /// Id of the connection.
     fn connection_id(&self) -> u64;
+    /// The THREAD_ID of a connection, if there is one.
+    fn thread_of(&self, _connection: u64) -> Option<u64> {
+        None
+    }
     /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES is on.
     fn strict(&self) -> bool;
     /// What counts when values are stored or converted: strictness, date rules, time zone, clock.

@@ -115,8 +115,9 @@ pub fn column<'v>(row: &Row<'v>, place: Column) -> Result<Datum<'v>, SqlError> {
     let (layout, bytes) = match row.leaves {
         Leaves::One(layout, bytes) if place.leaf == 0 => (layout, bytes),
         Leaves::Frame(frame) => {
-            let leaf = frame.leaves.get(usize::from(place.leaf));
-            let leaf = leaf.ok_or(SqlError::Storage(NO_ROW))?;
+            let Some(leaf) = frame.leaves.get(usize::from(place.leaf)) else {
+                return Err(SqlError::Storage(NO_ROW));
+            };
             if leaf.null {
                 return Ok(Datum::Null);
             }

@@ -2,7 +2,7 @@
 
 use crate::held::Held;
 use crate::mode::{Mode, Namespace};
-use crate::object::{Id, MDL_WAIT, Object};
+use crate::object::{Id, Object};
 use crate::registry::{Registry, name_of};
 use crate::wait::Waiters;
 use std::sync::Arc;
@@ -57,7 +57,6 @@ impl Mdl {
     /// found. Waiters are named by the number of their session slot.
     #[must_use]
     pub fn with_graph(slots: Arc<SlotTable>, graph: Arc<WaitsFor>) -> Self {
-        MDL_WAIT.class().set_flags(instrument::ENABLED | instrument::TIMED);
         let registry = Registry::new();
         let scopes = [Namespace::Global, Namespace::BackupLock, Namespace::Commit]
             .map(|n| registry.intern(name_of(n, "", ""), &slots));

@@ -6,13 +6,13 @@
 //! 3. The number is constant while a handle ([`Arc<Object>`]) or a grant exists.
 
 use crate::mode::{Mode, Modes, Namespace};
-use instrument::{CondClass, MutexClass};
+use instrument::{LockClass, MutexClass};
 use std::sync::Arc;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex};
 
 /// Waiting for a metadata lock.
-pub static MDL_WAIT: CondClass = CondClass::new("wait/lock/metadata/sql/mdl");
+pub static MDL_WAIT: LockClass = LockClass::new("wait/lock/metadata/sql/mdl");
 static STATE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/sql/MDL_object");
 
 /// An interned name's number: namespace 5 bits | generation 27 | place in the registry 24.
@@ -114,7 +114,7 @@ impl Object {
         };
         Self {
             hot: CacheLine(hot),
-            event: Event::new(&MDL_WAIT),
+            event: Event::of_locks(&MDL_WAIT),
             state: Mutex::new(&STATE_MUTEX, state),
         }
     }

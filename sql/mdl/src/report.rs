@@ -38,6 +38,35 @@ pub struct LockRow {
     pub slot: usize,
     /// The owner's processlist id.
     pub session_id: u64,
+    /// Distinguishes the grants and requests that are there at a time: an address or what is made of one.
+    pub id: u64,
+}
+
+impl LockRow {
+    /// `performance_schema.metadata_locks.LOCK_DURATION`. A kind of lock has one duration in MySQL, that of LOCK TABLES
+    /// too: what GLOBAL keeps writers by ends with their statement, what FLUSH TABLES WITH READ LOCK, LOCK INSTANCE and
+    /// GET_LOCK took is given back by their own statements, all else ends with the transaction.
+    #[must_use]
+    pub const fn duration(&self) -> &'static str {
+        match (self.namespace, self.mode) {
+            (Namespace::Global, Mode::IX) => "STATEMENT",
+            (Namespace::Global | Namespace::Commit | Namespace::UserLevelLock, _)
+            | (Namespace::BackupLock, Mode::S) => "EXPLICIT",
+            _ => "TRANSACTION",
+        }
+    }
+}
+
+impl Status {
+    /// `performance_schema.metadata_locks.LOCK_STATUS`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Granted => "GRANTED",
+            Status::Pending => "PENDING",
+            Status::Victim => "VICTIM",
+        }
+    }
 }
 
 impl Mdl {
@@ -51,12 +80,16 @@ impl Mdl {
                 if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Acquire))
                     && let Some(object) = self.registry.by_place(id)
                 {
-                    rows.push(self.row(object, mode, Status::Granted, index));
+                    let id = std::ptr::from_ref(word).addr() as u64;
+                    rows.push(LockRow { id, ..self.row(object, mode, Status::Granted, index) });
                 }
             }
             for object in [self.global(), self.backup_lock(), self.commit()] {
-                for _ in 0..scope_count(slot, object.id()).unwrap_or(0) {
-                    rows.push(self.row(object, Mode::IX, Status::Granted, index));
+                let counted = std::ptr::from_ref(&slot.scoped_ix).addr() as u64;
+                for n in 0..scope_count(slot, object.id()).unwrap_or(0) {
+                    let id = counted + ((object.name().namespace as u64) << 56 | n << 48);
+                    let row = self.row(object, Mode::IX, Status::Granted, index);
+                    rows.push(LockRow { id, ..row });
                 }
             }
         }
@@ -70,7 +103,9 @@ impl Mdl {
                 .iter()
                 .map(|t| (t, if t.victim { Status::Victim } else { Status::Pending }));
             for (ticket, status) in granted.chain(pending) {
-                rows.push(self.row(&object, ticket.mode, status, ticket.owner as usize));
+                let id = Arc::as_ptr(&object).addr() as u64 ^ ticket.number << 48;
+                let row = self.row(&object, ticket.mode, status, ticket.owner as usize);
+                rows.push(LockRow { id, ..row });
             }
         }
         rows
@@ -98,12 +133,12 @@ impl Mdl {
             status,
             slot,
             session_id: self.session_id(slot),
+            id: 0,
         }
     }
 
     /// 0 when the session has gone.
     fn session_id(&self, index: usize) -> u64 {
-        let slot = self.slots.sessions().find(|s| self.slots.session_index(s) == index);
-        slot.map_or(0, |s| s.session_id.load(Ordering::Relaxed))
+        self.slots.session(index).session_id.load(Ordering::Relaxed)
     }
 }

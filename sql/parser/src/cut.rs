@@ -187,8 +187,13 @@ pub fn stands_alone(sql: &[u8], mode: SqlMode) -> bool {
 ///
 /// # Errors
 /// Where and why it is not SQL.
-pub fn parse(sql: &[u8], mode: SqlMode, literals: &[CutLiteral]) -> Result<Parsed, ParseError> {
-    let mut parser = Parser::new(sql, 0, mode, 0);
+pub fn parse(
+    sql: &[u8],
+    mode: SqlMode,
+    literals: &[CutLiteral],
+    digest_bytes_max: usize,
+) -> Result<Parsed, ParseError> {
+    let mut parser = Parser::new(sql, 0, mode, digest_bytes_max);
     parser.cut = literals;
     let statement = parser.statement()?;
     if !parser.at_end() {
@@ -285,7 +290,7 @@ mod tests {
         let sql = b"SELECT 1, 'a' 'b' FROM t WHERE a = 2 AND b = 'x' 'y' AND c + 3 > 4";
         let mut buf = Cut::default();
         assert!(cut(sql, SqlMode::DEFAULT, &mut buf));
-        let parsed = parse(sql, SqlMode::DEFAULT, buf.literals()).unwrap();
+        let parsed = parse(sql, SqlMode::DEFAULT, buf.literals(), 0).unwrap();
         let text = format!("{:?}", parsed.statement);
         assert!(text.contains("Lifted(3, Int(2))") && text.contains("Lifted(7, Int(4))"), "{text}");
         assert_eq!(text.matches("Lifted").count(), 2, "{text}");

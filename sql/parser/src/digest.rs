@@ -13,17 +13,27 @@ use crate::mode::SqlMode;
 use crate::token::{Token, TokenKind};
 
 /// A statement's digest.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
     /// Normalised text.
     pub text: String,
+    /// SHA-256 of the text.
+    pub hash: [u8; 32],
 }
 
 impl Digest {
-    /// SHA-256 of the text.
-    pub fn hash(&self) -> [u8; 32] {
+    /// That of a normalised text.
+    pub fn of_text(text: String) -> Digest {
         use sha2::Digest as _;
-        sha2::Sha256::digest(self.text.as_bytes()).into()
+        let hash = sha2::Sha256::digest(text.as_bytes()).into();
+        Digest { text, hash }
+    }
+}
+
+impl Default for Digest {
+    /// That of a text without any token.
+    fn default() -> Digest {
+        Digest::of_text(String::new())
     }
 }
 
@@ -295,7 +305,7 @@ impl DigestBuilder {
                 Item::LongRows => "(...) /* , ... */",
             });
         }
-        Digest { text }
+        Digest::of_text(text)
     }
 }
 
@@ -462,8 +472,8 @@ mod tests {
     #[test]
     fn equal_texts_have_equal_hashes_and_a_long_one_is_cut() {
         let digest = |sql: &str, max| of(sql.as_bytes(), SqlMode::DEFAULT, max);
-        assert_eq!(digest("select  1", 99).hash(), digest("SELECT 2 /* x */", 99).hash());
-        assert_ne!(digest("select a", 99).hash(), digest("select b", 99).hash());
+        assert_eq!(digest("select  1", 99).hash, digest("SELECT 2 /* x */", 99).hash);
+        assert_ne!(digest("select a", 99).hash, digest("select b", 99).hash);
         // 2 for SELECT, 4 and 3 for the name, 2 for the comma.
         assert_eq!(digest("SELECT aaa, bbb", 11).text, "SELECT `aaa` ,");
         assert_eq!(digest("SELECT aaa, bbb", 8).text, "SELECT");

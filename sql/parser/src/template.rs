@@ -78,12 +78,11 @@ impl Templates {
 /// Texts with different beginnings differ in it as a rule.
 #[inline]
 fn fingerprint(head: &[u8]) -> u64 {
-    let mut sum = head.len() as u64;
-    let (words, rest) = head.as_chunks::<8>();
-    for word in words {
-        sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-    rest.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+    let sum = head.len() as u64;
+    let mix =
+        |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    let (words, rest) = stdx::bytes::words(head);
+    mix(words.iter().fold(sum, |sum, word| mix(sum, u64::from_le_bytes(*word))), rest)
 }
 
 impl Template {

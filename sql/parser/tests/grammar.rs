@@ -245,7 +245,7 @@ fn random_and_damaged_texts_never_panic() {
         };
         let _ = parser::parse_digested(&text, 0, mode, true, 1024);
         if parser::cut::cut(&text, mode, &mut buffer) {
-            let _ = parser::cut::parse(&text, mode, buffer.literals());
+            let _ = parser::cut::parse(&text, mode, buffer.literals(), 1024);
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What a table's definition computes, compiled: default expressions, generated columns, CHECK.
+//! What a table's definition computes, compiled: default expressions, generated columns, CHECK. What a view reads, parsed.
 //!
-//! 1. A version of a table is compiled once, by whoever needs it first, for all sessions: the catalog keeps the result
+//! 1. A version of a table or view is compiled once, by whoever needs it first, for all sessions: the catalog keeps the result
 //!    beside the definition ([`catalog::Definition::compiled`]). No statement but DDL reads texts of definitions again.
 //! 2. Nothing of a session counts: the texts are bound under the default settings.
 
 use crate::bind::Scope;
-use catalog::{ColumnDef, DefaultValue, TableCache, TableDef, TableRef};
+use catalog::{ColumnDef, DefaultValue, TableCache, TableDef, TableRef, ViewDef};
 use expr::tree::{Expr, Typed, columns_of};
 use expr::{OwnedDatum, SqlError};
 use parser::ast::{self, Statement};
+use std::sync::Arc;
 use value::Kind;
 
 /// The expressions of a definition, bound to its columns.
@@ -24,6 +25,8 @@ pub struct CompiledDefinition {
     pub checks: Vec<Check>,
     /// Hidden columns of functional key parts, and what they are computed from as a query would write it.
     pub functional: Vec<(usize, Expr)>,
+    /// A view's query as it was written; a view has nothing of all the above. `None`: a table, or a view that cannot be read.
+    pub query: Option<Arc<ast::Query>>,
 }
 
 /// A column whose value is computed.
@@ -69,7 +72,12 @@ impl CompiledDefinition {
             generated: Vec::new(),
             checks: Vec::new(),
             functional: Vec::new(),
+            query: None,
         };
+        if let Some(view) = &def.view {
+            made.query = parse_view(view);
+            return Ok(made);
+        }
         for (column, computed) in def.columns.iter().enumerate() {
             let kind = computed.ty.kind;
             match (&computed.generated, &computed.default) {
@@ -133,6 +141,13 @@ const CLAUSE: &str = "definition";
 /// 1812: the text is no expression. Those of binding.
 pub fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<Typed, SqlError> {
     Scope::new(Some((def, &def.name)), clause).bind(&parse(text)?)
+}
+
+fn parse_view(view: &ViewDef) -> Option<Arc<ast::Query>> {
+    match parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT) {
+        Ok(Statement::Query(query)) => Some(Arc::from(query)),
+        _ => None,
+    }
 }
 
 fn parse(text: &str) -> Result<ast::Expr, SqlError> {

@@ -31,6 +31,7 @@ pub mod show;
 mod size;
 pub mod stats;
 mod transform;
+pub mod virtual_change;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use value::{Collation, ColumnType, Kind};
 
 /// What a parameter is taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ParameterType {
     /// Text in the connection's collation.
     #[default]
@@ -87,7 +87,7 @@ const TEXT_CHARS: u32 = 16_383;
 pub const DECIMALS: u8 = 30;
 
 /// A parameter of a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Parameter {
     /// What clients are told where it is prepared.
     pub announced: ParameterType,
@@ -98,7 +98,7 @@ pub struct Parameter {
 }
 
 /// What becomes of values of another type than the one that is planned for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Takes {
     /// They are converted, or the statement is planned for their type from then on.
     #[default]

@@ -236,6 +236,37 @@ pub enum Found {
     Joined,
 }
 
+/// UPDATE, DELETE and INSERT of a virtual table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VirtualPlan {
+    /// The table.
+    pub table: catalog::VirtualRef,
+    /// Its rows, or the values of new ones.
+    pub query: QueryStatement,
+    /// What is done to the rows.
+    pub change: VirtualChange,
+    /// IGNORE: what is wrong with a row is a warning.
+    pub ignore: bool,
+}
+
+/// What is done to the rows of a virtual table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum VirtualChange {
+    /// Columns are assigned, in order; behind the table's columns the query has a value for each with `true`, the others
+    /// get their default.
+    Update(Vec<(usize, bool)>),
+    /// They go.
+    Delete,
+    /// Rows of these columns are made: of every row of the query, or where `rows` is there of its only row, where each
+    /// value has its place. `None` is DEFAULT.
+    Insert {
+        /// Positions in the table.
+        columns: Vec<usize>,
+        /// Places of the values of VALUES.
+        rows: Option<Vec<Vec<Option<usize>>>>,
+    },
+}
+
 /// A plan of a statement that reads or writes rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
@@ -245,6 +276,8 @@ pub enum Plan {
     Insert(Box<InsertPlan>),
     /// UPDATE or DELETE.
     Change(Box<ChangePlan>),
+    /// UPDATE, DELETE or INSERT of a virtual table.
+    Virtual(Box<VirtualPlan>),
     /// LOAD DATA.
     Load(Box<LoadPlan>),
     /// DO.

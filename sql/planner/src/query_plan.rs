@@ -541,6 +541,45 @@ pub enum JsonOtherwise {
 }
 
 impl Node {
+    /// The nodes of its block whose rows it takes, the driving one first.
+    pub fn inputs(&self) -> impl Iterator<Item = &Node> {
+        let (first, second) = match self {
+            Node::Join { outer: a, inner: b, .. } | Node::HashJoin { probe: a, build: b, .. } => {
+                (Some(&**a), Some(&**b))
+            }
+            Node::Filter { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Project { input, .. }
+            | Node::Distinct { input, .. } => (Some(&**input), None),
+            Node::Group(group) => (Some(&group.input), None),
+            Node::Window(window) => (Some(&window.input), None),
+            Node::One
+            | Node::Nothing { .. }
+            | Node::Read(_)
+            | Node::Virtual { .. }
+            | Node::Derived { .. }
+            | Node::Shared { .. }
+            | Node::Working { .. }
+            | Node::Values { .. }
+            | Node::JsonTable { .. }
+            | Node::SetOp { .. }
+            | Node::Recursive { .. } => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The blocks whose rows it takes.
+    pub fn blocks(&self) -> impl Iterator<Item = &QueryPlan> {
+        let (first, second): (&[QueryPlan], &[QueryPlan]) = match self {
+            Node::Derived { query, .. } => (std::slice::from_ref(&**query), &[]),
+            Node::SetOp { inputs, .. } => (inputs, &[]),
+            Node::Recursive { seeds, steps, .. } => (seeds, steps),
+            _ => (&[], &[]),
+        };
+        first.iter().chain(second)
+    }
+
     /// Leaves that are alive above this node, in the order in which they are filled.
     pub fn leaves(&self) -> Vec<u16> {
         match self {

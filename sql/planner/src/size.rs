@@ -10,6 +10,7 @@ impl Plan {
             Plan::Query(query) | Plan::Do(query) => statement(query),
             Plan::Insert(insert) => self::insert(insert),
             Plan::Change(change) => self::change(change),
+            Plan::Virtual(change) => statement(&change.query),
             Plan::Load(load) => self::insert(&load.insert),
         }
     }
@@ -39,27 +40,6 @@ fn block(plan: &QueryPlan) -> usize {
 }
 
 fn node(root: &Node) -> usize {
-    1 + match root {
-        Node::One
-        | Node::Nothing { .. }
-        | Node::Virtual { .. }
-        | Node::Shared { .. }
-        | Node::Working { .. }
-        | Node::Values { .. }
-        | Node::JsonTable { .. }
-        | Node::Read(_) => 0,
-        Node::Derived { query, .. } => block(query),
-        Node::Join { outer: a, inner: b, .. } | Node::HashJoin { probe: a, build: b, .. } => {
-            node(a) + node(b)
-        }
-        Node::Filter { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Limit { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. } => node(input),
-        Node::Group(group) => node(&group.input),
-        Node::Window(window) => node(&window.input),
-        Node::SetOp { inputs, .. } => inputs.iter().map(block).sum(),
-        Node::Recursive { seeds, steps, .. } => seeds.iter().chain(steps).map(block).sum(),
-    }
+    let (inputs, blocks) = (root.inputs().map(node), root.blocks().map(block));
+    1 + inputs.chain(blocks).sum::<usize>()
 }

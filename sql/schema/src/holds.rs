@@ -61,7 +61,7 @@ impl VirtualTable for LatchHolds {
         true
     }
 
-    fn truncate(&self) {
+    fn truncate(&self, _: &ReadContext<'_>) {
         instrument::reset_holds(sync::now_ns());
     }
 }

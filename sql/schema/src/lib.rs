@@ -8,10 +8,10 @@
 mod buffer;
 mod holds;
 mod information;
-mod lists;
 mod locks;
+mod performance;
 mod recovery;
-mod redo;
+mod sys;
 mod system;
 mod table;
 
@@ -24,13 +24,12 @@ use std::sync::Arc;
 
 /// Every virtual table over an engine.
 pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
-    let mut all: Vec<Arc<dyn VirtualTable>> = lists::tables();
+    let mut all: Vec<Arc<dyn VirtualTable>> = performance::tables();
     all.extend(information::tables(&["INNODB_BUFFER_POOL_STATS"]));
     all.extend(system::tables());
-    all.extend(locks::tables());
+    all.extend(sys::tables());
     all.push(Arc::new(holds::LatchHolds::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
-    all.push(Arc::new(redo::RedoFiles::new(engine)));
     all.push(Arc::new(recovery::Recovery::new(engine)));
     all
 }

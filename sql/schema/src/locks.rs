@@ -5,33 +5,16 @@
 //!    are listed by what undo says. 2. A table is locked by intention wherever a row of it is
 //!    locked or written; nobody waits for such a lock. 3. Lock ids are opaque.
 
-use crate::information::{Cell, Fill, Information, Rows, definition};
-use catalog::{
-    Catalog, Definition, IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext, VirtualTable,
-};
+use crate::information::{Cell, Rows};
+use catalog::{Catalog, Definition, ProcessRow, ReadContext};
 use engine::{Abandoned, Engine, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
 use value::{KeyPart, Kind};
 
-const COLUMNS: &str = include_str!("locks.tsv");
 /// Whoever has written nothing has no id; InnoDB shows such large ones then.
 const UNNAMED: u64 = 1 << 48;
-
-/// The tables of locks.
-pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
-    let table = |mut def: catalog::TableDef| -> Arc<dyn VirtualTable> {
-        let (fill, parts): (Fill, &[usize]) = match def.name.as_str() {
-            "data_locks" => (data_locks, &[1, 0]),
-            _ => (data_lock_waits, &[1, 6, 0]),
-        };
-        let parts = parts.iter().map(|p| KeyPart::whole(*p)).collect();
-        def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
-        Arc::new(Information::new(def, fill))
-    };
-    definition::parse(COLUMNS, PERFORMANCE_SCHEMA).into_iter().map(table).collect()
-}
 
 /// Tables and indexes by the ids that locks name.
 pub struct LockNames {
@@ -111,7 +94,7 @@ impl Owner {
     }
 }
 
-/// Who is who.
+/// Who is who, ordered by slot.
 struct Owners(Vec<Owner>);
 
 impl Owners {
@@ -119,15 +102,18 @@ impl Owners {
         let engine = context.catalog.engine();
         let owner =
             |process: ProcessRow| Owner { progress: engine.progress(process.slot), process };
-        Owners(context.viewer.processes().into_iter().map(owner).collect())
+        let mut owners: Vec<Owner> = context.viewer.processes().into_iter().map(owner).collect();
+        owners.sort_by_key(|o| o.process.slot);
+        Owners(owners)
     }
 
     fn find(&self, slot: usize) -> Option<&Owner> {
-        self.0.iter().find(|o| o.process.slot == slot)
+        let at = self.0.binary_search_by_key(&slot, |o| o.process.slot).ok()?;
+        self.0.get(at)
     }
 
     fn thread(&self, slot: usize) -> Option<u64> {
-        self.find(slot).map(|o| o.process.id)
+        self.find(slot).map(|o| o.process.thread_id)
     }
 
     fn transaction(&self, slot: usize) -> u64 {
@@ -228,7 +214,7 @@ fn add_runs(snapshot: &mut Snapshot, engine: &Engine, names: &LockNames) {
     }
 }
 
-fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+pub(crate) fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
     let owners = Owners::of(context);
     let mut snapshot = context.catalog.engine().locks().snapshot();
@@ -272,7 +258,7 @@ fn data_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     }
 }
 
-fn data_lock_waits(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+pub(crate) fn data_lock_waits(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let names = LockNames::of(context.catalog);
     let owners = Owners::of(context);
     let snapshot = context.catalog.engine().locks().snapshot();

@@ -8,12 +8,6 @@ use value::{Collation, ColumnType, KeyPart, Kind};
 /// What a column holds; only those called nullable hold NULL.
 #[derive(Clone, Copy)]
 pub(crate) enum Type {
-    /// TINYINT.
-    TinyInt,
-    /// INT.
-    Int,
-    /// BIGINT.
-    BigInt,
     /// BIGINT UNSIGNED.
     Unsigned,
     /// BIGINT UNSIGNED or NULL.
@@ -22,22 +16,17 @@ pub(crate) enum Type {
     Double,
     /// VARCHAR of so many characters.
     Text(u32),
-    /// VARCHAR of so many characters, or NULL.
-    NullableText(u32),
 }
 
 impl Type {
     fn column_type(self) -> ColumnType {
-        let text = |length| ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi);
         match self {
-            Type::TinyInt => ColumnType::int(Kind::TinyInt, false).not_null(),
-            Type::Int => ColumnType::int(Kind::Int, false).not_null(),
-            Type::BigInt => ColumnType::int(Kind::BigInt, false).not_null(),
             Type::Unsigned => ColumnType::int(Kind::BigInt, true).not_null(),
             Type::NullableUnsigned => ColumnType::int(Kind::BigInt, true),
             Type::Double => ColumnType::int(Kind::Double, false).not_null(),
-            Type::Text(length) => text(length).not_null(),
-            Type::NullableText(length) => text(length),
+            Type::Text(length) => {
+                ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi).not_null()
+            }
         }
     }
 }

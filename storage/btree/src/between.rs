@@ -4,7 +4,7 @@
 //! between them is as full as the two nodes on the ways.
 
 use crate::Tree;
-use crate::descend::{LEVELS_MAX, RESTARTS_MAX};
+use crate::descend::{LEVELS_MAX, RESTARTS_MAX, lost_race};
 use base::Result;
 use page::RacyNode;
 
@@ -19,6 +19,7 @@ impl Tree {
             if let Some(entries) = self.try_between(low, high)? {
                 return Ok(Some(entries.max(0.0).round() as u64));
             }
+            lost_race();
         }
         Ok(None)
     }

@@ -60,6 +60,12 @@ impl Way<'_> {
     }
 }
 
+/// An attempt without latches lost a race, and another one begins.
+#[cold]
+pub(crate) fn lost_race() {
+    instrument::count(Counter::LimpidOptimisticRestarts, 1);
+}
+
 impl Tree {
     /// Reads the payload of `key` into `out`. `false`: there is no such key.
     ///
@@ -70,6 +76,7 @@ impl Tree {
             if let Some(found) = self.try_get(key, out)? {
                 return Ok(found);
             }
+            lost_race();
         }
         self.get_latched(key, out)
     }

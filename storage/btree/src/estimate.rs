@@ -5,7 +5,7 @@
 //! same ways.
 
 use crate::Tree;
-use crate::descend::{LEVELS_MAX, RESTARTS_MAX, Way};
+use crate::descend::{LEVELS_MAX, RESTARTS_MAX, Way, lost_race};
 use base::{PAGE_BYTES, PageBuf, Result};
 use page::Node;
 
@@ -143,6 +143,7 @@ impl Tree {
                     return Ok(true);
                 }
             }
+            lost_race();
         }
         Ok(false)
     }

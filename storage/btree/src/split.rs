@@ -15,6 +15,7 @@ use crate::descend::LEVELS_MAX;
 use crate::leaf::check_size;
 use crate::plan::{Plan, plan_inner, plan_leaf};
 use base::{PageBuf, PageNo, Result, TrxId};
+use instrument::Counter;
 use page::{AppendBuf, Node, PageKind, PageOp, check_node};
 use pool::{Held, Mtr, Pool};
 use sync::WorkerSlot;
@@ -182,6 +183,7 @@ impl Tree {
         }
         self.write_split(&mut mtr, parent, slot, child, &plan)?;
         mtr.commit()?;
+        instrument::count(Counter::LimpidPageSplits, 1);
         // One split may not be enough for a large row.
         Ok(None)
     }

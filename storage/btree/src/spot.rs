@@ -9,7 +9,7 @@
 //!    `one_runner` would see.
 
 use crate::Tree;
-use crate::descend::{RESTARTS_MAX, Way};
+use crate::descend::{RESTARTS_MAX, Way, lost_race};
 use base::{Error, PageNo, Result};
 use page::Node;
 use pool::PageCopy;
@@ -63,7 +63,10 @@ impl Spot {
     /// next entry is looked for.
     pub fn seek_alone(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
         for _ in 0..RESTARTS_MAX {
-            let Some(page) = tree.try_descend(Way::To(key))? else { continue };
+            let Some(page) = tree.try_descend(Way::To(key))? else {
+                lost_race();
+                continue;
+            };
             let node = page.node();
             let slot = node.search(key).map(|found| found.slot + u16::from(found.exact));
             let copied = slot.filter(|slot| *slot < node.count()).and_then(|slot| {
@@ -71,6 +74,7 @@ impl Spot {
                 node.copy_payload(slot, &mut self.payload)
             });
             if !page.validate() {
+                lost_race();
                 continue;
             }
             if copied.is_none() {
@@ -234,6 +238,7 @@ impl Spot {
                     return Ok((page.page_no(), page.version()));
                 }
             }
+            lost_race();
         }
         let page = tree.descend_shared(way)?;
         self.leaf.copy_from_slice(&page[..]);

@@ -35,6 +35,7 @@ use crate::table::Table;
 use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, PageId, Result, UNDO_SPACE};
+use instrument::Counter;
 use trx::{RecordKind, UndoPos, UndoRecord};
 
 impl Writer<'_> {
@@ -80,7 +81,10 @@ impl Writer<'_> {
             }
             if record.purge {
                 match tables(record.table)? {
-                    Lookup::Open(table) => self.purge_record(&record, &table, b)?,
+                    Lookup::Open(table) => {
+                        self.purge_record(&record, &table, b)?;
+                        instrument::count(Counter::LimpidPurgedRows, 1);
+                    }
                     Lookup::Dropped => {}
                     Lookup::Later => return Ok(false),
                 }

@@ -7,7 +7,10 @@
 //!    is given for another's sake (conversion, inheritance). Guard: `ten_thousand_wait_for_one_row_and_each_gets_it`,
 //!    under a limit of one byte.
 
+use instrument::MemoryUse;
 use stdx::{Ordering, SharedAtomic, class};
+
+static LOCKS: MemoryUse = MemoryUse::new("memory/innodb/lock0lock");
 
 /// The limit unless [`crate::Locks::set_memory_max`] says otherwise, in bytes.
 pub const MEMORY_BYTES: usize = 1 << 30;
@@ -47,6 +50,15 @@ impl Memory {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// An owner's part of the sum changes.
+    fn resize(&self, from: usize, to: usize) {
+        match to > from {
+            true => self.used.fetch_add(to - from, Ordering::Relaxed),
+            false => self.used.fetch_sub(from - to, Ordering::Relaxed),
+        };
+        LOCKS.resize(from, to);
+    }
+
     pub fn is_full(&self) -> bool {
         self.used() >= self.max()
     }
@@ -56,7 +68,7 @@ impl Share {
     pub fn add(&mut self, bytes: usize, all: &Memory) {
         self.bytes += bytes;
         if self.bytes - self.told >= STEP {
-            all.used.fetch_add(self.bytes - self.told, Ordering::Relaxed);
+            all.resize(self.told, self.bytes);
             self.told = self.bytes;
         }
     }
@@ -66,7 +78,7 @@ impl Share {
         self.bytes = self.bytes.saturating_sub(bytes);
         // With room between the two, so that one lock taken and given back in turn moves nothing.
         if self.told >= self.bytes + STEP || self.told > 0 && self.bytes == 0 {
-            all.used.fetch_sub(self.told - self.bytes, Ordering::Relaxed);
+            all.resize(self.told, self.bytes);
             self.told = self.bytes;
         }
     }
@@ -74,7 +86,7 @@ impl Share {
     /// The owner has nothing any more.
     pub fn clear(&mut self, all: &Memory) {
         if self.told > 0 {
-            all.used.fetch_sub(self.told, Ordering::Relaxed);
+            all.resize(self.told, 0);
         }
         *self = Share::default();
     }

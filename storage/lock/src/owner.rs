@@ -19,14 +19,14 @@ use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};
 use crate::queue::Lock;
 use base::{IndexId, TrxId};
-use instrument::{CondClass, MutexClass};
+use instrument::MutexClass;
 use smallvec::SmallVec;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
+use sync::waits::ROW_LOCK;
 use sync::{Event, Mutex};
 
 static HELD: MutexClass = MutexClass::new("wait/synch/mutex/innodb/trx_mutex");
 static WAIT: MutexClass = MutexClass::new("wait/synch/mutex/innodb/lock_wait_mutex");
-static ROW: CondClass = CondClass::new("wait/lock/innodb/row");
 
 pub(crate) const WAITING: u64 = 0;
 pub(crate) const GRANTED: u64 = 1;
@@ -151,7 +151,7 @@ impl Owner {
             word: SharedAtomic::new(GRANTED),
             wish: Mutex::new(&WAIT, None),
             rest_us: LocalAtomic::new(0),
-            event: Event::new(&ROW),
+            event: Event::of_locks(&ROW_LOCK),
         }
     }
 

@@ -6,9 +6,11 @@
 use crate::locks::{Locks, by};
 use crate::mode::{Shape, index_of_deleted_rows};
 use crate::owner::{Owner, Place};
+use crate::queue::Lock;
 use crate::runs::{Run, group_of};
 use base::{IndexId, TrxId};
 use instrument::MutexClass;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use stdx::Ordering;
@@ -170,9 +172,14 @@ impl Locks {
     pub fn snapshot(&self) -> Snapshot {
         let mut all = Snapshot::default();
         for shard in self.shards().filter(|s| !s.is_empty()) {
-            let queues = shard.lock();
+            // Copied under the mutex, paired without it; who waits is paired with the locks of its own place.
+            let locks: Vec<Lock> = shard.lock().all().cloned().collect();
             let first = all.locks.len();
-            let locks: Vec<_> = queues.all().collect();
+            let mut places: HashMap<(IndexId, Option<&[u8]>), Vec<usize>> = HashMap::new();
+            for (i, lock) in locks.iter().enumerate() {
+                let place = (lock.place.index, lock.place.key.as_deref());
+                places.entry(place).or_default().push(i);
+            }
             for (i, a) in locks.iter().enumerate() {
                 // Deleted rows have no place of their own: they are shown as the index's end.
                 let deleted = index_of_deleted_rows(a.place.index);
@@ -184,15 +191,17 @@ impl Locks {
                     shape: a.shape,
                     waiting: !a.granted(),
                 });
-                let waits = |(j, b): (usize, &&crate::queue::Lock)| {
-                    let order = b.granted() || j < i;
-                    let same = order && a.by != b.by && a.place == b.place;
-                    same && a.shape.waits_for(b.shape, a.place.key.is_none())
-                };
-                if !a.granted() {
-                    let on = locks.iter().enumerate().filter(|(j, b)| waits((*j, b)));
-                    all.waits.extend(on.map(|(j, _)| (first + i, first + j)));
+                if a.granted() {
+                    continue;
                 }
+                let waits = |j: usize| {
+                    let b = &locks[j];
+                    let order = b.granted() || j < i;
+                    order && a.by != b.by && a.shape.waits_for(b.shape, a.place.key.is_none())
+                };
+                let beside = places.get(&(a.place.index, a.place.key.as_deref()));
+                let on = beside.into_iter().flatten().filter(|j| waits(**j));
+                all.waits.extend(on.map(|j| (first + i, first + j)));
             }
         }
         for group in self.groups().filter(|g| !g.is_empty()) {

@@ -20,7 +20,7 @@
 use crate::dirty::Entry;
 use crate::doublewrite::{BATCH_MAX, Batch, DoublewriteFile};
 use crate::instance::{EXTENT_PAGES, Instance};
-use crate::io::{self, Of};
+use crate::io;
 use crate::tablespace::{Tablespace, offset};
 use crate::{Doublewrite, Pool, doublewrite};
 use base::{Error, Lsn, PAGE_BYTES, PageBuf, PageId, PageNo, Result};
@@ -275,14 +275,14 @@ impl Pool {
             let (file, at) = (&*flights[from].0.file, offset(ids[from].page));
             match atomic {
                 true => io::write_atomic(file, batch.range(from, to), at)?,
-                false => io::write(Of::Data, file, batch.range(from, to), at)?,
+                false => io::write(file, batch.range(from, to), at)?,
             }
             from = to;
         }
         for (i, (ts, _)) in flights.iter().enumerate() {
             let last_of_file = i + 1 == ids.len() || ids[i + 1].space != ids[i].space;
             if last_of_file && self.flush_method.syncs_data() {
-                io::sync_data(Of::Data, &*ts.file)?;
+                io::sync_data(&*ts.file)?;
             }
         }
         Ok(())

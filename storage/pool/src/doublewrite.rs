@@ -127,8 +127,8 @@ impl DoublewriteFile {
     /// Writes the batch and makes it durable.
     pub(crate) fn write(&mut self, batch: &mut Batch) -> Result<()> {
         self.number += 1;
-        io::write(io::Of::Doublewrite, &*self.file, batch.with_directory(self.number), 0)?;
-        io::sync_data(io::Of::Doublewrite, &*self.file)
+        io::write(&*self.file, batch.with_directory(self.number), 0)?;
+        io::sync_data(&*self.file)
     }
 }
 
@@ -179,8 +179,8 @@ pub(crate) fn read_all(files: &[Arc<dyn File>]) -> Result<HashMap<PageId, Box<Pa
 
 /// Forgets the batch in a file, durably.
 fn empty(file: &dyn File) -> Result<()> {
-    io::write(io::Of::Doublewrite, file, &AlignedBuf::zeroed(PAGE_BYTES), 0)?;
-    io::sync_data(io::Of::Doublewrite, file)
+    io::write(file, &AlignedBuf::zeroed(PAGE_BYTES), 0)?;
+    io::sync_data(file)
 }
 
 impl Pool {
@@ -212,8 +212,8 @@ pub(crate) fn read(file: &dyn File) -> Result<HashMap<PageId, Box<PageBuf>>> {
         }
     }
     let whole = got / PAGE_BYTES * PAGE_BYTES;
-    io::write(io::Of::Doublewrite, file, &buf[..whole], 0)?;
-    io::sync_data(io::Of::Doublewrite, file)?;
+    io::write(file, &buf[..whole], 0)?;
+    io::sync_data(file)?;
     Ok(copies)
 }
 

@@ -79,7 +79,7 @@ use host::{Disk, File};
 use instance::{Counts, Instance};
 use instrument::{MutexClass, RwLockClass};
 use read_ahead::ReadAhead;
-use recover::pending::Pending;
+use recover::pending::{Pending, RECV_MUTEX};
 use redo::Log;
 use resize::Resizing;
 use std::collections::HashMap;
@@ -90,7 +90,6 @@ use sync::{Mutex, RwLatch};
 use warm::Warm;
 
 static CHECKPOINT_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/pool_checkpoint");
-static COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
 static DAMAGED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_damaged");
 static OPENING_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_opening");
 static OLD_COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/dblwr_mutex");
@@ -205,7 +204,7 @@ impl Pool {
             read_ahead: ReadAhead::new(config.read_io_threads),
             warm: Warm::new(),
             reported: Mutex::new(&stats::REPORTED_MUTEX, stats::Reported::default()),
-            copies: Mutex::new(&COPIES_MUTEX, Copies { pages, repaired: 0 }),
+            copies: Mutex::new(&RECV_MUTEX, Copies { pages, repaired: 0 }),
             pending: Pending::new(),
             damaged: Mutex::new(&DAMAGED_MUTEX, Vec::new()),
             opening: Mutex::new(&OPENING_MUTEX, ()),

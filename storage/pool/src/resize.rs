@@ -14,11 +14,12 @@ use crate::cleaner::Pages;
 use crate::doublewrite::BATCH_MAX;
 use crate::{FRAMES_MIN, Pool};
 use base::{Error, PAGE_BYTES, Result};
-use instrument::MutexClass;
+use instrument::{MemoryUse, MutexClass};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
+static FRAMES: MemoryUse = MemoryUse::new("memory/innodb/buf_buf_pool");
 static RESIZE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/buf_pool_resize_mutex");
 
 /// How long a shrink waits between its rounds.
@@ -104,6 +105,7 @@ impl Pool {
     /// Opens frames `from..to` and makes them free.
     pub(crate) fn add_frames(&self, from: u32, to: u32) -> Result<()> {
         self.arena.open(from, to)?;
+        FRAMES.take((to - from) as usize * PAGE_BYTES);
         self.resizing.opened.fetch_max(to, Ordering::AcqRel);
         self.limit.store(to, Ordering::Release);
         let n = self.instances.len() as u32;
@@ -131,7 +133,9 @@ impl Pool {
             let withdrawn = self.resizing.withdrawn.load(Ordering::Acquire);
             if withdrawn >= target {
                 assert_eq!(withdrawn, target, "each frame is withdrawn once");
-                return self.arena.release(new, old);
+                self.arena.release(new, old)?;
+                FRAMES.give_back(target as usize * PAGE_BYTES);
+                return Ok(());
             }
             let percent = u64::from(withdrawn) * 100 / u64::from(target);
             self.tell("Withdrawing blocks to be shrunken.".into(), 3, percent);

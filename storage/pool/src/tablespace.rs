@@ -104,8 +104,8 @@ impl Tablespace {
             ts.grow(PageNo(0))?;
             let mut first = AlignedBuf::zeroed(PAGE_BYTES);
             spacefile::first_page(id, as_page(&mut first))?;
-            io::write(io::Of::Data, &*file, &first, 0)?;
-            io::sync_data(io::Of::Data, &*file)?;
+            io::write(&*file, &first, 0)?;
+            io::sync_data(&*file)?;
             pool.disk.sync_dir().map_err(io("make durable the name of"))?;
             Ok(ts)
         })();
@@ -193,13 +193,13 @@ impl Tablespace {
         while at < to {
             let n = EXTENT_PAGES.min(to - at);
             let bytes = &zeroes[..n as usize * PAGE_BYTES];
-            let write = io::write(io::Of::Data, &*self.file, bytes, offset(PageNo(at)));
+            let write = io::write(&*self.file, bytes, offset(PageNo(at)));
             write.map_err(no_space)?;
             at += n;
         }
         if self.sync_growth {
             // Page writes are not synced: the new length must not be lost under them.
-            io::sync_data(io::Of::Data, &*self.file)?;
+            io::sync_data(&*self.file)?;
         }
         Ok(to)
     }

@@ -17,10 +17,7 @@ use std::sync::Arc;
 use base::{Error, FORMAT_VERSION, Result};
 use crc_fast::{CrcAlgorithm, checksum};
 use host::{AlignedBuf, BLOCK_BYTES, Disk, File, OpenMode};
-use instrument::FileClass;
 use stdx::bytes::{Put, Reader, Truncated};
-
-static LOG_FILE: FileClass = FileClass::new("wait/io/file/innodb/innodb_log_file");
 
 pub(crate) const FOLDER: &str = "redo";
 const PREFIX: &str = "redo/#ib_redo";
@@ -189,8 +186,8 @@ impl RedoFile {
         let identity =
             Identity { log_id, number: self.number, start: self.start, bytes: self.bytes() };
         let io = |op| move |e| Error::io(op, self.name(), e);
-        timed(|| self.file.write_at(&identity.encode(), 0)).map_err(io("write"))?;
-        timed(|| self.file.sync_data()).map_err(io("fdatasync"))
+        self.file.write_at(&identity.encode(), 0).map_err(io("write"))?;
+        self.file.sync_data().map_err(io("fdatasync"))
     }
 }
 
@@ -238,19 +235,11 @@ fn fill(disk: &dyn Disk, name: &str, bytes: u64) -> std::io::Result<Arc<dyn File
     let mut at = 0;
     while at < bytes {
         let part = (bytes - at).min(zeros.len() as u64);
-        timed(|| file.write_at(&zeros[..part as usize], at))?;
+        file.write_at(&zeros[..part as usize], at)?;
         at += part;
     }
-    timed(|| file.sync_data())?;
+    file.sync_data()?;
     Ok(file)
-}
-
-/// Counts and times one file operation: they all take microseconds at least.
-pub(crate) fn timed<R>(f: impl FnOnce() -> R) -> R {
-    let begin = sync::now_ns();
-    let result = f();
-    instrument::contended(LOG_FILE.class(), sync::now_ns() - begin);
-    result
 }
 
 #[cfg(test)]

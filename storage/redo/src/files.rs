@@ -18,7 +18,7 @@ use instrument::MutexClass;
 use sync::Mutex;
 
 use crate::control::Control;
-use crate::file::{self, BLOCK, HEADER_BYTES, RedoFile, timed};
+use crate::file::{self, BLOCK, HEADER_BYTES, RedoFile};
 
 static CHAIN_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_files_mutex");
 
@@ -150,7 +150,8 @@ impl Files {
             if output.unsynced.last().is_none_or(|f| f.number != file.number) {
                 output.unsynced.push(Arc::clone(&file));
             }
-            timed(|| file.file.write_at(now, HEADER_BYTES + lsn - file.start))
+            file.file
+                .write_at(now, HEADER_BYTES + lsn - file.start)
                 .map_err(|e| Error::io("write", file.name(), e))?;
             output.current = Some(file);
             lsn += part;
@@ -165,7 +166,8 @@ impl Files {
             let file = self.find(lsn)?;
             let part = (file.end - lsn).min(out.len() as u64);
             let (now, rest) = out.split_at_mut(part as usize);
-            timed(|| file.file.read_exact_at(now, HEADER_BYTES + lsn - file.start))
+            file.file
+                .read_exact_at(now, HEADER_BYTES + lsn - file.start)
                 .map_err(|e| Error::io("read", file.name(), e))?;
             lsn += part;
             out = rest;
@@ -176,7 +178,7 @@ impl Files {
     /// `fdatasync` of the files written since the last one.
     pub(crate) fn sync(&self, output: &mut Output) -> Result<()> {
         for file in &output.unsynced {
-            timed(|| file.file.sync_data()).map_err(|e| Error::io("fdatasync", file.name(), e))?;
+            file.file.sync_data().map_err(|e| Error::io("fdatasync", file.name(), e))?;
         }
         output.unsynced.clear();
         Ok(())

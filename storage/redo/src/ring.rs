@@ -7,7 +7,10 @@
 //!    wrong checksum, not undefined behaviour. Guard: the models `the_contiguous_end_holds_only_copied_frames`
 //!    and `the_ring_goes_round`; the frames' checksums at recovery.
 
+use instrument::MemoryUse;
 use stdx::{LocalAtomic, Ordering};
+
+static RING: MemoryUse = MemoryUse::new("memory/innodb/log_buffer_memory");
 
 const WORD_BYTES: usize = 8;
 
@@ -19,6 +22,7 @@ impl Ring {
     /// A ring of `bytes`, a power of two.
     pub(crate) fn new(bytes: usize) -> Ring {
         assert!(bytes.is_power_of_two() && bytes >= WORD_BYTES);
+        RING.take(bytes);
         Ring { words: (0..bytes / WORD_BYTES).map(|_| LocalAtomic::new(0)).collect() }
     }
 

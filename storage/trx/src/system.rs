@@ -16,15 +16,13 @@ use crate::states::States;
 use crate::undo_page::{commit_before, read_kept_record, read_record};
 use crate::views::{View, Views};
 use base::{Error, Lsn, PageId, Result, TrxId, UNDO_SPACE};
-use instrument::CondClass;
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
-use sync::waits::WaitsFor;
+use sync::waits::{ROW_LOCK, WaitsFor};
 use sync::{Deadline, Event, SessionSlot, SlotTable, WaitResult, WorkerSlot};
 
-static ROW_WAIT: CondClass = CondClass::new("wait/lock/innodb/row");
 /// How long a reader waits for a commit that has begun before it looks again.
 const COMMIT_LOOK: Duration = Duration::from_millis(10);
 const END_EVENTS: usize = 64;
@@ -81,7 +79,7 @@ impl TrxSystem {
             views: Views::new(slots),
             pool: Arc::clone(pool),
             undo: Arc::clone(undo),
-            ends: (0..END_EVENTS).map(|_| CacheLine(Event::new(&ROW_WAIT))).collect(),
+            ends: (0..END_EVENTS).map(|_| CacheLine(Event::of_locks(&ROW_LOCK))).collect(),
             waits: Arc::clone(waits),
             rsegs: (0..RSEGS as u8).map(|n| CacheLine(Rseg::new(n))).collect(),
             rsegs_used: SharedAtomic::new(RSEGS),

@@ -5,19 +5,22 @@
 //! [`Descriptor::runner`]. 2. A part is changed by its own methods and by the module that is about it.
 
 mod descriptor;
+mod events;
 mod identity;
 mod programs;
 mod protocol;
 mod reply;
 mod statements;
 mod transaction;
+mod transaction_events;
 
 pub(crate) use descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
+pub(crate) use events::{Digested, Ended, Events, instruments};
 pub(crate) use identity::{Identity, Phase};
 pub(crate) use programs::{Kept, Programs, Scan};
 pub(crate) use protocol::Protocol;
 pub(crate) use reply::{Reply, Written};
-pub(crate) use statements::{Cursor, One, Pending, StatementCode, Statements};
+pub(crate) use statements::{Cursor, One, Pending, PrepareSchema, StatementCode, Statements};
 pub(crate) use transaction::{
     Characteristics, Holding, Savepoint, Transaction, isolation_numbered,
 };
@@ -50,6 +53,8 @@ pub(crate) struct Core {
     pub states: States,
     /// Parameters of the statement that the session runs itself (`SET @a = ?`).
     pub parameters: Vec<OwnedDatum>,
+    /// What its statements cost.
+    pub events: Events,
     /// The session's slot in the registry.
     pub slot: usize,
     /// Finds what is known of a statement's kind.
@@ -75,6 +80,7 @@ impl Core {
 
     /// Writes an OK packet; status and warnings are filled in.
     pub fn send_ok_with(&mut self, ok: &packet::Ok<'_>) {
+        self.events.rows_affected = ok.affected_rows;
         self.reply.ok(&self.env, ok, self.env.diagnostics.wire_count());
     }
 

@@ -6,7 +6,7 @@
 //! another session reads. 3. The texts that came last are recognised by what lies between their literals, before anything
 //! of them is read ([`Templates`]).
 
-use super::Descriptor;
+use super::{Descriptor, Digested};
 use crate::shared_programs::{Key, Pinned, Surroundings, VARIANTS_MAX};
 use executor::Prepared;
 use expr::build::Settings;
@@ -24,6 +24,16 @@ pub(crate) struct Kept {
     pub pinned: Pinned,
     pub prepared: Prepared,
     pub kind: &'static Descriptor,
+    /// Where its statements' figures belong.
+    pub digest: Digested,
+}
+
+impl Kept {
+    /// A program that a session keeps.
+    pub fn new(pinned: Pinned, prepared: Prepared, kind: &'static Descriptor) -> Kept {
+        let digest = Digested::of(prepared.digest().cloned());
+        Kept { pinned, prepared, kind, digest }
+    }
 }
 
 /// The programs of one key.
@@ -114,7 +124,7 @@ impl Programs {
             self.read(sql, mode, scan);
         }
         let surroundings = self.surroundings.clone();
-        Key { text: scan.cut.key().into(), is_cut: true, surroundings }
+        Key { text: scan.cut.key().into(), is_cut: true, parameters: Box::default(), surroundings }
     }
 
     /// Position of a key's programs.

@@ -21,6 +21,9 @@ pub(crate) struct Reply {
     pub codes: Vec<ColumnCode>,
     /// QUIT, SHUTDOWN or a lost client: the connection ends with this answer.
     pub closing: bool,
+    /// Rows sent, and errors, of the statement that runs.
+    rows_sent: u64,
+    errors: u64,
 }
 
 /// What was written of a statement's result, and where it began.
@@ -55,13 +58,25 @@ impl Written {
 impl Reply {
     /// An empty one.
     pub fn new() -> Reply {
-        Reply { out: Outbox::new(), codes: Vec::new(), closing: false }
+        let (out, codes) = (Outbox::new(), Vec::new());
+        Reply { out, codes, closing: false, rows_sent: 0, errors: 0 }
+    }
+
+    /// Counts a row that is sent by other ways than [`Reply::rows`].
+    pub fn count_row(&mut self) {
+        self.rows_sent += 1;
+    }
+
+    /// How many rows were sent and errors answered since the last call.
+    #[inline]
+    pub fn take_counts(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.rows_sent), std::mem::take(&mut self.errors))
     }
 
     /// The way of a statement's rows, in binary form or as text.
     #[inline]
     pub fn rows<'a>(&'a mut self, net: &'a mut dyn Net, env: &Env, binary: bool) -> Rows<'a> {
-        Rows::new(&mut self.out, net, env, &mut self.codes, binary)
+        Rows::new((&mut self.out, &mut self.rows_sent), net, env, &mut self.codes, binary)
     }
 
     /// Takes back what was written of a result, as far as it has not been sent.
@@ -85,6 +100,7 @@ impl Reply {
 
     /// An error packet, which is noted in the diagnostics area.
     pub fn error(&mut self, env: &mut Env, error: &SqlError, catalog: &Catalog) {
+        self.errors += 1;
         let named = executor::named(error, catalog);
         let (code, state, text) = named.as_ref().unwrap_or(error).parts();
         let signalled = env.signalled.take();

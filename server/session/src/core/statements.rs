@@ -1,10 +1,12 @@
 //! Prepared statements of a session, and their cursors.
 
-use super::Descriptor;
+use super::{Descriptor, Digested};
 use crate::errors;
 use executor::kept_bytes::KeptReader;
 use executor::{Prepared, SqlError};
+use parser::SqlMode;
 use parser::ast::Statement;
+use parser::digest::Digest;
 use std::collections::HashMap;
 use std::sync::Arc;
 use wire::prepared::BoundTypes;
@@ -24,8 +26,10 @@ pub(crate) enum StatementCode {
 pub(crate) struct One {
     pub program: StatementCode,
     pub sql: Arc<[u8]>,
+    /// Other sessions may run programs of this tree: how its text was read.
+    pub read_as: Option<SqlMode>,
     /// Markers.
-    pub params: usize,
+    params: u32,
     /// Fresh while values of these types may not be what the program is made for.
     pub types: BoundTypes,
     /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
@@ -34,6 +38,17 @@ pub(crate) struct One {
     /// What an execution left to be fetched.
     pub cursor: Option<Box<Cursor>>,
     pub kind: &'static Descriptor,
+    /// Where its figures belong.
+    pub digest: Digested,
+    pub schema: Arc<PrepareSchema>,
+}
+
+/// The schema in which statements were prepared: names without one mean that of PREPARE wherever they run. One for all
+/// statements that were prepared since the current schema changed last.
+pub(crate) struct PrepareSchema {
+    pub name: Option<Box<str>>,
+    /// How often the current schema had changed when it was this one.
+    pub database_changes: u32,
 }
 
 /// What the next execution has to look at first.
@@ -50,20 +65,30 @@ impl One {
     /// A statement with so many markers.
     pub fn new(
         program: StatementCode,
-        sql: Arc<[u8]>,
+        (sql, read_as): (Arc<[u8]>, Option<SqlMode>),
         params: usize,
         kind: &'static Descriptor,
+        (digest, schema): (Option<Arc<Digest>>, Arc<PrepareSchema>),
     ) -> One {
         One {
             program,
             sql,
-            params,
+            read_as,
+            params: u32::try_from(params).unwrap_or(u32::MAX),
             types: BoundTypes::default(),
             long: Vec::new(),
             pending: Pending::Nothing,
             cursor: None,
             kind,
+            digest: Digested::of(digest),
+            schema,
         }
+    }
+
+    /// Markers.
+    #[inline]
+    pub fn params(&self) -> usize {
+        self.params as usize
     }
 
     /// Closes its cursor; says what was wrong with its long data.
@@ -90,6 +115,8 @@ pub(crate) struct Statements {
     open: usize,
     /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
     named: HashMap<String, Box<One>>,
+    /// Where statements are prepared now.
+    pub schema: Option<Arc<PrepareSchema>>,
 }
 
 impl Statements {
@@ -131,6 +158,15 @@ impl Statements {
         one.map_or(b"", |one| &one.sql)
     }
 
+    /// The text of a statement, and whether it may tell a password: those that run programs do not.
+    #[inline]
+    pub fn text_and_secrecy(&self, id: u32) -> (&[u8], bool) {
+        let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
+        one.map_or((b"".as_slice(), false), |one| {
+            (&one.sql[..], !matches!(one.program, StatementCode::Compiled(_)))
+        })
+    }
+
     /// COM_STMT_CLOSE; whether there was one.
     pub fn close(&mut self, id: u32) -> bool {
         let closed = self.place(id).is_some_and(|place| place.take().is_some());
@@ -151,11 +187,11 @@ impl Statements {
     pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
         let Some(one) = self.get(id) else { return };
         let param = usize::from(param);
-        if param >= one.params {
+        if param >= one.params() {
             one.pending = Pending::TooLong;
             return;
         }
-        one.long.resize(one.params, None);
+        one.long.resize(one.params(), None);
         let bytes = one.long[param].get_or_insert_with(Vec::new);
         if bytes.len() + data.len() > bytes_max {
             one.pending = Pending::TooLong;

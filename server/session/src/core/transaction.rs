@@ -8,6 +8,7 @@ use crate::env::Env;
 use crate::errors;
 use crate::registry;
 use executor::SqlError;
+use instrument::TransactionKind;
 use parser::ast::Isolation;
 
 /// What SET TRANSACTION says of a transaction.
@@ -83,6 +84,12 @@ impl Transaction {
         self.characteristics.isolation as u32
             | if self.characteristics.read_only { registry::READ_ONLY } else { 0 }
             | self.check_bits
+    }
+
+    /// What events tell of the transaction.
+    pub fn kind(&self) -> TransactionKind {
+        let Characteristics { isolation, read_only } = self.characteristics;
+        TransactionKind { is_read_only: read_only, isolation: isolation as u8 }
     }
 
     /// Whether a READ ONLY transaction is open.

@@ -106,3 +106,37 @@ fn types_that_do_not_come_again_are_those_of_the_last_time() {
     assert!(text_of(&text)[2].contains("two"), "text is cut off behind its number");
     assert_eq!(text[3][5..7], [1, 0], "with a warning");
 }
+
+#[test]
+fn a_program_for_other_types_or_changed_tables_is_made_once_for_all_sessions() {
+    let (server, mut first) = with_table();
+    let mut second = Client::root(&server);
+    second.run("USE db");
+    let taken_over = |client: &mut Client| -> u64 {
+        let row = client.rows("SHOW SESSION STATUS LIKE 'Limpid_plan_cache_shared_hits'");
+        row[0].rsplit('|').next().and_then(|n| n.parse().ok()).expect("a number")
+    };
+    let (sql, number) = ("SELECT id + ? FROM t WHERE id = ?", 1i64.to_le_bytes());
+    let (one, other) = (first.prepare(sql), second.prepare(sql));
+    let double =
+        [(ColumnCode::Double, &1f64.to_le_bytes()[..]), (ColumnCode::LongLong, &number[..])];
+    let whole = [(ColumnCode::LongLong, &number[..]), (ColumnCode::LongLong, &number[..])];
+    let before = taken_over(&mut second);
+    assert_eq!(first.type_with(one, &double), DOUBLE);
+    assert_eq!(second.type_with(other, &double), DOUBLE);
+    assert_eq!(taken_over(&mut second), before + 1);
+    // What PREPARE finds is not what other values asked for.
+    let third = first.prepare(sql);
+    assert_eq!(first.type_with(third, &whole), INT);
+    first.run("ALTER TABLE t ADD d INT");
+    assert_eq!(first.type_with(one, &double), DOUBLE);
+    assert_eq!(second.type_with(other, &double), DOUBLE);
+    assert_eq!(taken_over(&mut second), before + 2);
+    // A text that would be read as another one now is this session's alone.
+    first.run("ALTER TABLE t DROP d");
+    first.run("SET sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')");
+    let before = taken_over(&mut first);
+    assert_eq!(second.type_with(other, &double), DOUBLE);
+    assert_eq!(first.type_with(one, &double), DOUBLE);
+    assert_eq!(taken_over(&mut first), before);
+}

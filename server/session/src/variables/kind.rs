@@ -13,6 +13,9 @@ pub enum Kind {
     Int(u64, u64),
     /// As [`Kind::Int`], in whole steps of the third number; the rest is cut with a warning.
     Steps(u64, u64, u64),
+    /// Room for so many, up to the first number; -1 leaves it to the server, which takes the second, or has no limit if that
+    /// is [`NO_LIMIT`].
+    Sized(u64, u64),
     /// A number from..=to; beyond it is cut with a warning.
     Double(f64, f64),
     /// One of these words, or its number.
@@ -26,6 +29,9 @@ pub enum Kind {
     /// Any text.
     Text,
 }
+
+/// Of a [`Kind::Sized`]: as many as come.
+pub const NO_LIMIT: u64 = u64::MAX;
 
 /// The default collation.
 pub const AI_CI: &str = "utf8mb4_0900_ai_ci";
@@ -154,6 +160,10 @@ impl Kind {
                 Assign::UInt(n) => Ok(clamp(name, i128::from(*n), *min, *max)),
                 _ => Err(wrong_type()),
             },
+            Kind::Sized(_, chosen) if matches!(v, Assign::Int(-1)) => {
+                Ok((Value::UInt(*chosen), None))
+            }
+            Kind::Sized(max, _) => Kind::Int(0, *max).check(name, v),
             Kind::Steps(min, max, step) => {
                 let (Value::UInt(n), warning) = Kind::Int(*min, *max).check(name, v)? else {
                     return Err(wrong_type());
@@ -203,7 +213,7 @@ impl Kind {
             {
                 self.check(name, &Assign::Int(text.parse().unwrap_or(-1)))
             }
-            Kind::Int(..) | Kind::Steps(..) => {
+            Kind::Int(..) | Kind::Sized(..) | Kind::Steps(..) => {
                 let n = sized(text)
                     .ok_or_else(|| VarError::WrongValue(name.to_string(), text.to_string()))?;
                 self.check(name, &n)
@@ -243,6 +253,7 @@ impl Kind {
                 words.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
             }
             (Kind::Double(..), Value::Double(n)) => format!("{n:.6}"),
+            (Kind::Sized(..), Value::UInt(NO_LIMIT)) => "-1".to_string(),
             (_, Value::UInt(n)) => n.to_string(),
             (_, Value::Double(n)) => n.to_string(),
         }
@@ -250,7 +261,11 @@ impl Kind {
 
     /// Whether `@@x` yields text rather than a number.
     pub const fn is_text(&self) -> bool {
-        !matches!(self, Kind::Bool | Kind::Int(..) | Kind::Steps(..) | Kind::Double(..))
+        let is_number = matches!(
+            self,
+            Kind::Bool | Kind::Int(..) | Kind::Sized(..) | Kind::Steps(..) | Kind::Double(..)
+        );
+        !is_number
     }
 
     /// What `@@name` is among expressions.
@@ -263,6 +278,7 @@ impl Kind {
         match self {
             Kind::Bool => number(1, false),
             Kind::Int(..) | Kind::Steps(..) => number(21, true),
+            Kind::Sized(..) => number(21, false),
             Kind::Double(..) => ColumnType { decimals: 6, ..ColumnType::double() },
             _ => ColumnType {
                 decimals: value::types::NOT_FIXED,

@@ -328,6 +328,12 @@ impl Globals {
         Ok(())
     }
 
+    /// Names and texts of what is persisted, ordered by name.
+    pub fn persisted(&self) -> Vec<(String, String)> {
+        let inner = self.inner.lock();
+        inner.persisted.iter().map(|(name, text)| (name.to_string(), text.clone())).collect()
+    }
+
     fn save(&self, persisted: &BTreeMap<&'static str, String>) -> Result<(), VarError> {
         let Some(store) = &self.store else { return Ok(()) };
         store.save(&persisted_text(persisted)).map_err(|e| VarError::Io(e.to_string()))

@@ -34,15 +34,7 @@ fn reads_all(node: &Node, joined: &[JoinKey], of: (&ChangePlan, &Context<'_>)) -
         Node::HashJoin { probe, build, keys, .. } => {
             reads_all(probe, keys, of) || reads_all(build, keys, of)
         }
-        Node::Join { outer, inner, .. } => {
-            reads_all(outer, joined, of) || reads_all(inner, joined, of)
-        }
-        Node::Filter { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Limit { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. } => reads_all(input, joined, of),
-        _ => false,
+        _ => node.inputs().any(|input| reads_all(input, joined, of)),
     }
 }
 

@@ -12,6 +12,7 @@ use base::IndexId;
 use catalog::TableRef;
 use engine::{Direction, Reader, RowLock};
 use expr::{Frame, OwnedDatum, Row, condition};
+use instrument::RowOperation;
 use instrument::{Counter, count};
 use planner::plan::InsertValue;
 use std::ops::Bound;
@@ -51,7 +52,7 @@ pub fn find(
     index: IndexId,
     key: &[u8],
 ) -> Result<Option<ConflictingRow>, SqlError> {
-    let table = context.tables.table(table);
+    let (of, table) = (table, context.tables.table(table));
     let number = (0..table.indexes()).find(|n| match n {
         0 => false,
         n => table.index_spec(*n).is_some_and(|spec| spec.id == index),
@@ -80,7 +81,11 @@ pub fn find(
         }
     };
     row.clear();
+    let timer = context.tables.timer(of);
     let found = context.client.get_locked(table, &clustered, None, RowLock::UPDATE, &mut row)?;
+    if let Some(timer) = timer {
+        timer.end(RowOperation::Fetch, number.or(Some(0)), 1);
+    }
     Ok(found.then_some(ConflictingRow { key: clustered, row, last }))
 }
 

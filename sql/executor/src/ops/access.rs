@@ -10,7 +10,7 @@
 
 use super::Run;
 use super::cells::convert_at;
-use crate::keyrange::{merge, whole};
+use crate::keyrange::{Key, KeyRanges, whole};
 use crate::{Environment, SqlError};
 use engine::Table;
 use expr::{Expr, Frame, damaged};
@@ -20,12 +20,14 @@ use std::ops::Bound;
 use value::collation::Cut;
 use value::{ColumnType, Date, Datum, KeyPart, KeySpec, Kind, RowLayout};
 
-pub use crate::keyrange::KeyRange as Encoded;
-
-/// Room for the key of a part: that of a number.
-const KEY_BYTES: usize = 16;
 /// Cut keys that are looked up one by one; beyond them a range is read.
 const CUT_KEYS_MAX: usize = 64;
+
+/// A part of a key, and the column that it keeps.
+type Column<'t> = (&'t KeyPart, &'t ColumnType);
+
+/// The ends of a range that is being encoded.
+type Encoded = (Bound<Key>, Bound<Key>);
 
 /// What became of a value as a part of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +82,8 @@ impl<'t> Encoder<'t> {
         (part.prefix_chars.is_none() && !part.descending).then_some(part.column)
     }
 
-    fn column(&self, part: usize) -> Option<(&'t KeyPart, &'t ColumnType)> {
+    #[inline]
+    fn column(&self, part: usize) -> Option<Column<'t>> {
         let own = &self.spec.parts;
         // Entries end with the clustered key.
         let behind = || {
@@ -136,23 +139,22 @@ impl<'t> Encoder<'t> {
         key: &mut Vec<u8>,
     ) -> Result<Prefix, SqlError> {
         for (n, part) in values.iter().enumerate().map(|(n, part)| (first + n, part)) {
+            let Some(column) = self.column(n) else { return Ok(Prefix::Shorter) };
+            let (spec, ty) = column;
             // Equal texts that were cut need not have equal keys.
-            let cut = |(spec, ty): (&KeyPart, &ColumnType)| {
-                spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps
-            };
-            if self.column(n).is_some_and(cut) {
+            if spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps {
                 return Ok(Prefix::Shorter);
             }
             let value = run.eval(&part.value, frame)?;
             let value = value.get();
             if value.is_null() && part.null_safe {
-                if !self.column(n).is_some_and(|(_, ty)| ty.nullable) {
+                if !ty.nullable {
                     return Ok(Prefix::Nothing);
                 }
-                self.put(n, Datum::Null, false, key);
+                put(column, Datum::Null, key);
                 continue;
             }
-            match self.append(n, &value, &*run.env, false, key)? {
+            match append(column, &value, &*run.env, key) {
                 Part::Never => return Ok(Prefix::Nothing),
                 Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
                 Part::Near | Part::Open => return Ok(Prefix::Shorter),
@@ -162,78 +164,26 @@ impl<'t> Encoder<'t> {
         Ok(Prefix::Whole)
     }
 
-    /// A part; `uncut`: as if it kept all of a value.
-    fn part(&self, part: usize, uncut: bool) -> Option<(KeyPart, &'t ColumnType)> {
-        let (spec, ty) = self.column(part)?;
-        let prefix_chars = spec.prefix_chars.filter(|_| !uncut);
-        Some((KeyPart { prefix_chars, ..*spec }, ty))
-    }
-
-    /// Appends the key of a value of the column's kind; `false`: it has none.
-    fn put(&self, part: usize, value: Datum<'_>, uncut: bool, key: &mut Vec<u8>) -> bool {
-        let Some((spec, ty)) = self.part(part, uncut) else { return false };
-        let start = key.len();
-        spec.append(ty, &value, key).map_err(|_| key.truncate(start)).is_ok()
-    }
-
-    /// Appends one part; what is [`Part::Open`] appends nothing. `uncut`: a part that keeps a prefix is
-    /// written whole.
-    fn append(
-        &self,
-        part: usize,
-        value: &Datum<'_>,
-        env: &dyn Environment,
-        uncut: bool,
-        key: &mut Vec<u8>,
-    ) -> Result<Part, SqlError> {
-        let Some((spec, ty)) = self.part(part, uncut) else { return Ok(Part::Open) };
-        if value.is_null() {
-            return Ok(Part::Never);
-        }
-        if spec.append_exact(ty, value, key) {
-            return Ok(Part::Exact);
-        }
-        if ty.kind.is_string() || ty.kind == Kind::Json {
-            return Ok(Part::Open);
-        }
-        let (zone, mut scratch) = (env.convert_mode().time_zone, Vec::new());
-        let Ok(converted) = convert_at(*value, ty, zone, &mut scratch) else {
-            return Ok(Part::Open);
-        };
-        // A moment is compared as the local time that it is in the session's zone.
-        let shown = match converted {
-            Datum::Timestamp(micros, fsp) => match zone.to_local(micros, fsp) {
-                Some(local) if !zone.is_repeated(local) => Datum::DateTime(local),
-                _ => return Ok(Part::Open),
-            },
-            other => other,
-        };
-        let same = value::equals(&shown, value, ty.collation) == Some(true);
-        if !same && !is_near(&converted) || !self.put(part, converted, uncut, key) {
-            return Ok(Part::Open);
-        }
-        Ok(if same { Part::Exact } else { Part::Near })
-    }
-
-    /// The encoded ranges, in the memory of `found`; `touching` ones become one.
+    /// Encodes ranges; `touching` ones become one.
     ///
     /// # Errors
     /// Those of evaluating their values.
     pub fn ranges(
         &self,
         (ranges, touching): (&[KeyRange], bool),
-        mut found: Vec<Encoded>,
         run: &mut Run<'_>,
         frame: &Frame,
-    ) -> Result<Vec<Encoded>, SqlError> {
+        found: &mut KeyRanges,
+    ) -> Result<(), SqlError> {
         found.clear();
         for range in ranges {
-            self.range_behind((0, &[]), range, run, frame, &mut found)?;
+            self.range_behind((0, &[]), range, run, frame, found)?;
         }
-        Ok(merge(found, touching))
+        found.merge(touching);
+        Ok(())
     }
 
-    /// The encoded ranges of those keys that begin with `before`, which is of so many parts, and have what a range asks
+    /// Encodes the ranges of those keys that begin with `before`, which is of so many parts, and have what a range asks
     /// of the parts behind; disjoint, in order.
     ///
     /// # Errors
@@ -244,10 +194,12 @@ impl<'t> Encoder<'t> {
         range: &KeyRange,
         run: &mut Run<'_>,
         frame: &Frame,
-    ) -> Result<Vec<Encoded>, SqlError> {
-        let mut found = Vec::new();
-        self.range_behind(before, range, run, frame, &mut found)?;
-        Ok(merge(found, true))
+        found: &mut KeyRanges,
+    ) -> Result<(), SqlError> {
+        found.clear();
+        self.range_behind(before, range, run, frame, found)?;
+        found.merge(true);
+        Ok(())
     }
 
     fn range_behind(
@@ -256,55 +208,65 @@ impl<'t> Encoder<'t> {
         range: &KeyRange,
         run: &mut Run<'_>,
         frame: &Frame,
-        found: &mut Vec<Encoded>,
+        found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
-        let mut key = before.to_vec();
-        match self.prefix_from(parts, &range.equal, run, frame, &mut key)? {
-            Prefix::Nothing => Ok(()),
-            Prefix::Shorter => {
-                found.push(whole(&key));
-                Ok(())
-            }
+        let start = found.add(before).start();
+        let prefix = self.prefix_from(parts, &range.equal, run, frame, found.bytes())?;
+        let key = found.key_from(start);
+        match prefix {
+            Prefix::Nothing => {}
+            Prefix::Shorter => found.push(whole(key)),
             Prefix::Whole => {
-                let part = parts + range.equal.len();
-                self.last(part, &range.last, &key, run, frame, found)
+                self.last((parts + range.equal.len(), key), &range.last, run, frame, found)?;
             }
         }
+        Ok(())
     }
 
     fn last(
         &self,
-        part: usize,
+        (part, before): (usize, Key),
         asked: &LastPart,
-        before: &[u8],
         run: &mut Run<'_>,
         frame: &Frame,
-        found: &mut Vec<Encoded>,
+        found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
-        if self.column(part).is_some_and(|(spec, _)| spec.descending) {
-            return self.last_descending(part, asked, before, run, frame, found);
+        let Some(column) = self.column(part) else {
+            found.push(whole(before));
+            return Ok(());
+        };
+        let (spec, ty) = column;
+        if spec.descending {
+            return self.last_descending(column, asked, before, run, frame, found);
         }
-        let (first, last) = self.not_null(part, before);
         match asked {
             LastPart::Any => found.push(whole(before)),
-            LastPart::NotNull => found.push((first, last)),
+            LastPart::NotNull => {
+                let range = not_null(ty, before, found);
+                found.push(range);
+            }
             LastPart::Between { low, high } => {
-                let cut = self.column(part).is_some_and(|(spec, _)| spec.prefix_chars.is_some());
-                let low = self.bound(part, low.as_ref(), before, run, frame)?;
-                let high = self.bound(part, high.as_ref(), before, run, frame)?;
+                let low = self.bound(column, low.as_ref(), before, run, frame, found)?;
+                let high = self.bound(column, high.as_ref(), before, run, frame, found)?;
                 let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
-                if cut {
-                    self.between_cut(part, before, low, high, found);
+                if spec.prefix_chars.is_some() {
+                    between_cut(ty, before, (low, high), found);
                     return Ok(());
                 }
-                found.push((low.map_or(first, low_end), high.map_or(last, high_end)));
+                let low = match low {
+                    Bound::Unbounded => not_null(ty, before, found).0,
+                    low => low,
+                };
+                found.push((low, or_end(high, whole(before).1)));
             }
             LastPart::Like { pattern, escape } => {
                 let value = run.eval(pattern, frame)?;
                 if value.get().is_null() {
                     return Ok(());
                 }
-                found.push(self.like(part, &value.get(), *escape, before).unwrap_or((first, last)));
+                let like = like(column, &value.get(), *escape, before, found);
+                let range = like.unwrap_or_else(|| not_null(ty, before, found));
+                found.push(range);
             }
         }
         Ok(())
@@ -313,149 +275,218 @@ impl<'t> Encoder<'t> {
     /// As [`Self::last`] of a part whose larger values lie first, and NULL last.
     fn last_descending(
         &self,
-        part: usize,
+        column: Column<'_>,
         asked: &LastPart,
-        before: &[u8],
+        before: Key,
         run: &mut Run<'_>,
         frame: &Frame,
-        found: &mut Vec<Encoded>,
+        found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
-        let cut = self.column(part).is_some_and(|(spec, _)| spec.prefix_chars.is_some());
         let (first, last) = whole(before);
         let LastPart::Between { low, high } = asked else {
             found.push((first, last));
             return Ok(());
         };
-        let low = self.bound(part, low.as_ref(), before, run, frame)?;
-        let high = self.bound(part, high.as_ref(), before, run, frame)?;
+        let low = self.bound(column, low.as_ref(), before, run, frame, found)?;
+        let high = self.bound(column, high.as_ref(), before, run, frame, found)?;
         let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
-        match cut {
-            true => found.push((first, last)),
-            false => found.push((high.map_or(first, low_end), low.map_or(last, high_end))),
+        match column.0.prefix_chars {
+            Some(_) => found.push((first, last)),
+            None => found.push((or_end(high, first), or_end(low, last))),
         }
         Ok(())
     }
 
-    /// Every key that begins with `before` and whose next part is not NULL.
-    fn not_null(&self, part: usize, before: &[u8]) -> Encoded {
-        if !self.column(part).is_some_and(|(_, ty)| ty.nullable) {
-            return whole(before);
-        }
-        let mut key = before.to_vec();
-        key.push(1);
-        (Bound::Included(key), whole(before).1)
-    }
-
-    /// `None`: the range is empty. `Some(None)`: this side is open.
-    #[allow(clippy::option_option, clippy::type_complexity)]
+    /// An end of a range; it is unbounded where this side is open. `None`: the range is empty.
+    #[inline]
     fn bound(
         &self,
-        part: usize,
+        (spec, ty): Column<'_>,
         bound: Option<&(Expr, bool)>,
-        before: &[u8],
+        before: Key,
         run: &mut Run<'_>,
         frame: &Frame,
-    ) -> Result<Option<Option<(Vec<u8>, bool)>>, SqlError> {
-        let Some((value, inclusive)) = bound else { return Ok(Some(None)) };
+        found: &mut KeyRanges,
+    ) -> Result<Option<Bound<Key>>, SqlError> {
+        let Some((value, inclusive)) = bound else { return Ok(Some(Bound::Unbounded)) };
         let value = run.eval(value, frame)?;
-        let mut key = Vec::with_capacity(before.len() + KEY_BYTES);
-        key.extend_from_slice(before);
-        let many = self.column(part).is_some_and(|(_, ty)| ty.collation.cut() != Cut::Keeps);
-        let appended = self.append(part, &value.get(), &*run.env, many, &mut key)?;
-        self.widened.set(self.widened.get() || matches!(appended, Part::Open | Part::Near));
-        Ok(match appended {
+        let start = found.begin(before);
+        // A part that keeps a prefix is written whole where a cut text's key is no beginning of the text's.
+        let uncut;
+        let spec = if spec.prefix_chars.is_none() || ty.collation.cut() == Cut::Keeps {
+            spec
+        } else {
+            uncut = KeyPart { prefix_chars: None, ..*spec };
+            &uncut
+        };
+        let part = append((spec, ty), &value.get(), &*run.env, found.bytes());
+        let key = found.key_from(start);
+        Ok(match part {
             Part::Never => None,
-            Part::Open => Some(None),
-            Part::Near => Some(Some((key, true))),
-            Part::Exact => Some(Some((key, *inclusive))),
+            Part::Exact if *inclusive => Some(Bound::Included(key)),
+            Part::Exact => Some(Bound::Excluded(key)),
+            Part::Near => {
+                self.widened.set(true);
+                Some(Bound::Included(key))
+            }
+            Part::Open => {
+                self.widened.set(true);
+                Some(Bound::Unbounded)
+            }
         })
     }
+}
 
-    fn between_cut(
-        &self,
-        part: usize,
-        before: &[u8],
-        low: Option<(Vec<u8>, bool)>,
-        high: Option<(Vec<u8>, bool)>,
-        found: &mut Vec<Encoded>,
-    ) {
-        let Some((_, ty)) = self.column(part) else { return };
-        let (first, last) = self.not_null(part, before);
-        if ty.collation.cut() == Cut::Anything {
-            found.push((first, last));
-            return;
-        }
-        let high = high.map_or(last, |(key, _)| high_end((key, true)));
-        let Some((mut low, _)) = low else {
-            found.push((first, high));
-            return;
-        };
-        if ty.collation.cut() == Cut::FewerWeights {
-            let start = before.len() + usize::from(ty.nullable);
-            let mut cut: Vec<_> = value::key::fewer_weights(&low, start, CUT_KEYS_MAX).collect();
-            if cut.len() == CUT_KEYS_MAX {
-                // The longest of them is where the range begins.
-                low = cut.pop().unwrap_or(low);
-            }
-            found.extend(cut.iter().map(|key| whole(key)));
-        }
-        found.push((low_end((low, true)), high));
-    }
+/// Appends the key of a value of the column's kind; `false`: it has none.
+fn put((spec, ty): Column<'_>, value: Datum<'_>, key: &mut Vec<u8>) -> bool {
+    let start = key.len();
+    spec.append(ty, &value, key).map_err(|_| key.truncate(start)).is_ok()
+}
 
-    /// The keys of text that begins like the pattern; `None`: all of them.
-    fn like(&self, part: usize, pattern: &Datum<'_>, escape: u8, before: &[u8]) -> Option<Encoded> {
-        let (spec, ty) = self.column(part)?;
-        let pattern = pattern.as_bytes()?;
-        // Beyond one weight per character a literal beginning is no beginning of keys.
-        if !ty.kind.is_string() {
-            return None;
-        }
-        let mut literal = Vec::new();
-        let mut rest = pattern.iter();
-        while let Some(&byte) = rest.next() {
-            match byte {
-                b'%' | b'_' => break,
-                byte if byte == escape && escape != 0 => match rest.next() {
-                    Some(&next) => literal.push(next),
-                    None => literal.push(byte),
-                },
-                byte => literal.push(byte),
-            }
-        }
-        let literal = match spec.prefix_chars {
-            Some(chars) => ty.collation.prefix(&literal, chars as usize),
-            None => &literal,
-        };
-        if literal.is_empty() || ty.collation.cut() != Cut::Keeps && !literal.is_ascii() {
-            return None;
-        }
-        // Every text that begins so is at or above it, and below what follows all of them.
-        let mut low = before.to_vec();
-        if ty.nullable {
-            low.push(1);
-        }
-        let start = low.len();
-        ty.collation.sort_key(literal, &mut low);
-        if !self.is_beginning(ty, literal, &low[start..]) {
-            return None;
-        }
-        let mut high = low.clone();
-        let high = match value::key::successor(&mut high) {
-            true => Bound::Excluded(high),
-            false => Bound::Unbounded,
-        };
-        Some((Bound::Included(low), high))
+/// Appends one part; what is [`Part::Open`] appends nothing.
+#[inline]
+fn append(column: Column<'_>, value: &Datum<'_>, env: &dyn Environment, key: &mut Vec<u8>) -> Part {
+    let (spec, ty) = column;
+    if value.is_null() {
+        return Part::Never;
     }
+    if spec.append_exact(ty, value, key) {
+        return Part::Exact;
+    }
+    append_converted(column, value, env, key)
+}
 
-    /// Whether the keys of all longer texts begin with `key`.
-    fn is_beginning(&self, ty: &ColumnType, literal: &[u8], key: &[u8]) -> bool {
-        let longer = |tail: &[u8]| {
-            let mut out = Vec::new();
-            ty.collation.key_part(&[literal, tail].concat(), &mut out);
-            out.starts_with(key)
-        };
-        [&b""[..], b" ", b"\t", b"a", "\u{fffd}".as_bytes()].iter().all(|tail| longer(tail))
+/// As [`append`], of a value that is not of the column's kind.
+fn append_converted(
+    column: Column<'_>,
+    value: &Datum<'_>,
+    env: &dyn Environment,
+    key: &mut Vec<u8>,
+) -> Part {
+    let (_, ty) = column;
+    if ty.kind.is_string() || ty.kind == Kind::Json {
+        return Part::Open;
     }
+    let (zone, mut scratch) = (env.convert_mode().time_zone, Vec::new());
+    let Ok(converted) = convert_at(*value, ty, zone, &mut scratch) else { return Part::Open };
+    // A moment is compared as the local time that it is in the session's zone.
+    let shown = match converted {
+        Datum::Timestamp(micros, fsp) => match zone.to_local(micros, fsp) {
+            Some(local) if !zone.is_repeated(local) => Datum::DateTime(local),
+            _ => return Part::Open,
+        },
+        other => other,
+    };
+    let same = value::equals(&shown, value, ty.collation) == Some(true);
+    if !same && !is_near(&converted) || !put(column, converted, key) {
+        return Part::Open;
+    }
+    if same { Part::Exact } else { Part::Near }
+}
+
+/// Every key that begins with `before` and whose next part, of this type, is not NULL.
+fn not_null(ty: &ColumnType, before: Key, found: &mut KeyRanges) -> Encoded {
+    let (first, last) = whole(before);
+    if !ty.nullable {
+        return (first, last);
+    }
+    let start = found.begin(before);
+    found.bytes().push(1);
+    (Bound::Included(found.key_from(start)), last)
+}
+
+/// A bound, or where it is open the end of what it may hold.
+fn or_end(bound: Bound<Key>, end: Bound<Key>) -> Bound<Key> {
+    if bound == Bound::Unbounded { end } else { bound }
+}
+
+/// A range of a part that keeps the beginning of a text.
+fn between_cut(ty: &ColumnType, before: Key, (low, high): Encoded, found: &mut KeyRanges) {
+    let (first, last) = not_null(ty, before, found);
+    if ty.collation.cut() == Cut::Anything {
+        found.push((first, last));
+        return;
+    }
+    let high = match high {
+        Bound::Included(key) | Bound::Excluded(key) => Bound::Included(key),
+        Bound::Unbounded => last,
+    };
+    let (Bound::Included(mut low) | Bound::Excluded(mut low)) = low else {
+        found.push((first, high));
+        return;
+    };
+    if ty.collation.cut() == Cut::FewerWeights {
+        let start = found.key(before).len() + usize::from(ty.nullable);
+        let whole_key = found.key(low).to_vec();
+        let cut = value::key::fewer_weights(&whole_key, start, CUT_KEYS_MAX);
+        let mut cut: Vec<Key> = cut.map(|key| found.add(&key)).collect();
+        if cut.len() == CUT_KEYS_MAX {
+            // The longest of them is where the range begins.
+            low = cut.pop().unwrap_or(low);
+        }
+        cut.into_iter().for_each(|key| found.push(whole(key)));
+    }
+    found.push((Bound::Included(low), high));
+}
+
+/// The keys of text that begins like the pattern; `None`: all of them.
+fn like(
+    (spec, ty): Column<'_>,
+    pattern: &Datum<'_>,
+    escape: u8,
+    before: Key,
+    found: &mut KeyRanges,
+) -> Option<Encoded> {
+    let pattern = pattern.as_bytes()?;
+    // Beyond one weight per character a literal beginning is no beginning of keys.
+    if !ty.kind.is_string() {
+        return None;
+    }
+    let mut literal = Vec::new();
+    let mut rest = pattern.iter();
+    while let Some(&byte) = rest.next() {
+        match byte {
+            b'%' | b'_' => break,
+            byte if byte == escape && escape != 0 => match rest.next() {
+                Some(&next) => literal.push(next),
+                None => literal.push(byte),
+            },
+            byte => literal.push(byte),
+        }
+    }
+    let literal = match spec.prefix_chars {
+        Some(chars) => ty.collation.prefix(&literal, chars as usize),
+        None => &literal,
+    };
+    if literal.is_empty() || ty.collation.cut() != Cut::Keeps && !literal.is_ascii() {
+        return None;
+    }
+    // Every text that begins so is at or above it, and below what follows all of them.
+    let mut low = found.key(before).to_vec();
+    if ty.nullable {
+        low.push(1);
+    }
+    let start = low.len();
+    ty.collation.sort_key(literal, &mut low);
+    if !is_beginning(ty, literal, &low[start..]) {
+        return None;
+    }
+    let mut high = low.clone();
+    let high = match value::key::successor(&mut high) {
+        true => Bound::Excluded(found.add(&high)),
+        false => Bound::Unbounded,
+    };
+    Some((Bound::Included(found.add(&low)), high))
+}
+
+/// Whether the keys of all longer texts begin with `key`.
+fn is_beginning(ty: &ColumnType, literal: &[u8], key: &[u8]) -> bool {
+    let longer = |tail: &[u8]| {
+        let mut out = Vec::new();
+        ty.collation.key_part(&[literal, tail].concat(), &mut out);
+        out.starts_with(key)
+    };
+    [&b""[..], b" ", b"\t", b"a", "\u{fffd}".as_bytes()].iter().all(|tail| longer(tail))
 }
 
 fn is_number(value: &Datum<'_>) -> bool {
@@ -472,12 +503,4 @@ fn is_near(converted: &Datum<'_>) -> bool {
         Datum::Time(v) => v.micros() != 0,
         _ => true,
     }
-}
-
-fn low_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
-    crate::keyrange::Limit { key, inclusive }.into_low()
-}
-
-fn high_end((key, inclusive): (Vec<u8>, bool)) -> Bound<Vec<u8>> {
-    crate::keyrange::Limit { key, inclusive }.into_high()
 }

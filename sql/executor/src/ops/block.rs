@@ -99,10 +99,37 @@ impl<'p> Block<'p> {
         env: &mut dyn Environment,
         outer: Option<&Row<'_>>,
     ) -> Result<(), SqlError> {
+        self.begin();
+        self.with((st, env), outer, |run, root, frame| root.open(run, frame))
+    }
+
+    fn begin(&mut self) {
         if !std::mem::replace(&mut self.begun, true) && self.temporary > 0 {
             count(Counter::CreatedTmpTables, self.temporary);
         }
-        self.with((st, env), outer, |run, root, frame| root.open(run, frame))
+    }
+
+    /// Begins anew, and calls `f` with each of the first rows, so many at most; there is no row around.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    #[inline(always)]
+    pub fn each_row(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        rows_max: u64,
+        mut f: impl FnMut(&mut Run<'_>, &Frame) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.begin();
+        self.with((st, env), None, |run, root, frame| {
+            root.open(run, frame)?;
+            let mut rows = 0;
+            while rows < rows_max && root.next(run, frame)? {
+                rows += 1;
+                f(run, frame)?;
+            }
+            Ok(())
+        })
     }
 
     /// The statement is over: see [`Operator::close`].

@@ -6,12 +6,12 @@
 //! that does where that row is wanted itself, otherwise by its first row. 3. A probe's range may hold too many rows: the
 //! first row of it that satisfies the condition is answered. 4. Locking reads lock what they pass.
 
-use super::access::{Encoded, Encoder};
+use super::access::Encoder;
 use super::pushed_predicate::PushedPredicate;
 use super::tally::{self, Tally};
 use super::{Operator, Run};
 use crate::SqlError;
-use crate::rows::slice;
+use crate::keyrange::KeyRanges;
 use engine::{Direction, Reader, RowLock, Table};
 use expr::{Frame, damaged};
 use planner::query_plan::{GroupPurpose, GroupScan, LeafDef, Read};
@@ -39,13 +39,14 @@ pub struct ReadGroups<'p> {
     layout: Arc<RowLayout>,
     reader: Reader,
     /// Where groups are looked for; those before `range` are done.
-    ranges: Vec<Encoded>,
+    ranges: KeyRanges,
     range: usize,
     /// A group of the range was found: how its keys begin.
     found: bool,
     group: Vec<u8>,
-    /// What is left of the present probe's ranges.
-    probed: Vec<Encoded>,
+    /// The present probe's ranges, and how many of them are left.
+    probed: KeyRanges,
+    left: usize,
     step: Step,
     tally: Tally,
 }
@@ -66,11 +67,12 @@ impl<'p> ReadGroups<'p> {
             predicate: PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout),
             layout,
             reader: Reader::new(),
-            ranges: Vec::new(),
+            ranges: KeyRanges::default(),
             range: 0,
             found: false,
             group: Vec::new(),
-            probed: Vec::new(),
+            probed: KeyRanges::default(),
+            left: 0,
             step: Step::Group,
             tally: Tally::default(),
         }
@@ -83,7 +85,8 @@ impl<'p> ReadGroups<'p> {
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Result<(), SqlError> {
-        self.tally.open_apart(&range.0, false);
+        self.tally.open_apart(self.scan.index, &range.0, false);
+        self.tally.counts_for(run.st.tables.io(self.read.table));
         self.reader.open(run.st.client, table, self.scan.index, range, direction)?;
         match self.read.covering {
             true => self.reader.need_only(table, self.needed),
@@ -108,7 +111,10 @@ impl<'p> ReadGroups<'p> {
             run.tick()?;
             let bytes = &mut frame.leaves[leaf].bytes;
             self.tally.add(1);
-            if !self.reader.next(run.st.client, table, bytes)? {
+            let start = self.tally.begin();
+            let found = self.reader.next(run.st.client, table, bytes)?;
+            self.tally.read(start, u64::from(found));
+            if !found {
                 return Ok(false);
             }
             if any
@@ -130,13 +136,15 @@ impl<'p> ReadGroups<'p> {
         table: &Table,
         frame: &mut Frame,
     ) -> Result<bool, SqlError> {
-        while let Some((low, high)) = self.ranges.get(self.range) {
-            let (low, high) = (low.clone(), high.clone());
-            let group = std::mem::take(&mut self.group);
-            let low = if self.found { Bound::Excluded(&group[..]) } else { slice(&low) };
-            let opened = self.open_range(run, table, (low, slice(&high)), Direction::Forward);
-            self.group = group;
-            opened?;
+        while self.range < self.ranges.len() {
+            let (group, ranges) =
+                (std::mem::take(&mut self.group), std::mem::take(&mut self.ranges));
+            let opened = ranges.get(self.range).map(|(low, high)| {
+                let low = if self.found { Bound::Excluded(&group[..]) } else { low };
+                self.open_range(run, table, (low, high), Direction::Forward)
+            });
+            (self.group, self.ranges) = (group, ranges);
+            opened.transpose()?;
             self.found = self.next_row(!self.scan.first, run, table, frame)?;
             if self.found {
                 let row = &frame.leaves[usize::from(self.read.leaf)].bytes;
@@ -162,14 +170,12 @@ impl<'p> ReadGroups<'p> {
         let probe = &self.scan.probes[number];
         let before = (self.scan.parts, &self.group[..]);
         let encoder = Encoder::new(table, self.scan.index)?;
-        self.probed = encoder.ranges_behind(before, &probe.range, run, frame)?;
-        if !probe.last {
-            self.probed.reverse();
-        }
+        encoder.ranges_behind(before, &probe.range, run, frame, &mut self.probed)?;
+        self.left = self.probed.len();
         self.next_probed(probe.last, run, table, frame)
     }
 
-    /// Goes to the first row of the probe's ranges that are left, the last one first.
+    /// Goes to the first row of the probe's ranges that are left; the last one comes first where the last row is wanted.
     fn next_probed(
         &mut self,
         last: bool,
@@ -178,8 +184,13 @@ impl<'p> ReadGroups<'p> {
         frame: &mut Frame,
     ) -> Result<bool, SqlError> {
         let direction = if last { Direction::Backward } else { Direction::Forward };
-        while let Some((low, high)) = self.probed.pop() {
-            self.open_range(run, table, (slice(&low), slice(&high)), direction)?;
+        while self.left > 0 {
+            let n = if last { self.left - 1 } else { self.probed.len() - self.left };
+            self.left -= 1;
+            let probed = std::mem::take(&mut self.probed);
+            let opened = probed.get(n).map(|range| self.open_range(run, table, range, direction));
+            self.probed = probed;
+            opened.transpose()?;
             if self.next_row(false, run, table, frame)? {
                 return Ok(true);
             }
@@ -196,15 +207,13 @@ impl Operator for ReadGroups<'_> {
         self.predicate.open(run, frame)?;
         let table = run.st.tables.table(self.read.table);
         self.lock = run.st.lock_of(self.read);
-        self.ranges = match &self.scan.ranges[..] {
-            [] => vec![(Bound::Unbounded, Bound::Unbounded)],
-            ranges => Encoder::new(table, self.scan.index)?.ranges(
-                (ranges, true),
-                Vec::new(),
-                run,
-                frame,
-            )?,
-        };
+        match &self.scan.ranges[..] {
+            [] => self.ranges = KeyRanges::everything(),
+            ranges => {
+                let encoder = Encoder::new(table, self.scan.index)?;
+                encoder.ranges((ranges, true), run, frame, &mut self.ranges)?;
+            }
+        }
         (self.range, self.found, self.step) = (0, false, Step::Group);
         if self.scan.purpose != GroupPurpose::Rows {
             tally::last_group();
@@ -256,7 +265,7 @@ impl Operator for ReadGroups<'_> {
         self.reader.close();
         self.predicate.close();
         self.tally.end();
-        (self.ranges, self.probed) = (Vec::new(), Vec::new());
+        (self.ranges, self.probed) = (KeyRanges::default(), KeyRanges::default());
         true
     }
 }

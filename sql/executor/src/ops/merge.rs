@@ -6,16 +6,17 @@
 //! their next key. Where an input has no such order (values turned out to be no keys) its keys, and those of the
 //! others, are sorted first; they go to a file when there are many. 3. Locking reads lock the entries that they pass, and what their rows are locked by.
 
-use super::access::{Encoded, Encoder};
+use super::access::Encoder;
 use super::pushed_predicate::PushedPredicate;
 use super::sort::Sorter;
 use super::tally::{self, Tally};
 use super::{Operator, Run};
 use crate::SqlError;
-use crate::keyrange::contains;
-use crate::rows::slice;
+use crate::keyrange::KeyRanges;
+use catalog::TableRef;
 use engine::{Direction, LockWait, Reader, RowLock, Table};
 use expr::{Frame, damaged};
+use instrument::RowOperation;
 use planner::query_plan::{LeafDef, Merge, MergeInput, MergePart, Read};
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -24,8 +25,9 @@ use value::RowLayout;
 
 /// Gives the clustered keys of an index's ranges.
 struct KeyScan {
+    of: TableRef,
     index: usize,
-    ranges: Vec<Encoded>,
+    ranges: KeyRanges,
     /// The range that comes next.
     next: usize,
     is_open: bool,
@@ -36,9 +38,9 @@ struct KeyScan {
 }
 
 impl KeyScan {
-    fn new(index: usize, ranges: Vec<Encoded>, lock: Option<RowLock>) -> KeyScan {
+    fn new((of, index): (TableRef, usize), ranges: KeyRanges, lock: Option<RowLock>) -> KeyScan {
         let (reader, row, tally) = (Reader::new(), Vec::new(), Tally::default());
-        KeyScan { index, ranges, next: 0, is_open: false, lock, reader, row, tally }
+        KeyScan { of, index, ranges, next: 0, is_open: false, lock, reader, row, tally }
     }
 
     /// Goes to the next key; `false`: there is none.
@@ -47,18 +49,21 @@ impl KeyScan {
             if self.is_open {
                 run.tick()?;
                 self.tally.add(1);
-                if self.reader.next(run.st.client, table, &mut self.row)? {
+                let start = self.tally.begin();
+                let found = self.reader.next(run.st.client, table, &mut self.row)?;
+                self.tally.read(start, u64::from(found));
+                if found {
                     return Ok(true);
                 }
                 self.is_open = false;
             }
-            let Some((low, high)) = self.ranges.get(self.next) else { return Ok(false) };
+            let Some(range) = self.ranges.get(self.next) else { return Ok(false) };
             self.next += 1;
-            let range = (slice(low), slice(high));
             let one_row = self.index == 0
                 && range.0 == range.1
                 && table.key(0).is_some_and(|key| key.parts.len() == 1);
-            self.tally.open_apart(&range.0, one_row);
+            self.tally.open_apart(self.index, &range.0, one_row);
+            self.tally.counts_for(run.st.tables.io(self.of));
             self.reader.open(run.st.client, table, self.index, range, Direction::Forward)?;
             // The key is all that is wanted of an entry. Rows that are to be changed are locked with their entries.
             self.reader.need_only(table, &[]);
@@ -78,7 +83,7 @@ impl KeyScan {
 struct Input {
     scans: Vec<KeyScan>,
     /// Ranges of the clustered key outside of which nothing counts.
-    within: Option<Vec<Encoded>>,
+    within: Option<KeyRanges>,
     /// The present row's.
     key: Vec<u8>,
     ended: bool,
@@ -97,11 +102,12 @@ impl Input {
                 }
                 let key = scan.key();
                 let order = if agreed == 0 { Ordering::Greater } else { key.cmp(&self.key) };
-                let counts = |list: &Vec<Encoded>| list.iter().any(|range| contains(range, key));
                 match order {
                     Ordering::Less => {}
                     Ordering::Equal => agreed += 1,
-                    Ordering::Greater if self.within.as_ref().is_none_or(counts) => {
+                    Ordering::Greater
+                        if self.within.as_ref().is_none_or(|ranges| ranges.contain(key)) =>
+                    {
                         self.key.clear();
                         self.key.extend_from_slice(key);
                         agreed = 1;
@@ -158,7 +164,12 @@ impl Fetch<'_> {
         if !read {
             tally::fetched();
         }
-        if !self.reader.get(run.st.client, table, key, &mut frame.leaves[leaf].bytes)? {
+        let timer = run.st.tables.timer(self.read.table);
+        let found = self.reader.get(run.st.client, table, key, &mut frame.leaves[leaf].bytes)?;
+        if let Some(timer) = timer {
+            timer.end(RowOperation::Fetch, Some(0), 1);
+        }
+        if !found {
             return Ok(false);
         }
         let bytes = &frame.leaves[leaf].bytes;
@@ -235,9 +246,11 @@ impl<'p> ReadMerged<'p> {
         table: &Table,
         run: &mut Run<'_>,
         frame: &Frame,
-    ) -> Result<Vec<Encoded>, SqlError> {
-        let touching = self.lock.is_none();
-        Encoder::new(table, part.index)?.ranges((&part.ranges, touching), Vec::new(), run, frame)
+    ) -> Result<KeyRanges, SqlError> {
+        let (touching, mut ranges) = (self.lock.is_none(), KeyRanges::default());
+        let encoder = Encoder::new(table, part.index)?;
+        encoder.ranges((&part.ranges, touching), run, frame, &mut ranges)?;
+        Ok(ranges)
     }
 
     /// An input, and whether its keys come in their order.
@@ -256,7 +269,7 @@ impl<'p> ReadMerged<'p> {
                 continue;
             }
             let ordered = is_ordered(part.index, &ranges, table);
-            let scan = KeyScan::new(part.index, ranges, self.lock);
+            let scan = KeyScan::new((self.rows.read.table, part.index), ranges, self.lock);
             if ordered { &mut scans } else { &mut unordered }.push(scan);
         }
         let ordered = !scans.is_empty();
@@ -284,7 +297,7 @@ impl<'p> ReadMerged<'p> {
                 if input.ended {
                     break;
                 }
-                let later = |scan: &KeyScan| scan.ranges.iter().any(|r| contains(r, &input.key));
+                let later = |scan: &KeyScan| scan.ranges.contain(&input.key);
                 if !apart.as_ref().is_some_and(later) {
                     sorter.add(run.st, &input.key, &[])?;
                 }
@@ -332,17 +345,19 @@ impl<'p> ReadMerged<'p> {
 
 /// Whether the clustered keys of an index's ranges come in their order: it is the clustered index itself, or all
 /// entries have the same key but for that.
-fn is_ordered(index: usize, ranges: &[Encoded], table: &Table) -> bool {
+fn is_ordered(index: usize, ranges: &KeyRanges, table: &Table) -> bool {
     let Some(own) = table.key(index).filter(|_| index > 0) else { return index == 0 };
-    let (low, high) = match ranges {
-        [] => return true,
-        [
-            (
-                Bound::Included(low) | Bound::Excluded(low),
-                Bound::Included(high) | Bound::Excluded(high),
-            ),
-        ] => (low, high),
-        _ => return false,
+    let range = match ranges.len() {
+        0 => return true,
+        1 => ranges.get(0),
+        _ => None,
+    };
+    let Some((
+        Bound::Included(low) | Bound::Excluded(low),
+        Bound::Included(high) | Bound::Excluded(high),
+    )) = range
+    else {
+        return false;
     };
     let mut ends = Vec::new();
     own.part_ends(&table.spec().columns, low, &mut ends);
@@ -351,7 +366,7 @@ fn is_ordered(index: usize, ranges: &[Encoded], table: &Table) -> bool {
     };
     let mut key = low[..*end].to_vec();
     let inside = high.starts_with(&key);
-    inside || value::key::successor(&mut key) && ranges[0].1 == Bound::Excluded(key)
+    inside || value::key::successor(&mut key) && range.is_some_and(|r| r.1 == Bound::Excluded(&key))
 }
 
 impl Operator for ReadMerged<'_> {

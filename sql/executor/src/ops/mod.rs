@@ -79,6 +79,8 @@ pub trait Operator: Send {
     fn close(&mut self) -> bool;
 }
 
+/// Outputs whose values lie on the stack.
+pub(crate) const OUTPUTS_FEW: usize = 32;
 /// Memory of a buffer above this is given back when a statement ends, in bytes.
 const SPARE_BYTES_MAX: usize = 4 << 10;
 
@@ -238,6 +240,10 @@ impl<'r> Run<'r> {
     where
         'r: 'v,
     {
+        // No row is needed for it.
+        if let Expr::Param(n) = expr {
+            return Ok(Value::Datum(self.st.params.get(*n).copied().unwrap_or_default()));
+        }
         let row = self.row(frame);
         expr::eval(expr, &row, &mut *self.env)
     }

@@ -1,22 +1,32 @@
 //! Reads of tables: stored ones by every access path, and virtual ones.
 
-use super::access::{Encoded, Encoder, Prefix};
+use super::access::{Encoder, Prefix};
 use super::batch::Batch;
 use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
 use super::tally::Tally;
-use super::{Operator, Run, Statement, trim};
+use super::{Operator, Run, SPARE_BYTES_MAX, Statement, trim};
 use crate::SqlError;
-use crate::rows::slice;
+use crate::keyrange::KeyRanges;
 use crate::views::collect_equal;
 use catalog::{ReadContext, VirtualRef};
 use engine::{Direction, Reader, RowLock, Table};
 use expr::{Expr, Frame, damaged};
-use instrument::{Counter, count};
+use instrument::{Counter, RowOperation, count};
 use planner::query_plan::{KeyRange, LastPart, LeafDef, Read, ReadAccess};
 use std::ops::Bound;
 use std::sync::Arc;
 use value::RowLayout;
+
+/// Counts the use of a virtual table: `performance_schema`'s have locks of their own in MySQL. The tables that SHOW
+/// STATUS reads are left out, since it does not count itself.
+fn count_use(table: &catalog::TableDef) {
+    if table.schema == catalog::PERFORMANCE_SCHEMA && !table.name.ends_with("_status") {
+        count(Counter::HandlerExternalLock, 2);
+        count(Counter::TableLocksImmediate, 1);
+        count(Counter::TableOpenCacheHits, 1);
+    }
+}
 
 /// What is left to read.
 enum Left {
@@ -27,21 +37,62 @@ enum Left {
     Ranges(usize),
 }
 
+/// Where the rows of a read come from.
+struct Source<'p> {
+    read: &'p Read,
+    needed: &'p [usize],
+    keyed: bool,
+    lock: Option<RowLock>,
+    reader: Reader,
+    tally: Tally,
+}
+
+impl Source<'_> {
+    /// Begins a range.
+    fn open(
+        &mut self,
+        run: &Run<'_>,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<(), SqlError> {
+        let read = self.read;
+        let direction = if read.descending { Direction::Backward } else { Direction::Forward };
+        let one_row = is_one_row(read, table, &range);
+        self.tally.open(read, (&range.0, &range.1), one_row);
+        self.tally.counts_for(run.st.tables.io(read.table));
+        self.reader.open(run.st.client, table, read.access.index(), range, direction)?;
+        match read.covering {
+            true => self.reader.need_only(table, self.needed),
+            false => self.reader.need(self.needed),
+        }
+        if let Some(lock) = self.lock {
+            self.reader.lock(lock);
+            if !read.covering && !self.keyed {
+                self.reader.lock_sifted();
+            }
+        }
+        Ok(())
+    }
+
+    /// The row that was read last is not wanted: some levels do not keep it locked.
+    fn leave(&mut self, run: &Run<'_>) {
+        if self.lock.is_some() {
+            self.reader.unlock_last(run.st.client);
+        }
+    }
+}
+
 /// Reads a stored table.
 pub struct ReadTable<'p> {
     read: &'p Read,
-    needed: &'p [usize],
-    lock: Option<RowLock>,
-    keyed: bool,
+    source: Source<'p>,
     predicate: PushedPredicate<'p>,
     /// The predicate says no more than the range, if its bounds can be encoded as they are.
     implied: bool,
     layout: Arc<RowLayout>,
-    reader: Reader,
     key: Vec<u8>,
-    ranges: Vec<Encoded>,
+    ranges: KeyRanges,
     left: Left,
-    tally: Tally,
 }
 
 impl<'p> ReadTable<'p> {
@@ -54,74 +105,36 @@ impl<'p> ReadTable<'p> {
     ) -> ReadTable<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
         let predicate = PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout);
-        ReadTable {
+        let source = Source {
             read,
             needed: &leaf.needed,
-            lock: None,
             keyed: leaf.keyed,
+            lock: None,
+            reader: Reader::new(),
+            tally: Tally::default(),
+        };
+        ReadTable {
+            read,
+            source,
             implied: is_implied(read, &predicate, st.tables.table(read.table)),
             predicate,
             layout,
-            reader: Reader::new(),
             key: Vec::new(),
-            ranges: Vec::new(),
+            ranges: KeyRanges::default(),
             left: Left::Nothing,
-            tally: Tally::default(),
-        }
-    }
-
-    fn direction(&self) -> Direction {
-        if self.read.descending { Direction::Backward } else { Direction::Forward }
-    }
-
-    fn open_range(
-        &mut self,
-        run: &Run<'_>,
-        table: &Table,
-        range: (Bound<&[u8]>, Bound<&[u8]>),
-    ) -> Result<(), SqlError> {
-        let (index, direction) = (self.read.access.index(), self.direction());
-        let one_row = self.is_one_row(table, &range);
-        self.tally.open(self.read, (&range.0, &range.1), one_row);
-        self.reader.open(run.st.client, table, index, range, direction)?;
-        match self.read.covering {
-            true => self.reader.need_only(table, self.needed),
-            false => self.reader.need(self.needed),
-        }
-        if let Some(lock) = self.lock {
-            self.reader.lock(lock);
-            if !self.read.covering && !self.keyed {
-                self.reader.lock_sifted();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the range has one row at most, and is looked up as MySQL looks it up.
-    fn is_one_row(&self, table: &Table, range: &(Bound<&[u8]>, Bound<&[u8]>)) -> bool {
-        match &self.read.access {
-            ReadAccess::Point { .. } => true,
-            ReadAccess::Ranges { index: 0, .. } => {
-                let (Bound::Included(low), Bound::Included(high)) = range else { return false };
-                low == high && table.key(0).is_some_and(|key| key.parts.len() == 1)
-            }
-            _ => false,
         }
     }
 
     /// Opens the range of all keys that begin with `key`.
     fn open_prefix(&mut self, run: &Run<'_>, table: &Table) -> Result<(), SqlError> {
-        let key = std::mem::take(&mut self.key);
-        let done = self.open_range(run, table, (Bound::Included(&key), Bound::Included(&key)));
-        self.key = key;
-        done
+        let key = Bound::Included(&self.key[..]);
+        self.source.open(run, table, (key, key))
     }
 
     fn open_number(&mut self, run: &Run<'_>, table: &Table, n: usize) -> Result<bool, SqlError> {
         let n = if self.read.descending { self.ranges.len().wrapping_sub(n + 1) } else { n };
-        let Some(range) = self.ranges.get_mut(n) else { return Ok(false) };
-        let range = std::mem::replace(range, (Bound::Unbounded, Bound::Unbounded));
-        self.open_range(run, table, (slice(&range.0), slice(&range.1)))?;
+        let Some(range) = self.ranges.get(n) else { return Ok(false) };
+        self.source.open(run, table, range)?;
         Ok(true)
     }
 
@@ -140,9 +153,13 @@ impl<'p> ReadTable<'p> {
                     self.left = Left::Nothing;
                     run.tick()?;
                     count(Counter::HandlerReadKey, 1);
-                    let found = self.reader.get(run.st.client, table, &self.key, bytes)?;
+                    let timer = run.st.tables.timer(self.read.table);
+                    let found = self.source.reader.get(run.st.client, table, &self.key, bytes)?;
+                    if let Some(timer) = timer {
+                        timer.end(RowOperation::Fetch, Some(0), 1);
+                    }
                     if found && !self.predicate.holds(bytes).map_err(damaged)? {
-                        self.leave(run);
+                        self.source.leave(run);
                         return Ok(false);
                     }
                     return Ok(found && take(bytes));
@@ -150,19 +167,23 @@ impl<'p> ReadTable<'p> {
                 Left::Ranges(next) => {
                     let (predicate, st) = (&self.predicate, run.st);
                     let (mut failed, mut seen) = (None, 0);
-                    let found = self.reader.next_where(st.client, table, bytes, &mut |row| {
-                        seen += 1;
-                        let wanted = st.tick().and_then(|()| predicate.holds(row).map_err(damaged));
-                        // The error is the statement's: the reader need not go on.
-                        match wanted {
-                            Ok(wanted) => wanted && take(row),
-                            Err(error) => {
-                                failed = Some(error);
-                                true
+                    let start = self.source.tally.begin();
+                    let found =
+                        self.source.reader.next_where(st.client, table, bytes, &mut |row| {
+                            seen += 1;
+                            let wanted =
+                                st.tick().and_then(|()| predicate.holds(row).map_err(damaged));
+                            // The error is the statement's: the reader need not go on.
+                            match wanted {
+                                Ok(wanted) => wanted && take(row),
+                                Err(error) => {
+                                    failed = Some(error);
+                                    true
+                                }
                             }
-                        }
-                    })?;
-                    self.tally.add(seen + u64::from(!found));
+                        })?;
+                    self.source.tally.add(seen + u64::from(!found));
+                    self.source.tally.read(start, seen);
                     if let Some(error) = failed {
                         return Err(error);
                     }
@@ -182,13 +203,6 @@ impl<'p> ReadTable<'p> {
             false => Left::Nothing,
         };
         Ok(())
-    }
-
-    /// The row that was read last is not wanted: some levels do not keep it locked.
-    fn leave(&mut self, run: &Run<'_>) {
-        if self.lock.is_some() {
-            self.reader.unlock_last(run.st.client);
-        }
     }
 }
 
@@ -228,9 +242,9 @@ impl Operator for ReadTable<'_> {
         leaf.layout = Arc::clone(&self.layout);
         leaf.null = false;
         let table = run.st.tables.table(self.read.table);
-        self.lock = run.st.lock_of(self.read);
+        self.source.lock = run.st.lock_of(self.read);
         // Locking reads tell by it which entries stay locked.
-        let implied = self.implied && self.lock.is_none();
+        let implied = self.implied && self.source.lock.is_none();
         if !implied {
             self.predicate.open(run, frame)?;
         }
@@ -238,7 +252,7 @@ impl Operator for ReadTable<'_> {
         self.left = Left::Ranges(0);
         match &self.read.access {
             ReadAccess::Index(_) => {
-                self.open_range(run, table, (Bound::Unbounded, Bound::Unbounded))?;
+                self.source.open(run, table, (Bound::Unbounded, Bound::Unbounded))?;
             }
             ReadAccess::Point { index, key } | ReadAccess::Lookup { index, key } => {
                 self.key.clear();
@@ -248,11 +262,11 @@ impl Operator for ReadTable<'_> {
                 match prefix {
                     Prefix::Nothing => self.left = Left::Nothing,
                     Prefix::Whole if point => {
-                        match self.lock {
-                            Some(lock) => self.reader.lock(lock),
-                            None => self.reader.unlocked(),
+                        match self.source.lock {
+                            Some(lock) => self.source.reader.lock(lock),
+                            None => self.source.reader.unlocked(),
                         }
-                        self.reader.need(self.needed);
+                        self.source.reader.need(self.source.needed);
                         self.left = Left::Point;
                     }
                     _ => self.open_prefix(run, table)?,
@@ -260,8 +274,8 @@ impl Operator for ReadTable<'_> {
             }
             ReadAccess::Ranges { index, ranges } => {
                 let encoder = Encoder::new(table, *index)?;
-                let room = std::mem::take(&mut self.ranges);
-                self.ranges = encoder.ranges((ranges, self.lock.is_none()), room, run, frame)?;
+                let touching = self.source.lock.is_none();
+                encoder.ranges((ranges, touching), run, frame, &mut self.ranges)?;
                 if implied && !encoder.is_exact() {
                     self.predicate.open(run, frame)?;
                 }
@@ -283,29 +297,41 @@ impl Operator for ReadTable<'_> {
         frame.leaves[leaf].null = false;
         while self.step(run, table, &mut frame.leaves[leaf].bytes, &mut |_| true)? {
             if self.predicate.rest_holds(run, frame)? {
-                if self.reader.is_others() {
-                    self.reader.insist();
+                if self.source.reader.is_others() {
+                    self.source.reader.insist();
                     continue;
                 }
-                if self.keyed {
+                if self.source.keyed {
                     let key = &mut frame.leaves[leaf].key;
                     key.clear();
-                    key.extend_from_slice(self.reader.key());
+                    key.extend_from_slice(self.source.reader.key());
                 }
                 return Ok(true);
             }
-            self.leave(run);
+            self.source.leave(run);
         }
         Ok(false)
     }
 
     fn close(&mut self) -> bool {
         self.predicate.close();
-        self.reader.close();
-        self.tally.end();
-        self.ranges.clear();
+        self.source.reader.close();
+        self.source.tally.end();
+        self.ranges.trim(SPARE_BYTES_MAX);
         trim(&mut self.key);
         true
+    }
+}
+
+/// Whether a range has one row at most, and is looked up as MySQL looks it up.
+fn is_one_row(read: &Read, table: &Table, range: &(Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+    match &read.access {
+        ReadAccess::Point { .. } => true,
+        ReadAccess::Ranges { index: 0, .. } => {
+            let (Bound::Included(low), Bound::Included(high)) = range else { return false };
+            low == high && table.key(0).is_some_and(|key| key.parts.len() == 1)
+        }
+        _ => false,
     }
 }
 
@@ -350,6 +376,7 @@ impl Operator for ReadVirtual<'_> {
         frame.leaves[self.leaf].layout = Arc::clone(&self.layout);
         self.at = 0;
         if self.rows.is_none() {
+            count_use(self.table.def());
             let mut kept = RowStore::new(run.st);
             let mut equal = Vec::new();
             if let Some(filter) = self.filter {

@@ -5,15 +5,17 @@
 //!    query. It counts once for each statement, and again when it goes to a file. What is read from it and
 //!    written to it does not count as reads and writes of tables.
 
-use instrument::{Counter, count};
+use instrument::{Counter, RowOperation, TableIo, count};
 use parser::ast::SetOperator;
 use planner::query_plan::{GroupStrategy, Node, Read, ReadAccess, WindowFunction};
 use std::ops::Bound;
+use std::sync::Arc;
 
-/// Attempts to read a row of the open range.
+/// Reads of the open range: attempts, and what the session's figures of the table get when it is over.
 #[derive(Debug, Default)]
 pub struct Tally {
     attempts: u64,
+    io: RangeIo,
     /// What those behind the first count as; `None`: there is at most one row.
     each: Option<Counter>,
     /// The first one counts as the others do.
@@ -24,6 +26,7 @@ impl Tally {
     /// A range is opened; the one before is over.
     pub fn open(&mut self, read: &Read, range: (&Bound<&[u8]>, &Bound<&[u8]>), one_row: bool) {
         self.end();
+        self.io.index = (!is_scan(read)).then(|| read.access.index());
         count(Counter::HandlerReadKey, 1);
         match (read.descending, range) {
             (false, (low, _)) if is_open(low) => count(Counter::HandlerReadFirst, 1),
@@ -40,8 +43,9 @@ impl Tally {
     }
 
     /// A range of an index is opened whose rows are looked up apart, or whose groups are; `low`: where it begins.
-    pub fn open_apart(&mut self, low: &Bound<&[u8]>, one_row: bool) {
+    pub fn open_apart(&mut self, index: usize, low: &Bound<&[u8]>, one_row: bool) {
         self.end();
+        self.io.index = Some(index);
         count(Counter::HandlerReadKey, 1);
         if is_open(low) {
             count(Counter::HandlerReadFirst, 1);
@@ -65,6 +69,83 @@ impl Tally {
             count(each, n);
         }
         self.attempts = 0;
+        self.io.end();
+    }
+
+    /// What the range's rows count for from now on.
+    #[inline]
+    pub fn counts_for(&mut self, io: Option<(&Arc<TableIo>, bool)>) {
+        self.io.timed = io.is_some_and(|(_, timed)| timed);
+        let same = match (&self.io.io, io) {
+            (Some(mine), Some((io, _))) => Arc::ptr_eq(mine, io),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            self.io.io = io.map(|(io, _)| Arc::clone(io));
+        }
+    }
+
+    /// A row is about to be read, or some.
+    #[inline]
+    pub fn begin(&mut self) -> Option<u64> {
+        self.io.begin()
+    }
+
+    /// So many were read.
+    #[inline]
+    pub fn read(&mut self, start: Option<u64>, rows: u64) {
+        self.io.rows += rows;
+        if let Some(start) = start {
+            self.io.time(start);
+        }
+    }
+}
+
+/// Of so many reads of a range but the first, one is timed, for all.
+const TIMED_EACH: u64 = 16;
+
+/// What was read of a range of a table, and how long that took: the first read, which finds the place, and a sample of
+/// the others.
+#[derive(Debug, Default)]
+struct RangeIo {
+    io: Option<Arc<TableIo>>,
+    timed: bool,
+    index: Option<usize>,
+    rows: u64,
+    reads: u64,
+    first_ns: u64,
+    samples: u64,
+    sampled_ns: u64,
+}
+
+impl RangeIo {
+    #[inline]
+    fn begin(&mut self) -> Option<u64> {
+        self.io.as_ref()?;
+        self.reads += 1;
+        let is_timed = self.reads == 1 || self.reads % TIMED_EACH == 2;
+        (is_timed && self.timed).then(sync::ticks)
+    }
+
+    fn time(&mut self, start: u64) {
+        let ns = sync::ns_since(start).max(1);
+        if self.reads == 1 {
+            self.first_ns = ns;
+        } else {
+            self.samples += 1;
+            self.sampled_ns += ns;
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(io) = self.io.as_ref().filter(|_| self.rows > 0) {
+            let others = (self.sampled_ns * (self.reads - 1)).checked_div(self.samples);
+            let ns = self.first_ns + others.unwrap_or(0);
+            io.add(RowOperation::Fetch, self.index, self.rows, ns);
+        }
+        let (io, index, timed) = (self.io.take(), self.index, self.timed);
+        *self = RangeIo { io, index, timed, ..RangeIo::default() };
     }
 }
 
@@ -101,20 +182,7 @@ fn is_scan(read: &Read) -> bool {
 
 /// Rows of stored tables come out of a node.
 fn reads_tables(node: &Node) -> bool {
-    match node {
-        Node::Read(_) => true,
-        Node::Join { outer: input, .. } | Node::HashJoin { probe: input, .. } => {
-            reads_tables(input)
-        }
-        Node::Filter { input, .. }
-        | Node::Limit { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. } => reads_tables(input),
-        Node::Group(group) => reads_tables(&group.input),
-        Node::Window(window) => reads_tables(&window.input),
-        _ => false,
-    }
+    matches!(node, Node::Read(_)) || node.inputs().next().is_some_and(reads_tables)
 }
 
 /// Rows that come from tables were sorted. `Sort_range` stays 0, as in MySQL 9.7.
@@ -160,23 +228,13 @@ fn joined(node: &Node, first: bool) {
             };
             count(counter, 1);
         }
-        Node::Join { outer, inner, .. } => {
-            joined(outer, first);
-            joined(inner, false);
+        Node::Group(group) if !group.ends.is_empty() => {}
+        Node::Recursive { .. } => {}
+        _ => {
+            for (n, input) in node.inputs().enumerate() {
+                joined(input, first && n == 0);
+            }
+            node.blocks().for_each(|block| joined(&block.root, true));
         }
-        Node::HashJoin { probe, build, .. } => {
-            joined(probe, first);
-            joined(build, false);
-        }
-        Node::Filter { input, .. }
-        | Node::Limit { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. } => joined(input, first),
-        Node::Group(group) if group.ends.is_empty() => joined(&group.input, first),
-        Node::Window(window) => joined(&window.input, first),
-        Node::SetOp { inputs, .. } => inputs.iter().for_each(|plan| joined(&plan.root, true)),
-        Node::Derived { query, .. } => joined(&query.root, true),
-        _ => {}
     }
 }

@@ -27,12 +27,13 @@ pub mod fill;
 
 use crate::foreign::ForeignKeys;
 use crate::{Context, SqlError};
-use catalog::{TableDef, TableRef};
+use catalog::{TableCache, TableDef, TableRef};
 use compute::RowShape;
 use convert::now;
 use encode::{check_row, encode};
 use engine::{Change, Client, Stamp, Table, Then};
 use expr::OwnedDatum;
+use instrument::RowOperation;
 use planner::definition::CompiledDefinition;
 use planner::plan::{InsertValue, RowCheck};
 
@@ -94,6 +95,29 @@ impl<'r> RowChange<'r> {
             RowChange::Insert { after, .. } | RowChange::Update { after, .. } => Some(after),
             RowChange::Delete { .. } => None,
         }
+    }
+
+    /// As [`RowChange::make`], counted as what is done to the table.
+    ///
+    /// # Errors
+    /// As [`RowChange::make`].
+    pub fn make_timed(
+        &self,
+        table: TableRef,
+        client: &mut Client,
+        tables: &TableCache,
+    ) -> Result<bool, base::Error> {
+        let timer = tables.timer(table);
+        let made = self.make(client, tables.table(table));
+        // Also what fails was asked of the table.
+        if let Some(timer) = timer.filter(|_| !matches!(made, Ok(false))) {
+            match self {
+                RowChange::Insert { .. } => timer.end(RowOperation::Insert, None, 1),
+                RowChange::Update { .. } => timer.end(RowOperation::Update, Some(0), 1),
+                RowChange::Delete { .. } => timer.end(RowOperation::Delete, Some(0), 1),
+            }
+        }
+        made
     }
 
     /// Stage 4; `false`: the version that it is about is not there, and nothing was done.
@@ -275,7 +299,7 @@ impl<'p> RowWriter<'p> {
         context: &mut Context<'_>,
     ) -> Result<bool, SqlError> {
         let mark = context.client.mark();
-        let made = change.make(context.client, context.tables.table(self.table))?;
+        let made = change.make_timed(self.table, context.client, context.tables)?;
         if made && let Some(foreign) = &mut self.foreign {
             let done = foreign.changed(self.table, change, context);
             if done.is_err() {

@@ -366,7 +366,7 @@ fn uncompressed_length<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn statement_digest<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let digest = statement(c)?;
-    Ok(hex(&digest.hash()).into())
+    Ok(hex(&digest.hash).into())
 }
 
 fn statement_digest_text<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -186,12 +186,13 @@ fn connection_id<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn thread_id<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(c.env.connection_id().into())
+    let own = c.env.connection_id();
+    Ok(c.env.thread_of(own).map_or(NULL, Into::into))
 }
 
 fn thread_of<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let id = c.integer(0);
-    Ok(if id > 0 { (id as u64).into() } else { NULL })
+    let id = u64::try_from(c.integer(0)).ok();
+    Ok(id.and_then(|id| c.env.thread_of(id)).map_or(NULL, Into::into))
 }
 
 fn last_insert_id<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

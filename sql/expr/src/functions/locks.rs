@@ -81,6 +81,14 @@ pub fn release_all(connection: u64) -> u64 {
     released
 }
 
+/// Every lock that is held: its name, and the connection that has it.
+pub fn held() -> Vec<(String, u64)> {
+    let held = HELD.lock();
+    let mut list: Vec<_> = held.iter().map(|(name, by)| (name.clone(), by.connection)).collect();
+    list.sort();
+    list
+}
+
 /// The lock's name, folded.
 fn name(c: &mut Call<'_, '_>) -> Result<String, SqlError> {
     let shown = c.text(0);

@@ -80,24 +80,7 @@ fn is_simple(plan: &QueryPlan) -> bool {
 
 fn visit(node: &Node, f: &mut dyn FnMut(&Node)) {
     f(node);
-    match node {
-        Node::Join { outer, inner, .. } => {
-            visit(outer, f);
-            visit(inner, f);
-        }
-        Node::HashJoin { probe, build, .. } => {
-            visit(probe, f);
-            visit(build, f);
-        }
-        Node::Filter { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Limit { input, .. }
-        | Node::Project { input, .. }
-        | Node::Distinct { input, .. } => visit(input, f),
-        Node::Group(group) => visit(&group.input, f),
-        Node::Window(window) => visit(&window.input, f),
-        _ => {}
-    }
+    node.inputs().for_each(|input| visit(input, f));
 }
 
 pub(super) struct Lister<'p> {

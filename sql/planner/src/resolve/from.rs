@@ -4,6 +4,7 @@ use super::change::Writing;
 use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, error};
+use crate::definition::CompiledDefinition;
 use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
 use crate::plan::{KeyFlags, Output, ResultColumn};
@@ -13,6 +14,7 @@ use expr::SqlError;
 use expr::tree::Comparison;
 use mdl::Mode;
 use parser::ast;
+use std::sync::Arc;
 use value::name::same_name;
 use value::{Collation, ColumnType, Kind};
 
@@ -129,7 +131,8 @@ impl Resolver<'_, '_> {
             let (view, name) = (view.clone(), def.name.clone());
             let columns = table_columns(def, alias);
             let schema = def.schema.clone();
-            return self.view(&view, (schema, name), (alias, lock), columns);
+            let query = CompiledDefinition::of(self.context.tables, table)?.query.clone();
+            return self.view((&view, query), (schema, name), (alias, lock), columns);
         }
         Ok(Leaf {
             name: alias.to_string(),
@@ -152,7 +155,7 @@ impl Resolver<'_, '_> {
     /// A view is a derived table that sees nothing of what is around it.
     fn view(
         &mut self,
-        view: &ViewDef,
+        (view, query): (&ViewDef, Option<Arc<ast::Query>>),
         (schema, name): (String, String),
         (alias, lock): (&str, Option<RowLock>),
         columns: Vec<LeafColumn>,
@@ -164,8 +167,7 @@ impl Resolver<'_, '_> {
             );
             error(1356, "HY000", text)
         };
-        let parsed = parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT);
-        let Ok(ast::Statement::Query(query)) = parsed else { return Err(invalid()) };
+        let query = query.ok_or_else(invalid)?;
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let locking = std::mem::replace(&mut self.locking, RequestedLocks::of_view(lock));

@@ -1,8 +1,8 @@
 //! Column lists of MySQL's own tables, read from text: those of `information_schema` from `columns.tsv`.
 
 use crate::table;
-use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, TableDef};
-use value::{Collation, ColumnType, Kind, Members};
+use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, IndexDef, TableDef};
+use value::{Collation, ColumnType, KeyPart, Kind, Members};
 
 const COLUMNS: &str = include_str!("columns.tsv");
 
@@ -11,33 +11,70 @@ pub(crate) fn tables() -> Vec<TableDef> {
     parse(COLUMNS, INFORMATION_SCHEMA)
 }
 
-/// Every table that the text describes, in its order.
+/// Every table that the text describes, in its order. A line of six fields is a column: table, name, type, nullable,
+/// collation, default. After a table's columns come its keys (table, `KEY`, name, `unique` or `-`, columns) and a collation of
+/// its own (table, `COLLATION`, name).
 ///
 /// # Panics
-/// At start, when the file describes a column that cannot be: a fault of the build, which a test finds.
+/// At start, when the file describes a table that cannot be: a fault of the build, which a test finds.
 pub(crate) fn parse(text: &'static str, schema: &str) -> Vec<TableDef> {
-    let mut tables: Vec<(&str, Vec<ColumnDef>)> = Vec::new();
+    let mut tables: Vec<TableDef> = Vec::new();
     for line in text.lines().filter(|l| !l.starts_with('#')) {
+        let fault = || -> ! { panic!("{schema}: {line}") };
         let fields: Vec<&str> = line.split('\t').collect();
-        let [table, column, ty, nullable, collation, default] = fields[..] else {
-            panic!("{schema}: not six fields: {line}")
-        };
-        let ty = column_type(ty, collation).unwrap_or_else(|| panic!("no type: {line}"));
-        let nullable = nullable == "YES";
-        let default = match default {
-            "-" if nullable => DefaultValue::Null,
-            "-" => DefaultValue::None,
-            text if text.starts_with("CURRENT_TIMESTAMP") => DefaultValue::Now(ty.decimals),
-            text => DefaultValue::Bytes(text.as_bytes().to_vec()),
-        };
-        let ty = ColumnType { nullable, ..ty };
-        let column = ColumnDef { default, ..ColumnDef::new(column, ty) };
-        match tables.last_mut() {
-            Some((name, columns)) if *name == table => columns.push(column),
-            _ => tables.push((table, vec![column])),
+        match fields[..] {
+            [table, column, ty, nullable, collation, default] => {
+                let Some(column) = column_def(column, ty, nullable == "YES", collation, default)
+                else {
+                    fault()
+                };
+                match tables.last_mut() {
+                    Some(def) if def.name == table => def.columns.push(column),
+                    _ => tables.push(table::of_schema(schema, table, vec![column])),
+                }
+            }
+            [table, what, ref rest @ ..] => {
+                let def = tables.last_mut().filter(|d| d.name == table);
+                if def.and_then(|def| extend(def, what, rest)).is_none() {
+                    fault()
+                }
+            }
+            _ => fault(),
         }
     }
-    tables.into_iter().map(|(name, columns)| table::of_schema(schema, name, columns)).collect()
+    tables
+}
+
+fn column_def(
+    name: &str,
+    ty: &str,
+    nullable: bool,
+    collation: &str,
+    default: &'static str,
+) -> Option<ColumnDef> {
+    let ty = ColumnType { nullable, ..column_type(ty, collation)? };
+    let default = match default {
+        "-" if nullable => DefaultValue::Null,
+        "-" => DefaultValue::None,
+        text if text.starts_with("CURRENT_TIMESTAMP") => DefaultValue::Now(ty.decimals),
+        text => DefaultValue::Bytes(text.as_bytes().to_vec()),
+    };
+    Some(ColumnDef { default, ..ColumnDef::new(name, ty) })
+}
+
+/// What a line says of a table beside its columns.
+fn extend(def: &mut TableDef, what: &str, fields: &[&str]) -> Option<()> {
+    match (what, fields) {
+        ("KEY", [name, unique, columns]) => {
+            let part =
+                |column| Some(KeyPart::whole(def.columns.iter().position(|c| c.name == column)?));
+            let parts = columns.split(',').map(part).collect::<Option<_>>()?;
+            def.indexes.push(IndexDef::new(*name, *name == "PRIMARY", *unique == "unique", parts));
+        }
+        ("COLLATION", [name]) => def.collation = Collation::from_name(name)?,
+        _ => return None,
+    }
+    Some(())
 }
 
 /// The type of a text such as `varchar(64)` or `enum('a','b')`.
@@ -61,10 +98,18 @@ fn column_type(text: &str, collation: &str) -> Option<ColumnType> {
         "varchar" => ColumnType::varchar(number()?, collation),
         "char" => ColumnType::char(number()?, collation),
         "varbinary" => ColumnType::varbinary(number()?),
-        "tinyint" => ColumnType::int(Kind::TinyInt, unsigned),
+        "tinyint" => {
+            let length = number().unwrap_or(0);
+            ColumnType { length, ..ColumnType::int(Kind::TinyInt, unsigned) }
+        }
         "smallint" => ColumnType::int(Kind::SmallInt, unsigned),
         "int" => ColumnType::int(Kind::Int, unsigned),
         "bigint" => ColumnType::int(Kind::BigInt, unsigned),
+        "double" if !inner.is_empty() => {
+            let (length, decimals) = inner.split_once(',')?;
+            let (length, decimals) = (length.parse().ok()?, decimals.parse().ok()?);
+            ColumnType { length, decimals, ..ColumnType::double() }
+        }
         "double" | "float" => ColumnType::double(),
         // MySQL announces 905 digits where 65 is the most there can be.
         "decimal" => ColumnType::decimal(65, 0),
@@ -73,6 +118,7 @@ fn column_type(text: &str, collation: &str) -> Option<ColumnType> {
         "longtext" => ColumnType::large(Kind::LongText, collation),
         "blob" => ColumnType::large(Kind::Blob, collation),
         "mediumblob" => ColumnType::large(Kind::MediumBlob, collation),
+        "longblob" => ColumnType::large(Kind::LongBlob, collation),
         "json" => ColumnType::json(),
         "time" => ColumnType::temporal(Kind::Time, number().unwrap_or(0) as u8),
         "datetime" => ColumnType::temporal(Kind::DateTime, number().unwrap_or(0) as u8),

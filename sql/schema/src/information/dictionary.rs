@@ -2,11 +2,11 @@
 
 use super::{Cell, Rows, cells};
 use catalog::{
-    Definition, INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, ReadContext, TableDef,
-    virtual_schema,
+    ColumnDef, Definition, INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, ReadContext,
+    TableDef, virtual_schema,
 };
 use std::sync::Arc;
-use value::Collation;
+use value::{Collation, Kind};
 
 /// Names of the schemas that the reader asks for; `column` holds the schema's name.
 pub(super) fn schema_names(context: &ReadContext<'_>, column: usize) -> Vec<String> {
@@ -89,10 +89,22 @@ impl Species {
         }
     }
 
-    fn engine(self) -> Option<&'static str> {
+    fn engine(self, def: &TableDef) -> Option<&'static str> {
         match self {
-            Species::Stored => Some("InnoDB"),
-            Species::Performance => Some("PERFORMANCE_SCHEMA"),
+            Species::Stored | Species::Performance => Some(def.engine()),
+            Species::View | Species::System => None,
+        }
+    }
+
+    fn row_format(self, def: &TableDef) -> Option<&'static str> {
+        let varies = |c: &ColumnDef| {
+            c.ty.kind.is_large()
+                || matches!(c.ty.kind, Kind::VarChar | Kind::VarBinary | Kind::Json)
+        };
+        match self {
+            Species::Stored => Some("Dynamic"),
+            Species::Performance if def.columns.iter().any(varies) => Some("Dynamic"),
+            Species::Performance => Some("Fixed"),
             Species::View | Species::System => None,
         }
     }
@@ -110,9 +122,9 @@ pub(super) fn tables(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             &def.schema,
             &def.name,
             species.table_type(),
-            species.engine(),
+            species.engine(def),
             (!is_view).then_some(10_i64),
-            (species == Species::Stored).then_some("Dynamic"),
+            species.row_format(def),
             figure(size.rows),
             figure(size.data_bytes.checked_div(size.rows).unwrap_or(0)),
             figure(size.data_bytes),

@@ -28,6 +28,7 @@ fn statistics_row<'a>(
     let part = &index.parts[at];
     let column = &def.columns[part.column];
     let expression = column.hidden.then(|| column.generated.as_ref().map(|g| listed(&g.text)));
+    let ordered = def.index_type() == "BTREE";
     let order = if part.descending { "D" } else { "A" };
     cells![
         "def",
@@ -38,12 +39,12 @@ fn statistics_row<'a>(
         &index.name,
         at as u64 + 1,
         (!column.hidden).then_some(column.name.as_str()),
-        order,
+        ordered.then_some(order),
         distinct,
         part.prefix_chars.map(|n| n as u64),
         Cell::Null,
         if column.ty.nullable { "YES" } else { "" },
-        "BTREE",
+        def.index_type(),
         "",
         &index.comment,
         if index.attributes.invisible { "NO" } else { "YES" },

@@ -14,10 +14,10 @@ mod keys;
 mod metrics;
 pub(crate) mod server;
 
-use catalog::{MadeRows, ReadContext, TableDef, VirtualTable};
+use catalog::{Changes, MadeRows, ReadContext, TableDef, VirtualTable};
 use std::borrow::Cow;
 use std::sync::Arc;
-use value::{ColumnType, Datum, Kind};
+use value::{ColumnType, Datum, Kind, Members};
 
 /// Makes the rows of one table.
 pub(crate) type Fill = fn(&ReadContext<'_>, &mut Rows<'_, '_>);
@@ -99,12 +99,27 @@ const INNODB_VIEWS: &[&str] = &[
 pub(crate) struct Information {
     def: TableDef,
     fill: Fill,
+    truncate: Option<Truncate>,
+    changes: Option<&'static Changes>,
 }
+
+/// Empties a table, or sets its figures to zero.
+pub(crate) type Truncate = fn(&ReadContext<'_>);
 
 impl Information {
     /// A table whose rows `fill` makes.
     pub(crate) fn new(def: TableDef, fill: Fill) -> Self {
-        Self { def, fill }
+        Self { def, fill, truncate: None, changes: None }
+    }
+
+    /// The same with what TRUNCATE does.
+    pub(crate) fn truncated_by(self, truncate: Option<Truncate>) -> Self {
+        Self { truncate, ..self }
+    }
+
+    /// The same with how its rows are changed.
+    pub(crate) fn changed_by(self, changes: Option<&'static Changes>) -> Self {
+        Self { changes, ..self }
     }
 }
 
@@ -116,14 +131,9 @@ pub(crate) fn tables(others: &[&str]) -> Vec<Arc<dyn VirtualTable>> {
     });
     let table = |def: TableDef| -> Arc<dyn VirtualTable> {
         let fill = FILLS.iter().find(|(name, _)| *name == def.name).map(|(_, fill)| *fill);
-        Arc::new(Information { def, fill: fill.unwrap_or(|_, _| ()) })
+        Arc::new(Information::new(def, fill.unwrap_or(|_, _| ())))
     };
-    let mut tables: Vec<_> = own.map(table).collect();
-    let others = server::performance_processlist()
-        .chain(server::performance_group())
-        .chain(server::performance_attributes());
-    tables.extend(others.map(|t| Arc::new(t) as Arc<dyn VirtualTable>));
-    tables
+    own.map(table).collect()
 }
 
 impl VirtualTable for Information {
@@ -135,12 +145,27 @@ impl VirtualTable for Information {
         let name = self.def.name.as_str();
         match name.starts_with("INNODB_") {
             true => INNODB_VIEWS.contains(&name),
+            false if self.def.schema == catalog::SYS_SCHEMA => true,
             false => self.def.schema == "information_schema" && !NO_VIEWS.contains(&name),
         }
     }
 
     fn rows(&self, context: &ReadContext<'_>, out: &mut MadeRows<'_>) {
         (self.fill)(context, &mut Rows { def: &self.def, out });
+    }
+
+    fn changes(&self) -> Option<&'static Changes> {
+        self.changes
+    }
+
+    fn truncatable(&self) -> bool {
+        self.truncate.is_some()
+    }
+
+    fn truncate(&self, context: &ReadContext<'_>) {
+        if let Some(truncate) = self.truncate {
+            truncate(context);
+        }
     }
 }
 
@@ -152,6 +177,9 @@ pub(crate) enum Cell<'a> {
     UInt(u64),
     Double(f64),
     Text(Cow<'a, str>),
+    /// Text as a client sent it, which may be no UTF-8.
+    #[allow(dead_code, reason = "for texts of statements, whose tables are to come")]
+    Bytes(Cow<'a, [u8]>),
     /// A JSON document in binary form.
     Json(Vec<u8>),
     /// Microseconds since 1970 in UTC.
@@ -231,6 +259,7 @@ fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
         Cell::UInt(n) => Datum::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
         Cell::Double(n) => Datum::Double(*n),
         Cell::Json(document) => Datum::Json(document),
+        Cell::Bytes(bytes) => Datum::Bytes(bytes),
         Cell::Time(us) if ty.kind == Kind::Timestamp => {
             // A stored moment has no more digits than its column.
             let unit = 10_i64.pow(6 - u32::from(ty.decimals.min(6)));
@@ -244,13 +273,20 @@ fn in_form<'a>(ty: &ColumnType, cell: &'a Cell<'_>) -> Datum<'a> {
             (Kind::Enum, Some(members)) => {
                 Datum::Enum(members, members.find(text.as_bytes()).unwrap_or(0))
             }
+            (Kind::Set, Some(members)) => Datum::Set(members, set_of(members, text)),
             _ => Datum::Bytes(text.as_bytes()),
         },
     }
+}
+
+/// The bits of a SET's members, listed with commas.
+fn set_of(members: &Members, text: &str) -> u64 {
+    let numbers = text.split(',').filter_map(|name| members.find(name.as_bytes()));
+    numbers.fold(0, |bits, number| bits | 1 << (number - 1))
 }
 
 /// A row of cells.
 macro_rules! cells {
     ($($value:expr),* $(,)?) => { [$($crate::information::Cell::from($value)),*] };
 }
-use cells;
+pub(crate) use cells;

@@ -1,8 +1,7 @@
 //! What the server is and who is in it.
 
-use super::{Cell, Fill, Information, Rows, cells, definition};
-use catalog::{IndexDef, PERFORMANCE_SCHEMA, ProcessRow, ReadContext};
-use value::KeyPart;
+use super::{Cell, Rows, cells};
+use catalog::{ProcessRow, ReadContext};
 
 /// What root may do: everything. Accounts of other kinds do not exist yet.
 pub const PRIVILEGES: &[&str] = &[
@@ -104,68 +103,23 @@ fn process(p: ProcessRow) -> [Cell<'static>; 8] {
 }
 
 /// `performance_schema.processlist`.
-const PROCESSLIST: &str = "\
-processlist\tID\tbigint unsigned\tNO\t-\t-
-processlist\tUSER\tvarchar(32)\tYES\tutf8mb4_0900_ai_ci\t-
-processlist\tHOST\tvarchar(261)\tYES\tascii_general_ci\t-
-processlist\tDB\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
-processlist\tCOMMAND\tvarchar(16)\tYES\tutf8mb4_0900_ai_ci\t-
-processlist\tTIME\tbigint\tYES\t-\t-
-processlist\tSTATE\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
-processlist\tINFO\tlongtext\tYES\tutf8mb4_0900_ai_ci\t-
-processlist\tEXECUTION_ENGINE\tenum('PRIMARY','SECONDARY')\tYES\tutf8mb4_0900_ai_ci\t-";
+pub(crate) fn performance_processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for p in clients(context) {
+        let cells: Vec<_> = process(p).into_iter().chain(cells!["PRIMARY"]).collect();
+        rows.push(&cells);
+    }
+}
 
-/// Tables of group replication: there is none, and nobody is in it.
-const GROUP: &str = "\
-replication_group_member_stats\tCHANNEL_NAME\tchar(64)\tNO\tutf8mb4_0900_ai_ci\t-
-replication_group_member_stats\tVIEW_ID\tchar(60)\tNO\tutf8mb4_bin\t-
-replication_group_member_stats\tMEMBER_ID\tchar(36)\tNO\tutf8mb4_bin\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_IN_QUEUE\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_CHECKED\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_CONFLICTS_DETECTED\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_ROWS_VALIDATING\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tTRANSACTIONS_COMMITTED_ALL_MEMBERS\tlongtext\tNO\tutf8mb4_0900_ai_ci\t-
-replication_group_member_stats\tLAST_CONFLICT_FREE_TRANSACTION\ttext\tNO\tutf8mb4_0900_ai_ci\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_REMOTE_APPLIED\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_LOCAL_PROPOSED\tbigint unsigned\tNO\t-\t-
-replication_group_member_stats\tCOUNT_TRANSACTIONS_LOCAL_ROLLBACK\tbigint unsigned\tNO\t-\t-
-replication_group_members\tCHANNEL_NAME\tchar(64)\tNO\tutf8mb4_0900_ai_ci\t-
-replication_group_members\tMEMBER_ID\tchar(36)\tNO\tutf8mb4_bin\t-
-replication_group_members\tMEMBER_HOST\tchar(255)\tNO\tascii_general_ci\t-
-replication_group_members\tMEMBER_PORT\tint\tYES\t-\t-
-replication_group_members\tMEMBER_STATE\tchar(64)\tNO\tutf8mb4_bin\t-
-replication_group_members\tMEMBER_ROLE\tchar(64)\tNO\tutf8mb4_bin\t-
-replication_group_members\tMEMBER_VERSION\tchar(64)\tNO\tutf8mb4_bin\t-
-replication_group_members\tMEMBER_COMMUNICATION_STACK\tchar(64)\tNO\tutf8mb4_bin\t-";
+/// `session_connect_attrs`: what clients said of themselves when they connected.
+pub(crate) fn connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    attributes(clients(context), rows);
+}
 
-/// What clients said of themselves when they connected: of the reader's own account, and of all.
-const ATTRIBUTES: &str = "\
-session_account_connect_attrs\tPROCESSLIST_ID\tbigint unsigned\tNO\t-\t-
-session_account_connect_attrs\tATTR_NAME\tvarchar(32)\tNO\tutf8mb4_bin\t-
-session_account_connect_attrs\tATTR_VALUE\tvarchar(1024)\tYES\tutf8mb4_bin\t-
-session_account_connect_attrs\tORDINAL_POSITION\tint\tYES\t-\t-
-session_connect_attrs\tPROCESSLIST_ID\tbigint unsigned\tNO\t-\t-
-session_connect_attrs\tATTR_NAME\tvarchar(32)\tNO\tutf8mb4_bin\t-
-session_connect_attrs\tATTR_VALUE\tvarchar(1024)\tYES\tutf8mb4_bin\t-
-session_connect_attrs\tORDINAL_POSITION\tint\tYES\t-\t-";
-
-/// `session_account_connect_attrs` and `session_connect_attrs`.
-pub(super) fn performance_attributes() -> impl Iterator<Item = Information> {
-    definition::parse(ATTRIBUTES, PERFORMANCE_SCHEMA).into_iter().map(|mut def| {
-        def.collation = value::Collation::Utf8mb4Bin;
-        let parts = (0..2).map(KeyPart::whole).collect();
-        def.indexes.push(IndexDef::new("PRIMARY", true, true, parts));
-        let fill: Fill = match def.name.starts_with("session_account") {
-            true => |context, rows| {
-                let own = context.viewer.account();
-                let of = |user: &str| own.starts_with(&format!("'{user}'@"));
-                attributes(clients(context).filter(|p| of(&p.user)), rows);
-            },
-            false => |context, rows| attributes(clients(context), rows),
-        };
-        Information::new(def, fill)
-    })
+/// `session_account_connect_attrs`: the same of the reader's own account.
+pub(crate) fn own_connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let own = context.viewer.account();
+    let of = |user: &str| own.starts_with(&format!("'{user}'@"));
+    attributes(clients(context).filter(|p| of(&p.user)), rows);
 }
 
 fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
@@ -174,27 +128,6 @@ fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
             rows.push(&cells![process.id, name, value, number]);
         }
     }
-}
-
-/// Tables of `performance_schema` about what this server does not do: they have no rows.
-pub(super) fn performance_group() -> impl Iterator<Item = Information> {
-    let tables = definition::parse(GROUP, PERFORMANCE_SCHEMA).into_iter();
-    tables.map(|def| Information::new(def, |_, _| ()))
-}
-
-/// The process list as `performance_schema` has it.
-pub(super) fn performance_processlist() -> impl Iterator<Item = Information> {
-    let fill: Fill = |context, rows| {
-        for p in clients(context) {
-            let cells: Vec<_> = process(p).into_iter().chain(cells!["PRIMARY"]).collect();
-            rows.push(&cells);
-        }
-    };
-    let tables = definition::parse(PROCESSLIST, PERFORMANCE_SCHEMA).into_iter();
-    tables.map(move |mut def| {
-        def.indexes.push(IndexDef::new("PRIMARY", true, true, vec![KeyPart::whole(0)]));
-        Information::new(def, fill)
-    })
 }
 
 pub(super) fn user_privileges(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {

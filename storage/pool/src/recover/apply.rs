@@ -109,8 +109,8 @@ fn condemn(ts: &Tablespace, page: PageNo, bytes: &PageBuf) -> Result<()> {
     let sealed: &mut PageBuf = crate::tablespace::as_page(&mut copy);
     page::header::seal(sealed);
     sealed[..4].iter_mut().for_each(|b| *b = !*b);
-    io::write(io::Of::Data, &*ts.file, &copy, offset(page))?;
-    io::sync_data(io::Of::Data, &*ts.file)
+    io::write(&*ts.file, &copy, offset(page))?;
+    io::sync_data(&*ts.file)
 }
 
 fn decode(op: &[u8], lsn: Lsn) -> Result<PageOp<'_>> {

@@ -141,10 +141,10 @@ impl Pool {
             torn += usize::from(page::header::verify(as_page(&mut buf), *id).is_err());
             buf.copy_from_slice(&copies.pages[id][..]);
             page::header::verify(as_page(&mut buf), *id)?;
-            io::write(io::Of::Data, &*ts.file, &buf, offset(id.page))?;
+            io::write(&*ts.file, &buf, offset(id.page))?;
         }
         if !mine.is_empty() {
-            io::sync_data(io::Of::Data, &*ts.file)?;
+            io::sync_data(&*ts.file)?;
         }
         copies.pages.retain(|id, _| id.space != ts.id());
         copies.repaired += torn;

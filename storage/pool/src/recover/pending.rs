@@ -22,7 +22,8 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 
-static SHARD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
+pub(crate) static RECV_MUTEX: MutexClass =
+    MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
 static SKIPPED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_skipped");
 static BATCH_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_batch");
 static SWEEP_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_sweep");
@@ -89,7 +90,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new() -> Pending {
-        let shard = |_| Mutex::new(&SHARD_MUTEX, Shard::default());
+        let shard = |_| Mutex::new(&RECV_MUTEX, Shard::default());
         Pending {
             reading: SharedAtomic::new(false),
             left: SharedAtomic::new(0),

@@ -24,7 +24,6 @@ const NO_SECONDARY: &str = "There is no secondary engine.";
 const NO_ADMIN: &str = "There is no administrative listener.";
 const NO_MEMORY_LIMIT: &str = "Memory of connections is not limited.";
 const ALLOCATED: &str = "Memory of statements is allocated by need, not in blocks.";
-const PFS_MEMORY: &str = "The Performance Schema's memory has fixed sizes.";
 const QUERY_CACHE: &str = "There is no query cache, in MySQL neither.";
 
 pub(super) const LIST: &[Variable] = &[
@@ -138,20 +137,6 @@ pub(super) const LIST: &[Variable] = &[
     v("password_history", Global, Int(0, U32), "0").only(NO_PASSWORD_POLICY),
     v("password_require_current", Global, Bool, "OFF").only(NO_PASSWORD_POLICY),
     v("password_reuse_interval", Global, Int(0, U32), "0").only(NO_PASSWORD_POLICY),
-    F("performance_schema_digests_size", Int(0, 1 << 20), "10000").ignored(PFS_MEMORY),
-    F("performance_schema_events_statements_history_long_size", Int(0, 1 << 20), "10000")
-        .ignored(PFS_MEMORY),
-    F("performance_schema_events_statements_history_size", Int(0, 1024), "10").ignored(PFS_MEMORY),
-    F("performance_schema_events_waits_history_long_size", Int(0, 1 << 20), "10000")
-        .ignored(PFS_MEMORY),
-    F("performance_schema_events_waits_history_size", Int(0, 1024), "10").ignored(PFS_MEMORY),
-    F("performance_schema_max_digest_length", Int(0, 1 << 20), "1024").ignored(PFS_MEMORY),
-    F("performance_schema_max_mutex_classes", Int(0, 1024), "350").ignored(PFS_MEMORY),
-    F("performance_schema_max_sql_text_length", Int(0, 1 << 20), "1024").ignored(PFS_MEMORY),
-    F("performance_schema_max_table_handles", Text, "-1").ignored(PFS_MEMORY),
-    F("performance_schema_max_table_instances", Text, "-1").ignored(PFS_MEMORY),
-    F("performance_schema_max_thread_instances", Text, "-1").ignored(PFS_MEMORY),
-    F("performance_schema_session_connect_attrs_size", Text, "512").ignored(PFS_MEMORY),
     v("preload_buffer_size", Both, Int(1024, G), "32768").ignored(NO_MYISAM),
     F("protocol_version", Int(10, 10), "10").only(FACT),
     v("query_alloc_block_size", Both, Int(1024, U32), "8192").ignored(ALLOCATED),

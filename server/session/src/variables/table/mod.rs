@@ -8,6 +8,7 @@
 
 mod absent;
 mod innodb;
+mod performance;
 mod server;
 mod statements;
 
@@ -75,7 +76,8 @@ impl Variable {
     }
 }
 
-const LISTS: [&[Variable]; 4] = [server::LIST, statements::LIST, innodb::LIST, absent::LIST];
+const LISTS: [&[Variable]; 5] =
+    [server::LIST, statements::LIST, innodb::LIST, performance::LIST, absent::LIST];
 
 const COUNT: usize = {
     let (mut count, mut list) = (0, 0);

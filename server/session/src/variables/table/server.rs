@@ -39,12 +39,12 @@ pub(super) const LIST: &[Variable] = &[
     F("large_page_size", Int(0, 0), "0").only("The buffer pool uses ordinary pages."),
     F("large_pages", Bool, "OFF").only("The buffer pool uses ordinary pages."),
     F("lc_messages_dir", Text, "./").ignored("Messages are part of the program."),
-    // How much is measured: nothing but waits, what MySQL measures, or each use of each latch as well.
+    // How much is measured: a state of setup_instruments and setup_consumers; `custom` is any other state.
     e(
         "limpid_instrument_level",
         Global,
-        Enum(&["none", "default", "synch"]),
-        "default",
+        Enum(&["none", "def", "tables", "statements", "synch", "custom", "default"]),
+        "def",
         E::Setting,
     ),
     // Memory for all row locks: who asks for a free one beyond it gets error 1206.
@@ -83,9 +83,6 @@ pub(super) const LIST: &[Variable] = &[
     F("open_files_limit", Int(0, U32), "10000")
         .ignored("As many files are open as the system allows."),
     v("partial_revokes", Global, Bool, "OFF").only("There are no partial revokes."),
-    F("performance_schema", Bool, "ON").ignored("limpid_instrument_level says what is measured."),
-    v("performance_schema_show_processlist", Global, Bool, "OFF")
-        .ignored("SHOW PROCESSLIST has the same rows either way."),
     F("persisted_globals_load", Bool, "ON"),
     F("pid_file", Text, ""),
     F("plugin_dir", Text, "./").ignored("There are no plugins to load."),

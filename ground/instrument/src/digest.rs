@@ -1,0 +1,458 @@
+//! Statements by digest: what statements of one shape cost.
+//!
+//! 1. A session has a row of its own for each digest that it runs ([`DigestRow`]); its writes are seen by readers alone.
+//! 2. A digest knows the rows of live sessions. When a session ends, its rows go into the digest's total, and are never
+//!    written again nor reset: who adds up takes the total and the list under the digest's mutex and reads the rows
+//!    outside of it, so that what ends meanwhile is neither missed nor counted twice.
+//! 3. Emptying the table begins a new generation; sessions notice at the end of their next statement.
+//! 4. There is room for so many digests; the others count in one that has no name.
+
+use crate::histogram::{Buckets, Histogram};
+use crate::stat::Tally;
+use crate::statement::{StatementEnd, StatementRow, StatementTotals};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What tells digests apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DigestKey {
+    /// The current schema of the statements.
+    pub schema: Option<Arc<str>>,
+    /// The hash of their normalised text.
+    pub hash: [u8; 32],
+}
+
+/// Statements of one shape in one schema.
+#[derive(Debug)]
+pub struct Digest {
+    /// `None` for those that found no room.
+    key: Option<DigestKey>,
+    text: Box<str>,
+    /// Microseconds since 1970.
+    first_seen_us: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ended: DigestTotals,
+    rows: Vec<Arc<DigestRow>>,
+}
+
+/// A statement of a digest as it was written: the slowest one, if it is not too old.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sample {
+    /// The text, cut off where it is long.
+    pub text: Vec<u8>,
+    /// How long it took, in nanoseconds.
+    pub ns: u64,
+    /// When it ended, in nanoseconds of the caller's clock; 0 where there is none.
+    pub end_ns: u64,
+}
+
+/// Statements of a digest together.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DigestTotals {
+    /// Number, times, sums.
+    pub statements: StatementTotals,
+    /// How many took how long.
+    pub histogram: Buckets,
+    /// When the last one ended, in nanoseconds of the caller's clock.
+    pub last_ns: u64,
+    /// One of them.
+    pub sample: Sample,
+}
+
+impl DigestTotals {
+    fn add_row(&mut self, row: &DigestRow) {
+        self.statements.add(&row.statements.read(Tally::get));
+        self.histogram.add_histogram(&row.histogram);
+        self.last_ns = self.last_ns.max(row.last_ns.get());
+        let sample = lock(&row.sample);
+        let newer = sample.end_ns > self.sample.end_ns.saturating_add(SAMPLE_AGE_NS.load(Relaxed));
+        if newer || sample.ns > self.sample.ns {
+            self.sample = sample.clone();
+        }
+    }
+}
+
+/// What one session ran of a digest.
+#[derive(Debug)]
+pub struct DigestRow {
+    digest: Arc<Digest>,
+    /// Where it is among the digest's rows; changed under the digest's mutex.
+    place: AtomicUsize,
+    statements: StatementRow,
+    histogram: Histogram,
+    last_ns: Tally,
+    sample_ns: Tally,
+    sample_end_ns: Tally,
+    sample: Mutex<Sample>,
+}
+
+impl DigestRow {
+    /// What it is of, and the normalised text; `None`: its digest found no room.
+    pub fn of(&self) -> Option<(&DigestKey, &str)> {
+        self.digest.key.as_ref().map(|key| (key, &*self.digest.text))
+    }
+
+    /// Adds a statement that ended at `now_ns`.
+    #[inline]
+    pub fn add(&self, end: &StatementEnd<'_>, bucket: usize, now_ns: u64, text: &[u8]) {
+        self.statements.add(end);
+        self.histogram.add(bucket);
+        self.last_ns.set(now_ns);
+        let age_ns = now_ns.wrapping_sub(self.sample_end_ns.get());
+        let ns = end.ns.unwrap_or(0);
+        if ns > self.sample_ns.get() || age_ns > SAMPLE_AGE_NS.load(Relaxed) {
+            self.take_sample(ns, now_ns, text);
+        }
+    }
+
+    #[cold]
+    fn take_sample(&self, ns: u64, end_ns: u64, text: &[u8]) {
+        self.sample_ns.set(ns);
+        self.sample_end_ns.set(end_ns);
+        let mut sample = lock(&self.sample);
+        (sample.ns, sample.end_ns) = (ns, end_ns);
+        sample.text.clear();
+        let text = &text[..text.len().min(SAMPLE_BYTES.load(Relaxed))];
+        if sample.text.capacity() < text.len() {
+            // Others of the digest are a little longer as a rule.
+            sample.text.reserve(text.len() + text.len() / 4 + SAMPLE_ROOM_BYTES);
+        }
+        sample.text.extend_from_slice(text);
+    }
+}
+
+/// Digests of the server, and for how many there is room.
+struct Table {
+    digests: HashMap<DigestKey, Arc<Digest>>,
+    digests_max: usize,
+    /// What found no room.
+    others: Option<Arc<Digest>>,
+}
+
+static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+/// `max_digest_sample_age`.
+static SAMPLE_AGE_NS: AtomicU64 = AtomicU64::new(60_000_000_000);
+/// `performance_schema_max_sql_text_length`.
+static SAMPLE_BYTES: AtomicUsize = AtomicUsize::new(1024);
+/// Statements that found no room: `Performance_schema_digest_lost`.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// Digests of a session: with more, its figures go to those of all, and it begins anew.
+const ROWS_MAX: usize = 256;
+
+/// Room behind a sample.
+const SAMPLE_ROOM_BYTES: usize = 32;
+
+/// Digests for which there is room, until [`set_digest_limits`] says otherwise.
+const DIGESTS_MAX: usize = 10_000;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every critical section leaves its data consistent at each step, so poison says nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn with_table<R>(f: impl FnOnce(&mut Table) -> R) -> R {
+    let mut table = lock(&TABLE);
+    f(table.get_or_insert_with(|| Table {
+        digests: HashMap::new(),
+        digests_max: DIGESTS_MAX,
+        others: None,
+    }))
+}
+
+/// For how many digests there is room, how many bytes of a sample's text are kept, and after what time a sample gives
+/// way to any other.
+pub fn set_digest_limits(digests_max: usize, sample_bytes: usize, sample_age_s: u64) {
+    with_table(|table| table.digests_max = digests_max);
+    SAMPLE_BYTES.store(sample_bytes, Relaxed);
+    SAMPLE_AGE_NS.store(sample_age_s.saturating_mul(1_000_000_000), Relaxed);
+}
+
+fn digest_of(key: &DigestKey, text: &str, now_us: u64) -> Arc<Digest> {
+    let new = |key, text: &str| {
+        let (text, state) = (text.into(), Mutex::default());
+        Arc::new(Digest { key, text, first_seen_us: now_us, state })
+    };
+    with_table(|table| {
+        let is_full = table.digests.len() >= table.digests_max;
+        match table.digests.entry(key.clone()) {
+            Entry::Occupied(digest) => Arc::clone(digest.get()),
+            Entry::Vacant(place) if !is_full => {
+                Arc::clone(place.insert(new(Some(key.clone()), text)))
+            }
+            Entry::Vacant(_) => {
+                LOST.fetch_add(1, Relaxed);
+                Arc::clone(table.others.get_or_insert_with(|| new(None, "")))
+            }
+        }
+    })
+}
+
+/// The digests that a session has run. Dropped, its figures go into those of all.
+#[derive(Debug, Default)]
+pub struct SessionDigests {
+    rows: Vec<Arc<DigestRow>>,
+    /// Of its digests, but for those that found no room.
+    positions: HashMap<DigestKey, u32>,
+    generation: u64,
+    /// Its rows were dropped so often, because their digests were forgotten.
+    forgotten: u32,
+}
+
+/// A session's digest: a row, and when it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestPlace {
+    row: u32,
+    forgotten: u32,
+}
+
+impl DigestPlace {
+    /// One that was not looked for yet.
+    pub const UNKNOWN: DigestPlace = DigestPlace { row: u32::MAX, forgotten: u32::MAX };
+}
+
+impl SessionDigests {
+    /// The session's row for a digest whose normalised text this is; `now_us`: microseconds since 1970.
+    pub fn place(&mut self, key: &DigestKey, text: &str, now_us: u64) -> DigestPlace {
+        let generation = GENERATION.load(Relaxed);
+        if self.generation != generation {
+            self.fold();
+            self.generation = generation;
+        }
+        let known = self.positions.get(key).copied();
+        let row = known.unwrap_or_else(|| self.new_row(key, text, now_us));
+        DigestPlace { row, forgotten: self.forgotten }
+    }
+
+    /// Position of the row of a digest that the session has not run yet, as far as it can tell.
+    fn new_row(&mut self, key: &DigestKey, text: &str, now_us: u64) -> u32 {
+        let digest = digest_of(key, text, now_us);
+        // Those that found no room are one digest.
+        let known = self.rows.iter().position(|row| Arc::ptr_eq(&row.digest, &digest));
+        if let Some(known) = known {
+            return known as u32;
+        }
+        if self.rows.len() >= ROWS_MAX {
+            self.fold();
+        }
+        let position = self.rows.len() as u32;
+        if digest.key.is_some() {
+            self.positions.insert(key.clone(), position);
+        }
+        self.rows.push(Digest::add_row(&digest));
+        position
+    }
+
+    /// Places that were given are to be found anew.
+    pub fn forget_places(&mut self) {
+        self.forgotten = self.forgotten.wrapping_add(1);
+    }
+
+    /// The place of statements that have no digest.
+    pub fn nowhere(&self) -> DigestPlace {
+        DigestPlace { row: u32::MAX, forgotten: self.forgotten }
+    }
+
+    /// Whether a place is still the one of its digest.
+    #[inline]
+    pub fn knows(&self, place: DigestPlace) -> bool {
+        place.forgotten == self.forgotten && self.generation == GENERATION.load(Relaxed)
+    }
+
+    /// The row at a place, if there is one.
+    #[inline]
+    pub fn row(&self, place: DigestPlace) -> Option<&Arc<DigestRow>> {
+        let row = self.rows.get(place.row as usize)?;
+        (place.forgotten == self.forgotten).then_some(row)
+    }
+
+    /// Adds the session's figures to those of all, and begins anew.
+    pub fn fold(&mut self) {
+        self.positions.clear();
+        for row in self.rows.drain(..) {
+            row.digest.fold(&row);
+        }
+        self.forget_places();
+    }
+}
+
+impl Drop for SessionDigests {
+    fn drop(&mut self) {
+        self.fold();
+    }
+}
+
+impl Digest {
+    fn add_row(this: &Arc<Digest>) -> Arc<DigestRow> {
+        let mut state = lock(&this.state);
+        let row = Arc::new(DigestRow {
+            digest: Arc::clone(this),
+            place: AtomicUsize::new(state.rows.len()),
+            statements: StatementRow::default(),
+            histogram: Histogram::default(),
+            last_ns: Tally::default(),
+            sample_ns: Tally::default(),
+            sample_end_ns: Tally::default(),
+            sample: Mutex::default(),
+        });
+        state.rows.push(Arc::clone(&row));
+        row
+    }
+
+    /// A row is not written any more.
+    fn fold(&self, row: &DigestRow) {
+        let mut state = lock(&self.state);
+        let place = row.place.load(Relaxed);
+        state.rows.swap_remove(place);
+        if let Some(moved) = state.rows.get(place) {
+            moved.place.store(place, Relaxed);
+        }
+        state.ended.add_row(row);
+    }
+
+    fn totals(&self) -> DigestTotals {
+        let (mut totals, rows) = {
+            let state = lock(&self.state);
+            (state.ended.clone(), state.rows.clone())
+        };
+        rows.iter().for_each(|row| totals.add_row(row));
+        totals
+    }
+}
+
+/// A digest and its figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestReport {
+    /// `None` for statements whose digests found no room.
+    pub key: Option<DigestKey>,
+    /// Normalised text.
+    pub text: Box<str>,
+    /// When it was seen first, in microseconds since 1970.
+    pub first_seen_us: u64,
+    /// What its statements cost.
+    pub totals: DigestTotals,
+}
+
+/// All digests.
+pub fn digests() -> Vec<DigestReport> {
+    let list: Vec<Arc<Digest>> =
+        with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect());
+    let report = |digest: &Arc<Digest>| DigestReport {
+        key: digest.key.clone(),
+        text: digest.text.clone(),
+        first_seen_us: digest.first_seen_us,
+        totals: digest.totals(),
+    };
+    let mut reports: Vec<DigestReport> = list.iter().map(report).collect();
+    reports.sort_by_key(|digest| digest.first_seen_us);
+    reports
+}
+
+/// Forgets all digests.
+pub fn forget_digests() {
+    with_table(|table| {
+        table.digests.clear();
+        table.others = None;
+        GENERATION.fetch_add(1, Relaxed);
+    });
+}
+
+/// Statements whose digests found no room.
+pub fn digests_lost() -> u64 {
+    LOST.load(Relaxed)
+}
+
+/// Counts them from zero again.
+pub fn forget_digests_lost() {
+    LOST.store(0, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sum, bucket_of_statement};
+
+    fn key(hash: u8) -> DigestKey {
+        DigestKey { schema: Some("d".into()), hash: [hash; 32] }
+    }
+
+    fn add(digests: &SessionDigests, place: DigestPlace, ns: u64, text: &[u8]) {
+        let end = StatementEnd { ns: Some(ns), rows_sent: 1, rows_examined: 3, more: None };
+        let row = digests.row(place).unwrap();
+        row.add(&end, bucket_of_statement(ns), 1000 + row.last_ns.get() + ns, text);
+    }
+
+    fn report(hash: u8) -> Option<DigestReport> {
+        digests().into_iter().find(|d| d.key.as_ref() == Some(&key(hash)))
+    }
+
+    fn a_sample_a_little_longer_than_the_one_before_takes_its_memory() {
+        let mut digests = SessionDigests::default();
+        let place = digests.place(&key(9), "SELECT ?", 5);
+        let room =
+            |digests: &SessionDigests| lock(&digests.row(place).unwrap().sample).text.capacity();
+        add(&digests, place, 20_000, b"SELECT 1");
+        let before = room(&digests);
+        add(&digests, place, 30_000, b"SELECT 1234");
+        assert_eq!(lock(&digests.row(place).unwrap().sample).text, b"SELECT 1234");
+        assert_eq!(room(&digests), before);
+    }
+
+    fn a_row_is_found_again_after_its_place_was_forgotten() {
+        let mut digests = SessionDigests::default();
+        let of = |digests: &mut SessionDigests, hash| {
+            let place = digests.place(&key(hash), "SELECT ?", 5);
+            Arc::as_ptr(digests.row(place).unwrap())
+        };
+        let (first, second) = (of(&mut digests, 6), of(&mut digests, 7));
+        let place = digests.place(&key(6), "SELECT ?", 5);
+        digests.forget_places();
+        assert!(!digests.knows(place));
+        assert_eq!((of(&mut digests, 6), of(&mut digests, 7)), (first, second));
+    }
+
+    // One test: what it counts, and the limits, are the process's.
+    #[test]
+    fn digests_add_up_over_sessions_are_forgotten_and_find_no_room() {
+        a_sample_a_little_longer_than_the_one_before_takes_its_memory();
+        a_row_is_found_again_after_its_place_was_forgotten();
+        let (mut a, mut b) = (SessionDigests::default(), SessionDigests::default());
+        let (of_a, of_b) = (a.place(&key(1), "SELECT ?", 5), b.place(&key(1), "SELECT ?", 9));
+        assert_eq!(a.place(&key(1), "SELECT ?", 5), of_a);
+        add(&a, of_a, 20_000, b"SELECT 1");
+        add(&b, of_b, 70_000, b"SELECT 22");
+        add(&b, of_b, 9_000, b"SELECT 3");
+        let both = report(1).unwrap();
+        assert_eq!((both.first_seen_us, &*both.text), (5, "SELECT ?"));
+        assert_eq!((both.totals.statements.stat.count, both.totals.last_ns), (3, 81_000));
+        assert_eq!(both.totals.statements.sum(Sum::RowsExamined), 9);
+        assert_eq!(both.totals.sample.text, b"SELECT 22");
+        assert_eq!(both.totals.histogram.count_until(0), 1);
+        drop(b);
+        assert_eq!(report(1).unwrap(), both, "what a session leaves counts as before");
+        let of_a2 = a.place(&key(2), "DO ?", 6);
+        a.fold();
+        assert!(a.row(of_a).is_none() && a.row(of_a2).is_none());
+        assert_eq!(report(1).unwrap(), both);
+
+        let mut c = SessionDigests::default();
+        let of_c = c.place(&key(1), "SELECT ?", 7);
+        forget_digests();
+        assert!(report(1).is_none() && !c.knows(of_c));
+        set_digest_limits(1, 4, 60);
+        let (first, second) = (c.place(&key(3), "DO ?", 8), c.place(&key(4), "SET ?", 8));
+        add(&c, first, 5, b"DO 12345");
+        add(&c, second, 6, b"SET 1");
+        let found = digests();
+        assert_eq!(found.iter().filter(|d| d.key.is_none()).count(), 1);
+        assert_eq!(report(3).unwrap().totals.sample.text, b"DO 1");
+        assert!(report(4).is_none() && digests_lost() == 1);
+    }
+}

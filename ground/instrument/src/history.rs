@@ -1,0 +1,402 @@
+//! The statements and transactions that a session ran last, and those that all sessions did.
+//!
+//! 1. A session writes its own rings, under a mutex that nobody else takes but readers, for one copy; a record's memory is used
+//! again, so that a warm statement allocates nothing. 2. A ring ends with its session. 3. The histories of all sessions are
+//! rings under one mutex each: they cost every event a write that others see, and are off unless they are asked for.
+//! 4. Events of a thread are numbered in the order in which they ended, but that a transaction has the number behind the
+//! statement that began it.
+
+use crate::DigestKey;
+use crate::digest::DigestRow;
+use crate::ring::Ring;
+use crate::statement::{StatementEnd, Sums};
+use crate::transaction::TransactionRecord;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// `performance_schema_events_statements_history_size`.
+static RECORDS_MAX: AtomicUsize = AtomicUsize::new(10);
+/// `performance_schema_events_statements_history_long_size`.
+static LONG_MAX: AtomicUsize = AtomicUsize::new(10_000);
+/// `performance_schema_events_transactions_history_size`.
+static TRANSACTIONS_MAX: AtomicUsize = AtomicUsize::new(10);
+/// `performance_schema_events_transactions_history_long_size`.
+static LONG_TRANSACTIONS_MAX: AtomicUsize = AtomicUsize::new(10_000);
+/// `performance_schema_max_sql_text_length`.
+static TEXT_BYTES_MAX: AtomicUsize = AtomicUsize::new(1024);
+
+/// Room behind a record's text.
+const TEXT_ROOM_BYTES: usize = 64;
+
+/// How an error ended a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Number.
+    pub code: u16,
+    /// SQLSTATE.
+    pub state: [u8; 5],
+    /// Text.
+    pub text: String,
+}
+
+/// A statement that ended.
+#[derive(Debug, Clone, Default)]
+pub struct StatementRecord {
+    /// The thread that ran it.
+    pub thread_id: u64,
+    /// Its number among the thread's events.
+    pub event_id: u64,
+    /// The transaction that it was run in, by its number among the thread's events.
+    pub nesting: Option<u64>,
+    /// Its instrument's number.
+    pub instrument: u16,
+    /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
+    pub times_ns: Option<(u64, u64)>,
+    /// As it was written, cut off where it is long.
+    pub text: Vec<u8>,
+    /// Rows sent and rows read.
+    pub rows: (u64, u64),
+    /// Everything else that it did, if it did.
+    pub sums: Option<Sums>,
+    /// How it failed.
+    pub failure: Option<Box<Failure>>,
+    digest: Option<Arc<DigestRow>>,
+}
+
+impl StatementRecord {
+    /// Its digest and that one's text.
+    pub fn digest(&self) -> Option<(&DigestKey, &str)> {
+        self.digest.as_ref()?.of()
+    }
+}
+
+/// What a statement's record is made of, besides what is added up.
+#[derive(Debug)]
+pub struct Recorded<'r> {
+    /// Its instrument's number.
+    pub instrument: u16,
+    /// When it ended, in nanoseconds of the callers' clock.
+    pub now_ns: u64,
+    /// As it was written.
+    pub text: &'r [u8],
+    /// Its digest.
+    pub digest: Option<&'r Arc<DigestRow>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every critical section leaves its data consistent at each step, so poison says nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static SESSIONS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+static LONG: Mutex<Ring<StatementRecord>> = Mutex::new(Ring::new());
+static LONG_TRANSACTIONS: Mutex<Ring<(u64, TransactionRecord)>> = Mutex::new(Ring::new());
+
+#[derive(Debug, Default)]
+struct Rings {
+    statements: Ring<StatementRecord>,
+    transactions: Ring<TransactionRecord>,
+    /// The transaction that goes on.
+    active: Option<TransactionRecord>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    thread_id: u64,
+    rings: Mutex<Rings>,
+}
+
+/// What a session ran last. Dropped, it is gone.
+#[derive(Debug)]
+pub struct SessionHistory {
+    shared: Arc<Shared>,
+    events: u64,
+    /// The number of the transaction that goes on.
+    active: Option<u64>,
+}
+
+impl SessionHistory {
+    /// Of a session that runs as this thread.
+    pub fn new(thread_id: u64) -> SessionHistory {
+        let shared = Arc::new(Shared { thread_id, rings: Mutex::default() });
+        lock(&SESSIONS).push(Arc::clone(&shared));
+        SessionHistory { shared, events: 0, active: None }
+    }
+
+    /// Lets events be added, together.
+    #[inline]
+    pub fn open(&mut self) -> HistoryWriter<'_> {
+        let SessionHistory { shared, events, active } = self;
+        let (thread_id, rings) = (shared.thread_id, lock(&shared.rings));
+        HistoryWriter { thread_id, rings, events, active }
+    }
+
+    /// Says how the statement that was added last failed.
+    #[cold]
+    pub fn fails(&self, failure: Failure) {
+        if let Some(record) = lock(&self.shared.rings).statements.last_mut() {
+            record.failure = Some(Box::new(failure));
+        }
+    }
+}
+
+impl Drop for SessionHistory {
+    fn drop(&mut self) {
+        lock(&SESSIONS).retain(|shared| !Arc::ptr_eq(shared, &self.shared));
+    }
+}
+
+/// Adds events to a session's history.
+pub struct HistoryWriter<'h> {
+    thread_id: u64,
+    rings: MutexGuard<'h, Rings>,
+    events: &'h mut u64,
+    active: &'h mut Option<u64>,
+}
+
+impl HistoryWriter<'_> {
+    /// Adds a statement that ended; `long`: also to the history of all sessions.
+    #[inline]
+    pub fn add_statement(&mut self, end: &StatementEnd<'_>, recorded: &Recorded<'_>, long: bool) {
+        *self.events += 1;
+        let id =
+            EventId { thread_id: self.thread_id, event_id: *self.events, nesting: *self.active };
+        if let Some(place) = self.rings.statements.place(RECORDS_MAX.load(Relaxed)) {
+            write(place, &id, end, recorded);
+        }
+        if long {
+            add_long(&id, end, recorded);
+        }
+    }
+
+    /// A transaction begins that goes on beyond its statement, which was added before.
+    #[cold]
+    pub fn begin_transaction(&mut self, mut record: TransactionRecord) {
+        record.nesting = NonZeroU64::new(*self.events);
+        *self.events += 1;
+        record.event_id = *self.events;
+        *self.active = Some(*self.events);
+        self.rings.active = Some(record);
+    }
+
+    /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
+    #[inline]
+    pub fn end_transaction(&mut self, mut record: TransactionRecord, keep: bool, long: bool) {
+        if record.is_autocommit {
+            record.nesting = NonZeroU64::new(*self.events);
+            *self.events += 1;
+            record.event_id = *self.events;
+        } else {
+            let begun = self.rings.active.take();
+            *self.active = None;
+            let Some(begun) = begun else { return };
+            (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
+        }
+        record.end_event_id = NonZeroU64::new(*self.events);
+        if keep && let Some(place) = self.rings.transactions.place(TRANSACTIONS_MAX.load(Relaxed)) {
+            *place = record;
+        }
+        if long {
+            add_long_transaction(self.thread_id, record);
+        }
+    }
+}
+
+#[cold]
+fn add_long(id: &EventId, end: &StatementEnd<'_>, recorded: &Recorded<'_>) {
+    if let Some(place) = lock(&LONG).place(LONG_MAX.load(Relaxed)) {
+        write(place, id, end, recorded);
+    }
+}
+
+#[cold]
+fn add_long_transaction(thread_id: u64, record: TransactionRecord) {
+    if let Some(place) = lock(&LONG_TRANSACTIONS).place(LONG_TRANSACTIONS_MAX.load(Relaxed)) {
+        *place = (thread_id, record);
+    }
+}
+
+/// Which event it is.
+struct EventId {
+    thread_id: u64,
+    event_id: u64,
+    /// The transaction that it belongs to.
+    nesting: Option<u64>,
+}
+
+#[inline]
+fn write(
+    record: &mut StatementRecord,
+    id: &EventId,
+    end: &StatementEnd<'_>,
+    recorded: &Recorded<'_>,
+) {
+    (record.thread_id, record.event_id, record.nesting) = (id.thread_id, id.event_id, id.nesting);
+    record.instrument = recorded.instrument;
+    record.times_ns = end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
+    record.text.clear();
+    let bytes = recorded.text.len().min(TEXT_BYTES_MAX.load(Relaxed));
+    if record.text.capacity() < bytes {
+        // The next ones are a little longer as a rule.
+        record.text.reserve(bytes + TEXT_ROOM_BYTES);
+    }
+    record.text.extend_from_slice(&recorded.text[..bytes]);
+    record.rows = (end.rows_sent, end.rows_examined);
+    record.sums = end.more.copied();
+    record.failure = None;
+    let same = match (&record.digest, recorded.digest) {
+        (Some(mine), Some(digest)) => Arc::ptr_eq(mine, digest),
+        (None, None) => true,
+        _ => false,
+    };
+    if !same {
+        record.digest = recorded.digest.cloned();
+    }
+}
+
+/// The statements that each live session ran last, a session's together, the oldest first.
+pub fn statement_histories() -> Vec<StatementRecord> {
+    let sessions = lock(&SESSIONS).clone();
+    let mut all = Vec::new();
+    for session in sessions {
+        all.extend(lock(&session.rings).statements.in_order().cloned());
+    }
+    all
+}
+
+/// The statements that all sessions ran, the oldest first.
+pub fn long_statement_history() -> Vec<StatementRecord> {
+    lock(&LONG).in_order().cloned().collect()
+}
+
+/// Empties the histories of the sessions.
+pub fn empty_statement_histories() {
+    for session in lock(&SESSIONS).clone() {
+        lock(&session.rings).statements = Ring::default();
+    }
+}
+
+/// The transactions that each live session ended last, with its THREAD_ID; a session's together, the oldest first.
+pub fn transaction_histories() -> Vec<(u64, TransactionRecord)> {
+    let mut all = Vec::new();
+    for session in lock(&SESSIONS).clone() {
+        let rings = lock(&session.rings);
+        all.extend(rings.transactions.in_order().map(|record| (session.thread_id, *record)));
+    }
+    all
+}
+
+/// The transaction that each live session is in, or else ended last, with its THREAD_ID.
+pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
+    let sessions = lock(&SESSIONS).clone();
+    let current = |session: Arc<Shared>| {
+        let rings = lock(&session.rings);
+        let record = rings.active.or_else(|| rings.transactions.last().copied());
+        record.map(|record| (session.thread_id, record))
+    };
+    sessions.into_iter().filter_map(current).collect()
+}
+
+/// The transactions that all sessions ended, with their THREAD_IDs, the oldest first.
+pub fn long_transaction_history() -> Vec<(u64, TransactionRecord)> {
+    lock(&LONG_TRANSACTIONS).in_order().copied().collect()
+}
+
+/// Empties the transactions' histories of the sessions.
+pub fn empty_transaction_histories() {
+    for session in lock(&SESSIONS).clone() {
+        lock(&session.rings).transactions = Ring::default();
+    }
+}
+
+/// Empties the history of all sessions' transactions.
+pub fn empty_long_transaction_history() {
+    *lock(&LONG_TRANSACTIONS) = Ring::default();
+}
+
+/// For how many transactions there is room in a session's history and in that of all.
+pub fn set_transaction_history_limits(records_max: usize, long_max: usize) {
+    TRANSACTIONS_MAX.store(records_max, Relaxed);
+    LONG_TRANSACTIONS_MAX.store(long_max, Relaxed);
+}
+
+/// Empties the history of all sessions.
+pub fn empty_long_statement_history() {
+    *lock(&LONG) = Ring::default();
+}
+
+/// For how many statements there is room in a session's history and in that of all, and how many bytes of a text are kept.
+pub fn set_history_limits(records_max: usize, long_max: usize, text_bytes_max: usize) {
+    RECORDS_MAX.store(records_max, Relaxed);
+    LONG_MAX.store(long_max, Relaxed);
+    TEXT_BYTES_MAX.store(text_bytes_max, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_keeps_its_last_statements() {
+        let mut history = SessionHistory::new(77);
+        let texts = || -> Vec<String> {
+            let all = statement_histories().into_iter().filter(|record| record.thread_id == 77);
+            all.map(|record| String::from_utf8(record.text).unwrap()).collect()
+        };
+        for n in 0..13u64 {
+            let end = StatementEnd { ns: Some(n), rows_sent: n, rows_examined: 0, more: None };
+            let text = format!("SELECT {n}");
+            let recorded =
+                Recorded { instrument: 1, now_ns: 100 + n, text: text.as_bytes(), digest: None };
+            history.open().add_statement(&end, &recorded, n == 12);
+        }
+        let expected: Vec<_> = (3..13).map(|n| format!("SELECT {n}")).collect();
+        assert_eq!(texts(), expected);
+        let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
+        assert_eq!((last.event_id, last.times_ns, last.rows), (13, Some((100, 112)), (12, 0)));
+        history.fails(Failure { code: 1064, state: *b"42000", text: "no".into() });
+        let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
+        assert_eq!(last.failure.unwrap().code, 1064);
+        let long = long_statement_history();
+        assert_eq!(long.iter().filter(|record| record.thread_id == 77).count(), 1);
+        empty_statement_histories();
+        assert!(texts().is_empty());
+        drop(history);
+        assert_eq!(long_statement_history().len(), long.len());
+    }
+    #[test]
+    fn statements_are_nested_in_the_transaction_that_goes_on() {
+        let mut history = SessionHistory::new(78);
+        let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
+        let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: None };
+        let begun = TransactionRecord { begin_ns: 5, ..TransactionRecord::default() };
+        let statement = |history: &mut SessionHistory| {
+            history.open().add_statement(&end, &recorded, false);
+        };
+        let mine = |all: Vec<(u64, TransactionRecord)>| -> Vec<_> {
+            let mine = all.into_iter().filter(|(thread_id, _)| *thread_id == 78);
+            let n = |number: Option<NonZeroU64>| number.map(NonZeroU64::get);
+            let parts = |t: TransactionRecord| {
+                (t.event_id, n(t.end_event_id), n(t.nesting), t.is_autocommit)
+            };
+            mine.map(|(_, t)| parts(t)).collect()
+        };
+        statement(&mut history);
+        history.open().begin_transaction(begun);
+        assert_eq!(mine(current_transactions()), [(2, None, Some(1), false)]);
+        statement(&mut history);
+        history.open().end_transaction(begun, true, false);
+        statement(&mut history);
+        let own = TransactionRecord { is_autocommit: true, ..begun };
+        history.open().end_transaction(own, true, false);
+        let all = [(2, Some(3), Some(1), false), (5, Some(5), Some(4), true)];
+        assert_eq!(mine(transaction_histories()), all);
+        assert_eq!(mine(current_transactions()), all[1..]);
+        let nested = statement_histories().into_iter().filter(|r| r.thread_id == 78);
+        assert_eq!(
+            nested.map(|r| (r.event_id, r.nesting)).collect::<Vec<_>>(),
+            [(1, None), (3, Some(2)), (4, None)]
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! Instances: each mutex, latch and event has figures of its own.
+//!
+//! 1. An instance comes into being when its owner is used while its class is counted, or is waited for; until then nobody
+//!    knows of it, and it is a null pointer. 2. Its memory is apart from its owner's, which may move.
+//! 3. The holder of a mutex writes its figures alone; readers of a latch, and waiters at an event, may do so together.
+//! 4. It ends with its owner, and its figures with it: those of the class stay.
+
+use crate::stat::{StatTotals, least};
+use crate::{Class, ClassKind, MemoryUse};
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The figures of one mutex, latch or event.
+#[derive(Debug)]
+struct Instance {
+    class: &'static Class,
+    uses: AtomicU64,
+    waits: AtomicU64,
+    wait_ns_sum: AtomicU64,
+    wait_ns_min: AtomicU64,
+    wait_ns_max: AtomicU64,
+    /// How often instances had been emptied when this was written last.
+    emptied: AtomicU64,
+    /// Where it is in the list; changed under the list's mutex.
+    place: AtomicUsize,
+}
+
+static MEMORY: MemoryUse = MemoryUse::new("memory/performance_schema/sync_instances");
+static INSTANCES: Mutex<Vec<Arc<Instance>>> = Mutex::new(Vec::new());
+static EMPTIED: AtomicU64 = AtomicU64::new(0);
+
+fn list() -> MutexGuard<'static, Vec<Arc<Instance>>> {
+    // Every critical section leaves the list consistent at each step, so poison says nothing.
+    INSTANCES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An owner's reference to its instance, if there is one.
+pub struct InstanceCell(AtomicPtr<Instance>);
+
+impl InstanceCell {
+    /// No instance yet.
+    pub const fn new() -> InstanceCell {
+        InstanceCell(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    fn get(&self, class: &'static Class) -> &Instance {
+        let mut found = self.0.load(Ordering::Acquire);
+        if found.is_null() {
+            found = self.create(class);
+        }
+        // SAFETY: it comes from `Arc::into_raw`, and the count that belongs to this cell is given back when the cell is
+        // dropped, which nobody can do while it is borrowed.
+        unsafe { &*found }
+    }
+
+    #[cold]
+    fn create(&self, class: &'static Class) -> *mut Instance {
+        let mut list = list();
+        // Others of the same owner may have been faster: the list's mutex decides.
+        let found = self.0.load(Ordering::Acquire);
+        if !found.is_null() {
+            return found;
+        }
+        let new = Arc::new(Instance {
+            class,
+            uses: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
+            wait_ns_sum: AtomicU64::new(0),
+            wait_ns_min: AtomicU64::new(0),
+            wait_ns_max: AtomicU64::new(0),
+            emptied: AtomicU64::new(EMPTIED.load(Relaxed)),
+            place: AtomicUsize::new(list.len()),
+        });
+        MEMORY.take(size_of::<Instance>());
+        list.push(Arc::clone(&new));
+        let new = Arc::into_raw(new).cast_mut();
+        self.0.store(new, Ordering::Release);
+        new
+    }
+
+    /// The owner was taken by one thread that has it alone.
+    pub fn used(&self, class: &'static Class) {
+        if class.enabled() {
+            let instance = self.get(class);
+            instance.renew();
+            instance.uses.store(instance.uses.load(Relaxed) + 1, Relaxed);
+        }
+    }
+
+    /// The owner was taken by a thread that may not be the only one.
+    pub fn used_shared(&self, class: &'static Class) {
+        if class.enabled() {
+            let instance = self.get(class);
+            instance.renew();
+            instance.uses.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The owner was waited for.
+    pub fn waited(&self, class: &'static Class, ns: u64) {
+        let instance = self.get(class);
+        instance.renew();
+        // As the class counts: who waits uses it, whether uses are counted or not.
+        if !class.enabled() {
+            instance.uses.fetch_add(1, Relaxed);
+        }
+        instance.waits.fetch_add(1, Relaxed);
+        instance.wait_ns_sum.fetch_add(ns, Relaxed);
+        instance.wait_ns_max.fetch_max(ns, Relaxed);
+        let min = instance.wait_ns_min.load(Relaxed);
+        instance.wait_ns_min.store(least(min, ns.max(1)), Relaxed);
+    }
+}
+
+impl Instance {
+    /// Forgets what was counted before instances were emptied.
+    fn renew(&self) {
+        let emptied = EMPTIED.load(Relaxed);
+        if self.emptied.load(Relaxed) != emptied {
+            self.emptied.store(emptied, Relaxed);
+            for figure in
+                [&self.uses, &self.waits, &self.wait_ns_sum, &self.wait_ns_min, &self.wait_ns_max]
+            {
+                figure.store(0, Relaxed);
+            }
+        }
+    }
+
+    fn report(self: &Arc<Instance>) -> InstanceReport {
+        let current = self.emptied.load(Relaxed) == EMPTIED.load(Relaxed);
+        let get = |figure: &AtomicU64| if current { figure.load(Relaxed) } else { 0 };
+        InstanceReport {
+            class: self.class,
+            number: Arc::as_ptr(self).addr() as u64,
+            uses: get(&self.uses),
+            waits: StatTotals {
+                count: get(&self.waits),
+                ns_sum: get(&self.wait_ns_sum),
+                ns_min: get(&self.wait_ns_min),
+                ns_max: get(&self.wait_ns_max),
+            },
+        }
+    }
+}
+
+impl Default for InstanceCell {
+    fn default() -> InstanceCell {
+        InstanceCell::new()
+    }
+}
+
+impl fmt::Debug for InstanceCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InstanceCell({:?})", self.0.load(Relaxed))
+    }
+}
+
+impl Drop for InstanceCell {
+    fn drop(&mut self) {
+        let found = *self.0.get_mut();
+        if found.is_null() {
+            return;
+        }
+        // SAFETY: it comes from `Arc::into_raw`, and this is the only time that its count is given back.
+        let instance = unsafe { Arc::from_raw(found) };
+        let mut list = list();
+        let place = instance.place.load(Relaxed);
+        MEMORY.give_back(size_of::<Instance>());
+        list.swap_remove(place);
+        if let Some(moved) = list.get(place) {
+            moved.place.store(place, Relaxed);
+        }
+    }
+}
+
+/// An instance and its figures.
+#[derive(Debug, Clone)]
+pub struct InstanceReport {
+    /// Its class.
+    pub class: &'static Class,
+    /// What tells it from others while it is there: OBJECT_INSTANCE_BEGIN.
+    pub number: u64,
+    /// Uses: all while the class is counted, and those that had to wait at any time.
+    pub uses: u64,
+    /// Waits.
+    pub waits: StatTotals,
+}
+
+/// The instances of some kinds of class that are known now.
+pub fn instances(is_wanted: impl Fn(ClassKind) -> bool) -> Vec<InstanceReport> {
+    let known = list().clone();
+    let wanted = known.iter().filter(|instance| is_wanted(instance.class.kind()));
+    wanted.map(Instance::report).collect()
+}
+
+/// Empties the figures of all instances.
+pub fn empty_instances() {
+    EMPTIED.fetch_add(1, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ENABLED, MutexClass};
+
+    #[test]
+    fn an_instance_begins_with_a_use_that_counts_and_ends_with_its_owner() {
+        static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/instance");
+        let of = |n: u64| instances(|_| true).into_iter().find(|i| i.number == n);
+        let mine = || -> Vec<u64> {
+            let all = instances(|kind| kind == ClassKind::Mutex).into_iter();
+            all.filter(|i| i.class.name() == CLASS.name()).map(|i| i.number).collect()
+        };
+        let (a, b) = (InstanceCell::new(), InstanceCell::new());
+        a.used(&CLASS);
+        assert!(mine().is_empty(), "its class is not counted");
+        a.waited(&CLASS, 7);
+        let first = mine()[0];
+        CLASS.set_flags(ENABLED);
+        a.used(&CLASS);
+        b.used_shared(&CLASS);
+        a.waited(&CLASS, 3);
+        let report = of(first).unwrap();
+        assert_eq!(report.uses, 2, "one waited uncounted, one was counted when it was got");
+        assert_eq!((report.waits.count, report.waits.ns_min, report.waits.ns_max), (2, 3, 7));
+        let moved = Box::new(a);
+        moved.used(&CLASS);
+        assert_eq!(of(first).unwrap().uses, 3);
+        drop(moved);
+        assert_eq!((of(first).is_none(), mine().len()), (true, 1));
+        empty_instances();
+        assert_eq!(of(mine()[0]).unwrap().uses, 0);
+        b.used_shared(&CLASS);
+        assert_eq!(of(mine()[0]).unwrap().uses, 1);
+    }
+}

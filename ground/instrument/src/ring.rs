@@ -1,0 +1,57 @@
+//! The last of many records.
+
+/// Records, whose memory is used again when there are enough of them.
+#[derive(Debug)]
+pub(crate) struct Ring<R> {
+    records: Vec<R>,
+    /// Where the next one goes.
+    next: usize,
+}
+
+impl<R> Default for Ring<R> {
+    fn default() -> Self {
+        Ring::new()
+    }
+}
+
+impl<R> Ring<R> {
+    /// Nothing recorded.
+    pub const fn new() -> Self {
+        Ring { records: Vec::new(), next: 0 }
+    }
+
+    /// The records, the oldest first.
+    pub fn in_order(&self) -> impl Iterator<Item = &R> {
+        let (new, old) = self.records.split_at(self.next.min(self.records.len()));
+        old.iter().chain(new)
+    }
+
+    /// The latest.
+    pub fn last(&self) -> Option<&R> {
+        self.records.get(self.next.wrapping_sub(1))
+    }
+
+    /// The latest, to be changed.
+    pub fn last_mut(&mut self) -> Option<&mut R> {
+        self.records.get_mut(self.next.wrapping_sub(1))
+    }
+}
+
+impl<R: Default> Ring<R> {
+    /// The place of the next record, in the memory of the oldest.
+    #[inline]
+    pub fn place(&mut self, records_max: usize) -> Option<&mut R> {
+        if self.next >= records_max {
+            self.next = 0;
+        }
+        let at = self.next;
+        if at >= self.records.len() {
+            if records_max == 0 {
+                return None;
+            }
+            self.records.push(R::default());
+        }
+        self.next += 1;
+        self.records.get_mut(at)
+    }
+}

@@ -1,0 +1,278 @@
+//! What statements cost, by instrument: a row of figures in the page of the session that ran them.
+//!
+//! 1. The instruments are a fixed list ([`STATEMENTS`]): a row's number is the place in it, known when the server is built.
+//! 2. A row is written once for each statement, when it ends. What seldom happens (a sort, a temporary table) is told
+//!    from the session's status counters, which are compared only if their sum has changed: they only grow.
+
+use crate::stat::{Stat, StatTotals, Tally};
+use crate::statement_names::NAMES;
+pub use crate::statement_names::STATEMENTS;
+use crate::{Counter, CounterPage};
+
+/// Statement instruments for which there is room.
+pub const STATEMENTS_MAX: usize = 220;
+
+const _: () = assert!(NAMES.len() <= STATEMENTS_MAX, "statement instruments without rows");
+
+macro_rules! sums {
+    ($($(#[$doc:meta])* $name:ident $(= $counter:ident)?,)*) => {
+        /// What is added up of statements besides their time.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(usize)]
+        pub enum Sum {
+            $($(#[$doc])* $name,)*
+        }
+
+        /// How many sums there are.
+        pub const SUMS: usize = [$(Sum::$name),*].len();
+
+        /// The sums that status counters tell of.
+        const WATCHED: &[(Sum, Counter)] = &[$($((Sum::$name, Counter::$counter),)?)*];
+    };
+}
+
+sums! {
+    /// Nanoseconds that were spent waiting for locks of tables and rows.
+    LockNs,
+    /// Errors.
+    Errors,
+    /// Warnings, notes included.
+    Warnings,
+    /// Rows changed.
+    RowsAffected,
+    /// Rows sent to the client.
+    RowsSent,
+    /// Rows that the engine read.
+    RowsExamined,
+    /// Temporary tables that went to disk.
+    CreatedTmpDiskTables = CreatedTmpDiskTables,
+    /// Temporary tables.
+    CreatedTmpTables = CreatedTmpTables,
+    /// Joins without an index.
+    SelectFullJoin = SelectFullJoin,
+    /// Joins by a range of an index.
+    SelectFullRangeJoin = SelectFullRangeJoin,
+    /// Ranges of the first table.
+    SelectRange = SelectRange,
+    /// Joins that look at each row which index is best.
+    SelectRangeCheck = SelectRangeCheck,
+    /// Scans of the first table.
+    SelectScan = SelectScan,
+    /// Merges of sorted runs.
+    SortMergePasses = SortMergePasses,
+    /// Sorts of ranges.
+    SortRange = SortRange,
+    /// Rows that were sorted.
+    SortRows = SortRows,
+    /// Sorts of scans.
+    SortScan = SortScan,
+    /// Statements that read a table without an index.
+    NoIndexUsed,
+    /// Statements that found no index good enough.
+    NoGoodIndexUsed,
+    /// Nanoseconds on a processor.
+    CpuNs,
+}
+
+/// What a statement did, or many of them together, by [`Sum`].
+pub type Sums = [u64; SUMS];
+
+/// The row of an instrument.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct StatementRow {
+    stat: Stat,
+    sums: [Tally; SUMS],
+}
+
+impl StatementRow {
+    #[inline(always)]
+    pub fn add(&self, event: &StatementEnd<'_>) {
+        match event.ns {
+            Some(ns) => self.stat.add(ns),
+            None => self.stat.add_untimed(),
+        }
+        self.sums[Sum::RowsSent as usize].add(event.rows_sent);
+        self.sums[Sum::RowsExamined as usize].add(event.rows_examined);
+        if let Some(sums) = event.more {
+            self.add_more(sums);
+        }
+    }
+
+    #[cold]
+    fn add_more(&self, sums: &Sums) {
+        for (tally, n) in self.sums.iter().zip(sums) {
+            if *n != 0 {
+                tally.add(*n);
+            }
+        }
+    }
+
+    pub fn read(&self, get: impl Fn(&Tally) -> u64) -> StatementTotals {
+        let stat = self.stat.read(&get);
+        // What never ran leaves its memory untouched.
+        let sums =
+            if stat.count == 0 { [0; SUMS] } else { std::array::from_fn(|n| get(&self.sums[n])) };
+        StatementTotals { stat, sums }
+    }
+}
+
+/// A statement that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct StatementEnd<'s> {
+    /// How long it took, in nanoseconds; `None` where it is not timed.
+    pub ns: Option<u64>,
+    /// Rows sent.
+    pub rows_sent: u64,
+    /// Rows read.
+    pub rows_examined: u64,
+    /// Everything else that it did, if it did; the rows above are not in it.
+    pub more: Option<&'s Sums>,
+}
+
+/// Statements of an instrument, or of a digest, together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StatementTotals {
+    /// Their number and times.
+    pub stat: StatTotals,
+    /// What they did, by [`Sum`].
+    pub sums: Sums,
+}
+
+impl StatementTotals {
+    /// Adds other statements.
+    pub fn add(&mut self, other: &Self) {
+        self.stat.add(&other.stat);
+        for (sum, n) in self.sums.iter_mut().zip(other.sums) {
+            *sum = sum.wrapping_add(n);
+        }
+    }
+
+    /// One sum.
+    pub fn sum(&self, sum: Sum) -> u64 {
+        self.sums[sum as usize]
+    }
+}
+
+/// The number of the instrument of statements with a `Com_` counter.
+pub fn statement_of(counter: Counter) -> u16 {
+    STATEMENT_OF[counter as usize]
+}
+
+/// The number of an instrument, for a `const`.
+///
+/// # Panics
+/// There is none of this name: the server does not build.
+pub const fn statement_named(name: &str) -> u16 {
+    let mut n = 0;
+    while n < NAMES.len() {
+        if same(NAMES[n].as_bytes(), 0, name.as_bytes(), 0) {
+            return n as u16;
+        }
+        n += 1;
+    }
+    panic!("no such statement instrument");
+}
+
+/// By counter; statements of counters without an instrument are not told apart.
+static STATEMENT_OF: [u16; Counter::COUNT] = {
+    let mut numbers = [statement_named("statement/abstract/Query"); Counter::COUNT];
+    let mut c = 0;
+    while c < Counter::COUNT {
+        let name = Counter::ALL[c].name().as_bytes();
+        let mut n = 0;
+        while n < NAMES.len() {
+            // "Com_select" and "statement/sql/select"
+            let instrument = NAMES[n].as_bytes();
+            let is_command = name[0] == b'C' && name[3] == b'_';
+            if is_command && same(instrument, 14, name, 4) && instrument[10] == b's' {
+                numbers[c] = n as u16;
+            }
+            n += 1;
+        }
+        c += 1;
+    }
+    numbers
+};
+
+/// Whether two texts are the same from these places on.
+const fn same(a: &[u8], mut at: usize, b: &[u8], mut bt: usize) -> bool {
+    if a.len() < at || b.len() < bt || a.len() - at != b.len() - bt {
+        return false;
+    }
+    while at < a.len() {
+        if a[at] != b[bt] {
+            return false;
+        }
+        at += 1;
+        bt += 1;
+    }
+    true
+}
+
+/// The status counters of a session as they were when its last statement ended.
+#[derive(Debug, Clone, Default)]
+pub struct Watch {
+    sum: u64,
+    each: [u64; WATCHED.len()],
+    lock_ns: u64,
+}
+
+impl Watch {
+    /// Whether a counter has changed since.
+    #[inline(always)]
+    pub fn has_changed(&self, page: &CounterPage) -> bool {
+        let add = |sum: u64, (_, c): &(Sum, Counter)| page.counter(*c).wrapping_add(sum);
+        self.sum != WATCHED.iter().fold(page.lock_ns(), add)
+    }
+
+    /// Adds what was counted since to the sums, and remembers the present values.
+    #[cold]
+    pub fn take(&mut self, page: &CounterPage, sums: &mut Sums) {
+        let lock_ns = page.lock_ns();
+        sums[Sum::LockNs as usize] += lock_ns.wrapping_sub(self.lock_ns);
+        (self.lock_ns, self.sum) = (lock_ns, lock_ns);
+        for ((sum, c), before) in WATCHED.iter().zip(&mut self.each) {
+            let now = page.counter(*c);
+            sums[*sum as usize] += now.wrapping_sub(*before);
+            self.sum = self.sum.wrapping_add(now);
+            *before = now;
+        }
+        let scans = sums[Sum::SelectScan as usize] + sums[Sum::SelectFullJoin as usize];
+        sums[Sum::NoIndexUsed as usize] = u64::from(scans > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_and_instruments_have_the_same_names() {
+        let name = |c| STATEMENTS[usize::from(statement_of(c))].name();
+        assert_eq!(name(Counter::ComSelect), "statement/sql/select");
+        assert_eq!(name(Counter::ComInsert), "statement/sql/insert");
+        assert_eq!(name(Counter::ComXaStart), "statement/sql/xa_start");
+        assert_eq!(name(Counter::Questions), "statement/abstract/Query");
+        assert_eq!(
+            STATEMENTS[usize::from(statement_named("statement/com/Execute"))].name(),
+            "statement/com/Execute"
+        );
+    }
+
+    #[test]
+    fn what_seldom_happens_is_told_once() {
+        let mut watch = Watch::default();
+        let page = CounterPage::boxed();
+        assert!(!watch.has_changed(&page));
+        page.add(Counter::SelectScan, 2);
+        assert!(watch.has_changed(&page));
+        let mut sums = [0; SUMS];
+        watch.take(&page, &mut sums);
+        assert_eq!((sums[Sum::SelectScan as usize], sums[Sum::NoIndexUsed as usize]), (2, 1));
+        assert!(!watch.has_changed(&page));
+        sums = [0; SUMS];
+        watch.take(&page, &mut sums);
+        assert_eq!(sums, [0; SUMS]);
+    }
+}

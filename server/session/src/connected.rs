@@ -1,0 +1,211 @@
+//! Who is and was connected: connections by account, by user and by host.
+//!
+//! 1. A session counts in each of the three once, from the moment its user is known until it ends or becomes another
+//! user. 2. Totals of the three are apart, since each can be truncated alone. 3. Readers copy under the mutex, which a
+//! session takes when it comes and when it goes. 4. The status of a session that goes is added to all three; that of those
+//! who are there is their own. So are the figures of what they did. Whoever adds up both sees by [`Connected::moves`] whether
+//! a session went meanwhile.
+
+use catalog::{ConnectedBy, ConnectedRow, FiguresRow, StatusRow};
+use instrument::{Figures, MutexClass, PageFigures};
+use std::collections::BTreeMap;
+use sync::Mutex;
+
+static CONNECTED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/connected");
+
+/// User and host; the half by which is not counted is empty.
+type Key = (String, String);
+
+#[derive(Debug, Clone, Default)]
+struct Count {
+    now: u64,
+    total: u64,
+    /// Status counters of sessions that went, by their numbers; empty before the first.
+    status: Vec<u64>,
+    /// What sessions did that went.
+    figures: PageFigures,
+}
+
+#[derive(Debug, Default)]
+struct Lists {
+    by: [BTreeMap<Key, Count>; 3],
+    /// What the server's own threads had done when their figures began anew.
+    own: [PageFigures; 3],
+    /// How often figures went from a session to its accounts.
+    moves: u64,
+}
+
+/// Adds status counters to others, which are none at first.
+pub(crate) fn add_status(sums: &mut Vec<u64>, status: &[u64]) {
+    sums.resize(status.len().max(sums.len()), 0);
+    sums.iter_mut().zip(status).for_each(|(sum, n)| *sum = sum.wrapping_add(*n));
+}
+
+/// Counts of connections.
+#[derive(Debug)]
+pub(crate) struct Connected(Mutex<Lists>);
+
+pub(crate) const ALL: [ConnectedBy; 3] =
+    [ConnectedBy::Account, ConnectedBy::User, ConnectedBy::Host];
+
+pub(crate) fn key(by: ConnectedBy, user: &str, host: &str) -> Key {
+    let user = if by == ConnectedBy::Host { "" } else { user };
+    let host = if by == ConnectedBy::User { "" } else { host };
+    (user.to_string(), host.to_string())
+}
+
+impl Connected {
+    pub fn new() -> Connected {
+        Connected(Mutex::new(&CONNECTED, Default::default()))
+    }
+
+    /// A session of this user on this host comes.
+    pub fn come(&self, user: &str, host: &str) {
+        let mut lists = self.0.lock();
+        for by in ALL {
+            let count = lists.by[by as usize].entry(key(by, user, host)).or_default();
+            count.now += 1;
+            count.total += 1;
+        }
+    }
+
+    /// It goes; what it counted and did is theirs. `take` gives what it did: from then on it is nobody else's.
+    pub fn go(&self, user: &str, host: &str, status: &[u64], take: impl FnOnce() -> PageFigures) {
+        let mut lists = self.0.lock();
+        lists.moves += 1;
+        let figures = take();
+        for by in ALL {
+            if let Some(count) = lists.by[by as usize].get_mut(&key(by, user, host)) {
+                count.now = count.now.saturating_sub(1);
+                add_status(&mut count.status, status);
+                count.figures.add(&figures);
+            }
+        }
+    }
+
+    /// What threads did so far is their accounts', or that of the server's own threads.
+    pub fn add_figures(&self, rows: &[FiguresRow]) {
+        let mut lists = self.0.lock();
+        lists.moves += 1;
+        for (by, row) in ALL.into_iter().flat_map(|by| rows.iter().map(move |row| (by, row))) {
+            let sums = match &row.account {
+                Some((user, host)) => {
+                    &mut lists.by[by as usize].entry(key(by, user, host)).or_default().figures
+                }
+                None => &mut lists.own[by as usize],
+            };
+            sums.add(&row.figures);
+        }
+    }
+
+    /// How often figures went from a session to its accounts.
+    pub fn moves(&self) -> u64 {
+        self.0.lock().moves
+    }
+
+    /// What those did who went: first the server's own threads, then ordered by user and host.
+    pub fn figures(&self, by: ConnectedBy) -> Vec<FiguresRow> {
+        let lists = self.0.lock();
+        let row = |account, figures: &PageFigures| FiguresRow {
+            thread_id: 0,
+            account,
+            figures: figures.clone(),
+        };
+        let own = row(None, &lists.own[by as usize]);
+        let named = lists.by[by as usize].iter();
+        let named = named.map(|(key, count)| row(Some(key.clone()), &count.figures));
+        std::iter::once(own).chain(named).collect()
+    }
+
+    /// Forgets some figures of those who went, and who is not connected any more.
+    pub fn truncate_figures(&self, by: ConnectedBy, figures: Figures) {
+        let mut lists = self.0.lock();
+        lists.own[by as usize].empty(figures);
+        let counts = &mut lists.by[by as usize];
+        counts.retain(|_, count| count.now > 0);
+        counts.values_mut().for_each(|count| count.figures.empty(figures));
+    }
+
+    /// What a session that stays counted so far is theirs.
+    pub fn add_status(&self, user: &str, host: &str, status: &[u64]) {
+        let mut lists = self.0.lock();
+        for by in ALL {
+            let count = lists.by[by as usize].entry(key(by, user, host)).or_default();
+            add_status(&mut count.status, status);
+        }
+    }
+
+    /// The status counters of sessions that went, ordered by user and host.
+    pub fn status(&self, by: ConnectedBy) -> Vec<StatusRow> {
+        let counts = self.0.lock().by[by as usize].clone();
+        let row = |((user, host), count): (Key, Count)| StatusRow {
+            thread_id: 0,
+            user,
+            host,
+            counts: count.status,
+        };
+        counts.into_iter().map(row).collect()
+    }
+
+    /// Forgets the status of sessions that went.
+    pub fn truncate_status(&self, by: ConnectedBy) {
+        self.0.lock().by[by as usize].values_mut().for_each(|count| count.status.clear());
+    }
+
+    /// As [`Self::truncate_status`], of all three.
+    pub fn flush_status(&self) {
+        ALL.into_iter().for_each(|by| self.truncate_status(by));
+    }
+
+    /// All that came, ordered by user and host.
+    pub fn list(&self, by: ConnectedBy) -> Vec<ConnectedRow> {
+        let counts = self.0.lock().by[by as usize].clone();
+        let row = |((user, host), count): (Key, Count)| ConnectedRow {
+            user,
+            host,
+            now: count.now,
+            total: count.total,
+        };
+        counts.into_iter().map(row).collect()
+    }
+
+    /// Forgets who is not connected; the others came as often as they are there, and those before them did nothing.
+    pub fn truncate(&self, by: ConnectedBy) {
+        let mut lists = self.0.lock();
+        lists.own[by as usize] = PageFigures::default();
+        let counts = &mut lists.by[by as usize];
+        counts.retain(|_, count| count.now > 0);
+        for count in counts.values_mut() {
+            count.total = count.now;
+            count.figures = PageFigures::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_list_is_truncated_alone() {
+        let connected = Connected::new();
+        connected.come("a", "h");
+        connected.come("a", "h");
+        connected.come("b", "h");
+        connected.go("a", "h", &[1, 2], PageFigures::default);
+        connected.go("b", "h", &[1], PageFigures::default);
+        connected.truncate(ConnectedBy::Account);
+        let of = |by| {
+            let rows = connected.list(by).into_iter();
+            rows.map(|r| format!("{}@{} {} {}", r.user, r.host, r.now, r.total)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(ConnectedBy::Account), ["a@h 1 1"]);
+        assert_eq!(of(ConnectedBy::User), ["a@ 1 2", "b@ 0 1"]);
+        assert_eq!(of(ConnectedBy::Host), ["@h 1 3"]);
+        let status = |by| connected.status(by).into_iter().map(|r| r.counts).collect::<Vec<_>>();
+        assert_eq!(status(ConnectedBy::Host), [[2, 2]]);
+        connected.truncate_status(ConnectedBy::Host);
+        assert_eq!(status(ConnectedBy::Host), [[0; 0]]);
+        assert_eq!(status(ConnectedBy::User), [vec![1, 2], vec![1]]);
+    }
+}

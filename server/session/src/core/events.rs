@@ -1,0 +1,350 @@
+//! What the statement that runs adds to the figures of statements when it ends.
+//!
+//! 1. Everything lies in the session's own memory and is written once for each statement, at its end.
+//! 2. A digest is made with the program of its text, or of the text where there is none; who runs it again knows its place
+//!    among the session's digests. Where the current schema is another one, the place is looked up by schema and hash.
+
+use super::transaction_events::TransactionEvents;
+use crate::env::Env;
+use instrument::{
+    Consumer, Counter, CounterPage, DigestKey, DigestPlace, Failure, HistoryWriter, Recorded,
+    STATEMENTS, SUMS, SessionDigests, SessionHistory, StatementEnd, Sum, TransactionKind, Watch,
+    bucket_of_statement, statement_named, statement_of,
+};
+use parser::SqlMode;
+use parser::digest::Digest;
+use std::collections::HashMap;
+use std::sync::Arc;
+use stdx::Ordering;
+use sync::{HISTORY, SessionSlot};
+
+/// Texts without a program whose digests are remembered, and how long they are at most.
+const TEXTS_MAX: usize = 64;
+const TEXT_BYTES_MAX: usize = 512;
+
+/// Instruments of commands.
+pub(crate) mod instruments {
+    use super::statement_named;
+
+    pub const QUERY: u16 = statement_named("statement/abstract/Query");
+    pub const ERROR: u16 = statement_named("statement/sql/error");
+    pub const SHOW_WARNINGS: u16 = statement_named("statement/sql/show_warnings");
+    pub const SHOW_ERRORS: u16 = statement_named("statement/sql/show_errors");
+    pub const SELECT: u16 = statement_named("statement/sql/select");
+    pub const INSERT: u16 = statement_named("statement/sql/insert");
+    pub const UPDATE: u16 = statement_named("statement/sql/update");
+    pub const DELETE: u16 = statement_named("statement/sql/delete");
+    pub const COMMIT: u16 = statement_named("statement/sql/commit");
+    pub const EXECUTE: u16 = statement_named("statement/com/Execute");
+    pub const PREPARE: u16 = statement_named("statement/com/Prepare");
+    pub const FETCH: u16 = statement_named("statement/com/Fetch");
+    pub const CLOSE: u16 = statement_named("statement/com/Close stmt");
+    pub const RESET: u16 = statement_named("statement/com/Reset stmt");
+    pub const LONG_DATA: u16 = statement_named("statement/com/Long Data");
+    pub const QUIT: u16 = statement_named("statement/com/Quit");
+    pub const INIT_DB: u16 = statement_named("statement/com/Init DB");
+    pub const PING: u16 = statement_named("statement/com/Ping");
+    pub const FIELD_LIST: u16 = statement_named("statement/com/Field List");
+    pub const STATISTICS: u16 = statement_named("statement/com/Statistics");
+    pub const DEBUG: u16 = statement_named("statement/com/Debug");
+    pub const CHANGE_USER: u16 = statement_named("statement/com/Change user");
+    pub const RESET_CONNECTION: u16 = statement_named("statement/com/Reset Connection");
+    pub const SET_OPTION: u16 = statement_named("statement/com/Set option");
+    pub const OTHER: u16 = statement_named("statement/com/Error");
+}
+
+/// The session's figures of the statement that runs.
+pub(crate) struct Events {
+    /// Its instrument.
+    instrument: u16,
+    /// When it began, in [`sync::now_ns`] nanoseconds.
+    begin_ns: u64,
+    digest: Option<DigestPlace>,
+    /// Where it begins in the text of its command.
+    pub from: usize,
+    /// Rows that it changed.
+    pub rows_affected: u64,
+    watch: Watch,
+    /// The statement before was not counted.
+    is_asleep: bool,
+    /// Rows that the session had read when the statement before ended.
+    rows_read: u64,
+    digests: SessionDigests,
+    /// The statements and transactions that ended last; `None` before the first.
+    history: Option<SessionHistory>,
+    /// What it does to transactions.
+    pub transactions: TransactionEvents,
+    texts: HashMap<Box<[u8]>, Digested>,
+    /// How `texts` were read.
+    mode: SqlMode,
+    /// The current schema, and how often it had changed when it became that.
+    schema: Option<Arc<str>>,
+    database_changes: u32,
+}
+
+/// The digest of statements of one text, and where the session found it last.
+pub(crate) struct Digested {
+    /// `None`: the text has none.
+    digest: Option<Arc<Digest>>,
+    place: DigestPlace,
+}
+
+impl Digested {
+    pub fn of(digest: Option<Arc<Digest>>) -> Digested {
+        Digested { digest, place: DigestPlace::UNKNOWN }
+    }
+
+    /// Its place in the current schema.
+    #[inline]
+    fn place_in(&mut self, digests: &mut SessionDigests, schema: Option<&Arc<str>>) -> DigestPlace {
+        if !digests.knows(self.place) {
+            self.find(digests, schema);
+        }
+        self.place
+    }
+
+    #[cold]
+    fn find(&mut self, digests: &mut SessionDigests, schema: Option<&Arc<str>>) {
+        self.place = match &self.digest {
+            Some(digest) => {
+                let key = DigestKey { schema: schema.cloned(), hash: digest.hash };
+                digests.place(&key, &digest.text, host::clock::unix_micros())
+            }
+            None => digests.nowhere(),
+        };
+    }
+}
+
+/// What the end of a statement tells.
+pub(crate) struct Ended<'t> {
+    pub now_ns: u64,
+    pub rows_sent: u64,
+    pub errors: u64,
+    pub warnings: u64,
+    /// As it was written.
+    pub text: &'t [u8],
+    /// The transaction that goes on, or the next one.
+    pub transaction: TransactionKind,
+}
+
+/// Opens the session's history, to add to it.
+#[inline]
+fn open<'h>(history: &'h mut Option<SessionHistory>, slot: &SessionSlot) -> HistoryWriter<'h> {
+    let new = || SessionHistory::new(slot.thread_id.load(Ordering::Relaxed));
+    history.get_or_insert_with(new).open()
+}
+
+impl Events {
+    pub fn new() -> Events {
+        Events {
+            instrument: instruments::OTHER,
+            begin_ns: 0,
+            digest: None,
+            from: 0,
+            rows_affected: 0,
+            watch: Watch::default(),
+            is_asleep: false,
+            rows_read: 0,
+            digests: SessionDigests::default(),
+            history: None,
+            transactions: TransactionEvents::default(),
+            texts: HashMap::new(),
+            mode: SqlMode::default(),
+            schema: None,
+            database_changes: 0,
+        }
+    }
+
+    /// A statement begins, of an instrument that may still become a better one.
+    #[inline]
+    pub fn begin(&mut self, instrument: u16, now_ns: u64) {
+        (self.instrument, self.begin_ns, self.digest, self.from) = (instrument, now_ns, None, 0);
+    }
+
+    /// It turns out what the statement is: by its `Com_` counter, if it has one.
+    #[inline]
+    pub fn is_of(&mut self, counter: Option<Counter>) {
+        self.instrument = counter.map_or(instruments::QUERY, statement_of);
+    }
+
+    /// Whether its text may tell a password: only the most frequent ones cannot.
+    #[inline]
+    pub fn may_tell_secrets(&self) -> bool {
+        use instruments::{COMMIT, DELETE, INSERT, SELECT, UPDATE};
+        !matches!(self.instrument, SELECT | INSERT | UPDATE | DELETE | COMMIT)
+    }
+
+    /// It is no statement at all.
+    pub fn is_wrong(&mut self) {
+        self.instrument = instruments::ERROR;
+    }
+
+    /// The statement is of this digest.
+    #[inline]
+    pub fn has_digest(&mut self, digested: &mut Digested) {
+        self.digest = Some(digested.place_in(&mut self.digests, self.schema.as_ref()));
+    }
+
+    /// The statement is a text without a program, whose digest is made unless it is remembered.
+    pub fn has_digest_of(
+        &mut self,
+        text: &[u8],
+        mode: SqlMode,
+        make: impl FnOnce() -> Option<Digest>,
+    ) {
+        if self.mode != mode {
+            self.mode = mode;
+            self.texts.clear();
+        }
+        let Self { texts, digests, schema, .. } = self;
+        if let Some(known) = texts.get_mut(text) {
+            self.digest = Some(known.place_in(digests, schema.as_ref()));
+            return;
+        }
+        let mut new = Digested::of(make().map(Arc::new));
+        self.digest = Some(new.place_in(digests, schema.as_ref()));
+        if text.len() <= TEXT_BYTES_MAX {
+            if texts.len() >= TEXTS_MAX {
+                texts.clear();
+            }
+            texts.insert(text.into(), new);
+        }
+    }
+
+    /// The current schema may be another one: digests of the same texts are others there.
+    #[inline]
+    pub fn are_in(&mut self, env: &Env) {
+        if self.database_changes != env.database_changes {
+            self.move_to(env);
+        }
+    }
+
+    #[cold]
+    fn move_to(&mut self, env: &Env) {
+        self.database_changes = env.database_changes;
+        self.schema = env.database.as_deref().map(Into::into);
+        self.digests.forget_places();
+    }
+
+    /// The statement has ended; whether the history has a record of it.
+    #[inline]
+    pub fn end(&mut self, slot: &SessionSlot, ended: &Ended<'_>) -> bool {
+        let page = &slot.counters;
+        let rows_affected = std::mem::take(&mut self.rows_affected);
+        let times = (self.begin_ns, ended.now_ns);
+        let has_news = self.transactions.has_news() && self.transactions.count(page, times);
+        let keep = slot.monitoring() & HISTORY != 0;
+        let class = &STATEMENTS[usize::from(self.instrument)];
+        if !class.enabled() {
+            self.is_asleep = true;
+            if has_news && instrument::consumes(Consumer::TransactionsCurrent) {
+                let mut history = open(&mut self.history, slot);
+                self.transactions.record(&mut history, keep, times, ended.transaction);
+            }
+            self.transactions.are_told();
+            return false;
+        }
+        if self.is_asleep {
+            self.wake(page);
+        }
+        let rows_read = page.counter(Counter::InnodbRowsRead);
+        let rows_examined = rows_read.wrapping_sub(self.rows_read);
+        self.rows_read = rows_read;
+        let mut sums = None;
+        if ended.errors | ended.warnings | rows_affected != 0 || self.watch.has_changed(page) {
+            sums = Some(self.more(page, ended, rows_affected));
+        }
+        let took_ns = ended.now_ns.saturating_sub(self.begin_ns);
+        let end = StatementEnd {
+            ns: class.timed().then_some(took_ns),
+            rows_sent: ended.rows_sent,
+            rows_examined,
+            more: sums.as_ref(),
+        };
+        let bucket = bucket_of_statement(took_ns);
+        page.add_statement(self.instrument, &end, bucket);
+        // A place was given while digests were wanted.
+        let row = self.digest.and_then(|place| self.digests.row(place));
+        if let Some(row) = row {
+            row.add(&end, bucket, ended.now_ns, ended.text);
+        }
+        let is_recorded = keep && instrument::consumes(Consumer::StatementsHistory);
+        let tells = has_news && instrument::consumes(Consumer::TransactionsCurrent);
+        if is_recorded || tells {
+            let mut history = open(&mut self.history, slot);
+            if is_recorded {
+                let (instrument, now_ns, text) = (self.instrument, ended.now_ns, ended.text);
+                let recorded = Recorded { instrument, now_ns, text, digest: row };
+                let long = instrument::consumes(Consumer::StatementsHistoryLong);
+                history.add_statement(&end, &recorded, long);
+            }
+            if tells {
+                self.transactions.record(&mut history, keep, times, ended.transaction);
+            }
+        }
+        if has_news {
+            self.transactions.are_told();
+        }
+        is_recorded
+    }
+
+    /// Says how the statement that ended last failed.
+    #[cold]
+    pub fn fails(&self, failure: Failure) {
+        if let Some(history) = &self.history {
+            history.fails(failure);
+        }
+    }
+
+    /// What was counted while statements were not is none of theirs.
+    #[cold]
+    fn wake(&mut self, page: &CounterPage) {
+        self.is_asleep = false;
+        self.rows_read = page.counter(Counter::InnodbRowsRead);
+        self.watch.take(page, &mut [0; SUMS]);
+    }
+
+    #[cold]
+    fn more(
+        &mut self,
+        page: &CounterPage,
+        ended: &Ended<'_>,
+        rows_affected: u64,
+    ) -> instrument::Sums {
+        let mut sums = [0; SUMS];
+        self.watch.take(page, &mut sums);
+        sums[Sum::Errors as usize] = ended.errors;
+        // Those that it lists are of a statement before.
+        let lists =
+            matches!(self.instrument, instruments::SHOW_WARNINGS | instruments::SHOW_ERRORS);
+        sums[Sum::Warnings as usize] = if lists { 0 } else { ended.warnings };
+        sums[Sum::RowsAffected as usize] = rows_affected;
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_parsed_for_its_digest_once_whatever_the_schema_is() {
+        let mut events = Events::new();
+        let mut parsed = 0;
+        let mut rows = Vec::new();
+        for schema in ["a", "b", "a", "b"] {
+            events.schema = Some(schema.into());
+            events.digests.forget_places();
+            events.has_digest_of(b"BEGIN", SqlMode::DEFAULT, || {
+                parsed += 1;
+                Some(Digest::of_text("BEGIN".into()))
+            });
+            let row = events.digest.and_then(|place| events.digests.row(place)).expect("a row");
+            let (key, text) = row.of().expect("there is room");
+            assert_eq!((key.schema.as_deref(), text), (Some(schema), "BEGIN"));
+            rows.push(Arc::as_ptr(row));
+        }
+        assert_eq!(parsed, 1);
+        assert!(rows[0] != rows[1] && rows[..2] == rows[2..]);
+    }
+}

@@ -1,0 +1,159 @@
+//! What becomes of the session's transactions with the statement that runs, told when it ends.
+//!
+//! 1. A transaction begins and ends with statements, and takes their times: no clock is read for it. 2. A statement may end
+//! the transaction that went on, have one of its own and begin one, in this order. 3. Whether transactions are counted is
+//! asked when they end.
+
+use instrument::{
+    Consumer, CounterPage, ENABLED, HistoryWriter, SavepointCounts, TIMED, TRANSACTION,
+    TransactionKind, TransactionRecord,
+};
+
+/// A transaction that goes on beyond its statement.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    begin_ns: u64,
+    savepoints: SavepointCounts,
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy)]
+struct Ending {
+    kind: TransactionKind,
+    is_committed: bool,
+}
+
+/// From when to when the statement ran, in nanoseconds.
+pub(crate) type Times = (u64, u64);
+
+/// The session's transactions.
+#[derive(Debug, Default)]
+pub(crate) struct TransactionEvents {
+    /// The one that was the present statement's own.
+    own: Option<Ending>,
+    /// The present statement ended one that went on, or began one.
+    has_others: bool,
+    open: Option<Open>,
+    /// `open` was begun by the present statement.
+    begun: bool,
+    /// The one that the present statement ended; where it had begun it as well, its time is not known yet.
+    ended: Option<(Open, Ending)>,
+}
+
+impl TransactionEvents {
+    /// A transaction begins that goes on beyond the statement.
+    pub fn begins(&mut self) {
+        self.open = Some(Open::default());
+        (self.begun, self.has_others) = (true, true);
+    }
+
+    /// It ends.
+    pub fn ends(&mut self, kind: TransactionKind, is_committed: bool) {
+        if let Some(open) = self.open.take() {
+            self.begun = false;
+            self.ended = Some((open, Ending { kind, is_committed }));
+            self.has_others = true;
+        }
+    }
+
+    /// The statement was a transaction of its own.
+    #[inline]
+    pub fn was_own(&mut self, kind: TransactionKind, is_committed: bool) {
+        self.own = Some(Ending { kind, is_committed });
+    }
+
+    /// Counts of savepoints of the transaction that goes on.
+    pub fn savepoints(&mut self) -> Option<&mut SavepointCounts> {
+        self.open.as_mut().map(|open| &mut open.savepoints)
+    }
+
+    /// Whether the statement that ends has done anything to transactions.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.own.is_some() | self.has_others
+    }
+
+    /// Adds what ended with the statement to the page's figures, if transactions are counted: whether they are.
+    #[inline]
+    pub fn count(&mut self, page: &CounterPage, times: Times) -> bool {
+        let flags = TRANSACTION.flags();
+        if flags & ENABLED == 0 {
+            self.are_told();
+            return false;
+        }
+        let took = |begin_ns: u64| (flags & TIMED != 0).then_some(times.1.saturating_sub(begin_ns));
+        if let Some(own) = &self.own {
+            page.add_transaction(own.kind.is_read_only, took(times.0));
+        }
+        if self.has_others {
+            self.settle(times.0);
+            if let Some((open, ending)) = &self.ended {
+                page.add_transaction(ending.kind.is_read_only, took(open.begin_ns));
+            }
+        }
+        true
+    }
+
+    /// What the statement began, began with it.
+    #[cold]
+    fn settle(&mut self, begin_ns: u64) {
+        let ended = self.ended.as_mut().map(|(open, _)| open).filter(|open| open.begin_ns == 0);
+        let begun = self.open.as_mut().filter(|_| self.begun);
+        ended.into_iter().chain(begun).for_each(|open| open.begin_ns = begin_ns);
+    }
+
+    /// Adds the news to the history, behind the statement; `kind` is that of the transaction that goes on. A thread whose
+    /// history is not kept has a present transaction all the same.
+    #[inline]
+    pub fn record(
+        &self,
+        history: &mut HistoryWriter<'_>,
+        keep: bool,
+        times: Times,
+        kind: TransactionKind,
+    ) {
+        let keep = keep && instrument::consumes(Consumer::TransactionsHistory);
+        let long = keep && instrument::consumes(Consumer::TransactionsHistoryLong);
+        if let Some((open, ending)) = self.ended {
+            history.end_transaction(record(open, ending, times.1, false), keep, long);
+        }
+        if let Some(own) = self.own {
+            let open = Open { begin_ns: times.0, ..Open::default() };
+            history.end_transaction(record(open, own, times.1, true), keep, long);
+        }
+        if self.begun {
+            self.record_begun(history, kind);
+        }
+    }
+
+    #[cold]
+    fn record_begun(&self, history: &mut HistoryWriter<'_>, kind: TransactionKind) {
+        if let Some(open) = self.open {
+            let going_on = Ending { kind, is_committed: false };
+            history.begin_transaction(record(open, going_on, 0, false));
+        }
+    }
+
+    /// The news are told, or not wanted.
+    #[inline]
+    pub fn are_told(&mut self) {
+        self.own = None;
+        if self.has_others {
+            (self.begun, self.ended, self.has_others) = (false, None, false);
+        }
+    }
+}
+
+#[inline]
+fn record(open: Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> TransactionRecord {
+    TransactionRecord {
+        begin_ns: open.begin_ns,
+        end_ns,
+        kind: ending.kind,
+        is_committed: ending.is_committed,
+        is_timed: TRANSACTION.timed(),
+        is_autocommit,
+        savepoints: open.savepoints,
+        ..TransactionRecord::default()
+    }
+}

@@ -1,0 +1,89 @@
+//! Statements tell what they are while they run, and what they cost when they end.
+
+use crate::core::{Core, Digested, Ended};
+use crate::logs::hidden;
+use instrument::{Consumer, ENABLED, Failure, IDLE, TIMED};
+use wire::Command;
+
+impl Core {
+    /// A command begins: until now the session waited for it.
+    #[inline]
+    pub(crate) fn begin_event(&mut self, instrument: u16, now_ns: u64) {
+        let flags = IDLE.flags();
+        if flags & ENABLED != 0 {
+            let since_ns = self.env.server.registry.entry(self.slot).since_ns();
+            let waited_ns = (flags & TIMED != 0).then(|| now_ns.saturating_sub(since_ns));
+            self.client.slot().counters.add_idle(waited_ns);
+        }
+        self.events.begin(instrument, now_ns);
+    }
+
+    /// Adds the statement that runs to the figures; `text` is what was written of it.
+    #[inline]
+    pub(crate) fn end_event(&mut self, now_ns: u64, text: &[u8]) {
+        self.end_event_of(&Command::Query(text), now_ns);
+    }
+
+    /// As [`Self::end_event`], of a command's last statement.
+    #[inline]
+    pub(crate) fn end_event_of(&mut self, command: &Command<'_>, now_ns: u64) {
+        let Self { reply, env, events, client, statements, transaction, .. } = self;
+        let (rows_sent, errors) = reply.take_counts();
+        // An error is among the conditions, but no warning.
+        let warnings = u64::from(env.diagnostics.wire_count()).saturating_sub(errors);
+        let (text, may_tell_secrets): (&[u8], bool) = match command {
+            Command::Query(sql) => {
+                (sql.get(events.from..).unwrap_or(sql), events.may_tell_secrets())
+            }
+            Command::Execute { id, .. } => statements.text_and_secrecy(*id),
+            Command::Prepare(sql) => (sql, true),
+            _ => (b"", false),
+        };
+        let without_secrets = may_tell_secrets.then(|| without_secrets(text)).flatten();
+        let text = without_secrets.as_deref().unwrap_or(text);
+        let transaction = transaction.kind();
+        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction };
+        let is_recorded = events.end(client.slot(), &ended);
+        if is_recorded
+            && errors > 0
+            && let Some((code, state, text)) = env.diagnostics.last_error()
+        {
+            events.fails(Failure { code, state, text: text.to_string() });
+        }
+    }
+
+    /// The statement that runs has this digest.
+    #[inline]
+    pub(crate) fn take_digest(&mut self, digested: &mut Digested) {
+        if instrument::consumes(Consumer::StatementsDigest) {
+            self.events.are_in(&self.env);
+            self.events.has_digest(digested);
+        }
+    }
+
+    /// As [`Self::take_digest`], of a text that has no program.
+    pub(crate) fn take_digest_of_text(&mut self, text: &[u8]) {
+        if !instrument::consumes(Consumer::StatementsDigest) {
+            return;
+        }
+        let (mode, bytes_max) = (self.env.parser_mode, self.digest_bytes_max());
+        self.events.are_in(&self.env);
+        self.events.has_digest_of(text, mode, || {
+            parser::parse_digested(text, 0, mode, true, bytes_max).ok()?.digest
+        });
+    }
+
+    /// Longest digest that is made; 0: none is.
+    #[cold]
+    pub(crate) fn digest_bytes_max(&self) -> usize {
+        self.env.server.globals.number("max_digest_length") as usize
+    }
+}
+
+/// A text without the passwords in it; `None`: there are none.
+#[cold]
+fn without_secrets(text: &[u8]) -> Option<Vec<u8>> {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    let may = has(b"identified") || has(b"password");
+    may.then(|| hidden(&String::from_utf8_lossy(text)).into_bytes())
+}

@@ -1,0 +1,121 @@
+//! Statements one by one: those that run, the last ones of each session, the last ones of all.
+//!
+//! 1. What runs is what the process list shows of it: its instrument is known when it ends. 2. Where a statement came from in
+//! the server's source is not told: SOURCE is NULL.
+
+use super::statements::{PS, SHOWN, hex};
+use crate::information::{Cell, Rows, cells};
+use catalog::{ProcessRow, ReadContext};
+use instrument::{STATEMENTS, StatementRecord, Sum};
+use std::collections::HashMap;
+
+/// The sums of an event's row, from CREATED_TMP_DISK_TABLES to NO_GOOD_INDEX_USED.
+const LATER: &[Sum] = SHOWN.split_at(5).1.split_at(13).0;
+
+fn text_cell(text: &[u8]) -> Cell<'static> {
+    let text = String::from_utf8_lossy(text).into_owned();
+    (!text.is_empty()).then_some(text).into()
+}
+
+/// TIMER_START, TIMER_END and TIMER_WAIT.
+pub(super) fn time_cells(times_ns: Option<(u64, u64)>) -> [Cell<'static>; 3] {
+    let Some((begin_ns, end_ns)) = times_ns else { return [Cell::Null, Cell::Null, Cell::Null] };
+    [begin_ns, end_ns, end_ns.saturating_sub(begin_ns)].map(|ns| Cell::UInt(ns.saturating_mul(PS)))
+}
+
+/// The row of a statement that ended.
+fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
+    let name = STATEMENTS.get(usize::from(record.instrument)).map_or("", |class| class.name());
+    let digest = record.digest();
+    let sum_of = |sum: Sum| record.sums.as_ref().map_or(0, |sums| sums[sum as usize]);
+    let sum = |sum: Sum| Cell::UInt(sum_of(sum));
+    let mut row =
+        Vec::from(cells![record.thread_id, record.event_id, record.event_id, name, Cell::Null]);
+    row.extend(time_cells(record.times_ns));
+    row.push(Cell::UInt(sum_of(Sum::LockNs).saturating_mul(PS)));
+    row.push(text_cell(&record.text));
+    row.push(digest.map(|(key, _)| hex(&key.hash)).into());
+    row.push(digest.map(|(_, text)| text).into());
+    row.push(digest.and_then(|(key, _)| key.schema.as_deref()).into());
+    row.extend(cells![Cell::Null, Cell::Null, Cell::Null, Cell::Null]);
+    match &record.failure {
+        Some(failure) => {
+            let state = String::from_utf8_lossy(&failure.state).into_owned();
+            row.extend(cells![u64::from(failure.code), state, shortened(&failure.text)]);
+        }
+        // A result set leaves no state.
+        None => {
+            let state = (record.rows.0 == 0 && !name.ends_with("/select")).then_some("00000");
+            row.extend(cells![0u64, state, Cell::Null]);
+        }
+    }
+    row.extend([sum(Sum::Errors), sum(Sum::Warnings), sum(Sum::RowsAffected)]);
+    row.extend(cells![record.rows.0, record.rows.1]);
+    row.extend(LATER.iter().copied().map(sum));
+    let cpu = sum_of(Sum::CpuNs).saturating_mul(PS);
+    row.extend(tail(record.nesting, cpu));
+    row
+}
+
+/// From NESTING_EVENT_ID to EXECUTION_ENGINE. Statements of stored programs are not there yet, so that none is nested in another.
+fn tail(nesting: Option<u64>, cpu_ps: u64) -> [Cell<'static>; 8] {
+    let of = nesting.map(|_| "TRANSACTION");
+    cells![nesting, of, 0u64, Cell::Null, cpu_ps, 0u64, 0u64, "PRIMARY"]
+}
+
+/// The row of a statement that runs.
+fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
+    let name = match process.command {
+        "Execute" => "statement/com/Execute",
+        "Prepare" => "statement/com/Prepare",
+        _ => "statement/abstract/Query",
+    };
+    let mut row = Vec::from(cells![process.thread_id, event_id, Cell::Null, name, Cell::Null]);
+    row.extend(time_cells(Some((process.since_ns, now_ns))));
+    row.extend(cells![0u64, process.info.as_ref(), Cell::Null, Cell::Null, process.db.as_ref()]);
+    row.extend(cells![
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+        0u64,
+        Cell::Null,
+        Cell::Null
+    ]);
+    row.extend((0..5 + LATER.len()).map(|_| Cell::UInt(0)));
+    row.extend(tail(None, 0));
+    row
+}
+
+/// The text of an error, as far as there is room.
+fn shortened(text: &str) -> String {
+    text.chars().take(128).collect()
+}
+
+/// `events_statements_current`.
+pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let mut last: HashMap<u64, StatementRecord> = HashMap::new();
+    for record in instrument::statement_histories() {
+        last.insert(record.thread_id, record);
+    }
+    let now_ns = sync::now_ns();
+    for process in context.viewer.processes() {
+        let before = last.get(&process.thread_id);
+        let event_id = before.map_or(0, |record| record.event_id) + 1;
+        match (process.command, before) {
+            ("Sleep", Some(record)) => rows.push(&ended(record)),
+            ("Sleep", None) => {}
+            _ => rows.push(&running(&process, event_id, now_ns)),
+        }
+    }
+}
+
+/// `events_statements_history`.
+pub(super) fn history(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    instrument::statement_histories().iter().for_each(|record| rows.push(&ended(record)));
+}
+
+/// `events_statements_history_long`.
+pub(super) fn history_long(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    instrument::long_statement_history().iter().for_each(|record| rows.push(&ended(record)));
+}

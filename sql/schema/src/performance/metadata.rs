@@ -1,0 +1,89 @@
+//! Metadata locks and the tables that sessions have open: who waits for whose table.
+//!
+//! 1. Locks are copied one session and one name after the other: a picture, not a snapshot. 2. The lock of a table in a
+//! transaction is all that others see of the session's use of it, so `table_handles` is made of the same rows.
+
+use crate::information::{Cell, Rows, cells};
+use catalog::{ProcessRow, ReadContext};
+use mdl::{LockRow, Mode, Namespace};
+use std::collections::HashMap;
+
+/// Sessions by slot number.
+fn by_slot(context: &ReadContext<'_>) -> HashMap<usize, ProcessRow> {
+    context.viewer.processes().into_iter().map(|p| (p.slot, p)).collect()
+}
+
+/// Empty texts are NULL: an object that is one of its kind has no name.
+fn named(text: &str) -> Cell<'_> {
+    if text.is_empty() { Cell::Null } else { text.into() }
+}
+
+/// `metadata_locks`; the events that took them are not known yet.
+pub(super) fn metadata_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let owners = by_slot(context);
+    for lock in context.catalog.mdl().locks().iter().filter(|l| !is_temporary(l)) {
+        rows.push(&cells![
+            lock.namespace.object_type(),
+            named(&lock.schema),
+            named(&lock.name),
+            Cell::Null,
+            lock.id,
+            lock.mode.lock_type(),
+            lock.duration(),
+            lock.status.name(),
+            Cell::Null,
+            owners.get(&lock.slot).map(|p| p.thread_id),
+            Cell::Null,
+        ]);
+    }
+    // GET_LOCK has a table of its own.
+    let threads: HashMap<u64, u64> = owners.values().map(|p| (p.id, p.thread_id)).collect();
+    for (number, (name, connection)) in (1_u64..).zip(context.viewer.user_locks()) {
+        rows.push(&cells![
+            Namespace::UserLevelLock.object_type(),
+            Cell::Null,
+            name,
+            Cell::Null,
+            number,
+            "EXCLUSIVE",
+            "EXPLICIT",
+            "GRANTED",
+            Cell::Null,
+            threads.get(&connection).copied(),
+            Cell::Null,
+        ]);
+    }
+}
+
+/// A session's own table: nobody else sees it.
+fn is_temporary(lock: &LockRow) -> bool {
+    lock.namespace == Namespace::Table && lock.schema == "#temporary"
+}
+
+/// `table_handles`: the tables that sessions have in use. Between the statements of a transaction a table's locks are the
+/// transaction's alone, and its handle has no owner, as in MySQL.
+pub(super) fn table_handles(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let owners = by_slot(context);
+    let locks = context.catalog.mdl().locks();
+    let granted = |l: &&LockRow| {
+        l.namespace == Namespace::Table && l.status == mdl::Status::Granted && !is_temporary(l)
+    };
+    for lock in locks.iter().filter(granted) {
+        let external = match lock.mode {
+            Mode::SR | Mode::SRO => "READ EXTERNAL",
+            Mode::SW | Mode::SWLP | Mode::SNRW => "WRITE EXTERNAL",
+            _ => continue,
+        };
+        let owner = owners.get(&lock.slot).filter(|p| p.info.is_some());
+        rows.push(&cells![
+            "TABLE",
+            &lock.schema,
+            &lock.name,
+            lock.id,
+            owner.map(|p| p.thread_id),
+            Cell::Null,
+            Cell::Null,
+            owner.map(|_| external),
+        ]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Prometheus's `mysqld_exporter` (Debian's package) with every collector that works on MySQL 8.4.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use testkit::{Server, TempDir};
+
+/// What is collected. Left out is what fails or has no rows on MySQL 8.4 as well: `slave_status` and `slave_hosts` (1064 since
+/// 8.4), `engine_tokudb_status` (1286), `heartbeat` (wants a table of pt-heartbeat), `info_schema.userstats`, `clientstats`,
+/// `tablestats`, `schemastats` and `query_response_time` (variables of Percona's server), `info_schema.replica_host` (Aurora),
+/// `binlog_size` (there is no binary log), `perf_schema.replication_*` (no replication). And `perf_schema.tablelocks`, whose table is
+/// not there yet.
+const COLLECTORS: [&str; 19] = [
+    "auto_increment.columns",
+    "engine_innodb_status",
+    "global_status",
+    "global_variables",
+    "info_schema.innodb_cmp",
+    "info_schema.innodb_cmpmem",
+    "info_schema.innodb_metrics",
+    "info_schema.innodb_tablespaces",
+    "info_schema.processlist",
+    "info_schema.tables",
+    "mysql.user",
+    "perf_schema.eventsstatements",
+    "perf_schema.eventsstatementssum",
+    "perf_schema.eventswaits",
+    "perf_schema.file_events",
+    "perf_schema.file_instances",
+    "perf_schema.indexiowaits",
+    "perf_schema.memory_events",
+    "perf_schema.tableiowaits",
+];
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(server: &Server, folder: &Path, port: u16) -> Running {
+    let options = folder.join("exporter.cnf");
+    let socket = server.socket().display();
+    std::fs::write(&options, format!("[client]\nuser=root\nsocket={socket}\n")).unwrap();
+    let log = std::fs::File::create(folder.join("exporter.log")).unwrap();
+    let mut command = Command::new("prometheus-mysqld-exporter");
+    command.args(COLLECTORS.map(|collector| format!("--collect.{collector}")));
+    // These are on unless somebody says otherwise.
+    command.args(["--no-collect.slave_status", "--no-collect.info_schema.query_response_time"]);
+    command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
+    command.arg(format!("--config.my-cnf={}", options.display()));
+    command.env("DATA_SOURCE_NAME", format!("root@unix({socket})/"));
+    Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
+}
+
+/// What it answers; `None` until it listens.
+fn scrape(port: u16) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.contains("mysql_up").then_some(answer)
+}
+
+/// Metrics by name and labels.
+fn metrics(answer: &str) -> BTreeMap<&str, f64> {
+    let lines = answer.lines().filter(|line| line.starts_with("mysql_"));
+    lines.filter_map(|line| line.rsplit_once(' ')).map(|(n, v)| (n, v.parse().unwrap())).collect()
+}
+
+#[test]
+fn the_stock_exporter_collects_everything() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, c INT, KEY (c));
+         INSERT INTO t (c) VALUES (1), (2), (3); UPDATE t SET c = 7 WHERE id = 2; SELECT id FROM t WHERE c = 7; DELETE FROM t WHERE id = 3",
+    );
+    // Somebody who is not the exporter.
+    let mut session = server.converse();
+    session.ask("SELECT 1");
+    let port = testkit::server::free_port();
+    let _exporter = start(&server, folder.path(), port);
+    let answer = (0..200).find_map(|_| {
+        testkit::pause(50);
+        scrape(port)
+    });
+    let log = std::fs::read_to_string(folder.path().join("exporter.log")).unwrap();
+    let answer = answer.unwrap_or_else(|| panic!("{log}"));
+    assert!(!log.contains("level=error") && !log.contains("level=warn"), "{log}");
+    let all = metrics(&answer);
+    assert_eq!((all["mysql_up"], all["mysql_exporter_last_scrape_error"]), (1.0, 0.0));
+    let sum = |name: &str, labels: &[&str]| -> f64 {
+        let of = |metric: &str| {
+            let begins =
+                metric.strip_prefix(name).is_some_and(|r| r.is_empty() || r.starts_with('{'));
+            begins && labels.iter().all(|label| metric.contains(label))
+        };
+        all.iter().filter(|(metric, _)| of(metric)).map(|(_, value)| value).sum()
+    };
+    let table = ["name=\"t\"", "schema=\"d\""];
+    for (name, labels, least) in [
+        ("mysql_perf_schema_events_statements_total", &["schema=\"d\"", "INSERT INTO"][..], 1.0),
+        ("mysql_perf_schema_events_statements_sum_total", &[], 7.0),
+        ("mysql_perf_schema_table_io_waits_total", &[table[0], table[1], "\"insert\""], 3.0),
+        ("mysql_perf_schema_index_io_waits_total", &[table[0], table[1], "index=\"c\""], 1.0),
+        ("mysql_perf_schema_file_events_bytes_total", &["innodb_log_file", "\"write\""], 1000.0),
+        ("mysql_perf_schema_file_instances_bytes", &["undo.lim", "\"write\""], 16_384.0),
+        ("mysql_perf_schema_events_waits_total", &["idle"], 1.0),
+        ("mysql_perf_schema_memory_events_used_bytes", &["innodb/buf_buf_pool"], 134_217_728.0),
+        ("mysql_info_schema_table_rows", &["table=\"t\""], 2.0),
+        ("mysql_info_schema_auto_increment_column", &[], 4.0),
+        ("mysql_info_schema_processlist_threads", &[], 1.0),
+        ("mysql_info_schema_innodb_metrics_dml_dml_inserts_total", &[], 3.0),
+        ("mysql_info_schema_innodb_tablespace_file_size_bytes", &["d/t"], 16_384.0),
+        ("mysql_global_status_commands_total", &["\"insert\""], 1.0),
+        ("mysql_global_variables_max_connections", &[], 151.0),
+    ] {
+        let value = sum(name, labels);
+        assert!(value >= least, "{name} {labels:?}: {value}, at least {least}");
+    }
+    for name in ["mysql_engine_innodb_queries_inside_innodb", "mysql_mysql_max_connections"] {
+        assert!(all.keys().any(|metric| metric.starts_with(name)), "{name}");
+    }
+}

@@ -1,0 +1,262 @@
+//! Who is there and who waits for whom: threads, accounts, metadata locks, and what `sys` makes of them.
+
+mod files;
+mod memory;
+mod sockets;
+
+use super::with_table;
+use testkit::{Server, TempDir};
+
+/// Waits until a query has rows, and gives them.
+fn until_rows(server: &Server, query: &str) -> String {
+    for _ in 0..200 {
+        let rows = server.sql(query);
+        if !rows.is_empty() {
+            return rows;
+        }
+        testkit::pause(25);
+    }
+    panic!("no rows: {query}");
+}
+
+#[test]
+fn threads_have_numbers_of_their_own() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let main = "SELECT THREAD_ID, TYPE, PROCESSLIST_ID, INSTRUMENTED FROM performance_schema.threads WHERE NAME = 'thread/sql/main'";
+    assert_eq!(server.sql(main), "1\tBACKGROUND\tNULL\tYES");
+    let own = server.sql(
+        "SELECT THREAD_ID = PS_CURRENT_THREAD_ID(), THREAD_ID = PS_THREAD_ID(CONNECTION_ID()), THREAD_ID > PROCESSLIST_ID, NAME, TYPE,
+                PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_COMMAND, CONNECTION_TYPE, HISTORY, THREAD_OS_ID > 0
+         FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()",
+    );
+    let expected =
+        "1\t1\t1\tthread/sql/one_connection\tFOREGROUND\troot\tlocalhost\tQuery\tSocket\tYES\t1";
+    assert_eq!(own, expected);
+    let twice = "SELECT COUNT(*) - COUNT(DISTINCT THREAD_ID), COUNT(*) - COUNT(DISTINCT THREAD_OS_ID) FROM performance_schema.threads";
+    assert_eq!(server.sql(twice), "0\t0");
+    for name in
+        ["innodb/page_flush_coordinator_thread", "innodb/srv_purge_thread", "limpid/listener"]
+    {
+        let found = format!(
+            "SELECT COUNT(*) > 0 FROM performance_schema.threads WHERE NAME = 'thread/{name}'"
+        );
+        assert_eq!(server.sql(&found), "1", "{name}");
+    }
+    assert_eq!(server.sql("SELECT PS_THREAD_ID(4000000000), PS_THREAD_ID(NULL)"), "NULL\tNULL");
+}
+
+#[test]
+fn threads_are_switched_by_update_and_by_actors() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let own = "SELECT INSTRUMENTED, HISTORY FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    assert_eq!(session.ask(own), ["YES\tYES"]);
+    session.ask("UPDATE performance_schema.threads SET HISTORY = 'NO' WHERE PROCESSLIST_ID = CONNECTION_ID()");
+    assert_eq!(session.ask(own), ["YES\tNO"]);
+    server.sql(
+        "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO' WHERE PROCESSLIST_USER = 'root'",
+    );
+    assert_eq!(session.ask(own), ["NO\tNO"]);
+    let purge =
+        "SELECT DISTINCT INSTRUMENTED FROM performance_schema.threads WHERE NAME LIKE '%purge%'";
+    server
+        .sql("UPDATE performance_schema.threads SET INSTRUMENTED = 'NO' WHERE NAME LIKE '%purge%'");
+    assert_eq!(server.sql(purge), "NO");
+    for (refused, number) in [
+        ("UPDATE performance_schema.threads SET NAME = 'x'", "1683"),
+        ("DELETE FROM performance_schema.threads", "1142"),
+        ("TRUNCATE performance_schema.threads", "1142"),
+    ] {
+        assert!(server.sql_error(refused).contains(number), "{refused}");
+    }
+    assert_eq!(server.sql(own), "YES\tYES");
+    server.sql("UPDATE performance_schema.setup_actors SET ENABLED = 'NO' WHERE HOST = '%'");
+    assert_eq!(server.sql(own), "NO\tYES", "those who come");
+    assert_eq!(session.ask(own), ["NO\tNO"]);
+    server.sql("TRUNCATE performance_schema.setup_actors");
+    assert_eq!(server.sql(own), "NO\tNO", "nobody is an actor");
+}
+
+#[test]
+fn what_sessions_counted_is_their_accounts_when_they_end() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    server.sql("FLUSH STATUS");
+    let of = |table: &str, of: &str| {
+        let query = format!(
+            "SELECT VARIABLE_VALUE FROM performance_schema.status_by_{table} WHERE {of} AND VARIABLE_NAME = 'Handler_write'"
+        );
+        server.sql(&query).parse::<u64>().unwrap()
+    };
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()")[0].clone();
+    session.ask("INSERT INTO d.t VALUES (10, 1), (11, 1), (12, 1)");
+    assert_eq!(of("thread", &format!("THREAD_ID = {thread}")), 3);
+    server.sql("INSERT INTO d.t VALUES (20, 1)");
+    let all = || {
+        [
+            of("account", "USER = 'root'"),
+            of("user", "USER = 'root'"),
+            of("host", "HOST = 'localhost'"),
+        ]
+    };
+    assert_eq!(all(), [4; 3], "one that is there, one that went");
+    server.sql("TRUNCATE performance_schema.status_by_user");
+    assert_eq!(all(), [4, 3, 4]);
+    server.sql("TRUNCATE performance_schema.status_by_thread");
+    assert_eq!(of("thread", &format!("THREAD_ID = {thread}")), 0);
+    assert_eq!(all(), [4, 3, 4], "they are the accounts' now");
+    server.sql("FLUSH STATUS");
+    assert_eq!(all(), [0; 3]);
+}
+
+#[test]
+fn accounts_users_and_hosts_count_connections() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    server.sql("TRUNCATE performance_schema.accounts");
+    let before: u64 = server
+        .sql("SELECT TOTAL_CONNECTIONS FROM performance_schema.users WHERE USER = 'root'")
+        .parse()
+        .unwrap();
+    let other = server.converse();
+    let accounts = "SELECT * FROM performance_schema.accounts WHERE USER IS NOT NULL";
+    // Two that are there; the one that truncated, the one that asked for users, and those two.
+    assert_eq!(server.sql(accounts), "root\tlocalhost\t2\t4\t0\t0");
+    let truncated = format!("TRUNCATE performance_schema.accounts; {accounts}");
+    assert_eq!(server.sql(&truncated), "root\tlocalhost\t2\t2\t0\t0");
+    let users = "SELECT USER, CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM performance_schema.users WHERE USER = 'root'";
+    assert_eq!(server.sql(users), format!("root\t2\t{}", before + 4), "truncated alone");
+    drop(other);
+    let hosts = "SELECT HOST FROM performance_schema.hosts ORDER BY 1";
+    assert_eq!(server.sql(hosts), "NULL\nlocalhost");
+    let threads = "SELECT CURRENT_CONNECTIONS = (SELECT COUNT(*) FROM performance_schema.threads WHERE TYPE = 'BACKGROUND') FROM performance_schema.hosts WHERE HOST IS NULL";
+    assert_eq!(server.sql(threads), "1");
+}
+
+#[test]
+fn who_waits_for_a_table_is_seen_with_who_blocks() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut holder = server.converse();
+    let id = |rows: Vec<String>| rows[0].clone();
+    let (connection, thread) =
+        (id(holder.ask("SELECT CONNECTION_ID()")), id(holder.ask("SELECT PS_CURRENT_THREAD_ID()")));
+    let locks = "SELECT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, LOCK_TYPE, LOCK_DURATION, LOCK_STATUS, OWNER_THREAD_ID
+                 FROM performance_schema.metadata_locks";
+    // As MySQL 9.7 shows them.
+    for (hold, expected) in [
+        ("BEGIN; SELECT * FROM d.t", "TABLE\td\tt\tSHARED_READ\tTRANSACTION\tGRANTED"),
+        ("BEGIN; UPDATE d.t SET c = 7", "TABLE\td\tt\tSHARED_WRITE\tTRANSACTION\tGRANTED"),
+        ("LOCK TABLES d.t READ", "TABLE\td\tt\tSHARED_READ_ONLY\tTRANSACTION\tGRANTED"),
+        ("LOCK TABLES d.t WRITE", "TABLE\td\tt\tSHARED_NO_READ_WRITE\tTRANSACTION\tGRANTED"),
+        ("LOCK TABLES d.t WRITE", "GLOBAL\tNULL\tNULL\tINTENTION_EXCLUSIVE\tSTATEMENT\tGRANTED"),
+        ("LOCK INSTANCE FOR BACKUP", "BACKUP LOCK\tNULL\tNULL\tSHARED\tEXPLICIT\tGRANTED"),
+        ("FLUSH TABLES WITH READ LOCK", "GLOBAL\tNULL\tNULL\tSHARED\tEXPLICIT\tGRANTED"),
+        ("FLUSH TABLES WITH READ LOCK", "COMMIT\tNULL\tNULL\tSHARED\tEXPLICIT\tGRANTED"),
+        ("DO GET_LOCK('a', 1)", "USER LEVEL LOCK\tNULL\ta\tEXCLUSIVE\tEXPLICIT\tGRANTED"),
+    ] {
+        holder.ask(hold);
+        let rows = server.sql(locks);
+        assert!(rows.lines().any(|l| l == format!("{expected}\t{thread}")), "{hold}:\n{rows}");
+        let twice = "SELECT COUNT(*) - COUNT(DISTINCT OBJECT_INSTANCE_BEGIN) FROM performance_schema.metadata_locks";
+        assert_eq!(server.sql(twice), "0");
+        holder.ask("ROLLBACK; UNLOCK TABLES; UNLOCK INSTANCE; DO RELEASE_ALL_LOCKS()");
+    }
+    assert_eq!(server.sql(locks), "");
+    holder.ask("BEGIN; SELECT * FROM d.t");
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| server.sql("ALTER TABLE d.t ADD x INT"));
+        let waits = until_rows(
+            &server,
+            "SELECT object_schema, object_name, waiting_account, waiting_lock_type, waiting_query, blocking_thread_id, blocking_pid, blocking_account,
+                    blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection
+             FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'",
+        );
+        let expected = format!(
+            "d\tt\troot@localhost\tEXCLUSIVE\tALTER TABLE d.t ADD x INT\t{thread}\t{connection}\troot@localhost\tSHARED_READ\tTRANSACTION\tKILL QUERY {connection}\tKILL {connection}"
+        );
+        assert_eq!(waits, expected);
+        let handles = "SELECT OBJECT_SCHEMA, OBJECT_NAME, EXTERNAL_LOCK FROM performance_schema.table_handles WHERE OBJECT_NAME = 't'";
+        assert_eq!(server.sql(handles), "d\tt\tNULL", "between two statements");
+        let kill = server.sql("SELECT sql_kill_blocking_connection FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'");
+        server.sql(&kill);
+        waiter.join().unwrap();
+    });
+    assert_eq!(server.sql("SELECT COUNT(*) FROM sys.schema_table_lock_waits"), "0");
+}
+
+#[test]
+fn a_flush_begins_the_status_of_every_session_anew() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut other = server.converse();
+    let selects = |lines: Vec<String>| lines.join("\n");
+    other.ask("SELECT 1");
+    let counted = selects(other.ask("SHOW SESSION STATUS LIKE 'Com_select'"));
+    let of_all = |server: &Server| -> u64 {
+        let line = server.sql("SHOW GLOBAL STATUS LIKE 'Com_select'");
+        line.rsplit('\t').next().unwrap().parse().unwrap()
+    };
+    let before = of_all(&server);
+    server.sql("FLUSH STATUS");
+    assert_ne!(counted, "Com_select\t0");
+    assert_eq!(selects(other.ask("SHOW SESSION STATUS LIKE 'Com_select'")), "Com_select\t0");
+    assert!(of_all(&server) >= before, "those of the server go on");
+    let most = server.sql("SHOW GLOBAL STATUS LIKE 'Max_used_connections'");
+    assert_eq!(most, "Max_used_connections\t2");
+}
+
+#[test]
+fn the_error_log_is_a_table() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let ready = "SELECT PRIO, SUBSYSTEM, THREAD_ID, DATA LIKE '%ready for connections%', LOGGED BETWEEN NOW() - INTERVAL 1 HOUR AND NOW(6)
+                 FROM performance_schema.error_log WHERE ERROR_CODE = 'MY-010931'";
+    assert_eq!(server.sql(ready), "System\tServer\t0\t1\t1");
+    let twice =
+        "SELECT COUNT(*) > 1, COUNT(*) - COUNT(DISTINCT LOGGED) FROM performance_schema.error_log";
+    assert_eq!(server.sql(twice), "1\t0");
+}
+
+#[test]
+fn histories_and_digests_have_the_room_that_options_give() {
+    let folder = TempDir::new();
+    let options = [
+        "--performance-schema-events-statements-history-size=3",
+        "--performance-schema-events-transactions-history-size=2",
+        "--performance-schema-digests-size=4",
+        "--performance-schema-max-sql-text-length=10",
+        "--performance-schema-events-statements-history-long-size=-1",
+    ];
+    let server = options
+        .iter()
+        .fold(Server::with(), |with, option| with.option(*option))
+        .start(folder.path());
+    let mut session = server.converse();
+    for n in 0..6 {
+        session.ask(&format!("SELECT {n}, {n}, 'a long text' AS c{n}"));
+    }
+    session.ask("CREATE DATABASE d");
+    session.ask("CREATE TABLE d.t (a INT)");
+    for n in 0..4 {
+        session.ask(&format!("INSERT INTO d.t VALUES ({n})"));
+    }
+    let own = "THREAD_ID = PS_CURRENT_THREAD_ID()";
+    let kept = session.ask(&format!(
+        "SELECT COUNT(*), MAX(LENGTH(SQL_TEXT)) FROM performance_schema.events_statements_history WHERE {own}"
+    ));
+    assert_eq!(kept, ["3\t10"]);
+    let transactions = session.ask(&format!(
+        "SELECT COUNT(*) FROM performance_schema.events_transactions_history WHERE {own}"
+    ));
+    assert_eq!(transactions, ["2"]);
+    let digests = "SELECT COUNT(*), SUM(DIGEST IS NULL), MAX(LENGTH(QUERY_SAMPLE_TEXT)) FROM performance_schema.events_statements_summary_by_digest";
+    assert_eq!(session.ask(digests), ["5\t1\t10"]);
+    let lost = "SELECT VARIABLE_VALUE > 0 FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Performance_schema_digest_lost'";
+    assert_eq!(session.ask(lost), ["1"]);
+    let chosen = "SELECT @@performance_schema_events_statements_history_long_size, @@performance_schema_accounts_size";
+    assert_eq!(session.ask(chosen), ["10000\t-1"]);
+}
