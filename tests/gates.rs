@@ -1,11 +1,12 @@
 //! The costs of statements of the real binary: user instructions by callgrind (point select and update with a stock client, a join
 //! and a range with packets of our own), and system calls by strace. Counts, so they are tests; times are benchmarks.
 
-// Tests panic to fail, and wait for processes, which no event of ours announces.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+// Tests panic to fail, and wait for processes, which no event of ours announces; what orders tests is no latch of the server's.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use testkit::{Server, TempDir};
 
 /// User instructions per query. What was reached is held with some room, so that a regression is seen.
@@ -22,6 +23,14 @@ const RANGE_INSTRUCTIONS_MAX: f64 = 7_500.0;
 const UPDATE_INSTRUCTIONS_MAX: f64 = 25_000.0;
 const EVENTS: (u64, u64) = (500, 3500);
 const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
+
+/// What a test of this file holds while it runs. Two that count at once make each other's clients late, and a late client costs
+/// its session some 200 instructions a statement: nothing to read, a wait, another read.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // Another test's failure has left nothing behind.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn load(server: &Server, script: &str, events: u64, mode: &str) {
     let (events, mode) = (format!("--events={events}"), format!("--db-ps-mode={mode}"));
@@ -121,6 +130,7 @@ fn instructions_per_event(
 
 #[test]
 fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
+    let _alone = alone();
     let folder = TempDir::new();
     let server = counting_server(&folder);
     let mut dumps = 0;
@@ -141,6 +151,7 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
 
 #[test]
 fn a_statement_that_is_already_there_costs_one_recv_and_one_send() {
+    let _alone = alone();
     let folder = TempDir::new();
     let server = Server::start(folder.path());
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT); INSERT INTO d.t VALUES (1, 2)");
@@ -219,6 +230,7 @@ fn traced(server: &Server, folder: &TempDir, calls: &str, work: impl FnOnce()) -
 #[test]
 fn no_ok_leaves_before_an_fdatasync_that_follows_its_statement() {
     const INSERTS: usize = 50;
+    let _alone = alone();
     let folder = TempDir::new();
     let server = Server::start(folder.path());
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT)");
@@ -280,6 +292,7 @@ fn instructions_of(
 
 #[test]
 fn a_kept_join_and_a_prepared_range_stay_within_their_instruction_budgets() {
+    let _alone = alone();
     let folder = TempDir::new();
     let server = counting_server(&folder);
     let mut client = testkit::raw::RawClient::connect(&server);
