@@ -3,7 +3,6 @@
 //! 1. Bucket 0 has what took less than 10 us. 2. One writer, as [`crate::stat`]. A session's histogram counts to four
 //! thousand million; an idle session's goes to the digest's long before.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Buckets.
@@ -15,22 +14,39 @@ const FIRST_NS: u64 = 10_000;
 const FACTOR: f64 = 1.047_128_548_050_899_6;
 
 /// Where each bucket begins, in picoseconds.
-fn begins() -> &'static [u64; STATEMENT_BUCKETS] {
-    static BEGINS: OnceLock<[u64; STATEMENT_BUCKETS]> = OnceLock::new();
-    BEGINS.get_or_init(|| {
-        let (mut begins, mut next) = ([0; STATEMENT_BUCKETS], FIRST_NS as f64 * 1000.0);
-        for begin in &mut begins[1..] {
-            *begin = next as u64;
-            next *= FACTOR;
+static BEGINS: [u64; STATEMENT_BUCKETS] = {
+    let (mut begins, mut next, mut n) = ([0; STATEMENT_BUCKETS], FIRST_NS as f64 * 1000.0, 1);
+    while n < STATEMENT_BUCKETS {
+        begins[n] = next as u64;
+        next *= FACTOR;
+        n += 1;
+    }
+    begins
+};
+
+/// Times by their highest bit from that of [`FIRST_NS`] on, each in sixteen parts.
+const PARTS: usize = 16;
+const TIMES: usize = (u64::BITS - FIRST_NS.ilog2()) as usize * PARTS;
+
+/// The bucket of the shortest time of each part: that of a longer one is the same, or one of the two next.
+static BUCKETS: [u16; TIMES] = {
+    let (mut buckets, mut part, mut bucket) = ([0; TIMES], 0, 0);
+    while part < TIMES {
+        let least_ns = ((PARTS + part % PARTS) as u128)
+            << (part / PARTS)
+            << (FIRST_NS.ilog2() - PARTS.ilog2());
+        while bucket + 1 < STATEMENT_BUCKETS && BEGINS[bucket + 1] as u128 <= least_ns * 1000 {
+            bucket += 1;
         }
-        begins
-    })
-}
+        buckets[part] = bucket as u16;
+        part += 1;
+    }
+    buckets
+};
 
 /// Where a bucket begins and the next one does, in picoseconds.
 pub fn bucket_limits(bucket: usize) -> (u64, u64) {
-    let begins = begins();
-    (begins[bucket], begins.get(bucket + 1).copied().unwrap_or(u64::MAX))
+    (BEGINS[bucket], BEGINS.get(bucket + 1).copied().unwrap_or(u64::MAX))
 }
 
 /// The bucket of a statement that took so long.
@@ -39,9 +55,16 @@ pub fn bucket_of_statement(ns: u64) -> usize {
     if ns < FIRST_NS { 0 } else { later_bucket(ns) }
 }
 
-#[cold]
+#[inline]
 fn later_bucket(ns: u64) -> usize {
-    begins().partition_point(|begin| *begin <= ns.saturating_mul(1000)) - 1
+    let bits = ns.ilog2();
+    let part = (ns >> (bits - PARTS.ilog2())) as usize % PARTS;
+    let mut bucket = usize::from(BUCKETS[(bits - FIRST_NS.ilog2()) as usize * PARTS + part]);
+    let ps = ns.saturating_mul(1000);
+    while BEGINS.get(bucket + 1).is_some_and(|begin| *begin <= ps) {
+        bucket += 1;
+    }
+    bucket
 }
 
 /// The histogram of a session's statements of one digest.
@@ -152,6 +175,11 @@ mod tests {
             [(0, 0), (9_999, 0), (10_000, 1), (10_472, 2), (95_500, 50), (u64::MAX, 449)]
         {
             assert_eq!(bucket_of_statement(ns), bucket, "{ns}");
+        }
+        for bucket in 1..STATEMENT_BUCKETS {
+            let first_ns = BEGINS[bucket].div_ceil(1000);
+            assert_eq!(bucket_of_statement(first_ns), bucket);
+            assert_eq!(bucket_of_statement(first_ns - 1), bucket - 1);
         }
         let histogram = Histogram::default();
         for ns in [1, 2, 3, 10_000, 5_000_000] {
