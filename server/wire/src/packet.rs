@@ -247,6 +247,16 @@ impl Outbox {
         self.seq = self.seq.wrapping_add(1);
     }
 
+    /// Appends a packet as a whole, its header before it: `packet` begins with room for that.
+    #[inline]
+    pub(crate) fn put<const N: usize>(&mut self, mut packet: [u8; N]) {
+        const { assert!(N > HEADER_BYTES && N < PIECE_BYTES_MAX) };
+        let header = ((N - HEADER_BYTES) as u32 | u32::from(self.seq) << 24).to_le_bytes();
+        packet[..HEADER_BYTES].copy_from_slice(&header);
+        self.buf.extend_from_slice(&packet);
+        self.seq = self.seq.wrapping_add(1);
+    }
+
     #[cold]
     fn end_long(&mut self, len: usize) {
         let payload = self.buf.split_off(self.open)[HEADER_BYTES..].to_vec();

@@ -55,28 +55,25 @@ fn put_ok(out: &mut Outbox, caps: Capabilities, head: u8, ok: &Ok<'_>) {
 /// Ends the rows of a result: EOF, or OK for clients that no longer know EOF.
 #[inline]
 pub fn end_of_rows(out: &mut Outbox, caps: Capabilities, status: StatusFlags, warnings: u16) {
-    let body = out.begin();
-    body.push(0xFE);
     if caps.has(Capabilities::DEPRECATE_EOF) {
-        body.extend_from_slice(&[0, 0]);
-        body.put_u16_le(status.0);
-        body.put_u16_le(warnings);
-    } else {
-        body.put_u16_le(warnings);
-        body.put_u16_le(status.0);
+        let ([s, t], [w, x]) = (status.0.to_le_bytes(), warnings.to_le_bytes());
+        // No rows changed, no identifier.
+        return out.put([0, 0, 0, 0, 0xFE, 0, 0, s, t, w, x]);
     }
-    out.end();
+    eof(out, status, warnings);
+}
+
+#[inline]
+fn eof(out: &mut Outbox, status: StatusFlags, warnings: u16) {
+    let ([s, t], [w, x]) = (status.0.to_le_bytes(), warnings.to_le_bytes());
+    out.put([0, 0, 0, 0, 0xFE, w, x, s, t]);
 }
 
 /// Ends column or parameter definitions: an EOF, or nothing for clients that no longer know it.
 #[inline]
 pub fn end_of_columns(out: &mut Outbox, caps: Capabilities, status: StatusFlags, warnings: u16) {
     if !caps.has(Capabilities::DEPRECATE_EOF) {
-        let body = out.begin();
-        body.push(0xFE);
-        body.put_u16_le(warnings);
-        body.put_u16_le(status.0);
-        out.end();
+        eof(out, status, warnings);
     }
 }
 
