@@ -32,6 +32,7 @@ impl Core {
         count(Counter::Questions, 1);
         count(Counter::ComStmtPrepare, 1);
         let now_ns = sync::now_ns();
+        self.statements.shows_other();
         self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
         let text = self.env.charsets.statement(sql);
         match self.make(text.as_ref()) {
@@ -248,7 +249,7 @@ impl Core {
             let id = id.to_string();
             return self.send_error(&errors::unknown_statement(&id, "mysqld_stmt_execute"));
         };
-        let result = self.run_one(&mut one, flags, rest, net);
+        let result = self.run_one((id, &mut one), flags, rest, net);
         if let Some(place) = self.statements.place(id) {
             *place = Some(one);
         }
@@ -260,7 +261,7 @@ impl Core {
     #[inline]
     fn run_one(
         &mut self,
-        one: &mut One,
+        (id, one): (u32, &mut One),
         flags: u8,
         rest: &[u8],
         net: &mut dyn Net,
@@ -268,7 +269,12 @@ impl Core {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::EXECUTE, now_ns);
         self.take_digest(&mut one.digest);
-        self.env.server.registry.entry(self.slot).publish(Activity::Execute, now_ns, &one.sql);
+        let entry = self.env.server.registry.entry(self.slot);
+        if self.statements.shows(id) {
+            entry.publish_again(Activity::Execute, now_ns, &one.sql);
+        } else {
+            entry.publish(Activity::Execute, now_ns, &one.sql);
+        }
         self.env.diagnostics.clear();
         if one.pending != Pending::Nothing {
             one.end_pending()?;

@@ -19,6 +19,7 @@ impl Core {
     pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::QUERY, now_ns);
+        self.statements.shows_other();
         self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
         let text = self.env.charsets.statement(sql);
         let sql = text.as_ref();

@@ -135,6 +135,17 @@ impl Entry {
     /// Publishes what the session does now; only its own thread calls this.
     #[inline]
     pub fn publish(&self, activity: Activity, now_ns: u64, text: &[u8]) {
+        self.publish_with(activity, now_ns, text.len(), || self.write_text(text));
+    }
+
+    /// As [`Self::publish`], of a text that nothing but empty ones came after.
+    #[inline]
+    pub fn publish_again(&self, activity: Activity, now_ns: u64, text: &[u8]) {
+        self.publish_with(activity, now_ns, text.len(), || ());
+    }
+
+    #[inline]
+    fn publish_with(&self, activity: Activity, now_ns: u64, text_len: usize, write: impl FnOnce()) {
         let seq = self.seq.load(Ordering::Relaxed).wrapping_add(1);
         self.seq.store(seq, Ordering::Relaxed);
         stdx::fence(Ordering::Release);
@@ -143,16 +154,23 @@ impl Entry {
             self.query_id.store(self.query_id.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         self.since_ns.store(now_ns, Ordering::Relaxed);
-        let text = &text[..text.len().min(TEXT_BYTES_MAX)];
-        self.text_len.store(text.len() as u32, Ordering::Relaxed);
-        let (words, rest) = stdx::bytes::words(text);
+        self.text_len.store(text_len.min(TEXT_BYTES_MAX) as u32, Ordering::Relaxed);
+        write();
+        self.seq.store(seq.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Writes a text, but an empty one leaves what is there.
+    #[inline]
+    fn write_text(&self, text: &[u8]) {
+        let (words, rest) = stdx::bytes::words(&text[..text.len().min(TEXT_BYTES_MAX)]);
         for (place, word) in self.text.iter().zip(words) {
             place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
         }
-        if let Some(place) = self.text.get(words.len()) {
+        if !text.is_empty()
+            && let Some(place) = self.text.get(words.len())
+        {
             place.store(rest, Ordering::Relaxed);
         }
-        self.seq.store(seq.wrapping_add(1), Ordering::Release);
     }
 
     /// Whether the session was said to be in a transaction. Only its own thread calls this and the next.

@@ -117,6 +117,8 @@ pub(crate) struct Statements {
     named: HashMap<String, Box<One>>,
     /// Where statements are prepared now.
     pub schema: Option<Arc<PrepareSchema>>,
+    /// Whose text the process list showed last; 0: another one.
+    shown: u32,
 }
 
 impl Statements {
@@ -134,11 +136,24 @@ impl Statements {
             self.list.len() - 1
         });
         self.list[at] = Some(Box::new(one));
+        self.shown = 0;
         at as u32 + 1
     }
 
+    /// The process list will show the text of a statement; whether it did so before.
     #[inline]
+    pub fn shows(&mut self, id: u32) -> bool {
+        std::mem::replace(&mut self.shown, id) == id
+    }
+
+    /// The process list shows a text that is none of theirs.
+    #[inline]
+    pub fn shows_other(&mut self) {
+        self.shown = 0;
+    }
+
     /// Where a statement lies.
+    #[inline]
     pub fn place(&mut self, id: u32) -> Option<&mut Option<Box<One>>> {
         self.list.get_mut((id as usize).wrapping_sub(1))
     }
