@@ -87,7 +87,8 @@ pub use table_io::{
     empty_table_io,
 };
 pub use transaction::{
-    SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord, TransactionTotals,
+    OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,
+    TransactionTotals,
 };
 
 #[cfg(test)]

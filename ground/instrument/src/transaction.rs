@@ -107,3 +107,43 @@ pub struct TransactionRecord {
     /// What was done with savepoints.
     pub savepoints: SavepointCounts,
 }
+
+/// A statement that was a transaction of its own, and ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnTransaction {
+    /// When it began, in nanoseconds of the callers' clock.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// READ ONLY, isolation level.
+    pub kind: TransactionKind,
+    /// It was committed, or else rolled back.
+    pub is_committed: bool,
+    /// Its times mean something.
+    pub is_timed: bool,
+}
+
+impl OwnTransaction {
+    /// Writes its record: it is the thread's last event, nested in the one before.
+    #[inline]
+    pub(crate) fn write(
+        &self,
+        record: &mut TransactionRecord,
+        event_id: u64,
+        nesting: Option<NonZeroU64>,
+    ) {
+        let OwnTransaction { begin_ns, end_ns, kind, is_committed, is_timed } = *self;
+        *record = TransactionRecord {
+            event_id,
+            end_event_id: NonZeroU64::new(event_id),
+            nesting,
+            begin_ns,
+            end_ns,
+            kind,
+            is_committed,
+            is_timed,
+            is_autocommit: true,
+            savepoints: SavepointCounts::default(),
+        };
+    }
+}
