@@ -11,6 +11,7 @@
 mod find;
 mod safe;
 
+use crate::operators::Running;
 use crate::rows::check_killed;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
@@ -31,15 +32,15 @@ use value::{Datum, RowLayout};
 /// # Errors
 /// Those of evaluation and conversion, lock and storage errors, 1062, 1317 when killed.
 pub fn run(
-    plan: &ChangePlan,
+    (plan, of): (&ChangePlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    leniently(plan.ignore, context, |context| run_rows(plan, context, params))
+    leniently(plan.ignore, context, |context| run_rows((plan, of), context, params))
 }
 
 fn run_rows(
-    plan: &ChangePlan,
+    (plan, of): (&ChangePlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
@@ -58,10 +59,10 @@ fn run_rows(
     }
     if find::is_one_by_one(plan, context) {
         let mut target = Target::new(plan, 0, context)?;
-        find::each(plan, context, params, |row, context| target.row(row, context, params))?;
+        find::each((plan, of), context, params, |row, context| target.row(row, context, params))?;
         return Ok(outcome(plan, &[target], context));
     }
-    let mut found = find::collect(plan, context, params)?;
+    let mut found = find::collect((plan, of), context, params)?;
     let targets = (0..plan.targets.len()).map(|n| Target::new(plan, n, context));
     let mut targets = targets.collect::<Result<Vec<_>, SqlError>>()?;
     for (target, rows) in targets.iter_mut().zip(&mut found) {

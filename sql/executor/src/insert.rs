@@ -11,6 +11,7 @@ mod records;
 pub mod select;
 mod subqueries;
 
+use crate::operators::Running;
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
 use crate::write::duplicate::explain_duplicate;
@@ -34,15 +35,15 @@ const VALUES_CALL: &str = "'VALUES function' is deprecated and will be removed i
 /// # Errors
 /// Conversion and storage errors, 1062 for a duplicate key, 1467 when AUTO_INCREMENT is exhausted.
 pub fn run(
-    plan: &InsertPlan,
+    (plan, of): (&InsertPlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
-    leniently(plan.ignore, context, |context| run_rows(plan, context, params))
+    leniently(plan.ignore, context, |context| run_rows((plan, of), context, params))
 }
 
 fn run_rows(
-    plan: &InsertPlan,
+    (plan, of): (&InsertPlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
@@ -50,7 +51,7 @@ fn run_rows(
     for _ in 0..plan.values_calls {
         context.env.warn(WarningLevel::Warning, 1287, VALUES_CALL.into());
     }
-    let done = inserter.rows(context);
+    let done = inserter.rows(of, context);
     inserter.numbers.end(context);
     if done.is_err() && inserter.numbers.first_generated != 0 {
         // LAST_INSERT_ID() knows of rows that went with the statement.
@@ -116,7 +117,7 @@ impl<'p> Inserter<'p> {
     }
 
     /// Inserts all rows.
-    fn rows(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+    fn rows(&mut self, of: Running<'_>, context: &mut Context<'_>) -> Result<(), SqlError> {
         match &self.plan.source {
             InsertSource::Values(rows) => {
                 self.numbers.expect(rows.len() as u64);
@@ -135,7 +136,7 @@ impl<'p> Inserter<'p> {
             }
             InsertSource::Query(source) => {
                 self.numbers.expect(self.plan.rows);
-                self.insert_selected(source, context)?;
+                self.insert_selected(source, of, context)?;
             }
         }
         Ok(())

@@ -28,6 +28,7 @@ mod lock_tables;
 mod locking;
 mod maintain;
 mod memory;
+mod operators;
 mod ops;
 mod parameters;
 mod point;
@@ -174,6 +175,7 @@ impl RowSink for Nowhere {
 
 /// Runs a plan that changes rows.
 fn run_change(
+    of: operators::Running<'_>,
     plan: &Plan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
@@ -184,10 +186,10 @@ fn run_change(
             Err(SqlError::Storage(base::Error::Internal("a query changes no rows")))
         }
         Plan::Insert(insert) => {
-            atomically(context, insert.ignore, |c| insert::run(insert, c, params))
+            atomically(context, insert.ignore, |c| insert::run((insert, of), c, params))
         }
         Plan::Change(change) => {
-            atomically(context, change.ignore, |c| change::run(change, c, params))
+            atomically(context, change.ignore, |c| change::run((change, of), c, params))
         }
         Plan::Virtual(change) => {
             let done = virtual_change::run(change, context, params)?;

@@ -243,7 +243,7 @@ pub fn execute(
                 query::run(call(query, Use::Needed), context, &mut Nowhere)?;
                 Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
             }
-            change => run_change(change, context, params, sink),
+            change => run_change((own, place), change, context, params, sink),
         },
         Code::Tree => match &*program.statement {
             Statement::Show(show) => show::run(show, &program.columns, context, sink),
@@ -263,7 +263,7 @@ fn run_kept(
 ) -> Result<Outcome, SqlError> {
     let mut opened = match context.states.take(program, place) {
         Some(State::Query(opened)) => opened,
-        _ => query::opened(program, call, context)?,
+        _ => query::opened(program, (call.query, call.params), context)?,
     };
     let done = query::run_opened(call, &mut opened, context, sink);
     if done.is_ok() && opened.close() {

@@ -15,6 +15,7 @@ use parser::ast::{self, Statement};
 use parser::digest::Digest;
 use planner::literals::Literals;
 use planner::parameters::{Parameter, Parameters};
+use planner::plan::InsertSource;
 use planner::query_plan::QueryStatement;
 use planner::{Plan, PlanContext, ResultColumn};
 use std::sync::Arc;
@@ -158,13 +159,18 @@ impl Program {
         Arc::new(Program { digest, ..self })
     }
 
-    /// The query that it runs, if it is one.
+    /// The query that it runs: itself, or that of the rows which it changes or copies.
     pub(crate) fn query(&self) -> Option<&QueryStatement> {
         match &self.code {
             Code::Point(point) => Some(point.query()),
             Code::Rows(plan) => match &**plan {
                 Plan::Query(query) | Plan::Do(query) => Some(query),
-                _ => None,
+                Plan::Change(change) => Some(&change.query),
+                Plan::Insert(insert) => match &insert.source {
+                    InsertSource::Query(query) => Some(query),
+                    InsertSource::Values(_) => None,
+                },
+                Plan::Virtual(_) | Plan::Load(_) => None,
             },
             Code::Tree => None,
         }

@@ -66,8 +66,8 @@ pub(crate) fn keeps_block(query: &QueryStatement) -> bool {
 /// 1235 for what cannot run yet.
 pub(crate) fn opened(
     program: &Own,
-    Call { query, params, .. }: Call<'_>,
-    context: &mut Context<'_>,
+    (query, params): (&QueryStatement, &[Datum<'_>]),
+    context: &Context<'_>,
 ) -> Result<Opened, SqlError> {
     let Context { client, tables, env, .. } = context;
     let budget = Budget::of_session(&**env);

@@ -7,6 +7,7 @@
 
 use crate::locking::{Use, read_for_change, unnamed};
 use crate::memory::Budget;
+use crate::operators::{Operators, Running};
 use crate::ops::block::Block;
 use crate::ops::store::RowStore;
 use crate::ops::table::{KeyTable, hash};
@@ -131,13 +132,18 @@ pub fn assigned_layout(target: &ChangeTarget, def: &TableDef) -> RowLayout {
 /// # Errors
 /// Everything a query can end in, and those of converting values.
 pub fn collect(
-    plan: &ChangePlan,
+    (plan, (program, place)): (&ChangePlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
     let used = used(plan);
-    let found = read_for_change(used, context, |context| find(plan, context, params));
+    let mut operators = Operators::of((program, place), &plan.query, params, context)?;
+    let found =
+        read_for_change(used, context, |context| find(plan, &mut operators, context, params));
     context.client.change_intended();
+    if found.is_ok() {
+        operators.keep((program, place), context);
+    }
     found
 }
 
@@ -146,13 +152,13 @@ pub fn collect(
 /// # Errors
 /// As [`collect`], and those of `change`.
 pub fn each(
-    plan: &ChangePlan,
+    (plan, (program, place)): (&ChangePlan, Running<'_>),
     context: &mut Context<'_>,
     params: &[Datum<'_>],
     mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let budget = Budget::of_session(context.env);
-    let mut search = Search { plan, params, budget, running: None, rest: None };
+    let operators = Operators::of((program, place), &plan.query, params, context)?;
+    let mut search = Search { plan, params, operators, taker: None, rest: None };
     context.client.change_as_found(true);
     let done = loop {
         let changed = match search.next(context) {
@@ -165,6 +171,9 @@ pub fn each(
         }
     };
     context.client.change_as_found(false);
+    if done.is_ok() {
+        search.operators.keep((program, place), context);
+    }
     done
 }
 
@@ -172,33 +181,35 @@ pub fn each(
 struct Search<'p> {
     plan: &'p ChangePlan,
     params: &'p [Datum<'p>],
-    budget: Arc<Budget>,
-    /// What runs; `None`: it has not begun.
-    running: Option<(Block<'p>, Taker<'p>)>,
+    operators: Operators<'p>,
+    /// `None`: it has not begun.
+    taker: Option<Taker<'p>>,
     rest: Option<Rest>,
 }
 
 impl Search<'_> {
     /// The next row; `None`: there is none.
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<FoundRow<'_>>, SqlError> {
-        let plan = self.plan;
+        let Search { plan, params, operators, taker, rest } = self;
         let found = read_for_change(used(plan), context, |context| {
             let around = (&*context.client, &*context.tables);
             // What it runs with is put together anew.
-            let mut st = statement(plan, around, self.params, Arc::clone(&self.budget));
-            if let Some(rest) = self.rest.take() {
+            let mut st = statement(plan, around, params, operators.budget());
+            if let Some(rest) = rest.take() {
                 st.resume(rest);
             }
-            let (block, taker) = match &mut self.running {
-                Some(running) => running,
-                none => none.insert(begin(plan, &st, context.env)?),
-            };
-            let found = taker.next(block, (&st, context.env))?;
-            self.rest = Some(st.rest());
+            let found = operators.with(|block| {
+                let taker = match taker {
+                    Some(taker) => taker,
+                    none => none.insert(begin(plan, block, (&st, context.env))?),
+                };
+                taker.next(block, (&st, context.env))
+            })?;
+            *rest = Some(st.rest());
             Ok::<_, SqlError>(found)
         })?;
-        match &self.running {
-            Some((_, taker)) if found => FoundRow::of(&taker.record).map(Some),
+        match &self.taker {
+            Some(taker) if found => FoundRow::of(&taker.record).map(Some),
             _ => Ok(None),
         }
     }
@@ -206,14 +217,13 @@ impl Search<'_> {
 
 fn begin<'p>(
     plan: &'p ChangePlan,
-    st: &Statement<'_>,
-    env: &mut dyn Environment,
-) -> Result<(Block<'p>, Taker<'p>), SqlError> {
+    block: &mut Block<'_>,
+    (st, env): (&Statement<'_>, &mut dyn Environment),
+) -> Result<Taker<'p>, SqlError> {
     let nothing = || SqlError::Storage(base::Error::Internal("a change of no table"));
     let target = plan.targets.first().ok_or_else(nothing)?;
-    let mut block = Block::new(&plan.query.query, st, false)?;
     block.open(st, env, None)?;
-    Ok((block, Taker::new(plan, target, st)))
+    Ok(Taker::new(plan, target, st))
 }
 
 /// What becomes of the rows that are read of tables which stay as they are.
@@ -267,37 +277,39 @@ fn statement<'s>(
 
 fn find(
     plan: &ChangePlan,
+    operators: &mut Operators<'_>,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
     let direct = is_direct(plan, context);
-    let budget = Budget::of_session(context.env);
     let client = &*context.client;
-    let st = statement(plan, (client, &*context.tables), params, budget);
-    let mut block = Block::new(&plan.query.query, &st, false)?;
+    let st = statement(plan, (client, &*context.tables), params, operators.budget());
     let takers = plan.targets.iter().map(|target| {
         let rows = FoundRows(RowStore::new(&st));
         (Taker::new(plan, target, &st), rows)
     });
     let mut takers: Vec<(Taker<'_>, FoundRows)> = takers.collect();
-    block.open(&st, context.env, None)?;
-    while block.next(&st, context.env, None)? {
-        block.try_on((&st, context.env), |run, frame| {
-            let mut before = None;
-            for (taker, rows) in &mut takers {
-                let Some(shown) = taker.take(run, frame)? else { continue };
-                rows.0.push(run.st, &taker.record)?;
-                before = before.or(shown.map(|leaf| (usize::from(taker.target.leaf), leaf)));
-            }
-            if direct {
-                client.intend_change();
-            }
-            if let Some((leaf, row)) = before {
-                frame.leaves[leaf] = row;
-            }
-            Ok(())
-        })?;
-    }
+    operators.with(|block| {
+        block.open(&st, context.env, None)?;
+        while block.next(&st, context.env, None)? {
+            block.try_on((&st, context.env), |run, frame| {
+                let mut before = None;
+                for (taker, rows) in &mut takers {
+                    let Some(shown) = taker.take(run, frame)? else { continue };
+                    rows.0.push(run.st, &taker.record)?;
+                    before = before.or(shown.map(|leaf| (usize::from(taker.target.leaf), leaf)));
+                }
+                if direct {
+                    client.intend_change();
+                }
+                if let Some((leaf, row)) = before {
+                    frame.leaves[leaf] = row;
+                }
+                Ok(())
+            })?;
+        }
+        Ok::<_, SqlError>(())
+    })?;
     Ok(takers.into_iter().map(|(_, rows)| rows).collect())
 }
 

@@ -7,6 +7,7 @@ use super::{note, options, row_format};
 use crate::insert::numbers::number_of;
 use crate::insert::select::Selection;
 use crate::locking::Use;
+use crate::operators::Operators;
 use crate::write::convert::{convert, default_of};
 use crate::write::fill::TableFiller;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
@@ -193,7 +194,8 @@ fn create_as(
     new.created_us = context.env.now_us();
     let settled = foreign::settle(None, &mut new, context)?;
     foreign::adopted(&new, &new.full_name(), context)?;
-    let mut selection = Selection::new((&plan, Use::Copied), context.env, &params);
+    let operators = Operators::once(&plan, &params, context)?;
+    let mut selection = Selection::new((&plan, Use::Copied), operators, &params);
     selection.read_all(context)?;
     let def = new.clone();
     let mut rows = SelectedRows::new(&def, &names)?;

@@ -9,8 +9,7 @@ use super::conflict::SELECTED;
 use super::subqueries::leaf;
 use super::{Inserter, of_view};
 use crate::locking::{Use, read_for_change, unnamed};
-use crate::memory::Budget;
-use crate::ops::block::Block;
+use crate::operators::{Operators, Running};
 use crate::ops::cells::{Cells, made_layout};
 use crate::ops::store::RowStore;
 use crate::ops::{Rest, Statement};
@@ -28,8 +27,8 @@ pub struct Selection<'p> {
     query: &'p QueryStatement,
     used: Use,
     params: &'p [Datum<'p>],
-    budget: Arc<Budget>,
-    block: Option<Block<'p>>,
+    operators: Operators<'p>,
+    has_begun: bool,
     rest: Option<Rest>,
     cells: Cells,
     layout: Arc<RowLayout>,
@@ -43,7 +42,7 @@ impl<'p> Selection<'p> {
     /// A query that has not begun; `used`: what becomes of the rows that it reads without naming a lock.
     pub fn new(
         (query, used): (&'p QueryStatement, Use),
-        env: &dyn Environment,
+        operators: Operators<'p>,
         params: &'p [Datum<'p>],
     ) -> Selection<'p> {
         let types: Vec<_> = query.query.outputs.iter().map(|o| o.value.ty).collect();
@@ -51,8 +50,8 @@ impl<'p> Selection<'p> {
             query,
             used,
             params,
-            budget: Budget::of_session(env),
-            block: None,
+            operators,
+            has_begun: false,
             rest: None,
             cells: Cells::default(),
             layout: Arc::new(made_layout(&types)),
@@ -120,7 +119,7 @@ impl<'p> Selection<'p> {
     where
         'p: 's,
     {
-        let budget = Arc::clone(&self.budget);
+        let budget = self.operators.budget();
         let mut st = Statement::new(client, tables, self.params, &self.query.shared, budget);
         st.unnamed = unnamed(self.used, client);
         if let Some(rest) = self.rest.take() {
@@ -130,22 +129,20 @@ impl<'p> Selection<'p> {
     }
 
     fn step(&mut self, st: &Statement<'_>, env: &mut dyn Environment) -> Result<bool, SqlError> {
-        let block = match &mut self.block {
-            Some(block) => block,
-            none => {
+        let Selection { query, params, operators, has_begun, cells, layout, row, .. } = self;
+        operators.with(|block| {
+            if !std::mem::replace(has_begun, true) {
                 let most = (env.join_size_max(), u64::MAX);
-                crate::examined::refuse(&self.query.query, self.params, most)?;
-                crate::ops::tally::select(&self.query.query.root);
-                let block = none.insert(Block::new(&self.query.query, st, false)?);
+                crate::examined::refuse(&query.query, params, most)?;
+                crate::ops::tally::select(&query.query.root);
                 block.open(st, env, None)?;
-                block
             }
-        };
-        if !block.next(st, env, None)? {
-            return Ok(false);
-        }
-        block.write_outputs((st, env), None, &self.layout, &mut self.cells, &mut self.row)?;
-        Ok(true)
+            if !block.next(st, env, None)? {
+                return Ok(false);
+            }
+            block.write_outputs((st, env), None, layout, cells, row)?;
+            Ok(true)
+        })
     }
 }
 
@@ -154,11 +151,13 @@ impl<'p> Inserter<'p> {
     pub(super) fn insert_selected(
         &mut self,
         source: &'p QueryStatement,
+        (program, place): Running<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let plan = self.plan;
         let used = if plan.is_select { Use::Copied } else { Use::Needed };
-        let mut selection = Selection::new((source, used), context.env, self.params);
+        let operators = Operators::of((program, place), source, self.params, context)?;
+        let mut selection = Selection::new((source, used), operators, self.params);
         if is_read_first(plan, source) {
             selection.read_all(context)?;
         }
@@ -183,6 +182,7 @@ impl<'p> Inserter<'p> {
                 .and_then(|()| self.put(context, &mut values));
             self.end_row(done, &values, context)?;
         }
+        selection.operators.keep((program, place), context);
         Ok(())
     }
 }
