@@ -4,10 +4,11 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use instrument::CondClass;
 use sync::{Deadline, Event, WaitResult};
 
-static SLEEP: CondClass = CondClass::new("wait/synch/cond/host/sleep");
+instrument::classes! {
+    static SLEEP: CondClass = "wait/synch/cond/host/sleep";
+}
 
 /// The wall clock at which every simulation begins, in microseconds.
 const SIMULATED_EPOCH_MICROS: u64 = 1_800_000_000_000_000;

@@ -139,7 +139,6 @@ impl RealDisk {
         let lock = take_lock(&root)?;
         let direct = try_direct(&root.join(LOCK_NAME)) && method.is_direct();
         let log_dsync = method == FlushMethod::ODsync;
-        watched::register();
         // Files are known by their full names, wherever the server was started.
         let root = fs::canonicalize(&root).unwrap_or(root);
         Ok(Arc::new(RealDisk { root, direct, log_dsync, _lock: lock }))

@@ -8,21 +8,23 @@ use instrument::{Class, FileClass, FileHandle, IoOperation, SocketHandle};
 use std::io;
 use std::path::Path;
 
-static DATA_FILE: FileClass = FileClass::new("wait/io/file/innodb/innodb_data_file");
-static LOG_FILE: FileClass = FileClass::new("wait/io/file/innodb/innodb_log_file");
-static DOUBLEWRITE_FILE: FileClass = FileClass::new("wait/io/file/innodb/innodb_dblwr_file");
-static POOL_DUMP: FileClass = FileClass::new("wait/io/file/innodb/buf_dump_file");
-static TEMPORARY: FileClass = FileClass::new("wait/io/file/sql/io_cache");
-/// The error log.
-pub static ERROR_LOG: FileClass = FileClass::new("wait/io/file/sql/error_log");
-/// The general log.
-pub static GENERAL_LOG: FileClass = FileClass::new("wait/io/file/sql/query_log");
-/// The slow log.
-pub static SLOW_LOG: FileClass = FileClass::new("wait/io/file/sql/slow_log");
-/// Files that LOAD DATA reads.
-pub static LOAD: FileClass = FileClass::new("wait/io/file/sql/load");
-/// Files that SELECT ... INTO writes.
-pub static SELECT_TO_FILE: FileClass = FileClass::new("wait/io/file/sql/select_to_file");
+instrument::classes! {
+    static DATA_FILE: FileClass = "wait/io/file/innodb/innodb_data_file";
+    static LOG_FILE: FileClass = "wait/io/file/innodb/innodb_log_file";
+    static DOUBLEWRITE_FILE: FileClass = "wait/io/file/innodb/innodb_dblwr_file";
+    static POOL_DUMP: FileClass = "wait/io/file/innodb/buf_dump_file";
+    static TEMPORARY: FileClass = "wait/io/file/sql/io_cache";
+    /// The error log.
+    pub static ERROR_LOG: FileClass = "wait/io/file/sql/error_log";
+    /// The general log.
+    pub static GENERAL_LOG: FileClass = "wait/io/file/sql/query_log";
+    /// The slow log.
+    pub static SLOW_LOG: FileClass = "wait/io/file/sql/slow_log";
+    /// Files that LOAD DATA reads.
+    pub static LOAD: FileClass = "wait/io/file/sql/load";
+    /// Files that SELECT ... INTO writes.
+    pub static SELECT_TO_FILE: FileClass = "wait/io/file/sql/select_to_file";
+}
 
 /// How names of the data folder begin, and which files they are; any other is a data file.
 static KINDS: [(&str, &FileClass); 4] = [
@@ -31,14 +33,6 @@ static KINDS: [(&str, &FileClass); 4] = [
     ("ib_buffer_pool", &POOL_DUMP),
     ("limpid-temporary-", &TEMPORARY),
 ];
-
-/// Makes the instruments of files known before they are used.
-pub(crate) fn register() {
-    let kinds = KINDS.map(|(_, class)| class.class());
-    let others = [&DATA_FILE, &ERROR_LOG, &GENERAL_LOG, &SLOW_LOG, &LOAD, &SELECT_TO_FILE];
-    instrument::register(&kinds);
-    instrument::register(&others.map(|class| class.class()));
-}
 
 /// The instrument of a file of the data folder.
 pub(crate) fn class_of(name: &str) -> &'static Class {

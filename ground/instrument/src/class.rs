@@ -310,8 +310,29 @@ impl Class {
     }
 }
 
-/// Waits of sessions for their clients' next commands.
-pub static IDLE: IdleClass = IdleClass::new("idle");
+crate::classes! {
+    /// Waits of sessions for their clients' next commands.
+    pub static IDLE: IdleClass = "idle";
+}
+
+/// Every class that [`classes!`] declares, in this and all other crates of the program.
+#[linkme::distributed_slice]
+pub static DECLARED: [&'static Class];
+
+/// Declares instruments, as `static NAME: MutexClass = "wait/synch/mutex/..";`. They are known from the server's start on
+/// ([`crate::register_declared`]), whether anything uses them or not: listed, and reached by every switch.
+#[macro_export]
+macro_rules! classes {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $kind:ident = $text:expr;)*) => {$(
+        $(#[$meta])*
+        $vis static $name: $crate::$kind = $crate::$kind::new($text);
+        const _: () = {
+            #[$crate::linkme::distributed_slice($crate::DECLARED)]
+            #[linkme(crate = $crate::linkme)]
+            static DECLARED: &$crate::Class = $name.class();
+        };
+    )*};
+}
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $kind:ident;)*) => {$(

@@ -2,12 +2,13 @@
 //!
 //! 1. The numbers are a fixed list ([`errors`]); whatever has another number counts in the row before them.
 
-use crate::ErrorClass;
 use crate::stat::Tally;
 use std::sync::LazyLock;
 
-/// The one instrument of errors.
-pub static ERROR: ErrorClass = ErrorClass::new("error");
+crate::classes! {
+    /// The one instrument of errors.
+    pub static ERROR: ErrorClass = "error";
+}
 
 /// Rows of errors in a page: 0 is that of numbers which are not listed.
 pub(crate) const ERROR_ROWS: usize = 2048;

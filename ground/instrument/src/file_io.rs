@@ -5,13 +5,15 @@
 //! share them. 3. What a file counted that is gone is kept by class, so that the figures of a class are the sum over all
 //! files there ever were. 4. A file without room is lost: counted as such, and its operations nowhere.
 
+use crate::Class;
 use crate::io::{IoFigures, IoOperation, IoTotals};
-use crate::{Class, MemoryUse};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-static MEMORY: MemoryUse = MemoryUse::new("memory/performance_schema/file_instances");
+crate::classes! {
+    static MEMORY: MemoryUse = "memory/performance_schema/file_instances";
+}
 
 /// A file and its figures.
 #[derive(Debug)]

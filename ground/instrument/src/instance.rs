@@ -6,7 +6,7 @@
 //! 4. It ends with its owner, and its figures with it: those of the class stay.
 
 use crate::stat::{StatTotals, least};
-use crate::{Class, ClassKind, MemoryUse};
+use crate::{Class, ClassKind};
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
@@ -27,7 +27,9 @@ struct Instance {
     place: AtomicUsize,
 }
 
-static MEMORY: MemoryUse = MemoryUse::new("memory/performance_schema/sync_instances");
+crate::classes! {
+    static MEMORY: MemoryUse = "memory/performance_schema/sync_instances";
+}
 static INSTANCES: Mutex<Vec<Arc<Instance>>> = Mutex::new(Vec::new());
 static EMPTIED: AtomicU64 = AtomicU64::new(0);
 

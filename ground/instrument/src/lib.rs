@@ -1,7 +1,7 @@
 //! The write side of the Performance Schema: class registry, counter pages, flags.
 //!
-//! 1. A class is declared where it is used, as a `static`; it enters the registry at its first slow use
-//!    or through [`register`]. While its flags are off, using it writes nothing shared: one relaxed load.
+//! 1. A class is declared where it is used, by [`classes!`]; it enters the registry when the server starts, or at its
+//!    first slow use before. While its flags are off, using it writes nothing shared: one relaxed load.
 //! 2. A [`CounterPage`] has one writer at a time (the thread whose current page it is) and any number of
 //!    readers; its numbers are plain loads and stores.
 //! 3. How long latches are held is measured where they are timed, in windows of time: [`holds`].
@@ -11,6 +11,10 @@
 #![allow(unsafe_code)]
 // Raw atomics and one mutex: this crate is below `sync` and must not instrument itself.
 #![allow(clippy::disallowed_types)]
+
+/// For [`classes!`], which names it where it is used.
+#[doc(hidden)]
+pub use linkme;
 
 mod class;
 mod consumers;
@@ -36,7 +40,7 @@ mod table_io;
 mod transaction;
 
 pub use class::{
-    Class, ClassKind, CondClass, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass, Level,
+    Class, ClassKind, CondClass, DECLARED, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass, Level,
     LockClass, MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass, StatementClass,
     TIMED, TableIoClass, ThreadClass, TransactionClass, WaitClass,
 };
@@ -66,7 +70,7 @@ pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
     current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,
-    lost, name_thread, raise, register, reset_holds, set_current, set_level, set_rules, switch,
+    lost, name_thread, raise, register, register_declared, reset_holds, set_current, set_level, set_rules, switch,
     totals, turn_off, used, window,
 };
 pub use setup::{

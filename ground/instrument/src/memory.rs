@@ -84,6 +84,11 @@ impl MemoryUse {
         }
     }
 
+    /// Its class.
+    pub const fn class(&self) -> &Class {
+        self.class.class()
+    }
+
     fn is_counted(&'static self) -> bool {
         if !self.is_listed.load(Relaxed) && !self.is_listed.swap(true, Relaxed) {
             self.class.id();

@@ -11,12 +11,12 @@
 //!    touching any page: whoever writes to a page whose holds are older clears them first, readers skip it.
 //! 5. Classes are only added, in an array that is read without the mutex.
 
-use crate::class::{KINDS, LOST};
+use crate::class::{DECLARED, KINDS, LOST};
 use crate::consumers::{consumers, store};
 use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
-use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, MemoryUse, Totals};
+use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, Totals};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -93,7 +93,9 @@ pub fn empty(figures: Figures) {
     registry.passes.iter_mut().for_each(|pass| pass.totals.empty(figures));
 }
 
-static PAGES: MemoryUse = MemoryUse::new("memory/performance_schema/counter_pages");
+crate::classes! {
+    static PAGES: MemoryUse = "memory/performance_schema/counter_pages";
+}
 
 /// `performance_schema=OFF`: nothing is measured, and nothing can be switched on.
 static OFF: AtomicBool = AtomicBool::new(false);
@@ -165,6 +167,11 @@ pub fn register(classes: &[&'static Class]) {
     for class in classes {
         assign_locked(&mut registry, class);
     }
+}
+
+/// Registers every class of the program that is declared by [`crate::classes!`].
+pub fn register_declared() {
+    register(&DECLARED);
 }
 
 /// The classes registered so far, without those that are lost.

@@ -3,13 +3,15 @@
 //! 1. A socket is known as long as its handle is. 2. What sockets counted that are closed is kept by class, so that the figures
 //! of a class are the sum over all sockets there ever were.
 
+use crate::Class;
 use crate::io::{IoFigures, IoOperation, IoTotals};
-use crate::{Class, MemoryUse};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-static MEMORY: MemoryUse = MemoryUse::new("memory/performance_schema/socket_instances");
+crate::classes! {
+    static MEMORY: MemoryUse = "memory/performance_schema/socket_instances";
+}
 
 /// Where a socket leads, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]

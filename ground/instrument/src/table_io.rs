@@ -6,13 +6,14 @@
 //! the list under a mutex and reads the list's figures outside of it, so that what ends meanwhile is neither missed nor
 //! counted twice. 3. What is emptied counts from zero again; who wrote before clears his figures at his next write.
 
-use crate::TableIoClass;
 use crate::stat::{Stat, StatTotals, Tally};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The one instrument of all tables.
-pub static TABLE_IO: TableIoClass = TableIoClass::new("wait/io/table/sql/handler");
+crate::classes! {
+    /// The one instrument of all tables.
+    pub static TABLE_IO: TableIoClass = "wait/io/table/sql/handler";
+}
 
 /// What is done to rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

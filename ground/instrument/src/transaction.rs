@@ -1,11 +1,12 @@
 //! What transactions cost: those that may write, and those that only read.
 
-use crate::TransactionClass;
 use crate::stat::{Stat, StatTotals, Tally};
 use std::num::NonZeroU64;
 
-/// The one instrument of transactions.
-pub static TRANSACTION: TransactionClass = TransactionClass::new("transaction");
+crate::classes! {
+    /// The one instrument of transactions.
+    pub static TRANSACTION: TransactionClass = "transaction";
+}
 
 /// The transactions of a session.
 #[derive(Debug, Default)]

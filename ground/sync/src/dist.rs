@@ -5,14 +5,15 @@
 //! 2. A reader that leaves clears its bit, fences lightly, and notifies if the lock is closed.
 
 use crate::{Deadline, Event, Mutex, MutexGuard, SessionSlot, SlotTable, WaitResult, asym};
-use instrument::{CondClass, MutexClass};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 
-static WRITERS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/dist_writers");
-static DRAINED: CondClass = CondClass::new("wait/synch/cond/limpid/dist_drained");
-static OPENED: CondClass = CondClass::new("wait/synch/cond/limpid/dist_opened");
+instrument::classes! {
+    static WRITERS: MutexClass = "wait/synch/mutex/limpid/dist_writers";
+    static DRAINED: CondClass = "wait/synch/cond/limpid/dist_drained";
+    static OPENED: CondClass = "wait/synch/cond/limpid/dist_opened";
+}
 
 /// A read-write lock for what is read by every statement and written almost never.
 #[derive(Debug)]

@@ -11,7 +11,6 @@
 //! 5. How many each waiter holds up is read without the graph's mutex: a number of a moment.
 
 use crate::Mutex;
-use instrument::{LockClass, MutexClass};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -19,10 +18,14 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 
-static GRAPH: MutexClass = MutexClass::new("wait/synch/mutex/limpid/waits_for");
+instrument::classes! {
+    static GRAPH: MutexClass = "wait/synch/mutex/limpid/waits_for";
+}
 
-/// Waiting for a row: for a lock on it, or for the end of the transaction that wrote it.
-pub static ROW_LOCK: LockClass = LockClass::new("wait/lock/innodb/row");
+instrument::classes! {
+    /// Waiting for a row: for a lock on it, or for the end of the transaction that wrote it.
+    pub static ROW_LOCK: LockClass = "wait/lock/innodb/row";
+}
 
 /// The wait would never end: the blocker waits, perhaps through others, for the waiter.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,9 @@ use instrument::RwLockClass;
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
 
-static CLASS: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/page_word");
+instrument::classes! {
+    static CLASS: RwLockClass = "wait/synch/sxlock/innodb/page_word";
+}
 
 /// States of a page word.
 pub mod state {

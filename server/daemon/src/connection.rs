@@ -18,11 +18,13 @@ use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 
 use crate::process::Process;
-use instrument::{Counter, IoOperation, SocketClass, SocketHandle, SocketPlace};
+use instrument::{Counter, IoOperation, SocketHandle, SocketPlace};
 use session::Severity;
 
-/// Clients' sockets.
-pub static CLIENT: SocketClass = SocketClass::new("wait/io/socket/sql/client_connection");
+instrument::classes! {
+    /// Clients' sockets.
+    pub static CLIENT: SocketClass = "wait/io/socket/sql/client_connection";
+}
 
 /// How often a blocked send looks whether its session was killed.
 const SEND_CHECK: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@
 
 use crate::connection::{self, Socket};
 use crate::process::Process;
-use instrument::{IoOperation, SocketClass, SocketHandle, SocketPlace};
+use instrument::{IoOperation, SocketHandle, SocketPlace};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
@@ -22,8 +22,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-static TCP: SocketClass = SocketClass::new("wait/io/socket/sql/server_tcpip_socket");
-static UNIX: SocketClass = SocketClass::new("wait/io/socket/sql/server_unix_socket");
+instrument::classes! {
+    static TCP: SocketClass = "wait/io/socket/sql/server_tcpip_socket";
+    static UNIX: SocketClass = "wait/io/socket/sql/server_unix_socket";
+}
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -163,11 +165,6 @@ fn tcp_error(at: SocketAddr, error: Errno) -> String {
         ),
         error => format!("Can't start server: cannot listen on {at}: {error}"),
     }
-}
-
-/// Makes the instruments of sockets known before they are used.
-pub fn register() {
-    instrument::register(&[TCP.class(), UNIX.class(), connection::CLIENT.class()]);
 }
 
 /// Accepts until [`Listener::stop`].

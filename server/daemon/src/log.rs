@@ -6,7 +6,7 @@
 use catalog::ErrorLogRow;
 use host::user_file::{self, UserFile};
 use host::watched;
-use instrument::{FileClass, MutexClass};
+use instrument::FileClass;
 use session::Severity;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
-static QUERIES: MutexClass = MutexClass::new("wait/synch/mutex/sql/MYSQL_LOG::LOCK_log");
-static LOG: MutexClass = MutexClass::new("wait/synch/mutex/sql/LOCK_error_log");
+instrument::classes! {
+    static QUERIES: MutexClass = "wait/synch/mutex/sql/MYSQL_LOG::LOCK_log";
+    static LOG: MutexClass = "wait/synch/mutex/sql/LOCK_error_log";
+}
 
 /// So many bytes of lines are kept; as in MySQL.
 const KEPT_BYTES_MAX: usize = 5 << 20;

@@ -115,7 +115,6 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     if options.number("performance_schema") == 0 {
         instrument::turn_off();
     }
-    listener::register();
     instrument::set_file_limits(file_limits(options));
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);

@@ -7,11 +7,13 @@
 //! a session went meanwhile.
 
 use catalog::{ConnectedBy, ConnectedRow, FiguresRow, StatusRow};
-use instrument::{Figures, MutexClass, PageFigures};
+use instrument::{Figures, PageFigures};
 use std::collections::BTreeMap;
 use sync::Mutex;
 
-static CONNECTED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/connected");
+instrument::classes! {
+    static CONNECTED: MutexClass = "wait/synch/mutex/limpid/connected";
+}
 
 /// User and host; the half by which is not counted is empty.
 type Key = (String, String);

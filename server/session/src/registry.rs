@@ -9,13 +9,15 @@
 
 use crate::connected::{self, Connected, add_status};
 use catalog::{ConnectedBy, FiguresBy, FiguresRow, ProcessRow, StatusRow, TransactionRow};
-use instrument::{Counter, Figures, MutexClass, PageFigures};
+use instrument::{Counter, Figures, PageFigures};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, LocalAtomic, Ordering};
 use sync::{Mutex, SlotTable};
 
-static IDENTITY: MutexClass = MutexClass::new("wait/synch/mutex/sql/THD::LOCK_thd_data");
+instrument::classes! {
+    static IDENTITY: MutexClass = "wait/synch/mutex/sql/THD::LOCK_thd_data";
+}
 
 const TEXT_WORDS: usize = 128;
 /// Bytes of a statement that the process list keeps.

@@ -7,7 +7,7 @@ use crate::shared_programs::SharedPrograms;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
-use instrument::{ERROR, MutexClass, TABLE_IO, TRANSACTION, Totals};
+use instrument::Totals;
 use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
@@ -15,10 +15,11 @@ use sync::Mutex;
 use wire::auth::CachedDigest;
 use wire::rsa_exchange::KeyPair;
 
-static LAST_DEADLOCK: MutexClass = MutexClass::new("wait/synch/mutex/limpid/last_deadlock_text");
-static LAST_PRINTOUT: MutexClass =
-    MutexClass::new("wait/synch/mutex/innodb/srv_innodb_monitor_mutex");
-static DIGESTS: MutexClass = MutexClass::new("wait/synch/mutex/sql/sha2_cache");
+instrument::classes! {
+    static LAST_DEADLOCK: MutexClass = "wait/synch/mutex/limpid/last_deadlock_text";
+    static LAST_PRINTOUT: MutexClass = "wait/synch/mutex/innodb/srv_innodb_monitor_mutex";
+    static DIGESTS: MutexClass = "wait/synch/mutex/sql/sha2_cache";
+}
 
 /// By user and host: what is stored for the password, and its digest.
 type Digests = HashMap<(String, String), (Vec<u8>, CachedDigest)>;
@@ -66,10 +67,8 @@ impl Server {
         keys: KeyPair,
     ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
-        instrument::register(&[instrument::IDLE.class()]);
+        instrument::register_declared();
         instrument::register(&instrument::STATEMENTS.each_ref().map(|class| class.class()));
-        let others = [TABLE_IO.class(), TRANSACTION.class(), ERROR.class()];
-        instrument::register(&others);
         catalog.register_virtual(schema::tables(&engine));
         let started_ns = sync::now_ns();
         Arc::new(Self {

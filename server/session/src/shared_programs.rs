@@ -6,7 +6,6 @@
 
 use executor::{Parameter, Prepared, Program};
 use expr::build::Settings;
-use instrument::{MemoryUse, MutexClass};
 use parser::cut::CutLiteral;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,9 +14,13 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
-static PROGRAMS: MutexClass = MutexClass::new("wait/synch/mutex/sql/plan_cache");
+instrument::classes! {
+    static PROGRAMS: MutexClass = "wait/synch/mutex/sql/plan_cache";
+}
 
-static PROGRAM_MEMORY: MemoryUse = MemoryUse::new("memory/sql/plan_cache");
+instrument::classes! {
+    static PROGRAM_MEMORY: MemoryUse = "memory/sql/plan_cache";
+}
 
 const SHARDS: usize = 16;
 /// Programs of one key: for other constants, or other estimates.

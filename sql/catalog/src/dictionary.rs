@@ -20,10 +20,10 @@ use stdx::{LocalAtomic, Ordering};
 use sync::Mutex;
 use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
 
-static SCHEMAS: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/schemata");
-static ACCOUNTS: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/acl_cache");
+instrument::classes! {
+    static SCHEMAS: MutexClass = "wait/synch/mutex/sql/schemata";
+    static ACCOUNTS: MutexClass = "wait/synch/mutex/sql/acl_cache";
+}
 
 /// Most bytes of a body in one row.
 pub(crate) const CHUNK_BYTES: usize = 3000;

@@ -18,14 +18,12 @@ use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
-static NAMES: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/table_names");
-static OPENING: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/table_opening");
-static STATISTICS: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/table_statistics");
-static DEFINITION: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/table_definition");
+instrument::classes! {
+    static NAMES: MutexClass = "wait/synch/mutex/sql/table_names";
+    static OPENING: MutexClass = "wait/synch/mutex/sql/table_opening";
+    static STATISTICS: MutexClass = "wait/synch/mutex/sql/table_statistics";
+    static DEFINITION: MutexClass = "wait/synch/mutex/sql/table_definition";
+}
 
 /// A definition together with the engine's table, which is opened when it is needed first: a start
 /// touches no table's file.

@@ -6,11 +6,12 @@
 //!    to be within [`STEP`] of the truth for each: those that keep little never write what is shared.
 
 use crate::{Environment, SqlError};
-use instrument::MemoryUse;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
 
-static KEPT: MemoryUse = MemoryUse::new("memory/sql/statement_rows");
+instrument::classes! {
+    static KEPT: MemoryUse = "memory/sql/statement_rows";
+}
 
 /// A statement's part of the memory of all changes by so many bytes.
 const STEP: u64 = 64 << 10;

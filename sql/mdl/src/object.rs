@@ -6,14 +6,15 @@
 //! 3. The number is constant while a handle ([`Arc<Object>`]) or a grant exists.
 
 use crate::mode::{Mode, Modes, Namespace};
-use instrument::{LockClass, MutexClass};
 use std::sync::Arc;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex};
 
-/// Waiting for a metadata lock.
-pub static MDL_WAIT: LockClass = LockClass::new("wait/lock/metadata/sql/mdl");
-static STATE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/sql/MDL_object");
+instrument::classes! {
+    /// Waiting for a metadata lock.
+    pub static MDL_WAIT: LockClass = "wait/lock/metadata/sql/mdl";
+    static STATE_MUTEX: MutexClass = "wait/synch/mutex/sql/MDL_object";
+}
 
 /// An interned name's number: namespace 5 bits | generation 27 | place in the registry 24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,13 +8,14 @@
 
 use crate::mode::Namespace;
 use crate::object::{Id, Name, Object, PLACE_BITS};
-use instrument::RwLockClass;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use stdx::Ordering;
 use sync::{RwLatch, SlotTable, asym};
 
-static REGISTRY: RwLockClass = RwLockClass::new("wait/synch/rwlock/sql/MDL_registry");
+instrument::classes! {
+    static REGISTRY: RwLockClass = "wait/synch/rwlock/sql/MDL_registry";
+}
 
 const CHUNK: usize = 4096;
 const CHUNKS: usize = (1 << PLACE_BITS) / CHUNK;

@@ -13,13 +13,14 @@ use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
-use instrument::MutexClass;
 use std::collections::HashMap;
 use std::sync::Arc;
 use sync::waits::{SLICE, Suspicion};
 use sync::{Deadline, Mutex, WaitResult};
 
-static WAITERS: MutexClass = MutexClass::new("wait/synch/mutex/sql/MDL_waiters");
+instrument::classes! {
+    static WAITERS: MutexClass = "wait/synch/mutex/sql/MDL_waiters";
+}
 
 /// One request that waits.
 #[derive(Clone, Copy)]

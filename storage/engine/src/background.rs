@@ -20,14 +20,15 @@ use crate::recovery::STEP_ROWS;
 use crate::undo_room::Giver;
 use base::{Lsn, Result};
 use host::thread::JoinHandle;
-use instrument::CondClass;
 use pool::Checkpointer;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, WaitResult};
 
-static STOP: CondClass = CondClass::new("wait/synch/cond/limpid/background_stop");
+instrument::classes! {
+    static STOP: CondClass = "wait/synch/cond/limpid/background_stop";
+}
 
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;

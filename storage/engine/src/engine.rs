@@ -18,7 +18,6 @@ use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage, undo_room};
 use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
 use host::Disk;
-use instrument::MutexClass;
 use pool::{Pool, Tablespace};
 use redo::{FlushMode, Log};
 use std::cell::{Cell, RefCell};
@@ -29,13 +28,15 @@ use sync::waits::WaitsFor;
 use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
 use trx::{IdKind, RecordCount, Segment, State, TrxSystem, UndoPos};
 
-static SPACES: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_system_mutex");
-static MAKERS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/index_makers");
-static UNFINISHED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unfinished_transactions");
-static FINISHING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/finish_transactions");
-static WORKER: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_worker");
-static THREADS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/engine_threads");
-static RECOVERING: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_threads");
+instrument::classes! {
+    static SPACES: MutexClass = "wait/synch/mutex/innodb/fil_system_mutex";
+    static MAKERS: MutexClass = "wait/synch/mutex/limpid/index_makers";
+    static UNFINISHED: MutexClass = "wait/synch/mutex/limpid/unfinished_transactions";
+    static FINISHING: MutexClass = "wait/synch/mutex/limpid/finish_transactions";
+    static WORKER: MutexClass = "wait/synch/mutex/limpid/engine_worker";
+    static THREADS: MutexClass = "wait/synch/mutex/limpid/engine_threads";
+    static RECOVERING: MutexClass = "wait/synch/mutex/limpid/recovery_threads";
+}
 
 /// Pages that one step of the cleaner writes at most.
 const CLEAN_PAGES: usize = 64;

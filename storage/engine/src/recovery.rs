@@ -32,7 +32,6 @@ use crate::files::{FIRST_USER_SPACE, space_name, space_of_name};
 use crate::rollback::Lookup;
 use crate::{RecoveryReport, Table};
 use base::{Error, Result, SpaceId, TableId};
-use instrument::{CondClass, MutexClass};
 use pool::Sweep;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -40,10 +39,12 @@ use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, Mutex, WaitResult, WorkerSlot};
 
-static TOLD: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_told");
-static MADE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_new_spaces");
-static REPORT: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_report");
-static SETTLED: CondClass = CondClass::new("wait/synch/cond/limpid/recovery_settled");
+instrument::classes! {
+    static TOLD: MutexClass = "wait/synch/mutex/limpid/recovery_told";
+    static MADE: MutexClass = "wait/synch/mutex/limpid/recovery_new_spaces";
+    static REPORT: MutexClass = "wait/synch/mutex/limpid/recovery_report";
+    static SETTLED: CondClass = "wait/synch/cond/limpid/recovery_settled";
+}
 
 /// Undo records that one step of the background rollback undoes at most.
 pub(crate) const STEP_ROWS: u64 = 64;

@@ -16,14 +16,15 @@ use crate::Table;
 use crate::engine::Engine;
 use crate::rollback::Lookup;
 use base::{IndexId, SpaceId, TableId};
-use instrument::MutexClass;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
-static KNOWN: MutexClass = MutexClass::new("wait/synch/mutex/limpid/tables_to_purge");
+instrument::classes! {
+    static KNOWN: MutexClass = "wait/synch/mutex/limpid/tables_to_purge";
+}
 
 enum Entry {
     Open(SpaceId, Weak<Table>),

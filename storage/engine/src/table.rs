@@ -18,7 +18,6 @@ use crate::row::RowHeader;
 use crate::{IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, TableId, TrxId};
 use btree::{Cursor, Tree};
-use instrument::MutexClass;
 use pool::Tablespace;
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -31,7 +30,9 @@ use value::{KeySpec, RowLayout};
 /// A table with no more rows is counted to choose what is locked.
 const FEW_ROWS: u64 = 400;
 
-static UNIQUE_GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/unique_gate");
+instrument::classes! {
+    static UNIQUE_GATE: MutexClass = "wait/synch/mutex/limpid/unique_gate";
+}
 
 /// Payload of a secondary entry: flags, length of the clustered key.
 pub(crate) const SECONDARY_PAYLOAD_BYTES: usize = 3;

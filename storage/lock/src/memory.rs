@@ -7,10 +7,11 @@
 //!    is given for another's sake (conversion, inheritance). Guard: `ten_thousand_wait_for_one_row_and_each_gets_it`,
 //!    under a limit of one byte.
 
-use instrument::MemoryUse;
 use stdx::{Ordering, SharedAtomic, class};
 
-static LOCKS: MemoryUse = MemoryUse::new("memory/innodb/lock0lock");
+instrument::classes! {
+    static LOCKS: MemoryUse = "memory/innodb/lock0lock";
+}
 
 /// The limit unless [`crate::Locks::set_memory_max`] says otherwise, in bytes.
 pub const MEMORY_BYTES: usize = 1 << 30;

@@ -19,14 +19,15 @@ use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};
 use crate::queue::Lock;
 use base::{IndexId, TrxId};
-use instrument::MutexClass;
 use smallvec::SmallVec;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::waits::ROW_LOCK;
 use sync::{Event, Mutex};
 
-static HELD: MutexClass = MutexClass::new("wait/synch/mutex/innodb/trx_mutex");
-static WAIT: MutexClass = MutexClass::new("wait/synch/mutex/innodb/lock_wait_mutex");
+instrument::classes! {
+    static HELD: MutexClass = "wait/synch/mutex/innodb/trx_mutex";
+    static WAIT: MutexClass = "wait/synch/mutex/innodb/lock_wait_mutex";
+}
 
 pub(crate) const WAITING: u64 = 0;
 pub(crate) const GRANTED: u64 = 1;

@@ -10,14 +10,15 @@ use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::order::{Choice, Line, PASSED_MAX, may_pass};
 use crate::owner::{Held, Place};
 use base::IndexId;
-use instrument::MutexClass;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, MutexGuard};
 
-static SHARD: MutexClass = MutexClass::new("wait/synch/mutex/innodb/lock_sys_page_mutex");
+instrument::classes! {
+    static SHARD: MutexClass = "wait/synch/mutex/innodb/lock_sys_page_mutex";
+}
 
 /// Who owns a lock: a session slot, and the number of its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

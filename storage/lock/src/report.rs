@@ -9,14 +9,14 @@ use crate::owner::{Owner, Place};
 use crate::queue::Lock;
 use crate::runs::{Run, group_of};
 use base::{IndexId, TrxId};
-use instrument::MutexClass;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use stdx::Ordering;
 
-pub(crate) static LAST: MutexClass =
-    MutexClass::new("wait/synch/mutex/limpid/lock_latest_deadlock");
+instrument::classes! {
+    pub(crate) static LAST: MutexClass = "wait/synch/mutex/limpid/lock_latest_deadlock";
+}
 
 /// Hears of every deadlock, in the thread that found it, before the victim knows.
 pub(crate) type Hook = Box<dyn Fn(&Deadlock) + Send + Sync>;

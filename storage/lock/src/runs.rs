@@ -26,13 +26,14 @@
 use crate::mode::{Inherited, Kind, Shape, Target};
 use crate::queue::By;
 use base::IndexId;
-use instrument::MutexClass;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Mutex, MutexGuard};
 
-static GROUP: MutexClass = MutexClass::new("wait/synch/mutex/limpid/lock_runs");
+instrument::classes! {
+    static GROUP: MutexClass = "wait/synch/mutex/limpid/lock_runs";
+}
 
 /// Number of groups of indexes.
 const GROUPS: usize = 128;

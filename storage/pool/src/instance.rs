@@ -13,16 +13,17 @@ use crate::clock::FreeFrames;
 use crate::control::Rounds;
 use crate::dirty::DirtySet;
 use base::PageId;
-use instrument::{CondClass, MutexClass};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Event, Mutex, Stack};
 
-static FREE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/buf_pool_free_list_mutex");
-static DIRTY_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/flush_list_mutex");
-static CLEANER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/page_cleaner_mutex");
-static ROUND_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/cleaner_round");
-static FREED: CondClass = CondClass::new("wait/synch/cond/innodb/buf_free_frame_cond");
-static CLEANER_WORK: CondClass = CondClass::new("wait/synch/cond/innodb/page_cleaner_cond");
+instrument::classes! {
+    static FREE_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_free_list_mutex";
+    static DIRTY_MUTEX: MutexClass = "wait/synch/mutex/innodb/flush_list_mutex";
+    static CLEANER_MUTEX: MutexClass = "wait/synch/mutex/innodb/page_cleaner_mutex";
+    static ROUND_MUTEX: MutexClass = "wait/synch/mutex/limpid/cleaner_round";
+    static FREED: CondClass = "wait/synch/cond/innodb/buf_free_frame_cond";
+    static CLEANER_WORK: CondClass = "wait/synch/cond/innodb/page_cleaner_cond";
+}
 
 /// Most instances.
 pub(crate) const INSTANCES_MAX: usize = 64;

@@ -77,7 +77,6 @@ use cleaner::Flusher;
 use failure::Failure;
 use host::{Disk, File};
 use instance::{Counts, Instance};
-use instrument::{MutexClass, RwLockClass};
 use read_ahead::ReadAhead;
 use recover::pending::{Pending, RECV_MUTEX};
 use redo::Log;
@@ -89,11 +88,13 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 use warm::Warm;
 
-static CHECKPOINT_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/pool_checkpoint");
-static DAMAGED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_damaged");
-static OPENING_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_opening");
-static OLD_COPIES_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/dblwr_mutex");
-static SPACES_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/innodb/fil_space_latch");
+instrument::classes! {
+    static CHECKPOINT_MUTEX: MutexClass = "wait/synch/mutex/limpid/pool_checkpoint";
+    static DAMAGED_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_damaged";
+    static OPENING_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_opening";
+    static OLD_COPIES_MUTEX: MutexClass = "wait/synch/mutex/innodb/dblwr_mutex";
+    static SPACES_LATCH: RwLockClass = "wait/synch/rwlock/innodb/fil_space_latch";
+}
 
 /// Fewest frames of an instance: what a few mini-transactions may hold at once.
 const FRAMES_MIN: usize = 64;

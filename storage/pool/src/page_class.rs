@@ -2,15 +2,16 @@
 //!
 //! A page that is none of these keeps the class of its word, and so do waits of readers without a latch.
 
-use instrument::RwLockClass;
 use page::PageKind;
 use sync::PageWord;
 
-static LEAF: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/index_leaf_latch");
-static INNER: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/index_inner_latch");
-static UNDO: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/undo_page_latch");
-static SPACE: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/space_page_latch");
-static BLOB: RwLockClass = RwLockClass::new("wait/synch/sxlock/innodb/blob_page_latch");
+instrument::classes! {
+    static LEAF: RwLockClass = "wait/synch/sxlock/innodb/index_leaf_latch";
+    static INNER: RwLockClass = "wait/synch/sxlock/innodb/index_inner_latch";
+    static UNDO: RwLockClass = "wait/synch/sxlock/innodb/undo_page_latch";
+    static SPACE: RwLockClass = "wait/synch/sxlock/innodb/space_page_latch";
+    static BLOB: RwLockClass = "wait/synch/sxlock/innodb/blob_page_latch";
+}
 
 /// Tells the hold of `word` by this thread what kind of page it is of.
 #[cold]

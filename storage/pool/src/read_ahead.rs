@@ -15,7 +15,6 @@ use crate::tablespace::{as_page, offset};
 use crate::{Pool, Tablespace, io};
 use base::{Error, PAGE_BYTES, PageId, PageNo, SpaceId};
 use host::AlignedBuf;
-use instrument::{CondClass, MutexClass};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,8 +22,10 @@ use std::time::Duration;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, Mutex};
 
-static QUEUE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/read_ahead_mutex");
-static QUEUE_COND: CondClass = CondClass::new("wait/synch/cond/innodb/read_ahead_cond");
+instrument::classes! {
+    static QUEUE_MUTEX: MutexClass = "wait/synch/mutex/innodb/read_ahead_mutex";
+    static QUEUE_COND: CondClass = "wait/synch/cond/innodb/read_ahead_cond";
+}
 
 /// Most pages in the queue.
 const QUEUE_MAX: usize = 1024;

@@ -14,13 +14,14 @@ use crate::cleaner::Pages;
 use crate::doublewrite::BATCH_MAX;
 use crate::{FRAMES_MIN, Pool};
 use base::{Error, PAGE_BYTES, Result};
-use instrument::{MemoryUse, MutexClass};
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
-static FRAMES: MemoryUse = MemoryUse::new("memory/innodb/buf_buf_pool");
-static RESIZE_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/buf_pool_resize_mutex");
+instrument::classes! {
+    static FRAMES: MemoryUse = "memory/innodb/buf_buf_pool";
+    static RESIZE_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_resize_mutex";
+}
 
 /// How long a shrink waits between its rounds.
 const ROUND: Duration = Duration::from_millis(5);

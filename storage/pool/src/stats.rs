@@ -5,12 +5,13 @@
 
 use crate::Pool;
 use crate::instance::Counts;
-use instrument::{Counter, MutexClass};
+use instrument::Counter;
 use std::time::Instant;
 use stdx::Ordering;
 
-pub(crate) static REPORTED_MUTEX: MutexClass =
-    MutexClass::new("wait/synch/mutex/innodb/buf_pool_stats_mutex");
+instrument::classes! {
+    pub(crate) static REPORTED_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_stats_mutex";
+}
 
 /// What the last report said, for the rates of the next.
 #[derive(Default)]

@@ -16,14 +16,15 @@ use crate::words::Words;
 use crate::{Pool, Shared, io, spacefile};
 use base::{Error, PAGE_BYTES, PageBuf, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, File, OpenMode};
-use instrument::MutexClass;
 use std::any::Any;
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock, Weak};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, PageWord};
 
-static GROWTH_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/fil_grow_mutex");
+instrument::classes! {
+    static GROWTH_MUTEX: MutexClass = "wait/synch/mutex/innodb/fil_grow_mutex";
+}
 
 /// A file up to so many pages grows by one extent; a larger one by its 16th part, within bounds.
 const SMALL_FILE_PAGES: u32 = 32 * EXTENT_PAGES;

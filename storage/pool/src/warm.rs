@@ -17,7 +17,6 @@ use crate::read_ahead::READ_MAX;
 use crate::{Pool, Tablespace};
 use base::{Error, PAGE_BYTES, PageId, PageNo, Result, SpaceId};
 use host::{AlignedBuf, OpenMode};
-use instrument::MutexClass;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -25,7 +24,9 @@ use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, state};
 
-static WARM_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/buf_dump_mutex");
+instrument::classes! {
+    static WARM_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_dump_mutex";
+}
 
 /// Name of the file in the data folder, unless `innodb_buffer_pool_filename` says otherwise.
 pub const DUMP_FILE_NAME: &str = "ib_buffer_pool";

@@ -14,13 +14,14 @@ use std::sync::Arc;
 
 use base::{Error, Lsn, Result};
 use host::Disk;
-use instrument::MutexClass;
 use sync::Mutex;
 
 use crate::control::Control;
 use crate::file::{self, BLOCK, HEADER_BYTES, RedoFile};
 
-static CHAIN_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_files_mutex");
+instrument::classes! {
+    static CHAIN_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_files_mutex";
+}
 
 /// The open files.
 pub(crate) struct Files {

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use base::{Error, Lsn, Result};
 use host::Disk;
-use instrument::{CondClass, Counter, MutexClass, count};
+use instrument::{Counter, count};
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex, SlotTable, WorkerSlot};
 
@@ -41,15 +41,16 @@ use crate::pace::Limits;
 use crate::replay::Replay;
 use crate::ring::Ring;
 
-static WRITER_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_writer_mutex");
-static CONTROL_MUTEX: MutexClass =
-    MutexClass::new("wait/synch/mutex/innodb/log_checkpointer_mutex");
-static COMMIT_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_flushed");
-static GOVERNOR_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/innodb/log_governor_mutex");
-static GOVERNOR_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_governor");
-static ROOM_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_ring_full");
-static SPACE_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_files_full");
-static WORK_COND: CondClass = CondClass::new("wait/synch/cond/innodb/log_wants_checkpoint");
+instrument::classes! {
+    static WRITER_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_writer_mutex";
+    static CONTROL_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_checkpointer_mutex";
+    static COMMIT_COND: CondClass = "wait/synch/cond/innodb/log_flushed";
+    static GOVERNOR_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_governor_mutex";
+    static GOVERNOR_COND: CondClass = "wait/synch/cond/innodb/log_governor";
+    static ROOM_COND: CondClass = "wait/synch/cond/innodb/log_ring_full";
+    static SPACE_COND: CondClass = "wait/synch/cond/innodb/log_files_full";
+    static WORK_COND: CondClass = "wait/synch/cond/innodb/log_wants_checkpoint";
+}
 
 /// The first LSN of a new log: 0 stays "before everything".
 pub(crate) const FIRST_LSN: u64 = 4096;

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use base::{Lsn, Result};
 use host::thread::JoinHandle;
 use host::{AlignedBuf, BLOCK_BYTES};
-use instrument::{CondClass, MutexClass};
 use sync::{Deadline, Event, Mutex};
 
 use crate::capacity::FRAME_BYTES_MAX;
@@ -28,8 +27,10 @@ use crate::control::Control;
 use crate::files::{Files, corrupt};
 use crate::frame::{HEADER_BYTES, Header, frame_bytes};
 
-static AHEAD_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/redo_read_ahead");
-static AHEAD_COND: CondClass = CondClass::new("wait/synch/cond/limpid/redo_read_ahead");
+instrument::classes! {
+    static AHEAD_MUTEX: MutexClass = "wait/synch/mutex/limpid/redo_read_ahead";
+    static AHEAD_COND: CondClass = "wait/synch/cond/limpid/redo_read_ahead";
+}
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 /// Room in front of a chunk for the beginning of a frame that the chunk before has cut.

@@ -7,10 +7,11 @@
 //!    wrong checksum, not undefined behaviour. Guard: the models `the_contiguous_end_holds_only_copied_frames`
 //!    and `the_ring_goes_round`; the frames' checksums at recovery.
 
-use instrument::MemoryUse;
 use stdx::{LocalAtomic, Ordering};
 
-static RING: MemoryUse = MemoryUse::new("memory/innodb/log_buffer_memory");
+instrument::classes! {
+    static RING: MemoryUse = "memory/innodb/log_buffer_memory";
+}
 
 const WORD_BYTES: usize = 8;
 

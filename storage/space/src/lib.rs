@@ -20,7 +20,6 @@
 //!    given back, and checked before it is used. Guard: `hints.rs` 1.
 
 use base::{Error, IndexId, PageBuf, PageNo, Result};
-use instrument::MutexClass;
 use page::PageOp;
 use page::header::{read_u32, read_u64};
 use pool::spacefile::{AUTOINC_AT, EXTENTS_AT};
@@ -42,7 +41,9 @@ pub use report::{Claim, Problem, SegmentReport, SpaceReport};
 pub use report::{audit, owner, report, report_file};
 pub use shrink::{GivenBack, Limits, give_back, is_in_use};
 
-static HINTS_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/extent_hints");
+instrument::classes! {
+    static HINTS_MUTEX: MutexClass = "wait/synch/mutex/limpid/extent_hints";
+}
 
 /// The page that says what is in the file.
 const HEADER: PageNo = PageNo(0);

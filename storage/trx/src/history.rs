@@ -17,13 +17,14 @@
 
 use crate::segment::UndoPos;
 use base::{Lsn, PageNo, TrxId};
-use instrument::MutexClass;
 use std::collections::VecDeque;
 use stdx::{CacheLine, LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{Mutex, MutexGuard};
 
-static QUEUE: MutexClass = MutexClass::new("wait/synch/mutex/innodb/undo_history_mutex");
-static STEP: MutexClass = MutexClass::new("wait/synch/mutex/limpid/purge_step");
+instrument::classes! {
+    static QUEUE: MutexClass = "wait/synch/mutex/innodb/undo_history_mutex";
+    static STEP: MutexClass = "wait/synch/mutex/limpid/purge_step";
+}
 
 /// Above so many, room that a queue does not need is given back.
 const ROOM_KEPT: usize = 1024;

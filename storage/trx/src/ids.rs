@@ -13,14 +13,15 @@
 //! 4. Who comes to `gate` holds no latch, and inside none is taken. Guard: the assert of `Ids::reserve`.
 
 use base::{Error, Lsn, Result};
-use instrument::MutexClass;
 use pool::{Mtr, Pool};
 use redo::kind;
 use stdx::bytes::{Put, Reader};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, WorkerSlot};
 
-static GATE: MutexClass = MutexClass::new("wait/synch/mutex/limpid/id_reservations");
+instrument::classes! {
+    static GATE: MutexClass = "wait/synch/mutex/limpid/id_reservations";
+}
 
 /// What is numbered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

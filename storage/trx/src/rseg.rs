@@ -11,15 +11,16 @@ use crate::history::History;
 use crate::ids::{IdKind, Ids};
 use crate::segment::{PAGES_KEPT, Segment, State};
 use base::{Error, IndexId, Lsn, PageBuf, PageNo, Result, UNDO_SPACE};
-use instrument::MutexClass;
 use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
 use sync::{Mutex, WorkerSlot};
 
-static RSEG: MutexClass = MutexClass::new("wait/synch/mutex/innodb/rseg_mutex");
-static HISTORIES: MutexClass = MutexClass::new("wait/synch/mutex/limpid/rseg_histories");
+instrument::classes! {
+    static RSEG: MutexClass = "wait/synch/mutex/innodb/rseg_mutex";
+    static HISTORIES: MutexClass = "wait/synch/mutex/limpid/rseg_histories";
+}
 
 /// Number of rollback segments.
 pub const RSEGS: usize = 128;

@@ -16,15 +16,16 @@
 
 use crate::states::{End, Past, States};
 use base::{Lsn, TrxId};
-use instrument::MutexClass;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, SessionSlot, SlotTable, asym};
 
-static OPENED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/open_views");
-static SEALED: MutexClass = MutexClass::new("wait/synch/mutex/limpid/sealed_transactions");
-static ORPHANS: MutexClass = MutexClass::new("wait/synch/mutex/limpid/orphaned_transactions");
+instrument::classes! {
+    static OPENED: MutexClass = "wait/synch/mutex/limpid/open_views";
+    static SEALED: MutexClass = "wait/synch/mutex/limpid/sealed_transactions";
+    static ORPHANS: MutexClass = "wait/synch/mutex/limpid/orphaned_transactions";
+}
 
 /// What a slot's fields hold when nothing is published.
 const NONE: u64 = u64::MAX;

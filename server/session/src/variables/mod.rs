@@ -16,12 +16,13 @@ mod exceptions;
 
 pub use exceptions::{has_default, is_session_fixed, set_warning};
 
-use instrument::MutexClass;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use sync::Mutex;
 
-static GLOBALS: MutexClass = MutexClass::new("wait/synch/mutex/sql/LOCK_global_system_variables");
+instrument::classes! {
+    static GLOBALS: MutexClass = "wait/synch/mutex/sql/LOCK_global_system_variables";
+}
 
 /// Where a variable can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

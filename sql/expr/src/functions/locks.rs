@@ -65,8 +65,9 @@ struct Held {
     count: u64,
 }
 
-static LATCH: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/LOCK_user_level");
+instrument::classes! {
+    static LATCH: MutexClass = "wait/synch/mutex/sql/LOCK_user_level";
+}
 static HELD: LazyLock<sync::Mutex<HashMap<String, Held>>> =
     LazyLock::new(|| sync::Mutex::new(&LATCH, HashMap::new()));
 

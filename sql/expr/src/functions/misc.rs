@@ -141,8 +141,9 @@ struct Uuids {
     node: [u8; 8],
 }
 
-static UUID_STATE: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/LOCK_uuid_generator");
+instrument::classes! {
+    static UUID_STATE: MutexClass = "wait/synch/mutex/sql/LOCK_uuid_generator";
+}
 static UUIDS: LazyLock<sync::Mutex<Uuids>> =
     LazyLock::new(|| sync::Mutex::new(&UUID_STATE, Uuids { last: 0, node: [0; 8] }));
 

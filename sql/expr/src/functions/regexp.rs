@@ -249,8 +249,9 @@ fn bad_run(problem: &fancy_regex::Error) -> SqlError {
 /// Pattern, flags and whether cases differ.
 type Key = (Vec<u8>, Vec<u8>, bool);
 
-static LATCH: instrument::MutexClass =
-    instrument::MutexClass::new("wait/synch/mutex/sql/LOCK_regexp");
+instrument::classes! {
+    static LATCH: MutexClass = "wait/synch/mutex/sql/LOCK_regexp";
+}
 /// The patterns compiled last; emptied when it is full.
 static COMPILED: LazyLock<sync::Mutex<HashMap<Key, Arc<Regex>>>> =
     LazyLock::new(|| sync::Mutex::new(&LATCH, HashMap::new()));

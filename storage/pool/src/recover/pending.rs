@@ -14,7 +14,6 @@
 
 use super::page_redo::PageRedo;
 use base::{Error, Lsn, PageId, SpaceId};
-use instrument::{MutexClass, RwLockClass};
 use redo::Window;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -22,11 +21,12 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 
-pub(crate) static RECV_MUTEX: MutexClass =
-    MutexClass::new("wait/synch/mutex/innodb/recv_sys_mutex");
-static SKIPPED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_skipped");
-static BATCH_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_batch");
-static SWEEP_LATCH: RwLockClass = RwLockClass::new("wait/synch/rwlock/limpid/recovery_sweep");
+instrument::classes! {
+    pub(crate) static RECV_MUTEX: MutexClass = "wait/synch/mutex/innodb/recv_sys_mutex";
+    static SKIPPED_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_skipped";
+    static BATCH_LATCH: RwLockClass = "wait/synch/rwlock/limpid/recovery_batch";
+    static SWEEP_LATCH: RwLockClass = "wait/synch/rwlock/limpid/recovery_sweep";
+}
 
 /// Number of maps that the waiting pages are spread over.
 pub(super) const SHARDS: usize = 64;

@@ -20,7 +20,6 @@ use super::{RecoverOptions, Recovered};
 use crate::{Pool, Tablespace};
 use base::{Error, Lsn, PageId, PageNo, Result, SpaceId};
 use host::thread::JoinHandle;
-use instrument::{CondClass, MutexClass};
 use redo::body::{Record, records};
 use redo::{Replay, Window};
 use std::collections::HashMap;
@@ -30,8 +29,10 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::{Deadline, Event, Mutex};
 
-static FEED_MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/limpid/recovery_feed");
-static FEED_COND: CondClass = CondClass::new("wait/synch/cond/limpid/recovery_feed");
+instrument::classes! {
+    static FEED_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_feed";
+    static FEED_COND: CondClass = "wait/synch/cond/limpid/recovery_feed";
+}
 
 /// Memory of a page in a shard's map, about.
 const PAGE_ENTRY_BYTES: usize = 100;
