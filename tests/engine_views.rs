@@ -130,6 +130,30 @@ fn the_warm_set_is_dumped_at_the_stop_and_loaded_at_the_start() {
 
 /// The six levels of the specification, by its SQL.
 #[test]
+fn latches_are_switched_before_anything_uses_them() {
+    let folder = TempDir::new();
+    let server = Server::with()
+        .option("--performance-schema-instrument=wait/synch/mutex/sql/LOCK_reg%=ON")
+        .start(folder.path());
+    let setting = |name: &str| {
+        let of = "SELECT ENABLED, TIMED FROM performance_schema.setup_instruments WHERE NAME";
+        server.sql(&format!("{of} = 'wait/synch/mutex/sql/{name}'"))
+    };
+    let used = |name: &str| {
+        let of = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_NAME";
+        server.sql(&format!("{of} = 'wait/synch/mutex/sql/{name}'"))
+    };
+    assert_eq!(setting("LOCK_user_level"), "NO\tNO");
+    assert_eq!(setting("LOCK_regexp"), "YES\tYES");
+    server.sql("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME LIKE '%/LOCK_user%'");
+    assert_eq!(setting("LOCK_user_level"), "YES\tNO");
+    server.sql("SELECT GET_LOCK('a', 1), 'a' REGEXP 'b'");
+    for name in ["LOCK_user_level", "LOCK_regexp"] {
+        assert_ne!(used(name), "0", "{name}");
+    }
+}
+
+#[test]
 fn levels_are_reached_by_sql() {
     let folder = TempDir::new();
     let server = Server::with().start(folder.path());
