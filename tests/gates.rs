@@ -4,9 +4,9 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces; what orders tests is no latch of the server's.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use testkit::callgrind::{CountedServer, Instructions, least};
 use testkit::{Server, TempDir};
 
 /// User instructions per query. What was reached is held with some room, so that a regression is seen.
@@ -21,9 +21,6 @@ const RANGE_INSTRUCTIONS_MAX: f64 = 7_500.0;
 /// Of an update of a column without index by primary key, prepared, autocommit, durable (the session leads the log's
 /// writes itself). The architecture's gate is 30,000.
 const UPDATE_INSTRUCTIONS_MAX: f64 = 25_000.0;
-const EVENTS: (u64, u64) = (500, 3500);
-const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
-
 /// What a test of this file holds while it runs. Two that count at once make each other's clients late, and a late client costs
 /// its session some 200 instructions a statement: nothing to read, a wait, another read.
 fn alone() -> MutexGuard<'static, ()> {
@@ -32,116 +29,23 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn load(server: &Server, script: &str, events: u64, mode: &str) {
-    let (events, mode) = (format!("--events={events}"), format!("--db-ps-mode={mode}"));
-    let run = [script, "--threads=1", "--time=0", "--rand-type=uniform", &events, &mode];
-    let answer = server.sysbench(false, &[&run[..], &SHAPE[..], &["run"]].concat());
-    assert!(answer.ok, "{}\n{}", answer.out, answer.err);
-}
-
-fn control(argument: &str, pid: u32) {
-    let done =
-        Command::new("callgrind_control").args([argument, &pid.to_string()]).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
-/// Instructions in a dump of callgrind, which has a file for each thread: of the threads that ran statements, and of the
-/// others. Those work by time, not by statement, and under callgrind time is long.
-fn dumped(folder: &Path, number: usize) -> [f64; 2] {
-    let (mut sum, prefix) = ([0.0; 2], format!("cg.out.{number}-"));
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        if !entry.file_name().to_string_lossy().starts_with(&prefix) {
-            continue;
-        }
-        let text = std::fs::read_to_string(entry.path()).unwrap();
-        let total = text.lines().rfind(|l| l.starts_with("totals:") || l.starts_with("summary:"));
-        let total = total.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
-        let is_background = !text.contains("session::core::Core");
-        sum[usize::from(is_background)] += total.unwrap_or(0.0);
-    }
-    sum
-}
-
-/// A server under callgrind over sysbench's tables, warm, counting from now on.
-fn counting_server(folder: &TempDir) -> Server {
-    let mut plain = Server::start(folder.path());
-    plain.sql("CREATE DATABASE sbtest");
-    let made = plain.sysbench(false, &[&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat());
-    assert!(made.ok, "{}", made.err);
-    plain.stop();
-    let out = format!("--callgrind-out-file={}", folder.path().join("cg.out").display());
-    let server = Server::with()
-        .under(&[
-            "valgrind",
-            "--tool=callgrind",
-            "--instr-atstart=no",
-            "--dump-instr=no",
-            "--separate-threads=yes",
-            "--quiet",
-            &out,
-        ])
-        .start(folder.path());
-    for table in 1..=8 {
-        server.sql(&format!("SELECT SUM(k), COUNT(c) FROM sbtest.sbtest{table}"));
-    }
-    control("--instr=on", server.pid());
-    server
-}
-
-/// The least of some measurements, as soon as it is within its budget. On a busy machine a session finds nothing to read more
-/// often and waits, and the server's upkeep falls into the time: both add instructions that are not the statement's.
-fn least(most: f64, mut measure: impl FnMut() -> f64) -> f64 {
-    const TRIES: u32 = 3;
-    let mut least = f64::MAX;
-    for _ in 0..TRIES {
-        least = least.min(measure());
-        if least <= most {
-            break;
-        }
-    }
-    least
-}
-
-/// User instructions of one event of a script, from the difference of two runs; `dumps` counts callgrind's files.
-fn instructions_per_event(
-    server: &Server,
-    folder: &TempDir,
-    dumps: &mut usize,
-    script: &str,
-    mode: &str,
-) -> f64 {
-    load(server, script, 500, mode);
-    let mut totals = Vec::new();
-    for events in [EVENTS.0, EVENTS.1] {
-        control("--zero", server.pid());
-        load(server, script, events, mode);
-        control("--dump", server.pid());
-        *dumps += 1;
-        totals.push(dumped(folder.path(), *dumps));
-    }
-    let each = (totals[1][0] - totals[0][0]) / (EVENTS.1 - EVENTS.0) as f64;
-    let background = totals[1][1] / EVENTS.1 as f64;
-    println!(
-        "{script}, ps-mode {mode}: {each:.0} user instructions per event, in the background {background:.0}"
-    );
-    assert!(each > 500.0, "callgrind saw nothing: {totals:?}");
-    each
-}
-
 #[test]
 fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
     let _alone = alone();
-    let folder = TempDir::new();
-    let server = counting_server(&folder);
-    let mut dumps = 0;
+    let mut counted = CountedServer::start(&Server::with());
     let mut over = Vec::new();
     for (script, mode, most) in [
         ("oltp_point_select", "auto", PREPARED_INSTRUCTIONS_MAX),
         ("oltp_point_select", "disable", TEXT_INSTRUCTIONS_MAX),
         ("oltp_update_non_index", "auto", UPDATE_INSTRUCTIONS_MAX),
     ] {
-        let each =
-            least(most, || instructions_per_event(&server, &folder, &mut dumps, script, mode));
+        let each = least(most, || {
+            let Instructions { statement, background } = counted.sysbench_event(script, mode);
+            println!(
+                "{script}, ps-mode {mode}: {statement:.0} user instructions per event, in the background {background:.0}"
+            );
+            statement
+        });
         if each > most {
             over.push(format!("{script}, {mode}: {each:.0} instructions, at most {most}"));
         }
@@ -270,21 +174,11 @@ fn no_ok_leaves_before_an_fdatasync_that_follows_its_statement() {
 }
 
 /// User instructions of one statement of a client's, from the difference of two runs.
-fn instructions_of(
-    server: &Server,
-    folder: &TempDir,
-    dumps: &mut usize,
-    mut one: impl FnMut(u32),
-) -> f64 {
+fn instructions_of(counted: &mut CountedServer, mut one: impl FnMut(u32)) -> f64 {
     const STATEMENTS: [u32; 2] = [50, 250];
     (0..50).for_each(&mut one);
-    let totals = STATEMENTS.map(|statements| {
-        control("--zero", server.pid());
-        (100..100 + statements).for_each(&mut one);
-        control("--dump", server.pid());
-        *dumps += 1;
-        dumped(folder.path(), *dumps)[0]
-    });
+    let totals = STATEMENTS
+        .map(|statements| counted.during(|_| (100..100 + statements).for_each(&mut one)).statement);
     let each = (totals[1] - totals[0]) / f64::from(STATEMENTS[1] - STATEMENTS[0]);
     assert!(each > 500.0, "callgrind saw nothing: {totals:?}");
     each
@@ -293,12 +187,10 @@ fn instructions_of(
 #[test]
 fn a_kept_join_and_a_prepared_range_stay_within_their_instruction_budgets() {
     let _alone = alone();
-    let folder = TempDir::new();
-    let server = counting_server(&folder);
-    let mut client = testkit::raw::RawClient::connect(&server);
+    let mut counted = CountedServer::start(&Server::with());
+    let mut client = testkit::raw::RawClient::connect(&counted.server);
     client.set_patience(None);
     client.login();
-    let mut dumps = 0;
     let mut run_join = |n: u32| {
         let text = format!(
             "SELECT a.c, b.c FROM sbtest.sbtest1 a JOIN sbtest.sbtest2 b ON b.id = a.id WHERE a.id={}",
@@ -307,9 +199,7 @@ fn a_kept_join_and_a_prepared_range_stay_within_their_instruction_budgets() {
         client.command(3, text.as_bytes());
         read_result(&mut client);
     };
-    let join = least(JOIN_INSTRUCTIONS_MAX, || {
-        instructions_of(&server, &folder, &mut dumps, &mut run_join)
-    });
+    let join = least(JOIN_INSTRUCTIONS_MAX, || instructions_of(&mut counted, &mut run_join));
     client.command(0x16, b"SELECT c FROM sbtest.sbtest1 WHERE id BETWEEN ? AND ?");
     let id = client.packet().expect("a statement")[1..5].to_vec();
     // Two parameters and a column, each kind with an end behind it.
@@ -322,8 +212,8 @@ fn a_kept_join_and_a_prepared_range_stay_within_their_instruction_budgets() {
         read_result(&mut client);
     };
     let fixed = least(RANGE_INSTRUCTIONS_MAX, || {
-        let one = instructions_of(&server, &folder, &mut dumps, |n| range(1, 1 + n * 7));
-        let many = instructions_of(&server, &folder, &mut dumps, |n| range(101, 1 + n * 7));
+        let one = instructions_of(&mut counted, |n| range(1, 1 + n * 7));
+        let many = instructions_of(&mut counted, |n| range(101, 1 + n * 7));
         let row = (many - one) / 100.0;
         println!("join, kept: {join:.0}; range: {:.0} and {row:.0} for each row", one - row);
         one - row

@@ -6,10 +6,11 @@
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
 //! misbehave), [`peer`] (a server that runs already), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
 //! [`isolation`] (conversations of several sessions), [`history`] (random transactions and what they may see), [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed),
-//! [`sysbench`] (its workloads), [`tpch`] (the benchmark's data and queries).
+//! [`sysbench`] (its workloads), [`callgrind`] (what statements cost), [`tpch`] (the benchmark's data and queries).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod callgrind;
 pub mod client;
 pub mod golden;
 pub mod history;

@@ -68,6 +68,7 @@ pub fn free_port() -> u16 {
 pub struct ServerBuilder {
     options: Vec<String>,
     wrapper: Vec<String>,
+    binary: Option<PathBuf>,
 }
 
 impl ServerBuilder {
@@ -75,6 +76,13 @@ impl ServerBuilder {
     #[must_use]
     pub fn option(mut self, option: impl Into<String>) -> ServerBuilder {
         self.options.push(option.into());
+        self
+    }
+
+    /// Runs another binary than [`binary`].
+    #[must_use]
+    pub fn binary(mut self, path: &Path) -> ServerBuilder {
+        self.binary = Some(path.to_path_buf());
         self
     }
 
@@ -112,7 +120,7 @@ impl ServerBuilder {
             .open(folder.join("server.log"))
             .expect("log file");
         let mut words: Vec<String> = self.wrapper.clone();
-        words.push(binary().display().to_string());
+        words.push(self.binary.clone().unwrap_or_else(binary).display().to_string());
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])

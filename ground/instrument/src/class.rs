@@ -127,6 +127,11 @@ impl ClassKind {
         matches!(self, Self::Mutex | Self::RwLock)
     }
 
+    /// Whether classes of this kind are in this build. Those of other waits always are: process lists tell of them.
+    pub const fn is_built(self) -> bool {
+        crate::LATCH_INSTRUMENTS || !self.is_latch()
+    }
+
     /// Flags of a class of this kind when the server starts.
     pub const fn default_flags(self) -> u8 {
         match self {
@@ -177,20 +182,20 @@ impl Class {
     /// Flags: [`ENABLED`], [`TIMED`], [`HELD`] or several; one relaxed load.
     #[inline(always)]
     pub fn flags(&self) -> u8 {
-        self.flags.load(Ordering::Relaxed) & !FRESH
+        if crate::INSTRUMENTS { self.flags.load(Ordering::Relaxed) & !FRESH } else { 0 }
     }
 
     /// Whether a use of the class has anything to do at all: count, time, or register the class. One
     /// relaxed load; false for a latch at the default level.
     #[inline(always)]
     pub fn noticed(&self) -> bool {
-        self.flags.load(Ordering::Relaxed) != 0
+        crate::INSTRUMENTS && self.flags.load(Ordering::Relaxed) != 0
     }
 
     /// Whether holds are timed.
     #[inline(always)]
     pub fn held(&self) -> bool {
-        self.flags.load(Ordering::Relaxed) & HELD != 0
+        crate::LATCH_INSTRUMENTS && self.flags.load(Ordering::Relaxed) & HELD != 0
     }
 
     /// Whether uses are counted.

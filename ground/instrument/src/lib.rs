@@ -12,6 +12,11 @@
 // Raw atomics and one mutex: this crate is below `sync` and must not instrument itself.
 #![allow(clippy::disallowed_types)]
 
+/// Whether the Performance Schema is in this build.
+pub const INSTRUMENTS: bool = cfg!(feature = "instruments");
+/// Whether instruments of latches are in this build.
+pub const LATCH_INSTRUMENTS: bool = cfg!(feature = "latch-instruments");
+
 /// For [`classes!`], which names it where it is used.
 #[doc(hidden)]
 pub use linkme;
@@ -40,9 +45,9 @@ mod table_io;
 mod transaction;
 
 pub use class::{
-    Class, ClassKind, CondClass, DECLARED, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass, Level,
-    LockClass, MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass, StatementClass,
-    TIMED, TableIoClass, ThreadClass, TransactionClass, WaitClass,
+    Class, ClassKind, CondClass, DECLARED, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass,
+    Level, LockClass, MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass,
+    StatementClass, TIMED, TableIoClass, ThreadClass, TransactionClass, WaitClass,
 };
 pub use consumers::{Consumer, Consumers, consumers, consumes, switch_consumer};
 pub use counter::Counter;
@@ -70,8 +75,8 @@ pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
     current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,
-    lost, name_thread, raise, register, register_declared, reset_holds, set_current, set_level, set_rules, switch,
-    totals, turn_off, used, window,
+    lost, name_thread, raise, register, register_declared, reset_holds, set_current, set_level,
+    set_rules, switch, totals, turn_off, used, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,

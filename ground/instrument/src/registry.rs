@@ -102,7 +102,7 @@ static OFF: AtomicBool = AtomicBool::new(false);
 
 /// Whether anything can be measured. One relaxed load.
 pub fn is_on() -> bool {
-    !OFF.load(Relaxed)
+    crate::INSTRUMENTS && !OFF.load(Relaxed)
 }
 
 /// Measures nothing from now on, for good.
@@ -142,6 +142,10 @@ pub(crate) fn assign(class: &'static Class) -> u16 {
 fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
     if let Some(id) = class.id_if_registered() {
         return id;
+    }
+    if !class.kind().is_built() {
+        class.set_id(LOST);
+        return LOST;
     }
     let (first, room) = class.kind().numbers();
     let (count, lost) = &mut registry.counts[class.kind() as usize];

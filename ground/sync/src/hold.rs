@@ -7,7 +7,7 @@
 //! 3. While the class's flag is off nothing here is called: an acquisition and a release load it once each.
 
 use crate::now_ns;
-use instrument::Class;
+use instrument::{Class, LATCH_INSTRUMENTS};
 use std::cell::Cell;
 
 /// Holds of one thread at a time; one beyond them is not measured. A mini-transaction holds a few dozen.
@@ -62,7 +62,7 @@ impl Ended {
 /// The latch at `object` was taken.
 #[inline(always)]
 pub(crate) fn began(class: &'static Class, object: usize) {
-    if class.noticed() {
+    if LATCH_INSTRUMENTS && class.noticed() {
         begin(class, object);
     }
 }

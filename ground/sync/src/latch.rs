@@ -10,7 +10,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::{InstanceCell, RwLockClass};
+use instrument::{InstanceCell, LATCH_INSTRUMENTS, RwLockClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -130,7 +130,7 @@ impl<T: ?Sized> RwLatch<T> {
     /// It was taken, for reading or writing.
     #[inline(always)]
     fn began(&self) {
-        if self.class.noticed() {
+        if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());
             self.instance.used_shared(self.class);
         }

@@ -7,7 +7,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::{InstanceCell, MutexClass};
+use instrument::{InstanceCell, LATCH_INSTRUMENTS, MutexClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -95,7 +95,7 @@ impl<T: ?Sized> Mutex<T> {
     /// It was taken.
     #[inline(always)]
     fn began(&self) {
-        if self.class.noticed() {
+        if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());
             self.instance.used(self.class);
         }

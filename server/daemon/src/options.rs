@@ -127,6 +127,9 @@ fn read_with(args: &[String], defaults: &[PathBuf]) -> Result<Options, String> {
     }
     options.from_files = options.given.len();
     command_line(&mut options, rest)?;
+    if !instrument::INSTRUMENTS {
+        options.given.push((variables::id("performance_schema"), Value::UInt(0)));
+    }
     Ok(options)
 }
 

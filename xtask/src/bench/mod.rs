@@ -6,6 +6,7 @@
 //!    Missing tables are prepared.
 
 mod larger_than_pool;
+mod pfs_levels;
 mod point_select;
 mod queue;
 mod recovery;
@@ -25,6 +26,7 @@ usage: cargo xtask bench NAME [options]
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
   queue             insert at the tail, delete at the head, under a view of 60 s
+  pfs-levels        what each level of the Performance Schema costs, in instructions; builds two more binaries
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
 options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
@@ -54,6 +56,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("recovery") => recovery::run,
         Some("sysbench") => sysbench::run,
         Some("queue") => queue::run,
+        Some("pfs-levels") => pfs_levels::run,
         Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),
     };
