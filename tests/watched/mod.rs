@@ -3,6 +3,7 @@
 mod files;
 mod memory;
 mod sockets;
+mod stages;
 
 use super::with_table;
 use testkit::{Conversation, Server, TempDir};
@@ -13,7 +14,7 @@ fn until_rows(server: &Server, query: &str) -> String {
 }
 
 /// Waits until someone who asks `query` gets rows, and gives them.
-fn until_answered(mut ask: impl FnMut() -> String, query: &str) -> String {
+pub(crate) fn until_answered(mut ask: impl FnMut() -> String, query: &str) -> String {
     for _ in 0..200 {
         let rows = ask();
         if !rows.is_empty() {

@@ -135,7 +135,7 @@ impl ClassKind {
     /// Flags of a class of this kind when the server starts.
     pub const fn default_flags(self) -> u8 {
         match self {
-            Self::Mutex | Self::RwLock | Self::Cond | Self::Socket | Self::Stage => 0,
+            Self::Mutex | Self::RwLock | Self::Cond | Self::Socket => 0,
             Self::Memory | Self::Error => ENABLED,
             _ => ENABLED | TIMED,
         }

@@ -38,6 +38,7 @@ mod registry;
 mod ring;
 mod setup;
 mod socket_io;
+mod stage;
 mod stat;
 mod statement;
 mod statement_names;
@@ -75,8 +76,8 @@ pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
     current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,
-    lost, name_thread, raise, register, register_declared, reset_holds, set_current, set_level,
-    set_rules, switch, totals, turn_off, used, window,
+    live_stages, lost, name_thread, raise, register, register_declared, reset_holds, set_current,
+    set_level, set_rules, switch, totals, turn_off, used, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
@@ -86,6 +87,7 @@ pub use setup::{
 pub use socket_io::{
     SocketHandle, SocketPlace, SocketReport, empty_sockets, socket_reports, socket_totals,
 };
+pub use stage::{LiveStage, begin_stage, end_stage, set_work_completed, stage_of};
 pub use stat::StatTotals;
 pub use statement::{
     STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,

@@ -8,6 +8,7 @@ use crate::errors::{ERROR_ROWS, ErrorRow, ErrorTotals, row_of};
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::histogram::{Buckets, STATEMENT_BUCKETS};
 use crate::registry;
+use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
 use crate::statement::{STATEMENTS_MAX, StatementRow};
 use crate::transaction::{TransactionRow, TransactionTotals};
@@ -60,6 +61,7 @@ pub struct CounterPage {
     /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
     /// more ([`registry::emptied`]).
     emptied: [Tally; FIGURES],
+    stage: StageWords,
     rows: [Row; ROWS],
     stages: [Stat; STAGES],
     transactions: TransactionRow,
@@ -424,6 +426,11 @@ impl CounterPage {
     pub fn add_transaction(&self, is_read_only: bool, ns: Option<u64>) {
         self.renew(Figures::Transactions);
         self.transactions.add(is_read_only, ns);
+    }
+
+    /// The stage that goes on.
+    pub(crate) fn stage(&self) -> &StageWords {
+        &self.stage
     }
 
     /// Adds a stage that ended, timed or not, by its number. Only the page's writer calls it.

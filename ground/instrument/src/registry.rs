@@ -16,6 +16,7 @@ use crate::consumers::{consumers, store};
 use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
+use crate::stage::{LiveStage, stage_of};
 use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, Totals};
 use std::cell::Cell;
 use std::ptr;
@@ -463,6 +464,14 @@ pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
     rows
 }
 
+/// The stages that threads are in.
+pub fn live_stages() -> Vec<LiveStage> {
+    let mut found = Vec::new();
+    let (pass, ()) = Pass::begin(|_| ());
+    pass.over_pages(|page| found.extend(stage_of(page)));
+    found
+}
+
 /// Begins a page's figures anew, as those of somebody else: what was there counts as that of a page that ended. Only the
 /// page's writer calls it.
 pub fn fold_page(page: &CounterPage) -> PageFigures {
@@ -556,7 +565,7 @@ pub fn current() -> *const CounterPage {
 }
 
 #[inline(always)]
-fn page<'a>() -> &'a CounterPage {
+pub(crate) fn page<'a>() -> &'a CounterPage {
     // SAFETY: `current()` is valid (invariant 1), and no caller here keeps the reference.
     unsafe { &*current() }
 }

@@ -3,7 +3,8 @@
 //! 1. An addition is a relaxed load and a relaxed store: readers may see a figure that is one event old, never a torn
 //!    one. 2. All-zero bytes are valid figures of nothing: a minimum of 0 is none, and what took no time took 1 ns.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// A number with one writer.
 #[derive(Debug, Default)]
@@ -40,6 +41,17 @@ impl Tally {
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+
+    /// Writes what says that other figures are there: whoever [`Tally::acquire`]s it sees them.
+    #[inline]
+    pub fn publish(&self, n: u64) {
+        self.0.store(n, Release);
+    }
+
+    #[inline]
+    pub fn acquire(&self) -> u64 {
+        self.0.load(Acquire)
     }
 
     /// The value; leaves zero. Writes only if there was something, to keep untouched memory untouched.

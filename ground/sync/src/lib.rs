@@ -41,6 +41,7 @@ pub mod sched;
 mod session;
 mod slots;
 mod stack;
+mod stage;
 mod table;
 mod ticks;
 mod time;
@@ -59,6 +60,7 @@ pub use session::{
     WorkerSlot,
 };
 pub use stack::{Link, Stack};
+pub use stage::Stage;
 pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
 #[cfg(not(loom))]
 pub use ticks::calibrate;

@@ -60,14 +60,15 @@ impl Viewer for Env {
 
     fn processes(&self) -> Vec<ProcessRow> {
         let row = |process: Process| {
-            let Process { line, wait, .. } = process;
+            let Process { line, wait, stage, .. } = process;
             let state = match self.server.engine.progress(line.slot).undoing {
                 Some(what) => state_of(what),
                 None => {
                     let waits = wait == Some(states::METADATA);
                     let mdl = self.server.catalog.mdl();
                     let lock = waits.then(|| mdl.waited_for(line.slot)).flatten();
-                    states::state_of(wait, lock, line.info.as_deref().unwrap_or_default())
+                    let text = line.info.as_deref().unwrap_or_default();
+                    states::state_of(wait, lock, (stage, text))
                 }
             };
             ProcessRow { state: Some(state.to_string()), ..line }

@@ -241,6 +241,8 @@ pub struct Process {
     pub line: ProcessRow,
     /// Class of the wait it is in.
     pub wait: Option<&'static str>,
+    /// The stage it is in.
+    pub stage: Option<&'static str>,
     /// Number of the statement; see [`Registry::begin`].
     pub query_id: u64,
 }
@@ -578,7 +580,8 @@ impl Registry {
                 attributes: Arc::clone(&i.attributes),
             };
             let query_id = entry.query_id.load(Ordering::Relaxed);
-            list.push(Process { line, wait: waiting.map(|c| c.name()), query_id });
+            let stage = instrument::stage_of(&slot.counters).map(|stage| stage.name);
+            list.push(Process { line, wait: waiting.map(|c| c.name()), stage, query_id });
         }
         list.sort_by_key(|p| p.line.id);
         list

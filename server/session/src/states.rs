@@ -10,8 +10,12 @@ const SLEEP: &str = "wait/synch/cond/host/sleep";
 /// Class of waits for the log of a commit.
 const COMMIT: &str = "wait/synch/cond/innodb/log_flushed";
 
-/// The state of a session that runs `text` and is in a wait of this class, for a lock of this kind.
-pub fn state_of(wait: Option<&str>, lock: Option<Namespace>, text: &str) -> &'static str {
+/// The state of a session that runs `text`, is in this stage and in a wait of this class, for a lock of this kind.
+pub fn state_of(
+    wait: Option<&str>,
+    lock: Option<Namespace>,
+    (stage, text): (Option<&'static str>, &str),
+) -> &'static str {
     let verb = verb(text);
     match (wait, lock) {
         (Some(METADATA), Some(Namespace::Table)) if verb == "FLUSH" => "Waiting for table flush",
@@ -20,7 +24,11 @@ pub fn state_of(wait: Option<&str>, lock: Option<Namespace>, text: &str) -> &'st
         (Some(SLEEP), _) if text.to_ascii_uppercase().contains("GET_LOCK") => "User lock",
         (Some(SLEEP), _) => "User sleep",
         (Some(COMMIT), _) => "waiting for handler commit",
-        _ => statement_state(&verb, text),
+        // The engine's stages are no states of their own.
+        _ => match stage.and_then(|stage| stage.strip_prefix("stage/sql/")) {
+            Some(stage) => stage,
+            None => statement_state(&verb, text),
+        },
     }
 }
 
@@ -76,16 +84,19 @@ mod tests {
 
     #[test]
     fn waits_have_their_names_and_the_rest_is_told_by_the_verb() {
-        let of = |text| state_of(None, None, text);
+        let of = |text| state_of(None, None, (None, text));
         assert_eq!(of("/* c */ (select 1)"), "executing");
         assert_eq!(of("-- a\nalter  table t add a int"), "altering table");
         assert_eq!((of("insert t values (1)"), of("Delete from t")), ("update", "updating"));
         assert_eq!((of(""), of("/* open"), of("commit")), ("", "", "starting"));
-        let metadata = |lock, text| state_of(Some(METADATA), Some(lock), text);
+        let metadata = |lock, text| state_of(Some(METADATA), Some(lock), (None, text));
         assert_eq!(metadata(Namespace::Table, "drop table t"), "Waiting for table metadata lock");
         assert_eq!(metadata(Namespace::Table, "flush tables t"), "Waiting for table flush");
         assert_eq!(metadata(Namespace::BackupLock, "drop table t"), "Waiting for backup lock");
-        assert_eq!(state_of(Some(SLEEP), None, "select sleep(1)"), "User sleep");
-        assert_eq!(state_of(Some("wait/lock/innodb/row"), None, "update t set a=1"), "updating");
+        assert_eq!(state_of(Some(SLEEP), None, (None, "select sleep(1)")), "User sleep");
+        let row_lock = Some("wait/lock/innodb/row");
+        assert_eq!(state_of(row_lock, None, (None, "update t set a=1")), "updating");
+        let copies = (Some("stage/sql/copy to tmp table"), "alter table t add a int");
+        assert_eq!(state_of(None, None, copies), "copy to tmp table");
     }
 }

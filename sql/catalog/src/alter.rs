@@ -170,7 +170,8 @@ impl Catalog {
         let old_table = Arc::clone(old.open(self.engine())?);
         self.transact(client, |c, client| {
             for index in def.indexes.iter().filter(|i| !is_in(&old.def.indexes, i.id)) {
-                let root = c.engine().create_index(client, &old_table, &index.spec())?;
+                let rows = old.statistics().rows();
+                let root = c.engine().create_index(client, &old_table, (&index.spec(), rows))?;
                 def.storage.roots.push((index.id, root));
             }
             if autoinc_start > 1 && old_table.autoinc_next().is_some() {

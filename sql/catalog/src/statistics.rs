@@ -69,6 +69,13 @@ pub struct Statistics {
     pub histograms: Arc<BTreeMap<String, Arc<Histogram>>>,
 }
 
+impl Statistics {
+    /// Rows of the table, as far as one knows.
+    pub fn rows(&self) -> u64 {
+        self.figures.as_ref().map_or(0, |figures| figures.rows as u64)
+    }
+}
+
 impl TableFigures {
     fn of(sample: &TableSample) -> TableFigures {
         let index = |(id, s): &(IndexId, engine::IndexSample)| IndexFigures {

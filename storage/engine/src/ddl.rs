@@ -22,8 +22,12 @@ use lock::Shape;
 use pool::{Mtr, Pool, Tablespace};
 use std::ops::Bound;
 use std::sync::Arc;
-use sync::WorkerSlot;
+use sync::{Stage, WorkerSlot};
 use trx::{IdKind, NewRecord, RecordKind, record_bytes};
+
+instrument::classes! {
+    static BUILD_INDEX: StageClass = "stage/innodb/alter table (read PK and internal sort)";
+}
 
 impl Engine {
     /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if
@@ -61,13 +65,16 @@ impl Engine {
     /// the client's transaction: if that does not commit, its pages are freed. The caller writes
     /// the dictionary row with the root page and commits; then opens the table anew.
     ///
+    /// `rows_estimated`: how many rows there are, as far as one knows.
+    ///
     /// Errors: [`base::Error::Duplicate`], those of waiting for a loser's rows; the caller then rolls back.
     pub fn create_index(
         &self,
         client: &mut Client,
         table: &Table,
-        index: &IndexSpec,
+        (index, rows_estimated): (&IndexSpec, u64),
     ) -> Result<PageNo> {
+        let stage = Stage::begin(&BUILD_INDEX, rows_estimated);
         let root = self.start_index(client, table, index)?;
         self.note_makers(client.me(), std::iter::once(index.id));
         let building = Secondary::new(index, &table.ts, root);
@@ -78,7 +85,10 @@ impl Engine {
         // it need not know the new index.
         let losers = self.losers();
         let mut settled = Vec::new();
+        let mut done = 0;
         while let Some((key, mut payload)) = rows.next()? {
+            stage.has_done(done);
+            done += 1;
             // It may have ended since the scan copied the row.
             if losers.contains(&RowHeader::read(payload)?.trx) {
                 if !writer.settled_row(table, key, &mut settled)? {

@@ -360,7 +360,7 @@ fn an_index_is_built_over_values_outside() {
     let parts = vec![KeyPart::prefix(2, 3000), KeyPart::whole(1)];
     let id = b.engine.new_index_id().unwrap();
     let index = IndexSpec { id, name: "big".into(), unique: false, parts };
-    let root = b.engine.create_index(&mut b.client, &b.table, &index).unwrap();
+    let root = b.engine.create_index(&mut b.client, &b.table, (&index, 0)).unwrap();
     let (mut spec, mut storage) = (b.table.spec().clone(), b.table.storage());
     storage.roots.push((id, root));
     spec.secondaries.push(index);

@@ -232,7 +232,9 @@ fn carry_out(
     let origins = shape.origins();
     let shown = foreign::copy_name(context);
     let (def, env) = (&old.def, &mut *context.env);
-    let mut copier = Copier { old: def, new: &wanted, origins: &origins, copies, env, rows: 0 };
+    let (rows_estimated, rows) = (old.statistics().rows(), 0);
+    let (new_def, origins) = (&wanted, &origins[..]);
+    let mut copier = Copier { old: def, new: new_def, origins, copies, env, rows_estimated, rows };
     let fill = &mut |client: &mut Client, from: &Table, to: &Table| {
         copier.run(client, from, to)?;
         settled.verify(client, &wanted, to, &shown)

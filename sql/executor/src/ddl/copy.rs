@@ -12,7 +12,12 @@ use catalog::{ColumnDef, DefaultValue, TableDef};
 use engine::{Client, Direction, Reader, Steps, Table};
 use expr::OwnedDatum;
 use std::ops::Bound;
+use sync::Stage;
 use value::{Datum, Kind};
+
+instrument::classes! {
+    static COPY: StageClass = "stage/sql/copy to tmp table";
+}
 
 /// Copies rows from one definition to another.
 pub struct Copier<'a> {
@@ -26,6 +31,8 @@ pub struct Copier<'a> {
     pub copies: bool,
     /// The session.
     pub env: &'a mut dyn Environment,
+    /// Rows that there are, as far as one knows.
+    pub rows_estimated: u64,
     /// Rows copied so far.
     pub rows: u64,
 }
@@ -38,6 +45,7 @@ impl Copier<'_> {
     pub fn run(&mut self, client: &mut Client, from: &Table, to: &Table) -> Result<(), SqlError> {
         let omitted = (0..self.origins.len()).filter(|c| self.origins[*c].is_none());
         let mut filler = TableFiller::new(self.new, omitted.collect())?;
+        let stage = Stage::begin(&COPY, self.rows_estimated);
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let (mut reader, mut bytes) = (Reader::new(), Vec::new());
         reader.open(client, from, 0, everything, Direction::Forward)?;
@@ -45,6 +53,7 @@ impl Copier<'_> {
             self.rows += 1;
             if self.rows.is_multiple_of(1024) {
                 check_killed()?;
+                stage.has_done(self.rows);
             }
             let mut values = self.values(client, from, to, &bytes)?;
             filler.append((client, to), (self.rows, &mut values), self.env)?;

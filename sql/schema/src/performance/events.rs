@@ -92,12 +92,23 @@ fn shortened(text: &str) -> String {
     text.chars().take(128).collect()
 }
 
+/// The last statement of each session that has run one, by THREAD_ID.
+fn last_statements() -> HashMap<u64, StatementRecord> {
+    let records = instrument::statement_histories().into_iter();
+    records.map(|record| (record.thread_id, record)).collect()
+}
+
+/// The number of the statement that a session runs now, by THREAD_ID.
+pub(super) fn running_events(context: &ReadContext<'_>) -> HashMap<u64, u64> {
+    let last = last_statements();
+    let before = |thread_id: u64| last.get(&thread_id).map_or(0, |record| record.event_id);
+    let running = context.viewer.processes().into_iter().filter(|p| p.command != "Sleep");
+    running.map(|p| (p.thread_id, before(p.thread_id) + 1)).collect()
+}
+
 /// `events_statements_current`.
 pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let mut last: HashMap<u64, StatementRecord> = HashMap::new();
-    for record in instrument::statement_histories() {
-        last.insert(record.thread_id, record);
-    }
+    let last = last_statements();
     let now_ns = sync::now_ns();
     for process in context.viewer.processes() {
         let before = last.get(&process.thread_id);

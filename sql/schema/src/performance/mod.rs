@@ -14,6 +14,7 @@ mod metadata;
 mod server;
 mod setup;
 mod sockets;
+mod stages;
 mod statements;
 mod status;
 mod summaries;
@@ -52,6 +53,8 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|c| c.viewer.truncate_figures(USER, Figures::Errors)),
     Shown::new("events_errors_summary_global_by_error", summaries::errors_global)
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Errors)),
+    // Stages that go on stay.
+    Shown::new("events_stages_current", stages::current).truncated_by(|_| ()),
     Shown::new("events_stages_summary_by_account_by_event_name", summaries::stages_by_account)
         .truncated_by(|c| c.viewer.truncate_figures(ACCOUNT, Figures::Stages)),
     Shown::new("events_stages_summary_by_host_by_event_name", summaries::stages_by_host)

@@ -88,6 +88,7 @@ fn properties(class: &Class) -> &'static str {
     match class.kind() {
         ClassKind::Statement if class.name().starts_with("statement/abstract/") => "mutable",
         ClassKind::Idle => "user",
+        ClassKind::Stage => "progress",
         ClassKind::Memory => "global_statistics",
         _ => "",
     }

@@ -278,7 +278,7 @@ pub fn create_index(
     unique: bool,
 ) -> Result<Arc<Table>> {
     let index = extra_index(engine.new_index_id()?, unique);
-    let root = engine.create_index(client, table, &index)?;
+    let root = engine.create_index(client, table, (&index, 0))?;
     let mut spec = table.spec().clone();
     let mut storage = table.storage();
     storage.roots.push((index.id, root));
