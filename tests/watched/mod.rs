@@ -4,6 +4,7 @@ mod files;
 mod memory;
 mod sockets;
 mod stages;
+mod variables;
 
 use super::with_table;
 use testkit::{Conversation, Server, TempDir};

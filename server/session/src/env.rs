@@ -4,7 +4,7 @@ use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
 use crate::tuning;
-use crate::variables::{self, Assign, Effect, SessionVars, Value, VarId};
+use crate::variables::{self, Assign, Effect, SessionVars, Told, Value, VarId};
 use executor::AutoincMode;
 use expr::UserVariable;
 use std::cell::Cell;
@@ -37,6 +37,8 @@ pub struct Env {
     pub server: Arc<Server>,
     /// System variables.
     pub vars: SessionVars,
+    /// What others see of the variables.
+    pub told: Arc<Told>,
     /// User variables, by lower-case name.
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
@@ -103,16 +105,18 @@ pub struct Env {
     pub seeded: Vec<((usize, u64), expr::functions::Random)>,
     /// Statements begun.
     pub statements: u64,
-    /// `SET timestamp`: NOW() stands still.
+    /// `SET timestamp`: NOW() stands still. Changed by [`Env::set_timestamp`].
     pub timestamp_us: Option<i64>,
 }
 
 impl Env {
     /// State of a session that has not said who it is.
     pub fn new(server: Arc<Server>, id: u64, host: String) -> Self {
-        let vars = SessionVars::new(&server.globals);
+        let told = Arc::<Told>::default();
+        let vars = SessionVars::new(&server.globals, &told);
         let mut env = Self {
             vars,
+            told,
             server,
             user_vars: HashMap::new(),
             database: None,
@@ -165,14 +169,14 @@ impl Env {
     /// Everything back to a new session's state (COM_RESET_CONNECTION, COM_CHANGE_USER); user, schema and
     /// what the client can stay.
     pub fn reset(&mut self) {
-        self.vars = SessionVars::new(&self.server.globals);
+        self.vars = SessionVars::new(&self.server.globals, &self.told);
         self.join_size_set();
         self.user_vars.clear();
         self.last_insert_id = 0;
         self.insert_id = None;
         self.row_count = -1;
         self.found_rows = 0;
-        self.timestamp_us = None;
+        self.set_timestamp(None);
         self.diagnostics.clear();
         self.refresh();
     }
@@ -268,6 +272,12 @@ impl Env {
         let shown = variables::sorted().map(VarId::get).zip(variables::sorted());
         let shown = shown.filter(|(v, _)| !global || v.scope != variables::Scope::Session);
         shown.map(|(v, id)| (v.name.to_string(), v.kind.show(&self.variable(id, global)))).collect()
+    }
+
+    /// NOW() stands still, or goes on.
+    pub fn set_timestamp(&mut self, us: Option<i64>) {
+        self.told.set_timestamp(us);
+        self.timestamp_us = us;
     }
 
     /// The clock of NOW(), in microseconds since 1970.

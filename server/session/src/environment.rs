@@ -104,6 +104,21 @@ impl Viewer for Env {
         self.server.registry.truncate_figures(by, figures);
     }
 
+    fn session_variables(&self, each: &mut dyn FnMut(u64, &str, Option<&str>)) {
+        for (thread_id, id, told) in self.server.registry.told() {
+            let own = |(name, _)| {
+                let var = variables::find(name)?;
+                Some((name, Some(var.get().kind.show(&self.variable(var, false)))))
+            };
+            let list = told.list(id);
+            let list = match id == self.id {
+                true => list.into_iter().filter_map(own).collect(),
+                false => list,
+            };
+            list.iter().for_each(|(name, value)| each(thread_id, name, value.as_deref()));
+        }
+    }
+
     fn truncate_connected(&self, by: ConnectedBy) {
         self.server.registry.connected.truncate(by);
     }

@@ -140,7 +140,7 @@ impl Core {
         if was.values.is_empty() {
             return;
         }
-        self.env.timestamp_us = was.timestamp_us;
+        self.env.set_timestamp(was.timestamp_us);
         for (id, value) in was.values {
             if id.get().effect != Effect::Timestamp {
                 self.env.vars.set(id, value);

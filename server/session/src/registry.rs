@@ -8,6 +8,7 @@
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
 
 use crate::connected::{self, Connected, add_status};
+use crate::variables::Told;
 use catalog::{ConnectedBy, FiguresBy, FiguresRow, ProcessRow, StatusRow, TransactionRow};
 use instrument::{Counter, Figures, PageFigures};
 use std::collections::HashMap;
@@ -69,6 +70,8 @@ struct Identity {
     wake: Arc<dyn Wake>,
     /// What the client said of itself: names and values.
     attributes: Arc<[(String, String)]>,
+    /// What it tells of its variables.
+    told: Arc<Told>,
     /// The client is gone.
     leaves: bool,
     /// Its counters at the last FLUSH STATUS: what its own status counts from. Empty: there was none since it began.
@@ -286,6 +289,7 @@ impl Registry {
             db: None,
             wake,
             attributes: Arc::default(),
+            told: Arc::default(),
             leaves: false,
             status_before: Vec::new(),
         };
@@ -336,6 +340,25 @@ impl Registry {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
             identity.attributes = attributes.into();
         }
+    }
+
+    /// Where a session tells of its variables.
+    pub fn tells(&self, slot: usize, told: &Arc<Told>) {
+        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            identity.told = Arc::clone(told);
+        }
+    }
+
+    /// What sessions tell of their variables, ordered by THREAD_ID: it, the connection id, and where they tell.
+    pub fn told(&self) -> Vec<(u64, u64, Arc<Told>)> {
+        let mut told = Vec::new();
+        self.for_each(|slot, i| {
+            if !i.leaves {
+                told.push((slot.thread_id.load(Ordering::Relaxed), i.id, Arc::clone(&i.told)));
+            }
+        });
+        told.sort_by_key(|(thread_id, ..)| *thread_id);
+        told
     }
 
     /// The client of a session is gone, or is to be. No list of clients has it any more and no KILL finds it, while

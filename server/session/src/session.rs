@@ -105,6 +105,7 @@ impl Session {
         };
         core.refresh();
         core.take_characteristics();
+        server.registry.tells(slot, &core.env.told);
         Ok(Self { slots: Arc::clone(server.engine.slots()), slot, inbox, core })
     }
 

@@ -384,7 +384,7 @@ impl Core {
             Effect::LastInsertId => self.env.last_insert_id = value.as_u64(),
             Effect::Timestamp => {
                 let Value::Double(seconds) = value else { return Ok(()) };
-                self.env.timestamp_us = (seconds != 0.0).then_some((seconds * 1e6) as i64);
+                self.env.set_timestamp((seconds != 0.0).then_some((seconds * 1e6) as i64));
                 return Ok(());
             }
             Effect::Names => {

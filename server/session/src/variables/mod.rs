@@ -8,9 +8,11 @@
 
 pub mod kind;
 mod table;
+mod told;
 
 pub use kind::{Kind, mode_warnings, switches};
 pub use table::VARIABLES;
+pub use told::Told;
 
 mod exceptions;
 
@@ -352,23 +354,45 @@ fn persisted_text(persisted: &BTreeMap<&'static str, String>) -> String {
     text
 }
 
-/// A session's values: the global list as it connected, and its changes.
+/// The global list as a session connected, and the session's changes.
 #[derive(Debug, Clone)]
-pub struct SessionVars {
+struct Values {
     base: Arc<Vec<Value>>,
     changes: Vec<(VarId, Value)>,
 }
 
+impl Values {
+    fn value(&self, id: VarId) -> &Value {
+        let changed = self.changes.iter().find(|(i, _)| *i == id).map(|(_, v)| v);
+        changed.unwrap_or(&self.base[usize::from(id.0)])
+    }
+
+    fn set(&mut self, id: VarId, value: Value) {
+        match self.changes.iter_mut().find(|(i, _)| *i == id) {
+            Some((_, v)) => *v = value,
+            None => self.changes.push((id, value)),
+        }
+    }
+}
+
+/// A session's values, of which it tells the others.
+#[derive(Debug)]
+pub struct SessionVars {
+    values: Values,
+    told: Arc<Told>,
+}
+
 impl SessionVars {
     /// Values of a new session.
-    pub fn new(globals: &Globals) -> Self {
-        Self { base: globals.snapshot(), changes: Vec::new() }
+    pub fn new(globals: &Globals, told: &Arc<Told>) -> Self {
+        let values = Values { base: globals.snapshot(), changes: Vec::new() };
+        told.begin(values.clone());
+        Self { values, told: Arc::clone(told) }
     }
 
     /// The session's value.
     pub fn value(&self, id: VarId) -> &Value {
-        let changed = self.changes.iter().find(|(i, _)| *i == id).map(|(_, v)| v);
-        changed.unwrap_or(&self.base[usize::from(id.0)])
+        self.values.value(id)
     }
 
     /// The session's number.
@@ -386,10 +410,8 @@ impl SessionVars {
 
     /// Stores a checked value.
     pub fn set(&mut self, id: VarId, value: Value) {
-        match self.changes.iter_mut().find(|(i, _)| *i == id) {
-            Some((_, v)) => *v = value,
-            None => self.changes.push((id, value)),
-        }
+        self.told.set(id, value.clone());
+        self.values.set(id, value);
     }
 }
 

@@ -106,10 +106,10 @@ fn scopes_are_kept_apart() {
     );
     assert_eq!(settable("nosuch", false, false), Err(VarError::Unknown("nosuch".into())));
     let globals = Globals::new(&[], BTreeMap::new(), None);
-    let mut session = SessionVars::new(&globals);
+    let mut session = SessionVars::new(&globals, &Arc::default());
     globals.set(id("wait_timeout"), Value::UInt(7));
     assert_eq!(session.number("wait_timeout"), 28800);
-    assert_eq!(SessionVars::new(&globals).number("wait_timeout"), 7);
+    assert_eq!(SessionVars::new(&globals, &Arc::default()).number("wait_timeout"), 7);
     session.set(id("wait_timeout"), Value::UInt(9));
     assert_eq!((session.number("wait_timeout"), globals.number("wait_timeout")), (9, 7));
 }

@@ -183,6 +183,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("threads", threads::threads).changed_by(&threads::CHANGES),
     Shown::new("tls_channel_status", status::tls_channel),
     Shown::new("users", threads::users).truncated_by(threads::truncate_users),
+    Shown::new("variables_by_thread", status::variables_by_thread),
 ];
 
 /// Tables with rows where `performance_schema` is OFF.

@@ -115,9 +115,20 @@ pub(super) fn by_host(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     by(context, Some(ConnectedBy::Host), rows);
 }
 
+/// As much of a value as there is room for.
+fn cut(value: &str) -> &str {
+    let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
+    &value[..end]
+}
+
 fn list(context: &ReadContext<'_>, which: ServerList, rows: &mut Rows<'_, '_>) {
     for (name, value) in context.viewer.list(which) {
-        let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
-        rows.push(&cells![name, &value[..end]]);
+        rows.push(&cells![name, cut(&value)]);
     }
+}
+
+pub(super) fn variables_by_thread(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    context.viewer.session_variables(&mut |thread_id, name, value| {
+        rows.push(&cells![thread_id, name, value.map(cut)]);
+    });
 }

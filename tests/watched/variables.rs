@@ -1,0 +1,44 @@
+//! Variables of sessions, seen by others.
+
+use super::with_table;
+use testkit::TempDir;
+
+#[test]
+fn variables_of_every_session_are_seen_by_all() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
+    server.sql("SET GLOBAL lock_wait_timeout = 77");
+    let of_other = |names: &str| {
+        server.sql(&format!(
+            "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.variables_by_thread
+             WHERE THREAD_ID = {thread} AND VARIABLE_NAME IN ({names}) ORDER BY 1"
+        ))
+    };
+    let names =
+        "'autocommit', 'lock_wait_timeout', 'max_connections', 'sort_buffer_size', 'timestamp'";
+    session.ask("SET timestamp = 1700000000.5, sort_buffer_size = 65536, autocommit = 0");
+    assert_eq!(
+        of_other(names),
+        "autocommit\tOFF\nlock_wait_timeout\t31536000\nsort_buffer_size\t65536\ntimestamp\t1700000000.500000",
+        "a global value that changed later is none of the session's"
+    );
+    session.ask("USE d");
+    session.ask("SET NAMES latin1");
+    assert_eq!(
+        of_other("'character_set_client', 'collation_connection', 'insert_id'"),
+        "character_set_client\tlatin1\ncollation_connection\tlatin1_swedish_ci\ninsert_id\tNULL"
+    );
+    // A hint's value is the session's while the statement runs.
+    let hinted = "SELECT /*+ SET_VAR(sort_buffer_size = 131072) */ VARIABLE_VALUE FROM performance_schema.variables_by_thread
+                  WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND VARIABLE_NAME = 'sort_buffer_size'";
+    assert_eq!(session.ask(hinted), ["131072"]);
+    assert_eq!(of_other("'sort_buffer_size'"), "sort_buffer_size\t65536");
+    let same = "SELECT COUNT(*), COUNT(DISTINCT VARIABLE_NAME) = COUNT(*) FROM performance_schema.session_variables
+                LEFT JOIN performance_schema.variables_by_thread v USING (VARIABLE_NAME, VARIABLE_VALUE)
+                WHERE THREAD_ID = PS_CURRENT_THREAD_ID()";
+    let own = "SELECT COUNT(*), 1 FROM performance_schema.variables_by_thread WHERE THREAD_ID = PS_CURRENT_THREAD_ID()";
+    assert_eq!(session.ask(same), session.ask(own), "one's own are those of SHOW VARIABLES");
+    assert!(server.sql_error("TRUNCATE performance_schema.variables_by_thread").contains("1142"));
+}
