@@ -42,3 +42,33 @@ fn variables_of_every_session_are_seen_by_all() {
     assert_eq!(session.ask(same), session.ask(own), "one's own are those of SHOW VARIABLES");
     assert!(server.sql_error("TRUNCATE performance_schema.variables_by_thread").contains("1142"));
 }
+
+#[test]
+fn user_variables_of_every_session_are_seen_by_all() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
+    let of_other = || {
+        server.sql(&format!(
+            "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.user_variables_by_thread WHERE THREAD_ID = {thread} ORDER BY 1"
+        ))
+    };
+    assert_eq!(of_other(), "");
+    session
+        .ask("SET @aB = 1, @b = 'text', @c = NULL, @d = 1.50, @e = 2.5e0, @f = DATE'2024-01-02'");
+    session.ask("SELECT 7 INTO @g");
+    session.ask("SET @ab = 3");
+    assert_eq!(of_other(), "aB\t3\nb\ttext\nc\tNULL\nd\t1.50\ne\t2.5\nf\t2024-01-02\ng\t7");
+    assert_eq!(session.ask("SELECT @ab, @AB"), ["3\t3"]);
+    session.ask("SELECT @b := CONCAT(@b, c) FROM (SELECT 1 AS c UNION SELECT 2) AS n");
+    assert!(of_other().contains("b\ttext12"), "{}", of_other());
+    assert!(
+        server.sql_error("TRUNCATE performance_schema.user_variables_by_thread").contains("1142")
+    );
+    assert!(
+        server
+            .sql_error("DELETE FROM performance_schema.user_variables_by_thread")
+            .contains("1142")
+    );
+}

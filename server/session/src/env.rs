@@ -39,7 +39,7 @@ pub struct Env {
     pub vars: SessionVars,
     /// What others see of the variables.
     pub told: Arc<Told>,
-    /// User variables, by lower-case name.
+    /// User variables, by lower-case name; `told` has them, too.
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
@@ -172,6 +172,7 @@ impl Env {
         self.vars = SessionVars::new(&self.server.globals, &self.told);
         self.join_size_set();
         self.user_vars.clear();
+        self.told.clear_user();
         self.last_insert_id = 0;
         self.insert_id = None;
         self.row_count = -1;

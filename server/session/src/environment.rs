@@ -119,6 +119,12 @@ impl Viewer for Env {
         }
     }
 
+    fn user_variables(&self, each: &mut dyn FnMut(u64, &str, Option<&[u8]>)) {
+        for (thread_id, _, told) in self.server.registry.told() {
+            told.user().iter().for_each(|(name, value)| each(thread_id, name, value.as_deref()));
+        }
+    }
+
     fn truncate_connected(&self, by: ConnectedBy) {
         self.server.registry.connected.truncate(by);
     }
@@ -233,7 +239,9 @@ impl Environment for Env {
     }
 
     fn set_user_variable(&mut self, name: &str, value: UserVariable) {
-        self.user_vars.insert(name.to_lowercase(), value);
+        let lower = name.to_lowercase();
+        self.told.set_user(&lower, name, &value);
+        self.user_vars.insert(lower, value);
     }
 
     fn last_insert_id(&self) -> u64 {

@@ -62,6 +62,8 @@ pub trait Viewer {
     fn truncate_status(&self, _by: Option<ConnectedBy>) {}
     /// Calls `each` with the variables of every session: THREAD_ID, name, value; `None`: the session does not tell it.
     fn session_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&str>)) {}
+    /// Calls `each` with the user variables of every session: THREAD_ID, name, value as text; `None`: NULL.
+    fn user_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&[u8]>)) {}
     /// TRUNCATE of [`Self::connected`].
     fn truncate_connected(&self, _by: ConnectedBy) {}
     /// What was done by account, user or host; `None`: by thread.

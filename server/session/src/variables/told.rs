@@ -1,11 +1,14 @@
-//! What a session tells others of its variables: `variables_by_thread`.
+//! What a session tells others of its variables: `variables_by_thread`, `user_variables_by_thread`.
 //!
-//! 1. The session writes here what it changes, under a mutex that nobody else takes but who reads that table: reading a variable
+//! 1. The session writes here what it changes, under a mutex that nobody else takes but who reads those tables: reading a variable
 //!    of one's own takes nothing. 2. What changes with every statement (LAST_INSERT_ID(), the diagnostics area) is not told.
 
 use super::{Effect, Scope, Values, VarId, sorted};
+use expr::UserVariable;
 use instrument::MutexClass;
+use std::collections::HashMap;
 use sync::Mutex;
+use value::ColumnType;
 
 static TOLD: MutexClass = MutexClass::new("wait/synch/mutex/sql/THD::LOCK_thd_sysvar");
 
@@ -19,7 +22,12 @@ struct Inner {
     system: Option<Values>,
     /// `SET timestamp`.
     timestamp_us: Option<i64>,
+    /// By lower-case name: the name as it was written first, and the value.
+    user: HashMap<String, (Box<str>, UserVariable)>,
 }
+
+/// A user variable's name and what it comes to as text; `None` is NULL.
+pub type UserText = (Box<str>, Option<Vec<u8>>);
 
 impl Default for Told {
     fn default() -> Self {
@@ -43,6 +51,34 @@ impl Told {
     /// NOW() stands still, or goes on.
     pub fn set_timestamp(&self, us: Option<i64>) {
         self.0.lock().timestamp_us = us;
+    }
+
+    /// A user variable, by its lower-case name and as it was written, has this value now.
+    pub fn set_user(&self, lower: &str, written: &str, value: &UserVariable) {
+        let mut inner = self.0.lock();
+        match inner.user.get_mut(lower) {
+            Some((_, known)) => known.clone_from(value),
+            None => {
+                inner.user.insert(lower.to_string(), (written.into(), value.clone()));
+            }
+        }
+    }
+
+    /// There are no user variables any more.
+    pub fn clear_user(&self) {
+        self.0.lock().user.clear();
+    }
+
+    /// The user variables, ordered by name.
+    pub fn user(&self) -> Vec<UserText> {
+        let mut list: Vec<(Box<str>, UserVariable)> =
+            self.0.lock().user.values().cloned().collect();
+        list.sort_by(|a, b| a.0.cmp(&b.0));
+        let text = |value: UserVariable| match value.read(&ColumnType::varbinary(u32::MAX)) {
+            executor::OwnedDatum::Bytes(text) => Some(text),
+            _ => None,
+        };
+        list.into_iter().map(|(name, value)| (name, text(value))).collect()
     }
 
     /// The variables that sessions have, ordered by name; `None` is the value of those that are not told. `id` is the
@@ -99,5 +135,30 @@ mod tests {
         assert_eq!(shown("max_connections"), None, "no session has one");
         told.set_timestamp(Some(1_500_000));
         assert!(shown("timestamp").flatten().is_some_and(|t| t.starts_with("1.5")));
+    }
+
+    #[test]
+    fn user_variables_are_called_as_they_were_first() {
+        let told = Told::default();
+        let number = |n| {
+            UserVariable::of(
+                executor::OwnedDatum::Int(n),
+                &ColumnType::int(value::Kind::BigInt, false),
+            )
+        };
+        told.set_user("abc", "aBc", &number(1));
+        told.set_user("abc", "ABC", &number(2));
+        told.set_user(
+            "a",
+            "a",
+            &UserVariable::of(
+                executor::OwnedDatum::Null,
+                &ColumnType::int(value::Kind::BigInt, false),
+            ),
+        );
+        let expected: [UserText; 2] = [("a".into(), None), ("aBc".into(), Some(b"2".to_vec()))];
+        assert_eq!(told.user(), expected);
+        told.clear_user();
+        assert_eq!(told.user(), []);
     }
 }

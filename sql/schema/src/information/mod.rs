@@ -178,7 +178,6 @@ pub(crate) enum Cell<'a> {
     Double(f64),
     Text(Cow<'a, str>),
     /// Text as a client sent it, which may be no UTF-8.
-    #[allow(dead_code, reason = "for texts of statements, whose tables are to come")]
     Bytes(Cow<'a, [u8]>),
     /// A JSON document in binary form.
     Json(Vec<u8>),

@@ -182,6 +182,7 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|_| instrument::empty_table_io()),
     Shown::new("threads", threads::threads).changed_by(&threads::CHANGES),
     Shown::new("tls_channel_status", status::tls_channel),
+    Shown::new("user_variables_by_thread", status::user_variables_by_thread),
     Shown::new("users", threads::users).truncated_by(threads::truncate_users),
     Shown::new("variables_by_thread", status::variables_by_thread),
 ];

@@ -1,6 +1,6 @@
 //! What SHOW STATUS and SHOW VARIABLES print, as tables.
 
-use crate::information::{Rows, cells};
+use crate::information::{Cell, Rows, cells};
 use catalog::{ConnectedBy, ReadContext, ServerList};
 use instrument::Counter;
 
@@ -130,5 +130,12 @@ fn list(context: &ReadContext<'_>, which: ServerList, rows: &mut Rows<'_, '_>) {
 pub(super) fn variables_by_thread(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     context.viewer.session_variables(&mut |thread_id, name, value| {
         rows.push(&cells![thread_id, name, value.map(cut)]);
+    });
+}
+
+pub(super) fn user_variables_by_thread(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    context.viewer.user_variables(&mut |thread_id, name, value| {
+        let value = value.map_or(Cell::Null, |text| Cell::Bytes(text.into()));
+        rows.push(&cells![thread_id, name, value]);
     });
 }
