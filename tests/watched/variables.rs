@@ -1,7 +1,7 @@
 //! Variables of sessions, seen by others.
 
 use super::with_table;
-use testkit::TempDir;
+use testkit::{Server, TempDir};
 
 #[test]
 fn variables_of_every_session_are_seen_by_all() {
@@ -31,9 +31,10 @@ fn variables_of_every_session_are_seen_by_all() {
         "character_set_client\tlatin1\ncollation_connection\tlatin1_swedish_ci\ninsert_id\tNULL"
     );
     // A hint's value is the session's while the statement runs.
-    let hinted = "SELECT /*+ SET_VAR(sort_buffer_size = 131072) */ VARIABLE_VALUE FROM performance_schema.variables_by_thread
-                  WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND VARIABLE_NAME = 'sort_buffer_size'";
-    assert_eq!(session.ask(hinted), ["131072"]);
+    let hinted = "PREPARE p FROM \"SELECT /*+ SET_VAR(sort_buffer_size = 131072) */ VARIABLE_VALUE FROM performance_schema.variables_by_thread
+                  WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND VARIABLE_NAME = 'sort_buffer_size'\"";
+    session.ask(hinted);
+    assert_eq!(session.ask("EXECUTE p"), ["131072"]);
     assert_eq!(of_other("'sort_buffer_size'"), "sort_buffer_size\t65536");
     let same = "SELECT COUNT(*), COUNT(DISTINCT VARIABLE_NAME) = COUNT(*) FROM performance_schema.session_variables
                 LEFT JOIN performance_schema.variables_by_thread v USING (VARIABLE_NAME, VARIABLE_VALUE)
@@ -71,4 +72,32 @@ fn user_variables_of_every_session_are_seen_by_all() {
             .sql_error("DELETE FROM performance_schema.user_variables_by_thread")
             .contains("1142")
     );
+}
+
+#[test]
+fn where_values_of_variables_come_from_is_told() {
+    let folder = TempDir::new();
+    let mut server = Server::with().option("--net-read-timeout=55").start(folder.path());
+    let of = |server: &Server, name: &str| {
+        server.sql(&format!(
+            "SELECT VARIABLE_SOURCE, VARIABLE_PATH LIKE '%mysqld-auto.cnf', MIN_VALUE, MAX_VALUE, SET_USER, SET_HOST,
+                    SET_TIME BETWEEN NOW(6) - INTERVAL 1 MINUTE AND NOW(6)
+             FROM performance_schema.variables_info WHERE VARIABLE_NAME = '{name}'"
+        ))
+    };
+    assert_eq!(of(&server, "net_read_timeout"), "COMMAND_LINE\t0\t1\t31536000\tNULL\tNULL\tNULL");
+    assert_eq!(of(&server, "wait_timeout"), "COMPILED\t0\t1\t31536000\tNULL\tNULL\tNULL");
+    assert_eq!(of(&server, "autocommit"), "COMPILED\t0\t0\t0\tNULL\tNULL\tNULL");
+    server.sql("SET SESSION wait_timeout = 7");
+    assert_eq!(of(&server, "wait_timeout"), "COMPILED\t0\t1\t31536000\tNULL\tNULL\tNULL");
+    server.sql("SET GLOBAL wait_timeout = 70, SESSION autocommit = 1");
+    assert_eq!(of(&server, "wait_timeout"), "DYNAMIC\t0\t1\t31536000\troot\tlocalhost\t1");
+    server.sql("SET PERSIST wait_timeout = 71");
+    assert_eq!(of(&server, "wait_timeout"), "DYNAMIC\t0\t1\t31536000\troot\tlocalhost\t1");
+    let counts = "SELECT COUNT(*), COUNT(DISTINCT VARIABLE_NAME) = COUNT(*) FROM performance_schema.variables_info";
+    let all = "SELECT COUNT(*), 1 FROM performance_schema.session_variables";
+    assert_eq!(server.sql(counts), server.sql(all));
+    server.stop();
+    let server = Server::start(folder.path());
+    assert_eq!(of(&server, "wait_timeout"), "PERSISTED\t1\t1\t31536000\tNULL\tNULL\tNULL");
 }

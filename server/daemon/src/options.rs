@@ -8,7 +8,7 @@
 
 use crate::optfile::{self, Written};
 use instrument::{Consumer, Rule};
-use session::variables::{self, Effect, Kind, Value, VarId};
+use session::variables::{self, Effect, Kind, Origin, Source, Value, VarId};
 use std::path::{Path, PathBuf};
 
 const OWN_GROUPS: &[&str] = &["limpid"];
@@ -49,6 +49,8 @@ pub struct Options {
     pub given: Vec<(VarId, Value)>,
     /// How many of `given` came from option files.
     pub from_files: usize,
+    /// Where each of those that came from option files was written.
+    pub origins: Vec<(VarId, Origin)>,
     /// Notes for the log.
     pub notes: Vec<String>,
     /// `performance_schema_instrument`: what instruments do, by name.
@@ -91,39 +93,58 @@ pub fn read(args: &[String]) -> Result<Options, String> {
     read_with(args, &default_files())
 }
 
-fn default_files() -> Vec<PathBuf> {
-    let mut files = vec![PathBuf::from("/etc/my.cnf"), PathBuf::from("/etc/mysql/my.cnf")];
-    files.extend(std::env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf")));
+fn default_files() -> Vec<(PathBuf, Source)> {
+    let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+    let mut files: Vec<_> = global.map(|file| (PathBuf::from(file), Source::Global)).into();
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf"));
+    files.extend(home.map(|file| (file, Source::User)));
     files
 }
 
-fn read_with(args: &[String], defaults: &[PathBuf]) -> Result<Options, String> {
+/// Reads the options of a file and of what it includes.
+fn option_file(
+    options: &mut Options,
+    file: &Path,
+    groups: &[&str],
+    source: Source,
+) -> Result<(), String> {
+    for written in optfile::read(file, groups)? {
+        let before = options.given.len();
+        apply(options, &written)?;
+        // Behind the file is the line.
+        let path = written.place.rsplit_once(':').map_or("", |(path, _)| path);
+        let new = options.given[before..].iter().map(|(id, _)| (*id, Origin::of(source, path)));
+        options.origins.extend(new.collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+fn read_with(args: &[String], defaults: &[(PathBuf, Source)]) -> Result<Options, String> {
     let mut options = Options::default();
     let mut rest = args;
     // The options about option files must come first, as in MySQL.
-    let mut files: Vec<(PathBuf, &[&str])> = Vec::new();
+    let mut files: Vec<(PathBuf, &[&str], Source)> = Vec::new();
     let mut use_defaults = true;
     while let Some((first, after)) = rest.split_first() {
         if first == "--no-defaults" {
             use_defaults = false;
         } else if let Some(file) = first.strip_prefix("--defaults-file=") {
             use_defaults = false;
-            files.push((PathBuf::from(file), ALL_GROUPS));
+            files.push((PathBuf::from(file), ALL_GROUPS, Source::Explicit));
         } else if let Some(file) = first.strip_prefix("--defaults-extra-file=") {
-            files.push((PathBuf::from(file), ALL_GROUPS));
+            files.push((PathBuf::from(file), ALL_GROUPS, Source::Extra));
         } else if !(first == "--print-defaults" || first.starts_with("--defaults-group-suffix=")) {
             break;
         }
         rest = after;
     }
     if use_defaults {
-        let own = defaults.iter().filter(|f| f.exists()).map(|f| (f.clone(), OWN_GROUPS));
+        let there = defaults.iter().filter(|(file, _)| file.exists());
+        let own = there.map(|(file, source)| (file.clone(), OWN_GROUPS, *source));
         files = own.chain(files).collect();
     }
-    for (file, groups) in files {
-        for written in optfile::read(&file, groups)? {
-            apply(&mut options, &written)?;
-        }
+    for (file, groups, source) in files {
+        option_file(&mut options, &file, groups, source)?;
     }
     options.from_files = options.given.len();
     command_line(&mut options, rest)?;
@@ -400,7 +421,10 @@ mod tests {
         std::fs::write(&file, "[mysqld]\nport=1\nmax_connections=9\n").unwrap();
         let o = parse(&[&format!("--defaults-file={}", file.display()), "--port=2"]).unwrap();
         assert_eq!((o.number("port"), o.number("max_connections"), o.from_files), (2, 9, 2));
-        let others = read_with(&[], std::slice::from_ref(&file)).unwrap();
+        let origin = Origin::of(Source::Explicit, &file.display().to_string());
+        let names: Vec<_> = o.origins.iter().map(|(id, from)| (id.get().name, from)).collect();
+        assert_eq!(names, [("port", &origin), ("max_connections", &origin)]);
+        let others = read_with(&[], &[(file.clone(), Source::Global)]).unwrap();
         assert_eq!(others.given.len(), 0, "[mysqld] of another installation is not ours");
         std::fs::remove_file(&file).unwrap();
     }

@@ -19,9 +19,14 @@ pub struct Kept {
     pub values: Vec<(VarId, Value)>,
 }
 
+/// Where persisted variables are.
+pub fn path(datadir: &Path) -> PathBuf {
+    datadir.join(NAME)
+}
+
 /// Reads what was persisted; an unknown variable or value is an error naming its line.
 pub fn read(datadir: &Path) -> Result<Kept, String> {
-    let path = datadir.join(NAME);
+    let path = path(datadir);
     if !path.exists() {
         return Ok(Kept::default());
     }

@@ -14,7 +14,7 @@ use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
 use instrument::FileLimits;
-use session::variables::{self, Globals, Value, VarId};
+use session::variables::{self, Globals, Origin, Source, Value, VarId};
 use session::{Host, Server, Severity, VERSION, tuning};
 use std::io::Write;
 use std::net::IpAddr;
@@ -264,8 +264,21 @@ fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), 
     for (id, value) in &options.given[options.from_files..] {
         globals.set(*id, value.clone());
     }
+    tell_origins(&globals, options, &kept.values, &persisted::path(&absolute));
     let connections = globals.number("max_connections") as usize;
     Ok((globals, connections))
+}
+
+/// Tells where values come from; what wins comes last.
+fn tell_origins(globals: &Globals, options: &Options, kept: &[(VarId, Value)], file: &Path) {
+    let of_files = options.origins.iter().cloned();
+    let path = file.display().to_string();
+    let of_kept = kept.iter().map(|(id, _)| (*id, Origin::of(Source::Persisted, &path)));
+    let line = options.given[options.from_files..].iter();
+    let of_line = line.map(|(id, _)| (*id, Origin::of(Source::CommandLine, "")));
+    for (id, origin) in of_files.chain(of_kept).chain(of_line) {
+        globals.came_from(id, origin);
+    }
 }
 
 /// What `innodb_log_file_size` and `innodb_log_files_in_group` make of `innodb_redo_log_capacity`, which wins over them.

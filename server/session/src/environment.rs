@@ -8,10 +8,10 @@ use crate::server::VERSION;
 use crate::states;
 use crate::status;
 use crate::variables::kind::NO_LIMIT;
-use crate::variables::{self, Kind, Value};
+use crate::variables::{self, Kind, Origin, Value, VarId};
 use catalog::{
     ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow, ServerList,
-    StatusRow, Viewer,
+    StatusRow, VariableRow, Viewer,
 };
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
@@ -123,6 +123,17 @@ impl Viewer for Env {
         for (thread_id, _, told) in self.server.registry.told() {
             told.user().iter().for_each(|(name, value)| each(thread_id, name, value.as_deref()));
         }
+    }
+
+    fn variables_info(&self) -> Vec<VariableRow> {
+        let row = |(id, origin): (VarId, Origin)| VariableRow {
+            name: id.get().name,
+            source: origin.source.name(),
+            path: origin.path,
+            range: variables::range(id.get()),
+            set: origin.set,
+        };
+        self.server.globals.origins().into_iter().map(row).collect()
     }
 
     fn truncate_connected(&self, by: ConnectedBy) {

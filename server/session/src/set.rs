@@ -367,6 +367,7 @@ impl Core {
             _ => {}
         }
         server.globals.set(id, value);
+        server.globals.was_set_by(id, &self.env.user, &self.env.host);
         match id.get().effect {
             Effect::Logs => logs::logs_of(id.get().name)
                 .iter()

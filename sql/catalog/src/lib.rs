@@ -45,6 +45,6 @@ pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
     ChangeRow, Changes, ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow,
     INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext,
-    SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged, UpdateRow, Viewer,
-    VirtualRef, VirtualTable, virtual_schema,
+    SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged, UpdateRow,
+    VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

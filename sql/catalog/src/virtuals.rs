@@ -64,6 +64,10 @@ pub trait Viewer {
     fn session_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&str>)) {}
     /// Calls `each` with the user variables of every session: THREAD_ID, name, value as text; `None`: NULL.
     fn user_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&[u8]>)) {}
+    /// Where the values of system variables come from, ordered by name.
+    fn variables_info(&self) -> Vec<VariableRow> {
+        Vec::new()
+    }
     /// TRUNCATE of [`Self::connected`].
     fn truncate_connected(&self, _by: ConnectedBy) {}
     /// What was done by account, user or host; `None`: by thread.
@@ -104,6 +108,21 @@ pub struct StatusRow {
     pub host: String,
     /// By the numbers of [`instrument::Counter`]; empty: nothing was counted.
     pub counts: Vec<u64>,
+}
+
+/// A system variable, and where its value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableRow {
+    /// Name.
+    pub name: &'static str,
+    /// What gave the value: `COMPILED`, `DYNAMIC`, ...
+    pub source: &'static str,
+    /// The file that did; empty where none did.
+    pub path: String,
+    /// The least and the greatest value; 0 where there is none.
+    pub range: (String, String),
+    /// When a client set it, in microseconds since 1970, and the client's user and host.
+    pub set: Option<(u64, String, String)>,
 }
 
 /// A line of the error log.

@@ -7,10 +7,12 @@
 //! 3. What a change does (its [`Effect`]) is done by the session, after the value was checked.
 
 pub mod kind;
+mod origin;
 mod table;
 mod told;
 
 pub use kind::{Kind, mode_warnings, switches};
+pub use origin::{Origin, Source, range};
 pub use table::VARIABLES;
 pub use told::Told;
 
@@ -246,6 +248,8 @@ struct Inner {
     /// What an option file or the command line said, else the compiled-in default: SET GLOBAL x = DEFAULT.
     initial: Vec<Value>,
     persisted: BTreeMap<&'static str, String>,
+    /// Of variables whose value is none that was compiled in.
+    origins: BTreeMap<VarId, Origin>,
 }
 
 /// The compiled-in default of a variable.
@@ -275,7 +279,8 @@ impl Globals {
                 values[usize::from(id.0)] = value;
             }
         }
-        let inner = Inner { values: Arc::new(values), initial, persisted };
+        let origins = BTreeMap::new();
+        let inner = Inner { values: Arc::new(values), initial, persisted, origins };
         Self { inner: Mutex::new(&GLOBALS, inner), store }
     }
 

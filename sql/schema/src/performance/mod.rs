@@ -185,6 +185,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("user_variables_by_thread", status::user_variables_by_thread),
     Shown::new("users", threads::users).truncated_by(threads::truncate_users),
     Shown::new("variables_by_thread", status::variables_by_thread),
+    Shown::new("variables_info", status::variables_info),
 ];
 
 /// Tables with rows where `performance_schema` is OFF.

@@ -6,6 +6,8 @@ use instrument::Counter;
 
 /// Characters of a value; MySQL cuts longer ones, too.
 const VALUE_CHARS_MAX: usize = 1024;
+/// Characters of a name.
+const NAME_CHARS_MAX: usize = 64;
 
 pub(super) fn global_status(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     list(context, ServerList::GlobalStatus, rows);
@@ -117,8 +119,12 @@ pub(super) fn by_host(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 
 /// As much of a value as there is room for.
 fn cut(value: &str) -> &str {
-    let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
-    &value[..end]
+    cut_at(value, VALUE_CHARS_MAX)
+}
+
+fn cut_at(text: &str, chars: usize) -> &str {
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    &text[..end]
 }
 
 fn list(context: &ReadContext<'_>, which: ServerList, rows: &mut Rows<'_, '_>) {
@@ -136,6 +142,20 @@ pub(super) fn variables_by_thread(context: &ReadContext<'_>, rows: &mut Rows<'_,
 pub(super) fn user_variables_by_thread(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     context.viewer.user_variables(&mut |thread_id, name, value| {
         let value = value.map_or(Cell::Null, |text| Cell::Bytes(text.into()));
-        rows.push(&cells![thread_id, name, value]);
+        rows.push(&cells![thread_id, cut_at(name, NAME_CHARS_MAX), value]);
     });
+}
+
+pub(super) fn variables_info(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for row in context.viewer.variables_info() {
+        let (set, user, host) = match row.set {
+            Some((us, user, host)) => {
+                let us = i64::try_from(us).unwrap_or(i64::MAX);
+                (Cell::Time(us), Some(user), Some(host))
+            }
+            None => (Cell::Null, None, None),
+        };
+        let (min, max) = row.range;
+        rows.push(&cells![row.name, row.source, cut(&row.path), min, max, set, user, host]);
+    }
 }
