@@ -87,6 +87,37 @@ fn threads_are_switched_by_update_and_by_actors() {
 }
 
 #[test]
+fn classes_of_threads_are_switched_for_those_that_begin() {
+    let folder = TempDir::new();
+    let mut server = with_table(&folder);
+    let of = |class: &str| {
+        format!(
+            "SELECT ENABLED, HISTORY, PROPERTIES, VOLATILITY, DOCUMENTATION FROM performance_schema.setup_threads WHERE NAME = 'thread/{class}'"
+        )
+    };
+    assert_eq!(server.sql(&of("sql/main")), "YES\tYES\tsingleton\t0\tNULL");
+    assert_eq!(server.sql(&of("sql/one_connection")), "YES\tYES\tuser\t0\tNULL");
+    let nameless = "SELECT COUNT(*) FROM performance_schema.threads t LEFT JOIN performance_schema.setup_threads s USING (NAME) WHERE s.NAME IS NULL";
+    assert_eq!(server.sql(nameless), "0");
+    server.sql("UPDATE performance_schema.setup_threads SET ENABLED = 'NO' WHERE NAME LIKE '%purge%' OR NAME LIKE '%one_conn%'");
+    assert_eq!(server.sql(&of("innodb/srv_purge_thread")), "NO\tYES\t\t0\tNULL");
+    let threads = "SELECT DISTINCT INSTRUMENTED FROM performance_schema.threads WHERE NAME LIKE '%purge%' OR PROCESSLIST_ID = CONNECTION_ID()";
+    assert_eq!(server.sql(threads), "YES", "those who are there; of sessions, actors decide");
+    for (refused, number) in [
+        ("UPDATE performance_schema.setup_threads SET NAME = 'x'", "1683"),
+        ("UPDATE performance_schema.setup_threads SET PROPERTIES = ''", "1683"),
+        ("INSERT INTO performance_schema.setup_threads (NAME) VALUES ('x')", "1142"),
+        ("DELETE FROM performance_schema.setup_threads", "1142"),
+        ("TRUNCATE performance_schema.setup_threads", "1142"),
+    ] {
+        assert!(server.sql_error(refused).contains(number), "{refused}");
+    }
+    server.stop();
+    let server = Server::start(folder.path());
+    assert_eq!(server.sql(&of("innodb/srv_purge_thread")), "YES\tYES\t\t0\tNULL", "not kept");
+}
+
+#[test]
 fn what_sessions_counted_is_their_accounts_when_they_end() {
     let folder = TempDir::new();
     let server = with_table(&folder);

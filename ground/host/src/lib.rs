@@ -25,6 +25,7 @@ mod sim;
 mod sim_faults;
 mod sim_inode;
 pub mod thread;
+pub mod thread_classes;
 pub mod user_file;
 pub mod watched;
 // A model has no signals.

@@ -78,7 +78,7 @@ pub fn list(name: &str) -> Listed {
     let (id, os_id) = (next_id(), os_id());
     instrument::name_thread(id);
     STARTED.fetch_add(1, Ordering::Relaxed);
-    let monitoring = sync::MONITORED | sync::HISTORY;
+    let monitoring = crate::thread_classes::begin(name);
     running().push(Background { id, name: name.to_string(), os_id, monitoring });
     Listed(id)
 }

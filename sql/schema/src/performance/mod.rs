@@ -162,6 +162,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("setup_objects", setup::objects)
         .truncated_by(|_| instrument::clear_objects())
         .changed_by(&setup::OBJECTS),
+    Shown::new("setup_threads", setup::threads).changed_by(&setup::THREADS),
     Shown::new("socket_instances", sockets::instances),
     Shown::new("socket_summary_by_event_name", sockets::by_event_name)
         .truncated_by(|_| instrument::empty_sockets()),

@@ -1,10 +1,12 @@
-//! `setup_actors`, `setup_consumers`, `setup_instruments`, `setup_objects`: what is collected, and of whom.
+//! `setup_actors`, `setup_consumers`, `setup_instruments`, `setup_objects`, `setup_threads`: what is collected, and of whom.
 //!
-//! A change takes effect at once, on everything that is there already.
+//! A change takes effect at once, on everything that is there already; of actors and threads, on those that begin.
 
 use crate::information::{Cell, Rows, cells};
 use catalog::{Changes, ReadContext, Unchanged};
+use host::thread_classes;
 use instrument::{Actor, Class, ClassKind, Consumer, NotAdded, Object, ObjectType};
+use sync::{HISTORY, MONITORED};
 use value::Datum;
 
 type Row<'a> = &'a [Datum<'a>];
@@ -184,4 +186,34 @@ pub(super) const OBJECTS: Changes = Changes {
         instrument::remove_object(&object(row));
         Ok(())
     }),
+};
+
+pub(super) fn threads(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for class in thread_classes::all() {
+        let on = |bit| yes_no(class.monitoring & bit != 0);
+        let properties = match class.name.as_str() {
+            thread_classes::SESSIONS => "user",
+            "thread/sql/main" | "thread/sql/signal_handler" => "singleton",
+            _ => "",
+        };
+        rows.push(&cells![
+            class.name.as_str(),
+            on(MONITORED),
+            on(HISTORY),
+            properties,
+            0_i64,
+            Cell::Null
+        ]);
+    }
+}
+
+pub(super) const THREADS: Changes = Changes {
+    columns: &["ENABLED", "HISTORY"],
+    update: |_, old, new| {
+        let bit = |column: usize, bit| if is_yes(&new[column]) { bit } else { 0 };
+        thread_classes::switch(&text(&old[0]), bit(1, MONITORED) | bit(2, HISTORY));
+        Ok(())
+    },
+    insert: None,
+    delete: None,
 };

@@ -7,37 +7,9 @@ use super::setup::yes_no;
 use crate::information::{Cell, Rows, cells};
 use catalog::{Changes, ConnectedBy, ProcessRow, ReadContext};
 use host::thread::Background;
+use host::thread_classes;
 use sync::{HISTORY, MONITORED};
 use value::Datum;
-
-/// What MySQL calls a thread of this name, with what comes behind the last underline left out if it is a number.
-const NAMES: &[(&str, &str)] = &[
-    ("main", "thread/sql/main"),
-    ("signal", "thread/sql/signal_handler"),
-    ("checkpointer", "thread/innodb/log_checkpointer_thread"),
-    ("log_timer", "thread/innodb/log_flusher_thread"),
-    ("log_governor", "thread/innodb/log_files_governor_thread"),
-    ("statistics", "thread/innodb/dict_stats_thread"),
-    ("purge", "thread/innodb/srv_purge_thread"),
-    ("cleaner", "thread/innodb/page_flush_coordinator_thread"),
-    ("read_ahead", "thread/innodb/io_read_thread"),
-    ("buf_dump", "thread/innodb/buf_dump_thread"),
-    ("buf_load", "thread/innodb/buf_dump_thread"),
-    ("buf_resize", "thread/innodb/buf_resize_thread"),
-    ("rollback", "thread/innodb/trx_recovery_rollback_thread"),
-];
-
-/// A thread's name as instruments have it.
-fn name_of(name: &str) -> String {
-    let kind = match name.rsplit_once('_') {
-        Some((kind, number)) if number.bytes().all(|b| b.is_ascii_digit()) => kind,
-        _ => name,
-    };
-    match NAMES.iter().find(|(own, _)| *own == kind) {
-        Some((_, mysqls)) => (*mysqls).to_string(),
-        None => format!("thread/limpid/{kind}"),
-    }
-}
 
 /// `threads`: ordered by THREAD_ID.
 pub(super) fn threads(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
@@ -74,7 +46,7 @@ fn session(p: ProcessRow) -> Vec<Cell<'static>> {
     let on = |bit| yes_no(p.monitoring & bit != 0);
     cells![
         p.thread_id,
-        "thread/sql/one_connection",
+        thread_classes::SESSIONS,
         "FOREGROUND",
         p.id,
         p.user,
@@ -106,7 +78,7 @@ fn background(t: &Background) -> Vec<Cell<'static>> {
     let on = |bit| yes_no(t.monitoring & bit != 0);
     cells![
         t.id,
-        name_of(&t.name),
+        thread_classes::class_of(&t.name),
         "BACKGROUND",
         null(),
         null(),
@@ -173,18 +145,4 @@ pub(super) fn truncate_users(context: &ReadContext<'_>) {
 
 pub(super) fn truncate_hosts(context: &ReadContext<'_>) {
     context.viewer.truncate_connected(ConnectedBy::Host);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_are_called_as_mysqls_or_as_they_are() {
-        assert_eq!(name_of("cleaner_3"), "thread/innodb/page_flush_coordinator_thread");
-        assert_eq!(name_of("read_ahead_0"), "thread/innodb/io_read_thread");
-        assert_eq!(name_of("log_timer"), "thread/innodb/log_flusher_thread");
-        assert_eq!(name_of("horizon"), "thread/limpid/horizon");
-        assert_eq!(name_of("redo_reader"), "thread/limpid/redo_reader");
-    }
 }
