@@ -10,8 +10,8 @@ use crate::status;
 use crate::variables::kind::NO_LIMIT;
 use crate::variables::{self, Kind, Origin, Value, VarId};
 use catalog::{
-    ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow, ServerList,
-    StatusRow, VariableRow, Viewer,
+    ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow,
+    ServerList, StatusRow, VariableRow, Viewer,
 };
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
@@ -119,7 +119,7 @@ impl Viewer for Env {
         }
     }
 
-    fn user_variables(&self, each: &mut dyn FnMut(u64, &str, Option<&[u8]>)) {
+    fn user_variables(&self, each: EachUserVariable<'_>) {
         for (thread_id, _, told) in self.server.registry.told() {
             told.user().iter().for_each(|(name, value)| each(thread_id, name, value.as_deref()));
         }

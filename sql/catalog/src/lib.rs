@@ -43,8 +43,8 @@ pub use names::{Definition, NameEntry};
 pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
-    ChangeRow, Changes, ConnectedBy, ConnectedRow, ErrorLogRow, FiguresBy, FiguresRow,
-    INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow, ReadContext,
-    SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged, UpdateRow,
-    VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,
+    FiguresRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow,
+    ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged,
+    UpdateRow, VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

@@ -38,6 +38,9 @@ pub enum ServerList {
     PersistedVariables,
 }
 
+/// Takes a session's user variable: THREAD_ID, name, value as text; `None`: NULL.
+pub type EachUserVariable<'e> = &'e mut dyn FnMut(u64, &str, Option<&[u8]>);
+
 /// Who reads a virtual table, and what only the reader's session knows.
 pub trait Viewer {
     /// Names and values, in the order in which SHOW prints them.
@@ -63,7 +66,7 @@ pub trait Viewer {
     /// Calls `each` with the variables of every session: THREAD_ID, name, value; `None`: the session does not tell it.
     fn session_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&str>)) {}
     /// Calls `each` with the user variables of every session: THREAD_ID, name, value as text; `None`: NULL.
-    fn user_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&[u8]>)) {}
+    fn user_variables(&self, _each: EachUserVariable<'_>) {}
     /// Where the values of system variables come from, ordered by name.
     fn variables_info(&self) -> Vec<VariableRow> {
         Vec::new()
