@@ -9,6 +9,7 @@
 
 mod events;
 mod file_io;
+mod live_waits;
 mod memory;
 mod metadata;
 mod server;
@@ -120,6 +121,8 @@ const SHOWN: &[Shown] = &[
     .truncated_by(|c| c.viewer.truncate_figures(USER, Figures::Transactions)),
     Shown::new("events_transactions_summary_global_by_event_name", summaries::transactions_global)
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Transactions)),
+    // Waits that go on stay.
+    Shown::new("events_waits_current", live_waits::current).truncated_by(|_| ()),
     Shown::new("events_waits_summary_by_account_by_event_name", summaries::waits_by_account)
         .truncated_by(|c| c.viewer.truncate_figures(ACCOUNT, Figures::Waits)),
     Shown::new("events_waits_summary_by_host_by_event_name", summaries::waits_by_host)
