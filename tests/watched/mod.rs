@@ -189,6 +189,29 @@ fn accounts_users_and_hosts_count_connections() {
 }
 
 #[test]
+fn a_session_that_rests_keeps_its_figures_and_its_history() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()")[0].clone();
+    let digest = "DIGEST_TEXT = 'SELECT ? * `c` FROM `d` . `t`'";
+    let counted = format!(
+        "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_by_digest WHERE {digest}"
+    );
+    let recorded = format!(
+        "SELECT COUNT(*), COUNT(DISTINCT DIGEST) FROM performance_schema.events_statements_history WHERE THREAD_ID = {thread} AND {digest}"
+    );
+    (1..4).for_each(|n| drop(session.ask(&format!("SELECT {n} * c FROM d.t"))));
+    let seen = || [server.sql(&counted), server.sql(&recorded)];
+    assert_eq!(seen(), ["3", "3\t1"]);
+    // A session rests when nothing came for ten seconds.
+    testkit::pause(10_500);
+    assert_eq!(seen(), ["3", "3\t1"]);
+    session.ask("SELECT 4 * c FROM d.t");
+    assert_eq!(seen(), ["4", "4\t1"]);
+}
+
+#[test]
 fn who_waits_for_a_table_is_seen_with_who_blocks() {
     let folder = TempDir::new();
     let server = with_table(&folder);

@@ -95,7 +95,12 @@ pub struct DigestRow {
 impl DigestRow {
     /// What it is of, and the normalised text; `None`: its digest found no room.
     pub fn of(&self) -> Option<(&DigestKey, &str)> {
-        self.digest.key.as_ref().map(|key| (key, &*self.digest.text))
+        self.digest.named()
+    }
+
+    /// Its digest.
+    pub(crate) fn digest(&self) -> &Arc<Digest> {
+        &self.digest
     }
 
     /// Adds a statement that ended at `now_ns`.
@@ -273,6 +278,12 @@ impl SessionDigests {
         (place.forgotten == self.forgotten).then_some(row)
     }
 
+    /// As [`Self::fold`], and gives the memory back.
+    pub fn rest(&mut self) {
+        self.fold();
+        (self.rows, self.positions) = (Vec::new(), HashMap::new());
+    }
+
     /// Adds the session's figures to those of all, and begins anew.
     pub fn fold(&mut self) {
         self.positions.clear();
@@ -290,6 +301,11 @@ impl Drop for SessionDigests {
 }
 
 impl Digest {
+    /// Which it is, and the normalised text; `None`: that of those that found no room.
+    pub(crate) fn named(&self) -> Option<(&DigestKey, &str)> {
+        self.key.as_ref().map(|key| (key, &*self.text))
+    }
+
     fn add_row(this: &Arc<Digest>) -> Arc<DigestRow> {
         let mut state = lock(&this.state);
         let row = Arc::new(DigestRow {

@@ -7,7 +7,7 @@
 //! statement that began it.
 
 use crate::DigestKey;
-use crate::digest::DigestRow;
+use crate::digest::{Digest, DigestRow};
 use crate::ring::Ring;
 use crate::statement::{StatementEnd, Sums};
 use crate::transaction::{OwnTransaction, TransactionRecord};
@@ -61,13 +61,30 @@ pub struct StatementRecord {
     pub sums: Option<Sums>,
     /// How it failed.
     pub failure: Option<Box<Failure>>,
-    digest: Option<Arc<DigestRow>>,
+    digest: Option<RecordDigest>,
+}
+
+/// The digest of a statement that ended. A session's own row stands for it, as its count of references is the session's
+/// alone; one that rests gives its rows back.
+#[derive(Debug, Clone)]
+enum RecordDigest {
+    Row(Arc<DigestRow>),
+    Digest(Arc<Digest>),
 }
 
 impl StatementRecord {
     /// Its digest and that one's text.
     pub fn digest(&self) -> Option<(&DigestKey, &str)> {
-        self.digest.as_ref()?.of()
+        match self.digest.as_ref()? {
+            RecordDigest::Row(row) => row.of(),
+            RecordDigest::Digest(digest) => digest.named(),
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(RecordDigest::Row(row)) = &self.digest {
+            self.digest = Some(RecordDigest::Digest(Arc::clone(row.digest())));
+        }
     }
 }
 
@@ -130,6 +147,12 @@ impl SessionHistory {
         let SessionHistory { shared, events, active } = self;
         let (thread_id, rings) = (shared.thread_id, lock(&shared.rings));
         HistoryWriter { thread_id, rings, events, active }
+    }
+
+    /// The session is idle: what it keeps of its digests' figures is needed elsewhere.
+    #[cold]
+    pub fn rest(&self) {
+        lock(&self.shared.rings).statements.each_mut(StatementRecord::rest);
     }
 
     /// Says how the statement that was added last failed.
@@ -258,12 +281,12 @@ fn write(
     record.sums = end.more.copied();
     record.failure = None;
     let same = match (&record.digest, recorded.digest) {
-        (Some(mine), Some(digest)) => Arc::ptr_eq(mine, digest),
+        (Some(RecordDigest::Row(mine)), Some(digest)) => Arc::ptr_eq(mine, digest),
         (None, None) => true,
         _ => false,
     };
     if !same {
-        record.digest = recorded.digest.cloned();
+        record.digest = recorded.digest.cloned().map(RecordDigest::Row);
     }
 }
 
@@ -348,6 +371,7 @@ pub fn set_history_limits(records_max: usize, long_max: usize, text_bytes_max: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::SessionDigests;
 
     #[test]
     fn a_session_keeps_its_last_statements() {
@@ -377,6 +401,30 @@ mod tests {
         drop(history);
         assert_eq!(long_statement_history().len(), long.len());
     }
+
+    #[test]
+    fn a_session_that_rests_gives_its_digests_rows_back() {
+        let (mut history, mut digests) = (SessionHistory::new(79), SessionDigests::default());
+        let key = DigestKey { schema: None, hash: [79; 32] };
+        let place = digests.place(&key, "SELECT ?", 0);
+        let row = Arc::clone(digests.row(place).unwrap());
+        let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
+        let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: Some(&row) };
+        history.open().add_statement(&end, &recorded, false);
+        let row = { Arc::downgrade(&row) };
+        digests.rest();
+        assert!(row.upgrade().is_some(), "the history has it");
+        history.rest();
+        assert!(row.upgrade().is_none());
+        let mine = || statement_histories().into_iter().find(|r| r.thread_id == 79).unwrap();
+        assert_eq!(mine().digest(), Some((&key, "SELECT ?")));
+        // The next one has a row again.
+        let place = digests.place(&key, "SELECT ?", 0);
+        let recorded = Recorded { digest: digests.row(place), ..recorded };
+        history.open().add_statement(&end, &recorded, false);
+        assert_eq!(mine().digest(), Some((&key, "SELECT ?")));
+    }
+
     #[test]
     fn statements_are_nested_in_the_transaction_that_goes_on() {
         let mut history = SessionHistory::new(78);

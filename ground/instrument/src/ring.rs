@@ -26,6 +26,11 @@ impl<R> Ring<R> {
         old.iter().chain(new)
     }
 
+    /// Changes every record.
+    pub fn each_mut(&mut self, change: impl FnMut(&mut R)) {
+        self.records.iter_mut().for_each(change);
+    }
+
     /// The latest.
     pub fn last(&self) -> Option<&R> {
         self.records.get(self.next.wrapping_sub(1))

@@ -158,6 +158,9 @@ enum Lost {
     Killed,
 }
 
+/// A session whose client is silent for so long gives memory back.
+const RESTS_AFTER: Duration = Duration::from_secs(10);
+
 /// Serves a client until it leaves. `session` has written its greeting.
 pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
     session.runs_here();
@@ -232,9 +235,13 @@ fn read(session: &mut Session, socket: &Socket) -> io::Result<usize> {
             Ok(n) => return Ok(n),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                let left = Duration::from_secs(session.timeout_s());
-                if !socket.wait(PollFlags::IN, left)? {
-                    return Err(io::ErrorKind::TimedOut.into());
+                let whole = Duration::from_secs(session.timeout_s());
+                let first = whole.min(RESTS_AFTER);
+                if !socket.wait(PollFlags::IN, first)? {
+                    session.rest();
+                    if first == whole || !socket.wait(PollFlags::IN, whole - first)? {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
                 }
             }
             Err(error) => return Err(error.into()),

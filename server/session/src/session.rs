@@ -197,6 +197,12 @@ impl Session {
         }
     }
 
+    /// The client has been silent for a while: gives back what is made again in no time.
+    pub fn rest(&mut self) {
+        let _entered = sync::enter(self.slots.session(self.slot));
+        self.core.events.rest();
+    }
+
     /// Counts an event of this connection.
     pub fn count(&self, counter: Counter) {
         self.core.client.slot().counters.add(counter, 1);

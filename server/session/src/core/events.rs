@@ -288,6 +288,15 @@ impl Events {
         is_recorded
     }
 
+    /// The session is idle: its figures by digest go to those of all, and what it remembered of texts is forgotten.
+    pub fn rest(&mut self) {
+        self.digests.rest();
+        self.texts = HashMap::new();
+        if let Some(history) = &self.history {
+            history.rest();
+        }
+    }
+
     /// Says how the statement that ended last failed.
     #[cold]
     pub fn fails(&self, failure: Failure) {
