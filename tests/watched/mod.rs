@@ -189,6 +189,23 @@ fn accounts_users_and_hosts_count_connections() {
 }
 
 #[test]
+fn who_holds_a_mutex_is_seen_while_its_holds_are_timed() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let locked = "SELECT COUNT(*) FROM performance_schema.mutex_instances WHERE LOCKED_BY_THREAD_ID IS NOT NULL";
+    assert_eq!(server.sql(locked), "0");
+    server.sql("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/synch/mutex/%'");
+    server.sql("SELECT * FROM d.t");
+    let known = "SELECT COUNT(*) > 3, COUNT(*) = COUNT(DISTINCT OBJECT_INSTANCE_BEGIN) FROM performance_schema.mutex_instances";
+    assert_eq!(server.sql(known), "1\t1");
+    let both = "SELECT COUNT(*) FROM performance_schema.mutex_instances m
+                JOIN performance_schema.events_waits_summary_by_instance w USING (OBJECT_INSTANCE_BEGIN) WHERE m.NAME <> w.EVENT_NAME";
+    assert_eq!(server.sql(both), "0");
+    server.sql("SET GLOBAL limpid_instrument_level = def");
+    assert_eq!(server.sql(locked), "0");
+}
+
+#[test]
 fn a_session_that_rests_keeps_its_figures_and_its_history() {
     let folder = TempDir::new();
     let server = with_table(&folder);

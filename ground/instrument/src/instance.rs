@@ -5,6 +5,7 @@
 //! 3. The holder of a mutex writes its figures alone; readers of a latch, and waiters at an event, may do so together.
 //! 4. It ends with its owner, and its figures with it: those of the class stay.
 
+use crate::registry::{page, window};
 use crate::stat::{StatTotals, least};
 use crate::{Class, ClassKind};
 use std::fmt;
@@ -21,6 +22,9 @@ struct Instance {
     wait_ns_sum: AtomicU64,
     wait_ns_min: AtomicU64,
     wait_ns_max: AtomicU64,
+    /// The thread that has it alone, 0: none that was seen to take it; and the window of holds in which it was seen.
+    locked_by: AtomicU64,
+    locked_in: AtomicU64,
     /// How often instances had been emptied when this was written last.
     emptied: AtomicU64,
     /// Where it is in the list; changed under the list's mutex.
@@ -72,6 +76,8 @@ impl InstanceCell {
             wait_ns_sum: AtomicU64::new(0),
             wait_ns_min: AtomicU64::new(0),
             wait_ns_max: AtomicU64::new(0),
+            locked_by: AtomicU64::new(0),
+            locked_in: AtomicU64::new(0),
             emptied: AtomicU64::new(EMPTIED.load(Relaxed)),
             place: AtomicUsize::new(list.len()),
         });
@@ -88,6 +94,17 @@ impl InstanceCell {
             let instance = self.get(class);
             instance.renew();
             instance.uses.store(instance.uses.load(Relaxed) + 1, Relaxed);
+            instance.locked_in.store(window(), Relaxed);
+            instance.locked_by.store(page().thread_id(), Relaxed);
+        }
+    }
+
+    /// The thread that had the owner alone is about to give it back.
+    pub fn freed(&self) {
+        let found = self.0.load(Ordering::Acquire);
+        if !found.is_null() {
+            // SAFETY: as in `get`.
+            unsafe { &*found }.locked_by.store(0, Relaxed);
         }
     }
 
@@ -133,8 +150,12 @@ impl Instance {
     fn report(self: &Arc<Instance>) -> InstanceReport {
         let current = self.emptied.load(Relaxed) == EMPTIED.load(Relaxed);
         let get = |figure: &AtomicU64| if current { figure.load(Relaxed) } else { 0 };
+        // Who took it in another window may have given it back unseen.
+        let seen = self.class.held() && self.locked_in.load(Relaxed) == window();
+        let locked_by = if seen { self.locked_by.load(Relaxed) } else { 0 };
         InstanceReport {
             class: self.class,
+            locked_by: (locked_by != 0).then_some(locked_by),
             number: Arc::as_ptr(self).addr() as u64,
             uses: get(&self.uses),
             waits: StatTotals {
@@ -184,6 +205,8 @@ pub struct InstanceReport {
     pub class: &'static Class,
     /// What tells it from others while it is there: OBJECT_INSTANCE_BEGIN.
     pub number: u64,
+    /// The THREAD_ID of who has it alone; `None`: nobody, or its holds are not timed.
+    pub locked_by: Option<u64>,
     /// Uses: all while the class is counted, and those that had to wait at any time.
     pub uses: u64,
     /// Waits.

@@ -145,7 +145,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn unlock(&self) {
-        let ended = hold::ending(self.class, self.key());
+        let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed());
         if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_slow();
         }

@@ -44,6 +44,30 @@ fn spin(ns: u64) {
 }
 
 #[test]
+fn who_holds_a_mutex_is_known_until_it_is_given_back_or_nobody_looks_any_more() {
+    const NAME: &str = "wait/synch/mutex/test/locked_by";
+    static CLASS: MutexClass = MutexClass::new(NAME);
+    let measuring = measure(Level::Synch);
+    instrument::name_thread(4711);
+    let mutex = Mutex::new(&CLASS, ());
+    let locked_by = || {
+        let mut all = instrument::instances(|_| true).into_iter();
+        all.find(|instance| instance.class.name() == NAME).and_then(|instance| instance.locked_by)
+    };
+    let held = mutex.lock();
+    assert_eq!(locked_by(), Some(4711));
+    drop(held);
+    assert_eq!(locked_by(), None);
+    let held = mutex.try_lock();
+    assert_eq!(locked_by(), Some(4711));
+    drop(measuring);
+    // Given back unseen.
+    drop(held);
+    let _measuring = measure(Level::Synch);
+    assert_eq!(locked_by(), None);
+}
+
+#[test]
 fn a_mutex_held_half_of_the_time_is_reported_as_held_half_of_the_time() {
     static CLASS: MutexClass = MutexClass::new("wait/synch/mutex/test/half");
     let _measuring = measure(Level::Synch);

@@ -150,6 +150,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("memory_summary_global_by_event_name", memory::global)
         .truncated_by(|_| instrument::empty_memory()),
     Shown::new("metadata_locks", metadata::metadata_locks),
+    Shown::new("mutex_instances", waits::mutex_instances),
     Shown::new("performance_timers", server::timers),
     Shown::new("persisted_variables", status::persisted_variables),
     Shown::new("processlist", information::performance_processlist),

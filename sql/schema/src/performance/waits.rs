@@ -70,6 +70,13 @@ pub(super) fn truncate_instances() {
     instrument::empty_sockets();
 }
 
+/// `mutex_instances`: who holds a mutex is known while its holds are timed.
+pub(super) fn mutex_instances(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for mutex in sorted(instrument::instances(|kind| kind == ClassKind::Mutex)) {
+        rows.push(&cells![mutex.class.name(), mutex.number, mutex.locked_by]);
+    }
+}
+
 /// `events_waits_summary_by_instance`.
 pub(super) fn by_instance(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let latches = sorted(instrument::instances(|_| true));
