@@ -259,36 +259,35 @@ fn who_waits_for_a_table_is_seen_with_who_blocks() {
     }
     assert_eq!(server.sql(locks), "");
     holder.ask("BEGIN; SELECT * FROM d.t");
-    std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| server.sql("ALTER TABLE d.t ADD x INT"));
-        let waits = until_rows(
-            &server,
-            "SELECT object_schema, object_name, waiting_account, waiting_lock_type, waiting_query, blocking_thread_id, blocking_pid, blocking_account,
-                    blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection
-             FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'",
-        );
-        let expected = format!(
-            "d\tt\troot@localhost\tEXCLUSIVE\tALTER TABLE d.t ADD x INT\t{thread}\t{connection}\troot@localhost\tSHARED_READ\tTRANSACTION\tKILL QUERY {connection}\tKILL {connection}"
-        );
-        assert_eq!(waits, expected);
-        let current = "SELECT w.EVENT_NAME, w.OPERATION, w.OBJECT_TYPE, w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT > 0, s.SQL_TEXT, l.LOCK_STATUS
-                       FROM performance_schema.events_waits_current w
-                       JOIN performance_schema.events_statements_current s ON s.THREAD_ID = w.THREAD_ID AND s.EVENT_ID = w.NESTING_EVENT_ID
-                       LEFT JOIN performance_schema.metadata_locks l USING (OBJECT_INSTANCE_BEGIN)";
-        assert_eq!(server.sql(current), "", "the consumer is off");
-        server.sql("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_waits_current'");
-        let waits = "wait/lock/metadata/sql/mdl\tmetadata lock\tTABLE\td\tt\t1\tALTER TABLE d.t ADD x INT\tPENDING";
-        assert_eq!(server.sql(current), waits);
-        let idle = format!(
-            "SELECT EVENT_NAME, OPERATION, NESTING_EVENT_ID FROM performance_schema.events_waits_current WHERE THREAD_ID = {thread}"
-        );
-        assert_eq!(server.sql(&idle), "idle\tidle\tNULL");
-        let handles = "SELECT OBJECT_SCHEMA, OBJECT_NAME, EXTERNAL_LOCK FROM performance_schema.table_handles WHERE OBJECT_NAME = 't'";
-        assert_eq!(server.sql(handles), "d\tt\tNULL", "between two statements");
-        let kill = server.sql("SELECT sql_kill_blocking_connection FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'");
-        server.sql(&kill);
-        waiter.join().unwrap();
-    });
+    let mut waiter = server.converse();
+    waiter.send("ALTER TABLE d.t ADD x INT");
+    let waits = until_rows(
+        &server,
+        "SELECT object_schema, object_name, waiting_account, waiting_lock_type, waiting_query, blocking_thread_id, blocking_pid, blocking_account,
+                blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection
+         FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'",
+    );
+    let expected = format!(
+        "d\tt\troot@localhost\tEXCLUSIVE\tALTER TABLE d.t ADD x INT\t{thread}\t{connection}\troot@localhost\tSHARED_READ\tTRANSACTION\tKILL QUERY {connection}\tKILL {connection}"
+    );
+    assert_eq!(waits, expected);
+    let current = "SELECT w.EVENT_NAME, w.OPERATION, w.OBJECT_TYPE, w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT > 0, s.SQL_TEXT, l.LOCK_STATUS
+                   FROM performance_schema.events_waits_current w
+                   JOIN performance_schema.events_statements_current s ON s.THREAD_ID = w.THREAD_ID AND s.EVENT_ID = w.NESTING_EVENT_ID
+                   LEFT JOIN performance_schema.metadata_locks l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN";
+    assert_eq!(server.sql(current), "", "the consumer is off");
+    server.sql("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_waits_current'");
+    let waits = "wait/lock/metadata/sql/mdl\tmetadata lock\tTABLE\td\tt\t1\tALTER TABLE d.t ADD x INT\tPENDING";
+    assert_eq!(server.sql(current), waits);
+    let idle = format!(
+        "SELECT EVENT_NAME, OPERATION, NESTING_EVENT_ID FROM performance_schema.events_waits_current WHERE THREAD_ID = {thread}"
+    );
+    assert_eq!(server.sql(&idle), "idle\tidle\tNULL");
+    let handles = "SELECT OBJECT_SCHEMA, OBJECT_NAME, EXTERNAL_LOCK FROM performance_schema.table_handles WHERE OBJECT_NAME = 't'";
+    assert_eq!(server.sql(handles), "d\tt\tNULL", "between two statements");
+    let kill = server.sql("SELECT sql_kill_blocking_connection FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'");
+    server.sql(&kill);
+    waiter.receive();
     assert_eq!(server.sql("SELECT COUNT(*) FROM sys.schema_table_lock_waits"), "0");
 }
 
