@@ -219,8 +219,10 @@ fn a_hundred_prepared_statements_take_little_of_a_session() {
     let with_figures = taken();
     let consumers = [Consumer::StatementsDigest, Consumer::StatementsHistory];
     consumers.into_iter().for_each(|consumer| instrument::switch_consumer(consumer, false));
+    instrument::set_prepared_limit(0);
     let taken = taken();
     consumers.into_iter().for_each(|consumer| instrument::switch_consumer(consumer, true));
+    instrument::set_prepared_limit(u64::MAX);
     println!(
         "100 prepared statements take {taken} bytes of a session, with figures {with_figures}"
     );

@@ -2,6 +2,7 @@
 
 mod files;
 mod memory;
+mod prepared;
 mod sockets;
 mod stages;
 mod variables;
@@ -331,6 +332,7 @@ fn histories_and_digests_have_the_room_that_options_give() {
         "--performance-schema-events-statements-history-size=3",
         "--performance-schema-events-transactions-history-size=2",
         "--performance-schema-digests-size=4",
+        "--performance-schema-max-prepared-statements-instances=2",
         "--performance-schema-max-sql-text-length=10",
         "--performance-schema-events-statements-history-long-size=-1",
     ];
@@ -360,6 +362,12 @@ fn histories_and_digests_have_the_room_that_options_give() {
     assert_eq!(session.ask(digests), ["5\t1\t10"]);
     let lost = "SELECT VARIABLE_VALUE > 0 FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Performance_schema_digest_lost'";
     assert_eq!(session.ask(lost), ["1"]);
+    for n in 0..3 {
+        session.ask(&format!("PREPARE p{n} FROM 'SELECT ?'"));
+    }
+    let listed = "SELECT COUNT(*), (SELECT VARIABLE_VALUE FROM performance_schema.global_status
+                  WHERE VARIABLE_NAME = 'Performance_schema_prepared_statements_lost') FROM performance_schema.prepared_statements_instances";
+    assert_eq!(session.ask(listed), ["2\t1"]);
     let chosen = "SELECT @@performance_schema_events_statements_history_long_size, @@performance_schema_accounts_size";
     assert_eq!(session.ask(chosen), ["10000\t-1"]);
 }

@@ -164,6 +164,13 @@ impl SessionHistory {
     }
 }
 
+impl SessionHistory {
+    /// The number of the event that ends next.
+    pub fn next_event_id(&self) -> u64 {
+        self.events + 1
+    }
+}
+
 impl Drop for SessionHistory {
     fn drop(&mut self) {
         lock(&SESSIONS).retain(|shared| !Arc::ptr_eq(shared, &self.shared));

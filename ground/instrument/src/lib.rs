@@ -34,6 +34,7 @@ mod instance;
 mod io;
 mod memory;
 mod page;
+mod prepared;
 mod registry;
 mod ring;
 mod setup;
@@ -73,6 +74,10 @@ pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
 pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
 pub use memory::{AmountTotals, MemoryReport, MemoryUse, empty_memory, memory_reports};
 pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
+pub use prepared::{
+    PreparedOf, PreparedReport, PreparedRow, empty_prepared, forget_prepared_lost, prepared_lost,
+    set_prepared_limit,
+};
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
     current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,

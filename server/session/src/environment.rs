@@ -16,7 +16,7 @@ use catalog::{
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 use expr::{UserVariable, Variables};
-use instrument::Figures;
+use instrument::{Figures, PreparedReport};
 use std::time::Duration;
 use sync::Deadline;
 use value::ColumnType;
@@ -119,10 +119,14 @@ impl Viewer for Env {
         }
     }
 
-    fn user_variables(&self, each: EachUserVariable<'_>) {
+    fn user_variables(&self, each: &mut EachUserVariable<'_>) {
         for (thread_id, _, told) in self.server.registry.told() {
             told.user().iter().for_each(|(name, value)| each(thread_id, name, value.as_deref()));
         }
+    }
+
+    fn prepared_statements(&self) -> Vec<(u64, PreparedReport)> {
+        self.server.registry.prepared()
     }
 
     fn variables_info(&self) -> Vec<VariableRow> {

@@ -28,21 +28,24 @@ impl Core {
     #[inline]
     pub(crate) fn end_event_of(&mut self, command: &Command<'_>, now_ns: u64) {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
+        let executed;
         let (rows_sent, errors) = reply.take_counts();
         // An error is among the conditions, but no warning.
         let warnings = u64::from(env.diagnostics.wire_count()).saturating_sub(errors);
-        let (text, may_tell_secrets): (&[u8], bool) = match command {
+        let (text, may_tell_secrets, prepared): (&[u8], bool, _) = match command {
             Command::Query(sql) => {
-                (sql.get(events.from..).unwrap_or(sql), events.may_tell_secrets())
+                executed = statements.executed.take();
+                let text = sql.get(events.from..).unwrap_or(sql);
+                (text, events.may_tell_secrets(), executed.as_deref())
             }
-            Command::Execute { id, .. } => statements.text_and_secrecy(*id),
-            Command::Prepare(sql) => (sql, true),
-            _ => (b"", false),
+            Command::Execute { id, .. } => statements.of_end(*id),
+            Command::Prepare(sql) => (sql, true, None),
+            _ => (b"", false, None),
         };
         let without_secrets = may_tell_secrets.then(|| without_secrets(text)).flatten();
         let text = without_secrets.as_deref().unwrap_or(text);
         let transaction = transaction.kind();
-        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction };
+        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
         let is_recorded = events.end(client.slot(), &ended);
         if is_recorded
             && errors > 0
@@ -82,7 +85,7 @@ impl Core {
 
 /// A text without the passwords in it; `None`: there are none.
 #[cold]
-fn without_secrets(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn without_secrets(text: &[u8]) -> Option<Vec<u8>> {
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     let may = has(b"identified") || has(b"password");
     may.then(|| hidden(&String::from_utf8_lossy(text)).into_bytes())

@@ -7,16 +7,18 @@
 use crate::core::{Core, Descriptor, Done, One, Pending, Runner, StatementCode, instruments};
 use crate::cursors::CURSOR_READ_ONLY;
 use crate::errors;
+use crate::events::without_secrets;
 use crate::hints::Hinted;
 use crate::logs;
 use crate::net::Net;
+use crate::prepared_list::Listed;
 use crate::registry::Activity;
 use crate::shared_programs::{Key, Pinned, SharedProgram, Surroundings};
 use crate::sink;
 use crate::statement;
 use executor::{Environment, OwnedDatum, ParameterType, Prepared, ResultColumn, SqlError};
 use expr::UserVariable;
-use instrument::{Counter, count};
+use instrument::{Counter, PreparedOf, PreparedRow, count};
 use parser::SqlMode;
 use parser::ast::{Execute, Prepare, PrepareSource, Statement};
 use parser::cut;
@@ -36,7 +38,7 @@ impl Core {
         self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
         let text = self.env.charsets.statement(sql);
         match self.make(text.as_ref()) {
-            Ok(one) => self.announce(one),
+            Ok(one) => self.announce(one, now_ns),
             Err(error) => self.send_error(&error),
         }
     }
@@ -160,10 +162,16 @@ impl Core {
         &mut self,
         prepared: &mut Prepared,
         text: (&[u8], Option<SqlMode>, usize),
+        listed: Option<&Listed>,
     ) -> Result<(), SqlError> {
         match prepared.lock(&mut self.context())? {
             true => Ok(()),
-            false => self.renew(prepared, text),
+            false => {
+                if let Some(listed) = listed {
+                    listed.row.is_reprepared();
+                }
+                self.renew(prepared, text)
+            }
         }
     }
 
@@ -198,7 +206,7 @@ impl Core {
     }
 
     /// Answers COM_STMT_PREPARE.
-    fn announce(&mut self, one: One) {
+    fn announce(&mut self, one: One, begun_ns: u64) {
         let columns: Vec<ResultColumn> = match &one.program {
             StatementCode::Compiled(p) => p.columns().to_vec(),
             StatementCode::Session(statement) => match one.kind.runner {
@@ -209,6 +217,7 @@ impl Core {
         let params = one.params();
         let types = self.announced(&one);
         let id = self.statements.add(one);
+        self.list(id, begun_ns);
         self.env.server.count_statements(1);
         let (caps, status) = (self.env.caps, self.env.status);
         let warnings = self.env.diagnostics.wire_count();
@@ -226,6 +235,30 @@ impl Core {
             }
             reply::end_of_columns(&mut self.reply.out, caps, status, 0);
         }
+    }
+
+    /// Shows a statement of the protocol to those who look at all.
+    fn list(&mut self, id: u32, begun_ns: u64) {
+        let Some(mut one) = self.statements.place(id).and_then(Option::take) else { return };
+        one.listed = self.listed(&one, (u64::from(id), None), begun_ns).map(Box::new);
+        if let Some(place) = self.statements.place(id) {
+            *place = Some(one);
+        }
+    }
+
+    fn listed(&self, one: &One, (id, name): (u64, Option<&str>), begun_ns: u64) -> Option<Listed> {
+        let secret = match one.program {
+            StatementCode::Compiled(_) => None,
+            StatementCode::Session(_) => without_secrets(&one.sql),
+        };
+        let of = PreparedOf {
+            id,
+            name: name.map(Into::into),
+            text: secret.map_or_else(|| Arc::clone(&one.sql), Into::into),
+            event_id: self.events.event_id(),
+        };
+        let took_ns = sync::now_ns().saturating_sub(begun_ns);
+        PreparedRow::new(of, took_ns).map(|row| self.statements.figures.add(row))
     }
 
     /// Types of the parameters, as clients are told.
@@ -307,7 +340,7 @@ impl Core {
         let done = self.run_with(one, flags, &params, net);
         self.return_to_schema(left);
         done?;
-        one.long.clear();
+        one.forget_long();
         Ok(())
     }
 
@@ -335,7 +368,7 @@ impl Core {
         net: &mut dyn Net,
     ) -> Result<(), SqlError> {
         let text = (&one.sql[..], one.read_as, one.params());
-        let One { program, kind, long, types, pending, cursor, .. } = one;
+        let One { program, kind, long, types, pending, cursor, listed, .. } = one;
         let texts: Vec<Option<String>> = match params.iter().any(is_temporal) {
             true => params.iter().map(temporal_text).collect(),
             false => Vec::new(),
@@ -371,7 +404,7 @@ impl Core {
         if types.fresh || !texts.is_empty() {
             types.fresh = !prepared.settle(&mut data, &mut self.env);
         }
-        if let Err(error) = self.lock_prepared(prepared, text) {
+        if let Err(error) = self.lock_prepared(prepared, text, listed.as_deref()) {
             self.refuse(error);
         } else if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
             (*cursor, *pending) = self.open_cursor(prepared, &data)?;
@@ -399,8 +432,12 @@ impl Core {
                 }
             }
         };
-        let one = self.make(&sql)?;
+        let begun_ns = sync::now_ns();
+        let mut one = self.make(&sql)?;
         self.env.server.count_statements(1);
+        self.statements.by_name += 1;
+        let key = (self.statements.by_name, Some(prepare.name.as_str()));
+        one.listed = self.listed(&one, key, begun_ns).map(Box::new);
         self.statements.name(name, Box::new(one));
         Ok(Done { info: "Statement prepared", ..Done::default() })
     }
@@ -429,6 +466,7 @@ impl Core {
             self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
             return false;
         };
+        self.statements.executed = one.listed.as_ref().map(|listed| Arc::clone(&listed.row));
         let left = self.enter_schema(&mut one.schema);
         let went_well = self.run_named(&mut one, &execute.using, net);
         self.return_to_schema(left);
@@ -459,7 +497,7 @@ impl Core {
         let mut data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
         prepared.settle(&mut data, &mut self.env);
         let hinted = self.hinted(prepared);
-        let went_well = match self.lock_prepared(prepared, text) {
+        let went_well = match self.lock_prepared(prepared, text, one.listed.as_deref()) {
             Ok(()) => self.run_compiled(prepared, &data, false, net),
             Err(error) => self.refuse(error),
         };

@@ -8,9 +8,10 @@
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
 
 use crate::connected::{self, Connected, add_status};
+use crate::prepared_list::PreparedList;
 use crate::variables::Told;
 use catalog::{ConnectedBy, FiguresBy, FiguresRow, ProcessRow, StatusRow, TransactionRow};
-use instrument::{Counter, Figures, PageFigures};
+use instrument::{Counter, Figures, PageFigures, PreparedReport};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use stdx::{CacheLine, LocalAtomic, Ordering};
@@ -72,6 +73,8 @@ struct Identity {
     attributes: Arc<[(String, String)]>,
     /// What it tells of its variables.
     told: Arc<Told>,
+    /// Its prepared statements.
+    prepared: Arc<PreparedList>,
     /// The client is gone.
     leaves: bool,
     /// Its counters at the last FLUSH STATUS: what its own status counts from. Empty: there was none since it began.
@@ -290,6 +293,7 @@ impl Registry {
             wake,
             attributes: Arc::default(),
             told: Arc::default(),
+            prepared: Arc::default(),
             leaves: false,
             status_before: Vec::new(),
         };
@@ -342,11 +346,27 @@ impl Registry {
         }
     }
 
-    /// Where a session tells of its variables.
-    pub fn tells(&self, slot: usize, told: &Arc<Told>) {
+    /// Where a session tells of its variables and of its prepared statements.
+    pub fn tells(&self, slot: usize, told: &Arc<Told>, prepared: &Arc<PreparedList>) {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
             identity.told = Arc::clone(told);
+            identity.prepared = Arc::clone(prepared);
         }
+    }
+
+    /// The prepared statements of every session, ordered by THREAD_ID, which is beside each.
+    pub fn prepared(&self) -> Vec<(u64, PreparedReport)> {
+        let mut lists = Vec::new();
+        self.for_each(|slot, i| {
+            if !i.leaves {
+                lists.push((slot.thread_id.load(Ordering::Relaxed), Arc::clone(&i.prepared)));
+            }
+        });
+        lists.sort_by_key(|(thread_id, _)| *thread_id);
+        let reports = |(thread_id, list): (u64, Arc<PreparedList>)| {
+            list.reports().into_iter().map(move |report| (thread_id, report))
+        };
+        lists.into_iter().flat_map(reports).collect()
     }
 
     /// What sessions tell of their variables, ordered by THREAD_ID: it, the connection id, and where they tell.
@@ -432,6 +452,7 @@ impl Registry {
         self.connected.flush_status();
         instrument::forget_files_lost();
         instrument::forget_digests_lost();
+        instrument::forget_prepared_lost();
         for (_, slot, entry) in self.live() {
             if let Some(identity) = entry.identity.lock().as_mut() {
                 identity.status_before = status_of(slot);

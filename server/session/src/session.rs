@@ -105,7 +105,7 @@ impl Session {
         };
         core.refresh();
         core.take_characteristics();
-        server.registry.tells(slot, &core.env.told);
+        server.registry.tells(slot, &core.env.told, &core.statements.figures);
         Ok(Self { slots: Arc::clone(server.engine.slots()), slot, inbox, core })
     }
 

@@ -1,6 +1,6 @@
 //! The session's own state: its schema, what it takes over from its variables, and what others see of it.
 
-use crate::core::{Core, PrepareSchema, Programs, Statements};
+use crate::core::{Core, PrepareSchema, Programs};
 use crate::env::Env;
 use crate::errors;
 use crate::registry::Activity;
@@ -123,7 +123,7 @@ impl Core {
         self.release_everything();
         self.tables.drop_temporary_tables(&self.client);
         self.env.server.count_statements(-(self.statements.len() as i64));
-        self.statements = Statements::default();
+        self.statements.clear();
         self.programs = Programs::default();
         self.states = executor::States::new();
         self.env.reset();

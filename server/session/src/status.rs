@@ -78,6 +78,7 @@ fn lost() -> Vec<(&'static str, u64)> {
     let files = instrument::files_lost();
     let mut list = vec![
         ("Performance_schema_digest_lost", instrument::digests_lost()),
+        ("Performance_schema_prepared_statements_lost", instrument::prepared_lost()),
         ("Performance_schema_file_handles_lost", files.handles),
         ("Performance_schema_file_instances_lost", files.instances),
         ("Performance_schema_cond_classes_lost", instrument::lost(ClassKind::Cond)),
@@ -104,7 +105,6 @@ const ROOM_FOR_ALL: &[&str] = &[
     "Performance_schema_metadata_lock_lost",
     "Performance_schema_mutex_instances_lost",
     "Performance_schema_nested_statement_lost",
-    "Performance_schema_prepared_statements_lost",
     "Performance_schema_program_lost",
     "Performance_schema_rwlock_instances_lost",
     "Performance_schema_socket_instances_lost",

@@ -46,6 +46,8 @@ fn size_events(server: &Server) {
         room("performance_schema_events_transactions_history_size"),
         room("performance_schema_events_transactions_history_long_size"),
     );
+    let prepared_max = "performance_schema_max_prepared_statements_instances";
+    instrument::set_prepared_limit(server.globals.number(prepared_max));
     instrument::set_digest_limits(
         room("performance_schema_digests_size"),
         room("performance_schema_max_sql_text_length"),

@@ -6,7 +6,7 @@
 
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use base::PAGE_BYTES;
-use instrument::{Figures, PageFigures};
+use instrument::{Figures, PageFigures, PreparedReport};
 use std::fmt;
 use std::sync::Arc;
 use value::{Collation, Datum, RowError, RowLayout};
@@ -38,8 +38,8 @@ pub enum ServerList {
     PersistedVariables,
 }
 
-/// Takes a session's user variable: THREAD_ID, name, value as text; `None`: NULL.
-pub type EachUserVariable<'e> = &'e mut dyn FnMut(u64, &str, Option<&[u8]>);
+/// What is called with each user variable: THREAD_ID, name, value as text.
+pub type EachUserVariable<'a> = dyn FnMut(u64, &str, Option<&[u8]>) + 'a;
 
 /// Who reads a virtual table, and what only the reader's session knows.
 pub trait Viewer {
@@ -65,8 +65,12 @@ pub trait Viewer {
     fn truncate_status(&self, _by: Option<ConnectedBy>) {}
     /// Calls `each` with the variables of every session: THREAD_ID, name, value; `None`: the session does not tell it.
     fn session_variables(&self, _each: &mut dyn FnMut(u64, &str, Option<&str>)) {}
-    /// Calls `each` with the user variables of every session: THREAD_ID, name, value as text; `None`: NULL.
-    fn user_variables(&self, _each: EachUserVariable<'_>) {}
+    /// Calls `each` with the user variables of every session; `None` is NULL.
+    fn user_variables(&self, _each: &mut EachUserVariable<'_>) {}
+    /// The prepared statements of every session: THREAD_ID, and what it cost.
+    fn prepared_statements(&self) -> Vec<(u64, PreparedReport)> {
+        Vec::new()
+    }
     /// Where the values of system variables come from, ordered by name.
     fn variables_info(&self) -> Vec<VariableRow> {
         Vec::new()

@@ -7,9 +7,9 @@
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Consumer, Counter, CounterPage, DigestKey, DigestPlace, Failure, HistoryWriter, Recorded,
-    STATEMENTS, SUMS, SessionDigests, SessionHistory, StatementEnd, Sum, TransactionKind, Watch,
-    bucket_of_statement, statement_named, statement_of,
+    Consumer, Counter, CounterPage, DigestKey, DigestPlace, Failure, HistoryWriter, PreparedRow,
+    Recorded, STATEMENTS, SUMS, SessionDigests, SessionHistory, StatementEnd, Sum, TransactionKind,
+    Watch, bucket_of_statement, statement_named, statement_of,
 };
 use parser::SqlMode;
 use parser::digest::Digest;
@@ -125,6 +125,8 @@ pub(crate) struct Ended<'t> {
     pub text: &'t [u8],
     /// The transaction that goes on, or the next one.
     pub transaction: TransactionKind,
+    /// The figures of the prepared statement that was executed.
+    pub prepared: Option<&'t PreparedRow>,
 }
 
 /// Opens the session's history, to add to it.
@@ -263,6 +265,9 @@ impl Events {
         };
         let bucket = bucket_of_statement(took_ns);
         page.add_statement(self.instrument, &end, bucket);
+        if let Some(prepared) = ended.prepared {
+            prepared.add(&end);
+        }
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
         if let Some(row) = row {
@@ -295,6 +300,11 @@ impl Events {
         if let Some(history) = &self.history {
             history.rest();
         }
+    }
+
+    /// The number of the statement that runs, among the session's events.
+    pub fn event_id(&self) -> u64 {
+        self.history.as_ref().map_or(1, SessionHistory::next_event_id)
     }
 
     /// Says how the statement that ended last failed.

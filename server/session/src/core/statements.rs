@@ -2,8 +2,10 @@
 
 use super::{Descriptor, Digested};
 use crate::errors;
+use crate::prepared_list::{Listed, PreparedList};
 use executor::kept_bytes::KeptReader;
 use executor::{Prepared, SqlError};
+use instrument::PreparedRow;
 use parser::SqlMode;
 use parser::ast::Statement;
 use parser::digest::Digest;
@@ -33,7 +35,7 @@ pub(crate) struct One {
     /// Fresh while values of these types may not be what the program is made for.
     pub types: BoundTypes,
     /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
-    pub long: Vec<Option<Vec<u8>>>,
+    pub long: Box<[Option<Vec<u8>>]>,
     pub pending: Pending,
     /// What an execution left to be fetched.
     pub cursor: Option<Box<Cursor>>,
@@ -41,6 +43,8 @@ pub(crate) struct One {
     /// Where its figures belong.
     pub digest: Digested,
     pub schema: Arc<PrepareSchema>,
+    /// Its figures, for those who look at all prepared statements; `None` before it is among them.
+    pub listed: Option<Box<Listed>>,
 }
 
 /// The schema in which statements were prepared: names without one mean that of PREPARE wherever they run. One for all
@@ -76,13 +80,28 @@ impl One {
             read_as,
             params: u32::try_from(params).unwrap_or(u32::MAX),
             types: BoundTypes::default(),
-            long: Vec::new(),
+            long: Box::default(),
             pending: Pending::Nothing,
             cursor: None,
             kind,
             digest: Digested::of(digest),
             schema,
+            listed: None,
         }
+    }
+
+    /// Its long data is none of the next execution.
+    #[inline]
+    pub fn forget_long(&mut self) {
+        if !self.long.is_empty() {
+            self.long = Box::default();
+        }
+    }
+
+    /// Its figures, if they are counted.
+    #[inline]
+    pub fn figures(&self) -> Option<&PreparedRow> {
+        self.listed.as_ref().map(|listed| &*listed.row)
     }
 
     /// Markers.
@@ -100,7 +119,7 @@ impl One {
         self.cursor = None;
         match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::TooLong => {
-                self.long.clear();
+                self.forget_long();
                 Err(errors::packet_too_large())
             }
             _ => Ok(()),
@@ -115,6 +134,12 @@ pub(crate) struct Statements {
     open: usize,
     /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
     named: HashMap<String, Box<One>>,
+    /// Where others see them.
+    pub figures: Arc<PreparedList>,
+    /// How many were prepared by SQL.
+    pub by_name: u64,
+    /// The figures of the one that SQL's EXECUTE ran.
+    pub executed: Option<Arc<PreparedRow>>,
     /// Where statements are prepared now.
     pub schema: Option<Arc<PrepareSchema>>,
     /// Whose text the process list showed last; 0: another one.
@@ -173,13 +198,19 @@ impl Statements {
         one.map_or(b"", |one| &one.sql)
     }
 
-    /// The text of a statement, and whether it may tell a password: those that run programs do not.
+    /// The text of a statement, whether it may tell a password (those that run programs do not), and its figures.
     #[inline]
-    pub fn text_and_secrecy(&self, id: u32) -> (&[u8], bool) {
+    pub fn of_end(&self, id: u32) -> (&[u8], bool, Option<&PreparedRow>) {
         let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
-        one.map_or((b"".as_slice(), false), |one| {
-            (&one.sql[..], !matches!(one.program, StatementCode::Compiled(_)))
+        one.map_or((b"".as_slice(), false, None), |one| {
+            (&one.sql[..], !matches!(one.program, StatementCode::Compiled(_)), one.figures())
         })
+    }
+
+    /// Closes all.
+    pub fn clear(&mut self) {
+        let figures = Arc::clone(&self.figures);
+        *self = Statements { figures, ..Statements::default() };
     }
 
     /// COM_STMT_CLOSE; whether there was one.
@@ -192,7 +223,7 @@ impl Statements {
     /// COM_STMT_RESET; whether there is one.
     pub fn reset(&mut self, id: u32) -> bool {
         let Some(one) = self.get(id) else { return false };
-        one.long.clear();
+        one.forget_long();
         one.pending = Pending::Nothing;
         one.cursor = None;
         true
@@ -206,7 +237,9 @@ impl Statements {
             one.pending = Pending::TooLong;
             return;
         }
-        one.long.resize(one.params(), None);
+        if one.long.is_empty() {
+            one.long = vec![None; one.params()].into();
+        }
         let bytes = one.long[param].get_or_insert_with(Vec::new);
         if bytes.len() + data.len() > bytes_max {
             one.pending = Pending::TooLong;

@@ -5,12 +5,13 @@
 
 use super::{Effect, Scope, Values, VarId, sorted};
 use expr::UserVariable;
-use instrument::MutexClass;
 use std::collections::HashMap;
 use sync::Mutex;
 use value::ColumnType;
 
-static TOLD: MutexClass = MutexClass::new("wait/synch/mutex/sql/THD::LOCK_thd_sysvar");
+instrument::classes! {
+    static TOLD: MutexClass = "wait/synch/mutex/sql/THD::LOCK_thd_sysvar";
+}
 
 /// The variables of a session, to the others.
 #[derive(Debug)]

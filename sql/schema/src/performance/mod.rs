@@ -153,6 +153,8 @@ const SHOWN: &[Shown] = &[
     Shown::new("mutex_instances", waits::mutex_instances),
     Shown::new("performance_timers", server::timers),
     Shown::new("persisted_variables", status::persisted_variables),
+    Shown::new("prepared_statements_instances", statements::prepared)
+        .truncated_by(|_| instrument::empty_prepared()),
     Shown::new("processlist", information::performance_processlist),
     Shown::new("session_account_connect_attrs", information::own_connect_attributes),
     Shown::new("session_connect_attrs", information::connect_attributes),

@@ -131,3 +131,25 @@ pub(super) fn histogram_by_digest(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) 
         }
     }
 }
+
+/// `prepared_statements_instances`. None belongs to a stored program.
+pub(super) fn prepared(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for (thread_id, report) in context.viewer.prepared_statements() {
+        let mut row = Vec::from(cells![
+            report.instance,
+            report.of.id,
+            report.of.name.as_deref(),
+            String::from_utf8_lossy(&report.of.text).into_owned(),
+            thread_id,
+            report.of.event_id,
+            Cell::Null,
+            Cell::Null,
+            Cell::Null,
+            "PRIMARY",
+            report.prepare_ns.saturating_mul(PS),
+            report.reprepared,
+        ]);
+        row.extend(statement_cells(&report.executions));
+        rows.push(&row);
+    }
+}

@@ -42,8 +42,7 @@ pub(super) const LIST: &[Variable] = &[
     F("performance_schema_max_metadata_locks", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_mutex_classes", Int(0, 1024), "350").ignored(CLASSES),
     F("performance_schema_max_mutex_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
-    F("performance_schema_max_prepared_statements_instances", Sized(1 << 20, NO_LIMIT), "-1")
-        .ignored(AS_MANY),
+    F("performance_schema_max_prepared_statements_instances", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_program_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_rwlock_classes", Int(0, 1024), "100").ignored(CLASSES),
     F("performance_schema_max_rwlock_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),

@@ -1,0 +1,219 @@
+//! Prepared statements: what the executions of each cost.
+//!
+//! 1. Figures lie with the statement and are written by its session alone. 2. Emptying the table begins a new generation: figures of
+//! another one are none, and the session forgets them before it adds to them. 3. There is room for so many; others are not listed.
+
+use crate::registry;
+use crate::stat::{Stat, Tally};
+use crate::statement::{SUMS, StatementEnd, StatementTotals, Sum, Sums};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+/// Rows that are there.
+static ROWS: AtomicU64 = AtomicU64::new(0);
+/// For how many there is room.
+static ROWS_MAX: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Statements that found no room.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// What is known of a prepared statement from its beginning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedOf {
+    /// Its number in its session.
+    pub id: u64,
+    /// The name of SQL's PREPARE.
+    pub name: Option<Box<str>>,
+    /// Its text.
+    pub text: Arc<[u8]>,
+    /// The event that prepared it.
+    pub event_id: u64,
+}
+
+/// A prepared statement's figures.
+#[derive(Debug)]
+pub struct PreparedRow {
+    of: PreparedOf,
+    generation: Tally,
+    stat: Stat,
+    rows_sent: Tally,
+    rows_examined: Tally,
+    rows_affected: Tally,
+    /// What seldom happens, once it has.
+    more: OnceLock<Box<[Tally; SUMS]>>,
+    prepare_ns: Tally,
+    reprepared: Tally,
+}
+
+/// A prepared statement and what it cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedReport {
+    /// What it is.
+    pub of: PreparedOf,
+    /// Tells it from all others that are there.
+    pub instance: u64,
+    /// How long it took to be prepared, in nanoseconds.
+    pub prepare_ns: u64,
+    /// How often it was compiled anew.
+    pub reprepared: u64,
+    /// Its executions.
+    pub executions: StatementTotals,
+}
+
+impl PreparedRow {
+    /// A statement whose preparation took so long; `None`: there is no room for it.
+    pub fn new(of: PreparedOf, prepare_ns: u64) -> Option<PreparedRow> {
+        if !registry::is_on() {
+            return None;
+        }
+        if ROWS.fetch_add(1, Relaxed) >= ROWS_MAX.load(Relaxed) {
+            ROWS.fetch_sub(1, Relaxed);
+            LOST.fetch_add(1, Relaxed);
+            return None;
+        }
+        let row = PreparedRow {
+            of,
+            generation: Tally::default(),
+            stat: Stat::default(),
+            rows_sent: Tally::default(),
+            rows_examined: Tally::default(),
+            rows_affected: Tally::default(),
+            more: OnceLock::new(),
+            prepare_ns: Tally::default(),
+            reprepared: Tally::default(),
+        };
+        row.generation.set(GENERATION.load(Relaxed));
+        row.prepare_ns.set(prepare_ns);
+        Some(row)
+    }
+
+    /// Adds an execution. Only the statement's session calls this and the next.
+    #[inline]
+    pub fn add(&self, end: &StatementEnd<'_>) {
+        self.refresh();
+        match end.ns {
+            Some(ns) => self.stat.add(ns),
+            None => self.stat.add_untimed(),
+        }
+        self.rows_sent.add(end.rows_sent);
+        self.rows_examined.add(end.rows_examined);
+        if let Some(sums) = end.more {
+            self.add_more(sums);
+        }
+    }
+
+    /// It was compiled anew.
+    pub fn is_reprepared(&self) {
+        self.refresh();
+        self.reprepared.add(1);
+    }
+
+    #[cold]
+    fn add_more(&self, sums: &Sums) {
+        const AFFECTED: usize = Sum::RowsAffected as usize;
+        self.rows_affected.add(sums[AFFECTED]);
+        let mut others = sums.iter().enumerate().filter(|(sum, _)| *sum != AFFECTED);
+        if others.all(|(_, n)| *n == 0) {
+            return;
+        }
+        let more = self.more.get_or_init(|| Box::new(std::array::from_fn(|_| Tally::default())));
+        more.iter().zip(sums).for_each(|(tally, n)| tally.add(*n));
+    }
+
+    #[inline]
+    fn refresh(&self) {
+        let generation = GENERATION.load(Relaxed);
+        if self.generation.get() != generation {
+            self.begin_anew(generation);
+        }
+    }
+
+    #[cold]
+    fn begin_anew(&self, generation: u64) {
+        self.stat.read(Tally::take);
+        let few = [&self.rows_sent, &self.rows_examined, &self.rows_affected];
+        let few = few.into_iter().chain([&self.prepare_ns, &self.reprepared]);
+        let more = self.more.get().into_iter().flat_map(|more| more.iter());
+        few.chain(more).for_each(|tally| tally.set(0));
+        self.generation.set(generation);
+    }
+
+    /// What it is and what it cost.
+    pub fn report(self: &Arc<Self>) -> PreparedReport {
+        let is_present = self.generation.get() == GENERATION.load(Relaxed);
+        let mut executions = StatementTotals::default();
+        if is_present {
+            executions.stat = self.stat.read(Tally::get);
+            if let Some(more) = self.more.get() {
+                executions.sums = std::array::from_fn(|n| more[n].get());
+            }
+            executions.sums[Sum::RowsSent as usize] = self.rows_sent.get();
+            executions.sums[Sum::RowsExamined as usize] = self.rows_examined.get();
+            executions.sums[Sum::RowsAffected as usize] = self.rows_affected.get();
+        }
+        let shown = |tally: &Tally| if is_present { tally.get() } else { 0 };
+        PreparedReport {
+            of: self.of.clone(),
+            instance: Arc::as_ptr(self) as u64,
+            prepare_ns: shown(&self.prepare_ns),
+            reprepared: shown(&self.reprepared),
+            executions,
+        }
+    }
+}
+
+impl Drop for PreparedRow {
+    fn drop(&mut self) {
+        ROWS.fetch_sub(1, Relaxed);
+    }
+}
+
+/// For how many prepared statements there is room.
+pub fn set_prepared_limit(rows_max: u64) {
+    ROWS_MAX.store(rows_max, Relaxed);
+}
+
+/// Prepared statements that found no room.
+pub fn prepared_lost() -> u64 {
+    LOST.load(Relaxed)
+}
+
+/// Counts them from zero again.
+pub fn forget_prepared_lost() {
+    LOST.store(0, Relaxed);
+}
+
+/// Sets the figures of all prepared statements to zero.
+pub fn empty_prepared() {
+    GENERATION.fetch_add(1, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_another_generation_are_none() {
+        let of = PreparedOf { id: 1, name: None, text: Arc::from(&b"SELECT ?"[..]), event_id: 2 };
+        let row = Arc::new(PreparedRow::new(of, 30).unwrap());
+        let mut sums = [0; SUMS];
+        sums[Sum::Warnings as usize] = 4;
+        sums[Sum::RowsAffected as usize] = 5;
+        let end = |more| StatementEnd { ns: Some(7), rows_sent: 1, rows_examined: 3, more };
+        row.add(&end(None));
+        row.add(&end(Some(&sums)));
+        row.is_reprepared();
+        let report = row.report();
+        assert_eq!((report.prepare_ns, report.reprepared), (30, 1));
+        assert_eq!((report.executions.stat.count, report.executions.stat.ns_sum), (2, 14));
+        let sum = |report: &PreparedReport, sum| report.executions.sum(sum);
+        assert_eq!((sum(&report, Sum::RowsExamined), sum(&report, Sum::Warnings)), (6, 4));
+        assert_eq!(sum(&report, Sum::RowsAffected), 5);
+        empty_prepared();
+        let report = row.report();
+        assert_eq!((report.prepare_ns, report.executions), (0, StatementTotals::default()));
+        row.add(&end(None));
+        let report = row.report();
+        assert_eq!((report.executions.stat.count, sum(&report, Sum::Warnings)), (1, 0));
+    }
+}

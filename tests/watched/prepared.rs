@@ -1,0 +1,55 @@
+//! Prepared statements of sessions, seen by others.
+
+use super::with_table;
+use testkit::TempDir;
+
+const INSTANCES: &str = "performance_schema.prepared_statements_instances";
+
+#[test]
+fn prepared_statements_of_every_session_are_seen_by_all() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
+    session.ask("INSERT INTO d.t VALUES (101, 1), (102, 1)");
+    session.ask("PREPARE Some FROM 'SELECT * FROM d.t WHERE id = ?'");
+    session.ask("PREPARE bump FROM 'UPDATE d.t SET c = c + 1 WHERE id > ?'");
+    session.ask("SET @id = 101, @from = 100");
+    let of = |columns: &str| {
+        server.sql(&format!(
+            "SELECT {columns} FROM {INSTANCES} WHERE OWNER_THREAD_ID = {thread} ORDER BY STATEMENT_ID"
+        ))
+    };
+    let what = "STATEMENT_NAME, SQL_TEXT, OWNER_OBJECT_TYPE, EXECUTION_ENGINE, TIMER_PREPARE > 0, OBJECT_INSTANCE_BEGIN > 0";
+    let expected = "Some\tSELECT * FROM d.t WHERE id = ?\tNULL\tPRIMARY\t1\t1\n\
+                    bump\tUPDATE d.t SET c = c + 1 WHERE id > ?\tNULL\tPRIMARY\t1\t1";
+    assert_eq!(of(what), expected);
+    assert_eq!(
+        of(
+            "OWNER_EVENT_ID < (SELECT MAX(OWNER_EVENT_ID) FROM performance_schema.prepared_statements_instances)"
+        ),
+        "1\n0"
+    );
+    let figures = "COUNT_REPREPARE, COUNT_EXECUTE, SUM_TIMER_EXECUTE > 0, MIN_TIMER_EXECUTE <= MAX_TIMER_EXECUTE, SUM_ROWS_SENT, SUM_ROWS_AFFECTED, SUM_ERRORS";
+    assert_eq!(of(figures), "0\t0\t0\t1\t0\t0\t0\n0\t0\t0\t1\t0\t0\t0");
+    for _ in 0..3 {
+        session.ask("EXECUTE some USING @id");
+    }
+    session.ask("EXECUTE bump USING @from; SELECT 1");
+    assert_eq!(of(figures), "0\t3\t1\t1\t3\t0\t0\n0\t1\t1\t1\t0\t2\t0");
+    session.ask("ALTER TABLE d.t ADD COLUMN later INT");
+    session.ask("EXECUTE some USING @id");
+    assert_eq!(of("COUNT_REPREPARE, COUNT_EXECUTE"), "1\t4\n0\t1");
+    server.sql(&format!("TRUNCATE {INSTANCES}"));
+    assert_eq!(
+        of("COUNT_REPREPARE, COUNT_EXECUTE, SUM_ROWS_SENT, TIMER_PREPARE"),
+        "0\t0\t0\t0\n0\t0\t0\t0"
+    );
+    session.ask("EXECUTE some USING @id");
+    assert_eq!(of("COUNT_EXECUTE, SUM_ROWS_SENT"), "1\t1\n0\t0");
+    session.ask("DEALLOCATE PREPARE some");
+    assert_eq!(of("STATEMENT_NAME"), "bump");
+    session.ask("PREPARE bump FROM 'ALTER USER root@localhost IDENTIFIED BY \"pqr7\"'");
+    assert_eq!(of("SQL_TEXT"), "ALTER USER root@localhost IDENTIFIED BY <secret>");
+    assert!(server.sql_error(&format!("DELETE FROM {INSTANCES}")).contains("1142"));
+}
