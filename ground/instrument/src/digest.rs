@@ -391,6 +391,17 @@ pub fn forget_digests_lost() {
 }
 
 #[cfg(test)]
+impl DigestRow {
+    /// A row of a digest that is in no list.
+    pub(crate) fn alone(key: DigestKey, text: &str) -> Arc<DigestRow> {
+        let (key, text, state) = (Some(key), text.into(), Mutex::default());
+        let row = Digest::add_row(&Arc::new(Digest { key, text, first_seen_us: 0, state }));
+        row.digest.fold(&row);
+        row
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Sum, bucket_of_statement};

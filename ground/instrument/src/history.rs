@@ -378,10 +378,12 @@ pub fn set_history_limits(records_max: usize, long_max: usize, text_bytes_max: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::SessionDigests;
 
+    // One after the other: what is emptied is that of all.
     #[test]
     fn a_session_keeps_its_last_statements() {
+        a_session_that_rests_gives_its_digests_rows_back();
+        statements_are_nested_in_the_transaction_that_goes_on();
         let mut history = SessionHistory::new(77);
         let texts = || -> Vec<String> {
             let all = statement_histories().into_iter().filter(|record| record.thread_id == 77);
@@ -409,30 +411,31 @@ mod tests {
         assert_eq!(long_statement_history().len(), long.len());
     }
 
-    #[test]
     fn a_session_that_rests_gives_its_digests_rows_back() {
-        let (mut history, mut digests) = (SessionHistory::new(79), SessionDigests::default());
+        let mut history = SessionHistory::new(79);
         let key = DigestKey { schema: None, hash: [79; 32] };
-        let place = digests.place(&key, "SELECT ?", 0);
-        let row = Arc::clone(digests.row(place).unwrap());
         let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
-        let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: Some(&row) };
-        history.open().add_statement(&end, &recorded, false);
-        let row = { Arc::downgrade(&row) };
-        digests.rest();
+        let run = |history: &mut SessionHistory, row: &Arc<DigestRow>| {
+            let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: Some(row) };
+            history.open().add_statement(&end, &recorded, false);
+        };
+        let mine = || statement_histories().into_iter().rfind(|r| r.thread_id == 79).unwrap();
+        let row = DigestRow::alone(key.clone(), "SELECT ?");
+        run(&mut history, &row);
+        let row = {
+            let weak = Arc::downgrade(&row);
+            drop(row);
+            weak
+        };
         assert!(row.upgrade().is_some(), "the history has it");
         history.rest();
         assert!(row.upgrade().is_none());
-        let mine = || statement_histories().into_iter().find(|r| r.thread_id == 79).unwrap();
         assert_eq!(mine().digest(), Some((&key, "SELECT ?")));
         // The next one has a row again.
-        let place = digests.place(&key, "SELECT ?", 0);
-        let recorded = Recorded { digest: digests.row(place), ..recorded };
-        history.open().add_statement(&end, &recorded, false);
-        assert_eq!(mine().digest(), Some((&key, "SELECT ?")));
+        run(&mut history, &DigestRow::alone(key.clone(), "SELECT ? + ?"));
+        assert_eq!(mine().digest(), Some((&key, "SELECT ? + ?")));
     }
 
-    #[test]
     fn statements_are_nested_in_the_transaction_that_goes_on() {
         let mut history = SessionHistory::new(78);
         let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
