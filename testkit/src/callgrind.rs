@@ -7,7 +7,7 @@ use std::process::Command;
 /// Events of two runs: what they differ by is that of events alone.
 const EVENTS: (u64, u64) = (500, 3500);
 /// sysbench's tables.
-pub const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
+const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
 
 /// A server under callgrind.
 #[derive(Debug)]

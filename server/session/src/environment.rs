@@ -64,7 +64,7 @@ impl Viewer for Env {
             let state = match self.server.engine.progress(line.slot).undoing {
                 Some(what) => state_of(what),
                 None => {
-                    let waits = wait == Some(states::METADATA);
+                    let waits = wait == Some(mdl::WAIT_CLASS);
                     let mdl = self.server.catalog.mdl();
                     let lock = waits.then(|| mdl.waited_for(line.slot)).flatten();
                     let text = line.info.as_deref().unwrap_or_default();

@@ -1,10 +1,8 @@
 //! What the process list calls the state of a session, in MySQL's words: derived by whoever reads the list from what
 //! the session publishes anyway.
 
-use mdl::Namespace;
+use mdl::{Namespace, WAIT_CLASS as METADATA};
 
-/// Class of waits for a metadata lock.
-pub(crate) const METADATA: &str = "wait/lock/metadata/sql/mdl";
 /// Class of SLEEP().
 const SLEEP: &str = "wait/synch/cond/host/sleep";
 /// Class of waits for the log of a commit.

@@ -32,5 +32,5 @@ mod wait;
 pub use held::Held;
 pub use locks::{Mdl, MdlError};
 pub use mode::{Mode, Namespace};
-pub use object::Object;
+pub use object::{Object, WAIT_CLASS};
 pub use report::{LockRow, Status};

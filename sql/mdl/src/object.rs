@@ -10,9 +10,12 @@ use std::sync::Arc;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Event, Mutex};
 
+/// The class of waits for a metadata lock, by which lists of waits know them.
+pub const WAIT_CLASS: &str = "wait/lock/metadata/sql/mdl";
+
 instrument::classes! {
     /// Waiting for a metadata lock.
-    pub static MDL_WAIT: LockClass = "wait/lock/metadata/sql/mdl";
+    pub static MDL_WAIT: LockClass = WAIT_CLASS;
     static STATE_MUTEX: MutexClass = "wait/synch/mutex/sql/MDL_object";
 }
 

@@ -98,12 +98,16 @@ fn last_statements() -> HashMap<u64, StatementRecord> {
     records.map(|record| (record.thread_id, record)).collect()
 }
 
-/// The number of the statement that a session runs now, by THREAD_ID.
-pub(super) fn running_events(context: &ReadContext<'_>) -> HashMap<u64, u64> {
+/// The number of the statement behind a session's last one, if it has run any.
+fn next_event(last: Option<&StatementRecord>) -> u64 {
+    last.map_or(0, |record| record.event_id) + 1
+}
+
+/// The numbers of the statements that run now, of these sessions, by THREAD_ID.
+pub(super) fn running_events(processes: &[ProcessRow]) -> HashMap<u64, u64> {
     let last = last_statements();
-    let before = |thread_id: u64| last.get(&thread_id).map_or(0, |record| record.event_id);
-    let running = context.viewer.processes().into_iter().filter(|p| p.command != "Sleep");
-    running.map(|p| (p.thread_id, before(p.thread_id) + 1)).collect()
+    let running = processes.iter().filter(|p| p.command != "Sleep");
+    running.map(|p| (p.thread_id, next_event(last.get(&p.thread_id)))).collect()
 }
 
 /// `events_statements_current`.
@@ -112,11 +116,10 @@ pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let now_ns = sync::now_ns();
     for process in context.viewer.processes() {
         let before = last.get(&process.thread_id);
-        let event_id = before.map_or(0, |record| record.event_id) + 1;
         match (process.command, before) {
             ("Sleep", Some(record)) => rows.push(&ended(record)),
             ("Sleep", None) => {}
-            _ => rows.push(&running(&process, event_id, now_ns)),
+            _ => rows.push(&running(&process, next_event(before), now_ns)),
         }
     }
 }

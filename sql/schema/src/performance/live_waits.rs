@@ -8,11 +8,8 @@ use super::events::{running_events, time_cells};
 use crate::information::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
 use instrument::{ClassKind, Consumer, IDLE, class_numbered};
-use mdl::{LockRow, Status};
+use mdl::{LockRow, Status, WAIT_CLASS as METADATA};
 use std::collections::{HashMap, HashSet};
-
-/// Class of waits for a metadata lock.
-const METADATA: &str = "wait/lock/metadata/sql/mdl";
 
 /// A session's wait.
 struct Wait<'w> {
@@ -32,15 +29,16 @@ pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let locks = context.catalog.mdl().locks();
     let pending = locks.iter().filter(|lock| lock.status == Status::Pending);
     let pending: HashMap<usize, &LockRow> = pending.map(|lock| (lock.slot, lock)).collect();
-    let statements = running_events(context);
+    let processes = context.viewer.processes();
+    let statements = running_events(&processes);
     let stages: HashSet<u64> = instrument::live_stages().iter().map(|s| s.thread_id).collect();
     let now_ns = sync::now_ns();
-    for process in context.viewer.processes() {
-        let Some(wait) = wait_of(&process, context, &pending) else { continue };
+    for process in &processes {
+        let Some(wait) = wait_of(process, context, &pending) else { continue };
         let statement = statements.get(&process.thread_id).copied();
         let stage = u64::from(stages.contains(&process.thread_id));
         let nesting = statement.map(|statement| statement + stage);
-        rows.push(&row((&process, &wait), (nesting, stage > 0), now_ns));
+        rows.push(&row((process, &wait), (nesting, stage > 0), now_ns));
     }
 }
 

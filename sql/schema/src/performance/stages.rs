@@ -12,7 +12,7 @@ pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     if !instrument::consumes(Consumer::StagesCurrent) {
         return;
     }
-    let (now_ns, statements) = (sync::now_ns(), running_events(context));
+    let (now_ns, statements) = (sync::now_ns(), running_events(&context.viewer.processes()));
     for stage in instrument::live_stages() {
         let nesting = statements.get(&stage.thread_id).copied();
         rows.push(&row(&stage, nesting, now_ns));
