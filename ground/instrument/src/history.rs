@@ -10,7 +10,7 @@ use crate::DigestKey;
 use crate::digest::{Digest, DigestRow};
 use crate::ring::Ring;
 use crate::statement::{StatementEnd, Sums};
-use crate::transaction::{OwnTransaction, TransactionRecord};
+use crate::transaction::TransactionRecord;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -210,36 +210,24 @@ impl HistoryWriter<'_> {
         self.rings.active = Some(record);
     }
 
-    /// Adds the transaction that goes on, which ended with the statement that was added last.
-    #[cold]
+    /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
+    #[inline]
     pub fn end_transaction(&mut self, mut record: TransactionRecord, keep: bool, long: bool) {
-        let begun = self.rings.active.take();
-        *self.active = None;
-        let Some(begun) = begun else { return };
-        (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
+        if record.is_autocommit {
+            record.nesting = NonZeroU64::new(*self.events);
+            *self.events += 1;
+            record.event_id = *self.events;
+        } else {
+            let begun = self.rings.active.take();
+            *self.active = None;
+            let Some(begun) = begun else { return };
+            (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
+        }
         record.end_event_id = NonZeroU64::new(*self.events);
         if keep && let Some(place) = self.rings.transactions.place(TRANSACTIONS_MAX.load(Relaxed)) {
             *place = record;
         }
         if long {
-            add_long_transaction(self.thread_id, record);
-        }
-    }
-
-    /// Adds the transaction that the statement that was added last was.
-    #[inline]
-    pub fn add_own_transaction(&mut self, own: &OwnTransaction, keep: bool, long: bool) {
-        let nesting = NonZeroU64::new(*self.events);
-        *self.events += 1;
-        if !keep {
-            return;
-        }
-        if let Some(place) = self.rings.transactions.place(TRANSACTIONS_MAX.load(Relaxed)) {
-            own.write(place, *self.events, nesting);
-        }
-        if long {
-            let mut record = TransactionRecord::default();
-            own.write(&mut record, *self.events, nesting);
             add_long_transaction(self.thread_id, record);
         }
     }
@@ -458,8 +446,8 @@ mod tests {
         statement(&mut history);
         history.open().end_transaction(begun, true, false);
         statement(&mut history);
-        let own = OwnTransaction { begin_ns: 5, ..OwnTransaction::default() };
-        history.open().add_own_transaction(&own, true, false);
+        let own = TransactionRecord { is_autocommit: true, ..begun };
+        history.open().end_transaction(own, true, false);
         let all = [(2, Some(3), Some(1), false), (5, Some(5), Some(4), true)];
         assert_eq!(mine(transaction_histories()), all);
         assert_eq!(mine(current_transactions()), all[1..]);

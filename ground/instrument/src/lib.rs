@@ -103,8 +103,7 @@ pub use table_io::{
     empty_table_io,
 };
 pub use transaction::{
-    OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,
-    TransactionTotals,
+    SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord, TransactionTotals,
 };
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! asked when they end.
 
 use instrument::{
-    Consumer, CounterPage, ENABLED, HistoryWriter, OwnTransaction, SavepointCounts, TIMED,
-    TRANSACTION, TransactionKind, TransactionRecord,
+    Consumer, CounterPage, ENABLED, HistoryWriter, SavepointCounts, TIMED, TRANSACTION,
+    TransactionKind, TransactionRecord,
 };
 
 /// A transaction that goes on beyond its statement.
@@ -114,17 +114,14 @@ impl TransactionEvents {
     ) {
         let keep = keep && instrument::consumes(Consumer::TransactionsHistory);
         let long = keep && instrument::consumes(Consumer::TransactionsHistoryLong);
-        if self.has_others
-            && let Some((open, ending)) = self.ended
-        {
-            history.end_transaction(record(open, ending, times.1), keep, long);
+        if let Some((open, ending)) = self.ended {
+            history.end_transaction(record(open, ending, times.1, false), keep, long);
         }
-        if let Some(Ending { kind, is_committed }) = self.own {
-            let ((begin_ns, end_ns), is_timed) = (times, TRANSACTION.timed());
-            let own = OwnTransaction { begin_ns, end_ns, kind, is_committed, is_timed };
-            history.add_own_transaction(&own, keep, long);
+        if let Some(own) = self.own {
+            let open = Open { begin_ns: times.0, ..Open::default() };
+            history.end_transaction(record(open, own, times.1, true), keep, long);
         }
-        if self.has_others && self.begun {
+        if self.begun {
             self.record_begun(history, kind);
         }
     }
@@ -133,7 +130,7 @@ impl TransactionEvents {
     fn record_begun(&self, history: &mut HistoryWriter<'_>, kind: TransactionKind) {
         if let Some(open) = self.open {
             let going_on = Ending { kind, is_committed: false };
-            history.begin_transaction(record(open, going_on, 0));
+            history.begin_transaction(record(open, going_on, 0, false));
         }
     }
 
@@ -147,14 +144,15 @@ impl TransactionEvents {
     }
 }
 
-fn record(open: Open, ending: Ending, end_ns: u64) -> TransactionRecord {
+#[inline]
+fn record(open: Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> TransactionRecord {
     TransactionRecord {
         begin_ns: open.begin_ns,
         end_ns,
         kind: ending.kind,
         is_committed: ending.is_committed,
         is_timed: TRANSACTION.timed(),
-        is_autocommit: false,
+        is_autocommit,
         savepoints: open.savepoints,
         ..TransactionRecord::default()
     }
