@@ -87,3 +87,26 @@ fn sigterm_ends_the_server_while_every_long_statement_runs() {
     assert!(!server.log().contains("did not end in"), "{}", server.log());
     clients.iter_mut().for_each(|client| assert!(client.wait().is_ok()));
 }
+
+#[test]
+fn kill_query_ends_the_build_of_an_index_and_leaves_none() {
+    let folder = TempDir::new();
+    let server = prepared(&folder);
+    let twice = "INSERT INTO d.many (s) SELECT s FROM d.many; ".repeat(9);
+    server.sql(&format!(
+        "CREATE TABLE d.many (i INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(250)); \
+         INSERT INTO d.many (s) SELECT s FROM d.t; {twice}"
+    ));
+    let mut client = server.client();
+    let build = client.args(["-e", "ALTER TABLE d.many ADD INDEX (s), ADD INDEX (s, i)"]);
+    let build = build.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the ALTER does not run", || !busy(&server).is_empty());
+    server.sql(&format!("KILL QUERY {}", busy(&server)[0]));
+    let output = build.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("ERROR 1317"), "{error}");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM d.many").trim(), "512000");
+    let table = server.sql("SHOW CREATE TABLE d.many");
+    assert!(!table.contains("KEY `s`"), "{table}");
+    assert!(server.sql("CHECK TABLE d.many").contains("OK"));
+}

@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::rollback::index_body;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Secondary, Table};
+use crate::version::check_killed;
 use crate::writer::{Buffers, Wanted, Writer};
 use crate::{Client, IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, SpaceId, TableId};
@@ -28,6 +29,9 @@ use trx::{IdKind, NewRecord, RecordKind, record_bytes};
 instrument::classes! {
     static BUILD_INDEX: StageClass = "stage/innodb/alter table (read PK and internal sort)";
 }
+
+/// The build of an index looks for KILL, and tells how far it is, whenever it has done so many rows.
+const ROWS_UNTIL_LOOK: u64 = 1024;
 
 impl Engine {
     /// Makes a tablespace with the empty indexes of `spec`, as part of the client's transaction: if
@@ -67,7 +71,8 @@ impl Engine {
     ///
     /// `rows_estimated`: how many rows there are, as far as one knows.
     ///
-    /// Errors: [`base::Error::Duplicate`], those of waiting for a loser's rows; the caller then rolls back.
+    /// Errors: [`base::Error::Duplicate`], [`base::Error::Killed`], those of waiting for a loser's rows; the caller then
+    /// rolls back.
     pub fn create_index(
         &self,
         client: &mut Client,
@@ -85,9 +90,12 @@ impl Engine {
         // it need not know the new index.
         let losers = self.losers();
         let mut settled = Vec::new();
-        let mut done = 0;
+        let mut done: u64 = 0;
         while let Some((key, mut payload)) = rows.next()? {
-            stage.has_done(done);
+            if done.is_multiple_of(ROWS_UNTIL_LOOK) {
+                stage.has_done(done);
+                check_killed()?;
+            }
             done += 1;
             // It may have ended since the scan copied the row.
             if losers.contains(&RowHeader::read(payload)?.trx) {

@@ -110,11 +110,18 @@ impl Steps {
     pub fn step(&mut self, h: &RowHeader) -> Result<()> {
         let circle = || lost(h, "the versions of a row form a circle");
         self.left = self.left.checked_sub(1).ok_or_else(circle)?;
-        let looks = self.killable && self.left.is_multiple_of(STEPS_UNTIL_LOOK);
-        match looks && sync::with_current(|s| s.is_some_and(|s| s.killed())) {
-            true => Err(Error::Killed),
+        match self.killable && self.left.is_multiple_of(STEPS_UNTIL_LOOK) {
+            true => check_killed(),
             false => Ok(()),
         }
+    }
+}
+
+/// [`Error::Killed`] when the session that this thread runs was killed.
+pub(crate) fn check_killed() -> Result<()> {
+    match sync::with_current(|s| s.is_some_and(|s| s.killed())) {
+        true => Err(Error::Killed),
+        false => Ok(()),
     }
 }
 
