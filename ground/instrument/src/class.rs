@@ -8,8 +8,8 @@
 //!    and registers it: from then on a switch of the level reaches it.
 
 use crate::consumers::{Consumer, Consumers, consumers};
-use crate::registry;
 use crate::statement::STATEMENTS_MAX;
+use crate::{note_switch, registry};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
@@ -249,7 +249,9 @@ impl Class {
             || self.is_always_on()
             || consumers().has(Consumer::Global);
         let flags = if on { self.set.load(Ordering::Relaxed) } else { 0 };
-        self.flags.store(flags, Ordering::Relaxed);
+        if self.flags.swap(flags, Ordering::Relaxed) != flags {
+            note_switch();
+        }
     }
 
     /// The flags for a setting; a latch that is timed has its holds timed.

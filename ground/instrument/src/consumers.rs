@@ -3,7 +3,7 @@
 //! One word that is seldom written: the low half has a bit for each consumer that is on, the high half one for each that is in
 //! effect, which it is if those that stand above it are on too.
 
-use crate::registry;
+use crate::{note_switch, registry};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 macro_rules! consumers {
@@ -148,6 +148,7 @@ pub fn switch_consumer(consumer: Consumer, on: bool) {
 pub(crate) fn store(registry: &registry::Registry, all: Consumers) {
     let global = consumers().has(Consumer::Global);
     SWITCHES.store(all.word(), Relaxed);
+    note_switch();
     if global != all.has(Consumer::Global) {
         registry.take_effect();
     }

@@ -4,12 +4,13 @@
 //! 2. A digest knows the rows of live sessions. When a session ends, its rows go into the digest's total, and are never
 //!    written again nor reset: who adds up takes the total and the list under the digest's mutex and reads the rows
 //!    outside of it, so that what ends meanwhile is neither missed nor counted twice.
-//! 3. Emptying the table begins a new generation; sessions notice at the end of their next statement.
+//! 3. Emptying the table begins a new generation; sessions notice at the end of their next statement ([`crate::switched`]).
 //! 4. There is room for so many digests; the others count in one that has no name.
 
 use crate::histogram::{Buckets, Histogram};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, StatementRow, StatementTotals};
+use crate::{RecordedText, note_switch};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -105,14 +106,14 @@ impl DigestRow {
 
     /// Adds a statement that ended at `now_ns`.
     #[inline]
-    pub fn add(&self, end: &StatementEnd<'_>, bucket: usize, now_ns: u64, text: &[u8]) {
+    pub fn add(&self, end: &StatementEnd<'_>, bucket: usize, now_ns: u64, text: RecordedText<'_>) {
         self.statements.add(end);
         self.histogram.add(bucket);
         self.last_ns.set(now_ns);
         let age_ns = now_ns.wrapping_sub(self.sample_end_ns.get());
         let ns = end.ns.unwrap_or(0);
         if ns > self.sample_ns.get() || age_ns > SAMPLE_AGE_NS.load(Relaxed) {
-            self.take_sample(ns, now_ns, text);
+            self.take_sample(ns, now_ns, text.bytes());
         }
     }
 
@@ -265,10 +266,17 @@ impl SessionDigests {
         DigestPlace { row: u32::MAX, forgotten: self.forgotten }
     }
 
-    /// Whether a place is still the one of its digest.
+    /// Whether a place is still the one of its digest, as far as the session knows ([`Self::looks`]).
     #[inline]
     pub fn knows(&self, place: DigestPlace) -> bool {
-        place.forgotten == self.forgotten && self.generation == GENERATION.load(Relaxed)
+        place.forgotten == self.forgotten
+    }
+
+    /// Something was switched or emptied: if it was the table of digests, places are to be found anew.
+    pub fn looks(&mut self) {
+        if self.generation != GENERATION.load(Relaxed) {
+            self.forget_places();
+        }
     }
 
     /// The row at a place, if there is one.
@@ -377,6 +385,7 @@ pub fn forget_digests() {
         table.digests.clear();
         table.others = None;
         GENERATION.fetch_add(1, Relaxed);
+        note_switch();
     });
 }
 
@@ -411,9 +420,16 @@ mod tests {
     }
 
     fn add(digests: &SessionDigests, place: DigestPlace, ns: u64, text: &[u8]) {
-        let end = StatementEnd { ns: Some(ns), rows_sent: 1, rows_examined: 3, more: None };
+        let end = StatementEnd {
+            ns: Some(ns),
+            rows_sent: 1,
+            rows_examined: 3,
+            rows_affected: 0,
+            more: None,
+        };
         let row = digests.row(place).unwrap();
-        row.add(&end, bucket_of_statement(ns), 1000 + row.last_ns.get() + ns, text);
+        let (bucket, now_ns) = (bucket_of_statement(ns), 1000 + row.last_ns.get() + ns);
+        row.add(&end, bucket, now_ns, RecordedText::Written(text));
     }
 
     fn report(hash: u8) -> Option<DigestReport> {
@@ -472,6 +488,7 @@ mod tests {
         let mut c = SessionDigests::default();
         let of_c = c.place(&key(1), "SELECT ?", 7);
         forget_digests();
+        c.looks();
         assert!(report(1).is_none() && !c.knows(of_c));
         set_digest_limits(1, 4, 60);
         let (first, second) = (c.place(&key(3), "DO ?", 8), c.place(&key(4), "SET ?", 8));

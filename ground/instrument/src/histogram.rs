@@ -14,7 +14,7 @@ const FIRST_NS: u64 = 10_000;
 const FACTOR: f64 = 1.047_128_548_050_899_6;
 
 /// Where each bucket begins, in picoseconds.
-static BEGINS: [u64; STATEMENT_BUCKETS] = {
+const BEGINS: [u64; STATEMENT_BUCKETS] = {
     let (mut begins, mut next, mut n) = ([0; STATEMENT_BUCKETS], FIRST_NS as f64 * 1000.0, 1);
     while n < STATEMENT_BUCKETS {
         begins[n] = next as u64;
@@ -24,11 +24,21 @@ static BEGINS: [u64; STATEMENT_BUCKETS] = {
     begins
 };
 
-/// Times by their highest bit from that of [`FIRST_NS`] on, each in sixteen parts.
-const PARTS: usize = 16;
+/// The longest time of each bucket, in nanoseconds.
+static LAST_NS: [u64; STATEMENT_BUCKETS] = {
+    let (mut last, mut n) = ([u64::MAX; STATEMENT_BUCKETS], 1);
+    while n < STATEMENT_BUCKETS {
+        last[n - 1] = BEGINS[n].div_ceil(1000) - 1;
+        n += 1;
+    }
+    last
+};
+
+/// Times by their highest bit from that of [`FIRST_NS`] on, each in 32 parts: shorter than any bucket.
+const PARTS: usize = 32;
 const TIMES: usize = (u64::BITS - FIRST_NS.ilog2()) as usize * PARTS;
 
-/// The bucket of the shortest time of each part: that of a longer one is the same, or one of the two next.
+/// The bucket of the shortest time of each part: that of a longer one is the same, or the next.
 static BUCKETS: [u16; TIMES] = {
     let (mut buckets, mut part, mut bucket) = ([0; TIMES], 0, 0);
     while part < TIMES {
@@ -50,21 +60,17 @@ pub fn bucket_limits(bucket: usize) -> (u64, u64) {
 }
 
 /// The bucket of a statement that took so long.
-#[inline]
+#[inline(always)]
 pub fn bucket_of_statement(ns: u64) -> usize {
     if ns < FIRST_NS { 0 } else { later_bucket(ns) }
 }
 
-#[inline]
+#[inline(always)]
 fn later_bucket(ns: u64) -> usize {
     let bits = ns.ilog2();
     let part = (ns >> (bits - PARTS.ilog2())) as usize % PARTS;
-    let mut bucket = usize::from(BUCKETS[(bits - FIRST_NS.ilog2()) as usize * PARTS + part]);
-    let ps = ns.saturating_mul(1000);
-    while BEGINS.get(bucket + 1).is_some_and(|begin| *begin <= ps) {
-        bucket += 1;
-    }
-    bucket
+    let bucket = usize::from(BUCKETS[(bits - FIRST_NS.ilog2()) as usize * PARTS + part]);
+    bucket + usize::from(ns > LAST_NS[bucket])
 }
 
 /// The histogram of a session's statements of one digest.

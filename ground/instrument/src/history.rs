@@ -1,16 +1,18 @@
 //! The statements and transactions that a session ran last, and those that all sessions did.
 //!
-//! 1. A session writes its own rings, under a mutex that nobody else takes but readers, for one copy; a record's memory is used
+//! 1. A session writes its own rings, under a lock that nobody else takes but readers, for one copy; a record's memory is used
 //! again, so that a warm statement allocates nothing. 2. A ring ends with its session. 3. The histories of all sessions are
 //! rings under one mutex each: they cost every event a write that others see, and are off unless they are asked for.
 //! 4. Events of a thread are numbered in the order in which they ended, but that a transaction has the number behind the
 //! statement that began it.
 
 use crate::DigestKey;
+use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
+use crate::prepared::PreparedRow;
 use crate::ring::Ring;
 use crate::statement::{StatementEnd, Sums};
-use crate::transaction::TransactionRecord;
+use crate::transaction::{OwnTransaction, SavepointCounts, TransactionRecord};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,10 +55,12 @@ pub struct StatementRecord {
     pub instrument: u16,
     /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
     pub times_ns: Option<(u64, u64)>,
-    /// As it was written, cut off where it is long.
-    pub text: Vec<u8>,
-    /// Rows sent and rows read.
-    pub rows: (u64, u64),
+    /// The text of a statement that was not prepared, cut off where it is long.
+    text: Vec<u8>,
+    /// The prepared statement that was executed.
+    prepared: Option<Arc<PreparedRow>>,
+    /// Rows sent, rows read and rows changed.
+    pub rows: (u64, u64, u64),
     /// Everything else that it did, if it did.
     pub sums: Option<Sums>,
     /// How it failed.
@@ -73,9 +77,18 @@ enum RecordDigest {
 }
 
 impl StatementRecord {
+    /// As it was written, cut off where it is long.
+    pub fn text(&self) -> &[u8] {
+        let text = self.prepared.as_ref().map_or(&*self.text, |row| row.text());
+        &text[..text.len().min(TEXT_BYTES_MAX.load(Relaxed))]
+    }
+
     /// Its digest and that one's text.
     pub fn digest(&self) -> Option<(&DigestKey, &str)> {
-        match self.digest.as_ref()? {
+        let Some(digest) = &self.digest else {
+            return self.prepared.as_ref()?.digest()?.named();
+        };
+        match digest {
             RecordDigest::Row(row) => row.of(),
             RecordDigest::Digest(digest) => digest.named(),
         }
@@ -89,16 +102,35 @@ impl StatementRecord {
 }
 
 /// What a statement's record is made of, besides what is added up.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Recorded<'r> {
     /// Its instrument's number.
     pub instrument: u16,
     /// When it ended, in nanoseconds of the callers' clock.
     pub now_ns: u64,
     /// As it was written.
-    pub text: &'r [u8],
+    pub text: RecordedText<'r>,
     /// Its digest.
     pub digest: Option<&'r Arc<DigestRow>>,
+}
+
+/// The text of a statement that ended.
+#[derive(Debug, Clone, Copy)]
+pub enum RecordedText<'t> {
+    /// As it was written.
+    Written(&'t [u8]),
+    /// That of a prepared statement.
+    Prepared(&'t Arc<PreparedRow>),
+}
+
+impl RecordedText<'_> {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Written(text) => text,
+            Self::Prepared(row) => row.text(),
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -113,15 +145,46 @@ static LONG_TRANSACTIONS: Mutex<Ring<(u64, TransactionRecord)>> = Mutex::new(Rin
 #[derive(Debug, Default)]
 struct Rings {
     statements: Ring<StatementRecord>,
-    transactions: Ring<TransactionRecord>,
+    transactions: Ring<EndedTransaction>,
     /// The transaction that goes on.
     active: Option<TransactionRecord>,
+}
+
+/// A transaction that ended. Small: one is written for each statement that stands alone.
+#[derive(Debug, Default)]
+struct EndedTransaction {
+    own: OwnTransaction,
+    /// Behind which number of the thread's events it comes.
+    event_id: u64,
+    /// It was more than one statement, or not timed.
+    other: Option<Box<TransactionRecord>>,
+}
+
+impl EndedTransaction {
+    fn record(&self) -> TransactionRecord {
+        if let Some(other) = &self.other {
+            return **other;
+        }
+        let OwnTransaction { begin_ns, end_ns, kind, is_committed } = self.own;
+        TransactionRecord {
+            event_id: self.event_id,
+            end_event_id: NonZeroU64::new(self.event_id),
+            nesting: NonZeroU64::new(self.event_id.saturating_sub(1)),
+            begin_ns,
+            end_ns,
+            kind,
+            is_committed,
+            is_timed: true,
+            is_autocommit: true,
+            savepoints: SavepointCounts::default(),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Shared {
     thread_id: u64,
-    rings: Mutex<Rings>,
+    rings: Brief<Rings>,
 }
 
 /// What a session ran last. Dropped, it is gone.
@@ -136,7 +199,7 @@ pub struct SessionHistory {
 impl SessionHistory {
     /// Of a session that runs as this thread.
     pub fn new(thread_id: u64) -> SessionHistory {
-        let shared = Arc::new(Shared { thread_id, rings: Mutex::default() });
+        let shared = Arc::new(Shared { thread_id, rings: Brief::default() });
         lock(&SESSIONS).push(Arc::clone(&shared));
         SessionHistory { shared, events: 0, active: None }
     }
@@ -145,20 +208,20 @@ impl SessionHistory {
     #[inline]
     pub fn open(&mut self) -> HistoryWriter<'_> {
         let SessionHistory { shared, events, active } = self;
-        let (thread_id, rings) = (shared.thread_id, lock(&shared.rings));
+        let (thread_id, rings) = (shared.thread_id, shared.rings.take());
         HistoryWriter { thread_id, rings, events, active }
     }
 
     /// The session is idle: what it keeps of its digests' figures is needed elsewhere.
     #[cold]
     pub fn rest(&self) {
-        lock(&self.shared.rings).statements.each_mut(StatementRecord::rest);
+        self.shared.rings.take().statements.each_mut(StatementRecord::rest);
     }
 
     /// Says how the statement that was added last failed.
     #[cold]
     pub fn fails(&self, failure: Failure) {
-        if let Some(record) = lock(&self.shared.rings).statements.last_mut() {
+        if let Some(record) = self.shared.rings.take().statements.last_mut() {
             record.failure = Some(Box::new(failure));
         }
     }
@@ -180,7 +243,7 @@ impl Drop for SessionHistory {
 /// Adds events to a session's history.
 pub struct HistoryWriter<'h> {
     thread_id: u64,
-    rings: MutexGuard<'h, Rings>,
+    rings: Taken<'h, Rings>,
     events: &'h mut u64,
     active: &'h mut Option<u64>,
 }
@@ -192,7 +255,7 @@ impl HistoryWriter<'_> {
         *self.events += 1;
         let id =
             EventId { thread_id: self.thread_id, event_id: *self.events, nesting: *self.active };
-        if let Some(place) = self.rings.statements.place(RECORDS_MAX.load(Relaxed)) {
+        if let Some(place) = self.rings.statements.place(|| RECORDS_MAX.load(Relaxed)) {
             write(place, &id, end, recorded);
         }
         if long {
@@ -210,8 +273,21 @@ impl HistoryWriter<'_> {
         self.rings.active = Some(record);
     }
 
+    /// Adds the transaction that the statement which was added last was by itself, to the session's history alone.
+    #[inline(always)]
+    pub fn add_own_transaction(&mut self, own: OwnTransaction, keep: bool) {
+        *self.events += 1;
+        if keep
+            && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
+        {
+            (place.own, place.event_id) = (own, *self.events);
+            if place.other.is_some() {
+                place.other = None;
+            }
+        }
+    }
+
     /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
-    #[inline]
     pub fn end_transaction(&mut self, mut record: TransactionRecord, keep: bool, long: bool) {
         if record.is_autocommit {
             record.nesting = NonZeroU64::new(*self.events);
@@ -224,8 +300,13 @@ impl HistoryWriter<'_> {
             (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
         }
         record.end_event_id = NonZeroU64::new(*self.events);
-        if keep && let Some(place) = self.rings.transactions.place(TRANSACTIONS_MAX.load(Relaxed)) {
-            *place = record;
+        if keep
+            && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
+        {
+            match &mut place.other {
+                Some(other) => **other = record,
+                None => place.other = Some(Box::new(record)),
+            }
         }
         if long {
             add_long_transaction(self.thread_id, record);
@@ -235,14 +316,16 @@ impl HistoryWriter<'_> {
 
 #[cold]
 fn add_long(id: &EventId, end: &StatementEnd<'_>, recorded: &Recorded<'_>) {
-    if let Some(place) = lock(&LONG).place(LONG_MAX.load(Relaxed)) {
+    // It outlives sessions and their statements.
+    let recorded = &Recorded { text: RecordedText::Written(recorded.text.bytes()), ..*recorded };
+    if let Some(place) = lock(&LONG).place(|| LONG_MAX.load(Relaxed)) {
         write(place, id, end, recorded);
     }
 }
 
 #[cold]
 fn add_long_transaction(thread_id: u64, record: TransactionRecord) {
-    if let Some(place) = lock(&LONG_TRANSACTIONS).place(LONG_TRANSACTIONS_MAX.load(Relaxed)) {
+    if let Some(place) = lock(&LONG_TRANSACTIONS).place(|| LONG_TRANSACTIONS_MAX.load(Relaxed)) {
         *place = (thread_id, record);
     }
 }
@@ -265,24 +348,50 @@ fn write(
     (record.thread_id, record.event_id, record.nesting) = (id.thread_id, id.event_id, id.nesting);
     record.instrument = recorded.instrument;
     record.times_ns = end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
-    record.text.clear();
-    let bytes = recorded.text.len().min(TEXT_BYTES_MAX.load(Relaxed));
-    if record.text.capacity() < bytes {
-        // The next ones are a little longer as a rule.
-        record.text.reserve(bytes + TEXT_ROOM_BYTES);
+    match recorded.text {
+        RecordedText::Prepared(row) => match &record.prepared {
+            Some(same) if Arc::ptr_eq(same, row) => {}
+            _ => record.prepared = Some(Arc::clone(row)),
+        },
+        RecordedText::Written(text) => write_text(record, text),
     }
-    record.text.extend_from_slice(&recorded.text[..bytes]);
-    record.rows = (end.rows_sent, end.rows_examined);
+    record.rows = (end.rows_sent, end.rows_examined, end.rows_affected);
     record.sums = end.more.copied();
-    record.failure = None;
-    let same = match (&record.digest, recorded.digest) {
-        (Some(RecordDigest::Row(mine)), Some(digest)) => Arc::ptr_eq(mine, digest),
+    if record.failure.is_some() {
+        record.failure = None;
+    }
+    write_digest(record, recorded);
+}
+
+#[inline(always)]
+fn write_digest(record: &mut StatementRecord, recorded: &Recorded<'_>) {
+    let row = match (recorded.text, recorded.digest) {
+        // The prepared statement knows it.
+        (RecordedText::Prepared(prepared), Some(row)) if prepared.is_of(row.digest()) => None,
+        (_, row) => row,
+    };
+    let same = match (&record.digest, row) {
+        (Some(RecordDigest::Row(mine)), Some(row)) => Arc::ptr_eq(mine, row),
         (None, None) => true,
         _ => false,
     };
     if !same {
-        record.digest = recorded.digest.cloned().map(RecordDigest::Row);
+        record.digest = row.cloned().map(RecordDigest::Row);
     }
+}
+
+#[inline]
+fn write_text(record: &mut StatementRecord, text: &[u8]) {
+    if record.prepared.is_some() {
+        record.prepared = None;
+    }
+    record.text.clear();
+    let bytes = text.len().min(TEXT_BYTES_MAX.load(Relaxed));
+    if record.text.capacity() < bytes {
+        // The next ones are a little longer as a rule.
+        record.text.reserve(bytes + TEXT_ROOM_BYTES);
+    }
+    record.text.extend_from_slice(&text[..bytes]);
 }
 
 /// The statements that each live session ran last, a session's together, the oldest first.
@@ -290,7 +399,7 @@ pub fn statement_histories() -> Vec<StatementRecord> {
     let sessions = lock(&SESSIONS).clone();
     let mut all = Vec::new();
     for session in sessions {
-        all.extend(lock(&session.rings).statements.in_order().cloned());
+        all.extend(session.rings.take().statements.in_order().cloned());
     }
     all
 }
@@ -303,7 +412,7 @@ pub fn long_statement_history() -> Vec<StatementRecord> {
 /// Empties the histories of the sessions.
 pub fn empty_statement_histories() {
     for session in lock(&SESSIONS).clone() {
-        lock(&session.rings).statements = Ring::default();
+        session.rings.take().statements = Ring::default();
     }
 }
 
@@ -311,8 +420,8 @@ pub fn empty_statement_histories() {
 pub fn transaction_histories() -> Vec<(u64, TransactionRecord)> {
     let mut all = Vec::new();
     for session in lock(&SESSIONS).clone() {
-        let rings = lock(&session.rings);
-        all.extend(rings.transactions.in_order().map(|record| (session.thread_id, *record)));
+        let rings = session.rings.take();
+        all.extend(rings.transactions.in_order().map(|ended| (session.thread_id, ended.record())));
     }
     all
 }
@@ -321,8 +430,9 @@ pub fn transaction_histories() -> Vec<(u64, TransactionRecord)> {
 pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
     let sessions = lock(&SESSIONS).clone();
     let current = |session: Arc<Shared>| {
-        let rings = lock(&session.rings);
-        let record = rings.active.or_else(|| rings.transactions.last().copied());
+        let rings = session.rings.take();
+        let record =
+            rings.active.or_else(|| rings.transactions.last().map(EndedTransaction::record));
         record.map(|record| (session.thread_id, record))
     };
     sessions.into_iter().filter_map(current).collect()
@@ -336,7 +446,7 @@ pub fn long_transaction_history() -> Vec<(u64, TransactionRecord)> {
 /// Empties the transactions' histories of the sessions.
 pub fn empty_transaction_histories() {
     for session in lock(&SESSIONS).clone() {
-        lock(&session.rings).transactions = Ring::default();
+        session.rings.take().transactions = Ring::default();
     }
 }
 
@@ -375,19 +485,29 @@ mod tests {
         let mut history = SessionHistory::new(77);
         let texts = || -> Vec<String> {
             let all = statement_histories().into_iter().filter(|record| record.thread_id == 77);
-            all.map(|record| String::from_utf8(record.text).unwrap()).collect()
+            all.map(|record| String::from_utf8(record.text().to_vec()).unwrap()).collect()
         };
         for n in 0..13u64 {
-            let end = StatementEnd { ns: Some(n), rows_sent: n, rows_examined: 0, more: None };
+            let end = StatementEnd {
+                ns: Some(n),
+                rows_sent: n,
+                rows_examined: 0,
+                rows_affected: 0,
+                more: None,
+            };
             let text = format!("SELECT {n}");
-            let recorded =
-                Recorded { instrument: 1, now_ns: 100 + n, text: text.as_bytes(), digest: None };
+            let recorded = Recorded {
+                instrument: 1,
+                now_ns: 100 + n,
+                text: RecordedText::Written(text.as_bytes()),
+                digest: None,
+            };
             history.open().add_statement(&end, &recorded, n == 12);
         }
         let expected: Vec<_> = (3..13).map(|n| format!("SELECT {n}")).collect();
         assert_eq!(texts(), expected);
         let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
-        assert_eq!((last.event_id, last.times_ns, last.rows), (13, Some((100, 112)), (12, 0)));
+        assert_eq!((last.event_id, last.times_ns, last.rows), (13, Some((100, 112)), (12, 0, 0)));
         history.fails(Failure { code: 1064, state: *b"42000", text: "no".into() });
         let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
         assert_eq!(last.failure.unwrap().code, 1064);
@@ -402,9 +522,20 @@ mod tests {
     fn a_session_that_rests_gives_its_digests_rows_back() {
         let mut history = SessionHistory::new(79);
         let key = DigestKey { schema: None, hash: [79; 32] };
-        let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
+        let end = StatementEnd {
+            ns: Some(1),
+            rows_sent: 0,
+            rows_examined: 0,
+            rows_affected: 0,
+            more: None,
+        };
         let run = |history: &mut SessionHistory, row: &Arc<DigestRow>| {
-            let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: Some(row) };
+            let recorded = Recorded {
+                instrument: 1,
+                now_ns: 9,
+                text: RecordedText::Written(b""),
+                digest: Some(row),
+            };
             history.open().add_statement(&end, &recorded, false);
         };
         let mine = || statement_histories().into_iter().rfind(|r| r.thread_id == 79).unwrap();
@@ -426,8 +557,15 @@ mod tests {
 
     fn statements_are_nested_in_the_transaction_that_goes_on() {
         let mut history = SessionHistory::new(78);
-        let end = StatementEnd { ns: Some(1), rows_sent: 0, rows_examined: 0, more: None };
-        let recorded = Recorded { instrument: 1, now_ns: 9, text: b"", digest: None };
+        let end = StatementEnd {
+            ns: Some(1),
+            rows_sent: 0,
+            rows_examined: 0,
+            rows_affected: 0,
+            more: None,
+        };
+        let recorded =
+            Recorded { instrument: 1, now_ns: 9, text: RecordedText::Written(b""), digest: None };
         let begun = TransactionRecord { begin_ns: 5, ..TransactionRecord::default() };
         let statement = |history: &mut SessionHistory| {
             history.open().add_statement(&end, &recorded, false);

@@ -21,6 +21,7 @@ pub const LATCH_INSTRUMENTS: bool = cfg!(feature = "latch-instruments");
 #[doc(hidden)]
 pub use linkme;
 
+mod brief;
 mod class;
 mod consumers;
 mod counter;
@@ -34,6 +35,7 @@ mod instance;
 mod io;
 mod memory;
 mod page;
+mod plan;
 mod prepared;
 mod registry;
 mod ring;
@@ -43,6 +45,7 @@ mod stage;
 mod stat;
 mod statement;
 mod statement_names;
+mod switched;
 mod table_io;
 mod transaction;
 
@@ -65,15 +68,17 @@ pub use file_io::{
 };
 pub use histogram::{Buckets, STATEMENT_BUCKETS, bucket_limits, bucket_of_statement};
 pub use history::{
-    Failure, HistoryWriter, Recorded, SessionHistory, StatementRecord, current_transactions,
-    empty_long_statement_history, empty_long_transaction_history, empty_statement_histories,
-    empty_transaction_histories, long_statement_history, long_transaction_history,
-    set_history_limits, set_transaction_history_limits, statement_histories, transaction_histories,
+    Failure, HistoryWriter, Recorded, RecordedText, SessionHistory, StatementRecord,
+    current_transactions, empty_long_statement_history, empty_long_transaction_history,
+    empty_statement_histories, empty_transaction_histories, long_statement_history,
+    long_transaction_history, set_history_limits, set_transaction_history_limits,
+    statement_histories, transaction_histories,
 };
 pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
 pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
 pub use memory::{AmountTotals, MemoryReport, MemoryUse, empty_memory, memory_reports};
 pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
+pub use plan::{Depth, Plan};
 pub use prepared::{
     PreparedOf, PreparedReport, PreparedRow, empty_prepared, forget_prepared_lost, prepared_lost,
     set_prepared_limit,
@@ -98,12 +103,14 @@ pub use statement::{
     STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,
     statement_named, statement_of,
 };
+pub use switched::{note_switch, switched};
 pub use table_io::{
     OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TableFigures, TableIo, close_table_io,
     empty_table_io,
 };
 pub use transaction::{
-    SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord, TransactionTotals,
+    OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,
+    TransactionTotals,
 };
 
 #[cfg(test)]

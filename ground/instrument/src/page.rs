@@ -10,7 +10,7 @@ use crate::histogram::{Buckets, STATEMENT_BUCKETS};
 use crate::registry;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
-use crate::statement::{STATEMENTS_MAX, StatementRow};
+use crate::statement::{IS_WATCHED, STATEMENTS_MAX, StatementRow};
 use crate::transaction::{TransactionRow, TransactionTotals};
 use crate::{ClassKind, Counter, StatementEnd, StatementTotals};
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub struct CounterPage {
     thread_id: Tally,
     /// Time that was spent waiting for locks of tables and rows.
     lock_ns: Tally,
+    /// Grows with `lock_ns` and with each counter of [`IS_WATCHED`].
+    watched: Tally,
     /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
     /// more ([`registry::emptied`]).
     emptied: [Tally; FIGURES],
@@ -274,6 +276,7 @@ impl Totals {
     pub(crate) fn absorb(&mut self, page: &CounterPage) {
         self.merge(page, Tally::take);
         page.lock_ns.take();
+        page.watched.take();
         page.thread_id.take();
         Figures::ALL.into_iter().for_each(|figures| page.renew(figures));
     }
@@ -395,6 +398,9 @@ impl CounterPage {
     #[inline(always)]
     pub fn add(&self, c: Counter, n: u64) {
         self.status[c as usize].add(n);
+        if IS_WATCHED[c as usize] {
+            self.watched.add(1);
+        }
     }
 
     /// The value of a status counter.
@@ -421,10 +427,9 @@ impl CounterPage {
         self.thread_id.set(thread_id);
     }
 
-    /// Adds a transaction that ended, timed or not. Only the page's writer calls it.
+    /// Adds a transaction that ended, timed or not. Only the page's writer calls it, under a present [`Plan`](crate::Plan).
     #[inline(always)]
     pub fn add_transaction(&self, is_read_only: bool, ns: Option<u64>) {
-        self.renew(Figures::Transactions);
         self.transactions.add(is_read_only, ns);
     }
 
@@ -449,14 +454,19 @@ impl CounterPage {
         self.errors[row_of(number)].add(now_us);
     }
 
-    /// Adds a statement that ended to the row of its instrument. Only the page's writer calls it.
+    /// What was emptied of the figures that statements write is none any more. Only the page's writer calls it.
+    pub(crate) fn renew_statements(&self) {
+        let written = [Figures::Statements, Figures::Times, Figures::Transactions, Figures::Waits];
+        written.into_iter().for_each(|figures| self.renew(figures));
+    }
+
+    /// Adds a statement that ended to the row of its instrument. Only the page's writer calls it, under a present
+    /// [`Plan`](crate::Plan).
     #[inline(always)]
     pub fn add_statement(&self, number: u16, end: &StatementEnd<'_>, bucket: usize) {
-        self.renew(Figures::Statements);
         if let Some(row) = self.statements.get(usize::from(number)) {
             row.add(end);
         }
-        self.renew(Figures::Times);
         if let Some(times) = self.times.get(bucket) {
             times.add(1);
         }
@@ -523,9 +533,16 @@ impl CounterPage {
         self.lock_ns.get()
     }
 
+    /// How often something was counted that statements tell of and seldom happens.
+    #[inline(always)]
+    pub(crate) fn watched(&self) -> u64 {
+        self.watched.get()
+    }
+
     /// Adds to [`CounterPage::lock_ns`]. Only the page's writer calls it.
     pub(crate) fn add_lock_ns(&self, ns: u64) {
         self.lock_ns.add(ns);
+        self.watched.add(1);
     }
 
     /// Adds one timed wait or event of a class. Only the page's writer calls it.
@@ -538,10 +555,10 @@ impl CounterPage {
         }
     }
 
-    /// Adds a wait of the session for its client's next command. Only the page's writer calls it.
+    /// Adds a wait of the session for its client's next command. Only the page's writer calls it, under a
+    /// [`Plan`](crate::Plan).
     #[inline(always)]
     pub fn add_idle(&self, ns: Option<u64>) {
-        self.renew(Figures::Waits);
         let row = &self.rows[IDLE_ROW];
         row.count.add(1);
         if let Some(ns) = ns {
@@ -672,11 +689,18 @@ mod tests {
 
     fn figures_that_were_emptied_are_none_until_they_are_written_again() {
         let page = CounterPage::boxed();
-        let end = StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, more: None };
+        let end = StatementEnd {
+            ns: Some(5),
+            rows_sent: 1,
+            rows_examined: 2,
+            rows_affected: 0,
+            more: None,
+        };
         page.add_statement(4, &end, 0);
         page.add_statement(5, &end, 0);
         registry::empty(Figures::Statements);
         assert_eq!(page.statement(4), StatementTotals::default());
+        page.renew_statements();
         page.add_statement(4, &end, 0);
         assert_eq!((page.statement(4).stat.count, page.statement(5).stat.count), (1, 0));
         let mut sums = Totals::new();
@@ -690,12 +714,19 @@ mod tests {
         figures_that_were_emptied_are_none_until_they_are_written_again();
         static CLASS: crate::FileClass = crate::FileClass::new("wait/io/file/test/absorbed");
         let page = CounterPage::boxed();
+        page.renew_statements();
         page.add(Counter::Questions, 3);
         page.add_wait(CLASS.id(), 7);
         page.add_wait(CLASS.id(), 2000);
         page.add_statement(
             3,
-            &StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, more: None },
+            &StatementEnd {
+                ns: Some(5),
+                rows_sent: 1,
+                rows_examined: 2,
+                rows_affected: 0,
+                more: None,
+            },
             7,
         );
         let mut sums = Totals::new();

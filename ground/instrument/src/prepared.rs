@@ -3,6 +3,7 @@
 //! 1. Figures lie with the statement and are written by its session alone. 2. Emptying the table begins a new generation: figures of
 //! another one are none, and the session forgets them before it adds to them. 3. There is room for so many; others are not listed.
 
+use crate::digest::Digest;
 use crate::registry;
 use crate::stat::{Stat, Tally};
 use crate::statement::{SUMS, StatementEnd, StatementTotals, Sum, Sums};
@@ -43,6 +44,8 @@ pub struct PreparedRow {
     more: OnceLock<Box<[Tally; SUMS]>>,
     prepare_ns: Tally,
     reprepared: Tally,
+    /// The digest of its first execution that had one.
+    digest: OnceLock<Arc<Digest>>,
 }
 
 /// A prepared statement and what it cost.
@@ -81,6 +84,7 @@ impl PreparedRow {
             more: OnceLock::new(),
             prepare_ns: Tally::default(),
             reprepared: Tally::default(),
+            digest: OnceLock::new(),
         };
         row.generation.set(GENERATION.load(Relaxed));
         row.prepare_ns.set(prepare_ns);
@@ -97,6 +101,9 @@ impl PreparedRow {
         }
         self.rows_sent.add(end.rows_sent);
         self.rows_examined.add(end.rows_examined);
+        if end.rows_affected != 0 {
+            self.rows_affected.add(end.rows_affected);
+        }
         if let Some(sums) = end.more {
             self.add_more(sums);
         }
@@ -110,12 +117,6 @@ impl PreparedRow {
 
     #[cold]
     fn add_more(&self, sums: &Sums) {
-        const AFFECTED: usize = Sum::RowsAffected as usize;
-        self.rows_affected.add(sums[AFFECTED]);
-        let mut others = sums.iter().enumerate().filter(|(sum, _)| *sum != AFFECTED);
-        if others.all(|(_, n)| *n == 0) {
-            return;
-        }
         let more = self.more.get_or_init(|| Box::new(std::array::from_fn(|_| Tally::default())));
         more.iter().zip(sums).for_each(|(tally, n)| tally.add(*n));
     }
@@ -162,9 +163,26 @@ impl PreparedRow {
     }
 }
 
-impl Drop for PreparedRow {
-    fn drop(&mut self) {
+impl PreparedRow {
+    /// Its statement is closed: there is room for another one. Histories may have it for longer.
+    pub fn is_closed(&self) {
         ROWS.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether an execution of this digest is of the statement's own, which the first one's is.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, digest: &Arc<Digest>) -> bool {
+        Arc::ptr_eq(self.digest.get_or_init(|| Arc::clone(digest)), digest)
+    }
+
+    /// Its own digest, once an execution had one.
+    pub(crate) fn digest(&self) -> Option<&Digest> {
+        self.digest.get().map(|digest| &**digest)
+    }
+
+    /// What is known of the statement.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.of.text
     }
 }
 
@@ -198,10 +216,12 @@ mod tests {
         let row = Arc::new(PreparedRow::new(of, 30).unwrap());
         let mut sums = [0; SUMS];
         sums[Sum::Warnings as usize] = 4;
-        sums[Sum::RowsAffected as usize] = 5;
-        let end = |more| StatementEnd { ns: Some(7), rows_sent: 1, rows_examined: 3, more };
-        row.add(&end(None));
-        row.add(&end(Some(&sums)));
+        let end = |rows_affected, more| {
+            let (ns, rows_sent, rows_examined) = (Some(7), 1, 3);
+            StatementEnd { ns, rows_sent, rows_examined, rows_affected, more }
+        };
+        row.add(&end(0, None));
+        row.add(&end(5, Some(&sums)));
         row.is_reprepared();
         let report = row.report();
         assert_eq!((report.prepare_ns, report.reprepared), (30, 1));
@@ -212,7 +232,7 @@ mod tests {
         empty_prepared();
         let report = row.report();
         assert_eq!((report.prepare_ns, report.executions), (0, StatementTotals::default()));
-        row.add(&end(None));
+        row.add(&end(0, None));
         let report = row.report();
         assert_eq!((report.executions.stat.count, sum(&report, Sum::Warnings)), (1, 0));
     }

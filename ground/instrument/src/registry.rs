@@ -17,7 +17,7 @@ use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
 use crate::stage::{LiveStage, stage_of};
-use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, Totals};
+use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, Totals, note_switch};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -90,6 +90,7 @@ pub(crate) fn emptied(figures: Figures) -> u64 {
 pub fn empty(figures: Figures) {
     let mut registry = registry();
     EMPTIED[figures as usize].fetch_add(1, Relaxed);
+    note_switch();
     registry.ended.empty(figures);
     registry.passes.iter_mut().for_each(|pass| pass.totals.empty(figures));
 }

@@ -44,19 +44,24 @@ impl<R> Ring<R> {
 
 impl<R: Default> Ring<R> {
     /// The place of the next record, in the memory of the oldest.
-    #[inline]
-    pub fn place(&mut self, records_max: usize) -> Option<&mut R> {
-        if self.next >= records_max {
-            self.next = 0;
+    #[inline(always)]
+    pub fn place(&mut self, records_max: impl FnOnce() -> usize) -> Option<&mut R> {
+        if self.next >= self.records.len() {
+            self.turn(records_max());
         }
         let at = self.next;
-        if at >= self.records.len() {
-            if records_max == 0 {
-                return None;
-            }
-            self.records.push(R::default());
-        }
         self.next += 1;
         self.records.get_mut(at)
+    }
+
+    /// The last record is written: the next one is new, or the first again.
+    #[cold]
+    fn turn(&mut self, records_max: usize) {
+        if self.records.len() < records_max {
+            self.next = self.records.len();
+            self.records.push(R::default());
+        } else {
+            self.next = 0;
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Figures with one writer: numbers, and how often something was timed, how long in sum, at least and at most.
 //!
 //! 1. An addition is a relaxed load and a relaxed store: readers may see a figure that is one event old, never a torn
-//!    one. 2. All-zero bytes are valid figures of nothing: a minimum of 0 is none, and what took no time took 1 ns.
+//!    one. 2. All-zero bytes are valid figures of nothing: the minimum is kept as what all ones are more than it by, which only
+//!    grows; read, a minimum of 0 is none, and what took no time took 1 ns.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,15 +21,6 @@ impl Tally {
     #[inline(always)]
     pub fn raise(&self, n: u64) {
         if n > self.get() {
-            self.set(n);
-        }
-    }
-
-    /// Lowers a minimum, whose 0 is none.
-    #[inline(always)]
-    pub fn lower(&self, n: u64) {
-        // 0 becomes the largest number.
-        if n.wrapping_sub(1) < self.get().wrapping_sub(1) {
             self.set(n);
         }
     }
@@ -70,7 +62,8 @@ impl Tally {
 pub(crate) struct Stat {
     count: Tally,
     ns_sum: Tally,
-    ns_min: Tally,
+    /// All ones without the minimum; 0: there is none.
+    ns_min_not: Tally,
     ns_max: Tally,
 }
 
@@ -80,7 +73,7 @@ impl Stat {
     pub fn add(&self, ns: u64) {
         self.count.add(1);
         self.ns_sum.add(ns);
-        self.ns_min.lower(ns.max(1));
+        self.ns_min_not.raise(!ns);
         self.ns_max.raise(ns);
     }
 
@@ -91,7 +84,7 @@ impl Stat {
         if ns != 0 && count != 0 {
             let each = if count == 1 { ns } else { ns / count };
             self.ns_sum.add(ns);
-            self.ns_min.lower(each.max(1));
+            self.ns_min_not.raise(!each);
             self.ns_max.raise(each);
         }
     }
@@ -104,10 +97,14 @@ impl Stat {
 
     /// What there is, read or taken.
     pub fn read(&self, get: impl Fn(&Tally) -> u64) -> StatTotals {
+        let ns_min = match get(&self.ns_min_not) {
+            0 => 0,
+            not => (!not).max(1),
+        };
         StatTotals {
             count: get(&self.count),
             ns_sum: get(&self.ns_sum),
-            ns_min: get(&self.ns_min),
+            ns_min,
             ns_max: get(&self.ns_max),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! 1. The instruments are a fixed list ([`STATEMENTS`]): a row's number is the place in it, known when the server is built.
 //! 2. A row is written once for each statement, when it ends. What seldom happens (a sort, a temporary table) is told
-//!    from the session's status counters, which are compared only if their sum has changed: they only grow.
+//!    from the session's status counters, which are compared only if one of them was counted ([`IS_WATCHED`]).
 
 use crate::stat::{Stat, StatTotals, Tally};
 use crate::statement_names::NAMES;
@@ -94,6 +94,9 @@ impl StatementRow {
         }
         self.sums[Sum::RowsSent as usize].add(event.rows_sent);
         self.sums[Sum::RowsExamined as usize].add(event.rows_examined);
+        if event.rows_affected != 0 {
+            self.sums[Sum::RowsAffected as usize].add(event.rows_affected);
+        }
         if let Some(sums) = event.more {
             self.add_more(sums);
         }
@@ -126,6 +129,8 @@ pub struct StatementEnd<'s> {
     pub rows_sent: u64,
     /// Rows read.
     pub rows_examined: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
     /// Everything else that it did, if it did; the rows above are not in it.
     pub more: Option<&'s Sums>,
 }
@@ -210,10 +215,22 @@ const fn same(a: &[u8], mut at: usize, b: &[u8], mut bt: usize) -> bool {
     true
 }
 
+/// Whether a status counter is one of those that statements tell of ([`WATCHED`]).
+pub(crate) const IS_WATCHED: [bool; Counter::COUNT] = {
+    let mut is_watched = [false; Counter::COUNT];
+    let mut n = 0;
+    while n < WATCHED.len() {
+        is_watched[WATCHED[n].1 as usize] = true;
+        n += 1;
+    }
+    is_watched
+};
+
 /// The status counters of a session as they were when its last statement ended.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
-    sum: u64,
+    /// [`CounterPage::watched`] then.
+    watched: u64,
     each: [u64; WATCHED.len()],
     lock_ns: u64,
 }
@@ -222,8 +239,7 @@ impl Watch {
     /// Whether a counter has changed since.
     #[inline(always)]
     pub fn has_changed(&self, page: &CounterPage) -> bool {
-        let add = |sum: u64, (_, c): &(Sum, Counter)| page.counter(*c).wrapping_add(sum);
-        self.sum != WATCHED.iter().fold(page.lock_ns(), add)
+        self.watched != page.watched()
     }
 
     /// Adds what was counted since to the sums, and remembers the present values.
@@ -231,11 +247,10 @@ impl Watch {
     pub fn take(&mut self, page: &CounterPage, sums: &mut Sums) {
         let lock_ns = page.lock_ns();
         sums[Sum::LockNs as usize] += lock_ns.wrapping_sub(self.lock_ns);
-        (self.lock_ns, self.sum) = (lock_ns, lock_ns);
+        (self.lock_ns, self.watched) = (lock_ns, page.watched());
         for ((sum, c), before) in WATCHED.iter().zip(&mut self.each) {
             let now = page.counter(*c);
             sums[*sum as usize] += now.wrapping_sub(*before);
-            self.sum = self.sum.wrapping_add(now);
             *before = now;
         }
         let scans = sums[Sum::SelectScan as usize] + sums[Sum::SelectFullJoin as usize];

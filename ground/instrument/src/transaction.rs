@@ -84,7 +84,20 @@ pub struct SavepointCounts {
     pub released: u32,
 }
 
-/// A transaction that goes on, or ended. Small: one is written for each statement that stands alone.
+/// A transaction that was a statement's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnTransaction {
+    /// When its statement began, in nanoseconds of the callers' clock.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// READ ONLY, isolation level.
+    pub kind: TransactionKind,
+    /// It was committed; else it was rolled back.
+    pub is_committed: bool,
+}
+
+/// A transaction that goes on, or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransactionRecord {
     /// Its number among the thread's events.

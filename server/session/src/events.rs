@@ -2,63 +2,95 @@
 
 use crate::core::{Core, Digested, Ended};
 use crate::logs::hidden;
-use instrument::{Consumer, ENABLED, Failure, IDLE, TIMED};
+use instrument::{Depth, Failure, INSTRUMENTS, RecordedText};
 use wire::Command;
 
 impl Core {
     /// A command begins: until now the session waited for it.
     #[inline]
     pub(crate) fn begin_event(&mut self, instrument: u16, now_ns: u64) {
-        let flags = IDLE.flags();
-        if flags & ENABLED != 0 {
+        let plan = &self.events.plan;
+        if plan.idle {
             let since_ns = self.env.server.registry.entry(self.slot).since_ns();
-            let waited_ns = (flags & TIMED != 0).then(|| now_ns.saturating_sub(since_ns));
+            let waited_ns = plan.times_idle.then(|| now_ns.saturating_sub(since_ns));
             self.client.slot().counters.add_idle(waited_ns);
         }
         self.events.begin(instrument, now_ns);
     }
 
     /// Adds the statement that runs to the figures; `text` is what was written of it.
-    #[inline]
     pub(crate) fn end_event(&mut self, now_ns: u64, text: &[u8]) {
         self.end_event_of(&Command::Query(text), now_ns);
     }
 
     /// As [`Self::end_event`], of a command's last statement.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_event_of(&mut self, command: &Command<'_>, now_ns: u64) {
+        let is_collected = INSTRUMENTS
+            && (self.events.plan.is_present() || self.looks_on())
+            && self.events.plan.depth != Depth::Nothing;
+        if is_collected {
+            self.collect(command, now_ns);
+        }
+    }
+
+    fn collect(&mut self, command: &Command<'_>, now_ns: u64) {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
-        let executed;
+        let mut executed = None;
         let (rows_sent, errors) = reply.take_counts();
         // An error is among the conditions, but no warning.
         let warnings = u64::from(env.diagnostics.wire_count()).saturating_sub(errors);
         let (text, may_tell_secrets, prepared): (&[u8], bool, _) = match command {
+            Command::Execute { id, .. } => statements.of_end(*id),
             Command::Query(sql) => {
                 executed = statements.executed.take();
                 let text = sql.get(events.from..).unwrap_or(sql);
-                (text, events.may_tell_secrets(), executed.as_deref())
+                (text, events.may_tell_secrets(), executed.as_ref())
             }
-            Command::Execute { id, .. } => statements.of_end(*id),
             Command::Prepare(sql) => (sql, true, None),
             _ => (b"", false, None),
         };
-        let without_secrets = may_tell_secrets.then(|| without_secrets(text)).flatten();
-        let text = without_secrets.as_deref().unwrap_or(text);
-        let transaction = transaction.kind();
+        let without_secrets = match may_tell_secrets {
+            true => without_secrets(text),
+            false => None,
+        };
+        let text = match (prepared, &without_secrets) {
+            (_, Some(text)) => RecordedText::Written(text),
+            (Some(prepared), _) if executed.is_none() => RecordedText::Prepared(prepared),
+            _ => RecordedText::Written(text),
+        };
         let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
-        let is_recorded = events.end(client.slot(), &ended);
-        if is_recorded
-            && errors > 0
-            && let Some((code, state, text)) = env.diagnostics.last_error()
-        {
-            events.fails(Failure { code, state, text: text.to_string() });
+        let is_recorded = events.end(client.slot(), ended);
+        if is_recorded && errors > 0 {
+            self.tell_failure();
+        }
+    }
+
+    /// Something was switched since the last statement ended; whether the present one is collected.
+    #[cold]
+    fn looks_on(&mut self) -> bool {
+        let slept = self.events.plan.depth == Depth::Nothing;
+        self.events.look(self.client.slot());
+        if slept {
+            // Statements that were not collected have left these.
+            self.reply.take_counts();
+            self.statements.executed = None;
+            self.events.rows_affected = 0;
+        }
+        !slept
+    }
+
+    #[cold]
+    fn tell_failure(&mut self) {
+        if let Some((code, state, text)) = self.env.diagnostics.last_error() {
+            self.events.fails(Failure { code, state, text: text.to_string() });
         }
     }
 
     /// The statement that runs has this digest.
     #[inline]
     pub(crate) fn take_digest(&mut self, digested: &mut Digested) {
-        if instrument::consumes(Consumer::StatementsDigest) {
+        if self.events.plan.digests {
             self.events.are_in(&self.env);
             self.events.has_digest(digested);
         }
@@ -66,7 +98,7 @@ impl Core {
 
     /// As [`Self::take_digest`], of a text that has no program.
     pub(crate) fn take_digest_of_text(&mut self, text: &[u8]) {
-        if !instrument::consumes(Consumer::StatementsDigest) {
+        if !self.events.plan.digests {
             return;
         }
         let (mode, bytes_max) = (self.env.parser_mode, self.digest_bytes_max());

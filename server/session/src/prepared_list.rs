@@ -58,6 +58,7 @@ impl PreparedList {
 
 impl Drop for Listed {
     fn drop(&mut self) {
+        self.row.is_closed();
         let mut list = self.list.0.lock();
         if let Ok(at) = list.rows.binary_search_by_key(&self.number, |(number, _)| *number) {
             list.rows.remove(at);

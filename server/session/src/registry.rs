@@ -300,12 +300,14 @@ impl Registry {
         *entry.identity.lock() = Some(identity);
     }
 
-    /// A session learns who its user is, or changes its schema.
-    pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) {
+    /// A session learns who its user is, or changes its schema; whether the user is another one than before.
+    pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) -> bool {
+        let mut is_other = false;
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
             let host = host_of(&identity.host);
             let same = identity.account.as_ref().is_some_and(|a| a.0 == user && a.1 == host);
             if !same {
+                is_other = true;
                 let account = (user.to_string(), host.to_string());
                 self.slots.session(slot).set_monitoring(monitoring_of(user, host));
                 self.connected.come(&account.0, &account.1);
@@ -319,6 +321,7 @@ impl Registry {
             identity.user = user.to_string();
             identity.db = db.map(str::to_string);
         }
+        is_other
     }
 
     /// The calling thread carries a session from now on.
@@ -336,7 +339,9 @@ impl Registry {
     pub fn set_monitoring(&self, thread_id: u64, bits: u8) -> bool {
         let is_it = |s: &sync::SessionSlot| s.thread_id.load(Ordering::Relaxed) == thread_id;
         let found = self.live().find(|(_, slot, _)| is_it(slot));
-        found.map(|(_, slot, _)| slot.set_monitoring(bits)).is_some()
+        let found = found.map(|(_, slot, _)| slot.set_monitoring(bits)).is_some();
+        instrument::note_switch();
+        found
     }
 
     /// What the client of a session says of itself.

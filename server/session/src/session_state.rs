@@ -80,9 +80,11 @@ impl Core {
     }
 
     /// Shows user and schema in the process list.
-    pub fn publish_identity(&self) {
+    pub fn publish_identity(&mut self) {
         let env = &self.env;
-        env.server.registry.rename(self.slot, &env.user, env.database.as_deref());
+        if env.server.registry.rename(self.slot, &env.user, env.database.as_deref()) {
+            self.events.look(self.client.slot());
+        }
     }
 
     /// Shows in the process list that the session waits for its client.

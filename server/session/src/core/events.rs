@@ -4,12 +4,13 @@
 //! 2. A digest is made with the program of its text, or of the text where there is none; who runs it again knows its place
 //!    among the session's digests. Where the current schema is another one, the place is looked up by schema and hash.
 
+use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Consumer, Counter, CounterPage, DigestKey, DigestPlace, Failure, HistoryWriter, PreparedRow,
-    Recorded, STATEMENTS, SUMS, SessionDigests, SessionHistory, StatementEnd, Sum, TransactionKind,
-    Watch, bucket_of_statement, statement_named, statement_of,
+    Consumer, Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, Failure,
+    HistoryWriter, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SUMS, SessionDigests,
+    SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
 };
 use parser::SqlMode;
 use parser::digest::Digest;
@@ -65,8 +66,8 @@ pub(crate) struct Events {
     /// Rows that it changed.
     pub rows_affected: u64,
     watch: Watch,
-    /// The statement before was not counted.
-    is_asleep: bool,
+    /// What is collected.
+    pub plan: Plan,
     /// Rows that the session had read when the statement before ended.
     rows_read: u64,
     digests: SessionDigests,
@@ -116,17 +117,18 @@ impl Digested {
 }
 
 /// What the end of a statement tells.
+#[derive(Clone, Copy)]
 pub(crate) struct Ended<'t> {
     pub now_ns: u64,
     pub rows_sent: u64,
     pub errors: u64,
     pub warnings: u64,
     /// As it was written.
-    pub text: &'t [u8],
+    pub text: RecordedText<'t>,
     /// The transaction that goes on, or the next one.
-    pub transaction: TransactionKind,
+    pub transaction: &'t Transaction,
     /// The figures of the prepared statement that was executed.
-    pub prepared: Option<&'t PreparedRow>,
+    pub prepared: Option<&'t Arc<PreparedRow>>,
 }
 
 /// Opens the session's history, to add to it.
@@ -145,7 +147,7 @@ impl Events {
             from: 0,
             rows_affected: 0,
             watch: Watch::default(),
-            is_asleep: false,
+            plan: Plan::unknown(),
             rows_read: 0,
             digests: SessionDigests::default(),
             history: None,
@@ -228,68 +230,115 @@ impl Events {
         self.digests.forget_places();
     }
 
+    /// Something was switched, or emptied: what is collected from now on.
+    #[cold]
+    pub fn look(&mut self, slot: &SessionSlot) {
+        let slept = self.plan.depth == Depth::Nothing;
+        self.plan = Plan::of(&slot.counters, slot.monitoring() & HISTORY != 0);
+        self.digests.looks();
+        if slept {
+            // What was counted while statements were not is none of theirs.
+            self.rows_read = slot.counters.counter(Counter::InnodbRowsRead);
+            self.watch.take(&slot.counters, &mut [0; SUMS]);
+            self.transactions.are_told();
+        }
+    }
+
     /// The statement has ended; whether the history has a record of it.
-    #[inline]
-    pub fn end(&mut self, slot: &SessionSlot, ended: &Ended<'_>) -> bool {
+    #[inline(always)]
+    pub fn end(&mut self, slot: &SessionSlot, ended: Ended<'_>) -> bool {
         let page = &slot.counters;
         let rows_affected = std::mem::take(&mut self.rows_affected);
-        let times = (self.begin_ns, ended.now_ns);
-        let has_news = self.transactions.has_news() && self.transactions.count(page, times);
-        let keep = slot.monitoring() & HISTORY != 0;
-        let class = &STATEMENTS[usize::from(self.instrument)];
-        if !class.enabled() {
-            self.is_asleep = true;
-            if has_news && instrument::consumes(Consumer::TransactionsCurrent) {
-                let mut history = open(&mut self.history, slot);
-                self.transactions.record(&mut history, keep, times, ended.transaction);
-            }
-            self.transactions.are_told();
-            return false;
-        }
-        if self.is_asleep {
-            self.wake(page);
-        }
         let rows_read = page.counter(Counter::InnodbRowsRead);
         let rows_examined = rows_read.wrapping_sub(self.rows_read);
         self.rows_read = rows_read;
-        let mut sums = None;
-        if ended.errors | ended.warnings | rows_affected != 0 || self.watch.has_changed(page) {
-            sums = Some(self.more(page, ended, rows_affected));
+        let did = Did { rows_affected, rows_examined };
+        let is_plain = self.plan.depth == Depth::Plain
+            && ended.errors | ended.warnings == 0
+            && !self.watch.has_changed(page)
+            && !self.transactions.has_others();
+        if is_plain {
+            return self.end_plainly(slot, ended, did);
         }
-        let took_ns = ended.now_ns.saturating_sub(self.begin_ns);
+        self.end_fully(slot, ended, did)
+    }
+
+    /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
+    /// done: nearly all of them.
+    #[inline(always)]
+    fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
+        let page = &slot.counters;
+        let times = (self.begin_ns, ended.now_ns);
+        let ns = ended.now_ns.saturating_sub(self.begin_ns);
         let end = StatementEnd {
-            ns: class.timed().then_some(took_ns),
+            ns: Some(ns),
             rows_sent: ended.rows_sent,
-            rows_examined,
-            more: sums.as_ref(),
+            rows_examined: did.rows_examined,
+            rows_affected: did.rows_affected,
+            more: None,
         };
-        let bucket = bucket_of_statement(took_ns);
-        page.add_statement(self.instrument, &end, bucket);
-        if let Some(prepared) = ended.prepared {
-            prepared.add(&end);
-        }
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
-        if let Some(row) = row {
-            row.add(&end, bucket, ended.now_ns, ended.text);
-        }
-        let is_recorded = keep && instrument::consumes(Consumer::StatementsHistory);
-        let tells = has_news && instrument::consumes(Consumer::TransactionsCurrent);
-        if is_recorded || tells {
+        add_up(page, self.instrument, (&ended, row), &end, ns);
+        let own = match self.plan.transactions {
+            true => self.transactions.take_own(page, times),
+            false => None,
+        };
+        let own = own.filter(|_| self.plan.tells_transactions);
+        if self.plan.history || own.is_some() {
             let mut history = open(&mut self.history, slot);
+            if self.plan.history {
+                history.add_statement(&end, &recorded(self.instrument, &ended, row), false);
+            }
+            if let Some(own) = own {
+                history.add_own_transaction(own, self.plan.transaction_history);
+            }
+        }
+        self.plan.history
+    }
+
+    /// Ends any statement. By value: it is written to memory for this call alone.
+    #[cold]
+    fn end_fully(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
+        let page = &slot.counters;
+        let times = (self.begin_ns, ended.now_ns);
+        let has_news = self.transactions.has_news() && self.transactions.count(page, times);
+        let tells = has_news && self.plan.tells_transactions;
+        let keep = slot.monitoring() & HISTORY != 0;
+        let class = &STATEMENTS[usize::from(self.instrument)];
+        let mut is_recorded = false;
+        if class.enabled() {
+            let mut sums = [0; SUMS];
+            self.watch.take(page, &mut sums);
+            sums[Sum::Errors as usize] = ended.errors;
+            // Those that it lists are of a statement before.
+            let lists =
+                matches!(self.instrument, instruments::SHOW_WARNINGS | instruments::SHOW_ERRORS);
+            sums[Sum::Warnings as usize] = if lists { 0 } else { ended.warnings };
+            let took_ns = ended.now_ns.saturating_sub(self.begin_ns);
+            let end = StatementEnd {
+                ns: class.timed().then_some(took_ns),
+                rows_sent: ended.rows_sent,
+                rows_examined: did.rows_examined,
+                rows_affected: did.rows_affected,
+                more: sums.iter().any(|n| *n != 0).then_some(&sums),
+            };
+            let row = self.digest.and_then(|place| self.digests.row(place));
+            add_up(page, self.instrument, (&ended, row), &end, took_ns);
+            is_recorded = self.plan.history;
             if is_recorded {
-                let (instrument, now_ns, text) = (self.instrument, ended.now_ns, ended.text);
-                let recorded = Recorded { instrument, now_ns, text, digest: row };
                 let long = instrument::consumes(Consumer::StatementsHistoryLong);
-                history.add_statement(&end, &recorded, long);
+                let recorded = recorded(self.instrument, &ended, row);
+                open(&mut self.history, slot).add_statement(&end, &recorded, long);
             }
-            if tells {
-                self.transactions.record(&mut history, keep, times, ended.transaction);
-            }
+        } else {
+            self.watch.take(page, &mut [0; SUMS]);
         }
-        if has_news {
-            self.transactions.are_told();
+        if tells {
+            let mut history = open(&mut self.history, slot);
+            self.transactions.record(&mut history, keep, times, ended.transaction.kind());
         }
+        self.transactions.are_told();
         is_recorded
     }
 
@@ -314,32 +363,42 @@ impl Events {
             history.fails(failure);
         }
     }
+}
 
-    /// What was counted while statements were not is none of theirs.
-    #[cold]
-    fn wake(&mut self, page: &CounterPage) {
-        self.is_asleep = false;
-        self.rows_read = page.counter(Counter::InnodbRowsRead);
-        self.watch.take(page, &mut [0; SUMS]);
-    }
+/// What a statement did besides what its end tells.
+#[derive(Clone, Copy)]
+struct Did {
+    rows_affected: u64,
+    rows_examined: u64,
+}
 
-    #[cold]
-    fn more(
-        &mut self,
-        page: &CounterPage,
-        ended: &Ended<'_>,
-        rows_affected: u64,
-    ) -> instrument::Sums {
-        let mut sums = [0; SUMS];
-        self.watch.take(page, &mut sums);
-        sums[Sum::Errors as usize] = ended.errors;
-        // Those that it lists are of a statement before.
-        let lists =
-            matches!(self.instrument, instruments::SHOW_WARNINGS | instruments::SHOW_ERRORS);
-        sums[Sum::Warnings as usize] = if lists { 0 } else { ended.warnings };
-        sums[Sum::RowsAffected as usize] = rows_affected;
-        sums
+/// Adds a statement to the figures of its instrument, its digest and its prepared statement.
+#[inline(always)]
+fn add_up(
+    page: &CounterPage,
+    instrument: u16,
+    (ended, row): (&Ended<'_>, Option<&Arc<DigestRow>>),
+    end: &StatementEnd<'_>,
+    took_ns: u64,
+) {
+    let bucket = bucket_of_statement(took_ns);
+    page.add_statement(instrument, end, bucket);
+    if let Some(prepared) = ended.prepared {
+        prepared.add(end);
     }
+    if let Some(row) = row {
+        row.add(end, bucket, ended.now_ns, ended.text);
+    }
+}
+
+/// What the history keeps of a statement besides its figures.
+#[inline(always)]
+fn recorded<'r>(
+    instrument: u16,
+    ended: &Ended<'r>,
+    digest: Option<&'r Arc<DigestRow>>,
+) -> Recorded<'r> {
+    Recorded { instrument, now_ns: ended.now_ns, text: ended.text, digest }
 }
 
 #[cfg(test)]

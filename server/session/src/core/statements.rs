@@ -100,8 +100,8 @@ impl One {
 
     /// Its figures, if they are counted.
     #[inline]
-    pub fn figures(&self) -> Option<&PreparedRow> {
-        self.listed.as_ref().map(|listed| &*listed.row)
+    pub fn figures(&self) -> Option<&Arc<PreparedRow>> {
+        self.listed.as_ref().map(|listed| &listed.row)
     }
 
     /// Markers.
@@ -200,7 +200,7 @@ impl Statements {
 
     /// The text of a statement, whether it may tell a password (those that run programs do not), and its figures.
     #[inline]
-    pub fn of_end(&self, id: u32) -> (&[u8], bool, Option<&PreparedRow>) {
+    pub fn of_end(&self, id: u32) -> (&[u8], bool, Option<&Arc<PreparedRow>>) {
         let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
         one.map_or((b"".as_slice(), false, None), |one| {
             (&one.sql[..], !matches!(one.program, StatementCode::Compiled(_)), one.figures())

@@ -5,8 +5,8 @@
 //! asked when they end.
 
 use instrument::{
-    Consumer, CounterPage, ENABLED, HistoryWriter, SavepointCounts, TIMED, TRANSACTION,
-    TransactionKind, TransactionRecord,
+    Consumer, CounterPage, ENABLED, HistoryWriter, OwnTransaction, SavepointCounts, TIMED,
+    TRANSACTION, TransactionKind, TransactionRecord,
 };
 
 /// A transaction that goes on beyond its statement.
@@ -67,14 +67,28 @@ impl TransactionEvents {
         self.open.as_mut().map(|open| &mut open.savepoints)
     }
 
+    /// Whether the statement ended or began one that goes on beyond a statement.
+    #[inline(always)]
+    pub fn has_others(&self) -> bool {
+        self.has_others
+    }
+
+    /// Adds the transaction that the statement was by itself to the page's figures, and gives its record; `None`: it was
+    /// none. For statements that did nothing else to transactions, where those are counted and timed.
+    #[inline(always)]
+    pub fn take_own(&mut self, page: &CounterPage, times: Times) -> Option<OwnTransaction> {
+        let own = self.own.take()?;
+        page.add_transaction(own.kind.is_read_only, Some(times.1.saturating_sub(times.0)));
+        let (begin_ns, end_ns) = times;
+        Some(OwnTransaction { begin_ns, end_ns, kind: own.kind, is_committed: own.is_committed })
+    }
+
     /// Whether the statement that ends has done anything to transactions.
-    #[inline]
     pub fn has_news(&self) -> bool {
         self.own.is_some() | self.has_others
     }
 
     /// Adds what ended with the statement to the page's figures, if transactions are counted: whether they are.
-    #[inline]
     pub fn count(&mut self, page: &CounterPage, times: Times) -> bool {
         let flags = TRANSACTION.flags();
         if flags & ENABLED == 0 {
@@ -104,7 +118,6 @@ impl TransactionEvents {
 
     /// Adds the news to the history, behind the statement; `kind` is that of the transaction that goes on. A thread whose
     /// history is not kept has a present transaction all the same.
-    #[inline]
     pub fn record(
         &self,
         history: &mut HistoryWriter<'_>,
@@ -135,7 +148,6 @@ impl TransactionEvents {
     }
 
     /// The news are told, or not wanted.
-    #[inline]
     pub fn are_told(&mut self) {
         self.own = None;
         if self.has_others {
@@ -144,7 +156,6 @@ impl TransactionEvents {
     }
 }
 
-#[inline]
 fn record(open: Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> TransactionRecord {
     TransactionRecord {
         begin_ns: open.begin_ns,

@@ -33,7 +33,7 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
         Vec::from(cells![record.thread_id, record.event_id, record.event_id, name, Cell::Null]);
     row.extend(time_cells(record.times_ns));
     row.push(Cell::UInt(sum_of(Sum::LockNs).saturating_mul(PS)));
-    row.push(text_cell(&record.text));
+    row.push(text_cell(record.text()));
     row.push(digest.map(|(key, _)| hex(&key.hash)).into());
     row.push(digest.map(|(_, text)| text).into());
     row.push(digest.and_then(|(key, _)| key.schema.as_deref()).into());
@@ -49,7 +49,7 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
             row.extend(cells![0u64, state, Cell::Null]);
         }
     }
-    row.extend([sum(Sum::Errors), sum(Sum::Warnings), sum(Sum::RowsAffected)]);
+    row.extend([sum(Sum::Errors), sum(Sum::Warnings), Cell::UInt(record.rows.2)]);
     row.extend(cells![record.rows.0, record.rows.1]);
     row.extend(LATER.iter().copied().map(sum));
     let cpu = sum_of(Sum::CpuNs).saturating_mul(PS);

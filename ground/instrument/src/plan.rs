@@ -1,0 +1,119 @@
+//! What is collected of a session's statements and transactions: looked up when something was switched, not at each statement.
+//!
+//! 1. A plan holds as long as [`switched`] says what it said when the plan was made; the session asks at the end of each
+//! statement. 2. Making one renews the figures of statements in the session's page, so that adding to them need not ask whether
+//! they were emptied.
+
+use crate::{
+    Consumer, CounterPage, ENABLED, IDLE, INSTRUMENTS, STATEMENTS, TIMED, TRANSACTION, consumes,
+    switched,
+};
+
+/// How statements are collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Not at all, nor are transactions.
+    Nothing,
+    /// All of them are counted and timed, and nothing else need be asked.
+    Plain,
+    /// Each asks its own instrument.
+    Full,
+}
+
+/// What is collected of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    switched: u64,
+    /// Statements.
+    pub depth: Depth,
+    /// Digests are made.
+    pub digests: bool,
+    /// The session's history has its statements.
+    pub history: bool,
+    /// Transactions are counted.
+    pub transactions: bool,
+    /// The history, or who looks at what goes on, is told of transactions.
+    pub tells_transactions: bool,
+    /// The session's history has its transactions.
+    pub transaction_history: bool,
+    /// Waits for the client are counted.
+    pub idle: bool,
+    /// They are timed.
+    pub times_idle: bool,
+}
+
+impl Plan {
+    /// That of a session that has not looked yet.
+    pub const fn unknown() -> Plan {
+        Plan {
+            switched: 0,
+            depth: Depth::Nothing,
+            digests: false,
+            history: false,
+            transactions: false,
+            tells_transactions: false,
+            transaction_history: false,
+            idle: false,
+            times_idle: false,
+        }
+    }
+
+    /// Whether nothing was switched since. One load.
+    #[inline(always)]
+    pub fn is_present(&self) -> bool {
+        self.switched == switched()
+    }
+
+    /// What is collected now of the session whose page this is; only its own thread calls this.
+    #[cold]
+    pub fn of(page: &CounterPage, keeps_history: bool) -> Plan {
+        let switched = switched();
+        if !INSTRUMENTS {
+            return Plan { switched, ..Plan::unknown() };
+        }
+        page.renew_statements();
+        let keeps = |consumer| keeps_history && consumes(consumer);
+        let (idle, transaction) = (IDLE.flags(), TRANSACTION.flags());
+        let all_timed = STATEMENTS.iter().all(|class| class.timed());
+        let none = STATEMENTS.iter().all(|class| !class.enabled());
+        let transactions = transaction & ENABLED != 0;
+        let asks = [
+            Consumer::StatementsHistoryLong,
+            Consumer::TransactionsHistoryLong,
+            Consumer::StatementsCpu,
+        ];
+        let is_plain = all_timed
+            && (!transactions || transaction & TIMED != 0)
+            && !asks.into_iter().any(consumes);
+        Plan {
+            switched,
+            depth: match (none && !transactions, is_plain) {
+                (true, _) => Depth::Nothing,
+                (_, true) => Depth::Plain,
+                _ => Depth::Full,
+            },
+            digests: consumes(Consumer::StatementsDigest),
+            history: keeps(Consumer::StatementsHistory),
+            transactions,
+            tells_transactions: transactions && consumes(Consumer::TransactionsCurrent),
+            transaction_history: keeps(Consumer::TransactionsHistory),
+            idle: idle & ENABLED != 0,
+            times_idle: idle & TIMED != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The switches are the process's: what other tests of this crate switch makes a plan old, never wrong.
+    #[test]
+    fn a_plan_is_present_until_something_is_switched() {
+        let page = CounterPage::boxed();
+        assert!(!Plan::unknown().is_present());
+        let plan = Plan::of(&page, true);
+        crate::note_switch();
+        assert!(!plan.is_present());
+    }
+}
