@@ -42,7 +42,7 @@ const ALONE: [Campaign; 5] = [
 const BESIDE_A_PEER: [Campaign; 7] = [
     Campaign {
         of: &["--test", "differential"],
-        arguments: &["--ignored"],
+        arguments: &["--ignored", "random_queries"],
         variables: &[("LIMPID_SEEDS", "1..2000")],
     },
     Campaign {
