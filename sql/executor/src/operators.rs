@@ -4,9 +4,8 @@
 //! it went well. 2. They may rest between two rows, each of which is changed or inserted before the next is looked for.
 
 use crate::memory::Budget;
-use crate::ops::Statement;
 use crate::ops::block::Block;
-use crate::query;
+use crate::query::{self, Purpose};
 use crate::states::{OpenBlock, Opened, Own, Place, State};
 use crate::{Context, SqlError};
 use planner::query_plan::QueryStatement;
@@ -34,10 +33,7 @@ impl<'p> Operators<'p> {
         params: &[Datum<'_>],
         context: &Context<'_>,
     ) -> Result<Operators<'p>, SqlError> {
-        let budget = Budget::of_session(&*context.env);
-        let (client, tables) = (&*context.client, &*context.tables);
-        let st = Statement::new(client, tables, params, &query.shared, Arc::clone(&budget));
-        Ok(Operators::Once(OpenBlock::new(Block::new(&query.query, &st, false)?, budget)))
+        query::open_block(query, params, Purpose::Change, context).map(Operators::Once)
     }
 
     /// Those of a program's query: of its last run, if there are any.
@@ -46,7 +42,6 @@ impl<'p> Operators<'p> {
     /// As [`Operators::once`].
     pub fn of(
         (program, place): Running<'_>,
-        query: &QueryStatement,
         params: &[Datum<'_>],
         context: &mut Context<'_>,
     ) -> Result<Operators<'p>, SqlError> {
@@ -54,7 +49,7 @@ impl<'p> Operators<'p> {
             opened.with_dependent_mut(|_, open| Budget::renew(&mut open.budget, &*context.env));
             return Ok(Operators::Kept(opened));
         }
-        query::opened(program, (query, params), context).map(Operators::Kept)
+        query::opened(program, params, Purpose::Change, context).map(Operators::Kept)
     }
 
     /// What the rows that they keep are counted against.
@@ -75,9 +70,8 @@ impl<'p> Operators<'p> {
 
     /// The run went well: the program keeps them for its next one.
     pub fn keep(self, (program, place): Running<'_>, context: &mut Context<'_>) {
-        if let Operators::Kept(mut opened) = self
-            && opened.close()
-        {
+        if let Operators::Kept(mut opened) = self {
+            opened.close();
             context.states.put(program, place, State::Query(opened));
         }
     }

@@ -9,7 +9,7 @@
 use crate::kept::Terms;
 use crate::locking::Use;
 use crate::program::{Code, Open, Program, ProgramTable, raise};
-use crate::query::Call;
+use crate::query::{Call, Purpose};
 use crate::states::{Own, Place, State};
 use crate::{
     Context, Environment, Nowhere, Outcome, ResultColumn, RowSink, SqlError, WarningLevel, ddl,
@@ -235,12 +235,9 @@ pub fn execute(
             done
         }
         Code::Rows(plan) => match &**plan {
-            Plan::Query(query) if query::keeps_block(query) => {
-                run_kept((own, place), call(query, *used), context, sink)
-            }
-            Plan::Query(query) => query::run(call(query, *used), context, sink),
+            Plan::Query(query) => run_kept((own, place), call(query, *used), context, sink),
             Plan::Do(query) => {
-                query::run(call(query, Use::Needed), context, &mut Nowhere)?;
+                run_kept((own, place), call(query, Use::Needed), context, &mut Nowhere)?;
                 Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
             }
             change => run_change((own, place), change, context, params, sink),
@@ -263,10 +260,11 @@ fn run_kept(
 ) -> Result<Outcome, SqlError> {
     let mut opened = match context.states.take(program, place) {
         Some(State::Query(opened)) => opened,
-        _ => query::opened(program, (call.query, call.params), context)?,
+        _ => query::opened(program, call.params, Purpose::Result, context)?,
     };
     let done = query::run_opened(call, &mut opened, context, sink);
-    if done.is_ok() && opened.close() {
+    if done.is_ok() {
+        opened.close();
         context.states.put(program, place, State::Query(opened));
     }
     done

@@ -31,7 +31,16 @@ pub struct Call<'c> {
     pub params: &'c [Datum<'c>],
 }
 
-/// Runs a query once.
+/// What a query's operators are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// [`run`], which counts the rows beyond the outermost LIMIT where SQL_CALC_FOUND_ROWS asks for that.
+    Result,
+    /// A change takes their rows, and no others.
+    Change,
+}
+
+/// Runs a query once, with operators of its own.
 ///
 /// # Errors
 /// Everything a query can end in.
@@ -40,24 +49,8 @@ pub fn run(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let Context { client, tables, env, .. } = context;
-    let budget = Budget::of_session(&**env);
-    let (query, sent_max) = (call.query, sent_max(call, &**env)?);
-    let st = call.statement((client, tables, &**env), budget);
-    // All rows are counted: the outermost LIMIT is that of who gives them out.
-    let mut block = match counted_limit(query) {
-        Some((input, ..)) => Block::of_node(&query.query, input, &st)?,
-        None => Block::new(&query.query, &st, false)?,
-    };
-    if query.into.is_none() {
-        sink.header(call.header)?;
-    }
-    give_out(query, &mut block, sent_max, &st, &mut **env, sink)
-}
-
-/// Whether the operators of a query are of use for its next run.
-pub(crate) fn keeps_block(query: &QueryStatement) -> bool {
-    query.into.is_none() && counted_limit(query).is_none()
+    let mut open = open_block(call.query, call.params, Purpose::Result, context)?;
+    run_block(call, &mut open, context, sink)
 }
 
 /// The operators of a program's query.
@@ -66,16 +59,37 @@ pub(crate) fn keeps_block(query: &QueryStatement) -> bool {
 /// 1235 for what cannot run yet.
 pub(crate) fn opened(
     program: &Own,
-    (query, params): (&QueryStatement, &[Datum<'_>]),
+    params: &[Datum<'_>],
+    purpose: Purpose,
     context: &Context<'_>,
 ) -> Result<Opened, SqlError> {
+    Opened::try_new(program.clone(), |program| {
+        let query = program.query().ok_or_else(|| internal("a program without a query"))?;
+        open_block(query, params, purpose, context)
+    })
+}
+
+/// The operators of a query.
+///
+/// # Errors
+/// 1235 for what cannot run yet.
+pub(crate) fn open_block<'p>(
+    query: &'p QueryStatement,
+    params: &[Datum<'_>],
+    purpose: Purpose,
+    context: &Context<'_>,
+) -> Result<OpenBlock<'p>, SqlError> {
     let Context { client, tables, env, .. } = context;
     let budget = Budget::of_session(&**env);
     let st = Statement::new(client, tables, params, &query.shared, Arc::clone(&budget));
-    Opened::try_new(program.clone(), |program| {
-        let query = program.query().ok_or_else(|| internal("a program without a query"))?;
-        Ok(OpenBlock::new(Block::new(&query.query, &st, false)?, budget))
-    })
+    // All rows are counted: the outermost LIMIT is that of who gives them out.
+    let block = match counted_limit(query) {
+        Some((input, ..)) if purpose == Purpose::Result => {
+            Block::of_node(&query.query, input, &st)?
+        }
+        _ => Block::new(&query.query, &st, false)?,
+    };
+    Ok(OpenBlock::new(block, budget))
 }
 
 /// As [`run`], with operators that were made before.
@@ -88,14 +102,27 @@ pub(crate) fn run_opened(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let Context { client, tables, env, .. } = context;
     opened.with_dependent_mut(|_, open| {
-        Budget::renew(&mut open.budget, &**env);
-        let sent_max = sent_max(call, &**env)?;
-        let st = call.statement((client, tables, &**env), Arc::clone(&open.budget));
-        sink.header_again(call.header, &mut open.header)?;
-        give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink)
+        Budget::renew(&mut open.budget, &*context.env);
+        run_block(call, open, context, sink)
     })
+}
+
+/// Runs operators to their end.
+#[inline]
+fn run_block(
+    call: Call<'_>,
+    open: &mut OpenBlock<'_>,
+    context: &mut Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<Outcome, SqlError> {
+    let Context { client, tables, env, .. } = context;
+    let sent_max = sent_max(call, &**env)?;
+    let st = call.statement((client, tables, &**env), Arc::clone(&open.budget));
+    if call.query.into.is_none() {
+        sink.header_again(call.header, &mut open.header)?;
+    }
+    give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink)
 }
 
 /// How many rows of a query are sent at most.

@@ -72,9 +72,9 @@ self_cell::self_cell!(
 );
 
 impl Opened {
-    /// The statement is over; whether the operators can be opened for another one.
-    pub fn close(&mut self) -> bool {
-        self.with_dependent_mut(|_, open| open.block.close())
+    /// The statement is over: the operators can be opened for another one.
+    pub fn close(&mut self) {
+        self.with_dependent_mut(|_, open| open.block.close());
     }
 }
 

@@ -137,7 +137,7 @@ pub fn collect(
     params: &[Datum<'_>],
 ) -> Result<Vec<FoundRows>, SqlError> {
     let used = used(plan);
-    let mut operators = Operators::of((program, place), &plan.query, params, context)?;
+    let mut operators = Operators::of((program, place), params, context)?;
     let found =
         read_for_change(used, context, |context| find(plan, &mut operators, context, params));
     context.client.change_intended();
@@ -157,7 +157,7 @@ pub fn each(
     params: &[Datum<'_>],
     mut change: impl FnMut(&FoundRow<'_>, &mut Context<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let operators = Operators::of((program, place), &plan.query, params, context)?;
+    let operators = Operators::of((program, place), params, context)?;
     let mut search = Search { plan, params, operators, taker: None, rest: None };
     context.client.change_as_found(true);
     let done = loop {

@@ -156,7 +156,7 @@ impl<'p> Inserter<'p> {
     ) -> Result<(), SqlError> {
         let plan = self.plan;
         let used = if plan.is_select { Use::Copied } else { Use::Needed };
-        let operators = Operators::of((program, place), source, self.params, context)?;
+        let operators = Operators::of((program, place), self.params, context)?;
         let mut selection = Selection::new((source, used), operators, self.params);
         if is_read_first(plan, source) {
             selection.read_all(context)?;

@@ -10,7 +10,7 @@ use super::aggregate::State;
 use super::hash_group::{Groups, Pass};
 use super::read::ReadTable;
 use super::table::{KeyTable, hash};
-use super::{Operator, Run};
+use super::{Operator, Run, trim};
 use crate::SqlError;
 use expr::aggregate::vectors::{Accumulators, LEFT_OUT};
 use expr::aggregate::{AVG, AggregateCall, COUNT, MAX, MIN, SUM};
@@ -27,6 +27,8 @@ const ROWS_MAX: usize = 1024;
 const ROWS_FIRST: usize = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
+/// Room for the ends of so many rows is kept from run to run.
+const ENDS_SPARE_MAX: usize = 128;
 /// Most keys whose groups are remembered by their bytes.
 const REMEMBERED_MAX: usize = 1024;
 
@@ -74,6 +76,14 @@ impl Batch {
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
     }
 
+    /// Gives back memory that is large.
+    fn trim(&mut self) {
+        self.clear();
+        trim(&mut self.bytes);
+        trim(&mut self.spare);
+        self.ends.shrink_to(ENDS_SPARE_MAX);
+    }
+
     /// Memory it takes, in bytes.
     pub fn kept_bytes(&self) -> usize {
         self.bytes.capacity() + 8 * self.ends.capacity() + self.spare.capacity()
@@ -118,9 +128,7 @@ pub struct Batches<'p> {
     read: ReadTable<'p>,
     layout: Arc<RowLayout>,
     batch: Batch,
-    program: Program,
-    /// By aggregate.
-    parts: Vec<Part>,
+    vectors: Vectors,
     /// Columns that are the keys; `None`: there are other keys.
     keys: Option<Vec<usize>>,
     remembered: Remembered,
@@ -130,14 +138,28 @@ pub struct Batches<'p> {
     at: usize,
 }
 
+/// What is computed over all rows of a batch at once, with a statement's parameters.
+struct Vectors {
+    program: Program,
+    /// By aggregate; none between two statements.
+    parts: Vec<Part>,
+}
+
+impl Vectors {
+    fn of(group: &Group, (leaf, layout): (u16, &RowLayout), params: &[Datum<'_>]) -> Vectors {
+        let mut program = Program::new(leaf);
+        let part = |call| Part::of(call, layout, &mut program, params);
+        let parts = group.aggregates.iter().map(part).collect();
+        Vectors { program, parts }
+    }
+}
+
 impl<'p> Batches<'p> {
     /// For a group over the table's rows; `None`: nothing is computed over many rows at once.
     pub fn new(group: &'p Group, read: ReadTable<'p>, params: &[Datum<'_>]) -> Option<Batches<'p>> {
         let layout = Arc::clone(read.layout());
-        let mut program = Program::new(read.leaf());
-        let part = |call| Part::of(call, &layout, &mut program, params);
-        let parts: Vec<Part> = group.aggregates.iter().map(part).collect();
-        if parts.iter().all(|part| *part == Part::Rows) {
+        let vectors = Vectors::of(group, (read.leaf(), &layout), params);
+        if vectors.parts.iter().all(|part| *part == Part::Rows) {
             return None;
         }
         let column = |e: &Expr| match e {
@@ -149,14 +171,14 @@ impl<'p> Batches<'p> {
         let keys: Option<Vec<usize>> = group.keys.iter().map(|key| column(&key.expr)).collect();
         let sorted = group.strategy == GroupStrategy::Sorted;
         let one_by_one =
-            parts.contains(&Part::Rows) || read.predicate().has_rest() || keys.is_none();
+            vectors.parts.contains(&Part::Rows) || read.predicate().has_rest() || keys.is_none();
         if sorted && (one_by_one || group.rollup) {
             // What may complain must not be evaluated for rows that a LIMIT leaves out.
             return None;
         }
         let remembered = Remembered { none: sorted, ..Remembered::default() };
         let (batch, groups, at) = Default::default();
-        Some(Batches { group, read, layout, batch, program, parts, keys, remembered, groups, at })
+        Some(Batches { group, read, layout, batch, vectors, keys, remembered, groups, at })
     }
 
     /// Begins anew.
@@ -164,11 +186,24 @@ impl<'p> Batches<'p> {
     /// # Errors
     /// Whatever the statement may end in.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        if self.vectors.parts.is_empty() {
+            let rows = (self.read.leaf(), &*self.layout);
+            self.vectors = Vectors::of(self.group, rows, run.st.params);
+        }
         let sorted = self.group.strategy == GroupStrategy::Sorted;
         self.batch.begin(if sorted { ROWS_FIRST } else { ROWS_MAX });
         self.remembered.clear();
         self.at = 0;
         self.read.open(run, frame)
+    }
+
+    /// The statement is over: see [`Operator::close`].
+    pub fn close(&mut self) {
+        self.vectors = Vectors { program: Program::new(self.read.leaf()), parts: Vec::new() };
+        self.batch.trim();
+        self.remembered = Remembered { none: self.remembered.none, ..Remembered::default() };
+        self.groups = Vec::new();
+        self.read.close();
     }
 
     /// Groups the next rows; `false`: there are no more.
@@ -191,7 +226,9 @@ impl<'p> Batches<'p> {
         if self.batch.len() == 0 {
             return Ok(false);
         }
-        let vectors = self.program.run(&self.layout, self.batch.rows(), self.batch.len());
+        // With other parameters it may be that not all can be computed at once.
+        let vectors = (!sorted || !self.vectors.parts.contains(&Part::Rows))
+            && self.vectors.program.run(&self.layout, self.batch.rows(), self.batch.len());
         self.batch.rows_max = (self.batch.rows_max * 2).min(ROWS_MAX);
         if sorted {
             // The numbers of the groups have changed.
@@ -232,7 +269,7 @@ impl<'p> Batches<'p> {
     }
 
     fn charge(&self, groups: &Groups<'_>, pass: &mut Pass) -> Result<(), SqlError> {
-        let own = self.batch.kept_bytes() + self.program.bytes() + self.remembered.bytes();
+        let own = self.batch.kept_bytes() + self.vectors.program.bytes() + self.remembered.bytes();
         pass.charge.set(groups.kept_bytes() + own);
         pass.charge.check()
     }
@@ -248,9 +285,9 @@ impl<'p> Batches<'p> {
         vectors: bool,
     ) -> Result<(), SqlError> {
         let leaf = usize::from(self.read.leaf());
-        let (rest, calls) = (self.read.predicate().has_rest(), self.parts.len());
+        let (rest, calls) = (self.read.predicate().has_rest(), self.vectors.parts.len());
         let by_row = |part: &Part| !vectors || *part == Part::Rows;
-        let evaluates = rest || self.parts.iter().any(by_row);
+        let evaluates = rest || self.vectors.parts.iter().any(by_row);
         self.groups.clear();
         for row in self.batch.rows() {
             let put = |frame: &mut Frame| {
@@ -281,7 +318,9 @@ impl<'p> Batches<'p> {
             };
             self.groups.push(number.map_or(LEFT_OUT, |number| number as u32));
             let Some(number) = number.filter(|_| evaluates) else { continue };
-            for (n, (call, part)) in self.group.aggregates.iter().zip(&self.parts).enumerate() {
+            for (n, (call, part)) in
+                self.group.aggregates.iter().zip(&self.vectors.parts).enumerate()
+            {
                 if by_row(part) {
                     groups.grown += groups.states[number * calls + n].add(call, run, frame)?;
                 }
@@ -291,15 +330,17 @@ impl<'p> Batches<'p> {
     }
 
     fn add_vectors(&self, groups: &mut Groups<'_>, run: &mut Run<'_>) -> Result<(), SqlError> {
-        let stride = self.parts.len();
-        for (first, (call, part)) in self.group.aggregates.iter().zip(&self.parts).enumerate() {
+        let stride = self.vectors.parts.len();
+        for (first, (call, part)) in
+            self.group.aggregates.iter().zip(&self.vectors.parts).enumerate()
+        {
             let states: &mut [State] = &mut groups.states;
             let mut accumulators = Accumulators { states, first, stride };
             match *part {
                 Part::Rows => {}
                 Part::Count => accumulators.count(call, &self.groups, run.env)?,
                 Part::Vector(n) => {
-                    let vector = (&self.program, n);
+                    let vector = (&self.vectors.program, n);
                     groups.grown += accumulators.add(call, vector, &self.groups, run.env)?;
                 }
             }

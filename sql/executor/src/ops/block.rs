@@ -133,17 +133,14 @@ impl<'p> Block<'p> {
     }
 
     /// The statement is over: see [`Operator::close`].
-    pub fn close(&mut self) -> bool {
+    pub fn close(&mut self) {
         self.begun = false;
         for leaf in &mut self.frame.leaves {
             trim(&mut leaf.bytes);
             trim(&mut leaf.key);
         }
-        let mut again = self.root.close();
-        for subplan in &mut self.subplans {
-            again &= subplan.get_mut().close();
-        }
-        again
+        self.root.close();
+        self.subplans.iter_mut().for_each(|subplan| subplan.get_mut().close());
     }
 
     /// How many temporary tables its operators are, for the block around to tell of them instead.

@@ -141,9 +141,9 @@ impl Operator for Derived<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.rows = None;
-        self.block.close()
+        self.block.close();
     }
 }
 
@@ -179,9 +179,7 @@ impl Operator for Shared<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
-        true
-    }
+    fn close(&mut self) {}
 }
 
 fn shared_rows(
@@ -220,9 +218,7 @@ impl Operator for Working<'_> {
         self.leaf.next_of(&mut rows.borrow_mut(), &mut self.at, run, frame)
     }
 
-    fn close(&mut self) -> bool {
-        true
-    }
+    fn close(&mut self) {}
 }
 
 /// VALUES ROW(...), ROW(...).
@@ -250,9 +246,7 @@ impl Operator for Values<'_> {
         Ok(true)
     }
 
-    fn close(&mut self) -> bool {
-        true
-    }
+    fn close(&mut self) {}
 }
 
 /// Values computed once per row.
@@ -280,7 +274,7 @@ impl Operator for Project<'_> {
         Ok(true)
     }
 
-    fn close(&mut self) -> bool {
-        self.input.close()
+    fn close(&mut self) {
+        self.input.close();
     }
 }

@@ -19,9 +19,7 @@ impl Operator for One {
         Ok(std::mem::take(&mut self.left))
     }
 
-    fn close(&mut self) -> bool {
-        true
-    }
+    fn close(&mut self) {}
 }
 
 /// No row.
@@ -36,9 +34,7 @@ impl Operator for Nothing {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
-        true
-    }
+    fn close(&mut self) {}
 }
 
 /// Rows that satisfy a condition.
@@ -61,8 +57,8 @@ impl Operator for Filter<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
-        self.input.close()
+    fn close(&mut self) {
+        self.input.close();
     }
 }
 
@@ -111,7 +107,7 @@ impl Operator for Limit<'_> {
         Ok(found)
     }
 
-    fn close(&mut self) -> bool {
-        self.input.close()
+    fn close(&mut self) {
+        self.input.close();
     }
 }

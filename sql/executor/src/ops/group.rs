@@ -266,10 +266,10 @@ impl Operator for SortedGroup<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.finished.clear();
         self.levels = Vec::new();
         self.charge = None;
-        self.input.close()
+        self.input.close();
     }
 }

@@ -315,7 +315,7 @@ impl Operator for HashGroup<'_> {
         Ok(true)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.groups.clear();
         self.groups.table = KeyTable::default();
         self.groups.rows.0 = Vec::new();
@@ -323,8 +323,7 @@ impl Operator for HashGroup<'_> {
         self.parts = Vec::new();
         match &mut self.input {
             Input::Rows(input) => input.close(),
-            // Their programs have the statement's constants.
-            Input::Batches(_) => false,
+            Input::Batches(batches) => batches.close(),
         }
     }
 }

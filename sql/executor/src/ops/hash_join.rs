@@ -310,8 +310,9 @@ impl Operator for HashJoin<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.state = State::default();
-        self.probe.close() & self.build.close()
+        self.probe.close();
+        self.build.close();
     }
 }

@@ -74,7 +74,8 @@ impl Operator for NestedLoop<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
-        self.outer.close() & self.inner.close()
+    fn close(&mut self) {
+        self.outer.close();
+        self.inner.close();
     }
 }

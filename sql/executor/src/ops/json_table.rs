@@ -54,9 +54,8 @@ impl Operator for JsonTable<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.rows = None;
-        true
     }
 }
 

@@ -261,11 +261,10 @@ impl Operator for ReadGroups<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.reader.close();
         self.predicate.close();
         self.tally.end();
         (self.ranges, self.probed) = (KeyRanges::default(), KeyRanges::default());
-        true
     }
 }

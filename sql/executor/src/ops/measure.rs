@@ -96,7 +96,7 @@ impl Operator for Measured<'_> {
         found
     }
 
-    fn close(&mut self) -> bool {
-        self.operator.close()
+    fn close(&mut self) {
+        self.operator.close();
     }
 }

@@ -409,10 +409,9 @@ impl Operator for ReadMerged<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.keys = Keys::Nothing;
         self.rows.predicate.close();
         self.rows.reader.close();
-        true
     }
 }

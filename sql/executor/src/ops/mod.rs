@@ -74,9 +74,9 @@ pub trait Operator: Send {
     /// # Errors
     /// Whatever the statement may end in.
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError>;
-    /// The statement is over: gives back the rows that it keeps, and forgets what held for this statement only. `false`:
-    /// it is made for this statement and cannot be opened for another one.
-    fn close(&mut self) -> bool;
+    /// The statement is over: gives back the rows that it keeps, and forgets what held for this statement only, so that it
+    /// can be opened for another one.
+    fn close(&mut self);
 }
 
 /// Outputs whose values lie on the stack.

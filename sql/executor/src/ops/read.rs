@@ -313,13 +313,12 @@ impl Operator for ReadTable<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.predicate.close();
         self.source.reader.close();
         self.source.tally.end();
         self.ranges.trim(SPARE_BYTES_MAX);
         trim(&mut self.key);
-        true
     }
 }
 
@@ -408,8 +407,7 @@ impl Operator for ReadVirtual<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.rows = None;
-        true
     }
 }

@@ -129,11 +129,11 @@ impl Operator for Recursive<'_> {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.table = KeyTable::default();
         (self.charge, self.rows) = (None, None);
         let blocks = self.seeds.iter_mut().chain(&mut self.steps);
-        blocks.fold(true, |all, block| block.close() & all)
+        blocks.for_each(|block| block.close());
     }
 }
 

@@ -169,12 +169,12 @@ impl Operator for Distinct<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.seen.clear();
         (self.part, self.last) = (None, None);
         trim(&mut self.key);
         trim(&mut self.row);
-        self.input.close()
+        self.input.close();
     }
 }
 
@@ -446,10 +446,10 @@ impl Operator for SetOp<'_> {
         Ok(false)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.seen.clear();
         (self.part, self.first) = (None, None);
         self.counts = Vec::new();
-        self.inputs.iter_mut().fold(true, |all, block| block.close() & all)
+        self.inputs.iter_mut().for_each(|block| block.close());
     }
 }

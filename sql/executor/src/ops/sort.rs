@@ -331,10 +331,10 @@ impl Operator for Sort<'_> {
         Ok(true)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.sorter = None;
         trim(&mut self.key);
         trim(&mut self.row);
-        self.input.close()
+        self.input.close();
     }
 }

@@ -54,9 +54,16 @@ impl<'p> SubplanState<'p> {
     }
 
     /// The statement is over: see [`super::Operator::close`].
-    pub fn close(&mut self) -> bool {
+    pub fn close(&mut self) {
         self.answer = None;
-        self.block.as_mut().is_none_or(Block::close)
+        self.finish();
+    }
+
+    /// The answer is known: gives back what its operators keep, which run again in the next statement only.
+    fn finish(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.close();
+        }
     }
 
     /// Begins the subplan anew.
@@ -103,7 +110,7 @@ impl<'p> SubplanState<'p> {
         let found = value(&values);
         if !self.plan.correlated {
             self.answer = Some(Answer::Row(values));
-            self.block = None;
+            self.finish();
         }
         Ok(found)
     }
@@ -120,7 +127,7 @@ impl<'p> SubplanState<'p> {
         let found = self.open(st, env, row)?.next(st, env, Some(row))?;
         if !self.plan.correlated {
             self.answer = Some(Answer::Exists(found));
-            self.block = None;
+            self.finish();
         }
         Ok(found)
     }
@@ -155,7 +162,7 @@ impl<'p> SubplanState<'p> {
             block.write_outputs((st, env), Some(row), &rows.layout, &mut cells, &mut bytes)?;
             rows.add(st, &bytes, &mut key)?;
         }
-        self.block = None;
+        self.finish();
         self.answer = Some(Answer::Rows(Box::new(rows)));
         Ok(())
     }

@@ -560,8 +560,8 @@ impl Operator for Windows<'_> {
         Ok(true)
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         (self.sorter, self.partition, self.ahead) = (None, None, None);
-        self.input.close()
+        self.input.close();
     }
 }
