@@ -186,7 +186,9 @@ fn batches_and_rows_agree() {
                 (rows, warnings, error.unwrap_or_default().replace("batches`.`x", "x"))
             };
             let (found, wanted) = (ask(&batches), ask(&one_by_one));
-            assert_eq!(found, wanted, "seed {seed}: {batches}");
+            assert_eq!((&found.0, &found.2), (&wanted.0, &wanted.2), "seed {seed}: {batches}");
+            // What is constant warns also where no row needs it: the end of a BETWEEN whose beginning no row reaches.
+            assert!(found.1.is_superset(&wanted.1), "{found:?} {wanted:?}, seed {seed}: {batches}");
             if found.2.is_empty() { answered += 1 } else { failed += 1 }
         }
     }

@@ -77,7 +77,7 @@ impl Core {
         if !kind.preparable {
             return Err(errors::not_preparable());
         }
-        let params = parsed.params;
+        let (params, digest) = (parsed.params, parsed.digest.map(Arc::new));
         let key = key.filter(|_| parsed.warnings.is_empty());
         let text = key.as_ref().map_or_else(|| Arc::from(sql), |key| Arc::clone(&key.text));
         let read_as = key.as_ref().map(|_| self.env.parser_mode);
@@ -86,7 +86,7 @@ impl Core {
             (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
             (statement, Runner::Executor) => {
                 let hinted = self.set_hinted(&statement, true);
-                let made = self.compile_open(statement, params, parsed.digest.clone());
+                let made = self.compile_open(statement, params, digest.clone());
                 self.unset_hinted(hinted);
                 let made = made?;
                 if let Some(key) = key {
@@ -96,13 +96,7 @@ impl Core {
             }
             (statement, _) => StatementCode::Session(Box::new(statement)),
         };
-        Ok(One::new(
-            program,
-            (text, read_as),
-            params,
-            kind,
-            (parsed.digest, self.schema_of_prepare()),
-        ))
+        Ok(One::new(program, (text, read_as), params, kind, (digest, self.schema_of_prepare())))
     }
 
     /// What other sessions' statements of this text are found by; `None`: there are none.

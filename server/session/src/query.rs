@@ -10,8 +10,9 @@ use crate::errors;
 use crate::net::Net;
 use crate::registry::Activity;
 use crate::statement::{self, Parsed};
-use instrument::{Counter, count};
+use instrument::{Consumer, Counter, count};
 use parser::ErrorKind;
+use parser::digest::Digest;
 use wire::constants::StatusFlags;
 
 impl Core {
@@ -30,7 +31,7 @@ impl Core {
         }
         let mut from = 0;
         loop {
-            let parsed = match self.parse_next(sql, from, false) {
+            let mut parsed = match self.parse_next(sql, from, false) {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     self.env.diagnostics.clear();
@@ -52,7 +53,7 @@ impl Core {
             let text = &sql[from..end];
             self.events.from = from;
             self.events.is_of(parsed.kind.counter);
-            self.take_digest_of_text(text);
+            self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.reply.closing {
                 self.env.status.set(StatusFlags::MORE_RESULTS, false);
@@ -63,6 +64,14 @@ impl Core {
             self.end_event(now_ns, &sql[..end]);
             self.events.begin(instruments::QUERY, now_ns);
             from = end;
+        }
+    }
+
+    /// The statement that runs has the digest that was made as its text was parsed, or the one that is remembered of it.
+    fn take_digest_of_parsed(&mut self, text: &[u8], digest: Option<Digest>) {
+        if instrument::consumes(Consumer::StatementsDigest) {
+            self.events.are_in(&self.env);
+            self.events.has_digest_of(text, self.env.parser_mode, || digest);
         }
     }
 

@@ -3,10 +3,10 @@
 use crate::core::{Core, Descriptor};
 use crate::errors;
 use executor::SqlError;
+use instrument::Consumer;
 use parser::ParseError;
 use parser::ast::{Explain, Expr, QueryBody, SelectItem, Show, Statement};
 use parser::digest::Digest;
-use std::sync::Arc;
 
 /// One statement of a text.
 pub(crate) struct Parsed {
@@ -20,14 +20,15 @@ pub(crate) struct Parsed {
     pub more: bool,
     /// Parameter markers in it.
     pub params: usize,
-    /// Its digest, if it is prepared.
-    pub digest: Option<Arc<Digest>>,
+    /// Its digest, if it is wanted.
+    pub digest: Option<Digest>,
     /// Warnings about what is written.
     pub warnings: Vec<parser::Warning>,
 }
 
 impl Core {
-    /// Parses the statement that begins at `from`; when it is `prepared`, parameter markers are allowed, and it has a digest.
+    /// Parses the statement that begins at `from`; when it is `prepared`, parameter markers are allowed. It has a digest then,
+    /// and where the session collects digests and does not remember that of the text.
     pub fn parse_next(
         &self,
         sql: &[u8],
@@ -35,7 +36,11 @@ impl Core {
         prepared: bool,
     ) -> Result<Parsed, ParseError> {
         let mode = self.env.parser_mode;
-        let digest_bytes_max = if prepared { self.digest_bytes_max() } else { 0 };
+        let is_new = || {
+            instrument::consumes(Consumer::StatementsDigest)
+                && !self.events.remembers(&sql[from..], mode)
+        };
+        let digest_bytes_max = if prepared || is_new() { self.digest_bytes_max() } else { 0 };
         let parsed = parser::parse_digested(sql, from, mode, prepared, digest_bytes_max)?;
         let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
         let statement = without_describe(parsed.statement);
@@ -45,7 +50,7 @@ impl Core {
             end: parsed.next,
             more: follows.kind != parser::token::TokenKind::End,
             params: parsed.params as usize,
-            digest: parsed.digest.map(Arc::new),
+            digest: parsed.digest,
             warnings: parsed.warnings,
         })
     }

@@ -215,6 +215,11 @@ impl Events {
         }
     }
 
+    /// Whether the digest of a text without a program is remembered.
+    pub fn remembers(&self, text: &[u8], mode: SqlMode) -> bool {
+        self.mode == mode && self.texts.contains_key(text)
+    }
+
     /// The current schema may be another one: digests of the same texts are others there.
     #[inline]
     pub fn are_in(&mut self, env: &Env) {
