@@ -1,0 +1,195 @@
+//! What one session tells of itself while it runs: command, text, transaction.
+//!
+//! 1. Its own thread writes by plain stores, under a sequence number; who reads meets a whole statement or tries again.
+//! 2. A text keeps what is there of a longer one before it: its length says what counts.
+
+use super::Identity;
+use catalog::TransactionRow;
+use stdx::{CacheLine, LocalAtomic, Ordering};
+use sync::Mutex;
+
+instrument::classes! {
+    static IDENTITY: MutexClass = "wait/synch/mutex/sql/THD::LOCK_thd_data";
+}
+
+/// Words of a statement's text.
+const TEXT_WORDS: usize = 128;
+/// Bytes of a statement that the process list keeps.
+pub const TEXT_BYTES_MAX: usize = TEXT_WORDS * 8;
+
+/// What a session is doing, as the process list calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs)] // The names are MySQL's.
+pub enum Activity {
+    Connect = 0,
+    Sleep = 1,
+    Query = 2,
+    Execute = 3,
+    Prepare = 4,
+    InitDb = 5,
+    FieldList = 6,
+    Other = 7,
+}
+
+impl Activity {
+    pub(super) const ALL: [(Activity, &'static str); 8] = [
+        (Activity::Connect, "Connect"),
+        (Activity::Sleep, "Sleep"),
+        (Activity::Query, "Query"),
+        (Activity::Execute, "Execute"),
+        (Activity::Prepare, "Prepare"),
+        (Activity::InitDb, "Init DB"),
+        (Activity::FieldList, "Field List"),
+        (Activity::Other, "Query"),
+    ];
+}
+
+/// What one session publishes about itself.
+pub struct Entry {
+    seq: LocalAtomic<u64>,
+    pub(super) activity: LocalAtomic<u32>,
+    text_len: LocalAtomic<u32>,
+    pub(super) query_id: LocalAtomic<u64>,
+    since_ns: LocalAtomic<u64>,
+    text: [LocalAtomic<u64>; TEXT_WORDS],
+    /// Since when the session is in a transaction, in microseconds since 1970; 0: it is in none.
+    trx_since_us: LocalAtomic<u64>,
+    /// [`READ_ONLY`] and its kin.
+    trx_bits: LocalAtomic<u32>,
+    /// The operating system's number of the thread that carries the session.
+    pub(super) os_id: LocalAtomic<u64>,
+    pub(super) identity: CacheLine<Mutex<Option<Identity>>>,
+}
+
+/// Bits of a transaction, beside the number of its isolation level.
+pub(crate) const READ_ONLY: u32 = 4;
+/// `unique_checks` is on.
+pub(crate) const UNIQUE_CHECKS: u32 = 8;
+/// `foreign_key_checks` is on.
+pub(crate) const FOREIGN_KEY_CHECKS: u32 = 16;
+
+const ISOLATIONS: [&str; 4] =
+    ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+impl Entry {
+    pub(super) fn new() -> Self {
+        Self {
+            seq: LocalAtomic::new(0),
+            activity: LocalAtomic::new(0),
+            text_len: LocalAtomic::new(0),
+            query_id: LocalAtomic::new(0),
+            since_ns: LocalAtomic::new(0),
+            text: std::array::from_fn(|_| LocalAtomic::new(0)),
+            trx_since_us: LocalAtomic::new(0),
+            trx_bits: LocalAtomic::new(0),
+            os_id: LocalAtomic::new(0),
+            identity: CacheLine(Mutex::new(&IDENTITY, None)),
+        }
+    }
+
+    /// Since when the session does what it does, in [`sync::now_ns`] nanoseconds. Only its own thread calls this.
+    #[inline]
+    pub fn since_ns(&self) -> u64 {
+        self.since_ns.load(Ordering::Relaxed)
+    }
+
+    /// Publishes what the session does now; only its own thread calls this.
+    #[inline]
+    pub fn publish(&self, activity: Activity, now_ns: u64, text: &[u8]) {
+        self.publish_with(activity, now_ns, text.len(), || self.write_text(text));
+    }
+
+    /// As [`Self::publish`], of a text that nothing but empty ones came after.
+    #[inline]
+    pub fn publish_again(&self, activity: Activity, now_ns: u64, text: &[u8]) {
+        self.publish_with(activity, now_ns, text.len(), || ());
+    }
+
+    #[inline]
+    fn publish_with(&self, activity: Activity, now_ns: u64, text_len: usize, write: impl FnOnce()) {
+        let seq = self.seq.load(Ordering::Relaxed).wrapping_add(1);
+        self.seq.store(seq, Ordering::Relaxed);
+        stdx::fence(Ordering::Release);
+        self.activity.store(activity as u32, Ordering::Relaxed);
+        if activity != Activity::Sleep {
+            self.query_id.store(self.query_id.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        self.since_ns.store(now_ns, Ordering::Relaxed);
+        self.text_len.store(text_len.min(TEXT_BYTES_MAX) as u32, Ordering::Relaxed);
+        write();
+        self.seq.store(seq.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Writes a text, but an empty one leaves what is there.
+    #[inline]
+    fn write_text(&self, text: &[u8]) {
+        let (words, rest) = stdx::bytes::words(&text[..text.len().min(TEXT_BYTES_MAX)]);
+        for (place, word) in self.text.iter().zip(words) {
+            place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+        if !text.is_empty()
+            && let Some(place) = self.text.get(words.len())
+        {
+            place.store(rest, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the session was said to be in a transaction. Only its own thread calls this and the next.
+    pub fn is_in_transaction(&self) -> bool {
+        self.trx_since_us.load(Ordering::Relaxed) != 0
+    }
+
+    /// Publishes when a transaction began, and what else there is to say about it.
+    pub fn begin_transaction(&self, now_us: u64, bits: u32) {
+        self.trx_bits.store(bits, Ordering::Relaxed);
+        self.trx_since_us.store(now_us, Ordering::Release);
+    }
+
+    /// Publishes what the statements to come are, should they be no transaction that [`Self::begin_transaction`]
+    /// tells of.
+    pub fn publish_bits(&self, bits: u32) {
+        self.trx_bits.store(bits, Ordering::Relaxed);
+    }
+
+    /// The session is in no transaction any more.
+    pub fn end_transaction(&self) {
+        self.trx_since_us.store(0, Ordering::Release);
+    }
+
+    pub(super) fn transaction(&self) -> TransactionRow {
+        let since_us = self.trx_since_us.load(Ordering::Acquire);
+        let bits = self.trx_bits.load(Ordering::Relaxed);
+        let set = |bit: u32| bits & bit != 0;
+        TransactionRow {
+            since_us: since_us as i64,
+            read_only: set(READ_ONLY),
+            unique_checks: set(UNIQUE_CHECKS),
+            foreign_key_checks: set(FOREIGN_KEY_CHECKS),
+            isolation: ISOLATIONS[(bits & 3) as usize],
+        }
+    }
+
+    pub(super) fn read(&self) -> (u32, u64, Vec<u8>) {
+        const TRIES: usize = 100;
+        for _ in 0..TRIES {
+            let before = self.seq.load(Ordering::Acquire);
+            if before % 2 == 1 {
+                sync::spin_wait();
+                continue;
+            }
+            let activity = self.activity.load(Ordering::Relaxed);
+            let since = self.since_ns.load(Ordering::Relaxed);
+            let len = (self.text_len.load(Ordering::Relaxed) as usize).min(TEXT_BYTES_MAX);
+            let words = self.text.iter().take(len.div_ceil(8));
+            let mut text: Vec<u8> =
+                words.flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();
+            text.truncate(len);
+            stdx::fence(Ordering::Acquire);
+            if self.seq.load(Ordering::Relaxed) == before {
+                return (activity, since, text);
+            }
+        }
+        (Activity::Query as u32, sync::now_ns(), Vec::new())
+    }
+}
