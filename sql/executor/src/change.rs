@@ -12,6 +12,7 @@ mod find;
 mod safe;
 
 use crate::operators::Running;
+use crate::ops::names::TableNames;
 use crate::rows::check_killed;
 use crate::write::convert::{convert, default_of};
 use crate::write::duplicate::explain_duplicate;
@@ -19,9 +20,9 @@ use crate::write::encode::{decode, encode_with};
 use crate::write::error::{forgive, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Outcome, SqlError};
-use catalog::DefaultValue;
+use catalog::{DefaultValue, TableDef};
 use engine::{RowLock, Stamp, Then};
-use expr::{OwnedDatum, Row, Typed, condition, eval};
+use expr::{OwnedDatum, Row, Typed, eval, holds};
 use find::{FoundRow, FoundRows};
 use instrument::{Counter, RowOperation, count};
 use planner::plan::{ChangePlan, ChangeTarget, Found, InsertValue};
@@ -233,11 +234,20 @@ impl<'p> Target<'p> {
         }
     }
 
+    /// What the columns of its row are called.
+    fn names<'d>(&self, def: &'d TableDef) -> TableNames<'d>
+    where
+        'p: 'd,
+    {
+        TableNames { def, alias: &self.plan.query.query.leaves[usize::from(self.target.leaf)].name }
+    }
+
     fn passes(&self, context: &mut Context<'_>, params: &[Datum<'_>]) -> Result<bool, SqlError> {
         let Found::Alone(Some(filter)) = &self.plan.found else { return Ok(true) };
         let layout = context.tables.table(self.target.table).layout();
-        let row = Row::one(layout, &self.old, params);
-        Ok(condition(filter, &row, context.env)? == Some(true))
+        let names = self.names(context.tables.def(self.target.table));
+        let row = Row { names: Some(&names), ..Row::one(layout, &self.old, params) };
+        holds(filter, &row, context.env)
     }
 
     /// Locks a row that stays as it is until the transaction ends; `false`: it is not what was read.
@@ -326,7 +336,7 @@ impl<'p> Target<'p> {
         let (def, table) =
             (context.tables.def(self.target.table), context.tables.table(self.target.table));
         let layout = table.layout();
-        let count = self.target.assignments.len();
+        let (names, count) = (self.names(def), self.target.assignments.len());
         self.assigned.clear();
         for (column, value) in &self.target.assignments {
             let named = &def.columns[*column];
@@ -334,7 +344,8 @@ impl<'p> Target<'p> {
                 InsertValue::Expr(Typed { expr, ty, .. }) => {
                     let changed = self.plan.immediate && !self.assigned.is_empty();
                     let seen = if changed { &self.writer.after } else { &self.old };
-                    let value = eval(expr, &Row::one(layout, seen, params), context.env)?;
+                    let row = Row { names: Some(&names), ..Row::one(layout, seen, params) };
+                    let value = eval(expr, &row, context.env)?;
                     convert((&value.get(), Some(ty)), &def.name, named, self.matched, context.env)?
                 }
                 InsertValue::Default => default_of(named, context.env)?,

@@ -12,6 +12,7 @@ pub mod select;
 mod subqueries;
 
 use crate::operators::Running;
+use crate::ops::names::TableNames;
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
 use crate::write::duplicate::explain_duplicate;
@@ -165,7 +166,8 @@ impl<'p> Inserter<'p> {
                 self.omitted.push(*position);
                 continue;
             };
-            let mut scope = Row { params: self.params, ..Row::default() };
+            let names = TableNames { def, alias: &def.name };
+            let mut scope = Row { params: self.params, names: Some(&names), ..Row::default() };
             if expr.has_column() {
                 // The row as it is so far.
                 let shape = RowShape::of(context.tables, self.plan.table)?;

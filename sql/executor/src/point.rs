@@ -6,10 +6,11 @@
 //! a SERIALIZABLE transaction takes the general way.
 
 use crate::ops::OUTPUTS_FEW;
+use crate::ops::names::TableNames;
 use crate::{Context, HeaderMemo, Outcome, ResultColumn, RowSink, SqlError};
 use catalog::{TableCache, TableRef};
 use expr::tree::Expr;
-use expr::{Row, condition, damaged};
+use expr::{Row, damaged, holds};
 use instrument::{Counter, RowOperation};
 use planner::plan::{Output, Plan};
 use planner::query_plan::{Node, QueryStatement, ReadAccess};
@@ -139,8 +140,10 @@ impl PointSelect {
         }
         let layout = table.layout();
         if let Some(filter) = &parts.filter {
-            let leaf = Row::one(layout, row, params);
-            if condition(filter, &leaf, context.env)? != Some(true) {
+            let (def, alias) = (context.tables.def(parts.table), &self.plan.query.leaves[0].name);
+            let names = TableNames { def, alias };
+            let leaf = Row { names: Some(&names), ..Row::one(layout, row, params) };
+            if !holds(filter, &leaf, context.env)? {
                 return Ok(outcome);
             }
         }

@@ -164,6 +164,19 @@ fn local(micros: i64, fsp: u8, env: &dyn Environment) -> Datum<'static> {
     Datum::DateTime(env.convert_mode().time_zone.shown(micros, fsp))
 }
 
+/// Whether a condition is true, for who does not tell false from unknown (WHERE, ON, HAVING, IF): behind an operand of AND
+/// that is not true nothing is evaluated, so that it cannot complain.
+///
+/// # Errors
+/// As [`eval`].
+pub fn holds(expr: &Expr, row: &Row<'_>, env: &mut dyn Environment) -> Result<bool, SqlError> {
+    match expr {
+        Expr::And(a, b) => Ok(holds(a, row, env)? && holds(b, row, env)?),
+        Expr::Or(a, b) => Ok(holds(a, row, env)? || holds(b, row, env)?),
+        other => Ok(condition(other, row, env)? == Some(true)),
+    }
+}
+
 /// Evaluates a condition: true, false or unknown.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ pub mod vector;
 
 pub use environment::{AutoincMode, Environment, WarningLevel};
 pub use error::{SqlError, parse_error, stack_overrun};
-pub use eval::{Value, condition, eval, text};
+pub use eval::{Value, condition, eval, holds, text};
 pub use like::like;
 pub use row::{Frame, LeafRow, Leaves, Row, Subqueries, column, damaged};
 pub use tree::{Column, Expr, OwnedDatum, Quantified, SortKey, Typed};

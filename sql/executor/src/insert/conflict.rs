@@ -143,7 +143,8 @@ impl Inserter<'_> {
                 InsertValue::Expr(typed) => {
                     let subqueries = self.subqueries.as_mut();
                     let what = (&typed.expr, &mut self.seen);
-                    let value = subqueries::assigned(subqueries, what, context, self.params)?;
+                    let value =
+                        subqueries::assigned(subqueries, what, table, context, self.params)?;
                     Some((value, &typed.ty))
                 }
             };

@@ -190,7 +190,8 @@ impl Loader<'_> {
         let shape = RowShape::of(context.tables, self.plan.insert.table)?;
         shape.encode_so_far(values, &mut inserter.seen.leaves[0].bytes)?;
         let what = (&value.expr, &mut inserter.seen);
-        subqueries::assigned(inserter.subqueries.as_mut(), what, context, inserter.params)
+        let (table, params) = (self.plan.insert.table, inserter.params);
+        subqueries::assigned(inserter.subqueries.as_mut(), what, table, context, params)
     }
 
     /// A field as its column stores it; `None`: the line has no such field.

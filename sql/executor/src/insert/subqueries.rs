@@ -7,7 +7,10 @@ use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::Statement;
 use crate::ops::block::Block;
+use crate::ops::names::TableNames;
 use crate::{Context, SqlError};
+use catalog::TableRef;
+use expr::print::Names;
 use expr::{Expr, Frame, LeafRow, Leaves, OwnedDatum, Row, eval};
 use planner::plan::InsertPlan;
 use planner::query_plan::QueryStatement;
@@ -66,13 +69,17 @@ impl<'p> Subqueries<'p> {
 pub fn assigned(
     subqueries: Option<&mut Subqueries<'_>>,
     (expr, frame): (&Expr, &mut Frame),
+    table: TableRef,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<OwnedDatum, SqlError> {
     if let Some(subqueries) = subqueries {
         return subqueries.eval(expr, frame, context);
     }
-    let row = Row { leaves: Leaves::Frame(frame), params, ..Row::default() };
+    let def = context.tables.def(table);
+    let names = TableNames { def, alias: &def.name };
+    let (leaves, names) = (Leaves::Frame(frame), Some(&names as &dyn Names));
+    let row = Row { leaves, params, names, ..Row::default() };
     Ok(eval(expr, &row, context.env)?.into_owned())
 }
 

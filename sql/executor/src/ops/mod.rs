@@ -27,7 +27,7 @@ mod keys;
 mod loose;
 pub mod measure;
 mod merge;
-mod names;
+pub mod names;
 mod pack;
 mod pushed_predicate;
 mod read;
@@ -251,17 +251,17 @@ impl<'r> Run<'r> {
     /// Whether a condition is true.
     ///
     /// # Errors
-    /// As [`expr::condition`].
+    /// As [`expr::holds`].
     #[inline]
     pub fn holds(&mut self, filter: &Expr, frame: &Frame) -> Result<bool, SqlError> {
         let row = self.row(frame);
-        Ok(expr::condition(filter, &row, &mut *self.env)? == Some(true))
+        expr::holds(filter, &row, &mut *self.env)
     }
 
     /// As [`Run::holds`]; no condition is true.
     ///
     /// # Errors
-    /// As [`expr::condition`].
+    /// As [`expr::holds`].
     #[inline]
     pub fn passes(&mut self, filter: Option<&Expr>, frame: &Frame) -> Result<bool, SqlError> {
         filter.map_or(Ok(true), |filter| self.holds(filter, frame))

@@ -17,6 +17,27 @@ pub struct BlockNames<'r> {
     pub plan: &'r QueryPlan,
 }
 
+/// The names of a table's columns, as a statement calls the table, where its row is the first leaf.
+pub struct TableNames<'r> {
+    /// The table.
+    pub def: &'r catalog::TableDef,
+    /// Its alias.
+    pub alias: &'r str,
+}
+
+impl print::Names for TableNames<'_> {
+    fn column(&self, column: Column) -> String {
+        let name = named(self.def, self.alias, usize::from(column.column));
+        // Behind the row there may be the one that an INSERT brings.
+        if column.leaf == 0 { name } else { format!("values({name})") }
+    }
+}
+
+fn named(def: &catalog::TableDef, alias: &str, position: usize) -> String {
+    let name = def.columns.get(position).map_or("", |c| &c.name);
+    quoted([&def.schema, alias, name])
+}
+
 fn quoted(parts: [&str; 3]) -> String {
     let mut out = String::new();
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
@@ -32,13 +53,9 @@ impl print::Names for BlockNames<'_> {
             return quoted(["", "", "?"]);
         };
         let position = usize::from(column.column);
-        let named = |def: &catalog::TableDef| {
-            let name = def.columns.get(position).map_or("", |c| &c.name);
-            quoted([&def.schema, &leaf.name, name])
-        };
         match &leaf.layout {
-            LeafLayout::Table(table) => named(self.st.tables.def(*table)),
-            LeafLayout::Virtual(table) => named(table.def()),
+            LeafLayout::Table(table) => named(self.st.tables.def(*table), &leaf.name, position),
+            LeafLayout::Virtual(table) => named(table.def(), &leaf.name, position),
             LeafLayout::Made(_) => self
                 .made(&self.plan.root, column.leaf, position)
                 .unwrap_or_else(|| quoted(["", &leaf.name, ""])),

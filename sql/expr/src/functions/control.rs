@@ -3,7 +3,7 @@
 use super::call::{Answer, Call, NULL};
 use super::{Function, MANY, Nulls, Purity, Run, Shape, function};
 use crate::build::Derive;
-use crate::eval::{Value, condition, eval};
+use crate::eval::{Value, condition, eval, holds};
 use crate::row::Row;
 use crate::tree::CallSite;
 use crate::{Environment, SqlError};
@@ -73,7 +73,7 @@ fn same_type(d: &mut Derive<'_>) -> Derived {
 }
 
 fn choose<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
-    let chosen = if condition(&site.arguments[0], row, env)? == Some(true) { 1 } else { 2 };
+    let chosen = if holds(&site.arguments[0], row, env)? { 1 } else { 2 };
     eval(&site.arguments[chosen], row, env)
 }
 

@@ -1,0 +1,47 @@
+-- WHERE, HAVING, ON and IF stop at what is not true: behind it nothing is computed that could end the statement.
+create table x (id int primary key, c int, v bigint unsigned);
+insert into x values (1, null, 1);
+select id from x where c > 1 and v - 7 > 1;
+select id from x where (c > 1 and v - 7 > 1) or id = 2;
+select id from x where (c > 1 or id = 2) and v - 7 > 1;
+select id from x where not (c > 1 and v - 7 > 1);
+select id from x where c is null and v - 7 > 1;
+select if(c > 1 and v - 7 > 1, 1, 2) from x;
+select case when c > 1 and v - 7 > 1 then 1 else 2 end from x;
+select id, c, v from x having c > 1 and v - 7 > 1;
+select count(*) n, sum(c) s, max(v) m from x having s > 1 and m - 7 > 1;
+select a.id from x a join x b on a.c > 1 and b.v - 7 > 1;
+update x set id = 2 where c > 1 and v - 7 > 1;
+update x set id = 2 where id = 1 and c > 1 and v - 7 > 1;
+delete from x where c > 1 and v - 7 > 1;
+select id from x where id = 1 and c > 1 and v - 7 > 1;
+select c > 1 and v - 7 > 1 from x;
+select id from (select * from x limit 5) d where c > 1 and v - 7 > 1;
+
+-- Errors quote columns by the names that the statement gives their tables.
+select id from x where id = 1 and v - 7 > 1;
+select id from x as y where id = 1 and v - 7 > 1;
+update x set c = 1 where id = 1 and v - 7 > 1;
+delete from x where id = 1 and v - 7 > 1;
+update x set c = v - 7 where id = 1;
+update x y set c = v - 7 where id = 1;
+update x set c = v - 7;
+update x y join x z using (id) set y.c = z.v - 7;
+delete y from x y join x z using (id) where z.v - 7 > 0;
+insert into x values (1, 2, 3) on duplicate key update c = v - 7;
+insert into x values (1, 2, 3) on duplicate key update c = values(v) - 7;
+insert into x values (1, 2, 3) as n on duplicate key update c = n.v - 7;
+insert into x select 1, 2, 3 on duplicate key update c = x.v - 7;
+insert into x values (1, 2, 3) on duplicate key update c = v - 7 + (select count(*) from x y);
+insert into x (id, v, c) values (9, 3, v - 7);
+insert into x set id = 9, v = 3, c = v - 7;
+create view w as select id a, c b, v d from x;
+update w set b = d - 7;
+select a from w where a = 1 and d - 7 > 0;
+prepare s from 'select id from x where id = ? and v - ? > 1';
+set @a = 1, @b = 7;
+execute s using @a, @b;
+select id, v - 7 from x where id = 1;
+select max(v) - 7 from x;
+drop view w;
+drop table x;
