@@ -4,7 +4,7 @@ use crate::held::Held;
 use crate::mode::{Mode, Namespace};
 use crate::object::{Id, Object};
 use crate::registry::{Registry, name_of};
-use crate::wait::Waiters;
+use crate::turns::Waiters;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
 use sync::waits::WaitsFor;
@@ -19,6 +19,8 @@ pub enum MdlError {
     Deadlock,
     /// 1317: the session was killed.
     Killed,
+    /// The slice is over ([`crate::turns`]): to be given back, and taken again after [`Mdl::pass`].
+    Yielded,
     /// The session holds 255 grants of one scope already.
     TooMany,
 }
@@ -28,6 +30,7 @@ impl std::fmt::Display for MdlError {
         f.write_str(match self {
             MdlError::TimedOut => "metadata lock wait timed out",
             MdlError::Deadlock => "metadata lock wait would be a deadlock",
+            MdlError::Yielded => "the slice of a metadata lock wait is over",
             MdlError::Killed => "killed while waiting for a metadata lock",
             MdlError::TooMany => "too many grants of one scope",
         })
@@ -142,6 +145,34 @@ impl Mdl {
         Ok(())
     }
 
+    /// Locks names that `held` has weaker grants of, all or none: what the session had, it keeps through the gaps.
+    /// The wait for them is one of its own, whatever was waited for before.
+    ///
+    /// # Errors
+    /// See [`MdlError`]; never [`MdlError::Yielded`].
+    pub fn upgrade(
+        &self,
+        slot: &SessionSlot,
+        held: &mut Held,
+        objects: &[Arc<Object>],
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), MdlError> {
+        self.next_set(slot);
+        let mark = held.mark();
+        loop {
+            let mut each = objects.iter();
+            let taken = each.try_for_each(|o| self.take(slot, held, o, mode, deadline));
+            if taken.is_err() {
+                self.release_since(slot, held, mark);
+            }
+            match taken {
+                Err(MdlError::Yielded) => self.pass(slot)?,
+                end => return end,
+            }
+        }
+    }
+
     /// Gives back one grant. One that the session does not have is ignored (an error in debug builds).
     #[inline]
     pub fn release(&self, slot: &SessionSlot, object: &Object, mode: Mode) {
@@ -169,6 +200,7 @@ impl Mdl {
 
     /// Gives back whatever the session still holds, wherever it is: the end of a session.
     pub fn release_session(&self, slot: &SessionSlot) {
+        self.end_turn(slot);
         for word in &slot.grants {
             if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Relaxed))
                 && let Some(object) = self.registry.by_place(id)

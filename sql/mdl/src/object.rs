@@ -81,6 +81,8 @@ pub(crate) struct Ticket {
     pub(crate) mode: Mode,
     /// Pending: chosen as a deadlock's victim; its owner gives up when it looks.
     pub(crate) victim: bool,
+    /// Pending: its owner stands aside for a while (`turns`).
+    pub(crate) paused: bool,
 }
 
 /// What the object's mutex guards.
@@ -90,6 +92,23 @@ pub(crate) struct State {
     pub(crate) granted: Vec<Ticket>,
     pub(crate) pending: Vec<Ticket>,
     pub(crate) next_number: u64,
+}
+
+impl State {
+    /// A new request, behind all others.
+    pub(crate) fn ask(&mut self, owner: u64, mode: Mode) -> u64 {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.pending.push(Ticket { number, owner, mode, victim: false, paused: false });
+        number
+    }
+
+    /// A paused request goes on where it was.
+    pub(crate) fn resume(&mut self, number: Option<u64>) -> Option<u64> {
+        let ticket = self.pending.iter_mut().find(|t| Some(t.number) == number)?;
+        ticket.paused = false;
+        Some(ticket.number)
+    }
 }
 
 /// What the fast path reads; alone on its lines, written only by strong requests.
@@ -163,7 +182,8 @@ impl Object {
     /// Makes the mask what the tickets ask for; tells whether it gained a mode.
     pub(crate) fn update_closed(&self, state: &State) -> bool {
         let namespace = self.namespace();
-        let strong = state.granted.iter().chain(&state.pending);
+        let pending = state.pending.iter().filter(|t| !t.paused);
+        let strong = state.granted.iter().chain(pending);
         let want: Modes = strong
             .filter(|t| !t.mode.weak_in(namespace))
             .fold(0, |bits, t| bits | t.mode.closes(namespace));

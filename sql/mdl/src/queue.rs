@@ -29,12 +29,12 @@ impl Mdl {
         let namespace = object.namespace();
         assert!(mode.valid_in(namespace), "{mode:?} is no mode of {namespace:?}");
         let owner = self.slots.session_index(slot) as u64;
+        let strong = !mode.weak_in(namespace);
+        let paused = if strong { self.waiters.paused(owner, object, mode) } else { None };
         let (number, granted) = {
             let mut state = object.state.lock();
-            let number = state.next_number;
-            state.next_number += 1;
-            state.pending.push(Ticket { number, owner, mode, victim: false });
-            if !mode.weak_in(namespace) {
+            let number = state.resume(paused).unwrap_or_else(|| state.ask(owner, mode));
+            if strong {
                 // Rule 1; under the mutex, so that nobody scans for this ticket before.
                 object.update_closed(&state);
                 asym::heavy();
@@ -44,6 +44,8 @@ impl Mdl {
         };
         if !granted {
             self.wait(Waiting { object, number, owner, mode }, deadline)?;
+        } else if paused.is_some() {
+            self.waiters.remove(owner);
         }
         let count = slot.grants_overflow.load(Ordering::Relaxed);
         slot.grants_overflow.store(count + 1, Ordering::Relaxed);
@@ -58,7 +60,10 @@ impl Mdl {
         let holders = self.holders(object);
         let (mut at, mut changed) = (0, false);
         while let Some(&ticket) = state.pending.get(at) {
-            if ticket.victim || !blockers(object, state, &holders, &ticket).is_empty() {
+            if ticket.victim
+                || ticket.paused
+                || !blockers(object, state, &holders, &ticket).is_empty()
+            {
                 at += 1;
                 continue;
             }
@@ -151,8 +156,8 @@ pub(crate) fn blockers(
     let pending = ticket.mode.conflicts_pending(namespace);
     let in_slots = holders.iter().filter(|(_, m)| m.bit() & granted != 0).map(|(owner, _)| *owner);
     let tickets = state.granted.iter().filter(|t| t.mode.bit() & granted != 0).map(|t| t.owner);
-    let first =
-        state.pending.iter().filter(|t| t.mode.bit() & pending != 0 && !t.victim).map(|t| t.owner);
+    let goes_first = |t: &&Ticket| t.mode.bit() & pending != 0 && !t.victim && !t.paused;
+    let first = state.pending.iter().filter(goes_first).map(|t| t.owner);
     let mut found: Vec<u64> =
         in_slots.chain(tickets).chain(first).filter(|o| *o != ticket.owner).collect();
     found.sort_unstable();

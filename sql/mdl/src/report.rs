@@ -115,7 +115,7 @@ impl Mdl {
     #[must_use]
     pub fn blockers(&self, slot: &SessionSlot, object: &Arc<Object>, mode: Mode) -> Vec<u64> {
         let owner = self.slots.session_index(slot) as u64;
-        let ticket = Ticket { number: 0, owner, mode, victim: false };
+        let ticket = Ticket { number: 0, owner, mode, victim: false, paused: false };
         let found = {
             let state = object.state.lock();
             blockers(object, &state, &self.holders(object), &ticket)

@@ -4,23 +4,20 @@
 //! 1. A session waits for at most one ticket; while it does, it is in `Waiters`.
 //! 2. A waiter parks only with its current blockers in the graph, or for a short slice after which it
 //!    tries again: a deadlock is never slept through.
-//! 3. A deadlock is believed when all its edges were found in the tickets twice, the second round with the
-//!    same tickets as the first: then all its members waited at once, and nobody who waits releases
-//!    anything. A cycle through other kinds of lock is believed when it stays ([`Suspicion`]).
+//! 3. A deadlock is believed when all its edges were found in the tickets twice, the second time with the same
+//!    tickets in the same rounds (`turns`) as the first: then all its members waited at once, and within a round
+//!    nobody who waits releases anything. A cycle through other kinds of lock is believed when it stays
+//!    ([`Suspicion`]).
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last.
 
 use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
-use std::collections::HashMap;
+use crate::turns::Limits;
 use std::sync::Arc;
-use sync::waits::{SLICE, Suspicion};
-use sync::{Deadline, Mutex, WaitResult};
-
-instrument::classes! {
-    static WAITERS: MutexClass = "wait/synch/mutex/sql/MDL_waiters";
-}
+use sync::waits::{EdgeGuard, SLICE, Suspicion};
+use sync::{Deadline, WaitResult};
 
 /// One request that waits.
 #[derive(Clone, Copy)]
@@ -29,20 +26,6 @@ pub(crate) struct Waiting<'a> {
     pub(crate) number: u64,
     pub(crate) owner: u64,
     pub(crate) mode: Mode,
-}
-
-/// Who waits for which ticket.
-#[derive(Debug)]
-pub(crate) struct Waiters(Mutex<HashMap<u64, (Arc<Object>, u64)>>);
-
-impl Waiters {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(&WAITERS, HashMap::new()))
-    }
-
-    fn of(&self, owner: u64) -> Option<(Arc<Object>, u64)> {
-        self.0.lock().get(&owner).cloned()
-    }
 }
 
 /// What a waiter finds when it looks.
@@ -60,28 +43,36 @@ enum Cycle {
     Mine,
 }
 
-/// A member's ticket: where, which, how heavy. `None`: it waits for another kind of lock.
-type Proof = Option<(Arc<Object>, u64, u32)>;
+/// A member's ticket: where, which in which round, how heavy. `None`: it waits for another kind of lock.
+type Proof = Option<(Arc<Object>, (u64, u64), u32)>;
 
 impl Mdl {
     /// What kind of thing the session in a slot waits to lock.
     #[must_use]
     pub fn waited_for(&self, slot: usize) -> Option<Namespace> {
-        Some(self.waiters.of(slot as u64)?.0.namespace())
+        Some(self.waiters.of(slot as u64)?.object.namespace())
     }
 
-    /// Waits until the ticket is granted. On an error the ticket is gone.
+    /// Waits until the ticket is granted. On an error the ticket is gone; it is paused on [`MdlError::Yielded`].
     pub(crate) fn wait(&self, w: Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
-        self.waiters.0.lock().insert(w.owner, (Arc::clone(w.object), w.number));
-        let end = self.wait_loop(&w, deadline);
-        self.waiters.0.lock().remove(&w.owner);
-        match end {
-            Err(_) if self.withdraw(&w) => Ok(()),
-            end => end,
+        let (limits, before) = self.waiters.begin(&w, deadline);
+        if let Some(before) = before {
+            self.withdraw(&before.object, before.number);
         }
+        let end = self.wait_loop(&w, &limits);
+        let granted = match end {
+            Ok(()) => true,
+            Err(MdlError::Yielded) => self.pause(&w),
+            Err(_) => self.withdraw(w.object, w.number),
+        };
+        if granted || end != Err(MdlError::Yielded) {
+            self.waiters.remove(w.owner);
+        }
+        if granted { Ok(()) } else { end }
     }
 
-    fn wait_loop(&self, w: &Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
+    fn wait_loop(&self, w: &Waiting<'_>, limits: &Limits) -> Result<(), MdlError> {
+        let stop = limits.stop();
         let mut suspicion = Suspicion::default();
         loop {
             let seen = w.object.event.prepare();
@@ -90,14 +81,9 @@ impl Mdl {
                 Look::Victim => return Err(MdlError::Deadlock),
                 Look::Blocked(by) => by,
             };
-            let (edges, until) = match self.graph.add_all(w.owner, &blocked_by) {
-                Ok(edges) => (Some(edges), deadline),
-                Err(deadlock) => match self.judge(w, deadlock.cycle, &mut suspicion) {
-                    Cycle::Mine => return Err(MdlError::Deadlock),
-                    Cycle::Again => (None, deadline.within(SLICE)),
-                },
-            };
+            let edges = self.publish(w, &blocked_by, &mut suspicion)?;
             let published = edges.is_some();
+            let until = if published { limits.step() } else { stop.within(SLICE) };
             let result = w.object.event.wait(seen, until);
             drop(edges);
             #[cfg(loom)]
@@ -107,10 +93,31 @@ impl Mdl {
             }
             match result {
                 WaitResult::Woken => {}
-                WaitResult::TimedOut if !published && !deadline.passed() => {}
+                WaitResult::TimedOut if until != stop && !stop.passed() => {
+                    limits.tell(&blocked_by);
+                }
+                WaitResult::TimedOut if limits.slice.is_some() && !limits.until.passed() => {
+                    return Err(MdlError::Yielded);
+                }
                 WaitResult::TimedOut => return Err(MdlError::TimedOut),
                 WaitResult::Killed => return Err(MdlError::Killed),
             }
+        }
+    }
+
+    /// Says whom the ticket waits for; `None` while a cycle is in doubt.
+    pub(crate) fn publish(
+        &self,
+        w: &Waiting<'_>,
+        blocked_by: &[u64],
+        suspicion: &mut Suspicion,
+    ) -> Result<Option<EdgeGuard<'_>>, MdlError> {
+        match self.graph.add_all(w.owner, blocked_by) {
+            Ok(edges) => Ok(Some(edges)),
+            Err(deadlock) => match self.judge(w, deadlock.cycle, suspicion) {
+                Cycle::Mine => Err(MdlError::Deadlock),
+                Cycle::Again => Ok(None),
+            },
         }
     }
 
@@ -127,13 +134,34 @@ impl Mdl {
         Look::Blocked(blockers(w.object, &state, &self.holders(w.object), &ticket))
     }
 
-    /// Takes the ticket back; `true` when it was granted in the meantime and stays.
-    fn withdraw(&self, w: &Waiting<'_>) -> bool {
-        let mut state = w.object.state.lock();
-        let Some(at) = state.pending.iter().position(|t| t.number == w.number) else {
+    /// Whom a paused ticket would wait for.
+    pub(crate) fn blockers_of(&self, w: &Waiting<'_>) -> Result<Vec<u64>, MdlError> {
+        match self.look(w) {
+            Look::Granted => Ok(Vec::new()),
+            Look::Victim => Err(MdlError::Deadlock),
+            Look::Blocked(by) => Ok(by),
+        }
+    }
+
+    /// Takes a ticket back; `true` when it was granted in the meantime and stays.
+    pub(crate) fn withdraw(&self, object: &Object, number: u64) -> bool {
+        let mut state = object.state.lock();
+        let Some(at) = state.pending.iter().position(|t| t.number == number) else {
             return true;
         };
         state.pending.remove(at);
+        self.after_removal(object, &mut state);
+        false
+    }
+
+    /// The ticket stands aside, and everyone behind it goes on; `true` when it was granted in the meantime.
+    fn pause(&self, w: &Waiting<'_>) -> bool {
+        self.waiters.pause(w.owner);
+        let mut state = w.object.state.lock();
+        let Some(ticket) = state.pending.iter_mut().find(|t| t.number == w.number) else {
+            return true;
+        };
+        ticket.paused = true;
         self.after_removal(w.object, &mut state);
         false
     }
@@ -143,10 +171,10 @@ impl Mdl {
         let (Some(first), Some(second)) = (self.prove(&cycle), self.prove(&cycle)) else {
             return Cycle::Again;
         };
-        let numbers = |round: &[Proof]| -> Vec<Option<u64>> {
-            round.iter().map(|p| p.as_ref().map(|(_, number, _)| *number)).collect()
+        let tickets = |round: &[Proof]| -> Vec<Option<(u64, u64)>> {
+            round.iter().map(|p| p.as_ref().map(|(_, ticket, _)| *ticket)).collect()
         };
-        if numbers(&first) != numbers(&second) {
+        if tickets(&first) != tickets(&second) {
             return Cycle::Again;
         }
         if second.iter().any(Option::is_none) && !suspicion.is_proved(cycle) {
@@ -154,7 +182,7 @@ impl Mdl {
         }
         let mine = w.mode.deadlock_weight(w.object.namespace());
         match second.iter().flatten().min_by_key(|(.., weight)| *weight) {
-            Some((object, number, weight)) if *weight < mine => {
+            Some((object, (number, _), weight)) if *weight < mine => {
                 make_victim(object, *number);
                 Cycle::Again
             }
@@ -169,15 +197,15 @@ impl Mdl {
     }
 
     fn prove_edge(&self, member: u64, next: u64) -> Option<Proof> {
-        let Some((object, number)) = self.waiters.of(member) else {
+        let Some(wait) = self.waiters.of(member) else {
             // Not one of ours, or one that has just stopped waiting: then its edges are gone.
             return self.graph.edges().contains(&(member, next)).then_some(None);
         };
-        let weight = self.edge_weight(&object, number, next);
+        let weight = self.edge_weight(&wait.object, wait.number, next);
         if weight.is_none() {
-            object.event.notify_all();
+            wait.object.event.notify_all();
         }
-        weight.map(|weight| Some((object, number, weight)))
+        weight.map(|weight| Some((wait.object, (wait.number, wait.round), weight)))
     }
 
     /// The weight of a pending ticket if it really waits for session `next`.

@@ -1,0 +1,414 @@
+//! DDL that waits in slices, on the virtual clock of the one-runner: readers pass, and DDL gets its turn.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // tests
+
+mod support;
+
+use mdl::{Held, Mdl, MdlError, Mode, Namespace, Object, Patience, Status};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stdx::{Ordering, SharedAtomic, class};
+use support::Rig;
+use sync::sched::{self, Options};
+use sync::{Deadline, Event, KILL_QUERY, SessionSlotRef};
+
+use Mode::{IX, S, SNW, SR, SU, SW, X};
+
+/// A slice, and what a scheduler may add.
+const READER_MAX: Duration = Duration::from_millis(60);
+
+instrument::classes! {
+    static SLEEP: CondClass = "wait/synch/cond/test/sleep";
+}
+
+struct Thread(sched::Joiner, std::thread::JoinHandle<()>);
+
+fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Thread {
+    let child = sched::child(name);
+    Thread(child.joiner(), std::thread::spawn(move || child.run(f)))
+}
+
+fn join(thread: Thread) {
+    thread.0.join();
+    thread.1.join().unwrap();
+}
+
+fn sleep(ms: u64) {
+    let event = Event::new(&SLEEP);
+    let seen = event.prepare();
+    let _ = event.wait(seen, Deadline::after(Duration::from_millis(ms)));
+}
+
+fn simulated(seeds: u64, program: impl Fn() + Copy + Send) {
+    for seed in 0..seeds {
+        sched::run(seed, Options::default(), program).unwrap();
+    }
+}
+
+fn table(rig: &Rig, name: &str) -> Arc<Object> {
+    rig.mdl.intern(Namespace::Table, "test", name)
+}
+
+fn sliced(limit_s: u64) -> Patience {
+    let limit = Some(Duration::from_secs(limit_s));
+    Patience { limit, slices: true, watch: None }
+}
+
+/// What a DDL statement does about a set of locks; how often it had to let others pass.
+fn take_set(
+    mdl: &Mdl,
+    slot: &SessionSlotRef,
+    held: &mut Held,
+    set: &[(Arc<Object>, Mode)],
+) -> Result<u32, MdlError> {
+    let mut gaps = 0;
+    loop {
+        let mut each = set.iter();
+        match each.try_for_each(|(o, mode)| mdl.take(slot, held, o, *mode, Deadline::Never)) {
+            Ok(()) => return Ok(gaps),
+            Err(error) => {
+                mdl.release_all(slot, held);
+                match error {
+                    MdlError::Yielded => mdl.pass(slot)?,
+                    other => return Err(other),
+                }
+            }
+        }
+        gaps += 1;
+    }
+}
+
+/// A DDL statement that changes the set for a millisecond.
+fn ddl(rig: &Rig, slot: &SessionSlotRef, set: &[(Arc<Object>, Mode)]) -> Result<u32, MdlError> {
+    let mut held = Held::new();
+    rig.mdl.begin_turn(slot, sliced(60));
+    let end = take_set(&rig.mdl, slot, &mut held, set);
+    if end.is_ok() {
+        sleep(1);
+    }
+    rig.mdl.release_all(slot, &mut held);
+    rig.mdl.end_turn(slot);
+    end
+}
+
+/// Reads until it is told to stop, `busy_ms` each time and then `idle_ms` not; the longest wait.
+fn read_until(
+    rig: &Rig,
+    (object, mode): (&Arc<Object>, Mode),
+    (busy_ms, idle_ms): (u64, u64),
+    stop: &SharedAtomic<u32, { class::OTHER }>,
+) -> Duration {
+    let slot = rig.session();
+    let mut longest = Duration::ZERO;
+    while stop.load(Ordering::Relaxed) == 0 {
+        let begun = sync::now();
+        rig.mdl.acquire(&slot, object, mode, Deadline::Never).unwrap();
+        longest = longest.max(sync::now() - begun);
+        sleep(busy_ms);
+        rig.mdl.release(&slot, object, mode);
+        sleep(idle_ms);
+    }
+    longest
+}
+
+/// An idle holder, DDL behind it, readers behind that: the DDL's set is `set`, and the readers take `reads`.
+fn idle_blocker(
+    held: (Arc<Object>, Mode),
+    set: &[(Arc<Object>, Mode)],
+    reads: (Arc<Object>, Mode),
+) {
+    let rig = Arc::new(Rig::new());
+    let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+    // The objects come from another rig's registry: names are what counts.
+    let of = |o: &Arc<Object>| {
+        let name = o.name();
+        rig.mdl.intern(name.namespace, &name.schema, &name.name)
+    };
+    let idle = rig.session();
+    rig.lock(&idle, &of(&held.0), held.1);
+    let changing = {
+        let rig = Arc::clone(&rig);
+        let set: Vec<_> = set.iter().map(|(o, m)| (of(o), *m)).collect();
+        let slot = rig.session();
+        spawn("ddl", move || {
+            let begun = sync::now();
+            let gaps = ddl(&rig, &slot, &set).unwrap();
+            assert!(gaps >= 3, "it let others pass {gaps} times");
+            let took = sync::now() - begun;
+            assert!(took >= Duration::from_secs(5), "before the transaction ended: {took:?}");
+            assert!(took <= Duration::from_millis(5150), "long after it: {took:?}");
+        })
+    };
+    let readers: Vec<_> = (0..8)
+        .map(|n| {
+            let (rig, stop) = (Arc::clone(&rig), Arc::clone(&stop));
+            let object = of(&reads.0);
+            spawn("reader", move || {
+                sleep(7 * n);
+                let longest = read_until(&rig, (&object, reads.1), (2, 40 + 3 * n), &stop);
+                assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
+            })
+        })
+        .collect();
+    sleep(5000);
+    let waiting: Vec<_> = rig.pending();
+    assert!(waiting.iter().any(|r| r.mode == set[set.len() - 1].1), "in gaps, too: {waiting:?}");
+    rig.mdl.release(&idle, &of(&held.0), held.1);
+    join(changing);
+    stop.store(1, Ordering::Relaxed);
+    readers.into_iter().for_each(join);
+    assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
+}
+
+#[test]
+fn readers_pass_an_alter_that_waits_for_an_idle_transaction() {
+    simulated(3, || {
+        let names = Rig::new();
+        let t = table(&names, "t");
+        idle_blocker((t.clone(), SR), &[(t.clone(), X)], (t, SR));
+    });
+}
+
+#[test]
+fn readers_of_the_other_table_pass_a_drop_of_two() {
+    simulated(3, || {
+        let names = Rig::new();
+        let (t, u) = (table(&names, "t"), table(&names, "u"));
+        // The DROP has `t` and waits for `u`.
+        idle_blocker((u.clone(), SR), &[(t.clone(), X), (u, X)], (t, SR));
+    });
+}
+
+#[test]
+fn writers_pass_a_flush_with_read_lock() {
+    simulated(3, || {
+        let names = Rig::new();
+        let global = names.mdl.global().clone();
+        idle_blocker((global.clone(), IX), &[(global.clone(), S)], (global, IX));
+    });
+}
+
+/// Readers that overlap all the time, each shorter than a slice: DDL gets through.
+#[test]
+fn short_readers_do_not_starve_ddl_and_long_ones_end_it() {
+    simulated(2, || {
+        // Those who last longer than a slice last differently, or the slices would make them march in step.
+        for (busy_ms, more_ms, gets) in [(40, 0, true), (200, 37, false)] {
+            let rig = Arc::new(Rig::new());
+            let t = table(&rig, "t");
+            let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+            let readers: Vec<_> = (0..6)
+                .map(|n| {
+                    let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
+                    spawn("reader", move || {
+                        sleep(busy_ms * n / 6);
+                        let busy_ms = busy_ms + more_ms * n;
+                        let longest = read_until(&rig, (&t, SR), (busy_ms, 0), &stop);
+                        assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
+                    })
+                })
+                .collect();
+            sleep(300);
+            let slot = rig.session();
+            let begun = sync::now();
+            let end = ddl(&rig, &slot, &[(t.clone(), X)]);
+            let took = sync::now() - begun;
+            match gets {
+                true => assert!(end.is_ok() && took < Duration::from_secs(1), "{end:?} {took:?}"),
+                false => {
+                    assert_eq!(end, Err(MdlError::TimedOut));
+                    assert!(took >= Duration::from_secs(60) && took < Duration::from_secs(62));
+                    assert!(!rig.mdl.blockers(&slot, &t, X).is_empty(), "they are named");
+                }
+            }
+            stop.store(1, Ordering::Relaxed);
+            readers.into_iter().for_each(join);
+            assert!(rig.mdl.locks().is_empty());
+        }
+    });
+}
+
+/// What the statement had before, it keeps; the upgrade alone is sliced, and has a time of its own.
+#[test]
+fn an_upgrade_keeps_what_it_had_and_lets_readers_pass() {
+    simulated(3, || {
+        let rig = Arc::new(Rig::new());
+        let t = table(&rig, "t");
+        let (alter, idle, other) = (rig.session(), rig.session(), rig.session());
+        let mut held = Held::new();
+        rig.mdl.begin_turn(&alter, sliced(3));
+        rig.mdl.take(&alter, &mut held, &t, SU, Deadline::Never).unwrap();
+        rig.mdl.upgrade(&alter, &mut held, std::slice::from_ref(&t), SNW, Deadline::Never).unwrap();
+        rig.lock(&idle, &t, SR);
+        sleep(10_000);
+        let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+        let reader = {
+            let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
+            spawn("reader", move || {
+                let longest = read_until(&rig, (&t, SR), (1, 5), &stop);
+                assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
+            })
+        };
+        let begun = sync::now();
+        let end = rig.mdl.upgrade(&alter, &mut held, std::slice::from_ref(&t), X, Deadline::Never);
+        assert_eq!(end, Err(MdlError::TimedOut));
+        assert!(sync::now() - begun >= Duration::from_secs(3), "copying counts for nothing");
+        assert!(!rig.try_lock(&other, &t, SW), "SNW is still there");
+        rig.mdl.release(&idle, &t, SR);
+        assert_eq!(
+            rig.mdl.upgrade(&alter, &mut held, std::slice::from_ref(&t), X, Deadline::Never),
+            Ok(())
+        );
+        assert!(!rig.try_lock(&other, &t, SR));
+        rig.mdl.release_all(&alter, &mut held);
+        rig.mdl.end_turn(&alter);
+        stop.store(1, Ordering::Relaxed);
+        join(reader);
+        assert!(rig.mdl.locks().is_empty());
+    });
+}
+
+/// Several DDL statements at one name: who reads waits for one slice, not for one after the other.
+#[test]
+fn ddl_joins_the_slice_of_others() {
+    simulated(3, || {
+        let rig = Arc::new(Rig::new());
+        let t = table(&rig, "t");
+        let idle = rig.session();
+        rig.lock(&idle, &t, SR);
+        let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+        let changing: Vec<_> = (0..5)
+            .map(|n| {
+                let (rig, t) = (Arc::clone(&rig), t.clone());
+                spawn("ddl", move || {
+                    sleep(20 * n);
+                    let slot = rig.session();
+                    ddl(&rig, &slot, &[(t, X)]).unwrap();
+                })
+            })
+            .collect();
+        let reader = {
+            let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
+            spawn("reader", move || {
+                let longest = read_until(&rig, (&t, SR), (1, 3), &stop);
+                assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
+            })
+        };
+        sleep(3000);
+        stop.store(1, Ordering::Relaxed);
+        join(reader);
+        rig.mdl.release(&idle, &t, SR);
+        changing.into_iter().for_each(join);
+        assert!(rig.mdl.locks().is_empty());
+    });
+}
+
+#[test]
+fn a_kill_ends_a_slice_and_a_gap() {
+    simulated(8, || {
+        // Moments in a slice and in a gap.
+        for at_ms in [20, 75, 120, 400] {
+            let rig = Arc::new(Rig::new());
+            let t = table(&rig, "t");
+            let (idle, slot) = (rig.session(), Arc::new(rig.session()));
+            rig.lock(&idle, &t, SR);
+            let changing = {
+                let (rig, t, slot) = (Arc::clone(&rig), t.clone(), Arc::clone(&slot));
+                spawn("ddl", move || {
+                    let _in = sync::enter(&slot);
+                    assert_eq!(ddl(&rig, &slot, &[(t, X)]), Err(MdlError::Killed));
+                })
+            };
+            sleep(at_ms);
+            assert_eq!(rig.pending().len(), 1, "shown at {at_ms} ms");
+            assert_eq!(rig.pending()[0].status, Status::Pending);
+            slot.kill(KILL_QUERY);
+            join(changing);
+            assert_eq!(rig.mdl.locks().len(), 1, "nothing is left of it");
+            assert!(rig.try_lock(&idle, &t, SR));
+            rig.mdl.release_session(&idle);
+        }
+    });
+}
+
+#[test]
+fn nowait_asks_once() {
+    let rig = Rig::new();
+    let t = table(&rig, "t");
+    let (idle, slot) = (rig.session(), rig.session());
+    rig.lock(&idle, &t, SR);
+    let begun = Instant::now();
+    for slices in [true, false] {
+        let limit = Some(Duration::ZERO);
+        rig.mdl.begin_turn(&slot, Patience { limit, slices, watch: None });
+        assert_eq!(
+            take_set(&rig.mdl, &slot, &mut Held::new(), &[(t.clone(), X)]),
+            Err(MdlError::TimedOut)
+        );
+        rig.mdl.end_turn(&slot);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    rig.mdl.release(&idle, &t, SR);
+    assert!(rig.mdl.locks().is_empty());
+}
+
+/// A session that waits in a gap, and holds what is not of its set: a deadlock with it is found while it stands aside.
+#[test]
+fn a_deadlock_is_found_in_a_gap() {
+    simulated(20, || {
+        let rig = Arc::new(Rig::new());
+        let (t, u) = (table(&rig, "t"), table(&rig, "u"));
+        let (dml, alter) = (rig.session(), Arc::new(rig.session()));
+        rig.lock(&alter, &u, X);
+        rig.lock(&dml, &t, SR);
+        let changing = {
+            let (rig, t, alter) = (Arc::clone(&rig), t.clone(), Arc::clone(&alter));
+            spawn("ddl", move || {
+                assert!(ddl(&rig, &alter, &[(t, X)]).is_ok());
+            })
+        };
+        // In the first gap.
+        sleep(75);
+        let begun = sync::now();
+        assert_eq!(rig.mdl.acquire(&dml, &u, SR, Deadline::Never), Err(MdlError::Deadlock));
+        assert!(sync::now() - begun < Duration::from_millis(40), "at once, not in the next slice");
+        rig.mdl.release(&dml, &t, SR);
+        join(changing);
+        rig.mdl.release(&alter, &u, X);
+        assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
+    });
+}
+
+/// In the queue, as MySQL has it, and who watches is told whom it waits for.
+#[test]
+fn who_watches_is_told_the_blockers() {
+    simulated(2, || {
+        for slices in [false, true] {
+            let rig = Arc::new(Rig::new());
+            let t = table(&rig, "t");
+            let (idle, slot) = (Arc::new(rig.session()), rig.session());
+            rig.lock(&idle, &t, SR);
+            let told = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+            let watch = {
+                let (told, who) = (Arc::clone(&told), idle.index() as u64);
+                let (rig, t, idle) = (Arc::clone(&rig), t.clone(), Arc::clone(&idle));
+                Arc::new(move |blockers: &[u64]| {
+                    assert_eq!(blockers, [who]);
+                    // It is killed, say, when it was told a third time.
+                    if told.fetch_add(1, Ordering::Relaxed) == 2 {
+                        rig.mdl.release(&idle, &t, SR);
+                    }
+                })
+            };
+            let patience =
+                Patience { limit: Some(Duration::from_secs(60)), slices, watch: Some(watch) };
+            rig.mdl.begin_turn(&slot, patience);
+            let mut held = Held::new();
+            assert!(take_set(&rig.mdl, &slot, &mut held, &[(t.clone(), X)]).is_ok());
+            rig.mdl.end_turn(&slot);
+            rig.mdl.release_all(&slot, &mut held);
+            assert_eq!(told.load(Ordering::Relaxed), 3);
+            assert!(rig.mdl.locks().is_empty());
+        }
+    });
+}
