@@ -8,7 +8,7 @@ use crate::errors;
 use crate::server::Server;
 use crate::variables::{self, Value};
 use catalog::ReadOnly;
-use executor::{Environment, SqlError};
+use executor::SqlError;
 
 const READ_ONLY: &str = "read_only";
 const SUPER_READ_ONLY: &str = "super_read_only";
@@ -53,8 +53,10 @@ impl Core {
         if on && (self.transaction.open || self.tables.tables_are_locked()) {
             return Err(errors::locked_or_in_transaction());
         }
-        let deadline = self.env.lock_deadline();
-        self.tables.set_read_only(self.client.slot(), level(users, all), deadline)?;
+        executor::in_turns(None, &mut self.context(), |context| {
+            let (slot, deadline) = (context.client.slot(), context.env.lock_deadline());
+            Ok(context.tables.set_read_only(slot, level(users, all), deadline)?)
+        })?;
         let globals = &self.env.server.globals;
         globals.set(variables::id(READ_ONLY), Value::UInt(u64::from(users)));
         globals.set(variables::id(SUPER_READ_ONLY), Value::UInt(u64::from(all)));

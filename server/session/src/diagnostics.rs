@@ -111,6 +111,12 @@ impl Diagnostics {
         self.before.filter(|_| self.warnings == 0).unwrap_or((self.warnings, self.errors))
     }
 
+    /// Forgets the conditions after the first so many; there is no error among them.
+    pub fn forget_after(&mut self, first: u64) {
+        self.warnings = self.warnings.min(first);
+        self.kept.truncate(self.warnings as usize);
+    }
+
     /// Sets how many conditions are kept.
     pub fn set_kept_max(&mut self, n: usize) {
         self.kept_max = n;

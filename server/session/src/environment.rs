@@ -17,6 +17,7 @@ use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 use expr::{UserVariable, Variables};
 use instrument::{Figures, PreparedReport};
+use std::sync::Arc;
 use std::time::Duration;
 use sync::Deadline;
 use value::ColumnType;
@@ -281,11 +282,32 @@ impl Environment for Env {
 
     fn lock_deadline(&self) -> Deadline {
         // A year is MySQL's "for ever"; reading the clock for it would cost every statement.
-        const FOREVER_S: u64 = 31_536_000;
-        if self.lock_wait_timeout_s >= FOREVER_S {
+        if self.lock_wait_timeout_s >= variables::LOCK_WAIT_TIMEOUT_S {
             return Deadline::Never;
         }
         Deadline::after(Duration::from_secs(self.lock_wait_timeout_s))
+    }
+
+    fn patience(&self, wait: Option<u64>) -> mdl::Patience {
+        let seconds = wait.unwrap_or(match self.lock_wait_timeout_s {
+            variables::LOCK_WAIT_TIMEOUT_S => self.vars.number("limpid_ddl_lock_wait_timeout"),
+            set => set,
+        });
+        let limit = Some(Duration::from_secs(seconds.min(variables::LOCK_WAIT_TIMEOUT_S)));
+        let slices = self.word("limpid_ddl_wait") == "slices";
+        let idle_s = self.server.globals.number("limpid_ddl_kill_idle_blockers");
+        let watch = (idle_s > 0).then(|| {
+            let server = Arc::clone(&self.server);
+            let end = move |blockers: &[u64]| {
+                blockers.iter().for_each(|b| server.registry.end_idle(*b as usize, idle_s));
+            };
+            Arc::new(end) as mdl::Watch
+        });
+        mdl::Patience { limit, slices, watch }
+    }
+
+    fn forget_warnings(&mut self, kept: u64) {
+        self.diagnostics.forget_after(kept);
     }
 
     fn server_collation(&self) -> value::Collation {

@@ -211,8 +211,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::AlterTable(_) => DDL.counts(C::ComAlterTable), { executor };
     S::DropTable(drop) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
     S::DropTable(_) => DDL.counts(C::ComDropTable), { executor };
-    S::Truncate(_) => DDL.counts(C::ComTruncate), { executor };
-    S::RenameTable(_) => DDL.counts(C::ComRenameTable), { executor };
+    S::Truncate(..) => DDL.counts(C::ComTruncate), { executor };
+    S::RenameTable(..) => DDL.counts(C::ComRenameTable), { executor };
     S::CreateIndex(_) => DDL.counts(C::ComCreateIndex), { executor };
     S::DropIndex(_) => DDL.counts(C::ComDropIndex), { executor };
     S::CreateView(_) =>
@@ -252,8 +252,9 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Xa(Xa::Commit(..)) => PLAIN.counts(C::ComXaCommit), { refused "XA" };
     S::Xa(Xa::Rollback(_)) => PLAIN.counts(C::ComXaRollback), { refused "XA" };
     S::Xa(Xa::Recover(_)) => PLAIN.counts(C::ComXaRecover), { refused "XA" };
-    S::LockTables(list) =>
-        PLAIN.counts(C::ComLockTables).not_preparable(), { session |core| core.lock_tables(list) };
+    S::LockTables(list, wait) =>
+        PLAIN.counts(C::ComLockTables).not_preparable(),
+        { session |core| core.lock_tables(list, *wait) };
     S::UnlockTables =>
         PLAIN.counts(C::ComUnlockTables).not_preparable(),
         { session |core| core.unlock_statement() };

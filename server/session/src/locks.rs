@@ -7,13 +7,13 @@
 use crate::core::Core;
 use crate::errors;
 use crate::process::QueryLog;
-use executor::{Environment, SqlError};
+use executor::SqlError;
 use instrument::{Counter, count};
-use parser::ast::{Flush, FlushTarget, LockKind, LockTable, ObjectName};
+use parser::ast::{DdlWait, Flush, FlushTarget, LockKind, LockTable, ObjectName};
 
 impl Core {
     /// LOCK TABLES.
-    pub fn lock_tables(&mut self, list: &[LockTable]) -> Result<(), SqlError> {
+    pub fn lock_tables(&mut self, list: &[LockTable], wait: DdlWait) -> Result<(), SqlError> {
         self.unlock_tables()?;
         self.commit_work()?;
         if self.transaction.characteristics.read_only
@@ -21,7 +21,7 @@ impl Core {
         {
             return Err(errors::read_only_transaction());
         }
-        executor::lock_tables(list, &mut self.context())
+        executor::lock_tables(list, wait, &mut self.context())
     }
 
     /// What LOCK TABLES locked; it ends the transaction if there was something.
@@ -43,8 +43,10 @@ impl Core {
 
     /// LOCK INSTANCE FOR BACKUP.
     pub fn lock_instance(&mut self) -> Result<(), SqlError> {
-        let deadline = self.env.lock_deadline();
-        Ok(self.tables.lock_instance(self.client.slot(), deadline)?)
+        executor::in_turns(None, &mut self.context(), |context| {
+            let deadline = context.env.lock_deadline();
+            Ok(context.tables.lock_instance(context.client.slot(), deadline)?)
+        })
     }
 
     /// UNLOCK INSTANCE.
@@ -100,7 +102,9 @@ impl Core {
         if !tables.is_empty() {
             return executor::flush_and_lock(tables, &mut self.context());
         }
-        let deadline = self.env.lock_deadline();
-        Ok(self.tables.lock_all_reads(self.client.slot(), deadline)?)
+        executor::in_turns(None, &mut self.context(), |context| {
+            let deadline = context.env.lock_deadline();
+            Ok(context.tables.lock_all_reads(context.client.slot(), deadline)?)
+        })
     }
 }

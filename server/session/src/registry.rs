@@ -235,6 +235,18 @@ impl Registry {
         found
     }
 
+    /// Kills the session of a slot if it has been in a transaction for so many seconds without doing anything.
+    pub fn end_idle(&self, slot: usize, idle_s: u64) {
+        let entry = self.entry(slot);
+        let Some(identity) = &*entry.identity.lock() else { return };
+        let is_idle = entry.activity.load(Ordering::Relaxed) == Activity::Sleep as u32;
+        let ns = sync::now_ns().saturating_sub(entry.since_ns());
+        if is_idle && entry.is_in_transaction() && ns >= idle_s.saturating_mul(1_000_000_000) {
+            self.slots.session(slot).kill(sync::KILL_CONNECTION);
+            identity.wake.cut();
+        }
+    }
+
     /// Kills every session whose user is one of these.
     pub fn kill_where(&self, is_killed: impl Fn(&str) -> bool) {
         self.for_each(|slot, identity| {

@@ -18,6 +18,7 @@ pub(crate) use alter::rebuild;
 pub(crate) use comments::{Owner, comment};
 pub(crate) use names::check_name;
 
+use crate::turns::in_turns;
 use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, ReadContext, SchemaDef};
 use parser::ast::{self, Statement};
@@ -34,15 +35,31 @@ pub fn run(
     params: &[Datum<'_>],
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
+    let wait = match statement {
+        Statement::AlterTable(alter) => alter.how.wait,
+        Statement::CreateIndex(create) => create.how.wait,
+        Statement::DropIndex(drop) => drop.how.wait,
+        Statement::DropTable(drop) => drop.wait,
+        Statement::RenameTable(_, wait) | Statement::Truncate(_, wait) => *wait,
+        _ => None,
+    };
+    in_turns(wait, context, |context| define(statement, params, context))
+}
+
+fn define(
+    statement: &Statement,
+    params: &[Datum<'_>],
+    context: &mut Context<'_>,
+) -> Result<Outcome, SqlError> {
     match statement {
         Statement::CreateDatabase(create) => create_database(create, context),
         Statement::DropDatabase(drop) => drop_database(drop, context),
         Statement::AlterDatabase(alter) => alter_database(alter, context),
         Statement::CreateTable(create) => create::create_table(create, params, context),
         Statement::AlterTable(alter) => alter::alter_table(alter, context),
-        Statement::RenameTable(pairs) => rename_tables(pairs, context),
+        Statement::RenameTable(pairs, _) => rename_tables(pairs, context),
         Statement::DropTable(drop) => drop_table(drop, context),
-        Statement::Truncate(name) => truncate(name, context),
+        Statement::Truncate(name, _) => truncate(name, context),
         Statement::CreateIndex(create) => alter::create_index(create, context),
         Statement::DropIndex(drop) => alter::drop_index(drop, context),
         Statement::CreateView(create) => view::create_view(create, false, context),

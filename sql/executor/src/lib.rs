@@ -40,6 +40,7 @@ mod rows;
 mod show;
 mod spill;
 mod states;
+mod turns;
 mod views;
 mod virtual_change;
 mod write;
@@ -54,6 +55,7 @@ pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};
 pub use program::Program;
 pub use states::States;
+pub use turns::in_turns;
 
 use catalog::TableCache;
 use engine::Client;

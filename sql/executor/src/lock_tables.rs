@@ -4,17 +4,22 @@
 //!    and again afterwards: if it has changed in between, the locks are given back and all begins anew.
 //! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others.
 
+use crate::turns::in_turns;
 use crate::{Context, SqlError};
 use catalog::{Alias, CatalogError, INFORMATION_SCHEMA, TableLock, virtual_schema};
 use mdl::Mode;
-use parser::ast::{LockKind, LockTable, ObjectName, Statement};
+use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
 
 /// Locks tables. The session has given back every lock it had.
 ///
 /// # Errors
 /// 1066, 1044, 1146, 1049, 1223, 1356 and those of waiting; nothing is locked then.
-pub fn lock_tables(list: &[LockTable], context: &mut Context<'_>) -> Result<(), SqlError> {
+pub fn lock_tables(
+    list: &[LockTable],
+    wait: DdlWait,
+    context: &mut Context<'_>,
+) -> Result<(), SqlError> {
     let alias = |l: &LockTable| l.alias.clone().unwrap_or_else(|| l.table.name.clone());
     for (i, one) in list.iter().enumerate() {
         let (name, schema) = (alias(one), context.schema_of(&one.table)?);
@@ -30,14 +35,16 @@ pub fn lock_tables(list: &[LockTable], context: &mut Context<'_>) -> Result<(), 
             ));
         }
     }
-    loop {
-        let wanted = expand(list, context)?;
-        lock(wanted.clone(), false, context)?;
-        if expand(list, context)? == wanted {
-            return Ok(());
+    in_turns(wait, context, |context| {
+        loop {
+            let wanted = expand(list, context)?;
+            lock(wanted.clone(), false, context)?;
+            if expand(list, context)? == wanted {
+                return Ok(());
+            }
+            context.tables.unlock_tables(context.client.slot());
         }
-        context.tables.unlock_tables(context.client.slot());
-    }
+    })
 }
 
 /// FLUSH TABLES t, ... WITH READ LOCK: waits until nobody uses the tables, and locks them for reading.
@@ -50,7 +57,7 @@ pub fn flush_and_lock(names: &[ObjectName], context: &mut Context<'_>) -> Result
         let (schema, name) = (context.schema_of(name)?, name.name.clone());
         list.push(TableLock { schema, alias: name.clone(), name, write: false });
     }
-    lock(list, true, context)
+    in_turns(None, context, |context| lock(list.clone(), true, context))
 }
 
 /// FLUSH TABLES [t, ...] without a lock, while LOCK TABLES is in force.

@@ -8,11 +8,12 @@
 
 use crate::checksum::Checksum;
 use crate::rows;
+use crate::turns::in_turns;
 use crate::{Context, Outcome, ResultColumn, RowSink, SqlError, WarningLevel};
 use crate::{damage, histogram};
 use catalog::{CatalogError, TableRef};
 use mdl::Mode;
-use parser::ast::{Maintain, MaintainVerb, ObjectName};
+use parser::ast::{DdlWait, Maintain, MaintainVerb, ObjectName};
 use value::{ColumnType, Datum, Kind};
 
 /// Between two looks at whether recovery is done.
@@ -111,18 +112,20 @@ fn report(
         Err(error) => return missing(error.into()),
     }
     if verb == MaintainVerb::Optimize {
-        return optimize(schema, name, context);
+        return optimize((schema, name), maintain.wait, context);
     }
     let mark = context.tables.mark();
-    let deadline = context.env.lock_deadline();
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
-    let opened = context.tables.open(context.client, schema, name, mode, deadline);
+    let opened = in_turns(None, context, |context| {
+        let deadline = context.env.lock_deadline();
+        Ok(context.tables.open(context.client, schema, name, mode, deadline)?)
+    });
     let result = match opened {
-        Err(CatalogError::ViewChanged) => check_view(schema, name, context),
+        Err(SqlError::Catalog(CatalogError::ViewChanged)) => check_view(schema, name, context),
         Err(error) if maintain.histogram.is_some() => {
-            missing(error.into()).map(|report| report.into_iter().take(1).collect())
+            missing(error).map(|report| report.into_iter().take(1).collect())
         }
-        Err(error) => missing(error.into()),
+        Err(error) => missing(error),
         Ok(table) => match (verb, &maintain.histogram) {
             (_, Some(asked)) => histogram::run(asked, table, context),
             _ if context.tables.def(table).view.is_some() => missing(not_base_table(schema, name)),
@@ -167,9 +170,17 @@ fn ends_statement(error: &SqlError) -> bool {
 }
 
 /// OPTIMIZE: the table is made anew, and its statistics.
-fn optimize(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Report, SqlError> {
+fn optimize(
+    (schema, name): (&str, &str),
+    wait: DdlWait,
+    context: &mut Context<'_>,
+) -> Result<Report, SqlError> {
+    let before = context.tables.mark();
     let table = ObjectName { schema: Some(schema.to_string()), name: name.to_string() };
-    let rebuilt = crate::ddl::rebuild(&table, context).and_then(|()| {
+    let rebuilt = in_turns(wait, context, |context| crate::ddl::rebuild(&table, context));
+    // The next table is waited for without this one.
+    context.tables.release_since(context.client.slot(), before);
+    let rebuilt = rebuilt.and_then(|()| {
         // LOCK TABLES lets each alias be used once in a pass.
         context.tables.begin_planning();
         let mark = context.tables.mark();

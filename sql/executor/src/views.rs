@@ -77,7 +77,7 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         Statement::Insert(insert) => change(&insert.table, "INSERT"),
         Statement::Update(update) => refuse_changes(&update.tables, "UPDATE", context),
         Statement::Delete(delete) => refuse_changes(&delete.tables, "DELETE", context),
-        Statement::Truncate(name) => match truncatable(name, context)? {
+        Statement::Truncate(name, _) => match truncatable(name, context)? {
             Some(_) => Ok(()),
             None => change(name, "DROP"),
         },
@@ -93,7 +93,7 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         Statement::CreateView(create) | Statement::AlterView(create) => define(&create.name),
         Statement::CreateIndex(create) => define(&create.table),
         Statement::DropIndex(drop) => define(&drop.table),
-        Statement::RenameTable(pairs) => {
+        Statement::RenameTable(pairs, _) => {
             pairs.iter().try_for_each(|(from, to)| define(from).and_then(|()| define(to)))
         }
         // It exists; the statement says so.

@@ -48,6 +48,13 @@ pub trait Environment: catalog::Viewer + Variables {
     fn memory_bytes(&self) -> (u64, u64);
     /// Until when this statement waits for metadata locks.
     fn lock_deadline(&self) -> Deadline;
+    /// How DDL and what else keeps everyone away waits for metadata locks; `wait`: its WAIT or NOWAIT, in seconds.
+    fn patience(&self, wait: Option<u64>) -> mdl::Patience {
+        let limit = wait.map(std::time::Duration::from_secs);
+        mdl::Patience { limit, slices: false, watch: None }
+    }
+    /// Forgets what was warned of after the first so many conditions.
+    fn forget_warnings(&mut self, _kept: u64) {}
     /// Collation of literals: `collation_connection`.
     fn connection_collation(&self) -> value::Collation;
     /// Default collation of new databases.

@@ -43,7 +43,8 @@ pub type Watch = Arc<dyn Fn(&[u64]) + Send + Sync>;
 /// How a statement waits; see [`Mdl::begin_turn`].
 #[derive(Clone, Default)]
 pub struct Patience {
-    /// How long the set of its locks may be waited for, if that is less than what a request says.
+    /// How long the set of its locks may be waited for, in the queue each of them, whatever a request says; `None`:
+    /// what the request says.
     pub limit: Option<Duration>,
     /// In slices; otherwise in the queue, as MySQL does.
     pub slices: bool,
@@ -208,9 +209,11 @@ impl Waits {
 
 impl Turn {
     fn limits(&mut self, deadline: Deadline, joined: Option<Deadline>) -> Limits {
-        let limit = self.patience.limit;
-        let set = self.until.get_or_insert_with(|| limit.map_or(Deadline::Never, Deadline::after));
-        let until = earlier(*set, deadline);
+        let fresh = || self.patience.limit.map_or(deadline, Deadline::after);
+        let until = match self.patience.slices {
+            true => *self.until.get_or_insert_with(fresh),
+            false => fresh(),
+        };
         if self.patience.slices && self.slice.is_none() {
             let own = Deadline::after(Duration::from_millis(SLICE_MS));
             self.slice = Some(joined.map_or(own, |joined| earlier(own, joined)));

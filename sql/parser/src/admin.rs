@@ -150,7 +150,7 @@ impl Parser<'_> {
             };
             Ok(LockTable { table, alias, kind })
         })?;
-        Ok(Statement::LockTables(tables))
+        Ok(Statement::LockTables(tables, self.ddl_wait()?))
     }
 
     pub(crate) fn maintain(&mut self, verb: MaintainVerb) -> Result<Statement> {
@@ -159,6 +159,7 @@ impl Parser<'_> {
         let local = !logged && self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]).is_some();
         self.expect_any(&[Kw::TABLE, Kw::TABLES])?;
         let tables = self.comma_list(Self::object_name)?;
+        let wait = if verb == MaintainVerb::Optimize { self.ddl_wait()? } else { None };
         let mut options = self.maintain_options(verb)?;
         let mut histogram = None;
         if verb == MaintainVerb::Analyze
@@ -167,7 +168,7 @@ impl Parser<'_> {
             options.push(word.text().to_string());
             histogram = Some(self.histogram(word == Kw::DROP)?);
         }
-        Ok(Statement::Maintain(Maintain { verb, local, tables, options, histogram }))
+        Ok(Statement::Maintain(Maintain { verb, local, tables, options, histogram, wait }))
     }
 
     /// The words behind the table list; each verb has its own.

@@ -10,9 +10,21 @@ impl Parser<'_> {
     pub(crate) fn alter_table(&mut self) -> Result<Statement> {
         self.expect_any(&[Kw::TABLE, Kw::TABLES])?;
         let table = self.object_name()?;
-        let mut alter = AlterTable { table, actions: Vec::new(), how: AlterHow::default() };
+        let how = AlterHow { wait: self.ddl_wait()?, ..AlterHow::default() };
+        let mut alter = AlterTable { table, actions: Vec::new(), how };
         self.alter_actions(&mut alter)?;
         Ok(Statement::AlterTable(Box::new(alter)))
+    }
+
+    /// WAIT n or NOWAIT, when one stands here.
+    pub(crate) fn ddl_wait(&mut self) -> Result<DdlWait> {
+        if self.eat_kw(Kw::NOWAIT) {
+            return Ok(Some(0));
+        }
+        match self.eat_kw(Kw::WAIT) {
+            true => Ok(Some(self.whole_number()?)),
+            false => Ok(None),
+        }
     }
 
     fn alter_actions(&mut self, alter: &mut AlterTable) -> Result<()> {

@@ -72,8 +72,9 @@ impl Parser<'_> {
                 self.bump();
                 let if_exists = self.if_exists()?;
                 let tables = self.comma_list(Self::object_name)?;
+                let wait = self.ddl_wait()?;
                 self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-                Ok(Statement::DropTable(DropTable { temporary, if_exists, tables }))
+                Ok(Statement::DropTable(DropTable { temporary, if_exists, tables, wait }))
             }
             _ if temporary => self.fail(),
             Kw::PREPARE => {
@@ -250,9 +251,9 @@ impl Parser<'_> {
         self.expect_kw(Kw::ON)?;
         let table = self.object_name()?;
         let columns = self.key_columns()?;
+        let mut how = AlterHow { wait: self.ddl_wait()?, ..AlterHow::default() };
         self.index_options(kind, &mut options)?;
         let index = IndexDef { kind, name, columns, options };
-        let mut how = AlterHow::default();
         self.index_how(&mut how)?;
         Ok(Statement::CreateIndex(Box::new(CreateIndex { table, index, how })))
     }
@@ -271,7 +272,7 @@ impl Parser<'_> {
         let name = self.index_name()?;
         self.expect_kw(Kw::ON)?;
         let table = self.object_name()?;
-        let mut how = AlterHow::default();
+        let mut how = AlterHow { wait: self.ddl_wait()?, ..AlterHow::default() };
         self.index_how(&mut how)?;
         Ok(Statement::DropIndex(DropIndex { name, table, how }))
     }

@@ -94,7 +94,7 @@ impl Parser<'_> {
             Kw::TRUNCATE => {
                 self.bump();
                 self.eat_kw(Kw::TABLE);
-                Ok(Statement::Truncate(self.object_name()?))
+                Ok(Statement::Truncate(self.object_name()?, self.ddl_wait()?))
             }
             Kw::START if matches!(self.nth(1).kw, Kw::REPLICA | Kw::GROUP_REPLICATION) => {
                 self.start_replication()
@@ -202,12 +202,14 @@ impl Parser<'_> {
     fn rename(&mut self) -> Result<Statement> {
         self.bump();
         if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
+            let mut wait = None;
             let pairs = self.comma_list(|p| {
                 let from = p.object_name()?;
+                wait = p.ddl_wait()?.or(wait);
                 p.expect_kw(Kw::TO)?;
                 Ok((from, p.object_name()?))
             })?;
-            return Ok(Statement::RenameTable(pairs));
+            return Ok(Statement::RenameTable(pairs, wait));
         }
         self.expect_kw(Kw::USER)?;
         let pairs = self.comma_list(|p| {

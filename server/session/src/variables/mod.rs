@@ -13,7 +13,7 @@ mod told;
 
 pub use kind::{Kind, mode_warnings, switches};
 pub use origin::{Origin, Source, range};
-pub use table::VARIABLES;
+pub use table::{LOCK_WAIT_TIMEOUT_S, VARIABLES};
 pub use told::Told;
 
 mod exceptions;

@@ -2,7 +2,7 @@
 
 pub use base::Isolation;
 
-use super::{Expr, ObjectName, Scope, Statement, SystemVar};
+use super::{DdlWait, Expr, ObjectName, Scope, Statement, SystemVar};
 
 /// BEGIN or START TRANSACTION.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -183,6 +183,8 @@ pub struct Maintain {
     pub options: Vec<String>,
     /// UPDATE or DROP HISTOGRAM of ANALYZE.
     pub histogram: Option<Histogram>,
+    /// WAIT, NOWAIT of OPTIMIZE.
+    pub wait: DdlWait,
 }
 
 /// UPDATE or DROP HISTOGRAM ON columns.

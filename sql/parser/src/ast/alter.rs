@@ -2,6 +2,9 @@
 
 use super::{ColumnDef, Expr, KeyDef, ObjectName, OrderItem, TableOption};
 
+/// WAIT n, in seconds, or NOWAIT, which is `Some(0)`, as MariaDB writes them: how long metadata locks are waited for.
+pub type DdlWait = Option<u64>;
+
 /// ALTER TABLE: actions in the order written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
@@ -22,6 +25,8 @@ pub struct AlterHow {
     pub lock: Option<String>,
     /// WITH VALIDATION -> `Some(true)`, WITHOUT VALIDATION -> `Some(false)`.
     pub validation: Option<bool>,
+    /// WAIT, NOWAIT.
+    pub wait: DdlWait,
 }
 
 /// Where a column goes.

@@ -1,6 +1,6 @@
 //! Definitions of schemas, tables and indexes.
 
-use super::{AlterHow, Expr, ObjectName, PartitionBy, Query, StringLiteral};
+use super::{AlterHow, DdlWait, Expr, ObjectName, PartitionBy, Query, StringLiteral};
 
 /// CREATE DATABASE.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -329,6 +329,8 @@ pub struct DropTable {
     pub if_exists: bool,
     /// Tables.
     pub tables: Vec<ObjectName>,
+    /// WAIT, NOWAIT.
+    pub wait: DdlWait,
 }
 
 /// CREATE INDEX.

@@ -77,9 +77,9 @@ pub enum Statement {
     /// DROP TABLE.
     DropTable(DropTable),
     /// TRUNCATE \[TABLE\].
-    Truncate(ObjectName),
+    Truncate(ObjectName, DdlWait),
     /// RENAME TABLE a TO b, ...
-    RenameTable(Vec<(ObjectName, ObjectName)>),
+    RenameTable(Vec<(ObjectName, ObjectName)>, DdlWait),
     /// CREATE INDEX.
     CreateIndex(Box<CreateIndex>),
     /// DROP INDEX.
@@ -131,7 +131,7 @@ pub enum Statement {
     /// DEALLOCATE PREPARE or DROP PREPARE.
     Deallocate(String),
     /// LOCK TABLES.
-    LockTables(Vec<LockTable>),
+    LockTables(Vec<LockTable>, DdlWait),
     /// UNLOCK TABLES.
     UnlockTables,
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.

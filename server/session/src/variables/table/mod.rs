@@ -23,6 +23,8 @@ const U32: u64 = u32::MAX as u64;
 const ALL: u64 = u64::MAX;
 /// MySQL's longest time-outs: one year.
 const YEAR: u64 = 31_536_000;
+/// What `lock_wait_timeout` is unless somebody sets it: for ever.
+pub const LOCK_WAIT_TIMEOUT_S: u64 = YEAR;
 
 const ISOLATIONS: Kind =
     Enum(&["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"]);

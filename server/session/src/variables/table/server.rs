@@ -47,6 +47,8 @@ pub(super) const LIST: &[Variable] = &[
         "def",
         E::Setting,
     ),
+    // Ends transactions that have been idle for so many seconds when DDL waits for them; 0: none.
+    v("limpid_ddl_kill_idle_blockers", Global, Int(0, YEAR), "0"),
     // Memory for all row locks: who asks for a free one beyond it gets error 1206.
     e("limpid_lock_memory_max", Global, Int(1 << 20, ALL), "1073741824", E::Setting),
     // Memory for plans that sessions share; 0: plans of texts are not kept.

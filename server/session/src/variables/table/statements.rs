@@ -59,6 +59,10 @@ pub(super) const LIST: &[Variable] = &[
     e("last_insert_id", Session, Int(0, ALL), "0", E::LastInsertId),
     v("lc_messages", Both, Text, "en_US").only("Messages are in English."),
     v("lc_time_names", Both, Text, "en_US").only("Names of days and months are English."),
+    // Seconds that DDL, LOCK TABLES and FLUSH TABLES WITH READ LOCK wait while lock_wait_timeout is a year.
+    v("limpid_ddl_lock_wait_timeout", Both, Int(1, YEAR), "60"),
+    // How they wait: in slices, between which everyone passes, or in the queue, as in MySQL.
+    v("limpid_ddl_wait", Both, Enum(&["slices", "queue"]), "slices"),
     v("lock_wait_timeout", Both, Int(1, YEAR), "31536000"),
     v("long_query_time", Both, Double(0.0, YEAR as f64), "10"),
     v("max_allowed_packet", Both, Int(1024, G), "67108864"),
